@@ -1,0 +1,1 @@
+//! Benchmarks of the Terrace layers, one file a layer.

@@ -1,0 +1,1 @@
+//! A Send work-stealing executor with its own worker threads

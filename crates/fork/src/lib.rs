@@ -1,0 +1,1 @@
+//! Fork-join and hybrid scopes on the workers of terrace-executor

@@ -1,0 +1,1 @@
+//! Unsynchronised single-thread executors, sound under wakes from any thread

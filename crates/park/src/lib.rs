@@ -1,0 +1,1 @@
+//! Every decision about sleeping and waking Terrace workers

@@ -1,0 +1,1 @@
+//! Queue primitives of the Terrace executors: RunQueue, Ring, Injector, Inbox

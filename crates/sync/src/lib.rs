@@ -1,0 +1,1 @@
+//! The one std/loom switch of Terrace: atomics, fences, cells, locks and parking

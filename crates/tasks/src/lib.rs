@@ -1,0 +1,1 @@
+//! A thin Bevy-facing TaskPool facade over the Terrace layers

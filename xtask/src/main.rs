@@ -1,0 +1,2 @@
+//! The commands of the Terrace workspace.
+fn main() {}
