@@ -1,2 +1,77 @@
-//! The commands of the Terrace workspace.
-fn main() {}
+//! The commands of the Terrace workspace: `cargo xtask COMMAND`.
+//!
+//! One module per command. The package depends on none of the product crates, so it builds when
+//! they do not.
+
+mod ci;
+mod compat;
+mod demo;
+mod doc;
+mod features;
+mod lint;
+mod loom;
+mod msrv;
+mod progress;
+mod test;
+mod tidy;
+mod tsan;
+mod workspace;
+
+use clap::{Parser, Subcommand};
+use workspace::Workspace;
+
+/// The commands of the Terrace workspace.
+#[derive(Parser)]
+#[command(
+    name = "cargo xtask",
+    bin_name = "cargo xtask",
+    arg_required_else_help = true
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run every check that continuous integration runs, in order; stop at the first failure
+    Ci(ci::CiArgs),
+    /// Check formatting and run clippy, warnings denied, under every cfg
+    Lint,
+    /// Check the house rules that compilers do not
+    Tidy,
+    /// Run the tests of the workspace: debug, release, counted
+    Test,
+    /// Build the documentation, warnings denied
+    Doc,
+    /// Build each layer alone with each combination of its features
+    Features,
+    /// Check the layers with the oldest supported compiler
+    Msrv,
+    /// Check the concurrency models with loom
+    Loom(loom::LoomArgs),
+    /// Run the tests of the layers under ThreadSanitizer with an instrumented standard library
+    Tsan(tsan::TsanArgs),
+    /// Run published Bevy crates on the drop-in package
+    Compat(compat::CompatArgs),
+    /// Run a headless Bevy app on the drop-in and say what the pool did
+    Demo(demo::DemoArgs),
+}
+
+fn main() -> anyhow::Result<()> {
+    let command = Cli::parse().command;
+    let ws = Workspace::find()?;
+    match command {
+        Command::Ci(args) => ci::run(&ws, &args),
+        Command::Lint => lint::run(&ws),
+        Command::Tidy => tidy::run(&ws),
+        Command::Test => test::run(&ws),
+        Command::Doc => doc::run(&ws),
+        Command::Features => features::run(&ws),
+        Command::Msrv => msrv::run(&ws),
+        Command::Loom(args) => loom::run(&ws, &args),
+        Command::Tsan(args) => tsan::run(&ws, &args),
+        Command::Compat(args) => compat::run(args),
+        Command::Demo(args) => demo::run(args),
+    }
+}

@@ -1,0 +1,61 @@
+//! What the commands need to know about the workspace: its root, its target directory, its members.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use cargo_metadata::{Metadata, MetadataCommand, Package};
+use xshell::Shell;
+
+/// The workspace this program was built from.
+pub(crate) struct Workspace {
+    /// The directory of the top-level `Cargo.toml`.
+    pub(crate) root: PathBuf,
+    /// Where cargo puts artifacts (`CARGO_TARGET_DIR` is honoured); commands that need flags of
+    /// their own build in a subdirectory of it, so that they do not evict one another's artifacts.
+    pub(crate) target: PathBuf,
+    /// `cargo metadata` without dependencies.
+    pub(crate) metadata: Metadata,
+    /// A shell whose current directory is the root.
+    pub(crate) sh: Shell,
+}
+
+impl Workspace {
+    /// Finds the workspace through the location of this package.
+    pub(crate) fn find() -> Result<Self> {
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+        let metadata = MetadataCommand::new()
+            .manifest_path(&manifest)
+            .no_deps()
+            .exec()
+            .context("`cargo metadata` failed; is the top-level Cargo.toml valid?")?;
+        let root = metadata.workspace_root.clone().into_std_path_buf();
+        let target = metadata.target_directory.clone().into_std_path_buf();
+        let sh = Shell::new().context("cannot open a shell")?;
+        sh.change_dir(&root);
+        Ok(Self {
+            root,
+            target,
+            metadata,
+            sh,
+        })
+    }
+
+    /// The packages under `crates/`: the layers.
+    pub(crate) fn layers(&self) -> Vec<&Package> {
+        let crates = self.root.join("crates");
+        let mut layers: Vec<_> = self
+            .metadata
+            .packages
+            .iter()
+            .filter(|p| p.manifest_path.as_std_path().starts_with(&crates))
+            .collect();
+        layers.sort_by(|a, b| a.name.as_str().cmp(b.name.as_str()));
+        layers
+    }
+
+    /// The manifest of the excluded workspace with the drop-in packages, if it is there.
+    pub(crate) fn compat_manifest(&self) -> Option<PathBuf> {
+        let manifest = self.root.join("crates/compat/Cargo.toml");
+        manifest.is_file().then_some(manifest)
+    }
+}
