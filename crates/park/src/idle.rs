@@ -1,0 +1,136 @@
+//! The type that holds every group, and the view of the work that it asks the caller for.
+
+use terrace_sync::CachePadded;
+use terrace_sync::atomic::{AtomicUsize, Ordering};
+
+use crate::group::{Group, GroupConfig};
+use crate::word::bits_of;
+
+/// What a worker that is about to sleep, or to stop searching, asks about the work there is.
+///
+/// Every method is called after a full fence of this crate: relaxed loads suffice. They are called
+/// with a bit of the worker set, so they must not block, run user code, or call [`Idle`].
+pub trait Work {
+    /// Whether work of any of `lanes` is visible that a worker serving them may take: in rings (the
+    /// caller's own included), shared queues with a permit free, fork deques, and so on. Work that only one
+    /// given worker may run belongs into [`inlet`](Self::inlet). May answer `true` in vain, never `false` in vain.
+    fn takeable(&self, lanes: u32) -> bool;
+
+    /// Whether something is there that only `worker` can act on: its pinned inbox, a stop flag.
+    fn inlet(&self, worker: usize) -> bool;
+}
+
+impl<W: Work + ?Sized> Work for &W {
+    fn takeable(&self, lanes: u32) -> bool {
+        (**self).takeable(lanes)
+    }
+
+    fn inlet(&self, worker: usize) -> bool {
+        (**self).inlet(worker)
+    }
+}
+
+/// Who sleeps, who searches, and whom to wake. See the [crate docs](crate).
+///
+/// Workers are numbered from 0 over all groups, in the order of the [`GroupConfig`]s. A number is
+/// used by one thread at a time, from [`enter`](Self::enter) to [`leave`](Self::leave); only that thread calls the
+/// methods that say so. Breaking this rule loses wakes, yet never memory safety.
+pub struct Idle {
+    pub(crate) groups: Box<[Group]>,
+    /// For each worker its group and its bit there.
+    places: Box<[Place]>,
+    /// 0, or the number of the guard plus one.
+    pub(crate) guard: CachePadded<AtomicUsize>,
+}
+
+/// Where a worker's bits are.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) group: usize,
+    pub(crate) bit: u32,
+}
+
+impl Idle {
+    /// An `Idle` whose workers are those of all `configs`, in order. Nobody is live yet.
+    pub fn new(configs: &[GroupConfig]) -> Self {
+        let groups = Group::split(configs);
+        let places = groups
+            .iter()
+            .enumerate()
+            .flat_map(|(group, g)| (0..g.seats.len() as u32).map(move |bit| Place { group, bit }))
+            .collect();
+        Self {
+            groups: groups.into(),
+            places,
+            guard: CachePadded::new(AtomicUsize::new(0)),
+        }
+    }
+
+    /// An `Idle` for `workers` workers (spares included) that all serve lane mask 1.
+    pub fn with_workers(workers: usize) -> Self {
+        Self::new(&[GroupConfig { workers, lanes: 1 }])
+    }
+
+    /// The number of places for workers, spares included.
+    pub fn capacity(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The lanes that `worker` serves.
+    pub fn lanes_of(&self, worker: usize) -> u32 {
+        self.groups[self.places[worker].group].lanes
+    }
+
+    /// Whether a worker of `lanes` is parked: a hint (one relaxed load a group, no fence), good for
+    /// deciding whether a publish is worth its fence where a missed wake costs speed alone.
+    pub fn any_parked(&self, lanes: u32) -> bool {
+        self.serving(lanes)
+            .any(|group| group.load(Ordering::Relaxed).parked() != 0)
+    }
+
+    /// The number of tokens in existence: a hint, for metrics and tests.
+    pub fn searching(&self) -> usize {
+        self.groups
+            .iter()
+            .map(|group| group.load(Ordering::Relaxed).searching() as usize)
+            .sum()
+    }
+
+    /// Whether `worker` sleeps in a restricted wait: a hint (one relaxed load, no fence).
+    pub fn is_restricted(&self, worker: usize) -> bool {
+        let (group, place) = self.place(worker);
+        group.load(Ordering::Relaxed).is_restricted(place.bit)
+    }
+
+    pub(crate) fn place(&self, worker: usize) -> (&Group, Place) {
+        let place = self.places[worker];
+        (&self.groups[place.group], place)
+    }
+
+    /// The groups that serve any of `lanes`.
+    pub(crate) fn serving(&self, lanes: u32) -> impl Iterator<Item = &Group> {
+        self.groups
+            .iter()
+            .filter(move |group| group.lanes & lanes != 0)
+    }
+}
+
+/// Each lane of `lanes` as a mask of its own.
+pub(crate) fn each_lane(lanes: u32) -> impl Iterator<Item = u32> {
+    bits_of(lanes).map(|lane| 1 << lane)
+}
+
+impl std::fmt::Debug for Idle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut list = f.debug_list();
+        for group in &self.groups {
+            list.entry(&format_args!(
+                "lanes {:#x} live {:024b} {:?}",
+                group.lanes,
+                group.live.load(Ordering::Relaxed),
+                group.load(Ordering::Relaxed)
+            ));
+        }
+        list.finish()
+    }
+}

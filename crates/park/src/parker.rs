@@ -1,0 +1,267 @@
+//! A parker with one token, for threads that are no workers; and deadlines of timed sleeps.
+
+use std::marker::PhantomData;
+use std::time::Duration;
+
+use terrace_sync::Arc;
+use terrace_sync::atomic::{AtomicU32, Ordering};
+use terrace_sync::thread::{self, Thread};
+
+/// No token, and the thread does not sleep.
+const EMPTY: u32 = 0;
+/// The thread sleeps, or is about to.
+const PARKED: u32 = 1;
+/// A token is there.
+const NOTIFIED: u32 = 2;
+
+/// Puts the thread that made it to sleep until a token is there.
+///
+/// At most one token exists: [`unpark`](Self::unpark) makes it, [`park`](Self::park) takes it, and neither a stray
+/// `std::thread::unpark` nor another `Parker` of the same thread can make or take one. What was written before an `unpark` happens
+/// before the `park` that takes its token returns. It stays on its thread; [`Unparker`]s go anywhere.
+///
+/// | state      | `park`                    | `unpark`                         | time-out     |
+/// |------------|---------------------------|----------------------------------|--------------|
+/// | `EMPTY`    | → `PARKED`, sleeps        | → `NOTIFIED`                     | –            |
+/// | `PARKED`   | –                         | → `NOTIFIED`, one futex wake     | → `EMPTY`    |
+/// | `NOTIFIED` | → `EMPTY`, returns        | stays                            | → `EMPTY`, returns true |
+#[derive(Debug)]
+pub struct Parker {
+    unparker: Unparker,
+    /// Bound to its thread: neither Send nor Sync.
+    _thread: PhantomData<*mut ()>,
+}
+
+/// The other end of a [`Parker`].
+#[derive(Debug, Clone)]
+pub struct Unparker {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    state: AtomicU32,
+    thread: Thread,
+}
+
+impl Parker {
+    /// A parker for the calling thread, without a token.
+    #[expect(
+        clippy::new_without_default,
+        reason = "binds to the calling thread, which a default value should not do silently"
+    )]
+    pub fn new() -> Self {
+        let inner = Inner {
+            state: AtomicU32::new(EMPTY),
+            thread: thread::current(),
+        };
+        Self {
+            unparker: Unparker {
+                inner: Arc::new(inner),
+            },
+            _thread: PhantomData,
+        }
+    }
+
+    /// A handle by which others unpark this thread.
+    pub fn unparker(&self) -> Unparker {
+        self.unparker.clone()
+    }
+
+    /// Sleeps until there is a token, and takes it. Never returns without one.
+    ///
+    /// Cost: one read-modify-write if the token is there; else three, and the sleep.
+    pub fn park(&self) {
+        if self.take_or_announce() {
+            return;
+        }
+        loop {
+            thread::park();
+            if self.unparker.inner.take() {
+                return;
+            }
+        }
+    }
+
+    /// Sleeps until there is a token, for at most `timeout`; whether a token was taken.
+    ///
+    /// Cost: as [`park`](Self::park); a `timeout` of zero does not sleep.
+    pub fn park_timeout(&self, timeout: Duration) -> bool {
+        if self.take_or_announce() {
+            return true;
+        }
+        let deadline = Deadline::after(timeout);
+        while deadline.park() {
+            if self.unparker.inner.take() {
+                return true;
+            }
+        }
+        // Ordering: Acquire as in `take`. Whatever was there, the state is EMPTY again.
+        self.unparker.inner.state.swap(EMPTY, Ordering::Acquire) == NOTIFIED
+    }
+
+    /// Gives the token; see [`Unparker::unpark`].
+    pub fn unpark(&self) {
+        self.unparker.unpark();
+    }
+
+    /// Takes the token, or announces that this thread goes to sleep (false).
+    fn take_or_announce(&self) -> bool {
+        let inner = &*self.unparker.inner;
+        // Ordering: as in `take`; the announcement itself orders nothing.
+        match inner
+            .state
+            .compare_exchange(EMPTY, PARKED, Ordering::Relaxed, Ordering::Relaxed)
+        {
+            Ok(_) => false,
+            Err(_) => {
+                // Only NOTIFIED can be there, and only this thread takes it away.
+                let taken = inner
+                    .state
+                    .swap(EMPTY, ordering!("park-parker-early-acquire", Acquire));
+                debug_assert_eq!(taken, NOTIFIED);
+                true
+            }
+        }
+    }
+}
+
+impl Unparker {
+    /// Gives the token, and wakes the thread if it sleeps: one futex wake then, none otherwise.
+    ///
+    /// Cost: one read-modify-write, and the wake.
+    pub fn unpark(&self) {
+        // Ordering: Release pairs with the Acquire by which the token is taken.
+        let before = self
+            .inner
+            .state
+            .swap(NOTIFIED, ordering!("park-parker-release", Release));
+        if before == PARKED {
+            self.inner.thread.unpark();
+        }
+    }
+}
+
+impl Inner {
+    /// Takes the token of a thread that announced its sleep; else the announcement stands.
+    fn take(&self) -> bool {
+        // Ordering: Acquire pairs with the Release in `unpark`.
+        self.state
+            .compare_exchange(
+                NOTIFIED,
+                EMPTY,
+                ordering!("park-parker-acquire", Acquire),
+                Ordering::Relaxed,
+            )
+            .is_ok()
+    }
+}
+
+/// When a timed sleep ends. In models it ends whenever the scheduler likes.
+pub(crate) struct Deadline {
+    #[cfg(not(any(terrace_loom, terrace_shuttle)))]
+    /// `None`: too far away to be represented.
+    at: Option<std::time::Instant>,
+}
+
+#[cfg(not(any(terrace_loom, terrace_shuttle)))]
+impl Deadline {
+    pub(crate) fn after(timeout: Duration) -> Self {
+        Self {
+            at: std::time::Instant::now().checked_add(timeout),
+        }
+    }
+
+    /// Sleeps until unparked, spuriously woken, or the deadline; false, without sleeping, if that has passed.
+    pub(crate) fn park(&self) -> bool {
+        let Some(at) = self.at else {
+            thread::park();
+            return true;
+        };
+        let left = at.saturating_duration_since(std::time::Instant::now());
+        if left.is_zero() {
+            return false;
+        }
+        thread::park_timeout(left);
+        true
+    }
+}
+
+#[cfg(any(terrace_loom, terrace_shuttle))]
+impl Deadline {
+    pub(crate) fn after(_timeout: Duration) -> Self {
+        Self {}
+    }
+
+    /// The time is up as soon as the scheduler comes back to this thread.
+    pub(crate) fn park(&self) -> bool {
+        thread::yield_now();
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_given_before_is_taken_without_sleeping() {
+        let parker = Parker::new();
+        parker.unpark();
+        parker.unpark();
+        parker.park();
+        assert!(
+            !parker.park_timeout(Duration::ZERO),
+            "there was one token only"
+        );
+    }
+
+    #[test]
+    fn a_stray_unpark_makes_no_token() {
+        let parker = Parker::new();
+        thread::current().unpark();
+        assert!(!parker.park_timeout(Duration::from_millis(1)));
+        parker.unpark();
+        assert!(parker.park_timeout(Duration::MAX));
+    }
+
+    #[test]
+    fn states_in_turn() {
+        let parker = Parker::new();
+        let inner = &*parker.unparker.inner;
+        let state = || inner.state.load(Ordering::Relaxed);
+        assert_eq!(state(), EMPTY);
+        assert!(!parker.take_or_announce());
+        assert_eq!(state(), PARKED);
+        assert!(!inner.take());
+        assert_eq!(state(), PARKED);
+        parker.unpark();
+        assert_eq!(state(), NOTIFIED);
+        assert!(inner.take());
+        assert_eq!(state(), EMPTY);
+        parker.unpark();
+        assert!(parker.take_or_announce());
+        assert_eq!(state(), EMPTY);
+    }
+
+    #[test]
+    fn tokens_cross_threads() {
+        let ours = Parker::new();
+        let back = ours.unparker();
+        let (send, receive) = std::sync::mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            let theirs = Parker::new();
+            assert!(send.send(theirs.unparker()).is_ok());
+            for _ in 0..10_000 {
+                theirs.park();
+                back.unpark();
+            }
+        });
+        let forth = receive.recv().expect("the thread sends its unparker");
+        for _ in 0..10_000 {
+            forth.unpark();
+            ours.park();
+        }
+        thread.join().expect("ends");
+    }
+}

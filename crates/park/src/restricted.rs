@@ -1,0 +1,56 @@
+//! Restricted waits: a worker that sleeps in the middle of a job, for its own work only.
+
+use terrace_sync::atomic::Ordering;
+use terrace_sync::{heavy, thread};
+
+use crate::Restricted;
+use crate::idle::{Idle, Work, each_lane};
+use crate::word;
+
+impl Idle {
+    /// Sleeps until [`targeted`](Self::targeted), or until this worker is needed as a last resort.
+    ///
+    /// The worker owns no token. `ready` and [`Work::inlet`] are what it waits for: whoever makes
+    /// either true calls `targeted` afterwards. The caller loops: every outcome means to look again.
+    ///
+    /// Cost: one read-modify-write, one heavy fence, one scan, one thread park.
+    pub fn wait_restricted(
+        &self,
+        worker: usize,
+        work: &impl Work,
+        ready: impl Fn() -> bool,
+    ) -> Restricted {
+        let (group, place) = self.place(worker);
+        // Ordering: AcqRel as for every change of the word; the fence orders it before what follows.
+        let after = group.add(word::restricted_bit(place.bit), Ordering::AcqRel);
+        debug_assert!(after.is_restricted(place.bit), "a worker waits twice");
+        // Fence pair: `light` in targeted and publish: either they see our bit, or we see what they
+        // wrote. And `heavy` here: of two workers that go to wait, one sees the other's bit.
+        unless_weakened!("park-wait-fence", heavy());
+        let found = if !cfg!(terrace_weaken = "park-wait-rescan") && (ready() || work.inlet(worker))
+        {
+            Restricted::Ready
+        } else if self.last_resort(group.lanes, work) {
+            Restricted::LastResort
+        } else {
+            // Ordering: Acquire pairs with the Release of whoever cleared the bit.
+            while group
+                .load(ordering!("park-wait-acquire", Acquire))
+                .is_restricted(place.bit)
+            {
+                thread::park();
+            }
+            return Restricted::Woken;
+        };
+        // Whether or not somebody was faster: we are up, and no token goes with an R bit.
+        // Ordering: Acquire pairs with the Release of whoever was faster.
+        group.clear_restricted(place.bit, Ordering::AcqRel);
+        found
+    }
+
+    /// Whether work of some lane is visible while all who could take it wait as we do.
+    fn last_resort(&self, lanes: u32, work: &impl Work) -> bool {
+        !cfg!(terrace_weaken = "park-last-resort")
+            && each_lane(lanes).any(|lane| self.all_restricted(lane) && work.takeable(lane))
+    }
+}

@@ -1,0 +1,79 @@
+//! The thread that sits at a worker's place, so that it can be unparked.
+
+use terrace_sync::atomic::{AtomicU32, Ordering};
+use terrace_sync::cell::UnsafeCell;
+use terrace_sync::thread::{self, Thread};
+
+/// Set in `gate` while the handle is being replaced; the bits below count those who read it.
+const BINDING: u32 = 1 << 31;
+
+/// A thread handle that is replaced when a new thread takes the place.
+///
+/// A thread binds itself before it can set a bit of its worker, so whoever cleared such a bit finds
+/// the handle in place. Finding the gate closed means that the thread whose bit was cleared has
+/// noticed, has gone, and another one is taking its place: nothing is left to unpark.
+pub(crate) struct Seat {
+    gate: AtomicU32,
+    /// Written only by whoever moved `gate` from 0 to `BINDING`; read only by those who counted
+    /// themselves into `gate` and found `BINDING` clear. No user code runs inside.
+    thread: UnsafeCell<Option<Thread>>,
+}
+
+// SAFETY: `thread` is written under `BINDING`, which needs a count of 0, and read under a count,
+// which needs `BINDING` clear; `Thread` is Send and Sync.
+unsafe impl Sync for Seat {}
+
+impl Seat {
+    pub(crate) fn new() -> Self {
+        Self {
+            gate: AtomicU32::new(0),
+            thread: UnsafeCell::new(None),
+        }
+    }
+
+    /// Makes the calling thread the one that [`unpark`](Self::unpark) wakes.
+    pub(crate) fn bind(&self) {
+        let current = thread::current();
+        // Ordering: Acquire pairs with the Release of every `unpark` that read the old handle.
+        while self
+            .gate
+            .compare_exchange(
+                0,
+                BINDING,
+                ordering!("park-seat-bind-acquire", Acquire),
+                Ordering::Relaxed,
+            )
+            .is_err()
+        {
+            thread::yield_now();
+        }
+        let old = self.thread.with_mut(|handle| {
+            // SAFETY: `gate` went from 0 to BINDING by our hand: nobody reads, nobody else writes.
+            unsafe { (*handle).replace(current) }
+        });
+        // Ordering: Release pairs with the Acquire in `unpark`. A subtraction, since readers that
+        // came too late may be counting themselves in and out.
+        self.gate
+            .fetch_sub(BINDING, ordering!("park-seat-bind-release", Release));
+        drop(old);
+    }
+
+    /// Unparks the thread bound here, if it is still the one meant. Never waits.
+    pub(crate) fn unpark(&self) {
+        // Ordering: Acquire pairs with the Release at the end of `bind`.
+        let gate = self
+            .gate
+            .fetch_add(1, ordering!("park-seat-unpark-acquire", Acquire));
+        if gate & BINDING == 0 {
+            self.thread.with(|handle| {
+                // SAFETY: counted in with BINDING clear: nobody writes until we count ourselves out.
+                if let Some(thread) = unsafe { &*handle } {
+                    thread.unpark();
+                }
+            });
+        }
+        // Ordering: Release pairs with the Acquire of the next `bind`.
+        self.gate
+            .fetch_sub(1, ordering!("park-seat-unpark-release", Release));
+    }
+}

@@ -1,0 +1,175 @@
+//! The state of one group of workers, packed into 64 bits.
+
+use crate::group::GROUP_CAPACITY;
+
+/// One group's state, as a value.
+///
+/// | bits   | field | meaning                                                            |
+/// |--------|-------|--------------------------------------------------------------------|
+/// | 0..24  | `P`   | worker *i* is parked and takes any work of its group               |
+/// | 24..48 | `R`   | worker *i* waits, and is to be woken for its own work only         |
+/// | 48..64 | `S`   | number of search tokens in existence: workers looking for work     |
+///
+/// A worker is in `P`, in `R`, or in neither. Clearing a `P` bit always adds one to `S` (the worker
+/// that wakes owns that token); clearing an `R` bit never does. Only the worker itself sets its bits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Word(u64);
+
+const R_SHIFT: u32 = GROUP_CAPACITY as u32;
+const S_SHIFT: u32 = 2 * GROUP_CAPACITY as u32;
+const P_MASK: u64 = (1 << GROUP_CAPACITY) - 1;
+const R_MASK: u64 = P_MASK << R_SHIFT;
+const S_MASK: u64 = !(P_MASK | R_MASK);
+const S_ONE: u64 = 1 << S_SHIFT;
+
+const _: () = assert!(P_MASK & R_MASK == 0 && P_MASK | R_MASK | S_MASK == u64::MAX);
+const _: () = assert!(
+    S_MASK.count_ones() == 16,
+    "one token a worker must fit in S"
+);
+
+/// One search token, as an addend of the word.
+pub(crate) const TOKEN: u64 = S_ONE;
+
+/// The `P` bit of worker `bit`.
+pub(crate) const fn parked_bit(bit: u32) -> u64 {
+    1 << bit
+}
+
+/// The `R` bit of worker `bit`.
+pub(crate) const fn restricted_bit(bit: u32) -> u64 {
+    1 << (R_SHIFT + bit)
+}
+
+impl Word {
+    pub(crate) const fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
+    pub(crate) const fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// `P`, one bit a worker.
+    pub(crate) const fn parked(self) -> u32 {
+        (self.0 & P_MASK) as u32
+    }
+
+    /// `R`, one bit a worker.
+    pub(crate) const fn restricted(self) -> u32 {
+        ((self.0 & R_MASK) >> R_SHIFT) as u32
+    }
+
+    /// `S`.
+    pub(crate) const fn searching(self) -> u32 {
+        (self.0 >> S_SHIFT) as u32
+    }
+
+    pub(crate) const fn is_parked(self, bit: u32) -> bool {
+        self.0 & parked_bit(bit) != 0
+    }
+
+    pub(crate) const fn is_restricted(self, bit: u32) -> bool {
+        self.0 & restricted_bit(bit) != 0
+    }
+
+    /// The word after every worker in `parked` was woken: their `P` bits clear, one token for each.
+    pub(crate) fn unparked(self, parked: u32) -> Self {
+        debug_assert!(
+            self.parked() & parked == parked,
+            "woke a worker that is not parked"
+        );
+        let tokens = if cfg!(terrace_weaken = "park-claim-no-token") {
+            0
+        } else {
+            u64::from(parked.count_ones())
+        };
+        Self((self.0 & !u64::from(parked)) + tokens * S_ONE)
+    }
+
+    /// The word after the waits of every worker in `restricted` were ended: their `R` bits clear.
+    pub(crate) fn released(self, restricted: u32) -> Self {
+        debug_assert!(
+            self.restricted() & restricted == restricted,
+            "released a worker that does not wait"
+        );
+        let tokens = if cfg!(terrace_weaken = "park-release-token") {
+            u64::from(restricted.count_ones())
+        } else {
+            0
+        };
+        Self((self.0 & !(u64::from(restricted) << R_SHIFT)) + tokens * S_ONE)
+    }
+
+    /// The word with one token more.
+    pub(crate) fn with_token(self) -> Self {
+        Self(self.0 + S_ONE)
+    }
+}
+
+impl std::fmt::Debug for Word {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "P {:024b} R {:024b} S {}",
+            self.parked(),
+            self.restricted(),
+            self.searching()
+        )
+    }
+}
+
+/// The lowest `count` set bits of `mask`.
+pub(crate) fn lowest(mask: u32, count: usize) -> u32 {
+    let mut rest = mask;
+    for _ in 0..count {
+        rest &= rest.wrapping_sub(1);
+    }
+    mask & !rest
+}
+
+/// The positions of the set bits of `mask`, lowest first.
+pub(crate) fn bits_of(mask: u32) -> impl Iterator<Item = u32> {
+    std::iter::successors(Some(mask), |rest| Some(rest & rest.wrapping_sub(1)))
+        .take_while(|rest| *rest != 0)
+        .map(u32::trailing_zeros)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_do_not_overlap_and_cover_the_word() {
+        let all_p = (0..24).fold(0, |w, i| w | parked_bit(i));
+        let all_r = (0..24).fold(0, |w, i| w | restricted_bit(i));
+        assert_eq!(all_p, 0x0000_0000_00ff_ffff);
+        assert_eq!(all_r, 0x0000_ffff_ff00_0000);
+        let word = Word::from_bits(all_p | all_r | (24 * TOKEN));
+        assert_eq!(word.parked(), 0xff_ffff);
+        assert_eq!(word.restricted(), 0xff_ffff);
+        assert_eq!(word.searching(), 24);
+    }
+
+    #[test]
+    fn waking_adds_a_token_and_releasing_does_not() {
+        let word = Word::from_bits(parked_bit(1) | parked_bit(23) | restricted_bit(4));
+        let woken = word.unparked(1 << 23);
+        assert_eq!(woken.bits(), parked_bit(1) | restricted_bit(4) | TOKEN);
+        let both = word.unparked(word.parked());
+        assert_eq!(both.bits(), restricted_bit(4) | (2 * TOKEN));
+        let released = both.released(1 << 4);
+        assert_eq!(released.bits(), 2 * TOKEN);
+        assert_eq!(released.with_token().searching(), 3);
+    }
+
+    #[test]
+    fn lowest_bits() {
+        assert_eq!(lowest(0b1011_0100, 0), 0);
+        assert_eq!(lowest(0b1011_0100, 1), 0b100);
+        assert_eq!(lowest(0b1011_0100, 2), 0b1_0100);
+        assert_eq!(lowest(0b11, 5), 0b11);
+        assert_eq!(bits_of(0b1001_0010).collect::<Vec<_>>(), [1, 4, 7]);
+        assert_eq!(bits_of(0).count(), 0);
+    }
+}
