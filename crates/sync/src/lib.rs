@@ -1,1 +1,85 @@
-//! The one std/loom switch of Terrace: atomics, fences, cells, locks and parking
+//! The one switch between the real primitives and the model checkers.
+//!
+//! Every other Terrace layer takes its atomics, fences, cells, locks, threads and thread-locals from
+//! here. Compiled plainly they are thin inlined wrappers around `std`; under a checker's cfg the same
+//! names are that checker's instrumented versions, so the code that is modelled is the code that ships.
+//!
+//! | cfg | effect |
+//! |---|---|
+//! | *(none)* | `std`, nothing added |
+//! | `terrace_loom` | [loom](https://docs.rs/loom) explores every interleaving and every permitted stale read |
+//! | `terrace_shuttle` | [shuttle](https://docs.rs/shuttle) explores random schedules, sequentially consistent |
+//! | `terrace_count` | `std`, and every RMW, fence and lock adds to a thread-local counter ([`count`]) |
+//! | `terrace_tsan` | `std`, and every fence also touches one global atomic: ThreadSanitizer ignores bare fences |
+//!
+//! The API is the intersection of what the three backends can do; it is declared once, so code that
+//! compiles on `std` compiles under the checkers.
+//!
+//! # Rules for users
+//!
+//! - No `SeqCst` *accesses*: loom treats them as `AcqRel`. Write handshakes with read-modify-write
+//!   operations and the fences [`light`] and [`heavy`].
+//! - `const` constructors do not exist under a checker: wrap them in [`const_fn!`].
+//! - Shared data lives in [`cell::UnsafeCell`], which loom watches for races.
+//!
+//! # Example
+//!
+//! ```
+//! use terrace_sync::atomic::{AtomicU32, Ordering};
+//! use terrace_sync::{Arc, model, thread};
+//!
+//! // Under `terrace_loom` the body runs once for each distinguishable interleaving.
+//! model(|| {
+//!     let hits = Arc::new(AtomicU32::new(0));
+//!     let other = hits.clone();
+//!     let t = thread::spawn(move || other.fetch_add(1, Ordering::Relaxed));
+//!     hits.fetch_add(1, Ordering::Relaxed);
+//!     t.join().unwrap();
+//!     assert_eq!(hits.load(Ordering::Relaxed), 2);
+//! });
+//! ```
+
+#[cfg(all(terrace_loom, not(debug_assertions)))]
+compile_error!(
+    "terrace_loom models rely on debug assertions: build with `debug-assertions = true`"
+);
+#[cfg(all(terrace_loom, terrace_shuttle))]
+compile_error!("terrace_loom and terrace_shuttle are two checkers: choose one");
+
+#[macro_use]
+mod macros;
+
+pub mod atomic;
+pub mod cell;
+pub mod count;
+mod fences;
+pub mod hint;
+mod model;
+mod mutex;
+mod once;
+pub mod thread;
+pub mod unmodelled;
+
+#[cfg(terrace_loom)]
+pub use loom::sync::Arc;
+#[cfg(not(terrace_loom))]
+pub use std::sync::Arc;
+
+pub use crossbeam_utils::CachePadded;
+pub use fences::{heavy, light};
+pub use model::model;
+pub use mutex::{Mutex, MutexGuard};
+pub use once::OnceLock;
+
+#[cfg(not(any(terrace_loom, terrace_shuttle)))]
+#[doc(no_inline)]
+pub use std::thread_local;
+
+/// What [`const_fn!`] and the modelled `thread_local!` expand to; not an API.
+#[doc(hidden)]
+pub mod __private {
+    #[cfg(terrace_loom)]
+    pub use loom::thread_local as modelled_thread_local;
+    #[cfg(terrace_shuttle)]
+    pub use shuttle::thread_local as modelled_thread_local;
+}

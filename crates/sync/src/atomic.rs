@@ -1,0 +1,240 @@
+//! Atomic integers, pointers and fences: one API over the three backends.
+//!
+//! Differences to `std`: no `get_mut` (use `with_mut`), no `SeqCst` by convention, and only the
+//! operations all backends have.
+
+use crate::count;
+
+#[cfg(terrace_loom)]
+use loom::sync::atomic as backend;
+#[cfg(terrace_shuttle)]
+use shuttle::sync::atomic as backend;
+#[cfg(not(any(terrace_loom, terrace_shuttle)))]
+use std::sync::atomic as backend;
+
+pub use std::sync::atomic::Ordering;
+
+/// An atomic fence, as `std::sync::atomic::fence`.
+///
+/// Under `terrace_tsan` it also performs an `AcqRel` read-modify-write on one global word, so that
+/// ThreadSanitizer, which ignores fences, sees an edge between any two of them.
+///
+/// Handshakes between a publisher and a sleeper use [`light`](crate::light) and
+/// [`heavy`](crate::heavy) instead.
+#[inline(always)]
+#[cfg_attr(terrace_loom, track_caller)]
+pub fn fence(order: Ordering) {
+    count::fence();
+    backend::fence(order);
+    #[cfg(terrace_tsan)]
+    {
+        static EDGE: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        // Ordering: AcqRel on one word orders any two fences, which is what SeqCst fences promise.
+        EDGE.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// The operations every atomic type has.
+macro_rules! common {
+    ($name:ident, $value:ty) => {
+        const_fn! {
+            /// A new atomic holding `value`.
+            #[inline]
+            #[cfg_attr(terrace_loom, track_caller)]
+            pub const fn new(value: $value) -> Self {
+                Self(backend::$name::new(value))
+            }
+        }
+
+        /// Loads the value.
+        #[inline(always)]
+        #[cfg_attr(terrace_loom, track_caller)]
+        pub fn load(&self, order: Ordering) -> $value {
+            self.0.load(order)
+        }
+
+        /// Stores a value.
+        #[inline(always)]
+        #[cfg_attr(terrace_loom, track_caller)]
+        pub fn store(&self, value: $value, order: Ordering) {
+            self.0.store(value, order);
+        }
+
+        /// Stores a value and returns the previous one. One RMW.
+        #[inline(always)]
+        #[cfg_attr(terrace_loom, track_caller)]
+        pub fn swap(&self, value: $value, order: Ordering) -> $value {
+            count::rmw();
+            self.0.swap(value, order)
+        }
+
+        /// Stores `new` if the value is `current`. One RMW, also when it fails.
+        ///
+        /// # Errors
+        /// The value found, if it was not `current`.
+        #[inline(always)]
+        #[cfg_attr(terrace_loom, track_caller)]
+        pub fn compare_exchange(
+            &self,
+            current: $value,
+            new: $value,
+            success: Ordering,
+            failure: Ordering,
+        ) -> Result<$value, $value> {
+            count::rmw();
+            self.0.compare_exchange(current, new, success, failure)
+        }
+
+        /// As [`compare_exchange`](Self::compare_exchange), but it may fail without a reason.
+        ///
+        /// # Errors
+        /// The value found.
+        #[inline(always)]
+        #[cfg_attr(terrace_loom, track_caller)]
+        pub fn compare_exchange_weak(
+            &self,
+            current: $value,
+            new: $value,
+            success: Ordering,
+            failure: Ordering,
+        ) -> Result<$value, $value> {
+            count::rmw();
+            self.0.compare_exchange_weak(current, new, success, failure)
+        }
+
+        /// Consumes the atomic and returns its value.
+        #[inline]
+        #[cfg_attr(terrace_loom, track_caller)]
+        pub fn into_inner(self) -> $value {
+            self.0.into_inner()
+        }
+    };
+}
+
+/// `with_mut`, which loom's `AtomicBool` alone lacks.
+macro_rules! with_mut {
+    ($value:ty) => {
+        /// Runs `f` on the value: exclusive access needs no atomic operation.
+        #[inline]
+        #[cfg_attr(terrace_loom, track_caller)]
+        pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
+            #[cfg(terrace_loom)]
+            return self.0.with_mut(f);
+            #[cfg(not(terrace_loom))]
+            return f(self.0.get_mut());
+        }
+    };
+}
+
+macro_rules! rmw {
+    ($value:ty: $($(#[$doc:meta])* $op:ident),+) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        #[cfg_attr(terrace_loom, track_caller)]
+        pub fn $op(&self, value: $value, order: Ordering) -> $value {
+            count::rmw();
+            self.0.$op(value, order)
+        }
+    )+};
+}
+
+macro_rules! integer {
+    ($name:ident, $value:ty) => {
+        #[doc = concat!("An atomic `", stringify!($value), "`.")]
+        #[derive(Debug)]
+        #[repr(transparent)]
+        pub struct $name(backend::$name);
+
+        impl $name {
+            common!($name, $value);
+            with_mut!($value);
+            rmw!($value:
+                /// Adds, wrapping; returns the previous value. One RMW.
+                fetch_add,
+                /// Subtracts, wrapping; returns the previous value. One RMW.
+                fetch_sub,
+                /// Bitwise and; returns the previous value. One RMW.
+                fetch_and,
+                /// Bitwise or; returns the previous value. One RMW.
+                fetch_or,
+                /// Bitwise exclusive or; returns the previous value. One RMW.
+                fetch_xor,
+                /// Maximum; returns the previous value. One RMW.
+                fetch_max,
+                /// Minimum; returns the previous value. One RMW.
+                fetch_min
+            );
+
+            /// Replaces the value by `f` of it until that succeeds or `f` says `None`. One RMW an attempt.
+            ///
+            /// # Errors
+            /// The value for which `f` said `None`.
+            #[inline]
+            #[cfg_attr(terrace_loom, track_caller)]
+            pub fn fetch_update(
+                &self,
+                set: Ordering,
+                fetch: Ordering,
+                mut f: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                let mut seen = self.load(fetch);
+                while let Some(next) = f(seen) {
+                    match self.compare_exchange_weak(seen, next, set, fetch) {
+                        Ok(previous) => return Ok(previous),
+                        Err(found) => seen = found,
+                    }
+                }
+                Err(seen)
+            }
+        }
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self::new(0)
+            }
+        }
+    };
+}
+
+integer!(AtomicU32, u32);
+integer!(AtomicU64, u64);
+integer!(AtomicUsize, usize);
+
+/// An atomic `bool`.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct AtomicBool(backend::AtomicBool);
+
+impl AtomicBool {
+    common!(AtomicBool, bool);
+    rmw!(bool:
+        /// Logical and; returns the previous value. One RMW.
+        fetch_and,
+        /// Logical or; returns the previous value. One RMW.
+        fetch_or,
+        /// Logical exclusive or; returns the previous value. One RMW.
+        fetch_xor
+    );
+}
+
+impl Default for AtomicBool {
+    fn default() -> Self {
+        Self::new(false)
+    }
+}
+
+/// An atomic pointer.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct AtomicPtr<T>(backend::AtomicPtr<T>);
+
+impl<T> AtomicPtr<T> {
+    common!(AtomicPtr, *mut T);
+    with_mut!(*mut T);
+}
+
+impl<T> Default for AtomicPtr<T> {
+    fn default() -> Self {
+        Self::new(std::ptr::null_mut())
+    }
+}

@@ -1,0 +1,66 @@
+//! [`UnsafeCell`] in closure style, so that loom sees where each access begins and ends.
+
+/// Interior mutability without a check on `std`; under loom every access is tracked and a race between
+/// two of them fails the model.
+///
+/// The pointer must not leave the closure: the access counts as over when the closure returns.
+#[derive(Debug, Default)]
+#[repr(transparent)]
+pub struct UnsafeCell<T>(
+    #[cfg(terrace_loom)] loom::cell::UnsafeCell<T>,
+    #[cfg(not(terrace_loom))] std::cell::UnsafeCell<T>,
+);
+
+impl<T> UnsafeCell<T> {
+    const_fn! {
+        /// A cell holding `value`.
+        #[inline]
+        #[cfg_attr(terrace_loom, track_caller)]
+        pub const fn new(value: T) -> Self {
+            #[cfg(terrace_loom)]
+            return Self(loom::cell::UnsafeCell::new(value));
+            #[cfg(not(terrace_loom))]
+            return Self(std::cell::UnsafeCell::new(value));
+        }
+    }
+
+    /// Runs `f` on a pointer to the value: a read.
+    #[inline(always)]
+    #[cfg_attr(terrace_loom, track_caller)]
+    pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
+        #[cfg(terrace_loom)]
+        return self.0.with(f);
+        #[cfg(not(terrace_loom))]
+        return f(self.0.get());
+    }
+
+    /// Runs `f` on a pointer to the value: a write.
+    #[inline(always)]
+    #[cfg_attr(terrace_loom, track_caller)]
+    pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
+        #[cfg(terrace_loom)]
+        return self.0.with_mut(f);
+        #[cfg(not(terrace_loom))]
+        return f(self.0.get());
+    }
+
+    /// The value, through an exclusive borrow.
+    #[inline(always)]
+    #[cfg_attr(terrace_loom, track_caller)]
+    pub fn get_mut(&mut self) -> &mut T {
+        #[cfg(terrace_loom)]
+        {
+            let pointer = self.0.with_mut(|pointer| pointer);
+            // SAFETY: `&mut self` keeps every other access out for as long as the result lives.
+            unsafe { &mut *pointer }
+        }
+        #[cfg(not(terrace_loom))]
+        self.0.get_mut()
+    }
+
+    /// Consumes the cell and returns the value.
+    #[inline]
+    pub fn into_inner(self) -> T {
+        self.0.into_inner()
+    }
+}

@@ -1,0 +1,99 @@
+//! Counting what an operation costs: read-modify-writes, fences, locks, parks and unparks.
+//!
+//! Two cores hide contention, so the layers state how many of these each hot path takes, and tests
+//! built with `--cfg terrace_count` check the figures. Without that cfg nothing is counted and
+//! [`Counts::now`] is all zeros.
+//!
+//! Counters are thread-local: a test measures what its own thread did. Loads and stores are not
+//! counted, nor are reference counts of `Arc`, nor what a dependency does inside.
+
+use std::ops::Sub;
+
+/// Totals of the calling thread since it started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counts {
+    /// Read-modify-write operations; a failed compare-exchange is one too.
+    pub rmws: u64,
+    /// Fences of any kind, [`light`](crate::light) and [`heavy`](crate::heavy) included.
+    pub fences: u64,
+    /// Of `fences`, those that are [`heavy`](crate::heavy).
+    pub heavy_fences: u64,
+    /// Mutex acquisitions, attempts included.
+    pub locks: u64,
+    /// Calls of `thread::park` and `thread::park_timeout`.
+    pub parks: u64,
+    /// Calls of `Thread::unpark`.
+    pub unparks: u64,
+}
+
+impl Counts {
+    /// The calling thread's totals; zeros unless built with `--cfg terrace_count`.
+    #[inline]
+    pub fn now() -> Self {
+        #[cfg(terrace_count)]
+        return TOTALS.with(std::cell::Cell::get);
+        #[cfg(not(terrace_count))]
+        return Self::default();
+    }
+
+    /// What `f` cost on this thread.
+    ///
+    /// ```
+    /// use terrace_sync::{atomic::{AtomicU32, Ordering}, count::Counts};
+    ///
+    /// let word = AtomicU32::new(0);
+    /// let cost = Counts::of(|| word.fetch_add(1, Ordering::Relaxed));
+    /// assert!(cost.rmws <= 1); // 1 under `terrace_count`, else 0
+    /// ```
+    pub fn of<R>(f: impl FnOnce() -> R) -> Self {
+        let before = Self::now();
+        f();
+        Self::now() - before
+    }
+}
+
+impl Sub for Counts {
+    type Output = Self;
+
+    fn sub(self, earlier: Self) -> Self {
+        Self {
+            rmws: self.rmws - earlier.rmws,
+            fences: self.fences - earlier.fences,
+            heavy_fences: self.heavy_fences - earlier.heavy_fences,
+            locks: self.locks - earlier.locks,
+            parks: self.parks - earlier.parks,
+            unparks: self.unparks - earlier.unparks,
+        }
+    }
+}
+
+#[cfg(terrace_count)]
+std::thread_local! {
+    static TOTALS: std::cell::Cell<Counts> = const {
+        std::cell::Cell::new(Counts { rmws: 0, fences: 0, heavy_fences: 0, locks: 0, parks: 0, unparks: 0 })
+    };
+}
+
+macro_rules! counters {
+    ($($name:ident => $field:ident),+ $(,)?) => {$(
+        #[inline(always)]
+        pub(crate) fn $name() {
+            #[cfg(terrace_count)]
+            TOTALS.with(|totals| {
+                let mut now = totals.get();
+                now.$field += 1;
+                totals.set(now);
+            });
+        }
+    )+};
+}
+
+counters! {
+    rmw => rmws,
+    fence => fences,
+    heavy_fence => heavy_fences,
+    lock => locks,
+    park => parks,
+    unpark => unparks,
+}

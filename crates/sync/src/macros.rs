@@ -1,0 +1,55 @@
+//! Macros that differ between `std` and the checkers: `const_fn!`, `thread_local!`.
+
+/// Declares a `const fn` that is an ordinary `fn` under a checker, whose primitives register
+/// themselves with the running execution and so cannot be built in a constant.
+///
+/// ```
+/// use terrace_sync::{atomic::AtomicU32, const_fn};
+///
+/// struct Gate(AtomicU32);
+/// impl Gate {
+///     const_fn! {
+///         /// A closed gate.
+///         pub const fn new() -> Self {
+///             Self(AtomicU32::new(0))
+///         }
+///     }
+/// }
+/// # #[cfg(not(any(terrace_loom, terrace_shuttle)))]
+/// static GATE: Gate = Gate::new();
+/// ```
+#[cfg(not(any(terrace_loom, terrace_shuttle)))]
+#[macro_export]
+macro_rules! const_fn {
+    ($(#[$attr:meta])* $vis:vis const $($rest:tt)*) => {
+        $(#[$attr])* $vis const $($rest)*
+    };
+}
+
+/// Declares a `const fn` that is an ordinary `fn` under a checker, whose primitives register
+/// themselves with the running execution and so cannot be built in a constant.
+#[cfg(any(terrace_loom, terrace_shuttle))]
+#[macro_export]
+macro_rules! const_fn {
+    ($(#[$attr:meta])* $vis:vis const $($rest:tt)*) => {
+        $(#[$attr])* $vis $($rest)*
+    };
+}
+
+/// Declares thread-local keys, one value for each thread of each modelled execution.
+///
+/// Takes the syntax of `std::thread_local!`, `const { … }` initialisers included. Only `with` and
+/// `try_with` exist on the key.
+#[cfg(any(terrace_loom, terrace_shuttle))]
+#[macro_export]
+macro_rules! thread_local {
+    () => {};
+    ($(#[$attr:meta])* $vis:vis static $name:ident: $t:ty = const { $init:expr } $(; $($rest:tt)*)?) => {
+        $crate::__private::modelled_thread_local! { $(#[$attr])* $vis static $name: $t = $init }
+        $($crate::thread_local! { $($rest)* })?
+    };
+    ($(#[$attr:meta])* $vis:vis static $name:ident: $t:ty = $init:expr $(; $($rest:tt)*)?) => {
+        $crate::__private::modelled_thread_local! { $(#[$attr])* $vis static $name: $t = $init }
+        $($crate::thread_local! { $($rest)* })?
+    };
+}

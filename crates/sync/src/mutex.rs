@@ -1,0 +1,161 @@
+//! A mutex without poisoning.
+
+use crate::count;
+
+#[cfg(terrace_shuttle)]
+use shuttle::sync as backend;
+#[cfg(not(any(terrace_loom, terrace_shuttle)))]
+use std::sync as backend;
+
+#[cfg(not(terrace_loom))]
+mod plain {
+    use super::{backend, count};
+    use std::sync::{PoisonError, TryLockError};
+
+    /// A mutex. A panic under the lock does not poison it.
+    #[derive(Debug, Default)]
+    pub struct Mutex<T>(backend::Mutex<T>);
+
+    /// The lock, released on drop.
+    pub type MutexGuard<'a, T> = backend::MutexGuard<'a, T>;
+
+    impl<T> Mutex<T> {
+        const_fn! {
+            /// An unlocked mutex holding `value`.
+            pub const fn new(value: T) -> Self {
+                Self(backend::Mutex::new(value))
+            }
+        }
+
+        /// Locks, blocking until that is possible.
+        #[inline]
+        pub fn lock(&self) -> MutexGuard<'_, T> {
+            count::lock();
+            self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        }
+
+        /// Locks if that is possible at once.
+        #[inline]
+        pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+            count::lock();
+            match self.0.try_lock() {
+                Ok(guard) => Some(guard),
+                Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => None,
+            }
+        }
+
+        /// The value, through an exclusive borrow.
+        pub fn get_mut(&mut self) -> &mut T {
+            self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
+        }
+
+        /// Consumes the mutex and returns the value.
+        pub fn into_inner(self) -> T {
+            self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+        }
+    }
+}
+
+/// loom's own mutex issues a SeqCst fence at each lock and unlock, which would hide a fence missing in a
+/// protocol around it. This one has exactly a mutex's acquire and release.
+#[cfg(terrace_loom)]
+mod modelled {
+    use super::count;
+    use crate::atomic::{AtomicBool, Ordering};
+    use std::ops::{Deref, DerefMut};
+    use std::sync::PoisonError;
+
+    /// A mutex. A panic under the lock does not poison it.
+    #[derive(Debug, Default)]
+    pub struct Mutex<T> {
+        locked: AtomicBool,
+        /// Locked only by the thread that set `locked`, so never contended.
+        value: std::sync::Mutex<T>,
+    }
+
+    /// The lock, released on drop.
+    #[derive(Debug)]
+    pub struct MutexGuard<'a, T> {
+        locked: &'a AtomicBool,
+        value: Option<std::sync::MutexGuard<'a, T>>,
+    }
+
+    impl<T> Mutex<T> {
+        /// An unlocked mutex holding `value`.
+        pub fn new(value: T) -> Self {
+            Self {
+                locked: AtomicBool::new(false),
+                value: std::sync::Mutex::new(value),
+            }
+        }
+
+        /// Locks, blocking until that is possible.
+        #[track_caller]
+        pub fn lock(&self) -> MutexGuard<'_, T> {
+            loop {
+                if let Some(guard) = self.try_lock() {
+                    return guard;
+                }
+                loom::thread::yield_now();
+            }
+        }
+
+        /// Locks if that is possible at once.
+        #[track_caller]
+        pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
+            count::lock();
+            // Ordering: Acquire pairs with the Release store of the guard dropped last.
+            let free =
+                self.locked
+                    .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
+            free.ok().map(|_| MutexGuard {
+                locked: &self.locked,
+                value: Some(self.value.lock().unwrap_or_else(PoisonError::into_inner)),
+            })
+        }
+
+        /// The value, through an exclusive borrow.
+        pub fn get_mut(&mut self) -> &mut T {
+            self.value.get_mut().unwrap_or_else(PoisonError::into_inner)
+        }
+
+        /// Consumes the mutex and returns the value.
+        pub fn into_inner(self) -> T {
+            self.value
+                .into_inner()
+                .unwrap_or_else(PoisonError::into_inner)
+        }
+    }
+
+    impl<T> Deref for MutexGuard<'_, T> {
+        type Target = T;
+
+        fn deref(&self) -> &T {
+            self.value
+                .as_ref()
+                .expect("the guard holds the lock until it is dropped")
+        }
+    }
+
+    impl<T> DerefMut for MutexGuard<'_, T> {
+        fn deref_mut(&mut self) -> &mut T {
+            self.value
+                .as_mut()
+                .expect("the guard holds the lock until it is dropped")
+        }
+    }
+
+    impl<T> Drop for MutexGuard<'_, T> {
+        fn drop(&mut self) {
+            self.value = None;
+            // Ordering: Release pairs with the Acquire of the next lock.
+            self.locked.store(false, Ordering::Release);
+        }
+    }
+}
+
+#[cfg(terrace_loom)]
+pub use modelled::{Mutex, MutexGuard};
+#[cfg(not(terrace_loom))]
+pub use plain::{Mutex, MutexGuard};

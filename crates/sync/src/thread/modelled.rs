@@ -1,0 +1,219 @@
+//! A checker's threads with a parking token of our own.
+//!
+//! loom's `unpark` also wakes a thread that is blocked in a `join` or a lock, which then fails an assertion.
+//! Here a thread announces that it is about to block, and only such a thread is ever woken: one raw
+//! `unpark` for one raw `park`. The announcement carries a number, so that a timer ends only the wait it was
+//! started for.
+//!
+//! | state | meaning | `park` | `unpark` | timer *n* |
+//! |---|---|---|---|---|
+//! | `EMPTY` | running, no token | → `PARKED + n`, block | → `NOTIFIED` | nothing |
+//! | `NOTIFIED` | token available | → `EMPTY`, return | nothing | nothing |
+//! | `EXPIRED` | the wait timed out, not yet noticed | – | → `NOTIFIED` | nothing |
+//! | `PARKED + n` | blocked in wait *n* | – | → `NOTIFIED`, wake | → `EXPIRED`, wake |
+
+use crate::atomic::{AtomicUsize, Ordering};
+use crate::count;
+use std::cell::OnceCell;
+use std::io;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+#[cfg(terrace_loom)]
+use loom::thread as raw;
+#[cfg(terrace_shuttle)]
+use shuttle::thread as raw;
+
+pub use raw::yield_now;
+
+const EMPTY: usize = 0;
+const NOTIFIED: usize = 1;
+const EXPIRED: usize = 2;
+const PARKED: usize = 3;
+
+#[derive(Debug)]
+struct Inner {
+    state: AtomicUsize,
+    /// Number of the next wait. Used by the owner alone.
+    waits: std::sync::atomic::AtomicUsize,
+    /// Written by the owner before anything else it does.
+    raw: OnceLock<raw::Thread>,
+}
+
+impl Inner {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            state: AtomicUsize::new(EMPTY),
+            waits: std::sync::atomic::AtomicUsize::new(0),
+            raw: OnceLock::new(),
+        })
+    }
+
+    /// Wakes the owner, which is in `raw::park` or about to enter it.
+    fn wake(&self) {
+        self.raw
+            .get()
+            .expect("a parked thread has registered itself")
+            .unpark();
+    }
+}
+
+crate::thread_local! {
+    static CURRENT: OnceCell<Arc<Inner>> = OnceCell::new();
+}
+
+/// A handle to a thread.
+#[derive(Clone, Debug)]
+pub struct Thread(Arc<Inner>);
+
+impl Thread {
+    /// Makes the thread's token available and wakes it if it is parked.
+    pub fn unpark(&self) {
+        count::unpark();
+        // Ordering: Release pairs with the Acquire in `wait`, so the parker sees what led to the wake.
+        if self.0.state.swap(NOTIFIED, Ordering::Release) >= PARKED {
+            self.0.wake();
+        }
+    }
+
+    /// The thread's name, if it has one.
+    pub fn name(&self) -> Option<&str> {
+        self.0.raw.get().and_then(raw::Thread::name)
+    }
+}
+
+/// The calling thread.
+pub fn current() -> Thread {
+    CURRENT.with(|current| {
+        let inner = current.get_or_init(Inner::new);
+        inner.raw.get_or_init(raw::current);
+        Thread(inner.clone())
+    })
+}
+
+/// Blocks until the calling thread's token is available, and takes it. May return without a reason.
+pub fn park() {
+    wait(false);
+}
+
+/// As [`park`], until some point of the schedule.
+pub fn park_timeout(_timeout: Duration) {
+    wait(true);
+}
+
+fn wait(timeout: bool) {
+    count::park();
+    let Thread(inner) = current();
+    let number = inner
+        .waits
+        .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let parked = PARKED + number;
+    // Ordering: Acquire on failure pairs with the Release in `unpark`.
+    if inner
+        .state
+        .compare_exchange(EMPTY, parked, Ordering::Relaxed, Ordering::Acquire)
+        .is_err()
+    {
+        // Only a token can be there: an expired wait is noticed before the next one begins.
+        // Ordering: Acquire: a second `unpark` may have followed the one seen.
+        inner.state.swap(EMPTY, Ordering::Acquire);
+        return;
+    }
+    if timeout {
+        let inner = inner.clone();
+        raw::spawn(move || {
+            let expired =
+                inner
+                    .state
+                    .compare_exchange(parked, EXPIRED, Ordering::Relaxed, Ordering::Relaxed);
+            if expired.is_ok() {
+                inner.wake();
+            }
+        });
+    }
+    loop {
+        raw::park();
+        // Ordering: Acquire pairs with the Release in `unpark`.
+        if inner.state.load(Ordering::Acquire) != parked {
+            // Ordering: Acquire as above: an `unpark` may have followed the timer.
+            inner.state.swap(EMPTY, Ordering::Acquire);
+            return;
+        }
+    }
+}
+
+/// The right to wait for a thread's end and to take its result.
+#[derive(Debug)]
+pub struct JoinHandle<T> {
+    raw: raw::JoinHandle<T>,
+    thread: Thread,
+}
+
+impl<T> JoinHandle<T> {
+    /// Waits for the thread's end.
+    ///
+    /// # Errors
+    /// The payload of the panic that ended the thread.
+    pub fn join(self) -> std::thread::Result<T> {
+        self.raw.join()
+    }
+
+    /// A handle to the thread.
+    pub fn thread(&self) -> Thread {
+        self.thread.clone()
+    }
+}
+
+/// Settings of a thread to be started.
+#[derive(Debug)]
+pub struct Builder(raw::Builder);
+
+impl Builder {
+    /// The default settings.
+    #[expect(
+        clippy::new_without_default,
+        reason = "a builder is asked for by name, as in std"
+    )]
+    pub fn new() -> Self {
+        Self(raw::Builder::new())
+    }
+
+    /// Names the thread.
+    #[must_use]
+    pub fn name(self, name: String) -> Self {
+        Self(self.0.name(name))
+    }
+
+    /// Ignored: the checker runs threads on stacks of its own.
+    #[must_use]
+    pub fn stack_size(self, _bytes: usize) -> Self {
+        self
+    }
+
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// Never under a checker.
+    pub fn spawn<T: Send + 'static>(
+        self,
+        f: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<JoinHandle<T>> {
+        let inner = Inner::new();
+        let thread = Thread(inner.clone());
+        let raw = self.0.spawn(move || {
+            inner.raw.get_or_init(raw::current);
+            CURRENT.with(move |current| {
+                current.get_or_init(move || inner);
+            });
+            f()
+        })?;
+        Ok(JoinHandle { raw, thread })
+    }
+}
+
+/// Starts a thread.
+pub fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    Builder::new()
+        .spawn(f)
+        .expect("a checker can always start a thread")
+}

@@ -1,0 +1,111 @@
+//! `std` threads, with parks and unparks counted under `terrace_count`.
+
+use crate::count;
+use std::io;
+use std::time::Duration;
+
+pub use std::thread::yield_now;
+
+/// A handle to a thread.
+#[derive(Clone, Debug)]
+#[repr(transparent)]
+pub struct Thread(std::thread::Thread);
+
+impl Thread {
+    /// Makes the thread's token available and wakes it if it is parked.
+    #[inline]
+    pub fn unpark(&self) {
+        count::unpark();
+        self.0.unpark();
+    }
+
+    /// The thread's name, if it has one.
+    pub fn name(&self) -> Option<&str> {
+        self.0.name()
+    }
+}
+
+/// The calling thread.
+#[inline]
+pub fn current() -> Thread {
+    Thread(std::thread::current())
+}
+
+/// Blocks until the calling thread's token is available, and takes it. May return without a reason.
+#[inline]
+pub fn park() {
+    count::park();
+    std::thread::park();
+}
+
+/// As [`park`], for at most about `timeout`.
+#[inline]
+pub fn park_timeout(timeout: Duration) {
+    count::park();
+    std::thread::park_timeout(timeout);
+}
+
+/// The right to wait for a thread's end and to take its result.
+#[derive(Debug)]
+pub struct JoinHandle<T>(std::thread::JoinHandle<T>);
+
+impl<T> JoinHandle<T> {
+    /// Waits for the thread's end.
+    ///
+    /// # Errors
+    /// The payload of the panic that ended the thread.
+    pub fn join(self) -> std::thread::Result<T> {
+        self.0.join()
+    }
+
+    /// A handle to the thread.
+    pub fn thread(&self) -> Thread {
+        Thread(self.0.thread().clone())
+    }
+}
+
+/// Settings of a thread to be started.
+#[derive(Debug)]
+pub struct Builder(std::thread::Builder);
+
+impl Builder {
+    /// The default settings.
+    #[expect(
+        clippy::new_without_default,
+        reason = "a builder is asked for by name, as in std"
+    )]
+    pub fn new() -> Self {
+        Self(std::thread::Builder::new())
+    }
+
+    /// Names the thread.
+    #[must_use]
+    pub fn name(self, name: String) -> Self {
+        Self(self.0.name(name))
+    }
+
+    /// Sets the size of the thread's stack, in bytes.
+    #[must_use]
+    pub fn stack_size(self, bytes: usize) -> Self {
+        Self(self.0.stack_size(bytes))
+    }
+
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// If the system cannot start a thread.
+    pub fn spawn<T: Send + 'static>(
+        self,
+        f: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<JoinHandle<T>> {
+        self.0.spawn(f).map(JoinHandle)
+    }
+}
+
+/// Starts a thread.
+///
+/// # Panics
+/// If the system cannot start a thread.
+pub fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+    JoinHandle(std::thread::spawn(f))
+}
