@@ -1,8 +1,22 @@
 //! `cargo xtask compat`: published Bevy crates on the drop-in package.
+//!
+//! Each suite runs on copies of the registry's sources with `[patch.crates-io]` appended. What has to pass is what
+//! passed on the stock crate, recorded by `compat --bless`; there is no list of exceptions.
 
+mod apps;
 mod bench;
+mod expected;
+mod outcome;
+mod published;
+mod registry;
+mod suites;
 
+use anyhow::{Result, bail};
 use clap::Args;
+
+use crate::progress::Progress;
+use crate::workspace::Workspace;
+use suites::{Runner, SUITES, Suite};
 
 /// Options of `cargo xtask compat`.
 #[derive(Args)]
@@ -24,14 +38,71 @@ pub(crate) struct CompatArgs {
 }
 
 /// Runs the published suites, the apps, or the bench.
-pub(crate) fn run(args: CompatArgs) -> anyhow::Result<()> {
+pub(crate) fn run(args: CompatArgs) -> Result<()> {
+    let filter = args.filter.as_deref();
     if args.bench {
-        return bench::run(args.filter.as_deref(), args.bench_args);
+        return bench::run(filter, args.bench_args);
     }
-    let part = match (args.bless, args.apps) {
-        (true, _) => "compat --bless",
-        (_, true) => "compat --apps",
-        _ => "compat",
-    };
-    anyhow::bail!("`cargo xtask {part}` is not there yet")
+    let ws = Workspace::find()?;
+    if args.apps {
+        return apps::run(&ws, filter);
+    }
+    let chosen: Vec<_> = SUITES
+        .iter()
+        .filter(|suite| filter.is_none_or(|text| suite.name.contains(text)))
+        .collect();
+    if !chosen.is_empty() {
+        run_suites(&ws, &chosen, args.bless)?;
+    }
+    if args.bless {
+        return Ok(());
+    }
+    if filter.is_none() {
+        apps::run(&ws, None)?;
+    } else if chosen.is_empty() {
+        bail!(
+            "no suite's name contains the filter (there are {})",
+            names(SUITES)
+        );
+    }
+    Ok(())
+}
+
+fn names(suites: &[Suite]) -> String {
+    suites
+        .iter()
+        .map(|suite| suite.name)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Runs every suite, also after one has failed.
+fn run_suites(ws: &Workspace, suites: &[&Suite], bless: bool) -> Result<()> {
+    let runner = Runner::set_up(ws)?;
+    let progress = Progress::new(
+        if bless { "compat --bless" } else { "compat" },
+        suites.len(),
+    );
+    let mut failed = Vec::new();
+    for suite in suites {
+        progress.at(suite.name);
+        let result = if bless {
+            runner.bless(suite)
+        } else {
+            runner.check(suite)
+        };
+        match result {
+            Ok(line) => progress.line(&format!("{}: {line}", suite.name)),
+            Err(error) => {
+                progress.line(&format!("{}: FAILED: {error:#}", suite.name));
+                failed.push(suite.name);
+            }
+        }
+        progress.step();
+    }
+    progress.finish();
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
+    }
+    Ok(())
 }

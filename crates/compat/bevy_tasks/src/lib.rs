@@ -1,0 +1,29 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+pub use terrace_tasks::*;
+
+/// What this build of the crate was configured with, as macros; see `bevy_platform::cfg`.
+///
+/// Declared here and not taken from `terrace_tasks`: its aliases answer for the features of the crate that
+/// defines them, and those of `bevy_platform` are part of the published interface.
+pub mod cfg {
+    pub use bevy_platform::cfg::{alloc, std, web};
+
+    bevy_platform::cfg::define_alias! {
+        #[cfg(feature = "async_executor")] => {
+            /// Feature `async_executor` is on.
+            async_executor
+        }
+
+        #[cfg(all(not(target_arch = "wasm32"), feature = "multi_threaded"))] => {
+            /// Pools have worker threads.
+            multi_threaded
+        }
+
+        #[cfg(target_arch = "wasm32")] => {
+            /// The target's futures are often not `Send`, and [`ConditionalSend`](crate::ConditionalSend) asks nothing.
+            conditional_send
+        }
+    }
+}

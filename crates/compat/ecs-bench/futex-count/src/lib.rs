@@ -1,0 +1,88 @@
+//! A library to preload (`LD_PRELOAD`): it stands in front of the C library's `syscall`, counts the
+//! futex calls among the calls, and passes every one on.
+//!
+//! Rust's standard library makes all its futex calls that way, so this sees every park, unpark,
+//! contended lock and condition variable of a Rust program. Futex calls the C library makes for its
+//! own purposes (joining threads, its allocator's locks) are not seen.
+//!
+//! The counters are read with [`terrace_futex_counts`], found by `dlsym`.
+
+#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use libc::{c_char, c_int, c_long, c_void};
+
+/// Calls that may sleep.
+static WAITS: AtomicUsize = AtomicUsize::new(0);
+/// Calls that wake.
+static WAKES: AtomicUsize = AtomicUsize::new(0);
+/// Wakes that found somebody asleep.
+static WOKEN: AtomicUsize = AtomicUsize::new(0);
+/// The C library's own `syscall`, zero until looked up.
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+
+const NAME: *const c_char = c"syscall".as_ptr();
+
+type Syscall = unsafe extern "C" fn(c_long, ...) -> c_long;
+
+fn next() -> Syscall {
+    // Ordering: whoever finds zero looks the same address up again; nothing else is published.
+    let mut address = NEXT.load(Ordering::Relaxed);
+    if address == 0 {
+        // SAFETY: the name is a valid C string; RTLD_NEXT is a valid handle.
+        address = unsafe { libc::dlsym(libc::RTLD_NEXT, NAME) }.addr();
+        if address == 0 {
+            std::process::abort();
+        }
+        NEXT.store(address, Ordering::Relaxed);
+    }
+    // SAFETY: the address is that of the C library's `syscall`, which has this type.
+    unsafe { std::mem::transmute::<*mut c_void, Syscall>(address as *mut c_void) }
+}
+
+/// Stands in for the C library's function of this name.
+///
+/// That one is variadic; on the targets this crate builds for, a variadic call of up to six integer
+/// arguments passes them where a call of seven fixed ones does.
+///
+/// # Safety
+///
+/// As for `syscall(2)`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syscall(
+    number: c_long,
+    a: c_long,
+    b: c_long,
+    c: c_long,
+    d: c_long,
+    e: c_long,
+    f: c_long,
+) -> c_long {
+    // SAFETY: the caller's promise is that of the function the call is passed on to.
+    let result = unsafe { next()(number, a, b, c, d, e, f) };
+    if number == libc::SYS_futex {
+        let operation = b as c_int & libc::FUTEX_CMD_MASK;
+        if operation == libc::FUTEX_WAIT || operation == libc::FUTEX_WAIT_BITSET {
+            WAITS.fetch_add(1, Ordering::Relaxed);
+        } else {
+            WAKES.fetch_add(1, Ordering::Relaxed);
+            if result > 0 {
+                WOKEN.fetch_add(result as usize, Ordering::Relaxed);
+            }
+        }
+    }
+    result
+}
+
+/// Writes the number of waits, of wakes and of threads woken since the start of the process.
+///
+/// # Safety
+///
+/// `into` points to three writable `u64`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn terrace_futex_counts(into: *mut [u64; 3]) {
+    let counts = [&WAITS, &WAKES, &WOKEN].map(|n| n.load(Ordering::Relaxed) as u64);
+    // SAFETY: the caller's promise.
+    unsafe { into.write(counts) };
+}

@@ -1,0 +1,109 @@
+//! Rows of systems that do nothing: empty schedules, empty systems, run conditions.
+
+use bevy_ecs::prelude::*;
+use bevy_ecs::schedule::MultiThreadedExecutor;
+
+use crate::parallel::compute_pool;
+use crate::rows::{THREADS, Workload};
+
+#[derive(Component)]
+struct Flag(bool);
+
+#[derive(Resource)]
+struct Switch(bool);
+
+fn empty() {}
+
+fn yes() -> bool {
+    true
+}
+
+fn no() -> bool {
+    false
+}
+
+fn yes_using_query(flag: Single<&Flag>) -> bool {
+    flag.0
+}
+
+fn yes_using_resource(switch: Res<Switch>) -> bool {
+    switch.0
+}
+
+/// A run condition, given to every one of the systems.
+pub struct Condition {
+    pub name: &'static str,
+    /// Whether it says no, so that no system runs.
+    pub skips: bool,
+    add: fn(&mut Schedule),
+}
+
+/// The conditions of Bevy's bench.
+pub static CONDITIONS: &[Condition] = &[
+    Condition {
+        name: "no",
+        skips: true,
+        add: |schedule| {
+            schedule.add_systems((empty, empty, empty, empty, empty).distributive_run_if(no));
+        },
+    },
+    Condition {
+        name: "yes",
+        skips: false,
+        add: |schedule| {
+            schedule.add_systems((empty, empty, empty, empty, empty).distributive_run_if(yes));
+        },
+    },
+    Condition {
+        name: "yes_using_query",
+        skips: false,
+        add: |schedule| {
+            schedule.add_systems(
+                (empty, empty, empty, empty, empty).distributive_run_if(yes_using_query),
+            );
+        },
+    },
+    Condition {
+        name: "yes_using_resource",
+        skips: false,
+        add: |schedule| {
+            schedule.add_systems(
+                (empty, empty, empty, empty, empty).distributive_run_if(yes_using_resource),
+            );
+        },
+    },
+];
+
+/// The schedule with a multi-threaded executor, run once on the pool of [`THREADS`] threads.
+pub fn runner(mut schedule: Schedule, mut world: World) -> Workload {
+    compute_pool(THREADS);
+    schedule.set_executor(MultiThreadedExecutor::new());
+    schedule.run(&mut world);
+    Box::new(move || schedule.run(&mut world))
+}
+
+/// A schedule without systems.
+pub fn empty_schedule() -> Workload {
+    runner(Schedule::default(), World::new())
+}
+
+/// `amount` systems without parameters.
+pub fn empty_systems(amount: usize) -> Workload {
+    let mut schedule = Schedule::default();
+    for _ in 0..amount {
+        schedule.add_systems(empty);
+    }
+    runner(schedule, World::new())
+}
+
+/// `amount` systems (a multiple of five) without parameters, each with the condition.
+pub fn conditional_systems(condition: &Condition, amount: usize) -> Workload {
+    let mut world = World::new();
+    world.spawn(Flag(true));
+    world.insert_resource(Switch(true));
+    let mut schedule = Schedule::default();
+    for _ in 0..amount / 5 {
+        (condition.add)(&mut schedule);
+    }
+    runner(schedule, world)
+}

@@ -1,0 +1,37 @@
+//! Futex calls, if the preload library `futex-count` counts them for this process.
+
+use libc::c_void;
+
+type Read = unsafe extern "C" fn(*mut [u64; 3]);
+
+/// Futex calls of the process so far.
+pub struct Counts {
+    /// Calls that may sleep.
+    pub waits: u64,
+    /// Calls that wake.
+    pub wakes: u64,
+    /// Threads they woke.
+    pub woken: u64,
+}
+
+impl Counts {
+    /// Reads the counters; nothing if the library is not loaded.
+    pub fn now() -> Option<Self> {
+        // SAFETY: the name is a valid C string; RTLD_DEFAULT is a valid handle.
+        let read = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"terrace_futex_counts".as_ptr()) };
+        if read.is_null() {
+            return None;
+        }
+        // SAFETY: only `futex-count` defines the name, with this type.
+        let read = unsafe { std::mem::transmute::<*mut c_void, Read>(read) };
+        let mut counts = [0; 3];
+        // SAFETY: the pointer is to three live `u64`.
+        unsafe { read(&raw mut counts) };
+        let [waits, wakes, woken] = counts;
+        Some(Self {
+            waits,
+            wakes,
+            woken,
+        })
+    }
+}

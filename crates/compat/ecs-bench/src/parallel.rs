@@ -1,0 +1,127 @@
+//! Rows of data parallelism and of bare tasks.
+
+use std::hint::black_box;
+
+use bevy_ecs::prelude::*;
+use bevy_tasks::{ComputeTaskPool, ParallelIterator, TaskPool, TaskPoolBuilder, block_on};
+
+use crate::rows::{THREADS, Workload};
+
+/// The global compute pool, which schedules and queries run on.
+pub fn compute_pool(threads: usize) -> &'static ComputeTaskPool {
+    ComputeTaskPool::get_or_init(|| pool(threads))
+}
+
+fn pool(threads: usize) -> TaskPool {
+    TaskPoolBuilder::new().num_threads(threads).build()
+}
+
+#[derive(Component, Clone, Copy)]
+struct Transform([f32; 16]);
+#[derive(Component, Clone, Copy)]
+struct Position([f32; 3]);
+#[derive(Component, Clone, Copy)]
+struct Rotation([f32; 3]);
+#[derive(Component, Clone, Copy)]
+struct Velocity([f32; 3]);
+/// One bit of a number that tells archetypes apart.
+#[derive(Component, Clone, Copy)]
+struct Bit<const B: u16>(f32);
+
+fn insert_bit<const B: u16>(entity: &mut EntityWorldMut, number: u16) {
+    if number & (1 << B) != 0 {
+        entity.insert(Bit::<B>(1.0));
+    }
+}
+
+/// 100,000 entities; a parallel query adds velocities to positions. The first `fragments` of the
+/// entities are each in an archetype of their own.
+pub fn par_iter_simple(fragments: u16) -> Workload {
+    const X: [f32; 3] = [1.0, 0.0, 0.0];
+    const IDENTITY: [f32; 16] = [
+        1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0,
+    ];
+    compute_pool(THREADS);
+    let mut world = World::new();
+    let bundle = (Transform(IDENTITY), Position(X), Rotation(X), Velocity(X));
+    let entities: Vec<Entity> = world
+        .spawn_batch(std::iter::repeat_n(bundle, 100_000))
+        .collect();
+    for (number, &entity) in (0..fragments).zip(&entities) {
+        let entity = &mut world.entity_mut(entity);
+        insert_bit::<0>(entity, number);
+        insert_bit::<1>(entity, number);
+        insert_bit::<2>(entity, number);
+        insert_bit::<3>(entity, number);
+        insert_bit::<4>(entity, number);
+        insert_bit::<5>(entity, number);
+        insert_bit::<6>(entity, number);
+        insert_bit::<7>(entity, number);
+        insert_bit::<8>(entity, number);
+        insert_bit::<9>(entity, number);
+    }
+    let mut query = world.query::<(&Velocity, &mut Position)>();
+    Box::new(move || {
+        query.par_iter_mut(&mut world).for_each(|(v, mut p)| {
+            for (p, v) in p.0.iter_mut().zip(v.0) {
+                *p += v;
+            }
+        });
+    })
+}
+
+/// Batches of a slice, for a parallel iterator.
+struct Batches<'a, T>(std::slice::ChunksMut<'a, T>);
+
+impl<'a, T: Send> ParallelIterator<std::slice::IterMut<'a, T>> for Batches<'a, T> {
+    fn next_batch(&mut self) -> Option<std::slice::IterMut<'a, T>> {
+        self.0.next().map(|batch| batch.iter_mut())
+    }
+}
+
+const ITEMS: usize = 10_000;
+const BATCH: usize = 100;
+
+fn par_iter(threads: usize, body: impl Fn(&mut usize) + Clone + Send + Sync + 'static) -> Workload {
+    let pool = pool(threads);
+    let mut items: Vec<usize> = (0..ITEMS).collect();
+    Box::new(move || Batches(items.chunks_mut(BATCH)).for_each(&pool, body.clone()))
+}
+
+/// 100 batches of 100 items, nothing done to them.
+pub fn overhead_par_iter(threads: usize) -> Workload {
+    par_iter(threads, |item| {
+        black_box(item);
+    })
+}
+
+/// 100 batches of 100 items, a loop of 10,000 steps for each.
+pub fn for_each_par_iter(threads: usize) -> Workload {
+    par_iter(threads, |item| {
+        let mut left = 10_000;
+        while left > 0 {
+            left = black_box(left - 1);
+        }
+        *item = item.wrapping_mul(*item);
+    })
+}
+
+/// A scope with 100 tasks that do nothing.
+pub fn scope_of_tasks() -> Workload {
+    let pool = pool(THREADS);
+    Box::new(move || {
+        pool.scope(|scope| {
+            for _ in 0..100 {
+                scope.spawn(async {});
+            }
+        });
+    })
+}
+
+/// One task, spawned and waited for from outside the pool.
+pub fn spawn_await() -> Workload {
+    let pool = pool(THREADS);
+    Box::new(move || {
+        black_box(block_on(pool.spawn(async { black_box(1_u32) })));
+    })
+}

@@ -1,0 +1,143 @@
+//! The recorded outcome of a suite on the stock crate: one committed file a suite.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use super::outcome::{Outcome, Verdict};
+
+/// Writes what the stock crate did.
+pub(super) fn record(file: &Path, title: &str, stock: &Outcome) -> Result<()> {
+    let mut text = format!(
+        "# {title}\n# on the stock bevy_tasks, recorded by `cargo xtask compat --bless`. The drop-in has to pass what is ok.\n"
+    );
+    for (name, verdict) in &stock.tests {
+        writeln!(text, "{} {name}", verdict.word())?;
+    }
+    if let Some(dir) = file.parent() {
+        std::fs::create_dir_all(dir)?;
+    }
+    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+}
+
+/// Reads what the stock crate did.
+pub(super) fn read(file: &Path) -> Result<Outcome> {
+    let text = std::fs::read_to_string(file).with_context(|| {
+        format!(
+            "{} is missing: record it with `cargo xtask compat --bless`",
+            file.display()
+        )
+    })?;
+    let mut tests = BTreeMap::new();
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let (word, name) = line
+            .split_once(' ')
+            .with_context(|| format!("not a line of a record: {line}"))?;
+        tests.insert(name.to_owned(), Verdict::parse(word)?);
+    }
+    Ok(Outcome { tests })
+}
+
+/// Fails unless the same tests passed; gives a line that says so.
+pub(super) fn compare(stock: &Outcome, ours: &Outcome) -> Result<String> {
+    let (expected, passed) = (stock.passed(), ours.passed());
+    let describe = |title: &str, names: Vec<&&str>, of: &Outcome| {
+        names.into_iter().fold(String::new(), |mut text, name| {
+            let verdict = of
+                .tests
+                .get(*name)
+                .map_or("not run", |verdict| verdict.word());
+            text.push_str(&format!("\n  {title}: {name} ({verdict})"));
+            text
+        })
+    };
+    let missing = describe(
+        "passes on the stock crate only",
+        expected.difference(&passed).collect(),
+        ours,
+    );
+    let added = describe(
+        "passes on the drop-in only",
+        passed.difference(&expected).collect(),
+        stock,
+    );
+    if !missing.is_empty() || !added.is_empty() {
+        bail!("the sets of passing tests differ:{missing}{added}");
+    }
+    let mut line = format!("the same {} tests pass", passed.len());
+    let failing: Vec<_> = stock.with(Verdict::Failed).into_iter().collect();
+    if !failing.is_empty() {
+        write!(
+            line,
+            "; fails on the stock crate, too: {}",
+            failing.join(", ")
+        )?;
+    }
+    Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(tests: &[(&str, Verdict)]) -> Outcome {
+        Outcome {
+            tests: tests
+                .iter()
+                .map(|(name, verdict)| ((*name).to_owned(), *verdict))
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn a_record_reads_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("sub/suite.txt");
+        let stock = outcome(&[
+            ("a::b", Verdict::Ok),
+            ("src/c.rs (line 3)", Verdict::Failed),
+            ("d", Verdict::Ignored),
+        ]);
+        record(&file, "a suite", &stock).unwrap();
+        assert_eq!(read(&file).unwrap(), stock);
+    }
+
+    #[test]
+    fn only_the_same_passing_set_is_accepted() {
+        let stock = outcome(&[
+            ("a", Verdict::Ok),
+            ("b", Verdict::Ok),
+            ("c", Verdict::Failed),
+        ]);
+        assert!(
+            compare(&stock, &stock)
+                .unwrap()
+                .contains("same 2 tests pass; fails on the stock crate, too: c")
+        );
+        let fewer = outcome(&[
+            ("a", Verdict::Ok),
+            ("b", Verdict::Failed),
+            ("c", Verdict::Failed),
+        ]);
+        let error = compare(&stock, &fewer).unwrap_err().to_string();
+        assert!(
+            error.contains("passes on the stock crate only: b (FAILED)"),
+            "{error}"
+        );
+        let more = outcome(&[("a", Verdict::Ok), ("b", Verdict::Ok), ("c", Verdict::Ok)]);
+        let error = compare(&stock, &more).unwrap_err().to_string();
+        assert!(
+            error.contains("passes on the drop-in only: c (FAILED)"),
+            "{error}"
+        );
+        let gone = outcome(&[("a", Verdict::Ok)]);
+        assert!(
+            compare(&stock, &gone)
+                .unwrap_err()
+                .to_string()
+                .contains("b (not run)")
+        );
+    }
+}

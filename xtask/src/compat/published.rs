@@ -1,0 +1,198 @@
+//! The tests of the published `bevy_tasks` as a package of their own, made at run time from the registry's copy.
+//!
+//! Its unit tests sit in private modules and its examples in documentation, so neither can run on another crate as they
+//! are. The package made here holds the bodies of the test modules as an integration test, each under its old path,
+//! and the documentation comments on empty modules, each on its old line: so the names of the tests stay comparable.
+//! What is taken over is given by the record of the stock crate: the modules and files that ran there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use cargo_metadata::{DependencyKind, Package};
+
+use super::outcome::Outcome;
+use super::registry::write_if_changed;
+
+/// What the test modules find by `use super::*`: the crate's interface, and imports of the modules they sat in.
+const PRELUDE: &str =
+    "use bevy_tasks::*; use std::{boxed::Box, string::String, sync::Arc, thread, vec::Vec};";
+
+/// Writes the package into `dir`: the modules and files that `stock` names, of the source of `package`. `patch` goes at
+/// the end of its manifest.
+pub(super) fn write(dir: &Path, package: &Package, patch: &str, stock: &Outcome) -> Result<()> {
+    let source = package
+        .manifest_path
+        .parent()
+        .context("a manifest lies in a directory")?
+        .as_std_path();
+    let manifest = format!("{}\n[workspace]\n{patch}", manifest(package)?);
+    write_if_changed(&dir.join("Cargo.toml"), manifest.as_bytes())?;
+
+    let mut unit = format!("#![allow(warnings)]\nextern crate alloc;\n{PRELUDE}\n");
+    for module in unit_modules(stock) {
+        let file = source
+            .join("src")
+            .join(format!("{}.rs", module.replace("::", "/")));
+        let text = std::fs::read_to_string(&file)
+            .with_context(|| format!("cannot read {}", file.display()))?;
+        unit.push_str(&under_path(
+            &module,
+            &test_module(&text).context("no test module in it")?,
+        ));
+    }
+    write_if_changed(&dir.join("tests/published.rs"), unit.as_bytes())?;
+
+    let mut lib = String::new();
+    for file in documented_files(stock) {
+        let text = std::fs::read_to_string(source.join(&file))?;
+        write_if_changed(&dir.join(&file), documentation(&text).as_bytes())?;
+        let name = Path::new(&file)
+            .file_stem()
+            .context("a file has a name")?
+            .to_string_lossy();
+        writeln!(lib, "pub mod {name};")?;
+    }
+    write_if_changed(&dir.join("src/lib.rs"), lib.as_bytes())
+}
+
+/// The manifest: the crate under test, and what its tests depend on.
+fn manifest(package: &Package) -> Result<String> {
+    let mut text = format!(
+        "[package]\nname = \"published\"\nversion = \"{0}\"\nedition = \"{1}\"\n\n[features]\nmulti_threaded = \
+         [\"bevy_tasks/multi_threaded\"]\n\n[dependencies]\nbevy_tasks = \"={0}\"\n\n[dev-dependencies]\n",
+        package.version, package.edition,
+    );
+    for dependency in package
+        .dependencies
+        .iter()
+        .filter(|d| d.kind == DependencyKind::Development)
+    {
+        writeln!(
+            text,
+            "{} = {{ version = \"{}\", default-features = {}, features = {:?} }}",
+            dependency.name, dependency.req, dependency.uses_default_features, dependency.features,
+        )?;
+    }
+    Ok(text)
+}
+
+/// The modules whose tests ran: `a::b` of `a::b::tests::name`.
+fn unit_modules(stock: &Outcome) -> BTreeSet<String> {
+    let modules = stock.tests.keys().filter(|name| !name.contains(".rs "));
+    modules
+        .filter_map(|name| Some(name.rsplit_once("::")?.0.rsplit_once("::")?.0.to_owned()))
+        .collect()
+}
+
+/// The files whose examples ran: `a.rs` of `a.rs (line 3)`.
+fn documented_files(stock: &Outcome) -> BTreeSet<String> {
+    stock
+        .tests
+        .keys()
+        .filter_map(|name| Some(name.split_once(" (line ")?.0.to_owned()))
+        .collect()
+}
+
+/// The module behind `#[cfg(test)]`, which a formatted file ends with a `}` at the start of a line.
+fn test_module(source: &str) -> Option<String> {
+    let start = source.find("\n#[cfg(test)]\nmod ")? + 1;
+    let end = start + source[start..].find("\n}")? + 2;
+    Some(source[start..end].to_owned())
+}
+
+/// `module` inside modules that make up `path`.
+fn under_path(path: &str, module: &str) -> String {
+    path.rsplit("::").fold(module.to_owned(), |inner, name| {
+        format!("mod {name} {{ {PRELUDE}\n{inner}\n}}\n")
+    })
+}
+
+/// The documentation comments of a source, each before an empty module, everything on its old line.
+fn documentation(source: &str) -> String {
+    let mut kept = BTreeMap::new();
+    let mut open = false;
+    for (number, line) in source.lines().enumerate() {
+        let comment = line.trim_start();
+        let is_doc = comment.starts_with("///") && !comment.starts_with("////");
+        if is_doc {
+            kept.insert(number, comment.to_owned());
+        } else if open {
+            kept.insert(number, format!("pub mod line_{} {{}}", number + 1));
+        }
+        open = is_doc;
+    }
+    let last = kept.last_key_value().map_or(0, |(number, _)| *number);
+    (0..=last)
+        .map(|number| kept.remove(&number).unwrap_or_default() + "\n")
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compat::outcome::Verdict;
+
+    #[test]
+    fn a_test_module_keeps_its_path() {
+        let source =
+            "fn f() {}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n    fn t() {\n    }\n}\n";
+        let module = test_module(source).unwrap();
+        assert!(
+            module.starts_with("#[cfg(test)]\nmod tests {") && module.ends_with("    }\n}"),
+            "{module}"
+        );
+        let nested = under_path("a::b", &module);
+        assert!(
+            nested.starts_with("mod a { ") && nested.contains("mod b { "),
+            "{nested}"
+        );
+        assert_eq!(test_module("fn f() {}\n"), None);
+    }
+
+    #[test]
+    fn documentation_stays_on_its_line() {
+        let source = "struct A;\n\n    /// One.\n    /// ```\n    /// ```\n    fn f() {}\n// no\n/// Two.\nfn g() {}\n";
+        let docs = documentation(source);
+        let lines: Vec<_> = docs.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "",
+                "",
+                "/// One.",
+                "/// ```",
+                "/// ```",
+                "pub mod line_6 {}",
+                "",
+                "/// Two.",
+                "pub mod line_9 {}"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_record_says_what_to_take_over() {
+        let names = [
+            "a::tests::t",
+            "a::tests::u",
+            "b::c::test::v",
+            "src/a.rs (line 3)",
+            "src/a.rs (line 9) - compile fail",
+        ];
+        let tests = names
+            .iter()
+            .map(|name| ((*name).to_owned(), Verdict::Ok))
+            .collect();
+        let stock = Outcome { tests };
+        assert_eq!(
+            unit_modules(&stock),
+            BTreeSet::from(["a".to_owned(), "b::c".to_owned()])
+        );
+        assert_eq!(
+            documented_files(&stock),
+            BTreeSet::from(["src/a.rs".to_owned()])
+        );
+    }
+}
