@@ -1,0 +1,256 @@
+//! The owner's side of a ring: push, pop, overflow.
+
+use super::{CAPACITY, CAPACITY_U32, Head, Ring};
+use crate::Injector;
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+use terrace_sync::atomic::Ordering;
+
+/// The one handle of a [`Ring`] that pushes and pops. Made by [`Ring::owner`].
+///
+/// Not `Sync`, so one thread at a time uses it.
+pub struct Owner<'a, T> {
+    ring: &'a Ring<T>,
+    not_sync: PhantomData<Cell<()>>,
+}
+
+/// What [`Owner::push`] gives back when the ring is full: the item.
+#[must_use = "the item was not pushed"]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Overflow<T>(pub T);
+
+impl<T> Overflow<T> {
+    /// The item that found no room.
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<T> fmt::Debug for Overflow<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Overflow(..)")
+    }
+}
+
+impl<T> fmt::Display for Overflow<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the ring holds {CAPACITY} items already")
+    }
+}
+
+impl<T> std::error::Error for Overflow<T> {}
+
+impl<'a, T> Owner<'a, T> {
+    pub(super) fn new(ring: &'a Ring<T>) -> Self {
+        Self {
+            ring,
+            not_sync: PhantomData,
+        }
+    }
+
+    /// The ring this is the owner of.
+    #[inline]
+    pub fn ring(&self) -> &'a Ring<T> {
+        self.ring
+    }
+
+    /// Appends an item. No RMW.
+    ///
+    /// # Errors
+    /// Gives the item back if the ring is full, or if all room left is still being copied out by a thief.
+    #[inline]
+    pub fn push(&self, item: T) -> Result<(), Overflow<T>> {
+        let mut batch = self.batch();
+        if batch.room() == 0 {
+            return Err(Overflow(item));
+        }
+        batch.push(item);
+        batch.publish();
+        Ok(())
+    }
+
+    /// Appends an item; if there is no room, moves the older half of the ring and the item to `injector`, as
+    /// one batch. Returns whether that was the case: then others than thieves may need to be woken.
+    ///
+    /// While a thief is copying, the half is not the owner's to move, and the item goes alone.
+    #[inline]
+    pub fn push_or_overflow(&self, item: T, injector: &Injector<T>) -> bool {
+        match self.push(item) {
+            Ok(()) => false,
+            Err(Overflow(item)) => {
+                self.overflow(item, injector);
+                true
+            }
+        }
+    }
+
+    #[cold]
+    fn overflow(&self, item: T, injector: &Injector<T>) {
+        const HALF: u32 = CAPACITY_U32 / 2;
+        // Ordering: Relaxed, for the reasons given in `pop`.
+        let head = Head::unpack(self.ring.head.load(Ordering::Relaxed));
+        let tail = self.ring.tail.load(Ordering::Relaxed);
+        // Thieves may have been at work since the push failed, or be so now.
+        #[cfg(not(terrace_weaken = "queue-overflow-unchecked"))]
+        let full = tail.wrapping_sub(head.real) == CAPACITY_U32;
+        #[cfg(terrace_weaken = "queue-overflow-unchecked")]
+        let full = tail != head.real;
+        let moved = if full && self.exchange_head(head, head.take(HALF)).is_ok() {
+            HALF
+        } else {
+            0
+        };
+        let half = (0..moved).map(|offset| {
+            // SAFETY: the exchange took `HALF` positions from `real` on, and each offset comes once. They were
+            // below the tail: the head had not moved, and it lay a whole capacity below.
+            unsafe { self.ring.read(head.real.wrapping_add(offset)) }
+        });
+        injector.push_batch(Chained {
+            half,
+            last: Some(item),
+        });
+    }
+
+    /// Takes the oldest item. One compare-exchange, more only if a thief interferes.
+    #[inline]
+    pub fn pop(&self) -> Option<T> {
+        // Ordering: Relaxed, both for the head, which the compare-exchange checks, and for the tail, which this
+        // owner wrote itself. The slot needs no acquire for the same reason.
+        let mut head = Head::unpack(self.ring.head.load(Ordering::Relaxed));
+        let tail = self.ring.tail.load(Ordering::Relaxed);
+        loop {
+            if head.real == tail {
+                return None;
+            }
+            match self.exchange_head(head, head.take(1)) {
+                // SAFETY: the exchange took position `real`, which is below the tail, for this call alone.
+                Ok(()) => return Some(unsafe { self.ring.read(head.real) }),
+                Err(found) => head = found,
+            }
+        }
+    }
+
+    /// Takes positions: moves the head, if nobody has moved it meanwhile.
+    #[inline]
+    fn exchange_head(&self, from: Head, to: Head) -> Result<(), Head> {
+        #[cfg(not(terrace_weaken = "queue-take-relaxed"))]
+        const TAKE: Ordering = Ordering::Release;
+        #[cfg(terrace_weaken = "queue-take-relaxed")]
+        const TAKE: Ordering = Ordering::Relaxed;
+        // Ordering: Release pairs with the Acquire loads of the head in `claim`: a thief that sees this `real`
+        // then loads a tail no older than the one this owner had, and never computes a negative length.
+        #[cfg(not(terrace_weaken = "queue-take-unchecked"))]
+        let taken =
+            self.ring
+                .head
+                .compare_exchange(from.pack(), to.pack(), TAKE, Ordering::Relaxed);
+        #[cfg(terrace_weaken = "queue-take-unchecked")]
+        let taken = Ok::<u64, u64>({
+            self.ring.head.store(to.pack(), TAKE);
+            from.pack()
+        });
+        match taken {
+            Ok(_) => Ok(()),
+            Err(found) => Err(Head::unpack(found)),
+        }
+    }
+
+    /// Begins a batch of pushes that become visible together.
+    #[inline]
+    pub(crate) fn batch(&self) -> Batch<'_, T> {
+        // Ordering: Relaxed, written by this owner.
+        let tail = self.ring.tail.load(Ordering::Relaxed);
+        #[cfg(not(terrace_weaken = "queue-room-relaxed"))]
+        const ROOM: Ordering = Ordering::Acquire;
+        #[cfg(terrace_weaken = "queue-room-relaxed")]
+        const ROOM: Ordering = Ordering::Relaxed;
+        // Ordering: Acquire pairs with the Release of a thief's `release`: its last read of a slot happens before
+        // the slot is written again.
+        let steal = Head::unpack(self.ring.head.load(ROOM)).steal;
+        let used = tail.wrapping_sub(steal);
+        Batch {
+            ring: self.ring,
+            tail,
+            room: CAPACITY_U32 - used,
+            written: 0,
+        }
+    }
+}
+
+impl<T> fmt::Debug for Owner<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Owner").field("ring", self.ring).finish()
+    }
+}
+
+/// Pushes by the owner that become visible with [`Batch::publish`]. Dropped without it, the items written
+/// are leaked.
+#[must_use = "a batch is visible only once it is published"]
+pub(crate) struct Batch<'a, T> {
+    ring: &'a Ring<T>,
+    tail: u32,
+    room: u32,
+    written: u32,
+}
+
+impl<T> Batch<'_, T> {
+    /// How many more items fit. Only the owner fills the ring, so this does not shrink by itself.
+    #[inline]
+    pub(crate) fn room(&self) -> usize {
+        (self.room - self.written) as usize
+    }
+
+    /// Writes an item behind those written before.
+    ///
+    /// # Panics
+    /// If there is no room.
+    #[inline]
+    pub(crate) fn push(&mut self, item: T) {
+        assert!(
+            self.written < self.room,
+            "a batch has no room for another item"
+        );
+        let position = self.tail.wrapping_add(self.written);
+        // SAFETY: a batch is made by the owner and borrows its handle; the position lies in its room.
+        unsafe { self.ring.write(position, item) };
+        self.written += 1;
+    }
+
+    /// Makes the items visible to thieves.
+    #[inline]
+    pub(crate) fn publish(self) {
+        if self.written == 0 {
+            return;
+        }
+        #[cfg(not(terrace_weaken = "queue-push-relaxed"))]
+        const PUBLISH: Ordering = Ordering::Release;
+        #[cfg(terrace_weaken = "queue-push-relaxed")]
+        const PUBLISH: Ordering = Ordering::Relaxed;
+        // Ordering: Release pairs with the thief's Acquire load of the tail: it sees the slots written.
+        self.ring
+            .tail
+            .store(self.tail.wrapping_add(self.written), PUBLISH);
+    }
+}
+
+/// An iterator and one item behind it, with an exact length (`Iterator::chain` has none).
+struct Chained<I: Iterator> {
+    half: I,
+    last: Option<I::Item>,
+}
+
+impl<I: ExactSizeIterator> Iterator for Chained<I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        self.half.next().or_else(|| self.last.take())
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.half.len() + usize::from(self.last.is_some());
+        (left, Some(left))
+    }
+}
+
+impl<I: ExactSizeIterator> ExactSizeIterator for Chained<I> {}

@@ -1,0 +1,131 @@
+//! A thief's side of a ring: claim, copy, release.
+
+use super::{Head, Owner, Ring};
+use terrace_sync::atomic::Ordering;
+
+/// Positions `first..first + count` of a ring, claimed by this thief and not yet released.
+struct Claim {
+    first: u32,
+    count: u32,
+}
+
+impl<T> Ring<T> {
+    /// Steals half of the items, rounded up: returns the oldest and puts the others into `dst`, as far as it
+    /// has room. `None` if there is nothing, another thief is at work, or `dst` is this ring's own.
+    ///
+    /// Two compare-exchanges, more only if the owner interferes; one store into `dst`.
+    pub fn steal_into(&self, dst: &Owner<'_, T>) -> Option<T> {
+        if std::ptr::eq(self, dst.ring()) {
+            return None;
+        }
+        let mut batch = dst.batch();
+        let room = batch.room();
+        let claim = self.claim(|length| {
+            let half = length - length / 2;
+            half.min(u32::try_from(room).unwrap_or(u32::MAX).saturating_add(1))
+        })?;
+        // SAFETY: the claim covers at least its first position; each is read once, before the release.
+        let first = unsafe { self.read(claim.first) };
+        for offset in 1..claim.count {
+            // SAFETY: as above.
+            let item = unsafe { self.read(claim.first.wrapping_add(offset)) };
+            batch.push(item);
+        }
+        self.release();
+        batch.publish();
+        Some(first)
+    }
+
+    /// Steals the oldest item. `None` if there is nothing or another thief is at work.
+    ///
+    /// Two compare-exchanges, more only if the owner interferes.
+    pub fn steal_one(&self) -> Option<T> {
+        let claim = self.claim(|_| 1)?;
+        // SAFETY: the claim covers its first position, which is read once, before the release.
+        let item = unsafe { self.read(claim.first) };
+        self.release();
+        Some(item)
+    }
+
+    /// Claims as many positions as `share` makes of the length, which is at least one.
+    fn claim(&self, share: impl Fn(u32) -> u32) -> Option<Claim> {
+        #[cfg(not(terrace_weaken = "queue-claim-head-relaxed"))]
+        const HEAD: Ordering = Ordering::Acquire;
+        #[cfg(terrace_weaken = "queue-claim-head-relaxed")]
+        const HEAD: Ordering = Ordering::Relaxed;
+        #[cfg(not(terrace_weaken = "queue-claim-tail-relaxed"))]
+        const TAIL: Ordering = Ordering::Acquire;
+        #[cfg(terrace_weaken = "queue-claim-tail-relaxed")]
+        const TAIL: Ordering = Ordering::Relaxed;
+
+        // Ordering: Acquire pairs with the Release of whoever moved `real` here, the owner or a thief: the tail
+        // loaded next is no older than the one it saw, so `tail - real` is not negative.
+        let mut head = Head::unpack(self.head.load(HEAD));
+        loop {
+            #[cfg(not(terrace_weaken = "queue-two-thieves"))]
+            if head.stealing() {
+                return None;
+            }
+            // Ordering: Acquire pairs with the Release store in `publish`: the slots below are written.
+            let tail = self.tail.load(TAIL);
+            // The tail may be newer than the head, and this length too large; then the exchange fails.
+            let length = tail.wrapping_sub(head.real);
+            if length == 0 {
+                return None;
+            }
+            let count = share(length);
+            // Ordering: Relaxed on success. The slots were acquired with the tail, and what was acquired stays
+            // valid since the head did not move. Nobody acts on a claim but by keeping off.
+            // Acquire on failure, as for the load above.
+            #[cfg(not(terrace_weaken = "queue-claim-unchecked"))]
+            let claimed = self.head.compare_exchange(
+                head.pack(),
+                head.claim(count).pack(),
+                Ordering::Relaxed,
+                HEAD,
+            );
+            #[cfg(terrace_weaken = "queue-claim-unchecked")]
+            let claimed = Ok::<u64, u64>({
+                self.head.store(head.claim(count).pack(), Ordering::Release);
+                head.pack()
+            });
+            match claimed {
+                Ok(_) => {
+                    return Some(Claim {
+                        first: head.real,
+                        count,
+                    });
+                }
+                Err(found) => head = Head::unpack(found),
+            }
+        }
+    }
+
+    /// Ends the claim of this thief: its slots are the owner's again.
+    fn release(&self) {
+        #[cfg(not(terrace_weaken = "queue-release-relaxed"))]
+        const RELEASE: Ordering = Ordering::Release;
+        #[cfg(terrace_weaken = "queue-release-relaxed")]
+        const RELEASE: Ordering = Ordering::Relaxed;
+        // Ordering: Relaxed, only checked by the exchange. Release there pairs with the Acquire load in the
+        // owner's `batch`: the slots are written again only after they were read here. The owner's own exchanges
+        // meanwhile do not break that: read-modify-writes continue a release sequence.
+        let mut word = self.head.load(Ordering::Relaxed);
+        loop {
+            let released = Head::unpack(word).release().pack();
+            #[cfg(not(terrace_weaken = "queue-release-unchecked"))]
+            let done = self
+                .head
+                .compare_exchange(word, released, RELEASE, Ordering::Relaxed);
+            #[cfg(terrace_weaken = "queue-release-unchecked")]
+            let done = Ok::<u64, u64>({
+                self.head.store(released, RELEASE);
+                word
+            });
+            match done {
+                Ok(_) => return,
+                Err(found) => word = found,
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! [`RunQueue`]: a `VecDeque` behind a shared reference, for one thread.
+
+use std::collections::VecDeque;
+use std::fmt;
+use terrace_sync::cell::UnsafeCell;
+use terrace_sync::const_fn;
+
+/// A first-in first-out queue of one thread, used through `&self`. Not `Sync`.
+///
+/// Each operation is a plain `VecDeque` operation: no atomic, no lock, no borrow flag.
+///
+/// ```
+/// let queue = terrace_queue::RunQueue::new();
+/// queue.push_back(2);
+/// queue.push_front(1);
+/// assert_eq!(queue.pop_front(), Some(1));
+/// assert_eq!(queue.take(), [2]);
+/// assert!(queue.is_empty());
+/// ```
+pub struct RunQueue<T> {
+    /// Invariant: a borrow of the content lasts for one `VecDeque` operation inside one method of this
+    /// type, and none of these operations runs code of `T` (they move items, they never drop, clone or
+    /// compare one). So no second borrow can begin while one lives: not from another thread, as the cell is
+    /// not `Sync`, and not by re-entry.
+    items: UnsafeCell<VecDeque<T>>,
+}
+
+impl<T> RunQueue<T> {
+    const_fn! {
+        /// An empty queue; allocates at the first push.
+        pub const fn new() -> Self {
+            Self { items: UnsafeCell::new(VecDeque::new()) }
+        }
+    }
+
+    /// Runs one operation on the content. `f` must not run code of `T`.
+    #[inline(always)]
+    fn with_mut<R>(&self, f: impl FnOnce(&mut VecDeque<T>) -> R) -> R {
+        self.items.with_mut(|items| {
+            // SAFETY: the field's invariant: no other borrow is alive, and `f` starts none.
+            f(unsafe { &mut *items })
+        })
+    }
+
+    /// Appends an item. Amortised constant; allocates when it grows.
+    #[inline]
+    pub fn push_back(&self, item: T) {
+        self.with_mut(|items| items.push_back(item));
+    }
+
+    /// Puts an item before all others. Amortised constant; allocates when it grows.
+    #[inline]
+    pub fn push_front(&self, item: T) {
+        self.with_mut(|items| items.push_front(item));
+    }
+
+    /// Takes the first item.
+    #[inline]
+    pub fn pop_front(&self) -> Option<T> {
+        self.with_mut(VecDeque::pop_front)
+    }
+
+    /// Takes everything, leaving the queue empty and without capacity. Dropping the result may run user
+    /// code, which may use this queue again.
+    #[must_use]
+    pub fn take(&self) -> VecDeque<T> {
+        self.with_mut(std::mem::take)
+    }
+
+    /// The number of items.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.with_mut(|items| items.len())
+    }
+
+    /// Whether there is no item.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<T> Default for RunQueue<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> fmt::Debug for RunQueue<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RunQueue")
+            .field("len", &self.len())
+            .finish()
+    }
+}
+
+// No operation can be left half done by a panic of `T`'s code: none runs inside.
+impl<T> std::panic::UnwindSafe for RunQueue<T> {}
+impl<T> std::panic::RefUnwindSafe for RunQueue<T> {}
