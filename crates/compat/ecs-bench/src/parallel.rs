@@ -17,16 +17,17 @@ fn pool(threads: usize) -> TaskPool {
 }
 
 #[derive(Component, Clone, Copy)]
-struct Transform([f32; 16]);
-#[derive(Component, Clone, Copy)]
 struct Position([f32; 3]);
 #[derive(Component, Clone, Copy)]
-struct Rotation([f32; 3]);
-#[derive(Component, Clone, Copy)]
 struct Velocity([f32; 3]);
+/// Four-by-four matrix; only its size matters, as with the next two.
+#[derive(Component, Clone, Copy)]
+struct Transform(#[expect(dead_code, reason = "fills the table, is not read")] [f32; 16]);
+#[derive(Component, Clone, Copy)]
+struct Rotation(#[expect(dead_code, reason = "fills the table, is not read")] [f32; 3]);
 /// One bit of a number that tells archetypes apart.
 #[derive(Component, Clone, Copy)]
-struct Bit<const B: u16>(f32);
+struct Bit<const B: u16>(#[expect(dead_code, reason = "is not read")] f32);
 
 fn insert_bit<const B: u16>(entity: &mut EntityWorldMut, number: u16) {
     if number & (1 << B) != 0 {

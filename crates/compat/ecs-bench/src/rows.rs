@@ -107,7 +107,11 @@ impl Table {
         }
         for condition in conditions::CONDITIONS {
             for amount in [10, 100, 1_000] {
-                let kind = if condition.skips { NO_TASK } else { Kind::Counted };
+                let kind = if condition.skips {
+                    NO_TASK
+                } else {
+                    Kind::Counted
+                };
                 let id = format!("run_condition/{}/{amount:04}", condition.name);
                 self.add(id, kind, THREADS, move || {
                     conditions::conditional_systems(condition, amount)
@@ -119,9 +123,10 @@ impl Table {
 
     fn parallel(&mut self) {
         for fragments in [0, 10, 100, 1_000] {
-            self.counted(format!("par_iter_simple/{fragments:04}_fragments"), move || {
-                parallel::par_iter_simple(fragments)
-            });
+            self.counted(
+                format!("par_iter_simple/{fragments:04}_fragments"),
+                move || parallel::par_iter_simple(fragments),
+            );
         }
         for threads in [1, 2] {
             let id = format!("overhead_par_iter/{threads}_threads");

@@ -1,5 +1,6 @@
 //! Rows of systems that swap components of many entities.
 
+use bevy_ecs::bundle::NoBundleEffect;
 use bevy_ecs::prelude::*;
 
 use crate::conditions::runner;
@@ -46,7 +47,11 @@ fn swap_ac_then_bd(mut ac: Query<(&mut A, &mut C)>, mut bd: Query<(&mut B, &mut 
     }
 }
 
-fn spawn<T: Bundle>(world: &mut World, amount: usize, bundle: impl Fn() -> T) {
+fn spawn<T: Bundle<Effect: NoBundleEffect>>(
+    world: &mut World,
+    amount: usize,
+    bundle: impl Fn() -> T,
+) {
     // `spawn_batch` spawns as its iterator is dropped.
     drop(world.spawn_batch((0..amount).map(|_| bundle())));
 }

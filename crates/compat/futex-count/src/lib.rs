@@ -7,7 +7,10 @@
 //!
 //! The counters are read with [`terrace_futex_counts`], found by `dlsym`.
 
-#![cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
+#![cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

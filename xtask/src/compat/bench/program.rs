@@ -1,0 +1,113 @@
+//! Runs of the bench program, and reading what it prints.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::sides::Side;
+use super::stats::median;
+use crate::process::run_limited;
+
+/// A run takes well below a second; this is for hangs.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
+
+/// What a row is run for.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Kind {
+    /// Part of the mean, and gated.
+    Counted,
+    /// Gated only.
+    Gated,
+    /// Reported only.
+    Control,
+}
+
+/// A row of the program's list.
+#[derive(Clone, Deserialize, Serialize)]
+pub(super) struct Row {
+    #[serde(rename = "row")]
+    pub(super) id: String,
+    pub(super) kind: Kind,
+    /// Threads of the pool.
+    threads: usize,
+    /// Why it is not counted.
+    pub(super) why: String,
+}
+
+/// One run of a row.
+#[derive(Clone, Copy)]
+pub(super) struct Run {
+    /// Nanoseconds an iteration: the median of the run's samples.
+    pub(super) wall: f64,
+    /// Nanoseconds of CPU time of all threads an iteration: the mean of the run's samples.
+    pub(super) cpu: f64,
+}
+
+/// How long a run is.
+#[derive(Clone, Copy)]
+pub(super) struct Length {
+    pub(super) samples: usize,
+    pub(super) sample: Duration,
+}
+
+#[derive(Deserialize)]
+struct Sample {
+    wall_ns: f64,
+    cpu_ns: f64,
+}
+
+/// The table of rows.
+pub(super) fn list(side: &Side) -> Result<Vec<Row>> {
+    lines(side, &["--list"], None)
+}
+
+/// Runs a row once.
+pub(super) fn run(side: &Side, row: &Row, length: Length) -> Result<Run> {
+    let samples: Vec<Sample> = lines(
+        side,
+        &[
+            "--row",
+            &row.id,
+            "--samples",
+            &length.samples.to_string(),
+            "--sample-ms",
+            &length.sample.as_millis().to_string(),
+        ],
+        None,
+    )?;
+    ensure!(!samples.is_empty(), "{} printed no sample", row.id);
+    let mut walls: Vec<_> = samples.iter().map(|s| s.wall_ns).collect();
+    Ok(Run {
+        wall: median(&mut walls),
+        cpu: samples.iter().map(|s| s.cpu_ns).sum::<f64>() / samples.len() as f64,
+    })
+}
+
+/// Runs the program, with a library preloaded or without, and reads the JSON lines it prints.
+pub(super) fn lines<T: for<'a> Deserialize<'a>>(
+    side: &Side,
+    args: &[&str],
+    preload: Option<&Path>,
+) -> Result<Vec<T>> {
+    let mut command = Command::new(&side.program);
+    command.args(args);
+    if let Some(library) = preload {
+        command.env("LD_PRELOAD", library);
+    }
+    let shown = format!("{} `ecs-bench {}`", side.name, args.join(" "));
+    let finished = run_limited(command, TIME_LIMIT)?;
+    match finished.status {
+        Some(status) if status.success() => {}
+        Some(status) => bail!("{shown} failed: {status}\n{}", finished.output),
+        None => bail!("{shown} did not end within {TIME_LIMIT:?}"),
+    }
+    finished
+        .output
+        .lines()
+        .map(|line| serde_json::from_str(line).with_context(|| format!("{shown} printed {line}")))
+        .collect()
+}

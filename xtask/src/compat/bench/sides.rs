@@ -1,0 +1,99 @@
+//! The two builds of the bench program, and the proof of which `bevy_tasks` is in each.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::compat::registry::{self, BEVY, write_if_changed};
+use crate::workspace::Workspace;
+
+/// One build of the program.
+#[derive(Clone)]
+pub(super) struct Side {
+    /// `stock` or `ours`.
+    pub(super) name: &'static str,
+    /// The program.
+    pub(super) program: PathBuf,
+}
+
+/// Builds the bench program as `name`, with the drop-in at `patch` or without one.
+///
+/// The two sides are built from copies in directories of their own, from the same lock file, each with a
+/// target directory of its own: with a shared one cargo would run one side's program for both.
+pub(super) fn build(ws: &Workspace, name: &'static str, patch: Option<&Path>) -> Result<Side> {
+    let dir = package(ws, "ecs-bench", name, patch)?;
+    prove(&dir, patch)?;
+    let target = cargo_build(&dir)?;
+    Ok(Side {
+        name,
+        program: target.join("release/ecs-bench"),
+    })
+}
+
+/// Builds the library that counts futex calls when preloaded.
+pub(super) fn build_futex_count(ws: &Workspace) -> Result<PathBuf> {
+    let dir = package(ws, "futex-count", "count", None)?;
+    Ok(cargo_build(&dir)?.join("release/libfutex_count.so"))
+}
+
+/// Copies a package of the compat workspace, as a workspace of its own.
+fn package(ws: &Workspace, package: &str, name: &str, patch: Option<&Path>) -> Result<PathBuf> {
+    let compat = ws.root.join("crates/compat");
+    let source = compat.join(package);
+    let dir = ws.target.join("compat/bench").join(name);
+    let manifest = std::fs::read_to_string(source.join("Cargo.toml"))
+        .with_context(|| format!("cannot read the manifest of {package}"))?;
+    let patch = patch.map(registry::patch).unwrap_or_default();
+    let generated = format!(
+        "{manifest}\n[workspace]\n\n[profile.release]\ndebug = \"line-tables-only\"\n{patch}"
+    );
+    write_if_changed(&dir.join("Cargo.toml"), generated.as_bytes())?;
+    for entry in std::fs::read_dir(source.join("src"))? {
+        let path = entry?.path();
+        let file = path.file_name().context("an entry has a name")?;
+        write_if_changed(&dir.join("src").join(file), &std::fs::read(&path)?)?;
+    }
+    // Both sides start from the versions the compat workspace is locked to.
+    let lock = compat.join("Cargo.lock");
+    if lock.is_file() && !dir.join("Cargo.lock").is_file() {
+        std::fs::copy(lock, dir.join("Cargo.lock"))?;
+    }
+    Ok(dir)
+}
+
+fn cargo_build(dir: &Path) -> Result<PathBuf> {
+    let target = dir.join("target");
+    eprintln!("$ cargo build --release  # in {}", dir.display());
+    let status = Command::new("cargo")
+        .args(["build", "--release", "--quiet"])
+        .current_dir(dir)
+        .env("CARGO_TARGET_DIR", &target)
+        .status()
+        .context("cannot start cargo; is it on the PATH?")?;
+    ensure!(status.success(), "{} does not build", dir.display());
+    Ok(target)
+}
+
+/// Fails unless the package in `dir` uses the `bevy_tasks` at `patch`, or the registry's if there is no patch.
+fn prove(dir: &Path, patch: Option<&Path>) -> Result<()> {
+    if let Some(patch) = patch {
+        registry::prove_patched(dir, &[], patch)?;
+        eprintln!("bevy_tasks v{BEVY} ({})", patch.display());
+        return Ok(());
+    }
+    let output = Command::new("cargo")
+        .args(["tree", "--quiet", "--invert", "bevy_tasks", "--depth", "0"])
+        .current_dir(dir)
+        .output()
+        .context("cannot start cargo; is it on the PATH?")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    if text.trim() != format!("bevy_tasks v{BEVY}") {
+        bail!(
+            "the stock side does not run on the stock crate: `cargo tree -i bevy_tasks` says\n{text}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+    }
+    eprintln!("{} (the registry's)", text.trim());
+    Ok(())
+}
