@@ -88,6 +88,13 @@ impl Idle {
             .any(|group| group.load(Ordering::Relaxed).parked() != 0)
     }
 
+    /// The number of parked workers of `lanes`: a hint, for metrics and tests.
+    pub fn parked(&self, lanes: u32) -> usize {
+        self.serving(lanes)
+            .map(|group| group.load(Ordering::Relaxed).parked().count_ones() as usize)
+            .sum()
+    }
+
     /// The number of tokens in existence: a hint, for metrics and tests.
     pub fn searching(&self) -> usize {
         self.groups

@@ -57,6 +57,7 @@
 #[macro_use]
 mod weaken;
 
+mod awake;
 mod group;
 mod guard;
 mod idle;

@@ -97,7 +97,11 @@ impl Parker {
             }
         }
         // Ordering: Acquire as in `take`. Whatever was there, the state is EMPTY again.
-        self.unparker.inner.state.swap(EMPTY, Ordering::Acquire) == NOTIFIED
+        self.unparker
+            .inner
+            .state
+            .swap(EMPTY, ordering!("park-parker-timeout-acquire", Acquire))
+            == NOTIFIED
     }
 
     /// Gives the token; see [`Unparker::unpark`].

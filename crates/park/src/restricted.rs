@@ -26,11 +26,13 @@ impl Idle {
         debug_assert!(after.is_restricted(place.bit), "a worker waits twice");
         // Fence pair: `light` in targeted and publish: either they see our bit, or we see what they
         // wrote. And `heavy` here: of two workers that go to wait, one sees the other's bit.
+        let early =
+            cfg!(terrace_weaken = "park-wait-early-load") && !self.all_restricted(group.lanes);
         unless_weakened!("park-wait-fence", heavy());
         let found = if !cfg!(terrace_weaken = "park-wait-rescan") && (ready() || work.inlet(worker))
         {
             Restricted::Ready
-        } else if self.last_resort(group.lanes, work) {
+        } else if !early && self.last_resort(group.lanes, work) {
             Restricted::LastResort
         } else {
             // Ordering: Acquire pairs with the Release of whoever cleared the bit.

@@ -40,7 +40,10 @@ impl Idle {
         let group = &self.groups[token.into_group()];
         // Ordering: the last to stop looks on behalf of all: its Acquire pairs with the Release of every
         // earlier change of S, so that it sees what those searchers have moved about.
-        let after = group.add(word::TOKEN.wrapping_neg(), Ordering::AcqRel);
+        let after = group.add(
+            word::TOKEN.wrapping_neg(),
+            ordering!("park-stop-search-ordering", AcqRel),
+        );
         debug_assert!(after.searching() < u32::from(u16::MAX), "S fell below zero");
         if after.searching() != 0 {
             return;
@@ -51,7 +54,12 @@ impl Idle {
         }
         // Fence pair: `light` in publish. Either the publisher reads S without us, or we see its item.
         // The bits of other groups are loaded after it too.
-        heavy();
+        let early = cfg!(terrace_weaken = "park-stop-search-early-load")
+            && !self.anyone_asleep(group.lanes);
+        unless_weakened!("park-stop-search-fence", heavy());
+        if early || cfg!(terrace_weaken = "park-stop-search-rescan") {
+            return;
+        }
         for lane in each_lane(group.lanes) {
             if self.anyone_asleep(lane) && work.takeable(lane) {
                 self.wake_one(lane);
@@ -99,7 +107,7 @@ impl Idle {
         let after = group.add(delta, Ordering::AcqRel);
         debug_assert!(after.is_parked(place.bit), "a worker parked twice");
         // Fence pair: `light` in publish and targeted. Either they see our bit, or we see their item.
-        heavy();
+        unless_weakened!("park-fence", heavy());
         if self.sleep_in_vain(worker, group, after, work) {
             take_back(group, place);
             return false;
@@ -110,7 +118,10 @@ impl Idle {
     /// Whether a worker that has announced its sleep sees something it should get up for. `after` is
     /// the word its announcement made: a searcher in there looks later than the announcement.
     fn sleep_in_vain(&self, worker: usize, group: &Group, after: Word, work: &impl Work) -> bool {
-        work.inlet(worker) || (after.searching() == 0 && work.takeable(group.lanes))
+        (!cfg!(terrace_weaken = "park-inlet-rescan") && work.inlet(worker))
+            || (!cfg!(terrace_weaken = "park-rescan")
+                && after.searching() == 0
+                && work.takeable(group.lanes))
     }
 
     /// Whether anybody who serves `lanes` is parked or in a restricted wait.
@@ -138,6 +149,9 @@ pub(crate) fn take_back(group: &Group, place: Place) -> bool {
             Ok(()) => return true,
             Err(now) => word = now,
         }
+    }
+    if cfg!(terrace_weaken = "park-take-back-twice") {
+        group.add(word::TOKEN, Ordering::AcqRel);
     }
     false
 }

@@ -91,7 +91,7 @@ impl Idle {
     /// [`Work::inlet`] (and in what its restricted wait is about) before. Returns how many slept.
     pub fn unpark_all(&self) -> usize {
         // Fence pair: as in targeted.
-        light();
+        unless_weakened!("park-unpark-all-fence", light());
         let mut woken = 0;
         for group in &self.groups {
             let mut word = group.load(Ordering::Relaxed);

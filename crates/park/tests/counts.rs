@@ -1,0 +1,130 @@
+//! What each path costs, in read-modify-writes and fences. Built with `--cfg terrace_count`.
+#![cfg(terrace_count)]
+
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use terrace_park::{GroupConfig, Idle, Parker, Wake, Work};
+use terrace_sync::count::Counts;
+
+/// Nothing is visible, or an inlet of worker 0 is.
+struct Scripted {
+    inlet: bool,
+}
+
+impl Work for Scripted {
+    fn takeable(&self, _lanes: u32) -> bool {
+        false
+    }
+
+    fn inlet(&self, worker: usize) -> bool {
+        self.inlet && worker == 0
+    }
+}
+
+const NOTHING: Scripted = Scripted { inlet: false };
+const INLET: Scripted = Scripted { inlet: true };
+
+/// (read-modify-writes, light fences, heavy fences); nothing here may take a lock.
+fn cost(f: impl FnOnce()) -> (u64, u64, u64) {
+    let counts = Counts::of(f);
+    assert_eq!(counts.locks, 0);
+    let heavy = counts.heavy_fences;
+    (counts.rmws, counts.fences - heavy, heavy)
+}
+
+fn three_groups() -> Idle {
+    Idle::new(&[GroupConfig {
+        workers: 50,
+        lanes: 1,
+    }])
+}
+
+#[test]
+fn a_publish_that_wakes_nobody_is_one_fence() {
+    for idle in [Idle::with_workers(4), three_groups()] {
+        let nobody_parked = cost(|| assert_eq!(idle.publish(1), Wake::NoneParked));
+        assert_eq!(nobody_parked, (0, 1, 0));
+        let token = idle.enter(0);
+        assert_eq!(
+            cost(|| assert_eq!(idle.publish(1), Wake::Covered)),
+            (0, 1, 0)
+        );
+        assert_eq!(cost(|| assert_eq!(idle.publish_batch(1, 9), 0)), (0, 1, 0));
+        assert_eq!(cost(|| assert!(!idle.targeted(3))), (0, 1, 0));
+        assert_eq!(
+            cost(|| assert_eq!(idle.hand_on(&token, 1, 9), 0)),
+            (0, 0, 0)
+        );
+        idle.stop_search(token, &NOTHING);
+    }
+}
+
+#[test]
+fn a_publish_that_wakes_is_three_rmws_and_one_unpark() {
+    let idle = Idle::with_workers(4);
+    std::thread::scope(|scope| {
+        let (send, receive) = channel();
+        let there = &idle;
+        scope.spawn(move || {
+            let token = there.park(2, there.enter(2), &NOTHING);
+            there.leave(2, token, &NOTHING);
+            send.send(()).expect("the test waits");
+        });
+        while idle.parked(1) == 0 {
+            std::thread::yield_now();
+        }
+        let counts = Counts::of(|| assert_eq!(idle.publish(1), Wake::Woke(2)));
+        assert_eq!((counts.rmws, counts.fences, counts.unparks), (3, 1, 1));
+        assert_eq!(counts.locks, 0);
+        receive.recv().expect("the worker is woken");
+    });
+}
+
+#[test]
+fn searching_is_one_rmw_each_way() {
+    let idle = Idle::with_workers(4);
+    let token = idle.enter(0);
+    assert_eq!(cost(|| idle.stop_search(token, &NOTHING)), (1, 0, 0));
+    let mut token = None;
+    assert_eq!(cost(|| token = idle.try_search(0)), (1, 0, 0));
+    assert_eq!(cost(|| assert!(idle.try_search(0).is_none())), (0, 0, 0));
+    idle.stop_search(token.expect("the first to search"), &NOTHING);
+
+    let groups = three_groups();
+    let token = groups.enter(0);
+    assert_eq!(cost(|| groups.stop_search(token, &NOTHING)), (1, 0, 1));
+}
+
+#[test]
+fn a_sleep_is_one_rmw_and_one_heavy_fence() {
+    let idle = Idle::with_workers(4);
+    let token = idle.enter(0);
+    let mut back = None;
+    // One to announce it, one to take it back.
+    assert_eq!(cost(|| back = Some(idle.park(0, token, &INLET))), (2, 0, 1));
+    let token = back.take().expect("it returned");
+    // The guard's flag is one more, and its end one more fence; it really sleeps here.
+    let guard = cost(|| {
+        let woken = idle.park_as_guard(0, token, &NOTHING, Duration::from_micros(100));
+        back = woken.ok().map(terrace_park::Woken::into_token);
+    });
+    assert_eq!(guard, (3, 0, 2));
+    idle.stop_search(back.expect("no other guard"), &NOTHING);
+    let wait = cost(|| {
+        let _ready = idle.wait_restricted(0, &INLET, || false);
+    });
+    assert_eq!(wait, (2, 0, 1));
+    assert_eq!(cost(|| idle.leave(0, None, &NOTHING)), (1, 0, 1));
+}
+
+#[test]
+fn a_parker_wakes_only_who_sleeps() {
+    let parker = Parker::new();
+    let counts = Counts::of(|| parker.unpark());
+    assert_eq!((counts.rmws, counts.fences, counts.unparks), (1, 0, 0));
+    let counts = Counts::of(|| parker.unpark());
+    assert_eq!((counts.rmws, counts.unparks), (1, 0));
+    let counts = Counts::of(|| parker.park());
+    assert_eq!((counts.rmws, counts.parks), (2, 0));
+}

@@ -1,0 +1,119 @@
+//! What the models of `terrace-park` share: work that is nothing but relaxed counters, so that every
+//! edge between the threads is one of `Idle`'s own, and a worker that takes one item and runs it for ever.
+
+use terrace_park::{GroupConfig, Idle, Token, Work};
+use terrace_sync::Arc;
+use terrace_sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// How the two workers are grouped.
+#[derive(Clone, Copy)]
+pub(crate) enum Shape {
+    OneGroupOfTwo,
+    TwoGroupsOfOne,
+}
+
+/// The only lane of the models.
+pub(crate) const LANE: u32 = 1;
+
+/// An `Idle` with two workers, and what they can find.
+pub(crate) struct Fixture {
+    pub(crate) idle: Idle,
+    pub(crate) items: AtomicUsize,
+    pub(crate) inlets: [AtomicUsize; 2],
+    /// What workers wait for in restricted waits.
+    pub(crate) latches: [AtomicUsize; 2],
+}
+
+impl Work for Fixture {
+    fn takeable(&self, lanes: u32) -> bool {
+        lanes == LANE && self.items.load(Relaxed) > 0
+    }
+
+    fn inlet(&self, worker: usize) -> bool {
+        self.inlets[worker].load(Relaxed) > 0
+    }
+}
+
+impl Fixture {
+    /// Two places, `live` of which are adopted.
+    pub(crate) fn new(shape: Shape, live: usize) -> Arc<Self> {
+        let workers = |workers| GroupConfig {
+            workers,
+            lanes: LANE,
+        };
+        let idle = match shape {
+            Shape::OneGroupOfTwo => Idle::new(&[workers(2)]),
+            Shape::TwoGroupsOfOne => Idle::new(&[workers(1), workers(1)]),
+        };
+        for worker in 0..live {
+            assert!(idle.adopt_live(worker));
+        }
+        Arc::new(Self {
+            idle,
+            items: AtomicUsize::new(0),
+            inlets: [AtomicUsize::new(0), AtomicUsize::new(0)],
+            latches: [AtomicUsize::new(0), AtomicUsize::new(0)],
+        })
+    }
+
+    /// Makes `count` items visible; the caller publishes them.
+    pub(crate) fn put(&self, count: usize) {
+        self.items.fetch_add(count, Relaxed);
+    }
+
+    /// Takes one item if one is visible.
+    pub(crate) fn take(&self) -> bool {
+        let mut visible = self.items.load(Relaxed);
+        while visible > 0 {
+            match self
+                .items
+                .compare_exchange(visible, visible - 1, Relaxed, Relaxed)
+            {
+                Ok(_) => return true,
+                Err(now) => visible = now,
+            }
+        }
+        false
+    }
+
+    /// The thread of a worker that parks until it gets one item, and never comes back from running it.
+    pub(crate) fn run_one(&self, worker: usize) {
+        let token = self.idle.enter(worker);
+        self.run_one_from(worker, token);
+    }
+
+    /// The same, for a worker that has entered.
+    pub(crate) fn run_one_from(&self, worker: usize, mut token: Token) {
+        while !self.take() {
+            token = self.idle.park(worker, token, self);
+        }
+        self.idle.stop_search(token, self);
+    }
+
+    /// The thread of a worker whose job waits for its latch, which the run of an item will set.
+    pub(crate) fn wait_for_latch(&self, worker: usize) {
+        let token = self.idle.enter(worker);
+        self.idle.stop_search(token, self);
+        let ready = || self.latches[worker].load(Relaxed) > 0;
+        while !ready() {
+            match self.idle.wait_restricted(worker, self, ready) {
+                terrace_park::Restricted::LastResort if self.take() => self.set_latches(),
+                _ => {}
+            }
+        }
+    }
+
+    /// What running the item of a [`wait_for_latch`](Self::wait_for_latch) model does.
+    pub(crate) fn set_latches(&self) {
+        for (worker, latch) in self.latches.iter().enumerate() {
+            latch.store(1, Relaxed);
+            self.idle.targeted(worker);
+        }
+    }
+
+    /// At the end nobody searches and nobody sleeps.
+    pub(crate) fn assert_at_rest(&self) {
+        assert_eq!(self.idle.searching(), 0, "{:?}", self.idle);
+        assert!(!self.idle.any_parked(LANE), "{:?}", self.idle);
+    }
+}

@@ -1,0 +1,11 @@
+//! Models of `terrace-park`: two workers and whoever wakes them. Each is run with one group of two and
+//! with two groups of one where that makes a difference.
+//!
+//! They run as plain stress tests without `--cfg terrace_loom`.
+
+mod fixture;
+mod guard;
+mod parker;
+mod restricted;
+mod targeted;
+mod wake;

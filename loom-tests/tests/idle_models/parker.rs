@@ -1,0 +1,50 @@
+//! The parker for threads that are no workers: a token is never lost, and carries what led to it.
+
+use std::time::Duration;
+
+use terrace_park::Parker;
+use terrace_sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use terrace_sync::{Arc, model, thread};
+
+/// Two unparks, one before the thread sleeps or while it does, one after it took the first token, and
+/// a stray unpark of the thread itself that counts for nothing.
+#[test]
+fn idle_parker_token() {
+    model(|| {
+        let parker = Parker::new();
+        let unparker = parker.unparker();
+        let sleeper = thread::current();
+        let steps = Arc::new(AtomicUsize::new(0));
+        let theirs = steps.clone();
+        let other = thread::spawn(move || {
+            sleeper.unpark();
+            theirs.store(1, Relaxed);
+            unparker.unpark();
+        });
+        parker.park();
+        assert_eq!(steps.load(Relaxed), 1);
+        other.join().unwrap();
+        parker.unpark();
+        parker.park();
+    });
+}
+
+/// A token that comes with the time-out is taken by it, or stays for the next park.
+#[test]
+fn idle_parker_timeout() {
+    model(|| {
+        let parker = Parker::new();
+        let unparker = parker.unparker();
+        let steps = Arc::new(AtomicUsize::new(0));
+        let theirs = steps.clone();
+        let other = thread::spawn(move || {
+            theirs.store(1, Relaxed);
+            unparker.unpark();
+        });
+        if !parker.park_timeout(Duration::from_millis(1)) {
+            parker.park();
+        }
+        assert_eq!(steps.load(Relaxed), 1);
+        other.join().unwrap();
+    });
+}

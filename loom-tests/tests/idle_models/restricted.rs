@@ -1,0 +1,174 @@
+//! Restricted waits: woken for their own work only, except as a last resort; and workers that leave.
+
+use terrace_park::Restricted;
+use terrace_sync::atomic::Ordering::Relaxed;
+use terrace_sync::{model, thread};
+
+use crate::fixture::{Fixture, LANE, Shape};
+
+/// Worker 0 waits for its latch. Ending that wait makes no token, so the item published after it
+/// still wakes worker 1.
+fn restricted_wake(shape: Shape) {
+    model(move || {
+        let f = Fixture::new(shape, 2);
+        let waiter = f.clone();
+        let parked = f.clone();
+        let workers = [
+            thread::spawn(move || waiter.wait_for_latch(0)),
+            thread::spawn(move || parked.run_one(1)),
+        ];
+        f.latches[0].store(1, Relaxed);
+        f.idle.targeted(0);
+        f.put(1);
+        f.idle.publish(LANE);
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        f.assert_at_rest();
+    });
+}
+
+#[test]
+fn idle_restricted_wake_one_group() {
+    restricted_wake(Shape::OneGroupOfTwo);
+}
+
+#[test]
+fn idle_restricted_wake_two_groups() {
+    restricted_wake(Shape::TwoGroupsOfOne);
+}
+
+/// Both workers wait for what only the run of the published item will do: one of them runs it.
+fn last_resort(shape: Shape) {
+    model(move || {
+        let f = Fixture::new(shape, 2);
+        let workers = [0, 1].map(|w| {
+            let f = f.clone();
+            thread::spawn(move || f.wait_for_latch(w))
+        });
+        f.put(1);
+        f.idle.publish(LANE);
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        f.assert_at_rest();
+    });
+}
+
+#[test]
+fn idle_last_resort_one_group() {
+    last_resort(Shape::OneGroupOfTwo);
+}
+
+#[test]
+fn idle_last_resort_two_groups() {
+    last_resort(Shape::TwoGroupsOfOne);
+}
+
+/// Who ends a wait has written what it is about; the waiter sees it at once.
+#[test]
+fn idle_released_worker_sees_the_latch() {
+    model(|| {
+        let f = Fixture::new(Shape::OneGroupOfTwo, 1);
+        let waiter = f.clone();
+        let worker = thread::spawn(move || {
+            let token = waiter.idle.enter(0);
+            waiter.idle.stop_search(token, &*waiter);
+            let outcome = waiter
+                .idle
+                .wait_restricted(0, &*waiter, || waiter.inlets[1].load(Relaxed) > 0);
+            assert_ne!(outcome, Restricted::LastResort);
+            waiter.latches[0].load(Relaxed) > 0
+        });
+        f.inlets[1].store(1, Relaxed);
+        f.latches[0].store(1, Relaxed);
+        let woken = f.idle.targeted(0);
+        let seen = worker.join().unwrap();
+        assert!(seen || !woken);
+    });
+}
+
+/// Worker 1 leaves while an item is published that somebody may have left to it; worker 0 is parked.
+fn leave_parked(shape: Shape) {
+    model(move || {
+        let f = Fixture::new(shape, 2);
+        let parked = f.clone();
+        let leaver = f.clone();
+        let workers = [
+            thread::spawn(move || parked.run_one(0)),
+            thread::spawn(move || {
+                let token = leaver.idle.enter(1);
+                leaver.idle.leave(1, token, &*leaver);
+            }),
+        ];
+        f.put(1);
+        f.idle.publish(LANE);
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        f.assert_at_rest();
+    });
+}
+
+#[test]
+fn idle_leave_parked_one_group() {
+    leave_parked(Shape::OneGroupOfTwo);
+}
+
+#[test]
+fn idle_leave_parked_two_groups() {
+    leave_parked(Shape::TwoGroupsOfOne);
+}
+
+/// The same where worker 0 waits for what the item will do: once worker 1 is gone, worker 0 is the
+/// last resort.
+fn leave_restricted(shape: Shape) {
+    model(move || {
+        let f = Fixture::new(shape, 2);
+        let waiter = f.clone();
+        let leaver = f.clone();
+        let workers = [
+            thread::spawn(move || waiter.wait_for_latch(0)),
+            thread::spawn(move || leaver.idle.leave(1, None, &*leaver)),
+        ];
+        f.put(1);
+        f.idle.publish(LANE);
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        f.assert_at_rest();
+    });
+}
+
+#[test]
+fn idle_leave_restricted_one_group() {
+    leave_restricted(Shape::OneGroupOfTwo);
+}
+
+#[test]
+fn idle_leave_restricted_two_groups() {
+    leave_restricted(Shape::TwoGroupsOfOne);
+}
+
+/// A spare that was counted live cannot be started: its starter covers for it.
+#[test]
+fn idle_abandoned_spare() {
+    model(|| {
+        let f = Fixture::new(Shape::OneGroupOfTwo, 1);
+        let spare = f.idle.reserve_spare(0).expect("one place is free");
+        let waiter = f.clone();
+        let producer = f.clone();
+        let threads = [
+            thread::spawn(move || waiter.wait_for_latch(0)),
+            thread::spawn(move || {
+                producer.put(1);
+                producer.idle.publish(LANE);
+            }),
+        ];
+        f.idle.abandon_live(spare, &*f);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        f.assert_at_rest();
+    });
+}

@@ -1,0 +1,146 @@
+//! Targeted wakes, taking a bit back, stopping, and a place that changes hands.
+
+use terrace_sync::atomic::Ordering::Relaxed;
+use terrace_sync::{model, thread};
+
+use crate::fixture::{Fixture, LANE, Shape};
+
+/// Each worker parks until its inlet has something; both are targeted, once.
+fn targeted(shape: Shape) {
+    model(move || {
+        let f = Fixture::new(shape, 2);
+        let workers = [0, 1].map(|w| {
+            let f = f.clone();
+            thread::spawn(move || {
+                let mut token = f.idle.enter(w);
+                while f.inlets[w].load(Relaxed) == 0 {
+                    token = f.idle.park(w, token, &*f);
+                }
+                f.idle.leave(w, token, &*f);
+            })
+        });
+        for (w, inlet) in f.inlets.iter().enumerate() {
+            inlet.store(1, Relaxed);
+            f.idle.targeted(w);
+        }
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        f.assert_at_rest();
+    });
+}
+
+#[test]
+fn idle_targeted_one_group() {
+    targeted(Shape::OneGroupOfTwo);
+}
+
+#[test]
+fn idle_targeted_two_groups() {
+    targeted(Shape::TwoGroupsOfOne);
+}
+
+/// Worker 0 gets up for its inlet by itself, while a publisher and a targeted wake may clear its bit
+/// as well: however that ends there is one token, so that the second item still wakes worker 1.
+fn take_back(shape: Shape) {
+    model(move || {
+        let f = Fixture::new(shape, 2);
+        let workers = [0, 1].map(|w| {
+            let f = f.clone();
+            thread::spawn(move || {
+                if w == 0 {
+                    let mut token = f.idle.enter(0);
+                    while !f.take() {
+                        token = f.idle.park(0, token, &*f);
+                        f.inlets[0].store(0, Relaxed);
+                    }
+                    f.idle.stop_search(token, &*f);
+                } else {
+                    f.run_one(1);
+                }
+            })
+        });
+        f.inlets[0].store(1, Relaxed);
+        f.put(1);
+        f.idle.publish(LANE);
+        f.put(1);
+        f.idle.publish(LANE);
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        f.assert_at_rest();
+    });
+}
+
+#[test]
+fn idle_take_back_one_group() {
+    take_back(Shape::OneGroupOfTwo);
+}
+
+#[test]
+fn idle_take_back_two_groups() {
+    take_back(Shape::TwoGroupsOfOne);
+}
+
+/// Stopping: the reason is put in every inlet, then all are woken.
+fn unpark_all(shape: Shape) {
+    model(move || {
+        let f = Fixture::new(shape, 2);
+        let parked = f.clone();
+        let restricted = f.clone();
+        let workers = [
+            thread::spawn(move || {
+                let mut token = parked.idle.enter(0);
+                while parked.inlets[0].load(Relaxed) == 0 {
+                    token = parked.idle.park(0, token, &*parked);
+                }
+                parked.idle.leave(0, token, &*parked);
+            }),
+            thread::spawn(move || restricted.wait_for_latch(1)),
+        ];
+        f.inlets[0].store(1, Relaxed);
+        f.latches[1].store(1, Relaxed);
+        f.idle.unpark_all();
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        f.assert_at_rest();
+    });
+}
+
+#[test]
+fn idle_unpark_all_one_group() {
+    unpark_all(Shape::OneGroupOfTwo);
+}
+
+#[test]
+fn idle_unpark_all_two_groups() {
+    unpark_all(Shape::TwoGroupsOfOne);
+}
+
+/// A worker finds its bit cleared, leaves, and another thread takes its place while the unpark that
+/// goes with the bit is still under way.
+#[test]
+fn idle_seat_changes_hands() {
+    model(|| {
+        let f = Fixture::new(Shape::OneGroupOfTwo, 0);
+        let first = f.clone();
+        let worker = thread::spawn(move || {
+            let token = first.idle.enter(0);
+            let token = first.idle.park(0, token, &*first);
+            first.idle.leave(0, token, &*first);
+            let second = first.clone();
+            let successor = thread::spawn(move || {
+                let token = second.idle.enter(0);
+                second.idle.leave(0, token, &*second);
+            });
+            successor.join().unwrap();
+        });
+        // Lets the worker go first without spending one of the two preemptions.
+        thread::yield_now();
+        f.inlets[0].store(1, Relaxed);
+        f.idle.targeted(0);
+        worker.join().unwrap();
+        f.assert_at_rest();
+    });
+}

@@ -1,0 +1,197 @@
+//! Publishing: no wake is lost, searchers hand on, a batch wakes for every item.
+
+use terrace_park::Wake;
+use terrace_sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use terrace_sync::{Arc, model, thread};
+
+use crate::fixture::{Fixture, LANE, Shape};
+
+/// Two workers, two items published one by one, and whoever takes an item never comes back: each
+/// worker must get one, whatever the other does.
+fn no_lost_wake(shape: Shape) {
+    model(move || {
+        let f = Fixture::new(shape, 2);
+        let workers = [0, 1].map(|w| {
+            let f = f.clone();
+            thread::spawn(move || f.run_one(w))
+        });
+        for _ in 0..2 {
+            f.put(1);
+            f.idle.publish(LANE);
+        }
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        f.assert_at_rest();
+    });
+}
+
+#[test]
+fn idle_no_lost_wake_one_group() {
+    no_lost_wake(Shape::OneGroupOfTwo);
+}
+
+#[test]
+fn idle_no_lost_wake_two_groups() {
+    no_lost_wake(Shape::TwoGroupsOfOne);
+}
+
+/// One item lies there when both workers search; the second is published meanwhile. Whoever stops
+/// searching last looks again on behalf of the publisher that was told `Covered`.
+fn last_searcher(shape: Shape) {
+    model(move || {
+        let f = Fixture::new(shape, 2);
+        f.put(1);
+        let tokens = [0, 1].map(|w| {
+            let f = f.clone();
+            thread::spawn(move || f.run_one(w))
+        });
+        f.put(1);
+        f.idle.publish(LANE);
+        for worker in tokens {
+            worker.join().unwrap();
+        }
+        f.assert_at_rest();
+    });
+}
+
+#[test]
+fn idle_last_searcher_one_group() {
+    last_searcher(Shape::OneGroupOfTwo);
+}
+
+#[test]
+fn idle_last_searcher_two_groups() {
+    last_searcher(Shape::TwoGroupsOfOne);
+}
+
+/// Worker 0 moves an item into its ring while it holds a token, then runs another for ever. Worker 1
+/// went to park while that token existed, or gives the last token up: it sees the ring.
+#[test]
+fn idle_moved_work_is_seen_by_the_last_searcher() {
+    model(|| {
+        let f = Fixture::new(Shape::OneGroupOfTwo, 2);
+        let other = f.clone();
+        let worker = thread::spawn(move || other.run_one(1));
+        let token = f.idle.enter(0);
+        f.items.store(1, Relaxed);
+        f.idle.stop_search(token, &*f);
+        worker.join().unwrap();
+        f.assert_at_rest();
+    });
+}
+
+/// A worker that was woken sees what it was woken for, even if it had not blocked yet.
+fn woken_sees(inlet: bool) {
+    model(move || {
+        let f = Fixture::new(Shape::OneGroupOfTwo, 2);
+        let other = f.clone();
+        let worker = thread::spawn(move || {
+            let token = other.idle.enter(0);
+            let token = other.idle.park(0, token, &*other);
+            let seen = other.items.load(Relaxed) > 0;
+            other.idle.leave(0, token, &*other);
+            seen
+        });
+        if inlet {
+            f.inlets[0].store(1, Relaxed);
+        }
+        f.put(1);
+        let wake = f.idle.publish(LANE);
+        let seen = worker.join().unwrap();
+        assert!(seen || wake != Wake::Woke(0));
+    });
+}
+
+#[test]
+fn idle_woken_worker_sees_the_item() {
+    woken_sees(false);
+}
+
+/// The same where an inlet makes the worker take its bit back, and the publisher has been faster.
+#[test]
+fn idle_taken_back_worker_sees_the_item() {
+    woken_sees(true);
+}
+
+/// Two items published as one batch: each worker gets one.
+fn batch(shape: Shape) {
+    model(move || {
+        let f = Fixture::new(shape, 2);
+        let workers = [0, 1].map(|w| {
+            let f = f.clone();
+            thread::spawn(move || {
+                let mut token = f.idle.enter(w);
+                while !f.take() {
+                    token = f.idle.park(w, token, &*f);
+                }
+                let surplus = f.items.load(Relaxed);
+                f.idle.hand_on(&token, LANE, surplus);
+                f.idle.stop_search(token, &*f);
+            })
+        });
+        f.put(2);
+        f.idle.publish_batch(LANE, 2);
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        f.assert_at_rest();
+    });
+}
+
+#[test]
+fn idle_batch_one_group() {
+    batch(Shape::OneGroupOfTwo);
+}
+
+#[test]
+fn idle_batch_two_groups() {
+    batch(Shape::TwoGroupsOfOne);
+}
+
+/// Workers that come back from running: they search again if the group lets them, else park without a
+/// token. Whoever runs the second item stops both.
+fn search_again(shape: Shape) {
+    model(move || {
+        let f = Fixture::new(shape, 2);
+        let done = Arc::new(AtomicUsize::new(0));
+        let workers = [0, 1].map(|w| {
+            let (f, done) = (f.clone(), done.clone());
+            thread::spawn(move || {
+                let mut token = Some(f.idle.enter(w));
+                while f.inlets[w].load(Relaxed) == 0 {
+                    if token.is_some() && f.take() {
+                        f.idle.stop_search(token.take().unwrap(), &*f);
+                        if done.fetch_add(1, Relaxed) == 1 {
+                            f.inlets.iter().for_each(|inlet| inlet.store(1, Relaxed));
+                            f.idle.unpark_all();
+                        }
+                        token = f.idle.try_search(w);
+                    } else {
+                        token = Some(f.idle.park(w, token.take(), &*f));
+                    }
+                }
+                f.idle.leave(w, token, &*f);
+            })
+        });
+        for _ in 0..2 {
+            f.put(1);
+            f.idle.publish(LANE);
+        }
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        f.assert_at_rest();
+        assert_eq!(done.load(Relaxed), 2);
+    });
+}
+
+#[test]
+fn idle_search_again_one_group() {
+    search_again(Shape::OneGroupOfTwo);
+}
+
+#[test]
+fn idle_search_again_two_groups() {
+    search_again(Shape::TwoGroupsOfOne);
+}
