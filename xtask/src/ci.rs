@@ -1,13 +1,125 @@
-//! `cargo xtask ci`.
+//! `cargo xtask ci`: every check, in order, up to the first that fails.
 
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
 use clap::Args;
+use comfy_table::Table;
 
 use crate::workspace::Workspace;
 
 /// Options of `cargo xtask ci`.
 #[derive(Args)]
-pub(crate) struct CiArgs {}
+pub(crate) struct CiArgs {
+    /// Leave out what needs minutes: msrv, the mutants of loom, tsan, compat
+    #[arg(long)]
+    quick: bool,
+}
 
-pub(crate) fn run(_ws: &Workspace, _args: &CiArgs) -> anyhow::Result<()> {
-    anyhow::bail!("`cargo xtask ci` is not there yet")
+/// One check: the words after `cargo xtask`, and those with `--quick` (none: left out).
+struct Part {
+    words: &'static [&'static str],
+    quick: Option<&'static [&'static str]>,
+}
+
+const PARTS: [Part; 9] = [
+    same(&["lint"]),
+    same(&["tidy"]),
+    same(&["test"]),
+    same(&["doc"]),
+    same(&["features"]),
+    long(&["msrv"], None),
+    long(&["loom", "--mutants"], Some(&["loom"])),
+    long(&["tsan"], None),
+    long(&["compat"], None),
+];
+
+const fn same(words: &'static [&'static str]) -> Part {
+    let quick = Some(words);
+    Part { words, quick }
+}
+
+const fn long(words: &'static [&'static str], quick: Option<&'static [&'static str]>) -> Part {
+    Part { words, quick }
+}
+
+/// How one part went.
+enum Outcome {
+    Passed(Duration),
+    Failed(Duration),
+    LeftOut,
+    NotReached,
+}
+
+/// Runs the parts and prints a line for each, and a table at the end.
+pub(crate) fn run(ws: &Workspace, args: &CiArgs) -> Result<()> {
+    let start = Instant::now();
+    let mut outcomes = Vec::new();
+    let mut failure = None;
+    for part in &PARTS {
+        let words = if args.quick {
+            part.quick
+        } else {
+            Some(part.words)
+        };
+        let outcome = match words {
+            None => Outcome::LeftOut,
+            Some(_) if failure.is_some() => Outcome::NotReached,
+            Some(words) => {
+                let name = words.join(" ");
+                println!("== {name}");
+                let start = Instant::now();
+                let result = crate::dispatch(ws, crate::parse(words)?);
+                let time = start.elapsed();
+                match result {
+                    Ok(()) => {
+                        println!("== {name} passed in {}", seconds(time));
+                        Outcome::Passed(time)
+                    }
+                    Err(error) => {
+                        println!("== {name} FAILED after {}", seconds(time));
+                        failure = Some(error.context(format!("`cargo xtask {name}` failed")));
+                        Outcome::Failed(time)
+                    }
+                }
+            }
+        };
+        outcomes.push(outcome);
+    }
+    println!("\n{}", summary(&outcomes, start.elapsed()));
+    failure.map_or(Ok(()), Err)
+}
+
+fn summary(outcomes: &[Outcome], total: Duration) -> Table {
+    let mut table = Table::new();
+    table.load_preset(comfy_table::presets::NOTHING);
+    for (part, outcome) in PARTS.iter().zip(outcomes) {
+        let (word, time) = match outcome {
+            Outcome::Passed(time) => ("passed", seconds(*time)),
+            Outcome::Failed(time) => ("FAILED", seconds(*time)),
+            Outcome::LeftOut => ("left out", String::new()),
+            Outcome::NotReached => ("not reached", String::new()),
+        };
+        table.add_row([&part.words.join(" "), word, &time]);
+    }
+    table.add_row(["total", "", &seconds(total)]);
+    table
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PARTS;
+
+    #[test]
+    fn every_part_is_a_command() {
+        for part in &PARTS {
+            for words in [Some(part.words), part.quick].into_iter().flatten() {
+                crate::parse(words).expect("a valid command line");
+            }
+        }
+    }
 }

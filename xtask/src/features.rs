@@ -1,7 +1,116 @@
-//! `cargo xtask features`.
+//! `cargo xtask features`: each layer alone, with each combination of its features.
 
+use anyhow::Result;
+use cargo_metadata::Package;
+
+use crate::build::Build;
+use crate::progress::Progress;
 use crate::workspace::Workspace;
 
-pub(crate) fn run(_ws: &Workspace) -> anyhow::Result<()> {
-    anyhow::bail!("`cargo xtask features` is not there yet")
+/// Up to this many features every subset is built; from there on each one alone, none and all.
+const EXHAUSTIVE: usize = 4;
+
+/// A choice of features, without the default ones.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Set(Vec<String>);
+
+impl Set {
+    /// The arguments for cargo.
+    pub(crate) fn args(&self) -> Vec<String> {
+        let mut args = vec!["--no-default-features".to_owned()];
+        if !self.0.is_empty() {
+            args.extend(["--features".to_owned(), self.0.join(",")]);
+        }
+        args
+    }
+}
+
+/// Checks each layer with each set.
+pub(crate) fn run(ws: &Workspace) -> Result<()> {
+    let build = Build::plain(ws);
+    let jobs: Vec<(&str, Set)> = ws
+        .layers()
+        .into_iter()
+        .flat_map(|layer| {
+            sets(&names(layer))
+                .into_iter()
+                .map(|s| (layer.name.as_str(), s))
+        })
+        .collect();
+    let progress = Progress::new("features", jobs.len());
+    for (layer, set) in &jobs {
+        progress.at(&format!("{layer} [{}]", set.0.join(" ")));
+        let mut args = vec!["check", "--quiet", "-p", layer];
+        let set = set.args();
+        args.extend(set.iter().map(String::as_str));
+        build.quiet_cargo(&args)?;
+        progress.step();
+    }
+    progress.finish();
+    println!("features: {} builds passed", jobs.len());
+    Ok(())
+}
+
+/// No feature and every feature, for a layer that has any.
+pub(crate) fn extremes(layer: &Package) -> Vec<Set> {
+    let names = names(layer);
+    match names.is_empty() {
+        true => Vec::new(),
+        false => vec![Set(Vec::new()), Set(names)],
+    }
+}
+
+fn names(layer: &Package) -> Vec<String> {
+    let mut names: Vec<String> = layer.features.keys().cloned().collect();
+    names.retain(|n| n != "default");
+    names.sort_unstable();
+    names
+}
+
+fn sets(names: &[String]) -> Vec<Set> {
+    if names.len() <= EXHAUSTIVE {
+        let subset = |bits: usize| {
+            let chosen = names
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| bits >> at & 1 == 1);
+            Set(chosen.map(|(_, name)| name.clone()).collect())
+        };
+        return (0..1 << names.len()).map(subset).collect();
+    }
+    let mut sets = vec![Set(Vec::new())];
+    sets.extend(names.iter().map(|name| Set(vec![name.clone()])));
+    sets.push(Set(names.to_vec()));
+    sets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EXHAUSTIVE, Set, sets};
+
+    fn names(n: usize) -> Vec<String> {
+        (0..n).map(|i| format!("f{i}")).collect()
+    }
+
+    #[test]
+    fn few_features_give_every_subset() {
+        assert_eq!(sets(&names(0)), [Set(Vec::new())]);
+        let all = sets(&names(3));
+        assert_eq!(all.len(), 8);
+        assert_eq!(all[5], Set(vec!["f0".to_owned(), "f2".to_owned()]));
+    }
+
+    #[test]
+    fn many_features_give_none_each_and_all() {
+        let n = EXHAUSTIVE + 1;
+        assert_eq!(sets(&names(n)).len(), n + 2);
+        assert_eq!(sets(&names(n))[n + 1], Set(names(n)));
+    }
+
+    #[test]
+    fn arguments_leave_the_default_out() {
+        assert_eq!(Set(Vec::new()).args(), ["--no-default-features"]);
+        let two = Set(vec!["a".to_owned(), "b".to_owned()]).args();
+        assert_eq!(two, ["--no-default-features", "--features", "a,b"]);
+    }
 }

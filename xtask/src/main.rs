@@ -3,19 +3,24 @@
 //! One module per command. The package depends on none of the product crates, so it builds when
 //! they do not.
 
+mod build;
 mod ci;
 mod compat;
+mod debian;
 mod demo;
 mod doc;
 mod features;
 mod lint;
 mod loom;
 mod msrv;
+mod process;
 mod progress;
 mod test;
 mod tidy;
 mod tsan;
 mod workspace;
+
+use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use workspace::Workspace;
@@ -58,19 +63,39 @@ enum Command {
     Demo(demo::DemoArgs),
 }
 
-fn main() -> anyhow::Result<()> {
+fn main() -> ExitCode {
     let command = Cli::parse().command;
-    let ws = Workspace::find()?;
+    let result = Workspace::find().and_then(|ws| dispatch(&ws, command));
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // No backtrace: these errors are about the workspace, not about this program.
+            eprintln!("error: {error}");
+            for cause in error.chain().skip(1) {
+                eprintln!("  because: {cause}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The command in the words after `cargo xtask`.
+fn parse(words: &[&str]) -> anyhow::Result<Command> {
+    let words = std::iter::once(&"cargo xtask").chain(words);
+    Ok(Cli::try_parse_from(words)?.command)
+}
+
+fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
     match command {
-        Command::Ci(args) => ci::run(&ws, &args),
-        Command::Lint => lint::run(&ws),
-        Command::Tidy => tidy::run(&ws),
-        Command::Test => test::run(&ws),
-        Command::Doc => doc::run(&ws),
-        Command::Features => features::run(&ws),
-        Command::Msrv => msrv::run(&ws),
-        Command::Loom(args) => loom::run(&ws, &args),
-        Command::Tsan(args) => tsan::run(&ws, &args),
+        Command::Ci(args) => ci::run(ws, &args),
+        Command::Lint => lint::run(ws),
+        Command::Tidy => tidy::run(ws),
+        Command::Test => test::run(ws),
+        Command::Doc => doc::run(ws),
+        Command::Features => features::run(ws),
+        Command::Msrv => msrv::run(ws),
+        Command::Loom(args) => loom::run(ws, &args),
+        Command::Tsan(args) => tsan::run(ws, &args),
         Command::Compat(args) => compat::run(args),
         Command::Demo(args) => demo::run(args),
     }

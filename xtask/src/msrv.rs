@@ -1,7 +1,29 @@
-//! `cargo xtask msrv`.
+//! `cargo xtask msrv`: the layers with the oldest compiler they support, Debian's.
 
+use anyhow::{Result, ensure};
+
+use crate::build::Build;
+use crate::debian::{self, Compiler};
 use crate::workspace::Workspace;
 
-pub(crate) fn run(_ws: &Workspace) -> anyhow::Result<()> {
-    anyhow::bail!("`cargo xtask msrv` is not there yet")
+/// Checks every layer that declares the workspace's `rust-version`, with default and all features.
+pub(crate) fn run(ws: &Workspace) -> Result<()> {
+    ensure!(
+        debian::supported(),
+        "`cargo xtask msrv` needs Debian 12 on x86-64: it takes the compiler from there"
+    );
+    let mut versions: Vec<_> = ws.layers().iter().map(|l| l.rust_version.clone()).collect();
+    versions.dedup();
+    let [Some(version)] = &versions[..] else {
+        anyhow::bail!("the layers declare different `rust-version`s, or none: {versions:?}");
+    };
+    let prefix = format!("{}.{}.", version.major, version.minor);
+    let compiler = Compiler::get(ws, &format!("rustc-{version}"), &prefix, false)?;
+    let mut build = Build::special(ws, "msrv", "");
+    for (key, value) in compiler.env() {
+        build = build.env(key, value);
+    }
+    let layers = ws.layer_args();
+    build.cargo(&[&["check", "--lib"], &layers[..]].concat())?;
+    build.cargo(&[&["check", "--lib", "--all-features"], &layers[..]].concat())
 }

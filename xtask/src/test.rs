@@ -1,7 +1,29 @@
-//! `cargo xtask test`.
+//! `cargo xtask test`: the tests of the workspace in each build they mean something in.
 
+use anyhow::Result;
+
+use crate::build::Build;
+use crate::features;
 use crate::workspace::Workspace;
 
-pub(crate) fn run(_ws: &Workspace) -> anyhow::Result<()> {
-    anyhow::bail!("`cargo xtask test` is not there yet")
+/// Unit and integration tests; the others are documentation, which one build has to run.
+const TESTS: [&str; 2] = ["--lib", "--tests"];
+
+/// Runs all tests in debug (with documentation tests); those of the layers in release, with each
+/// optional feature set, and with counted atomics.
+pub(crate) fn run(ws: &Workspace) -> Result<()> {
+    let plain = Build::plain(ws);
+    plain.cargo(&["test", "--workspace"])?;
+    let layers = ws.layer_args();
+    plain.cargo(&[&["test", "--release"], &layers[..], &TESTS].concat())?;
+    for layer in ws.layers() {
+        for set in features::extremes(layer) {
+            let args = [&["test", "-p", layer.name.as_str()], &TESTS[..]].concat();
+            let set = set.args();
+            let args = [args, set.iter().map(String::as_str).collect()].concat();
+            plain.cargo(&args)?;
+        }
+    }
+    let counted = Build::special(ws, "count", "--cfg terrace_count");
+    counted.cargo(&[&["test"], &layers[..], &TESTS].concat())
 }

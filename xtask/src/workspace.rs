@@ -53,6 +53,12 @@ impl Workspace {
         layers
     }
 
+    /// `-p NAME` for each layer.
+    pub(crate) fn layer_args(&self) -> Vec<&str> {
+        let layers = self.layers().into_iter();
+        layers.flat_map(|l| ["-p", l.name.as_str()]).collect()
+    }
+
     /// The manifest of the excluded workspace with the drop-in packages, if it is there.
     pub(crate) fn compat_manifest(&self) -> Option<PathBuf> {
         let manifest = self.root.join("crates/compat/Cargo.toml");

@@ -1,0 +1,137 @@
+//! Calls of cargo with flags of their own, each kind in a target directory of its own.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+use cargo_metadata::Message;
+
+use crate::workspace::Workspace;
+
+/// One kind of build: flags, environment, target directory.
+#[derive(Clone)]
+pub(crate) struct Build {
+    root: PathBuf,
+    /// Printed before the command.
+    env: Vec<(String, String)>,
+    target: PathBuf,
+}
+
+/// A test program.
+#[derive(Clone, Debug)]
+pub(crate) struct Binary {
+    /// The name of the target: the file in `tests/`.
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+}
+
+impl Build {
+    /// The kind of build that `cargo build` does.
+    pub(crate) fn plain(ws: &Workspace) -> Self {
+        Self {
+            root: ws.root.clone(),
+            env: Vec::new(),
+            target: ws.target.clone(),
+        }
+    }
+
+    /// A build in the subdirectory `dir` of the target directory, with these flags for rustc.
+    pub(crate) fn special(ws: &Workspace, dir: &str, rustflags: &str) -> Self {
+        let target = ws.target.join(dir);
+        let env = vec![
+            ("RUSTFLAGS".to_owned(), rustflags.to_owned()),
+            ("CARGO_TARGET_DIR".to_owned(), target.display().to_string()),
+        ];
+        Self {
+            root: ws.root.clone(),
+            env,
+            target,
+        }
+    }
+
+    /// Adds a variable to the environment.
+    pub(crate) fn env(mut self, key: &str, value: impl Into<String>) -> Self {
+        self.env.push((key.to_owned(), value.into()));
+        self
+    }
+
+    /// Where the artifacts go.
+    pub(crate) fn target(&self) -> &PathBuf {
+        &self.target
+    }
+
+    /// `cargo ARGS` with the flags, not started yet.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new("cargo");
+        command.args(args).current_dir(&self.root);
+        command.envs(self.env.iter().map(|(k, v)| (k, v)));
+        command
+    }
+
+    /// Prints and runs `cargo ARGS`; an exit code other than 0 is an error.
+    pub(crate) fn cargo(&self, args: &[&str]) -> Result<()> {
+        eprintln!("{}", self.shown(args));
+        self.quiet_cargo(args)
+    }
+
+    /// Like [`Build::cargo`], without printing the command.
+    pub(crate) fn quiet_cargo(&self, args: &[&str]) -> Result<()> {
+        let status = self
+            .command(args)
+            .status()
+            .context("cannot start cargo; is it on the PATH?")?;
+        ensure!(
+            status.success(),
+            "`cargo {}` failed: {status}",
+            args.join(" ")
+        );
+        Ok(())
+    }
+
+    /// Builds tests by `cargo test --no-run ARGS` and returns the programs. What the compiler says
+    /// goes to standard error, or with `quiet` into the error.
+    pub(crate) fn test_binaries(&self, args: &[&str], quiet: bool) -> Result<Vec<Binary>> {
+        let mut all = vec!["test", "--no-run"];
+        all.extend(args);
+        if !quiet {
+            eprintln!("{}", self.shown(&all));
+        }
+        all.push("--message-format=json-render-diagnostics");
+        let output = self
+            .command(&all)
+            .stdin(Stdio::null())
+            .stderr(if quiet {
+                Stdio::piped()
+            } else {
+                Stdio::inherit()
+            })
+            .output()
+            .context("cannot start cargo; is it on the PATH?")?;
+        if !output.status.success() {
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            bail!(
+                "`cargo {}` failed: {}\n{stderr}",
+                all.join(" "),
+                output.status
+            );
+        }
+        let mut binaries = Vec::new();
+        for message in Message::parse_stream(output.stdout.as_slice()) {
+            let message = message.context("cargo printed a message that cannot be read")?;
+            if let Message::CompilerArtifact(artifact) = message
+                && let Some(path) = artifact.executable
+            {
+                binaries.push(Binary {
+                    name: artifact.target.name,
+                    path: path.into_std_path_buf(),
+                });
+            }
+        }
+        Ok(binaries)
+    }
+
+    fn shown(&self, args: &[&str]) -> String {
+        let env = self.env.iter().map(|(k, v)| format!("{k}='{v}' "));
+        format!("$ {}cargo {}", env.collect::<String>(), args.join(" "))
+    }
+}

@@ -1,0 +1,172 @@
+//! Compilers out of Debian's packages, unpacked into the target directory: no installation, no root.
+//!
+//! Debian 12 carries several versions of rustc side by side as `rustc-web`: the oldest one this
+//! workspace supports, and one whose sources (`rust-web-src`) let the standard library be built anew.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use xshell::{Shell, cmd};
+
+use crate::workspace::Workspace;
+
+/// A compiler unpacked from packages.
+pub(crate) struct Compiler {
+    root: PathBuf,
+}
+
+impl Compiler {
+    /// The newest packaged compiler whose version starts with `version` (any, if empty), unpacked
+    /// in the subdirectory `name` of the target directory, with its sources if wanted.
+    pub(crate) fn get(ws: &Workspace, name: &str, version: &str, sources: bool) -> Result<Self> {
+        let dir = ws.target.join("debian").join(name);
+        let compiler = Self {
+            root: dir.join("root"),
+        };
+        let complete = dir.join("complete");
+        if complete.is_file() {
+            return Ok(compiler);
+        }
+        eprintln!(
+            "{name}: unpacking a rustc out of Debian's packages into {}",
+            dir.display()
+        );
+        if dir.exists() {
+            std::fs::remove_dir_all(&dir)?;
+        }
+        std::fs::create_dir_all(&dir)
+            .with_context(|| format!("cannot create {}", dir.display()))?;
+        let sh = Shell::new()?;
+        sh.change_dir(&dir);
+        for package in packages(&sh, version, sources)? {
+            cmd!(sh, "apt-get download --quiet=2 {package}")
+                .run()
+                .with_context(|| format!("cannot download {package}; is `apt-get update` due?"))?;
+        }
+        for entry in std::fs::read_dir(&dir)? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|e| e == "deb") {
+                cmd!(sh, "dpkg -x {path} root")
+                    .run()
+                    .context("cannot unpack a package")?;
+                std::fs::remove_file(&path)?;
+            }
+        }
+        compiler.works()?;
+        std::fs::write(complete, "")?;
+        Ok(compiler)
+    }
+
+    /// The compiler itself.
+    pub(crate) fn rustc(&self) -> PathBuf {
+        self.root.join("usr/bin/rustc")
+    }
+
+    /// Where its libraries for this machine's target lie.
+    pub(crate) fn target_libs(&self, target: &str) -> PathBuf {
+        self.root.join("usr/lib/rustlib").join(target).join("lib")
+    }
+
+    /// What has to be in the environment of a cargo that uses it.
+    pub(crate) fn env(&self) -> [(&'static str, String); 2] {
+        [
+            ("RUSTC", self.rustc().display().to_string()),
+            ("LD_LIBRARY_PATH", self.libraries().display().to_string()),
+        ]
+    }
+
+    fn libraries(&self) -> PathBuf {
+        self.root.join("usr/lib/x86_64-linux-gnu")
+    }
+
+    fn works(&self) -> Result<()> {
+        let output = Command::new(self.rustc())
+            .arg("-vV")
+            .env("LD_LIBRARY_PATH", self.libraries())
+            .output()
+            .with_context(|| format!("cannot start {}", self.rustc().display()))?;
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        ensure!(
+            output.status.success(),
+            "the unpacked rustc does not start: {stderr}\
+             its LLVM needs the packages libedit2, libxml2 and libz3-4"
+        );
+        Ok(())
+    }
+}
+
+/// The packages, each as `name=version`, that make up a compiler.
+fn packages(sh: &Shell, version: &str, sources: bool) -> Result<Vec<String>> {
+    let table = cmd!(sh, "apt-cache madison rustc-web")
+        .quiet()
+        .read()
+        .context("`apt-cache` does not work here; this command needs Debian 12 (or its container) on x86-64")?;
+    let Some(version) = pick(&table, version) else {
+        bail!(
+            "apt knows no package rustc-web {version}; this command needs Debian 12, and `apt-get update` before it"
+        );
+    };
+    let std_dev = format!("libstd-rust-web-dev={version}");
+    let std = depends(sh, &std_dev, "libstd-rust-web-")?;
+    let std = format!("{std}={version}");
+    let llvm = depends(sh, &std, "libllvm")?;
+    let mut all = vec![format!("rustc-web={version}"), std_dev, std, llvm];
+    if sources {
+        all.push(format!("rust-web-src={version}"));
+    }
+    Ok(all)
+}
+
+/// The first version in `apt-cache madison`'s table (newest first) that starts so.
+fn pick(table: &str, version: &str) -> Option<String> {
+    table
+        .lines()
+        .filter_map(|line| line.split('|').nth(1))
+        .map(str::trim)
+        .find(|v| v.starts_with(version))
+        .map(str::to_owned)
+}
+
+fn depends(sh: &Shell, package: &str, prefix: &str) -> Result<String> {
+    let text = cmd!(sh, "apt-cache show {package}").quiet().read()?;
+    dependency(&text, prefix).with_context(|| format!("{package} depends on no {prefix}…"))
+}
+
+/// The first package in the `Depends` line of `apt-cache show` whose name starts so.
+fn dependency(text: &str, prefix: &str) -> Option<String> {
+    let depends = text.lines().find_map(|l| l.strip_prefix("Depends: "))?;
+    depends
+        .split([',', '|'])
+        .filter_map(|d| d.split_whitespace().next())
+        .find(|d| d.starts_with(prefix))
+        .map(str::to_owned)
+}
+
+/// Whether this is the kind of machine whose packages are meant.
+pub(crate) fn supported() -> bool {
+    cfg!(all(target_os = "linux", target_arch = "x86_64")) && Path::new("/usr/bin/dpkg").exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{dependency, pick};
+
+    #[test]
+    fn the_newest_version_with_the_prefix_is_picked() {
+        let table =
+            " rustc-web | 1.96.0+dfsg1-1 | a Packages\n rustc-web | 1.85.0+dfsg3-1 | b Packages\n";
+        assert_eq!(pick(table, "1.85.").as_deref(), Some("1.85.0+dfsg3-1"));
+        assert_eq!(pick(table, "").as_deref(), Some("1.96.0+dfsg1-1"));
+        assert_eq!(pick(table, "1.70."), None);
+        assert_eq!(pick("", ""), None);
+    }
+
+    #[test]
+    fn dependencies_are_found_by_prefix() {
+        let text = "Package: a\nDepends: libc6 (>= 2.36), libllvm22, x | libllvm9\nSize: 1\n";
+        assert_eq!(dependency(text, "libllvm").as_deref(), Some("libllvm22"));
+        assert_eq!(dependency(text, "libz"), None);
+        assert_eq!(dependency("Package: a\n", "libc6"), None);
+    }
+}

@@ -1,0 +1,36 @@
+//! Which layer a file of models belongs to, by the start of its name.
+
+/// The layers that have models.
+pub(crate) const NAMES: [&str; 6] = ["queue", "park", "local", "thread", "executor", "fork"];
+
+/// Further words that file names start with.
+const ALIASES: [(&str, &str); 4] = [
+    ("idle", "park"),
+    ("wait", "executor"),
+    ("latch", "executor"),
+    ("scope", "fork"),
+];
+
+/// The layer of the file `name` (without extension), for example `park` for `idle_publish`.
+pub(super) fn of(name: &str) -> Option<&'static str> {
+    let word = name.split('_').next().unwrap_or_default();
+    let layer = ALIASES
+        .iter()
+        .find(|(alias, _)| *alias == word)
+        .map_or(word, |(_, layer)| layer);
+    NAMES.into_iter().find(|n| *n == layer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of;
+
+    #[test]
+    fn the_first_word_decides() {
+        assert_eq!(of("queue_ring"), Some("queue"));
+        assert_eq!(of("idle_publish"), Some("park"));
+        assert_eq!(of("scope"), Some("fork"));
+        assert_eq!(of("queues"), None);
+        assert_eq!(of("misc_queue"), None);
+    }
+}

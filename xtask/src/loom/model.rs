@@ -1,0 +1,155 @@
+//! Models: how they are built, listed, run and judged.
+
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::{PACKAGE, layers};
+use crate::build::{Binary, Build};
+use crate::process::{Finished, run_limited};
+use crate::workspace::Workspace;
+
+/// One model.
+#[derive(Clone, Debug)]
+pub(super) struct Model {
+    pub(super) layer: &'static str,
+    pub(super) binary: Binary,
+    pub(super) test: String,
+}
+
+impl Model {
+    /// Layer, file and test, as printed.
+    pub(super) fn title(&self) -> String {
+        format!("{}::{}", self.binary.name, self.test)
+    }
+}
+
+/// What a run of a model showed.
+#[derive(Debug, PartialEq)]
+pub(super) enum Verdict {
+    Passed,
+    /// It ran and failed; what it said first.
+    Failed(String),
+    TimedOut,
+    /// There is no such test in the program.
+    Missing,
+}
+
+/// Release code with debug assertions, as loom needs; workspace and dependencies under the cfg.
+pub(super) fn build(ws: &Workspace) -> Build {
+    Build::special(ws, "loom", "--cfg terrace_loom")
+        .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
+        .env("CARGO_PROFILE_RELEASE_DEBUG", "false")
+}
+
+/// Builds all models and lists them.
+pub(super) fn list(build: &Build) -> Result<Vec<Model>> {
+    let binaries = build.test_binaries(&["--release", "-p", PACKAGE, "--tests"], false)?;
+    let mut models = Vec::new();
+    for binary in binaries {
+        let output = Command::new(&binary.path)
+            .args(["--list", "--format", "terse"])
+            .output()
+            .with_context(|| format!("cannot start {}", binary.path.display()))?;
+        ensure!(output.status.success(), "`{} --list` failed", binary.name);
+        let text = String::from_utf8_lossy(&output.stdout);
+        let tests: Vec<&str> = text
+            .lines()
+            .filter_map(|l| l.strip_suffix(": test"))
+            .collect();
+        let layer = layers::of(&binary.name);
+        for test in tests {
+            let Some(layer) = layer else {
+                bail!(
+                    "loom-tests: `{}` belongs to no layer; a file of models is named after one of {}",
+                    binary.name,
+                    layers::NAMES.join(", ")
+                );
+            };
+            models.push(Model {
+                layer,
+                binary: binary.clone(),
+                test: test.to_owned(),
+            });
+        }
+    }
+    models.sort_by_key(Model::title);
+    Ok(models)
+}
+
+/// Runs one model out of `binary`.
+pub(super) fn run(
+    binary: &Binary,
+    test: &str,
+    preemptions: usize,
+    limit: Duration,
+) -> Result<(Verdict, Finished)> {
+    let mut command = Command::new(&binary.path);
+    command
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env("TERRACE_LOOM_PREEMPTIONS", preemptions.to_string())
+        .env("RUST_BACKTRACE", "0");
+    let finished = run_limited(command, limit)?;
+    Ok((judge(&finished), finished))
+}
+
+fn judge(finished: &Finished) -> Verdict {
+    let Some(status) = finished.status else {
+        return Verdict::TimedOut;
+    };
+    let output = &finished.output;
+    if output.contains("running 0 tests") {
+        Verdict::Missing
+    } else if status.success() && output.contains("test result: ok. 1 passed") {
+        Verdict::Passed
+    } else {
+        Verdict::Failed(reason(output).unwrap_or_else(|| status.to_string()))
+    }
+}
+
+/// The message of the first panic.
+fn reason(output: &str) -> Option<String> {
+    let mut lines = output.lines().skip_while(|l| !l.contains("panicked at"));
+    lines.next()?;
+    let message = lines.find(|l| !l.trim().is_empty())?.trim();
+    Some(message.chars().take(90).collect())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+    use std::time::Duration;
+
+    use super::{Verdict, judge};
+    use crate::process::Finished;
+
+    fn verdict(wait_status: Option<i32>, output: &str) -> Verdict {
+        judge(&Finished {
+            status: wait_status.map(ExitStatus::from_raw),
+            output: output.to_owned(),
+            time: Duration::ZERO,
+        })
+    }
+
+    #[test]
+    fn passes_need_a_test_that_ran() {
+        let passed = "running 1 test\ntest a ... ok\n\ntest result: ok. 1 passed; 0 failed\n";
+        assert_eq!(verdict(Some(0), passed), Verdict::Passed);
+        let none = "running 0 tests\n\ntest result: ok. 0 passed; 0 failed\n";
+        assert_eq!(verdict(Some(0), none), Verdict::Missing);
+        assert_eq!(verdict(None, "running 1 test\n"), Verdict::TimedOut);
+    }
+
+    #[test]
+    fn failures_say_why() {
+        let text = "running 1 test\nthread 'a' (7) panicked at x.rs:1:2:\ndeadlock; threads = []\n";
+        let reason = Verdict::Failed("deadlock; threads = []".to_owned());
+        assert_eq!(verdict(Some(101 << 8), text), reason);
+        let Verdict::Failed(reason) = verdict(Some(6), "running 1 test\n") else {
+            panic!("a killed test has failed");
+        };
+        assert!(reason.contains("signal"), "{reason}");
+    }
+}

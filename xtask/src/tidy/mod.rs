@@ -1,0 +1,115 @@
+//! `cargo xtask tidy`: the house rules that compilers do not check.
+//!
+//! Each rule is a function from what it looks at to findings, in a module with the rules of its
+//! kind, with a case that passes and one that fails beside it.
+
+mod attributes;
+mod dependencies;
+mod layout;
+mod modules;
+mod mutants;
+mod private;
+mod safety;
+mod source;
+mod sync_only;
+mod use_tree;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use xshell::cmd;
+
+use crate::workspace::Workspace;
+use source::Source;
+
+/// Whether a finding fails the command.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Level {
+    Warning,
+    Error,
+}
+
+/// One place that breaks a rule.
+#[derive(Debug, PartialEq)]
+struct Finding {
+    level: Level,
+    path: PathBuf,
+    /// Counted from 1; 0 for the file as a whole.
+    line: usize,
+    what: String,
+}
+
+impl Finding {
+    fn error(path: impl AsRef<Path>, line: usize, what: impl Into<String>) -> Self {
+        Self {
+            level: Level::Error,
+            path: path.as_ref().to_owned(),
+            line,
+            what: what.into(),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let level = match self.level {
+            Level::Warning => "warning",
+            Level::Error => "error",
+        };
+        write!(f, "{level}: {}", self.path.display())?;
+        if self.line > 0 {
+            write!(f, ":{}", self.line)?;
+        }
+        write!(f, ": {}", self.what)
+    }
+}
+
+/// Checks every file that git tracks or would track.
+pub(crate) fn run(ws: &Workspace) -> Result<()> {
+    let sh = &ws.sh;
+    let listed = cmd!(sh, "git ls-files --cached --others --exclude-standard")
+        .quiet()
+        .read()
+        .context("`git ls-files` failed; tidy needs a git checkout")?;
+    let paths: Vec<PathBuf> = listed
+        .lines()
+        .map(PathBuf::from)
+        .filter(|p| ws.root.join(p).is_file())
+        .collect();
+    let mut findings = layout::top_level(&paths);
+    findings.extend(layout::readmes(&paths));
+    let mut sources = Vec::new();
+    for path in &paths {
+        let Ok(text) = std::fs::read_to_string(ws.root.join(path)) else {
+            continue; // not text
+        };
+        findings.extend(private::check(path, &text));
+        if path.extension().is_some_and(|e| e == "rs") {
+            sources.push(Source::new(path, &text));
+        }
+    }
+    for source in &sources {
+        findings.extend(modules::check(source));
+        findings.extend(attributes::check(source));
+        findings.extend(safety::check(source));
+        findings.extend(sync_only::check(source));
+    }
+    findings.extend(layout::forbids_unsafe(&sources));
+    findings.extend(dependencies::check(ws, &sources));
+    findings.extend(mutants::check(ws, &sources)?);
+    report(&findings, paths.len())
+}
+
+fn report(findings: &[Finding], files: usize) -> Result<()> {
+    for finding in findings {
+        println!("{finding}");
+    }
+    let errors = findings.iter().filter(|f| f.level == Level::Error).count();
+    let warnings = findings.len() - errors;
+    println!("tidy: {files} files, {errors} errors, {warnings} warnings");
+    if errors > 0 {
+        bail!("{errors} places break the house rules");
+    }
+    Ok(())
+}
