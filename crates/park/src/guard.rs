@@ -7,7 +7,7 @@ use terrace_sync::heavy;
 
 use crate::idle::{Idle, Work};
 use crate::parker::Deadline;
-use crate::search::take_back;
+use crate::search::{sleep, take_back};
 use crate::{Token, Woken};
 
 /// No guard.
@@ -20,9 +20,11 @@ impl Idle {
     ///
     /// Hands back what was given for a token if there is a guard already.
     ///
-    /// However the sleep ends, the flag is down and a fence has been made when this returns: whatever
-    /// a [`publish_paced`](Self::publish_paced) has left to this guard is visible to the caller's scans, and the token
-    /// obliges it to look (`stop_search`, `park` and `leave` do).
+    /// # What the guard owes
+    ///
+    /// However the sleep ends, the flag is down and a fence has been made when this returns: whatever a
+    /// [`publish_paced`](Self::publish_paced) has left to this guard is visible to the caller's scans,
+    /// and the token obliges it to look (`stop_search`, `park` and `leave` do).
     pub fn park_as_guard<T: Into<Option<Token>>>(
         &self,
         worker: usize,
@@ -72,7 +74,13 @@ impl Idle {
         // Ordering: Acquire pairs with the Release of whoever cleared the bit.
         while group.load(Ordering::Acquire).is_parked(place.bit) {
             if !deadline.park() {
-                let timed_out = take_back(group, place);
+                let timed_out = if cfg!(terrace_weaken = "park-guard-rescan") {
+                    self.end_guard();
+                    sleep(group, place);
+                    false
+                } else {
+                    take_back(group, place)
+                };
                 let token = Token::new(place.group);
                 return if timed_out {
                     Woken::TimedOut(token)

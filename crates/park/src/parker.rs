@@ -16,9 +16,10 @@ const NOTIFIED: u32 = 2;
 
 /// Puts the thread that made it to sleep until a token is there.
 ///
-/// At most one token exists: [`unpark`](Self::unpark) makes it, [`park`](Self::park) takes it, and neither a stray
-/// `std::thread::unpark` nor another `Parker` of the same thread can make or take one. What was written before an `unpark` happens
-/// before the `park` that takes its token returns. It stays on its thread; [`Unparker`]s go anywhere.
+/// At most one token exists: [`unpark`](Self::unpark) makes it, [`park`](Self::park) takes it, and
+/// neither a stray `std::thread::unpark` nor another `Parker` of the same thread can make or take one.
+/// What was written before an `unpark` happens before the `park` that takes its token returns. A parker
+/// stays on its thread; [`Unparker`]s go anywhere.
 ///
 /// | state      | `park`                    | `unpark`                         | time-out     |
 /// |------------|---------------------------|----------------------------------|--------------|
@@ -197,9 +198,9 @@ impl Deadline {
         Self {}
     }
 
-    /// The time is up as soon as the scheduler comes back to this thread.
+    /// The time is up: how much of it passed, for the other threads, is the scheduler's choice. Does not
+    /// yield, since after a yield loom hides stale values; a loop around timed sleeps has to.
     pub(crate) fn park(&self) -> bool {
-        thread::yield_now();
         false
     }
 }

@@ -77,13 +77,7 @@ impl Idle {
     pub fn park(&self, worker: usize, token: impl Into<Option<Token>>, work: &impl Work) -> Token {
         let (group, place) = self.place(worker);
         if self.announce_park(worker, token.into(), work) {
-            // Ordering: Acquire pairs with the Release of whoever cleared the bit.
-            while group
-                .load(ordering!("park-bit-acquire", Acquire))
-                .is_parked(place.bit)
-            {
-                thread::park();
-            }
+            sleep(group, place);
         }
         Token::new(place.group)
     }
@@ -130,6 +124,17 @@ impl Idle {
             let word = group.load(Ordering::Relaxed);
             word.parked() | word.restricted() != 0
         })
+    }
+}
+
+/// Sleeps for as long as the `P` bit is set.
+pub(crate) fn sleep(group: &Group, place: Place) {
+    // Ordering: Acquire pairs with the Release of whoever cleared the bit.
+    while group
+        .load(ordering!("park-bit-acquire", Acquire))
+        .is_parked(place.bit)
+    {
+        thread::park();
     }
 }
 

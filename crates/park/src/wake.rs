@@ -5,7 +5,7 @@ use terrace_sync::light;
 
 use crate::group::Group;
 use crate::idle::{Idle, Work, each_lane};
-use crate::word::{self, Word, lowest};
+use crate::word::{Word, lowest};
 use crate::{Token, Wake};
 
 /// Workers woken at once by a batch, and again by each worker that was woken for it.
@@ -66,7 +66,8 @@ impl Idle {
     /// Cost: as [`publish`](Self::publish).
     pub fn targeted(&self, worker: usize) -> bool {
         let (group, place) = self.place(worker);
-        // Fence pair: `heavy` in park and wait_restricted: either the worker sees what we put there, or we see its bit.
+        // Fence pair: `heavy` in park and wait_restricted: either the worker sees what we put there,
+        // or we see its bit.
         unless_weakened!("park-targeted-fence", light());
         let mut word = group.load(Ordering::Relaxed);
         let own = 1 << place.bit;
@@ -224,5 +225,3 @@ impl Group {
         self.swap(old, next, Ordering::AcqRel, Ordering::Relaxed)
     }
 }
-
-const _: () = assert!(word::TOKEN.is_power_of_two());

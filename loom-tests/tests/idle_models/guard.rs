@@ -10,6 +10,10 @@ use crate::fixture::{Fixture, LANE, Shape};
 
 /// Two items, each left to the guard if there is one. Worker 0 is the guard once and then parks for
 /// good; worker 1 parks for good. Both get an item.
+///
+/// Seen to deadlock without the fence of a paced publish (`park-paced-fence`), and with a guard that
+/// sleeps on after its flag went down (`park-guard-rescan`). With the flag left up
+/// (`park-guard-flag-kept`) there is a guard for ever.
 fn guard(shape: Shape) {
     model(move || {
         let f = Fixture::new(shape, 2);
@@ -49,6 +53,9 @@ fn idle_guard_two_groups() {
 }
 
 /// What was left to the guard is visible to it the moment its sleep has ended, for whatever reason.
+///
+/// Seen to fail its assertion without the fence at the guard's end (`park-guard-fence`), and without the
+/// one of the publish (`park-paced-fence`).
 #[test]
 fn idle_guard_sees_what_was_left_to_it() {
     model(|| {

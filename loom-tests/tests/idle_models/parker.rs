@@ -8,6 +8,9 @@ use terrace_sync::{Arc, model, thread};
 
 /// Two unparks, one before the thread sleeps or while it does, one after it took the first token, and
 /// a stray unpark of the thread itself that counts for nothing.
+///
+/// Seen to fail its assertion with a relaxed swap in unpark (`park-parker-release`), or a relaxed take of a
+/// token that was there (`park-parker-early-acquire`) or came during the sleep (`park-parker-acquire`).
 #[test]
 fn idle_parker_token() {
     model(|| {
@@ -30,6 +33,8 @@ fn idle_parker_token() {
 }
 
 /// A token that comes with the time-out is taken by it, or stays for the next park.
+///
+/// Seen to fail its assertion with a relaxed swap at the time-out (`park-parker-timeout-acquire`).
 #[test]
 fn idle_parker_timeout() {
     model(|| {

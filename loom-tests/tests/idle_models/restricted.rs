@@ -8,6 +8,9 @@ use crate::fixture::{Fixture, LANE, Shape};
 
 /// Worker 0 waits for its latch. Ending that wait makes no token, so the item published after it
 /// still wakes worker 1.
+///
+/// Seen to deadlock with a token made for an `R` bit (`park-release-token`), without the second look
+/// (`park-wait-rescan`), and without the fence (`park-wait-fence`).
 fn restricted_wake(shape: Shape) {
     model(move || {
         let f = Fixture::new(shape, 2);
@@ -39,6 +42,10 @@ fn idle_restricted_wake_two_groups() {
 }
 
 /// Both workers wait for what only the run of the published item will do: one of them runs it.
+///
+/// Seen to deadlock without the R rule of publish (`park-r-rule`), without the last look of the waiter
+/// (`park-last-resort`), without the fence (`park-wait-fence`), and with two groups also with the
+/// other group's bits loaded before the fence (`park-wait-early-load`).
 fn last_resort(shape: Shape) {
     model(move || {
         let f = Fixture::new(shape, 2);
@@ -66,6 +73,8 @@ fn idle_last_resort_two_groups() {
 }
 
 /// Who ends a wait has written what it is about; the waiter sees it at once.
+///
+/// Seen to fail its assertion with a relaxed load of the bit (`park-wait-acquire`).
 #[test]
 fn idle_released_worker_sees_the_latch() {
     model(|| {
@@ -89,6 +98,8 @@ fn idle_released_worker_sees_the_latch() {
 }
 
 /// Worker 1 leaves while an item is published that somebody may have left to it; worker 0 is parked.
+///
+/// Seen to deadlock without the fence (`park-leave-fence`), and without the look (`park-leave-rescan`).
 fn leave_parked(shape: Shape) {
     model(move || {
         let f = Fixture::new(shape, 2);
@@ -122,6 +133,8 @@ fn idle_leave_parked_two_groups() {
 
 /// The same where worker 0 waits for what the item will do: once worker 1 is gone, worker 0 is the
 /// last resort.
+///
+/// Seen to deadlock without the fence (`park-leave-fence`), and without the look (`park-leave-rescan`).
 fn leave_restricted(shape: Shape) {
     model(move || {
         let f = Fixture::new(shape, 2);
@@ -151,6 +164,8 @@ fn idle_leave_restricted_two_groups() {
 }
 
 /// A spare that was counted live cannot be started: its starter covers for it.
+///
+/// Seen to deadlock without the fence (`park-leave-fence`), and without the look (`park-leave-rescan`).
 #[test]
 fn idle_abandoned_spare() {
     model(|| {

@@ -6,6 +6,9 @@ use terrace_sync::{model, thread};
 use crate::fixture::{Fixture, LANE, Shape};
 
 /// Each worker parks until its inlet has something; both are targeted, once.
+///
+/// Seen to deadlock without the fence (`park-targeted-fence`), and without the second look at the
+/// inlet (`park-inlet-rescan`).
 fn targeted(shape: Shape) {
     model(move || {
         let f = Fixture::new(shape, 2);
@@ -42,6 +45,9 @@ fn idle_targeted_two_groups() {
 
 /// Worker 0 gets up for its inlet by itself, while a publisher and a targeted wake may clear its bit
 /// as well: however that ends there is one token, so that the second item still wakes worker 1.
+///
+/// Seen to fail: without a token for a cleared bit `S` falls below zero (`park-claim-no-token`); with a
+/// second one for a bit cleared by somebody else `S` never gets back to zero (`park-take-back-twice`).
 fn take_back(shape: Shape) {
     model(move || {
         let f = Fixture::new(shape, 2);
@@ -83,6 +89,8 @@ fn idle_take_back_two_groups() {
 }
 
 /// Stopping: the reason is put in every inlet, then all are woken.
+///
+/// Seen to deadlock without the fence (`park-unpark-all-fence`).
 fn unpark_all(shape: Shape) {
     model(move || {
         let f = Fixture::new(shape, 2);
@@ -120,6 +128,9 @@ fn idle_unpark_all_two_groups() {
 
 /// A worker finds its bit cleared, leaves, and another thread takes its place while the unpark that
 /// goes with the bit is still under way.
+///
+/// loom saw the handle read and written at once with any of the seat's four orderings relaxed
+/// (`park-seat-{bind,unpark}-{acquire,release}`).
 #[test]
 fn idle_seat_changes_hands() {
     model(|| {

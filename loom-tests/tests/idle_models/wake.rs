@@ -8,6 +8,9 @@ use crate::fixture::{Fixture, LANE, Shape};
 
 /// Two workers, two items published one by one, and whoever takes an item never comes back: each
 /// worker must get one, whatever the other does.
+///
+/// Seen to deadlock without the fence in publish (`park-publish-fence`), without the one in park
+/// (`park-fence`), and without the second look before sleeping (`park-rescan`).
 fn no_lost_wake(shape: Shape) {
     model(move || {
         let f = Fixture::new(shape, 2);
@@ -38,6 +41,11 @@ fn idle_no_lost_wake_two_groups() {
 
 /// One item lies there when both workers search; the second is published meanwhile. Whoever stops
 /// searching last looks again on behalf of the publisher that was told `Covered`.
+///
+/// Seen to deadlock, one worker gone and the other asleep: without the fence (`park-stop-search-fence`), without the look
+/// (`park-stop-search-rescan`), and with two groups also with the other group's bits loaded before the
+/// fence (`park-stop-search-early-load`; one group loads them by its read-modify-write). With the token
+/// kept while running (`park-token-kept`) it stays in `S` for ever.
 fn last_searcher(shape: Shape) {
     model(move || {
         let f = Fixture::new(shape, 2);
@@ -67,6 +75,9 @@ fn idle_last_searcher_two_groups() {
 
 /// Worker 0 moves an item into its ring while it holds a token, then runs another for ever. Worker 1
 /// went to park while that token existed, or gives the last token up: it sees the ring.
+///
+/// Seen to deadlock with a relaxed `S - 1` (`park-stop-search-ordering`). The Acquire alone is not
+/// missed, since a fence follows it.
 #[test]
 fn idle_moved_work_is_seen_by_the_last_searcher() {
     model(|| {
@@ -82,6 +93,9 @@ fn idle_moved_work_is_seen_by_the_last_searcher() {
 }
 
 /// A worker that was woken sees what it was woken for, even if it had not blocked yet.
+///
+/// Seen to fail its assertion with a relaxed load of the bit (`park-bit-acquire`), and of the bit that
+/// turns out to be taken already (`park-take-back-acquire`).
 fn woken_sees(inlet: bool) {
     model(move || {
         let f = Fixture::new(Shape::OneGroupOfTwo, 2);
@@ -115,6 +129,8 @@ fn idle_taken_back_worker_sees_the_item() {
 }
 
 /// Two items published as one batch: each worker gets one.
+///
+/// Seen to deadlock without the fence (`park-batch-fence`).
 fn batch(shape: Shape) {
     model(move || {
         let f = Fixture::new(shape, 2);
