@@ -20,6 +20,7 @@ use crate::count;
 #[cfg_attr(terrace_loom, track_caller)]
 pub fn light() {
     // Ordering: pairs with the fence in `heavy`; see the guarantee above.
+    #[cfg(not(terrace_weaken = "sync-light-removed"))]
     fence(Ordering::SeqCst);
 }
 
@@ -31,5 +32,6 @@ pub fn light() {
 pub fn heavy() {
     count::heavy_fence();
     // Ordering: pairs with the fence in `light` and with other heavy fences.
+    #[cfg(not(terrace_weaken = "sync-heavy-removed"))]
     fence(Ordering::SeqCst);
 }

@@ -59,6 +59,10 @@ mod plain {
 
 /// loom's own mutex issues a SeqCst fence at each lock and unlock, which would hide a fence missing in a
 /// protocol around it. This one has exactly a mutex's acquire and release.
+///
+/// It blocks rather than spins: two threads that spin and yield to each other never let the holder run.
+/// Switches happen at loom's operations only, so a failed exchange and the entry in `waiting` are one step, and
+/// so are the store that unlocks and the wakes: one raw `unpark` for one raw `park`.
 #[cfg(terrace_loom)]
 mod modelled {
     use super::count;
@@ -66,10 +70,14 @@ mod modelled {
     use std::ops::{Deref, DerefMut};
     use std::sync::PoisonError;
 
+    /// Threads blocked in `lock`.
+    type Waiting = std::sync::Mutex<Vec<loom::thread::Thread>>;
+
     /// A mutex. A panic under the lock does not poison it.
     #[derive(Debug, Default)]
     pub struct Mutex<T> {
         locked: AtomicBool,
+        waiting: Waiting,
         /// Locked only by the thread that set `locked`, so never contended.
         value: std::sync::Mutex<T>,
     }
@@ -78,6 +86,7 @@ mod modelled {
     #[derive(Debug)]
     pub struct MutexGuard<'a, T> {
         locked: &'a AtomicBool,
+        waiting: &'a Waiting,
         value: Option<std::sync::MutexGuard<'a, T>>,
     }
 
@@ -86,6 +95,7 @@ mod modelled {
         pub fn new(value: T) -> Self {
             Self {
                 locked: AtomicBool::new(false),
+                waiting: Waiting::default(),
                 value: std::sync::Mutex::new(value),
             }
         }
@@ -97,7 +107,11 @@ mod modelled {
                 if let Some(guard) = self.try_lock() {
                     return guard;
                 }
-                loom::thread::yield_now();
+                self.waiting
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .push(loom::thread::current());
+                loom::thread::park();
             }
         }
 
@@ -111,6 +125,7 @@ mod modelled {
                     .compare_exchange(false, true, Ordering::Acquire, Ordering::Relaxed);
             free.ok().map(|_| MutexGuard {
                 locked: &self.locked,
+                waiting: &self.waiting,
                 value: Some(self.value.lock().unwrap_or_else(PoisonError::into_inner)),
             })
         }
@@ -151,6 +166,14 @@ mod modelled {
             self.value = None;
             // Ordering: Release pairs with the Acquire of the next lock.
             self.locked.store(false, Ordering::Release);
+            for thread in self
+                .waiting
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .drain(..)
+            {
+                thread.unpark();
+            }
         }
     }
 }
