@@ -1,1 +1,31 @@
-//! A Send work-stealing executor with its own worker threads
+//! A work-stealing executor of `Send` futures with its own worker threads, and what fork-join
+//! scopes stand on.
+#![doc = include_str!("../README.md")]
+
+#[cfg(not(terrace_loom))]
+mod block_on;
+#[cfg(not(terrace_loom))]
+mod builder;
+#[cfg(not(terrace_loom))]
+mod executor;
+#[cfg(not(terrace_loom))]
+mod pool;
+#[doc(hidden)]
+pub mod scope;
+#[cfg(not(terrace_loom))]
+mod thread_executor;
+
+#[cfg(not(terrace_loom))]
+pub use crate::{
+    block_on::block_on,
+    builder::Builder,
+    executor::{Executor, StaticExecutor},
+    pool::current::{Current, current},
+    thread_executor::{ThreadExecutor, Ticker},
+};
+#[cfg(not(terrace_loom))]
+pub use terrace_local::task::{FallibleTask, Task};
+
+pub use terrace_local::Payload;
+#[cfg(not(terrace_loom))]
+pub(crate) use terrace_local::drop_payload;

@@ -1,0 +1,94 @@
+//! Threads that wait for pools without workers: their pushes wake a waiting thread through an
+//! `event-listener` event, one listener a pool.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, Wake, Waker};
+
+use event_listener::EventListener;
+use std::sync::Weak;
+use terrace_sync::atomic::{AtomicUsize, Ordering};
+use terrace_sync::{Arc, Mutex};
+use terrace_thread::Notify;
+
+use super::Shared;
+
+/// Pools without workers that are alive. Their number is read first, so that programs without
+/// such pools pay one relaxed load.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+static POOLS: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+
+/// Adds a pool without workers to those that waits drive.
+pub(crate) fn register(pool: &Arc<Shared>) {
+    POOLS.lock().push(Arc::downgrade(pool));
+    // Ordering: Relaxed, a hint; whoever is to see the pool's tasks was handed the pool.
+    COUNT.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Takes a pool out again.
+pub(crate) fn unregister(pool: &Shared) {
+    let mut pools = POOLS.lock();
+    let before = pools.len();
+    pools.retain(|other| !std::ptr::eq(other.as_ptr(), pool));
+    // Ordering: Relaxed, as above.
+    COUNT.fetch_sub(before - pools.len(), Ordering::Relaxed);
+}
+
+/// The pools without workers.
+pub(crate) fn workerless() -> Vec<Arc<Shared>> {
+    // Ordering: Relaxed, as above.
+    if COUNT.load(Ordering::Relaxed) == 0 {
+        return Vec::new();
+    }
+    POOLS.lock().iter().filter_map(Weak::upgrade).collect()
+}
+
+struct NotifyWaker(Arc<dyn Notify>);
+
+impl Wake for NotifyWaker {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.0.notify();
+    }
+}
+
+/// A waker that wakes the current thread, wherever it waits.
+pub(crate) fn thread_waker() -> Waker {
+    std::sync::Arc::new(NotifyWaker(terrace_thread::notifier())).into()
+}
+
+/// Listeners on pools without workers, for one sleep of the current thread.
+pub(crate) struct OutsideWait<'a> {
+    pools: &'a [Arc<Shared>],
+    /// Dropping a listener that was notified notifies the next thread.
+    _listeners: Vec<Pin<Box<EventListener>>>,
+}
+
+impl<'a> OutsideWait<'a> {
+    pub(crate) fn listen(pools: &'a [Arc<Shared>]) -> Self {
+        if pools.is_empty() {
+            return Self {
+                pools,
+                _listeners: Vec::new(),
+            };
+        }
+        let waker = thread_waker();
+        let mut context = Context::from_waker(&waker);
+        let listeners = pools.iter().map(|pool| {
+            let mut listener = Box::pin(pool.outside.listen());
+            if let Poll::Ready(()) = listener.as_mut().poll(&mut context) {
+                // Notified between the two lines: the caller's look at the queues finds the item.
+                listener = Box::pin(pool.outside.listen());
+            }
+            listener
+        });
+        let listeners = listeners.collect();
+        Self {
+            pools,
+            _listeners: listeners,
+        }
+    }
+
+    /// Whether any of the pools has something to run.
+    pub(crate) fn has_work(&self) -> bool {
+        self.pools.iter().any(|pool| pool.has_any())
+    }
+}

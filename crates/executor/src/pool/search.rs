@@ -1,0 +1,150 @@
+//! Where a worker looks for work, in which order, and what counts as takeable for its sleep.
+
+use terrace_local::task::Runnable;
+use terrace_park::Work;
+use terrace_sync::atomic::Ordering;
+
+use super::worker::Worker;
+use super::{Looking, Offer, Shared};
+use crate::scope::slot::Slot;
+
+/// A prime: every so many turns the injector comes before the worker's own ring, so that a task
+/// that keeps waking itself starves nobody.
+pub(crate) const GLOBAL_INTERVAL: u32 = 61;
+/// Tasks that one visit to the injector may bring home.
+const INJECTOR_BATCH: usize = 32;
+
+/// What a search found.
+pub(crate) enum Found<'a> {
+    /// A task of the pool.
+    Task(Runnable),
+    /// A child of a scope, and its slot.
+    Child(Runnable, &'a Slot),
+}
+
+/// What may be taken, as the sleeping protocol sees it.
+pub(crate) struct Scan<'a> {
+    pub(crate) pool: &'a Shared,
+    pub(crate) looking: Looking,
+}
+
+impl Shared {
+    /// The next piece of work for `worker`: own ring, injector, scopes, peers; every
+    /// [`GLOBAL_INTERVAL`]th turn the injector first.
+    pub(crate) fn find(&self, worker: &Worker) -> Option<Found<'_>> {
+        let turn = worker.next_turn();
+        if turn % GLOBAL_INTERVAL == 0 {
+            if let Some(task) = self.injector.pop() {
+                return Some(Found::Task(task));
+            }
+        }
+        worker
+            .pop()
+            .or_else(|| self.from_injector(worker))
+            .map(Found::Task)
+            .or_else(|| self.from_scopes())
+            .or_else(|| self.from_peers(worker).map(Found::Task))
+    }
+
+    fn from_injector(&self, worker: &Worker) -> Option<Runnable> {
+        if self.injector.is_empty() {
+            return None;
+        }
+        worker.with_ring(|ring| self.injector.pop_batch_into(ring, INJECTOR_BATCH))
+    }
+
+    /// A child of a scope whose list is ready for a worker.
+    fn from_scopes(&self) -> Option<Found<'_>> {
+        self.board.scan().find_map(|slot| {
+            if self.offer(slot, Looking::Awake) != Offer::Ready {
+                return None;
+            }
+            slot.core().steal().map(|child| Found::Child(child, slot))
+        })
+    }
+
+    fn from_peers(&self, worker: &Worker) -> Option<Runnable> {
+        let seats = self.seats.len();
+        let start = worker.random(seats);
+        (0..seats)
+            .map(|i| (start + i) % seats)
+            .filter(|&i| i != worker.index())
+            .find_map(|i| {
+                let ring = &self.seats[i].ring;
+                if ring.is_empty() {
+                    return None;
+                }
+                let task = worker.with_ring(|own| ring.steal_into(own));
+                if task.is_some() {
+                    terrace_trace::steal(worker.index(), 1 + self.seats[worker.index()].ring.len());
+                }
+                task
+            })
+    }
+
+    /// Any task or child at all, for a thread that is no worker and waits for a pool without
+    /// workers, or for one that must help because no other thread can.
+    pub(crate) fn find_any(&self) -> Option<Found<'_>> {
+        self.pop_any().map(Found::Task).or_else(|| {
+            self.board
+                .scan()
+                .find_map(|slot| slot.core().steal().map(|child| Found::Child(child, slot)))
+        })
+    }
+
+    /// A child that did not move between two looks of the guard.
+    pub(crate) fn find_stalled(&self, last: &mut Vec<(usize, u32)>) -> Option<Found<'_>> {
+        let mut now = Vec::new();
+        let mut found = None;
+        for (index, slot) in self.board.scan().enumerate() {
+            if slot.core().is_empty() {
+                continue;
+            }
+            let look = (index, slot.core().taken());
+            if found.is_none() && last.contains(&look) {
+                found = slot.core().steal().map(|child| Found::Child(child, slot));
+            } else {
+                now.push(look);
+            }
+        }
+        *last = now;
+        if found.is_some() {
+            self.pacing.observe_stall();
+        }
+        found
+    }
+
+    /// Whether `find_any` would find something.
+    pub(crate) fn has_any(&self) -> bool {
+        self.has_tasks() || self.board.scan().any(|slot| !slot.core().is_empty())
+    }
+
+    /// Whether a task lies where any worker could take it.
+    pub(crate) fn has_tasks(&self) -> bool {
+        !self.injector.is_empty() || self.seats.iter().any(|seat| !seat.ring.is_empty())
+    }
+}
+
+impl Work for Scan<'_> {
+    fn takeable(&self, _lanes: u32) -> bool {
+        let pool = self.pool;
+        if pool.has_tasks() {
+            return true;
+        }
+        let mut covered = false;
+        for slot in pool.board.scan() {
+            match pool.offer(slot, self.looking) {
+                Offer::Ready => return true,
+                Offer::Covered => covered = true,
+                Offer::Empty => {}
+            }
+        }
+        // Work that a guard is to watch needs one.
+        covered && !pool.idle.has_guard()
+    }
+
+    fn inlet(&self, _worker: usize) -> bool {
+        // Ordering: Relaxed, looked at after a fence; see `Pool::close`.
+        terrace_thread::has_work() || self.pool.closing.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,146 @@
+//! The one wait: how a thread that waits for something of its own keeps working meanwhile.
+//!
+//! Used by scopes and by `block_on`, on workers and off. In order: what it waits for, the thread's
+//! pinned tasks (nobody else can run them), its own work, then a short spin, then sleep. It adopts
+//! no foreign work: a foreign body may want a lock that the waiter holds, and would bury the wait
+//! under itself. The one exception keeps small pools from deadlock: where every live worker of the
+//! pool waits like this and work is takeable, a spare worker is started; where no thread can
+//! start, the waiter runs exactly one foreign job, nested at most [`MAX_NESTED_HELP`] deep.
+
+use std::time::Instant;
+
+use terrace_park::Restricted;
+use terrace_sync::Arc;
+use terrace_sync::hint::spin_loop;
+use terrace_sync::thread::yield_now;
+
+use super::outside::OutsideWait;
+use super::search::{Found, Scan};
+use super::worker::{SPIN, Worker, run_task};
+use super::{Looking, Shared, current};
+
+/// How deep foreign jobs may nest on a waiter's stack where no spare worker can be started.
+pub(crate) const MAX_NESTED_HELP: u32 = 8;
+
+/// What a thread waits for, and what it may run meanwhile.
+pub(crate) trait Own {
+    /// Whether the wait is over.
+    fn is_done(&self) -> bool;
+    /// Runs one piece of own work; false if there is none.
+    fn run_one(&mut self) -> bool;
+    /// Whether `run_one` would find something; valid after a fence.
+    fn has_work(&self) -> bool;
+    /// The thread is about to sleep: whoever makes own work from now on has to wake it. Ends with
+    /// a `heavy()` fence or what serves as one.
+    fn announce_sleep(&mut self);
+    /// The thread is awake again.
+    fn end_sleep(&mut self);
+    /// Pools without workers whose work this thread runs while it waits.
+    fn workerless(&self) -> &[Arc<Shared>];
+}
+
+/// Waits until `own` is done.
+pub(crate) fn wait(own: &mut impl Own) {
+    loop {
+        if own.is_done() {
+            return;
+        }
+        // One pinned task, then one of the own: neither starves the other.
+        let pinned = terrace_thread::has_work() && terrace_thread::tick();
+        if own.run_one() || pinned || help_workerless(own) || spin(own) {
+            continue;
+        }
+        own.announce_sleep();
+        current::with(|worker| match worker {
+            Some(worker) => sleep_on_worker(worker, own),
+            None => sleep_outside(own),
+        });
+        own.end_sleep();
+    }
+}
+
+fn anything(own: &impl Own) -> bool {
+    own.is_done() || own.has_work() || terrace_thread::has_work()
+}
+
+/// Looks for at most [`SPIN`] whether anything turns up; true if so.
+fn spin(own: &impl Own) -> bool {
+    let start = Instant::now();
+    loop {
+        for _ in 0..16 {
+            spin_loop();
+        }
+        if anything(own) {
+            return true;
+        }
+        if start.elapsed() >= SPIN {
+            return false;
+        }
+    }
+}
+
+/// Runs one job of a pool that has no workers of its own.
+fn help_workerless(own: &impl Own) -> bool {
+    own.workerless().iter().any(|pool| match pool.find_any() {
+        Some(found) => {
+            run_foreign(found);
+            true
+        }
+        None => false,
+    })
+}
+
+fn run_foreign(found: Found<'_>) {
+    match found {
+        Found::Task(task) | Found::Child(task, _) => run_task(task),
+    }
+}
+
+/// Sleeps on the thread's own parker.
+fn sleep_outside(own: &impl Own) {
+    // Pools without workers wake through their event; the listeners have to stand before the last
+    // look.
+    let outside = OutsideWait::listen(own.workerless());
+    if anything(own) || outside.has_work() {
+        return;
+    }
+    terrace_trace::park(terrace_trace::EXTERNAL);
+    terrace_thread::park();
+    terrace_trace::unpark(terrace_trace::EXTERNAL);
+}
+
+/// Sleeps in `R`: woken by what it waits for, by pinned tasks, and by the rule of last resort.
+fn sleep_on_worker(worker: &Worker, own: &impl Own) {
+    let pool = &**worker.pool();
+    let outside = OutsideWait::listen(own.workerless());
+    let scan = Scan {
+        pool,
+        looking: Looking::ToWake,
+    };
+    terrace_trace::park(worker.index());
+    let ready = || anything(own) || outside.has_work();
+    match pool.idle.wait_restricted(worker.index(), &scan, ready) {
+        Restricted::Ready | Restricted::Woken => {}
+        Restricted::LastResort => last_resort(worker),
+    }
+    terrace_trace::unpark(worker.index());
+}
+
+/// Every live worker of the pool waits and there is work that none of them may adopt.
+fn last_resort(worker: &Worker) {
+    let pool = worker.pool();
+    if pool.start_spare() {
+        return;
+    }
+    let depth = worker.nested_help.get();
+    if depth >= MAX_NESTED_HELP {
+        // Nothing but another thread could help now; let those that exist go on.
+        yield_now();
+        return;
+    }
+    if let Some(found) = pool.find_any() {
+        worker.nested_help.set(depth + 1);
+        run_foreign(found);
+        worker.nested_help.set(depth);
+    }
+}

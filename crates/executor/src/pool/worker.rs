@@ -1,0 +1,254 @@
+//! The loop of one worker thread.
+//!
+//! | state     | holds a token | next                                                        |
+//! |-----------|---------------|-------------------------------------------------------------|
+//! | searching | yes           | found: `stop_search`, run; nothing: spin once, then park    |
+//! | running   | no            | after each piece of work it looks again, without a token    |
+//! | parked    | no (in `P`)   | woken: the waker's token is mine, search                    |
+//! | guard     | no (in `P`)   | as parked; also wakes by itself and takes what stood still  |
+//! | waiting   | no (in `R`)   | see `super::wait`                                           |
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use terrace_local::task::Runnable;
+use terrace_park::{Token, Woken};
+use terrace_queue::Owner;
+use terrace_sync::Arc;
+use terrace_sync::atomic::Ordering;
+use terrace_sync::hint::spin_loop;
+
+use super::search::{Found, Scan};
+use super::{Looking, Shared, current};
+use crate::scope::pacing::{GUARD_PERIOD, Stopwatch};
+use crate::scope::slot::Slot;
+
+/// How long a search may spin after work ran out, at most (invariant 8).
+pub(crate) const SPIN: Duration = Duration::from_micros(5);
+
+/// One worker, on its own thread's stack.
+pub(crate) struct Worker {
+    pool: Arc<Shared>,
+    index: usize,
+    /// A spare ends when it runs out of work.
+    spare: bool,
+    turn: Cell<u32>,
+    seed: Cell<u32>,
+    /// Foreign jobs run on top of each other by waits of last resort.
+    pub(crate) nested_help: Cell<u32>,
+}
+
+impl Worker {
+    pub(crate) fn new(pool: Arc<Shared>, index: usize, spare: bool) -> Self {
+        let seed = (index as u32).wrapping_mul(0x9E37_79B9) | 1;
+        Self {
+            pool,
+            index,
+            spare,
+            turn: Cell::new(0),
+            seed: Cell::new(seed),
+            nested_help: Cell::new(0),
+        }
+    }
+
+    pub(crate) fn pool(&self) -> &Arc<Shared> {
+        &self.pool
+    }
+
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    pub(crate) fn next_turn(&self) -> u32 {
+        let turn = self.turn.get().wrapping_add(1);
+        self.turn.set(turn);
+        turn
+    }
+
+    /// A number below `bound`. Marsaglia's xorshift32.
+    pub(crate) fn random(&self, bound: usize) -> usize {
+        let mut x = self.seed.get();
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+        self.seed.set(x);
+        x as usize % bound
+    }
+
+    pub(crate) fn with_ring<T>(&self, f: impl FnOnce(&Owner<'_, Runnable>) -> T) -> T {
+        // SAFETY: only this thread takes the owner's side of its own seat (`Worker` is not Sync and
+        // there is one a seat), and `f`'s are queue operations that do not come back here.
+        let owner = unsafe { self.pool.seats[self.index].ring.owner() };
+        f(&owner)
+    }
+
+    /// Queues a task on this worker.
+    #[inline]
+    pub(crate) fn push(&self, task: Runnable) {
+        self.with_ring(|ring| ring.push_or_overflow(task, &self.pool.injector));
+    }
+
+    #[inline]
+    pub(crate) fn pop(&self) -> Option<Runnable> {
+        self.with_ring(|ring| ring.pop())
+    }
+
+    fn scan(&self, looking: Looking) -> Scan<'_> {
+        Scan {
+            pool: &self.pool,
+            looking,
+        }
+    }
+
+    /// Ends the search that `token` stands for, before anything is run.
+    pub(crate) fn stop_search(&self, token: &mut Option<Token>) {
+        if let Some(token) = token.take() {
+            self.pool
+                .idle
+                .stop_search(token, &self.scan(Looking::ToWake));
+        }
+    }
+
+    /// Runs until the pool closes or, as a spare, until there is nothing left to do.
+    pub(crate) fn run(&self) {
+        let pool = &*self.pool;
+        let mut token = Some(pool.idle.enter(self.index));
+        let mut stalled = Vec::new();
+        let mut rested = false;
+        // Ordering: Relaxed, a flag; `close` unparks everybody after raising it.
+        while !pool.closing.load(Ordering::Relaxed) {
+            if terrace_thread::has_work() {
+                self.stop_search(&mut token);
+                terrace_thread::tick();
+                rested = false;
+                continue;
+            }
+            if let Some(found) = pool.find(self) {
+                self.stop_search(&mut token);
+                self.run_found(found);
+                rested = false;
+                continue;
+            }
+            if token.is_none() {
+                token = pool.idle.try_search(self.index);
+            }
+            if token.is_some() && !rested && self.spin() {
+                continue;
+            }
+            if self.spare {
+                break;
+            }
+            let (woken, timed_out) = self.sleep(token.take());
+            token = Some(woken);
+            rested = timed_out;
+            if timed_out {
+                if let Some(found) = pool.find_stalled(&mut stalled) {
+                    self.stop_search(&mut token);
+                    self.run_found(found);
+                    rested = false;
+                }
+            }
+        }
+        let token = token.or_else(|| pool.idle.try_search(self.index));
+        pool.idle
+            .leave(self.index, token, &self.scan(Looking::ToWake));
+    }
+
+    /// Looks around for at most [`SPIN`]; true as soon as something is there.
+    fn spin(&self) -> bool {
+        let scan = self.scan(Looking::Awake);
+        let start = Instant::now();
+        loop {
+            for _ in 0..16 {
+                spin_loop();
+            }
+            if terrace_park::Work::inlet(&scan, self.index) || self.pool.has_work_for_awake() {
+                return true;
+            }
+            if start.elapsed() >= SPIN {
+                return false;
+            }
+        }
+    }
+
+    /// Sleeps until woken; as the guard, if somebody is active and nobody else is it. Whether a
+    /// guard's time ran out is the second value.
+    fn sleep(&self, token: Option<Token>) -> (Token, bool) {
+        let pool = &*self.pool;
+        let scan = self.scan(Looking::Awake);
+        terrace_trace::park(self.index);
+        let token = if pool.others_active() {
+            match pool
+                .idle
+                .park_as_guard(self.index, token, &scan, GUARD_PERIOD)
+            {
+                Ok(Woken::Unparked(token)) => return (token, false),
+                Ok(Woken::TimedOut(token)) => return (token, true),
+                Err(token) => token,
+            }
+        } else {
+            token
+        };
+        let token = pool.idle.park(self.index, token, &scan);
+        terrace_trace::unpark(self.index);
+        (token, false)
+    }
+
+    fn run_found(&self, found: Found<'_>) {
+        match found {
+            Found::Task(task) => run_task(task),
+            Found::Child(child, slot) => self.run_children(child, slot),
+        }
+    }
+
+    /// Runs children of one scope, as long as its list offers any.
+    fn run_children(&self, first: Runnable, slot: &Slot) {
+        let pool = &*self.pool;
+        let mut watch = Stopwatch::start();
+        let mut next = Some(first);
+        while let Some(child) = next {
+            run_task(child);
+            if watch.child_ran(&pool.pacing) {
+                pool.reconsider(slot);
+            }
+            if terrace_thread::has_work() || pool.has_tasks() {
+                return;
+            }
+            next = match pool.offer(slot, Looking::Awake) {
+                super::Offer::Ready => slot.core().steal(),
+                _ => None,
+            };
+        }
+    }
+}
+
+/// Polls a task once. Panics do not come out of it: the task's cell keeps them for its handle.
+pub(crate) fn run_task(task: Runnable) {
+    let worker = if terrace_trace::ENABLED {
+        current::index()
+    } else {
+        0
+    };
+    terrace_trace::run_begin(worker);
+    task.run();
+    terrace_trace::run_end(worker);
+}
+
+impl Shared {
+    /// Whether an awake worker would find anything.
+    fn has_work_for_awake(&self) -> bool {
+        self.has_tasks()
+            || self
+                .board
+                .scan()
+                .any(|slot| self.offer(slot, Looking::Awake) == super::Offer::Ready)
+    }
+
+    /// Called between children when the estimate has changed: wakes another thread if what is
+    /// queued now deserves it.
+    pub(crate) fn reconsider(&self, slot: &Slot) {
+        if self.worth_waking(slot, true) {
+            self.publish();
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! An executor whose tasks run only where and when its owner ticks it.
+
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::marker::PhantomData;
+use std::pin::pin;
+use std::ptr;
+use std::task::Poll;
+
+use event_listener::Event;
+use std::sync::Weak;
+use terrace_local::registry::Registry;
+use terrace_local::task::{self, Core, CoreRef, Register, Runnable, Task};
+use terrace_queue::Injector;
+use terrace_sync::{Arc, light};
+use terrace_thread::{Notify, ThreadId};
+
+use crate::Payload;
+use crate::pool::worker::run_task;
+
+/// An executor that belongs to the thread that made it and takes `Send` tasks from any thread.
+/// Nothing runs until the owner ticks it through its [`Ticker`], or waits for a scope that was
+/// told to tick it.
+///
+/// ```
+/// let executor = terrace_executor::ThreadExecutor::new();
+/// let task = executor.spawn(async { 1 });
+/// assert!(!task.is_finished());
+/// assert!(executor.ticker().expect("made on this thread").try_tick());
+/// assert!(task.is_finished());
+/// ```
+pub struct ThreadExecutor<'t> {
+    queue: Arc<ThreadQueue>,
+    /// Invariant: tasks of `'t` go in and come out.
+    _futures: PhantomData<fn(&'t ()) -> &'t ()>,
+}
+
+/// What the executor's tasks hold on to.
+pub struct ThreadQueue {
+    this: Weak<ThreadQueue>,
+    tasks: Injector<Runnable>,
+    owner: ThreadId,
+    /// Wakes the owner where it waits for a scope or in `block_on`.
+    notify: Arc<dyn Notify>,
+    /// Wakes the owner's `tick` futures.
+    ticks: Event,
+    registry: Registry,
+}
+
+impl ThreadQueue {
+    fn is_here(&self) -> bool {
+        terrace_thread::id() == self.owner
+    }
+
+    /// Runs one task, if the current thread is the owner and there is one.
+    pub(crate) fn try_tick_here(&self) -> bool {
+        if !self.has_work_here() {
+            return false;
+        }
+        match self.tasks.pop() {
+            Some(task) => {
+                run_task(task);
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Whether the current thread is the owner and a task is queued; valid after a fence.
+    pub(crate) fn has_work_here(&self) -> bool {
+        !self.tasks.is_empty() && self.is_here()
+    }
+}
+
+impl Core for ThreadQueue {
+    unsafe fn schedule(&self, task: Runnable) {
+        // The task holds a reference to the queue, which goes with the push.
+        let queue = self.this.upgrade().expect("a task keeps its queue");
+        queue.tasks.push(task);
+        light();
+        queue.ticks.notify(1);
+        if !queue.is_here() {
+            queue.notify.notify();
+        }
+    }
+
+    fn unhandled_panic(&self, payload: Payload) {
+        crate::drop_payload(payload);
+    }
+
+    fn registry(&self) -> Option<&dyn Register> {
+        Some(&self.registry)
+    }
+}
+
+impl<'t> ThreadExecutor<'t> {
+    /// An executor owned by the current thread.
+    #[must_use]
+    pub fn new() -> Self {
+        let queue = Arc::new_cyclic(|this| ThreadQueue {
+            this: this.clone(),
+            tasks: Injector::new(),
+            owner: terrace_thread::id(),
+            notify: terrace_thread::notifier(),
+            ticks: Event::new(),
+            registry: Registry::new(),
+        });
+        Self {
+            queue,
+            _futures: PhantomData,
+        }
+    }
+
+    /// Queues a task for the owner; it is cancelled when the handle is dropped, unless it is
+    /// [detached](Task::detach). One allocation, one more every 31 tasks.
+    pub fn spawn<T: Send + 't>(&self, future: impl Future<Output = T> + Send + 't) -> Task<T> {
+        // SAFETY: the executor drops its tasks before `'t` ends, in its own drop.
+        unsafe { self.spawn_erased(future) }
+    }
+
+    /// As `spawn`, for a future whose lifetime the executor does not know.
+    ///
+    /// # Safety
+    /// What the future borrows lives until the future has been dropped.
+    pub(crate) unsafe fn spawn_erased<T: Send>(
+        &self,
+        future: impl Future<Output = T> + Send,
+    ) -> Task<T> {
+        let core: Arc<dyn Core> = Arc::clone(&self.queue) as Arc<dyn Core>;
+        // SAFETY: future and output are Send; the lifetime is the caller's promise.
+        let (runnable, task) = unsafe { task::build(CoreRef::Shared(core), future) };
+        runnable.schedule();
+        task
+    }
+
+    /// The right to run tasks; `None` on any thread but the owner.
+    #[must_use]
+    pub fn ticker<'e>(&'e self) -> Option<Ticker<'t, 'e>> {
+        self.queue.is_here().then_some(Ticker {
+            executor: self,
+            _not_send: PhantomData,
+        })
+    }
+
+    /// Whether both are the same executor.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        ptr::eq(self, other)
+    }
+
+    /// The queue, for a scope's wait.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn queue(&self) -> &ThreadQueue {
+        &self.queue
+    }
+}
+
+impl Default for ThreadExecutor<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for ThreadExecutor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadExecutor")
+            .field("owner", &self.queue.owner)
+            .field("queued", &self.queue.tasks.len_hint())
+            .finish()
+    }
+}
+
+impl Drop for ThreadExecutor<'_> {
+    fn drop(&mut self) {
+        let queue = &self.queue;
+        queue.registry.close(|| {
+            let mut dropped = false;
+            while let Some(task) = queue.tasks.pop() {
+                dropped = true;
+                drop(task);
+            }
+            dropped
+        });
+    }
+}
+
+/// Runs the tasks of a [`ThreadExecutor`] on its own thread.
+pub struct Ticker<'t, 'e> {
+    executor: &'e ThreadExecutor<'t>,
+    _not_send: PhantomData<*const ()>,
+}
+
+impl Ticker<'_, '_> {
+    /// Runs one task; false if there was none.
+    pub fn try_tick(&self) -> bool {
+        self.executor.queue.try_tick_here()
+    }
+
+    /// Waits until there is a task and runs it.
+    pub async fn tick(&self) {
+        let queue = &*self.executor.queue;
+        loop {
+            if queue.try_tick_here() {
+                return;
+            }
+            let mut listener = pin!(queue.ticks.listen());
+            let mut listening = false;
+            poll_fn(|context| {
+                if listener.as_mut().poll(context).is_ready()
+                    || (!listening && queue.has_work_here())
+                {
+                    return Poll::Ready(());
+                }
+                listening = true;
+                Poll::Pending
+            })
+            .await;
+        }
+    }
+}
+
+impl fmt::Debug for Ticker<'_, '_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ticker")
+            .field("executor", self.executor)
+            .finish()
+    }
+}

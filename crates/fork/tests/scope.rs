@@ -1,0 +1,389 @@
+//! Scopes: results, nesting, panics, wakes from abroad; with 0, 1, 2 and 5 workers.
+
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+use terrace_executor::{Builder, Executor, ThreadExecutor};
+use terrace_fork::{Config, scope, scope_with};
+
+const WORKERS: [usize; 4] = [0, 1, 2, 5];
+
+fn with_each(test: impl Fn(&Executor<'static>)) {
+    for workers in WORKERS {
+        test(&Builder::new().workers(workers).build());
+    }
+}
+
+/// Pending once, then ready; woken at once.
+struct Yield(bool);
+impl Future for Yield {
+    type Output = ();
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if std::mem::replace(&mut self.0, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+#[test]
+fn children_borrow_and_all_end() {
+    with_each(|executor| {
+        let mut numbers: Vec<usize> = (0..1_000).collect();
+        scope(executor, |s| {
+            for number in &mut numbers {
+                s.spawn(async move { *number += 1 });
+            }
+        });
+        assert!(
+            numbers
+                .iter()
+                .enumerate()
+                .all(|(i, &number)| number == i + 1)
+        );
+    });
+}
+
+#[test]
+fn children_spawn_children() {
+    with_each(|executor| {
+        let count = AtomicUsize::new(0);
+        scope(executor, |s| {
+            for _ in 0..10 {
+                s.spawn(async {
+                    for _ in 0..10 {
+                        s.spawn(async {
+                            Yield(false).await;
+                            count.fetch_add(1, Ordering::Relaxed);
+                        });
+                    }
+                });
+            }
+        });
+        assert_eq!(count.into_inner(), 100);
+    });
+}
+
+#[test]
+fn scopes_nest_on_one_thread() {
+    fn nest(executor: &Executor<'static>, depth: u32, count: &AtomicUsize) {
+        count.fetch_add(1, Ordering::Relaxed);
+        if depth > 0 {
+            scope(executor, |s| {
+                for _ in 0..2 {
+                    s.spawn(async { nest(executor, depth - 1, count) });
+                }
+            });
+        }
+    }
+    with_each(|executor| {
+        let count = AtomicUsize::new(0);
+        nest(executor, 8, &count);
+        assert_eq!(count.into_inner(), 511);
+    });
+}
+
+/// Bug 7: every child is dropped before the scope unwinds, wherever the panic came from.
+#[test]
+fn panics_wait_for_every_child() {
+    struct Reads<'a>(&'a AtomicUsize, bool);
+    impl Drop for Reads<'_> {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            assert!(!self.1, "destructor");
+        }
+    }
+    for place in ["body", "child", "destructor"] {
+        with_each(|executor| {
+            let dropped = AtomicUsize::new(0);
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                scope(executor, |s| {
+                    for i in 0..20 {
+                        let reads = Reads(&dropped, place == "destructor" && i == 7);
+                        s.spawn(async move {
+                            let _reads = reads;
+                            Yield(false).await;
+                            assert!(place != "child" || i != 7, "child");
+                        });
+                    }
+                    assert!(place != "body", "body");
+                });
+            }));
+            let payload = result.expect_err("the panic comes through");
+            assert_eq!(payload.downcast_ref::<&str>(), Some(&place));
+            assert_eq!(dropped.load(Ordering::Relaxed), 20, "{place}");
+        });
+    }
+}
+
+#[test]
+fn a_wake_from_another_thread_ends_the_scope() {
+    with_each(|executor| {
+        for _ in 0..50 {
+            let slot: Mutex<Option<Waker>> = Mutex::new(None);
+            let go = AtomicBool::new(false);
+            thread::scope(|threads| {
+                threads.spawn(|| {
+                    loop {
+                        if let Some(waker) = slot.lock().unwrap().take() {
+                            go.store(true, Ordering::Release);
+                            waker.wake();
+                            break;
+                        }
+                        thread::yield_now();
+                    }
+                });
+                scope(executor, |s| {
+                    s.spawn(poll_fn(|context| {
+                        if go.load(Ordering::Acquire) {
+                            return Poll::Ready(());
+                        }
+                        *slot.lock().unwrap() = Some(context.waker().clone());
+                        Poll::Pending
+                    }));
+                });
+            });
+        }
+    });
+}
+
+#[test]
+fn wakers_may_outlive_the_scope_and_the_executor() {
+    let kept = Mutex::new(Vec::new());
+    with_each(|executor| {
+        scope(executor, |s| {
+            s.spawn(async {
+                poll_fn(|context| {
+                    kept.lock().unwrap().push(context.waker().clone());
+                    Poll::Ready(())
+                })
+                .await;
+            });
+        });
+    });
+    let kept = kept.into_inner().unwrap();
+    assert_eq!(kept.len(), WORKERS.len());
+    for waker in kept {
+        waker.wake_by_ref();
+        thread::spawn(move || waker.wake()).join().unwrap();
+    }
+}
+
+#[test]
+fn pinned_children_run_on_the_scopes_thread() {
+    with_each(|executor| {
+        let here = thread::current().id();
+        let ran = AtomicUsize::new(0);
+        scope(executor, |s| {
+            for _ in 0..20 {
+                s.spawn(async {
+                    s.spawn_on_scope(async {
+                        for _ in 0..3 {
+                            assert_eq!(thread::current().id(), here);
+                            Yield(false).await;
+                        }
+                        ran.fetch_add(1, Ordering::Relaxed);
+                    });
+                });
+            }
+        });
+        assert_eq!(ran.into_inner(), 20);
+    });
+}
+
+/// Bug 3: two waits live on one thread, and a child of the inner one spawns back to the outer
+/// one's thread and waits for what it spawned.
+#[test]
+fn an_inner_wait_runs_what_the_outer_scope_pinned() {
+    #[derive(Default)]
+    struct Signal {
+        done: AtomicBool,
+        waker: Mutex<Option<Waker>>,
+    }
+    with_each(|executor| {
+        let here = thread::current().id();
+        for _ in 0..20 {
+            scope(executor, |outer| {
+                outer.spawn_on_scope(async move {
+                    scope(executor, |inner| {
+                        inner.spawn(async move {
+                            let signal = Arc::new(Signal::default());
+                            let pinned = Arc::clone(&signal);
+                            outer.spawn_on_scope(async move {
+                                assert_eq!(thread::current().id(), here);
+                                pinned.done.store(true, Ordering::Release);
+                                let waker = pinned.waker.lock().unwrap().take();
+                                waker.into_iter().for_each(Waker::wake);
+                            });
+                            poll_fn(|context| {
+                                *signal.waker.lock().unwrap() = Some(context.waker().clone());
+                                match signal.done.load(Ordering::Acquire) {
+                                    true => Poll::Ready(()),
+                                    false => Poll::Pending,
+                                }
+                            })
+                            .await;
+                        });
+                    });
+                });
+            });
+        }
+    });
+}
+
+#[test]
+fn external_children_run_where_the_executor_is_ticked() {
+    for workers in WORKERS {
+        let executor = Builder::new().workers(workers).build();
+        let (send, receive) = std::sync::mpsc::channel();
+        let stop = AtomicBool::new(false);
+        thread::scope(|threads| {
+            let owner = threads.spawn(|| {
+                let external = Arc::new(ThreadExecutor::new());
+                send.send(Arc::clone(&external)).unwrap();
+                let ticker = external.ticker().unwrap();
+                while !stop.load(Ordering::Acquire) {
+                    ticker.try_tick();
+                    thread::yield_now();
+                }
+                thread::current().id()
+            });
+            let external = receive.recv().unwrap();
+            let ran_on = Mutex::new(Vec::new());
+            let config = Config {
+                external: Some(&external),
+                home: None,
+            };
+            scope_with(&executor, config, |s| {
+                for _ in 0..10 {
+                    s.spawn_on_external(async {
+                        Yield(false).await;
+                        ran_on.lock().unwrap().push(thread::current().id());
+                    });
+                }
+            });
+            stop.store(true, Ordering::Release);
+            let owner = owner.join().unwrap();
+            assert_eq!(ran_on.into_inner().unwrap(), vec![owner; 10]);
+        });
+    }
+}
+
+/// Two children that wait for each other on their threads: both must get one. The counter-case of
+/// helping (rayon 1311), and what the guard is for when children have always been tiny before.
+#[test]
+fn children_that_wait_for_each_other_both_run() {
+    for workers in [1, 2, 5] {
+        let executor = Builder::new().workers(workers).build();
+        for _ in 0..200 {
+            scope(&executor, |s| {
+                for _ in 0..50 {
+                    s.spawn(async {});
+                }
+            });
+            let barrier = Barrier::new(2);
+            scope(&executor, |s| {
+                for _ in 0..2 {
+                    s.spawn(async {
+                        barrier.wait();
+                    });
+                }
+            });
+        }
+    }
+}
+
+/// A lock that is held across a nested scope: the waiter must not adopt another child that wants
+/// it (bug 6).
+#[test]
+fn a_lock_held_across_a_nested_scope() {
+    with_each(|executor| {
+        let lock = Mutex::new(0);
+        for _ in 0..100 {
+            scope(executor, |outer| {
+                for _ in 0..4 {
+                    outer.spawn(async {
+                        let mut held = lock.lock().unwrap();
+                        scope(executor, |inner| {
+                            for _ in 0..4 {
+                                inner.spawn(async {});
+                            }
+                        });
+                        *held += 1;
+                    });
+                }
+            });
+        }
+        assert_eq!(lock.into_inner().unwrap(), 400);
+    });
+}
+
+/// Every worker of the pool waits in a nested scope for a task of the same pool: the rule of last
+/// resort.
+#[test]
+fn a_child_may_block_on_a_task_of_its_own_pool() {
+    for workers in [1, 2] {
+        let executor = Builder::new().workers(workers).build();
+        for _ in 0..20 {
+            let sum = Mutex::new(0);
+            scope(&executor, |s| {
+                for _ in 0..4 {
+                    s.spawn(async {
+                        let task = executor.spawn(async { 1 });
+                        *sum.lock().unwrap() += terrace_executor::block_on(task);
+                    });
+                }
+            });
+            assert_eq!(sum.into_inner().unwrap(), 4);
+        }
+    }
+}
+
+#[test]
+fn many_threads_share_one_pool() {
+    with_each(|executor| {
+        let barrier = Barrier::new(100);
+        thread::scope(|threads| {
+            for _ in 0..100 {
+                threads.spawn(|| {
+                    barrier.wait();
+                    let mut local = [0; 20];
+                    scope(executor, |s| {
+                        for number in &mut local {
+                            s.spawn(async { *number += 1 });
+                        }
+                    });
+                    assert_eq!(local, [1; 20]);
+                });
+            }
+        });
+    });
+}
+
+/// Need 3: nested scopes do not pile up on one stack.
+#[test]
+fn ten_thousand_tasks_that_each_open_a_scope() {
+    let executor = Arc::new(Builder::new().workers(2).stack_size(256 * 1024).build());
+    let left = Arc::new(AtomicUsize::new(10_000));
+    for _ in 0..10_000 {
+        let (pool, left) = (Arc::downgrade(&executor), Arc::clone(&left));
+        executor
+            .spawn(async move {
+                if let Some(pool) = pool.upgrade() {
+                    scope(&pool, |s| s.spawn(async { Yield(false).await }));
+                }
+                left.fetch_sub(1, Ordering::Release);
+            })
+            .detach();
+    }
+    while left.load(Ordering::Acquire) > 0 {
+        thread::sleep(Duration::from_millis(1));
+    }
+}

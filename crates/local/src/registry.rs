@@ -1,0 +1,130 @@
+//! Who is pending: executors that can be dropped keep the wakers of their pending tasks, so that the drop can
+//! reach every one of them.
+//!
+//! A task that never returned `Pending` is in a queue or being polled, so the registry and the queues together
+//! name every task. The drop of an executor repeats, until nothing is left: wake all registered tasks, which
+//! queues those that nobody has queued yet; drop what is queued, which deregisters it. A task that another
+//! thread is just queueing stays registered until its runnable has arrived and has been dropped.
+
+use std::task::Waker;
+
+use slab::Slab;
+use terrace_sync::Mutex;
+use terrace_sync::cell::UnsafeCell;
+use terrace_sync::thread::yield_now;
+
+use crate::task::Register;
+
+/// The registry of an executor whose tasks run on many threads. One uncontended lock to register and one to
+/// deregister; tasks that are done at their first poll never do.
+#[derive(Default)]
+pub struct Registry {
+    /// Only plain operations of the slab happen under the lock.
+    wakers: Mutex<Slab<Waker>>,
+}
+
+impl Register for Registry {
+    fn insert(&self, waker: Waker) -> usize {
+        self.wakers.lock().insert(waker)
+    }
+
+    fn remove(&self, key: usize) -> Option<Waker> {
+        self.wakers.lock().try_remove(key)
+    }
+}
+
+impl Registry {
+    /// An empty registry.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Wakes every registered task and lets `drain` drop what is queued (true if it dropped any), until no task
+    /// is left. The caller makes sure that nobody polls tasks any more. Waits for threads that are just
+    /// queueing a task.
+    pub fn close(&self, drain: impl FnMut() -> bool) {
+        close(
+            || {
+                let wakers = self.wakers.lock();
+                wakers.iter().map(|(_, waker)| waker.clone()).collect()
+            },
+            drain,
+        );
+    }
+}
+
+/// The registry of an executor whose tasks live on one thread: no lock.
+#[derive(Default)]
+pub(crate) struct LocalRegistry {
+    /// Touched only on the owner's thread, for one operation of the slab at a time: no user code and no drop
+    /// of a waker runs while the borrow is live.
+    wakers: UnsafeCell<Slab<Waker>>,
+}
+
+impl LocalRegistry {
+    /// # Safety
+    /// The caller is on the owner's thread.
+    pub(crate) unsafe fn insert(&self, waker: Waker) -> usize {
+        self.wakers.with_mut(|wakers| {
+            // SAFETY: on the owner's thread, and no other borrow is live (the field's invariant).
+            let wakers = unsafe { &mut *wakers };
+            wakers.insert(waker)
+        })
+    }
+
+    /// # Safety
+    /// The caller is on the owner's thread.
+    pub(crate) unsafe fn remove(&self, key: usize) -> Option<Waker> {
+        self.wakers.with_mut(|wakers| {
+            // SAFETY: as in `insert`.
+            let wakers = unsafe { &mut *wakers };
+            wakers.try_remove(key)
+        })
+    }
+
+    /// # Safety
+    /// The caller is on the owner's thread.
+    pub(crate) unsafe fn is_empty(&self) -> bool {
+        self.wakers.with(|wakers| {
+            // SAFETY: as in `insert`.
+            let wakers = unsafe { &*wakers };
+            wakers.is_empty()
+        })
+    }
+
+    /// As [`Registry::close`]; `drain` must report what is still on its way as dropped.
+    ///
+    /// # Safety
+    /// The caller is on the owner's thread.
+    pub(crate) unsafe fn close(&self, drain: impl FnMut() -> bool) {
+        close(
+            || {
+                self.wakers.with(|wakers| {
+                    // SAFETY: as in `insert`; cloning a task's waker raises its count and nothing else.
+                    let wakers = unsafe { &*wakers };
+                    wakers.iter().map(|(_, waker)| waker.clone()).collect()
+                })
+            },
+            drain,
+        );
+    }
+}
+
+fn close(pending: impl Fn() -> Vec<Waker>, mut drain: impl FnMut() -> bool) {
+    loop {
+        let wakers = pending();
+        let any = !wakers.is_empty();
+        for waker in wakers {
+            waker.wake();
+        }
+        let drained = drain();
+        if !any && !drained {
+            return;
+        }
+        if !drained {
+            // Some other thread has set a task's scheduled bit and is about to queue it.
+            yield_now();
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! What a task knows of its executor.
+
+use std::ptr::NonNull;
+use std::task::Waker;
+
+use terrace_sync::Arc;
+
+use super::Runnable;
+use crate::Payload;
+
+/// The part of an executor that its tasks reach: where they are queued when woken.
+pub trait Core: Send + Sync + 'static {
+    /// Queues a task that was woken, or that is to be dropped where the executor runs.
+    ///
+    /// The task may hold the last reference to this core, and may be run and freed by another thread as soon
+    /// as it is queued. What is needed after the push must be copied out of `self` before.
+    ///
+    /// # Safety
+    /// `task` was made with a reference to this core.
+    unsafe fn schedule(&self, task: Runnable);
+
+    /// Receives the payload of a panic that no handle will see. Must not panic.
+    fn unhandled_panic(&self, payload: Payload);
+
+    /// Where tasks register for the time they are pending; `None` for executors that are never dropped.
+    fn registry(&self) -> Option<&dyn Register>;
+}
+
+/// A set of wakers of pending tasks.
+pub trait Register {
+    /// Adds a task and returns its key.
+    fn insert(&self, waker: Waker) -> usize;
+
+    /// Takes a task out. The waker is handed over rather than dropped, so that no lock or borrow is held when
+    /// the caller drops it.
+    fn remove(&self, key: usize) -> Option<Waker>;
+}
+
+/// A task's reference to its core.
+#[derive(Clone)]
+pub enum CoreRef {
+    /// A core that lives for ever: no counting.
+    Static(&'static dyn Core),
+    /// A counted reference.
+    Shared(Arc<dyn Core>),
+    /// A core that outlives the task by other means, see [`CoreRef::borrowed`].
+    Borrowed(Borrowed),
+}
+
+/// See [`CoreRef::borrowed`].
+#[derive(Clone, Copy)]
+pub struct Borrowed(NonNull<dyn Core>);
+
+// SAFETY: it stands for a shared reference to a core, and `Core: Sync`.
+unsafe impl Send for Borrowed {}
+// SAFETY: as above.
+unsafe impl Sync for Borrowed {}
+
+impl CoreRef {
+    /// A reference that counts nothing.
+    ///
+    /// # Safety
+    /// The core stays in place until the future of every task made with this reference has been dropped.
+    pub unsafe fn borrowed(core: NonNull<dyn Core>) -> Self {
+        Self::Borrowed(Borrowed(core))
+    }
+
+    /// The core.
+    #[inline]
+    pub(crate) fn as_ptr(&self) -> NonNull<dyn Core> {
+        match self {
+            Self::Static(core) => NonNull::from(*core),
+            Self::Shared(core) => NonNull::from(&**core),
+            Self::Borrowed(core) => core.0,
+        }
+    }
+
+    /// Hands over a payload that nobody else will see.
+    ///
+    /// # Safety
+    /// A borrowed core is still in place.
+    pub(crate) unsafe fn unhandled_panic(&self, payload: Payload) {
+        // SAFETY: counted and static cores are alive, a borrowed one by the caller's promise.
+        let core = unsafe { self.as_ptr().as_ref() };
+        core.unhandled_panic(payload);
+    }
+}
+
+/// What each task cell holds beside its future.
+pub struct Meta {
+    pub(crate) core: CoreRef,
+}

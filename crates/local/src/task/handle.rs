@@ -1,0 +1,144 @@
+//! The handles of a task.
+
+use std::fmt;
+use std::future::Future;
+use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use super::{Meta, Outcome};
+
+/// A spawned task: a future of its output.
+///
+/// Dropping it cancels the task: it is not polled again, and its future is dropped by its executor.
+/// [`detach`](Self::detach) lets it run on. It is `Send` if the output is, also where the future is not.
+///
+/// Awaiting it panics with the task's panic, or if the task was cancelled because its executor was dropped;
+/// [`fallible`](Self::fallible) avoids the latter.
+#[must_use = "tasks are cancelled when dropped, use `.detach()` to run them in the background"]
+pub struct Task<T> {
+    task: async_task::Task<Outcome<T>, Meta>,
+}
+
+impl<T> UnwindSafe for Task<T> {}
+impl<T> RefUnwindSafe for Task<T> {}
+
+impl<T> Task<T> {
+    pub(crate) fn new(task: async_task::Task<Outcome<T>, Meta>) -> Self {
+        Self { task }
+    }
+
+    /// Lets the task run in the background. One read-modify-write.
+    #[inline]
+    pub fn detach(self) {
+        self.task.detach();
+    }
+
+    /// Cancels the task and waits until its future has been dropped. Returns the output if it was done before.
+    ///
+    /// # Panics
+    /// With the task's panic, if that came before.
+    pub async fn cancel(self) -> Option<T> {
+        self.task.cancel().await.map(deliver)
+    }
+
+    /// A handle whose output is `None` where this one would panic because the task was cancelled.
+    pub fn fallible(self) -> FallibleTask<T> {
+        FallibleTask {
+            task: self.task.fallible(),
+        }
+    }
+
+    /// Whether the task is done, cancelled or has panicked.
+    #[inline]
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.task.is_finished()
+    }
+
+    /// Takes the output if the task is done, without registering any waker: for polling from a frame loop.
+    /// No allocation. The handle must not be awaited after it returned `Some`.
+    ///
+    /// # Panics
+    /// As awaiting it does.
+    pub fn try_take(&mut self) -> Option<T> {
+        if !self.is_finished() {
+            return None;
+        }
+        match Pin::new(self).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(output) => Some(output),
+            Poll::Pending => None,
+        }
+    }
+}
+
+/// The output, or the task's panic.
+fn deliver<T>(outcome: Outcome<T>) -> T {
+    outcome
+        .into_result()
+        .unwrap_or_else(|payload| resume_unwind(payload))
+}
+
+impl<T> Future for Task<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        Pin::new(&mut self.task).poll(context).map(deliver)
+    }
+}
+
+impl<T> fmt::Debug for Task<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Task")
+            .field("finished", &self.is_finished())
+            .finish()
+    }
+}
+
+/// A spawned task whose output is `None` if it was cancelled; else as [`Task`].
+#[must_use = "tasks are cancelled when dropped, use `.detach()` to run them in the background"]
+pub struct FallibleTask<T> {
+    task: async_task::FallibleTask<Outcome<T>, Meta>,
+}
+
+impl<T> UnwindSafe for FallibleTask<T> {}
+impl<T> RefUnwindSafe for FallibleTask<T> {}
+
+impl<T> FallibleTask<T> {
+    /// Lets the task run in the background.
+    pub fn detach(self) {
+        self.task.detach();
+    }
+
+    /// Cancels the task and waits until its future has been dropped. Returns the output if it was done before.
+    ///
+    /// # Panics
+    /// With the task's panic, if that came before.
+    pub async fn cancel(self) -> Option<T> {
+        self.task.cancel().await.map(deliver)
+    }
+
+    /// Whether the task is done, cancelled or has panicked.
+    #[must_use]
+    pub fn is_finished(&self) -> bool {
+        self.task.is_finished()
+    }
+}
+
+impl<T> Future for FallibleTask<T> {
+    type Output = Option<T>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        Pin::new(&mut self.task)
+            .poll(context)
+            .map(|outcome| outcome.map(deliver))
+    }
+}
+
+impl<T> fmt::Debug for FallibleTask<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FallibleTask")
+            .field("finished", &self.is_finished())
+            .finish()
+    }
+}

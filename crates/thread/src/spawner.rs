@@ -1,0 +1,94 @@
+//! The handle that spawns onto one thread.
+
+use std::fmt;
+use std::future::Future;
+
+use terrace_local::Task;
+use terrace_local::task::Runnable;
+use terrace_sync::Arc;
+
+use crate::ThreadId;
+use crate::pinned::{self, Pinned};
+
+/// Spawns tasks onto the thread it was made on, from any thread; they run there and nowhere else.
+///
+/// A thread runs its tasks where it waits (worker loops, scopes and `block_on` of the layers above) or where it calls
+/// [`tick`](crate::tick); spawning wakes it there. Tasks for a thread that does none of this wait. When the thread
+/// ends, its tasks are dropped there; what is spawned later is dropped by the caller and counts as cancelled.
+///
+/// ```
+/// use terrace_thread::ThreadSpawner;
+///
+/// let here = ThreadSpawner::current();
+/// let spawned = std::thread::spawn(move || {
+///     let id = terrace_thread::id();
+///     (id, here.spawn(async { terrace_thread::id() }))
+/// });
+/// let (there, mut task) = spawned.join().unwrap();
+/// while terrace_thread::tick() {}
+/// assert_eq!(task.try_take(), Some(terrace_thread::id()));
+/// assert_ne!(there, terrace_thread::id());
+/// ```
+#[derive(Clone)]
+pub struct ThreadSpawner {
+    pinned: Arc<Pinned>,
+}
+
+impl ThreadSpawner {
+    /// A spawner onto the current thread.
+    #[must_use]
+    pub fn current() -> Self {
+        Self {
+            pinned: pinned::current(),
+        }
+    }
+
+    /// The id of the thread that tasks run on.
+    #[must_use]
+    pub fn thread_id(&self) -> ThreadId {
+        ThreadId(self.pinned.core.owner())
+    }
+
+    /// Spawns a `Send` future. One allocation.
+    pub fn spawn<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
+    where
+        T: Send + 'static,
+    {
+        self.pinned.core.spawn_send(future)
+    }
+
+    /// Spawns the future that `make` returns, which need not be `Send`: `make` is called on the target thread.
+    pub fn spawn_with<F>(&self, make: impl FnOnce() -> F + Send + 'static) -> Task<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: Send + 'static,
+    {
+        // SAFETY: until its first poll, on the target thread, the future consists of `make` alone, which is Send;
+        // later it is dropped on that thread only.
+        unsafe { self.pinned.core.spawn_foreign(async move { make().await }) }
+    }
+
+    /// Queues a runnable of another executor among the thread's pinned tasks and wakes the thread.
+    ///
+    /// # Safety
+    /// It may be run and dropped on that thread; and the thread does not end before, for example because it waits.
+    pub unsafe fn push(&self, task: Runnable) {
+        // The task may hold the last reference to this handle's core, but for this handle.
+        // SAFETY: forwarded to the caller.
+        unsafe { self.pinned.core.push(task) };
+    }
+
+    /// Wakes the thread where it waits.
+    #[inline]
+    pub fn notify(&self) {
+        self.pinned.notify();
+    }
+}
+
+impl fmt::Debug for ThreadSpawner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ThreadSpawner")
+            .field("thread", &self.thread_id())
+            .finish()
+    }
+}
