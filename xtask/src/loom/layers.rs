@@ -11,6 +11,12 @@ const ALIASES: [(&str, &str); 4] = [
     ("scope", "fork"),
 ];
 
+/// Every word that the name of a file may start with.
+pub(super) fn words() -> Vec<&'static str> {
+    let aliases = ALIASES.iter().map(|(alias, _)| *alias);
+    NAMES.into_iter().chain(aliases).collect()
+}
+
 /// The layer of the file `name` (without extension), for example `park` for `idle_publish`.
 pub(super) fn of(name: &str) -> Option<&'static str> {
     let word = name.split('_').next().unwrap_or_default();

@@ -54,7 +54,7 @@ pub(crate) fn run(ws: &Workspace, args: &LoomArgs) -> Result<()> {
         false => Vec::new(),
     };
     let build = model::build(ws);
-    let models = model::list(&build)?;
+    let models = model::list(ws, &build, args.layer.as_deref())?;
     let mutants = mutants::plan(mutants, &models, args)?;
     let chosen: Vec<Model> = models
         .into_iter()

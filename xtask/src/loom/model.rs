@@ -43,9 +43,24 @@ pub(super) fn build(ws: &Workspace) -> Build {
         .env("CARGO_PROFILE_RELEASE_DEBUG", "false")
 }
 
-/// Builds all models and lists them.
-pub(super) fn list(build: &Build) -> Result<Vec<Model>> {
-    let binaries = build.test_binaries(&["--release", "-p", PACKAGE, "--tests"], false)?;
+/// Builds the models, all or one layer's, and lists them.
+pub(super) fn list(ws: &Workspace, build: &Build, layer: Option<&str>) -> Result<Vec<Model>> {
+    let files = files(ws);
+    if let Some(stray) = files.iter().find(|f| layers::of(f).is_none()) {
+        bail!(
+            "loom-tests: `{stray}` belongs to no layer; a file of models starts with one of {}",
+            layers::words().join(", ")
+        );
+    }
+    let mut args = vec!["--release", "-p", PACKAGE];
+    let of_layer = |file: &&&str| layer.is_none() || layers::of(file) == layer;
+    args.extend(files.iter().filter(of_layer).flat_map(|f| ["--test", f]));
+    ensure!(
+        args.contains(&"--test"),
+        "layer {} has no models",
+        layer.unwrap_or("?")
+    );
+    let binaries = build.test_binaries(&args, false)?;
     let mut models = Vec::new();
     for binary in binaries {
         let output = Command::new(&binary.path)
@@ -58,24 +73,27 @@ pub(super) fn list(build: &Build) -> Result<Vec<Model>> {
             .lines()
             .filter_map(|l| l.strip_suffix(": test"))
             .collect();
-        let layer = layers::of(&binary.name);
-        for test in tests {
-            let Some(layer) = layer else {
-                bail!(
-                    "loom-tests: `{}` belongs to no layer; a file of models is named after one of {}",
-                    binary.name,
-                    layers::NAMES.join(", ")
-                );
-            };
-            models.push(Model {
-                layer,
-                binary: binary.clone(),
-                test: test.to_owned(),
-            });
-        }
+        let layer = layers::of(&binary.name).context("every file has been looked at")?;
+        models.extend(tests.iter().map(|test| Model {
+            layer,
+            binary: binary.clone(),
+            test: (*test).to_owned(),
+        }));
     }
     models.sort_by_key(Model::title);
     Ok(models)
+}
+
+/// The files of models: the test targets of the package.
+fn files(ws: &Workspace) -> Vec<&str> {
+    let package = ws
+        .metadata
+        .packages
+        .iter()
+        .find(|p| p.name.as_str() == PACKAGE);
+    let targets = package.map_or(&[][..], |p| &p.targets[..]);
+    let tests = targets.iter().filter(|t| t.is_test());
+    tests.map(|t| t.name.as_str()).collect()
 }
 
 /// Runs one model out of `binary`.

@@ -32,7 +32,8 @@ fn module_doc(source: &Source) -> Option<Finding> {
     let first = (0..source.lines()).find(|&line| {
         !source.comment[line].trim().is_empty() || !source.code[line].trim().is_empty()
     })?;
-    let documented = source.comment[first].trim_start().starts_with("//!");
+    let documented = source.comment[first].trim_start().starts_with("//!")
+        || source.code[first].starts_with("#![doc = include_str!(");
     (!documented).then(|| {
         let what = "a module starts with `//!`: what it is for";
         Finding::error(&source.path, first + 1, what)

@@ -24,7 +24,7 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     findings
 }
 
-/// An `unsafe` block, impl, trait or fn item (not the type of a function pointer).
+/// An `unsafe` block, impl or trait, or a public `unsafe fn` (those of a trait owe what it says).
 fn is_unsafe(code: &str) -> bool {
     code.match_indices("unsafe").any(|(at, word)| {
         let before = code[..at].chars().next_back();
@@ -35,9 +35,14 @@ fn is_unsafe(code: &str) -> bool {
                 .strip_prefix(keyword)
                 .is_some_and(|rest| rest.starts_with(' ') && !rest.trim_start().starts_with('('))
         };
+        let public = code.trim_start().starts_with("pub");
         let opens = after.is_empty() || after.starts_with('{');
         whole
-            && (opens || item("impl") || item("trait") || item("fn") || after.starts_with("impl<"))
+            && (opens
+                || item("impl")
+                || item("trait")
+                || (public && item("fn"))
+                || after.starts_with("impl<"))
     })
 }
 
@@ -64,13 +69,17 @@ mod tests {
     fn none_or_a_far_one_is_not() {
         assert_eq!(found("let x = unsafe { *p };\n"), 1);
         assert_eq!(found("unsafe impl<T> Send for A<T> {}\n"), 1);
-        assert_eq!(found("unsafe fn f() {}\n"), 1);
+        assert_eq!(found("pub(crate) unsafe fn f() {}\n"), 1);
         let far = format!("// SAFETY: x.\n{}unsafe {{ f() }}\n", "a();\n".repeat(NEAR));
         assert_eq!(found(&far), 1);
     }
 
     #[test]
     fn types_names_and_strings_are_no_unsafe_code() {
+        assert_eq!(
+            found("impl Core for A {\n    unsafe fn schedule(&self) {}\n}\n"),
+            0
+        );
         assert_eq!(found("type F = unsafe fn(*const ());\n"), 0);
         assert_eq!(
             found("#![forbid(unsafe_code)]\n#![deny(unsafe_op_in_unsafe_fn)]\n"),
