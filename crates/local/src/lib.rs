@@ -3,17 +3,23 @@
 #![doc = include_str!("../README.md")]
 
 #[cfg(not(terrace_loom))]
+mod core;
+#[cfg(not(terrace_loom))]
 mod executor;
 pub mod mailbox;
 #[cfg(not(terrace_loom))]
 pub mod registry;
 #[cfg(not(terrace_loom))]
 pub mod task;
+#[cfg(not(terrace_loom))]
+mod thread_id;
 
 #[cfg(not(terrace_loom))]
 pub use crate::{
-    executor::{LocalCore, LocalExecutor, WakeHook, thread_id},
+    core::{LocalCore, WakeHook},
+    executor::LocalExecutor,
     task::{FallibleTask, Task},
+    thread_id::thread_id,
 };
 
 /// What a panic carries.

@@ -40,13 +40,13 @@ impl Shared {
         }
         worker
             .pop()
-            .or_else(|| self.from_injector(worker))
+            .or_else(|| self.pop_injector(worker))
             .map(Found::Task)
-            .or_else(|| self.from_scopes())
-            .or_else(|| self.from_peers(worker).map(Found::Task))
+            .or_else(|| self.steal_child())
+            .or_else(|| self.steal_task(worker).map(Found::Task))
     }
 
-    fn from_injector(&self, worker: &Worker) -> Option<Runnable> {
+    fn pop_injector(&self, worker: &Worker) -> Option<Runnable> {
         if self.injector.is_empty() {
             return None;
         }
@@ -54,7 +54,7 @@ impl Shared {
     }
 
     /// A child of a scope whose list is ready for a worker.
-    fn from_scopes(&self) -> Option<Found<'_>> {
+    fn steal_child(&self) -> Option<Found<'_>> {
         self.board.scan().find_map(|slot| {
             if self.offer(slot, Looking::Awake) != Offer::Ready {
                 return None;
@@ -63,7 +63,7 @@ impl Shared {
         })
     }
 
-    fn from_peers(&self, worker: &Worker) -> Option<Runnable> {
+    fn steal_task(&self, worker: &Worker) -> Option<Runnable> {
         let seats = self.seats.len();
         let start = worker.random(seats);
         (0..seats)

@@ -1,0 +1,235 @@
+//! What a single-thread executor, its tasks and its spawners share.
+
+use std::future::Future;
+use std::sync::Weak;
+use std::task::Waker;
+
+use terrace_sync::{Arc, OnceLock};
+
+use crate::Payload;
+use crate::mailbox::Mailbox;
+use crate::registry::LocalRegistry;
+use crate::task::{self, Core, CoreRef, Register, Runnable, Task};
+use crate::thread_id::thread_id;
+
+/// Called when something was queued for a thread from elsewhere.
+pub type WakeHook = Box<dyn Fn() + Send + Sync>;
+
+/// What a [`LocalExecutor`], its tasks and its spawners share.
+pub struct LocalCore {
+    this: Weak<LocalCore>,
+    /// The id of the thread that tasks run on.
+    owner: u64,
+    pub(crate) mailbox: Mailbox<Runnable>,
+    registry: LocalRegistry,
+    /// Wakes the owner's thread where it does not sleep as a driver.
+    hook: OnceLock<WakeHook>,
+}
+
+// SAFETY: the registry is touched on the owner's thread only: a task registers in its poll and deregisters when its
+// future is dropped, and both happen there. The rest is Send and Sync.
+unsafe impl Send for LocalCore {}
+// SAFETY: as above.
+unsafe impl Sync for LocalCore {}
+
+impl LocalCore {
+    /// A core owned by the current thread.
+    #[must_use]
+    pub fn new() -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
+            this: this.clone(),
+            owner: thread_id(),
+            mailbox: Mailbox::new(),
+            registry: LocalRegistry::default(),
+            hook: OnceLock::new(),
+        })
+    }
+
+    /// Sets what is called after a push from another thread; the first hook stays.
+    pub fn set_hook(&self, hook: WakeHook) {
+        if let Err(second) = self.hook.set(hook) {
+            drop(second);
+        }
+    }
+
+    /// The id of the owner's thread.
+    #[inline]
+    #[must_use]
+    pub fn owner(&self) -> u64 {
+        self.owner
+    }
+
+    /// Whether the current thread is the owner.
+    #[inline]
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        self.owner == thread_id()
+    }
+
+    /// Whether the current thread is the owner and something is queued; valid after a fence.
+    #[inline]
+    #[must_use]
+    pub fn has_work(&self) -> bool {
+        // SAFETY: this is the owner's thread.
+        self.is_here() && !unsafe { self.mailbox.is_empty() }
+    }
+
+    /// Polls one task if the current thread is the owner and one is queued. Panics of tasks stay in their handles.
+    pub fn try_tick(&self) -> bool {
+        if !self.is_here() {
+            return false;
+        }
+        // SAFETY: this is the owner's thread.
+        match unsafe { self.mailbox.pop() } {
+            Some(task) => {
+                task.run();
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Queues a runnable that may have another core, such as a scope's, and wakes the owner.
+    ///
+    /// # Safety
+    /// It may be run and dropped on the owner's thread; and that thread does not end before it has been run, for
+    /// example because it waits for it.
+    pub unsafe fn push(&self, task: Runnable) {
+        if self.is_here() {
+            // SAFETY: this is the owner's thread.
+            unsafe { self.mailbox.push_owner(task) };
+        } else {
+            self.mailbox.push_foreign(task);
+            self.wake();
+        }
+    }
+
+    fn wake(&self) {
+        if let Some(hook) = self.hook.get() {
+            hook();
+        }
+    }
+
+    /// Spawns from the owner's thread.
+    ///
+    /// # Safety
+    /// The current thread is the owner; what the future and its output borrow lives until [`close`](Self::close).
+    #[inline]
+    pub unsafe fn spawn_owner<T>(self: &Arc<Self>, future: impl Future<Output = T>) -> Task<T> {
+        let core: Arc<dyn Core> = Arc::clone(self) as Arc<dyn Core>;
+        // SAFETY: polls and drops of the future happen where the mailbox is popped, on the owner's thread.
+        let (runnable, task) = unsafe { task::build(CoreRef::Shared(core), future) };
+        // SAFETY: this is the owner's thread.
+        unsafe { self.mailbox.push_owner(runnable) };
+        task
+    }
+
+    /// Spawns a `Send` future from any thread. If the executor is closed, the future is dropped here and the
+    /// task counts as cancelled.
+    pub fn spawn_send<T>(
+        self: &Arc<Self>,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T>
+    where
+        T: Send + 'static,
+    {
+        // SAFETY: the future is Send and 'static.
+        unsafe { self.spawn_foreign(future) }
+    }
+
+    /// As [`spawn_send`](Self::spawn_send), for a future that becomes `!Send` only in its first poll.
+    ///
+    /// # Safety
+    /// Before its first poll the future may be moved to, and dropped on, any thread.
+    pub unsafe fn spawn_foreign<T>(
+        self: &Arc<Self>,
+        future: impl Future<Output = T> + 'static,
+    ) -> Task<T>
+    where
+        T: Send + 'static,
+    {
+        let core: Arc<dyn Core> = Arc::clone(self) as Arc<dyn Core>;
+        // SAFETY: the output is Send; the future is polled on the owner's thread, and dropped there once it has been.
+        let (runnable, task) = unsafe { task::build(CoreRef::Shared(core), future) };
+        match self.mailbox.spawn_foreign(runnable) {
+            Ok(()) => self.wake(),
+            Err(runnable) => drop(runnable),
+        }
+        task
+    }
+
+    /// Drops every task. Later spawns from other threads are dropped by their callers.
+    ///
+    /// # Panics
+    /// On any thread but the owner: futures may be `!Send`.
+    pub fn close(&self) {
+        assert!(
+            self.is_here(),
+            "a single-thread executor must be closed on its own thread"
+        );
+        self.mailbox.close();
+        let drain = || {
+            // SAFETY: this is the owner's thread.
+            unsafe { self.mailbox.drain(drop) }
+        };
+        // SAFETY: this is the owner's thread.
+        unsafe { self.registry.close(drain) };
+    }
+
+    /// Whether no task exists that is queued or pending.
+    ///
+    /// # Safety
+    /// The current thread is the owner.
+    pub(crate) unsafe fn is_empty(&self) -> bool {
+        // SAFETY: forwarded to the caller.
+        let queued = !unsafe { self.mailbox.is_empty() };
+        // SAFETY: forwarded to the caller.
+        !queued && unsafe { self.registry.is_empty() }
+    }
+}
+
+impl Drop for LocalCore {
+    fn drop(&mut self) {
+        // Nothing is queued after a close. Without one the owner's thread is gone, or leaked its executor: futures that
+        // may be `!Send` are leaked rather than dropped here.
+        // SAFETY: `&mut self` excludes everybody else.
+        unsafe { self.mailbox.drain(std::mem::forget) };
+    }
+}
+
+impl Core for LocalCore {
+    unsafe fn schedule(&self, task: Runnable) {
+        if self.is_here() {
+            // SAFETY: this is the owner's thread.
+            unsafe { self.mailbox.push_owner(task) };
+            return;
+        }
+        // The task may hold the last reference to this core, and goes with the push.
+        let core = self.this.upgrade().expect("a task keeps its core");
+        core.mailbox.push_foreign(task);
+        core.wake();
+    }
+
+    fn unhandled_panic(&self, payload: Payload) {
+        // The panic hook has reported it.
+        crate::drop_payload(payload);
+    }
+
+    fn registry(&self) -> Option<&dyn Register> {
+        Some(self)
+    }
+}
+
+impl Register for LocalCore {
+    fn insert(&self, waker: Waker) -> usize {
+        debug_assert!(self.is_here());
+        // SAFETY: a task registers in its poll, which happens on the owner's thread.
+        unsafe { self.registry.insert(waker) }
+    }
+
+    fn remove(&self, key: usize) -> Option<Waker> {
+        debug_assert!(self.is_here());
+        // SAFETY: a task deregisters when its future is dropped, which happens on the owner's thread.
+        unsafe { self.registry.remove(key) }
+    }
+}
