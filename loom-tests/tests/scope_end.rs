@@ -49,7 +49,10 @@ fn wait(core: &Core, waiter: &Waiter, ran: &mut u32) {
             continue;
         }
         core.announce_sleep();
-        if !core.waiter_has_work() {
+        if core.waiter_has_work() {
+            // The length hint is raised before the item is there: let its pusher go on.
+            thread::yield_now();
+        } else {
             waiter.0.wait();
         }
         core.end_sleep();

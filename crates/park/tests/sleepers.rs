@@ -137,12 +137,14 @@ fn everybody_gets_up_at_the_end() {
         let waiter = p.waiter(3);
         p.await_parked(2);
         eventually(|| p.idle.is_restricted(3));
+        assert_eq!((p.idle.live(1), p.idle.awake()), (3, 0));
         assert_eq!(p.idle.unpark_all(), 3);
         for sleeper in sleepers {
             p.idle.stop_search(sleeper.token(), p);
         }
         assert_eq!(waiter.outcome(), Restricted::Woken);
         assert_eq!(p.idle.unpark_all(), 0);
+        eventually(|| p.idle.awake() == 2);
     });
 }
 

@@ -180,7 +180,7 @@ fn stress(groups: &[GroupConfig], count: usize) {
     std::thread::scope(|scope| {
         for worker in 0..pool.inlets.len() {
             let pool = &pool;
-            let builder = std::thread::Builder::new().stack_size(64 << 10);
+            let builder = std::thread::Builder::new().stack_size(256 << 10);
             builder
                 .spawn_scoped(scope, move || pool.work(worker))
                 .expect("a thread can be started");

@@ -6,11 +6,13 @@
 use crate::count;
 
 #[cfg(terrace_loom)]
-use loom::sync::atomic as backend;
+mod tracked;
 #[cfg(terrace_shuttle)]
 use shuttle::sync::atomic as backend;
 #[cfg(not(any(terrace_loom, terrace_shuttle)))]
 use std::sync::atomic as backend;
+#[cfg(terrace_loom)]
+use tracked as backend;
 
 pub use std::sync::atomic::Ordering;
 
@@ -25,6 +27,9 @@ pub use std::sync::atomic::Ordering;
 #[cfg_attr(terrace_loom, track_caller)]
 pub fn fence(order: Ordering) {
     count::fence();
+    #[cfg(terrace_loom)]
+    loom::sync::atomic::fence(order);
+    #[cfg(not(terrace_loom))]
     backend::fence(order);
     #[cfg(terrace_tsan)]
     {

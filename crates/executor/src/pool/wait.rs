@@ -102,6 +102,8 @@ fn sleep_outside(own: &impl Own) {
     // look.
     let outside = OutsideWait::listen(own.workerless());
     if anything(own) || outside.has_work() {
+        // Something came in the last moment, or is announced by a thread that has not pushed it yet.
+        yield_now();
         return;
     }
     terrace_trace::park(terrace_trace::EXTERNAL);

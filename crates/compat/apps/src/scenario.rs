@@ -1,0 +1,34 @@
+//! What a scenario is.
+
+/// One thing that must end, and end well.
+#[derive(Clone, Copy)]
+pub struct Scenario {
+    /// Unique.
+    pub name: &'static str,
+    /// One line: what passing it shows.
+    pub shows: &'static str,
+    /// Whether the stock `bevy_tasks` passes it, too.
+    pub stock: bool,
+    /// Panics if something is wrong. Runs on the main thread, once a process.
+    pub run: fn(),
+}
+
+/// A scenario that also holds on the stock crate.
+pub const fn common(name: &'static str, shows: &'static str, run: fn()) -> Scenario {
+    Scenario {
+        name,
+        shows,
+        stock: true,
+        run,
+    }
+}
+
+/// A scenario that the stock crate fails or hangs in.
+pub const fn ours(name: &'static str, shows: &'static str, run: fn()) -> Scenario {
+    Scenario {
+        name,
+        shows,
+        stock: false,
+        run,
+    }
+}

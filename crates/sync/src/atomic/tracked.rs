@@ -1,0 +1,119 @@
+//! loom's atomics, with every access made visible to its search.
+//!
+//! loom decides which schedules to try from the *last* access to an object alone, and does not let a load
+//! depend on a load. So in `A: load X` against `B: load X; compare-exchange X`, B's own load hides A's, and no
+//! schedule in which B comes first is tried (loom 0.7.2, `rt/atomic.rs`, `last_dependent_access`). Load followed
+//! by compare-exchange is what most lock-free code does. Upstream: tokio-rs/loom issues 166 and 392.
+//!
+//! Here each atomic has a companion, and each operation begins with a relaxed read-modify-write of it. These
+//! all depend on each other, so the last one is all there is to know. They order nothing else: a relaxed
+//! read-modify-write neither acquires nor releases.
+
+use super::Ordering;
+use loom::sync::atomic as raw;
+
+#[derive(Debug)]
+struct Companion(raw::AtomicUsize);
+
+impl Companion {
+    #[track_caller]
+    fn new() -> Self {
+        Self(raw::AtomicUsize::new(0))
+    }
+
+    /// A scheduling point that depends on every other access to the same atomic.
+    #[track_caller]
+    fn touch(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+macro_rules! tracked {
+    ($name:ident $(<$generic:ident>)?, $value:ty: $($op:ident)*) => {
+        #[derive(Debug)]
+        pub(super) struct $name $(<$generic>)? {
+            companion: Companion,
+            value: raw::$name $(<$generic>)?,
+        }
+
+        impl $(<$generic>)? $name $(<$generic>)? {
+            #[track_caller]
+            pub(super) fn new(value: $value) -> Self {
+                Self { companion: Companion::new(), value: raw::$name::new(value) }
+            }
+
+            #[track_caller]
+            pub(super) fn load(&self, order: Ordering) -> $value {
+                self.companion.touch();
+                self.value.load(order)
+            }
+
+            #[track_caller]
+            pub(super) fn store(&self, value: $value, order: Ordering) {
+                self.companion.touch();
+                self.value.store(value, order);
+            }
+
+            #[track_caller]
+            pub(super) fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                self.companion.touch();
+                self.value.compare_exchange(current, new, success, failure)
+            }
+
+            #[track_caller]
+            pub(super) fn compare_exchange_weak(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                self.compare_exchange(current, new, success, failure)
+            }
+
+            #[track_caller]
+            pub(super) fn into_inner(self) -> $value {
+                self.value.into_inner()
+            }
+
+            $(
+                #[track_caller]
+                pub(super) fn $op(&self, value: $value, order: Ordering) -> $value {
+                    self.companion.touch();
+                    self.value.$op(value, order)
+                }
+            )*
+        }
+    };
+}
+
+macro_rules! with_mut {
+    ($name:ident $(<$generic:ident>)?, $value:ty) => {
+        impl $(<$generic>)? $name $(<$generic>)? {
+            #[track_caller]
+            pub(super) fn with_mut<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
+                self.value.with_mut(f)
+            }
+        }
+    };
+}
+
+macro_rules! integer {
+    ($name:ident, $value:ty) => {
+        tracked!($name, $value: swap fetch_add fetch_sub fetch_and fetch_or fetch_xor fetch_max fetch_min);
+        with_mut!($name, $value);
+    };
+}
+
+integer!(AtomicU32, u32);
+integer!(AtomicU64, u64);
+integer!(AtomicUsize, usize);
+tracked!(AtomicBool, bool: swap fetch_and fetch_or fetch_xor);
+tracked!(AtomicPtr<T>, *mut T: swap);
+with_mut!(AtomicPtr<T>, *mut T);

@@ -1,0 +1,110 @@
+//! The builder of pools with threads.
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+
+use crate::TaskPool;
+
+/// What a pool's threads call when they start or end.
+pub(super) type Hook = Arc<dyn Fn() + Send + Sync>;
+
+/// Makes a [`TaskPool`].
+///
+/// ```
+/// # use terrace_tasks::TaskPoolBuilder;
+/// let pool = TaskPoolBuilder::new().num_threads(2).thread_name("Physics".into()).build();
+/// assert_eq!(pool.thread_num(), 2);
+/// ```
+#[derive(Default)]
+#[must_use = "a builder starts no thread until it is built"]
+pub struct TaskPoolBuilder {
+    pub(super) num_threads: Option<usize>,
+    pub(super) stack_size: Option<usize>,
+    pub(super) thread_name: Option<String>,
+    pub(super) on_thread_spawn: Option<Hook>,
+    pub(super) on_thread_destroy: Option<Hook>,
+}
+
+impl TaskPoolBuilder {
+    /// A pool as [`TaskPool::new`] makes it.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The number of threads; [`available_parallelism`](crate::available_parallelism) if not set.
+    ///
+    /// A pool with 0 threads runs its tasks on threads that wait: in [`TaskPool::scope`], in
+    /// [`block_on`](crate::block_on), and in
+    /// [`tick_global_task_pools_on_main_thread`](crate::tick_global_task_pools_on_main_thread).
+    pub fn num_threads(mut self, num_threads: usize) -> Self {
+        self.num_threads = Some(num_threads);
+        self
+    }
+
+    /// The size of each thread's stack in bytes; the standard library's default if not set.
+    pub fn stack_size(mut self, stack_size: usize) -> Self {
+        self.stack_size = Some(stack_size);
+        self
+    }
+
+    /// Names the threads `thread_name (0)`, `thread_name (1)` and so on; `TaskPool (0)` and so on if not set.
+    pub fn thread_name(mut self, thread_name: String) -> Self {
+        self.thread_name = Some(thread_name);
+        self
+    }
+
+    /// Calls `f` once on each thread when it starts, before it runs a task.
+    pub fn on_thread_spawn(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
+        self.on_thread_spawn = Some(Arc::new(f));
+        self
+    }
+
+    /// Calls `f` once on each thread before it ends, after it has run its last task.
+    pub fn on_thread_destroy(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
+        self.on_thread_destroy = Some(Arc::new(f));
+        self
+    }
+
+    /// Starts the pool.
+    ///
+    /// # Panics
+    /// If the operating system cannot start a thread. [`try_build`](Self::try_build) returns the error instead.
+    #[track_caller]
+    pub fn build(self) -> TaskPool {
+        let name = self.thread_name.clone();
+        self.try_build()
+            .unwrap_or_else(|error| cannot_start(name.as_deref(), &error))
+    }
+
+    /// Starts the pool.
+    ///
+    /// # Errors
+    /// If the operating system cannot start a thread; those that were started are ended again.
+    pub fn try_build(self) -> io::Result<TaskPool> {
+        TaskPool::start(self)
+    }
+}
+
+/// The panic of a pool whose threads could not be started.
+#[cold]
+#[track_caller]
+fn cannot_start(name: Option<&str>, error: &io::Error) -> ! {
+    panic!(
+        "a thread of the task pool {:?} cannot be spawned: {error}. Ask for fewer threads \
+         (`TaskPoolBuilder::num_threads`; 0 runs tasks on the threads that wait for them) or smaller stacks \
+         (`TaskPoolBuilder::stack_size`), raise the process's limits, or use `TaskPoolBuilder::try_build` and handle the \
+         error",
+        name.unwrap_or(super::pool::DEFAULT_NAME),
+    )
+}
+
+impl fmt::Debug for TaskPoolBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskPoolBuilder")
+            .field("num_threads", &self.num_threads)
+            .field("stack_size", &self.stack_size)
+            .field("thread_name", &self.thread_name)
+            .finish_non_exhaustive()
+    }
+}

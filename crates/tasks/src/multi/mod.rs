@@ -1,0 +1,12 @@
+//! Pools with threads.
+
+mod builder;
+mod pool;
+mod results;
+mod scope;
+mod thread_executor;
+
+pub use builder::TaskPoolBuilder;
+pub use pool::TaskPool;
+pub use scope::Scope;
+pub use thread_executor::{ThreadExecutor, ThreadExecutorTicker};

@@ -1,0 +1,213 @@
+//! The pool with threads of its own.
+
+use std::io;
+use std::sync::Arc;
+
+use terrace_executor::Executor;
+
+use super::{scope, thread_executor};
+use crate::{LocalExecutor, Scope, Task, TaskPoolBuilder, ThreadExecutor};
+
+/// What threads are called if the builder was not told.
+pub(super) const DEFAULT_NAME: &str = "TaskPool";
+
+/// Runs tasks on threads of its own.
+///
+/// A task is a future that the pool polls; the [`Task`] that [`spawn`](Self::spawn) returns stands for its result, cancels
+/// it when dropped, and need not be polled for it to go on. Dropping the pool ends its threads, joins them (but for
+/// the current one, where a pool is dropped by its own task), and cancels what is not finished.
+///
+/// A panic in a task is caught: it is rethrown where the [`Task`] is awaited or by the scope, and the pool's threads
+/// go on.
+///
+/// ```
+/// # use terrace_tasks::{block_on, TaskPool};
+/// let pool = TaskPool::new();
+/// let task = pool.spawn(async { 6 * 7 });
+/// assert_eq!(block_on(task), 42);
+/// ```
+#[derive(Debug)]
+pub struct TaskPool {
+    executor: Executor<'static>,
+}
+
+impl TaskPool {
+    /// The calling thread's executor of tasks for this thread alone, the same in every call.
+    ///
+    /// A scope that waits on this thread ticks it. Handed to
+    /// [`scope_with_executor`](Self::scope_with_executor) on another thread, it takes that scope's external tasks.
+    pub fn get_thread_executor() -> Arc<ThreadExecutor<'static>> {
+        thread_executor::of_this_thread()
+    }
+
+    /// A pool with [`available_parallelism`](crate::available_parallelism) threads.
+    ///
+    /// # Panics
+    /// As [`TaskPoolBuilder::build`].
+    #[track_caller]
+    pub fn new() -> Self {
+        TaskPoolBuilder::new().build()
+    }
+
+    /// Starts the threads that `builder` asks for.
+    pub(super) fn start(builder: TaskPoolBuilder) -> io::Result<Self> {
+        let threads = builder
+            .num_threads
+            .unwrap_or_else(crate::available_parallelism);
+        let name = builder
+            .thread_name
+            .unwrap_or_else(|| DEFAULT_NAME.to_owned());
+        let mut executor = Executor::builder()
+            .workers(threads)
+            .thread_name(move |index| format!("{name} ({index})"));
+        if let Some(bytes) = builder.stack_size {
+            executor = executor.stack_size(bytes);
+        }
+        if let Some(hook) = builder.on_thread_spawn {
+            executor = executor.on_thread_start(move || hook());
+        }
+        if let Some(hook) = builder.on_thread_destroy {
+            executor = executor.on_thread_stop(move || hook());
+        }
+        Ok(Self {
+            executor: executor.try_build()?,
+        })
+    }
+
+    /// The number of the pool's threads.
+    pub fn thread_num(&self) -> usize {
+        self.executor.workers()
+    }
+
+    /// Runs `f`, waits for the tasks it spawned on the scope and for theirs, and gives their results. The tasks may
+    /// borrow whatever outlives this call.
+    ///
+    /// The results come in the order in which the tasks were spawned; where tasks spawn tasks at the same time, that
+    /// order is a matter of chance.
+    ///
+    /// The calling thread works, too. While it waits it runs tasks of this scope, and tasks that only this thread can
+    /// run: its local ones, those of [`get_thread_executor`](Self::get_thread_executor). It takes up no other task of the
+    /// pool, which could keep it busy long after the scope is done; on a pool with 0 threads it takes those up, too.
+    ///
+    /// ```
+    /// # use terrace_tasks::TaskPool;
+    /// let pool = TaskPool::new();
+    /// let mut halves = [1, 2, 3, 4];
+    /// let sums = pool.scope(|scope| {
+    ///     for half in halves.chunks_mut(2) {
+    ///         scope.spawn(async move {
+    ///             half[0] *= 10;
+    ///             half.iter().sum::<i32>()
+    ///         });
+    ///     }
+    /// });
+    /// assert_eq!(sums, [12, 34]);
+    /// assert_eq!(halves, [10, 2, 30, 4]);
+    /// ```
+    ///
+    /// The scope ends with the call, and what tasks borrow outlives it:
+    ///
+    /// ```compile_fail,E0521
+    /// # use terrace_tasks::TaskPool;
+    /// let pool = TaskPool::new();
+    /// pool.scope(|scope| {
+    ///     std::thread::spawn(move || scope.spawn(async {}));
+    /// });
+    /// ```
+    ///
+    /// ```compile_fail,E0373
+    /// # use terrace_tasks::TaskPool;
+    /// let pool = TaskPool::new();
+    /// pool.scope(|scope| {
+    ///     let inside = 1;
+    ///     scope.spawn(async { assert_eq!(inside, 1) });
+    /// });
+    /// ```
+    ///
+    /// # Panics
+    /// With the panic of `f`, else with the first panic of a task; in either case after every task has ended.
+    pub fn scope<'env, F, T>(&self, f: F) -> Vec<T>
+    where
+        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env, T>),
+        T: Send + 'static,
+    {
+        scope::run(&self.executor, None, f)
+    }
+
+    /// As [`scope`](Self::scope), with a place for tasks of another thread: [`Scope::spawn_on_external`] puts its tasks
+    /// on `external_executor`. If the calling thread owns that executor, the scope ticks it while it waits; otherwise its
+    /// owner has to, or the scope does not end. Without one those tasks run on the calling thread.
+    ///
+    /// `tick_task_pool_executor` makes no difference: a scope that waits does not take up other tasks of the pool either
+    /// way, unless the pool has 0 threads.
+    ///
+    /// # Panics
+    /// As [`scope`](Self::scope).
+    pub fn scope_with_executor<'env, F, T>(
+        &self,
+        tick_task_pool_executor: bool,
+        external_executor: Option<&ThreadExecutor<'_>>,
+        f: F,
+    ) -> Vec<T>
+    where
+        F: for<'scope> FnOnce(&'scope Scope<'scope, 'env, T>),
+        T: Send + 'static,
+    {
+        let _alike = tick_task_pool_executor;
+        scope::run(&self.executor, external_executor, f)
+    }
+
+    /// Spawns a task that any of the pool's threads may run.
+    ///
+    /// It is cancelled when the [`Task`] is dropped, unless it is [detached](Task::detach). For a future that is not
+    /// `Send` there is [`spawn_local`](Self::spawn_local), and for one that has to run on a certain thread a
+    /// [`ThreadSpawner`](crate::ThreadSpawner).
+    pub fn spawn<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
+    where
+        T: Send + 'static,
+    {
+        self.executor.spawn(future)
+    }
+
+    /// Spawns a task that only the calling thread polls.
+    ///
+    /// It is polled while the thread waits in a scope or in [`block_on`](crate::block_on), by
+    /// [`tick_global_task_pools_on_main_thread`](crate::tick_global_task_pools_on_main_thread), through
+    /// [`with_local_executor`](Self::with_local_executor), and, if the thread belongs to a pool, in between its other
+    /// tasks. Cancelled and detached as with [`spawn`](Self::spawn).
+    pub fn spawn_local<T>(&self, future: impl Future<Output = T> + 'static) -> Task<T>
+    where
+        T: 'static,
+    {
+        terrace_thread::spawn_local(future)
+    }
+
+    /// Calls `f` with the calling thread's executor, on which [`spawn_local`](Self::spawn_local) puts its tasks.
+    ///
+    /// ```
+    /// # use terrace_tasks::TaskPool;
+    /// let pool = TaskPool::new();
+    /// let task = pool.spawn_local(async { "done" });
+    /// pool.with_local_executor(|executor| while executor.try_tick() {});
+    /// assert!(task.is_finished());
+    /// ```
+    pub fn with_local_executor<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce(&LocalExecutor<'_>) -> R,
+    {
+        LocalExecutor::with(f)
+    }
+
+    /// Polls a task of the calling thread and, if the pool has no threads, one of the pool. False if there was neither.
+    pub(crate) fn tick_on_this_thread(&self) -> bool {
+        let own = terrace_thread::tick();
+        let shared = self.thread_num() == 0 && self.executor.try_tick();
+        own || shared
+    }
+}
+
+impl Default for TaskPool {
+    fn default() -> Self {
+        Self::new()
+    }
+}

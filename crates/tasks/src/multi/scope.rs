@@ -1,0 +1,111 @@
+//! Scopes: tasks that borrow from the caller of [`TaskPool::scope`](crate::TaskPool::scope).
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use pin_project_lite::pin_project;
+use terrace_executor::{Executor, ThreadExecutor};
+
+use super::results::Results;
+use super::thread_executor::with_own;
+
+/// Runs `f`, then waits for all tasks of the scope it got, and gives their results.
+pub(super) fn run<'env, F, T>(
+    executor: &Executor<'static>,
+    external: Option<&ThreadExecutor<'_>>,
+    f: F,
+) -> Vec<T>
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env, T>),
+    T: Send + 'static,
+{
+    let results = with_own(|home| {
+        let config = terrace_fork::Config {
+            external,
+            home: Some(home),
+        };
+        terrace_fork::scope_with(executor, config, |inner| {
+            let results = Arc::new(Results::new());
+            let kept = inner.keep(Arc::clone(&results));
+            f(inner.keep(Scope {
+                inner,
+                results: kept,
+            }));
+            results
+        })
+    });
+    let results = Arc::into_inner(results).expect("the scope has dropped what it kept");
+    results.into_vec()
+}
+
+/// Where a call of [`TaskPool::scope`](crate::TaskPool::scope) spawns tasks that may borrow what outlives the call.
+///
+/// Tasks may spawn further tasks on it.
+pub struct Scope<'scope, 'env: 'scope, T> {
+    inner: &'scope terrace_fork::Scope<'scope, 'env>,
+    results: &'scope Results<T>,
+}
+
+impl<'scope, T: Send + 'scope> Scope<'scope, '_, T> {
+    /// Spawns a task that any thread of the pool may run, and the scope's own thread.
+    ///
+    /// Its result becomes part of what [`TaskPool::scope`](crate::TaskPool::scope) returns.
+    pub fn spawn<Fut: Future<Output = T> + 'scope + Send>(&self, f: Fut) {
+        self.inner.spawn(self.child(f));
+    }
+
+    /// Spawns a task that the scope's own thread runs, the one that called
+    /// [`TaskPool::scope`](crate::TaskPool::scope).
+    ///
+    /// Its result becomes part of what that call returns.
+    pub fn spawn_on_scope<Fut: Future<Output = T> + 'scope + Send>(&self, f: Fut) {
+        self.inner.spawn_on_scope(self.child(f));
+    }
+
+    /// Spawns a task that runs where the external executor is ticked, which was given to
+    /// [`TaskPool::scope_with_executor`](crate::TaskPool::scope_with_executor); without one, on the scope's own thread.
+    ///
+    /// Its result becomes part of what that call returns.
+    pub fn spawn_on_external<Fut: Future<Output = T> + 'scope + Send>(&self, f: Fut) {
+        self.inner.spawn_on_external(self.child(f));
+    }
+
+    /// `future` as a child that stores its result.
+    fn child<Fut: Future<Output = T>>(&self, future: Fut) -> Child<'scope, T, Fut> {
+        let number = self.results.number();
+        Child {
+            future,
+            results: self.results,
+            number,
+        }
+    }
+}
+
+impl<T> fmt::Debug for Scope<'_, '_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Scope").field(self.inner).finish()
+    }
+}
+
+pin_project! {
+    /// A future whose output goes to its place among the scope's results.
+    struct Child<'scope, T, Fut> {
+        #[pin]
+        future: Fut,
+        results: &'scope Results<T>,
+        number: usize,
+    }
+}
+
+impl<T, Fut: Future<Output = T>> Future for Child<'_, T, Fut> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = self.project();
+        let result = ready!(this.future.poll(context));
+        this.results.store(*this.number, result);
+        Poll::Ready(())
+    }
+}

@@ -1,0 +1,39 @@
+//! The executor of `Send` tasks for one thread, and the one each thread has.
+
+use std::sync::Arc;
+
+/// An executor that takes tasks from any thread and runs them only on the thread that made it, when that
+/// thread ticks it.
+///
+/// ```
+/// # use terrace_tasks::ThreadExecutor;
+/// let executor = ThreadExecutor::new();
+/// std::thread::scope(|s| {
+///     s.spawn(|| {
+///         assert!(executor.ticker().is_none(), "this thread did not make it");
+///         executor.spawn(async {}).detach();
+///     });
+/// });
+/// let ticker = executor.ticker().expect("made here");
+/// assert!(ticker.try_tick(), "the other thread's task");
+/// assert!(!ticker.try_tick(), "nothing is left");
+/// ```
+pub use terrace_executor::ThreadExecutor;
+
+/// The right to tick a [`ThreadExecutor`]: only the thread that made the executor can have one.
+pub use terrace_executor::Ticker as ThreadExecutorTicker;
+
+terrace_sync::thread_local! {
+    /// The executor of the current thread, which scopes tick while they wait on it.
+    static OWN: Arc<ThreadExecutor<'static>> = Arc::new(ThreadExecutor::new());
+}
+
+/// The calling thread's executor, the same in every call.
+pub(super) fn of_this_thread() -> Arc<ThreadExecutor<'static>> {
+    OWN.with(Arc::clone)
+}
+
+/// Calls `f` with the calling thread's executor.
+pub(super) fn with_own<R>(f: impl FnOnce(&ThreadExecutor<'static>) -> R) -> R {
+    OWN.with(|own| f(own))
+}

@@ -1,0 +1,45 @@
+//! The builder of a pool that has nothing to set.
+
+use crate::TaskPool;
+
+/// Makes a [`TaskPool`]. Without feature `multi_threaded` there are no threads to configure: every setting is
+/// accepted and ignored.
+#[derive(Debug, Default, Clone)]
+pub struct TaskPoolBuilder {}
+
+impl TaskPoolBuilder {
+    /// A builder.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Ignored.
+    pub fn num_threads(self, _num_threads: usize) -> Self {
+        self
+    }
+
+    /// Ignored.
+    pub fn stack_size(self, _stack_size: usize) -> Self {
+        self
+    }
+
+    /// Ignored.
+    pub fn thread_name(self, _thread_name: String) -> Self {
+        self
+    }
+
+    /// Ignored: no thread is started, so `f` is never called.
+    pub fn on_thread_spawn(self, _f: impl Fn() + Send + Sync + 'static) -> Self {
+        self
+    }
+
+    /// Ignored: no thread is started, so `f` is never called.
+    pub fn on_thread_destroy(self, _f: impl Fn() + Send + Sync + 'static) -> Self {
+        self
+    }
+
+    /// Makes the pool.
+    pub fn build(self) -> TaskPool {
+        TaskPool {}
+    }
+}

@@ -1,0 +1,155 @@
+//! The pool whose only thread is whichever calls it.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use super::scope;
+use crate::{LocalExecutor, Scope, Task, TaskPoolBuilder, ThreadExecutor};
+
+/// How many tasks [`TaskPool::spawn`] polls at most before it returns.
+const POLLS_PER_SPAWN: usize = 1_000;
+
+/// How deep calls of [`TaskPool::spawn`] from tasks that such a call polls may nest before it only queues.
+const MAX_NESTED_SPAWNS: usize = 16;
+
+terrace_sync::thread_local! {
+    /// How many calls of [`TaskPool::spawn`] are polling tasks on this thread.
+    static NESTED_SPAWNS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Runs tasks on the calling thread.
+///
+/// This is the pool without feature `multi_threaded`. It has the interface of the one with threads, except that futures
+/// need not be `Send`. Its tasks belong to the thread that spawned them, whatever pool they were spawned on.
+#[derive(Debug, Default, Clone)]
+pub struct TaskPool {}
+
+impl TaskPool {
+    /// A new executor that nothing looks at.
+    pub fn get_thread_executor() -> Arc<ThreadExecutor<'static>> {
+        Arc::default()
+    }
+
+    /// A pool.
+    pub fn new() -> Self {
+        TaskPoolBuilder::new().build()
+    }
+
+    /// 1: the calling thread.
+    pub fn thread_num(&self) -> usize {
+        1
+    }
+
+    /// Runs `f`, then the tasks it spawned on the scope and theirs, and gives their results, in the order in which they
+    /// were spawned. The tasks may borrow whatever outlives this call.
+    ///
+    /// While no task of the scope can go on, the thread's other tasks are polled; when these cannot either, it sleeps.
+    ///
+    /// ```
+    /// # use terrace_tasks::TaskPool;
+    /// let pool = TaskPool::new();
+    /// let words = [String::from("one"), String::from("three")];
+    /// let lengths = pool.scope(|scope| {
+    ///     for word in &words {
+    ///         scope.spawn(async move { word.len() });
+    ///     }
+    /// });
+    /// assert_eq!(lengths, [3, 5]);
+    /// ```
+    ///
+    /// # Panics
+    /// Rethrows the first panic of a task, in spawn order, after all of them have ended.
+    pub fn scope<'env, F, T>(&self, f: F) -> Vec<T>
+    where
+        F: for<'scope> FnOnce(&'scope mut Scope<'scope, 'env, T>),
+        T: Send + 'static,
+    {
+        scope::run(f)
+    }
+
+    /// The same as [`scope`](Self::scope): there is no other thread to name.
+    ///
+    /// # Panics
+    /// As [`scope`](Self::scope).
+    pub fn scope_with_executor<'env, F, T>(
+        &self,
+        _tick_task_pool_executor: bool,
+        _thread_executor: Option<&ThreadExecutor<'_>>,
+        f: F,
+    ) -> Vec<T>
+    where
+        F: for<'scope> FnOnce(&'scope mut Scope<'scope, 'env, T>),
+        T: Send + 'static,
+    {
+        scope::run(f)
+    }
+
+    /// Spawns a task and polls the thread's tasks until none can go on, so a task that waits for nothing is finished
+    /// when this returns.
+    ///
+    /// Tasks that can always go on do not keep it from returning: it polls 1,000 times at most, and within a task that
+    /// is itself polled by 16 nested calls of `spawn` it only queues. The rest is polled by
+    /// [`tick_global_task_pools_on_main_thread`](crate::tick_global_task_pools_on_main_thread), a scope, or
+    /// [`block_on`](crate::block_on).
+    ///
+    /// The task is cancelled when the [`Task`] is dropped, unless it is detached.
+    pub fn spawn<T>(&self, future: impl Future<Output = T> + 'static) -> Task<T>
+    where
+        T: 'static,
+    {
+        let task = terrace_thread::spawn_local(future);
+        let nested = Nested::enter();
+        if nested.depth < MAX_NESTED_SPAWNS {
+            for _ in 0..POLLS_PER_SPAWN {
+                if !self.tick_on_this_thread() {
+                    break;
+                }
+            }
+        }
+        task
+    }
+
+    /// The same as [`spawn`](Self::spawn).
+    pub fn spawn_local<T>(&self, future: impl Future<Output = T> + 'static) -> Task<T>
+    where
+        T: 'static,
+    {
+        self.spawn(future)
+    }
+
+    /// Calls `f` with the calling thread's executor, on which [`spawn`](Self::spawn) puts its tasks.
+    ///
+    /// ```
+    /// # use terrace_tasks::TaskPool;
+    /// TaskPool::new().with_local_executor(|executor| while executor.try_tick() {});
+    /// ```
+    pub fn with_local_executor<F, R>(&self, f: F) -> R
+    where
+        F: FnOnce(&LocalExecutor<'_>) -> R,
+    {
+        LocalExecutor::with(f)
+    }
+
+    /// Polls a task of the calling thread, if one can go on.
+    pub(crate) fn tick_on_this_thread(&self) -> bool {
+        terrace_thread::tick()
+    }
+}
+
+/// Counts a call of [`TaskPool::spawn`] among those under way on this thread while it lives.
+struct Nested {
+    depth: usize,
+}
+
+impl Nested {
+    fn enter() -> Self {
+        let depth = NESTED_SPAWNS.with(|nested| nested.replace(nested.get() + 1));
+        Self { depth }
+    }
+}
+
+impl Drop for Nested {
+    fn drop(&mut self) {
+        NESTED_SPAWNS.with(|nested| nested.set(self.depth));
+    }
+}

@@ -1,0 +1,130 @@
+//! Working through a slice in chunks, a pool task for each.
+
+use crate::TaskPool;
+
+/// How long the chunks are when a slice of `len` items is split over the threads of `pool` into at most
+/// `max_tasks`. At least 1; the last chunk may be shorter.
+fn chunk_len(len: usize, pool: &TaskPool, max_tasks: Option<usize>) -> usize {
+    let tasks = pool.thread_num().min(max_tasks.unwrap_or(usize::MAX));
+    len.div_ceil(tasks.max(1)).max(1)
+}
+
+/// Maps the chunks of a slice on a [`TaskPool`].
+///
+/// Implemented for everything that is [`AsRef`] to a slice of [`Sync`] items.
+pub trait ParallelSlice<T: Sync>: AsRef<[T]> {
+    /// Calls `f(index, chunk)` for every `chunk_size` items, a task each, and gives the results in order. The
+    /// index counts chunks; the last chunk may be shorter.
+    ///
+    /// ```
+    /// use terrace_tasks::{prelude::*, TaskPool};
+    ///
+    /// let pool = TaskPool::new();
+    /// let sums = [1, 2, 3, 4, 5].par_chunk_map(&pool, 2, |_, chunk| chunk.iter().sum::<i32>());
+    /// assert_eq!(sums, [3, 7, 5]);
+    /// ```
+    ///
+    /// # Panics
+    /// If `chunk_size` is 0. A panic of `f` is rethrown after all its tasks have ended.
+    fn par_chunk_map<F, R>(&self, task_pool: &TaskPool, chunk_size: usize, f: F) -> Vec<R>
+    where
+        F: Fn(usize, &[T]) -> R + Send + Sync,
+        R: Send + 'static,
+    {
+        let chunks = self.as_ref().chunks(chunk_size);
+        let f = &f;
+        task_pool.scope(|scope| {
+            for (index, chunk) in chunks.enumerate() {
+                scope.spawn(async move { f(index, chunk) });
+            }
+        })
+    }
+
+    /// Splits the slice into a chunk for each of the pool's threads, but into `max_tasks` at most, and maps as
+    /// [`par_chunk_map`](Self::par_chunk_map).
+    ///
+    /// ```
+    /// use terrace_tasks::{prelude::*, TaskPool};
+    ///
+    /// let pool = TaskPool::new();
+    /// let lengths = [0; 10].par_splat_map(&pool, Some(1), |_, chunk| chunk.len());
+    /// assert_eq!(lengths, [10]);
+    /// ```
+    ///
+    /// # Panics
+    /// A panic of `f` is rethrown after all its tasks have ended.
+    fn par_splat_map<F, R>(&self, task_pool: &TaskPool, max_tasks: Option<usize>, f: F) -> Vec<R>
+    where
+        F: Fn(usize, &[T]) -> R + Send + Sync,
+        R: Send + 'static,
+    {
+        let slice = self.as_ref();
+        slice.par_chunk_map(task_pool, chunk_len(slice.len(), task_pool, max_tasks), f)
+    }
+}
+
+impl<S, T: Sync> ParallelSlice<T> for S where S: AsRef<[T]> {}
+
+/// Maps the chunks of a mutable slice on a [`TaskPool`].
+///
+/// Implemented for everything that is [`AsMut`] to a slice of [`Send`] items.
+pub trait ParallelSliceMut<T: Send>: AsMut<[T]> {
+    /// Calls `f(index, chunk)` for every `chunk_size` items, a task each, and gives the results in order. The
+    /// index counts chunks; the last chunk may be shorter.
+    ///
+    /// ```
+    /// use terrace_tasks::{prelude::*, TaskPool};
+    ///
+    /// let pool = TaskPool::new();
+    /// let mut numbers = [1, 2, 3, 4, 5];
+    /// numbers.par_chunk_map_mut(&pool, 2, |index, chunk| chunk.fill(index));
+    /// assert_eq!(numbers, [0, 0, 1, 1, 2]);
+    /// ```
+    ///
+    /// # Panics
+    /// If `chunk_size` is 0. A panic of `f` is rethrown after all its tasks have ended.
+    fn par_chunk_map_mut<F, R>(&mut self, task_pool: &TaskPool, chunk_size: usize, f: F) -> Vec<R>
+    where
+        F: Fn(usize, &mut [T]) -> R + Send + Sync,
+        R: Send + 'static,
+    {
+        let chunks = self.as_mut().chunks_mut(chunk_size);
+        let f = &f;
+        task_pool.scope(|scope| {
+            for (index, chunk) in chunks.enumerate() {
+                scope.spawn(async move { f(index, chunk) });
+            }
+        })
+    }
+
+    /// Splits the slice into a chunk for each of the pool's threads, but into `max_tasks` at most, and maps as
+    /// [`par_chunk_map_mut`](Self::par_chunk_map_mut).
+    ///
+    /// ```
+    /// use terrace_tasks::{prelude::*, TaskPool};
+    ///
+    /// let pool = TaskPool::new();
+    /// let mut numbers = [1, 2, 3, 4, 5];
+    /// numbers.par_splat_map_mut(&pool, None, |_, chunk| chunk.iter_mut().for_each(|n| *n *= 2));
+    /// assert_eq!(numbers, [2, 4, 6, 8, 10]);
+    /// ```
+    ///
+    /// # Panics
+    /// A panic of `f` is rethrown after all its tasks have ended.
+    fn par_splat_map_mut<F, R>(
+        &mut self,
+        task_pool: &TaskPool,
+        max_tasks: Option<usize>,
+        f: F,
+    ) -> Vec<R>
+    where
+        F: Fn(usize, &mut [T]) -> R + Send + Sync,
+        R: Send + 'static,
+    {
+        let mut slice = self.as_mut();
+        let chunk_size = chunk_len(slice.len(), task_pool, max_tasks);
+        slice.par_chunk_map_mut(task_pool, chunk_size, f)
+    }
+}
+
+impl<S, T: Send> ParallelSliceMut<T> for S where S: AsMut<[T]> {}

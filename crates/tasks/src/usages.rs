@@ -1,0 +1,124 @@
+//! The three pools of a program, one for each kind of work.
+
+use std::ops::Deref;
+
+use terrace_sync::OnceLock;
+
+use crate::TaskPool;
+
+/// Defines a pool the whole process shares: a newtype over [`TaskPool`] with a static slot.
+macro_rules! usage {
+    ($(#[$doc:meta])* $Pool:ident in $SLOT:ident) => {
+        static $SLOT: OnceLock<$Pool> = OnceLock::new();
+
+        $(#[$doc])*
+        ///
+        /// It derefs to [`TaskPool`], which has the methods.
+        #[derive(Debug)]
+        pub struct $Pool(TaskPool);
+
+        impl $Pool {
+            /// The process's pool of this kind; the first call makes it with `f`, later ones ignore theirs.
+            pub fn get_or_init(f: impl FnOnce() -> TaskPool) -> &'static Self {
+                $SLOT.get_or_init(|| Self(f()))
+            }
+
+            /// The process's pool of this kind, `None` before [`get_or_init`](Self::get_or_init).
+            pub fn try_get() -> Option<&'static Self> {
+                $SLOT.get()
+            }
+
+            /// The process's pool of this kind.
+            ///
+            /// # Panics
+            /// Before [`get_or_init`](Self::get_or_init) was called.
+            #[track_caller]
+            pub fn get() -> &'static Self {
+                match $SLOT.get() {
+                    Some(pool) => pool,
+                    None => uninitialised(stringify!($Pool)),
+                }
+            }
+        }
+
+        impl Deref for $Pool {
+            type Target = TaskPool;
+
+            fn deref(&self) -> &TaskPool {
+                &self.0
+            }
+        }
+    };
+}
+
+/// The panic of a pool that nobody made yet.
+#[cold]
+#[track_caller]
+fn uninitialised(pool: &str) -> ! {
+    panic!(
+        "the {pool} has not been initialized: call `{pool}::get_or_init(TaskPool::new)` once at start-up, before \
+         anything uses it (in a Bevy app: add `TaskPoolPlugin`, which `MinimalPlugins` and `DefaultPlugins` contain)"
+    )
+}
+
+usage! {
+    /// Short computations the current frame waits for.
+    ///
+    /// What may take longer than a frame belongs in the [`AsyncComputeTaskPool`].
+    ComputeTaskPool in COMPUTE
+}
+
+usage! {
+    /// Computations that may go on for several frames.
+    ///
+    /// What the current frame waits for belongs in the [`ComputeTaskPool`].
+    AsyncComputeTaskPool in ASYNC_COMPUTE
+}
+
+usage! {
+    /// Tasks that mostly wait: for files, for the network, for other threads.
+    IoTaskPool in IO
+}
+
+/// How many tasks of each kind [`tick_global_task_pools_on_main_thread`] polls at most.
+const TASKS_PER_TICK: usize = 100;
+
+/// Gives the calling thread's own tasks some time, and the shared tasks of pools that have no threads.
+///
+/// An event loop calls this regularly on its main thread, as `bevy_app` does once a frame. What it polls:
+/// tasks that were spawned onto this thread ([`TaskPool::spawn_local`], [`ThreadSpawner`](crate::ThreadSpawner)) and,
+/// of each of the three pools that has no threads, shared tasks; at most 100 polls a pool and kind. It returns early
+/// when nothing is left to poll and never blocks. Called on another thread it does the same for that thread.
+///
+/// # Panics
+/// If one of [`ComputeTaskPool`], [`AsyncComputeTaskPool`] and [`IoTaskPool`] has not been initialized.
+#[track_caller]
+pub fn tick_global_task_pools_on_main_thread() {
+    let pools: [&TaskPool; 3] = [
+        COMPUTE.get().unwrap_or_else(|| missing("ComputeTaskPool")),
+        ASYNC_COMPUTE
+            .get()
+            .unwrap_or_else(|| missing("AsyncComputeTaskPool")),
+        IO.get().unwrap_or_else(|| missing("IoTaskPool")),
+    ];
+    for _ in 0..TASKS_PER_TICK {
+        let mut polled = false;
+        for pool in pools {
+            polled |= pool.tick_on_this_thread();
+        }
+        if !polled {
+            break;
+        }
+    }
+}
+
+/// The panic of [`tick_global_task_pools_on_main_thread`].
+#[cold]
+#[track_caller]
+fn missing(pool: &str) -> ! {
+    panic!(
+        "`tick_global_task_pools_on_main_thread` needs all three pools and the {pool} has not been initialized: call \
+         `get_or_init` of ComputeTaskPool, AsyncComputeTaskPool and IoTaskPool before the event loop starts (in a \
+         Bevy app: add `TaskPoolPlugin`)"
+    )
+}

@@ -1,0 +1,59 @@
+//! The pools of a process, and ticking them. One test, as there is one set a process.
+
+mod within;
+
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
+
+use terrace_tasks::{
+    AsyncComputeTaskPool, ComputeTaskPool, IoTaskPool, TaskPool, TaskPoolBuilder, block_on,
+    tick_global_task_pools_on_main_thread as tick,
+};
+use within::within;
+
+#[test]
+fn pools_are_made_once_and_ticking_runs_what_nobody_else_can() {
+    within(|| {
+        let io = IoTaskPool::get_or_init(|| TaskPoolBuilder::new().num_threads(0).build());
+        ComputeTaskPool::get_or_init(TaskPool::new);
+        AsyncComputeTaskPool::get_or_init(|| TaskPoolBuilder::new().num_threads(1).build());
+        let again = IoTaskPool::get_or_init(|| unreachable!("it is there already"));
+        assert!(std::ptr::eq(io, again) && std::ptr::eq(io, IoTaskPool::get()));
+        assert!(std::ptr::eq(io, IoTaskPool::try_get().unwrap()));
+
+        // Nothing to do: it returns.
+        tick();
+
+        let ran = Rc::new(Cell::new(0));
+        for pool in [
+            &**io,
+            &**ComputeTaskPool::get(),
+            &**AsyncComputeTaskPool::get(),
+        ] {
+            let ran = Rc::clone(&ran);
+            pool.spawn_local(async move { ran.set(ran.get() + 1) })
+                .detach();
+        }
+        let shared = io.spawn(async { 4 });
+        tick();
+        assert_eq!(ran.get(), 3);
+        assert!(shared.is_finished());
+        assert_eq!(block_on(shared), 4);
+
+        // A task that can always go on takes its share, not all the time.
+        let polls = Rc::new(Cell::new(0));
+        let counted = Rc::clone(&polls);
+        let endless = ComputeTaskPool::get().with_local_executor(|executor| {
+            executor.spawn(poll_fn(move |context| {
+                counted.set(counted.get() + 1);
+                context.waker().wake_by_ref();
+                Poll::<()>::Pending
+            }))
+        });
+        tick();
+        assert!((100..=300).contains(&polls.get()), "{} polls", polls.get());
+        drop(endless);
+    });
+}
