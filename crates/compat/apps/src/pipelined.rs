@@ -35,7 +35,7 @@ pub const SCENARIOS: &[Scenario] = &[
         "of two threads' schedules neither thread runs the other's plain systems",
         apart,
     ),
-    ours(
+    common(
         "pipelined_rendering_0_threads",
         "the same schedules run on a pool without threads",
         || {

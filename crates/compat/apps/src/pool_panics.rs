@@ -36,7 +36,7 @@ pub const SCENARIOS: &[Scenario] = &[
         "a pool whose start hooks panic still runs every task",
         panicking_start_hooks,
     ),
-    ours(
+    common(
         "panicking_stop_hooks",
         "a pool whose stop hooks panic still ends",
         panicking_stop_hooks,

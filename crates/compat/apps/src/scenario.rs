@@ -23,7 +23,8 @@ pub const fn common(name: &'static str, shows: &'static str, run: fn()) -> Scena
     }
 }
 
-/// A scenario that the stock crate fails or hangs in.
+/// A scenario that the stock crate fails, hangs in, or passes only by chance.
+#[cfg(feature = "multi_threaded")]
 pub const fn ours(name: &'static str, shows: &'static str, run: fn()) -> Scenario {
     Scenario {
         name,

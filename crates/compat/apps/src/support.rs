@@ -112,6 +112,7 @@ impl Drop for CountOnDrop {
 }
 
 /// Waits, the watchdog's limit at most, until `done`.
+#[cfg(feature = "multi_threaded")]
 pub fn until(mut done: impl FnMut() -> bool) {
     while !done() {
         thread::sleep(Duration::from_millis(1));
