@@ -116,11 +116,30 @@ fn ring_reuse_after_steal() {
     });
 }
 
-/// Two thieves and the owner.
+/// Two thieves, one item each, and an owner that reuses a slot as soon as one of them is done.
 ///
 /// Fails under: `queue-two-thieves`.
 #[test]
 fn ring_steal_and_steal() {
+    model(|| {
+        let ring = filled(4);
+        let thief = || {
+            let ring = ring.clone();
+            thread::spawn(move || ring.steal_one())
+        };
+        let (first, second) = (thief(), thief());
+        let me = owner(&ring);
+        let mut taken: Vec<u32> = first.join().unwrap().into_iter().collect();
+        taken.extend(me.push(4).err().map(|overflow| overflow.into_inner()));
+        taken.extend(second.join().unwrap());
+        taken.extend(drain(&me, 5));
+        assert_each_once(taken, 5);
+    });
+}
+
+/// A thief gives way to another, but not to the owner, and one of two gets something.
+#[test]
+fn ring_steal_and_steal_and_pop() {
     model(|| {
         let ring = filled(3);
         let thief = || {
@@ -129,13 +148,20 @@ fn ring_steal_and_steal() {
         };
         let (first, second) = (thief(), thief());
         let me = owner(&ring);
-        let mut taken: Vec<u32> = me.pop().into_iter().collect();
-        // Reuses a slot as soon as it is free.
-        me.push(3).unwrap();
-        taken.extend(first.join().unwrap());
-        taken.extend(second.join().unwrap());
-        taken.extend(drain(&me, 5));
-        assert_each_once(taken, 4);
+        let popped = me.pop();
+        assert!(popped.is_some(), "three items and two thieves");
+        let stolen = [first.join().unwrap(), second.join().unwrap()];
+        assert!(
+            stolen.iter().any(Option::is_some),
+            "each gave way to the other"
+        );
+        assert_each_once(
+            popped
+                .into_iter()
+                .chain(stolen.into_iter().flatten())
+                .chain(drain(&me, 4)),
+            3,
+        );
     });
 }
 
