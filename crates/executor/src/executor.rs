@@ -10,6 +10,7 @@ use terrace_sync::Arc;
 
 use crate::builder::Builder;
 use crate::pool::threads::Pool;
+use crate::pool::worker::run_task;
 use crate::pool::{Shared, current};
 
 /// A work-stealing executor of `Send` futures with worker threads of its own.
@@ -79,6 +80,18 @@ impl<'a> Executor<'a> {
         terrace_trace::spawn(current::index());
         pool.push_task(runnable);
         task
+    }
+
+    /// Polls one queued task on the current thread, whichever that is; false if none is queued. For frame and event
+    /// loops that drive an executor without workers.
+    pub fn try_tick(&self) -> bool {
+        match self.pool.shared.pop_any() {
+            Some(task) => {
+                run_task(task);
+                true
+            }
+            None => false,
+        }
     }
 
     pub(crate) fn shared(&self) -> &Shared {

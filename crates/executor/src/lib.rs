@@ -21,7 +21,7 @@ pub use crate::{
     builder::Builder,
     executor::{Executor, StaticExecutor},
     pool::current::{Current, current},
-    thread_executor::{ThreadExecutor, Ticker},
+    thread_executor::{ThreadExecutor, ThreadQueue, Ticker},
 };
 #[cfg(not(terrace_loom))]
 pub use terrace_local::task::{FallibleTask, Task};

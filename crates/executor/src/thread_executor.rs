@@ -35,7 +35,7 @@ pub struct ThreadExecutor<'t> {
     _futures: PhantomData<fn(&'t ()) -> &'t ()>,
 }
 
-/// What the executor's tasks hold on to.
+/// The queue of a [`ThreadExecutor`].
 pub struct ThreadQueue {
     this: Weak<ThreadQueue>,
     tasks: Injector<Runnable>,
@@ -48,6 +48,21 @@ pub struct ThreadQueue {
 }
 
 impl ThreadQueue {
+    /// As `spawn`, for a future whose lifetime the executor does not know.
+    ///
+    /// # Safety
+    /// What the future borrows lives until the future has been dropped.
+    pub(crate) unsafe fn spawn_erased<T: Send>(
+        &self,
+        future: impl Future<Output = T> + Send,
+    ) -> Task<T> {
+        let core: Arc<dyn Core> = self.this.upgrade().expect("a queue in use is alive");
+        // SAFETY: future and output are Send; the lifetime is the caller's promise.
+        let (runnable, task) = unsafe { task::build(CoreRef::Shared(core), future) };
+        runnable.schedule();
+        task
+    }
+
     fn is_here(&self) -> bool {
         terrace_thread::id() == self.owner
     }
@@ -115,22 +130,7 @@ impl<'t> ThreadExecutor<'t> {
     /// [detached](Task::detach). One allocation, one more every 31 tasks.
     pub fn spawn<T: Send + 't>(&self, future: impl Future<Output = T> + Send + 't) -> Task<T> {
         // SAFETY: the executor drops its tasks before `'t` ends, in its own drop.
-        unsafe { self.spawn_erased(future) }
-    }
-
-    /// As `spawn`, for a future whose lifetime the executor does not know.
-    ///
-    /// # Safety
-    /// What the future borrows lives until the future has been dropped.
-    pub(crate) unsafe fn spawn_erased<T: Send>(
-        &self,
-        future: impl Future<Output = T> + Send,
-    ) -> Task<T> {
-        let core: Arc<dyn Core> = Arc::clone(&self.queue) as Arc<dyn Core>;
-        // SAFETY: future and output are Send; the lifetime is the caller's promise.
-        let (runnable, task) = unsafe { task::build(CoreRef::Shared(core), future) };
-        runnable.schedule();
-        task
+        unsafe { self.queue.spawn_erased(future) }
     }
 
     /// The right to run tasks; `None` on any thread but the owner.
@@ -148,8 +148,7 @@ impl<'t> ThreadExecutor<'t> {
         ptr::eq(self, other)
     }
 
-    /// The queue, for a scope's wait.
-    #[doc(hidden)]
+    /// Its queue, by which scopes know it whatever its tasks borrow.
     #[must_use]
     pub fn queue(&self) -> &ThreadQueue {
         &self.queue

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use terrace_executor::scope::{OpenScope, ScopeHandle};
-use terrace_executor::{Executor, ThreadExecutor};
+use terrace_executor::{Executor, ThreadQueue};
 
 use crate::keep::Keep;
 
@@ -16,15 +16,16 @@ use crate::keep::Keep;
 pub struct Config<'a> {
     /// Where [`Scope::spawn_on_external`] sends children; the scope's own thread without it. If the
     /// scope's thread owns it, the wait ticks it.
-    pub external: Option<&'a ThreadExecutor<'static>>,
-    /// An executor of the scope's thread that the wait ticks too.
-    pub home: Option<&'a ThreadExecutor<'static>>,
+    pub external: Option<&'a ThreadQueue>,
+    /// An executor of the scope's thread that the wait ticks too. Both are named by their queues, see
+    /// `ThreadExecutor::queue`.
+    pub home: Option<&'a ThreadQueue>,
 }
 
 /// Spawns children that may borrow from the environment `'env`.
 pub struct Scope<'scope, 'env: 'scope> {
     handle: ScopeHandle<'scope>,
-    external: Option<&'scope ThreadExecutor<'static>>,
+    external: Option<&'scope ThreadQueue>,
     keep: &'scope Keep,
     /// Invariant over both, as children may put borrowed data of either lifetime into it.
     _scope: PhantomData<&'scope mut &'scope ()>,
@@ -96,10 +97,7 @@ pub fn scope_with<'env, T>(
     };
     open.note_spawn();
     let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
-    let mut tick = [config.home, config.external]
-        .into_iter()
-        .flatten()
-        .map(ThreadExecutor::queue);
+    let mut tick = [config.home, config.external].into_iter().flatten();
     let panic = match (tick.next(), tick.next()) {
         (Some(home), Some(external)) if !std::ptr::eq(home, external) => {
             open.wait(&[home, external])

@@ -258,7 +258,7 @@ fn external_children_run_where_the_executor_is_ticked() {
             let external = receive.recv().unwrap();
             let ran_on = Mutex::new(Vec::new());
             let config = Config {
-                external: Some(&external),
+                external: Some(external.queue()),
                 home: None,
             };
             scope_with(&executor, config, |s| {

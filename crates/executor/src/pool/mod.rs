@@ -213,7 +213,8 @@ impl Shared {
         last && self.closing.load(Ordering::Relaxed)
     }
 
-    fn pop_any(&self) -> Option<Runnable> {
+    /// Any queued task, for a thread that is no worker.
+    pub(crate) fn pop_any(&self) -> Option<Runnable> {
         self.injector
             .pop()
             .or_else(|| self.seats.iter().find_map(|seat| seat.ring.steal_one()))

@@ -11,6 +11,4 @@ pub(crate) mod pacing;
 pub(crate) mod slot;
 
 #[cfg(not(terrace_loom))]
-pub use crate::thread_executor::ThreadQueue;
-#[cfg(not(terrace_loom))]
 pub use open::{OpenScope, ScopeHandle};

@@ -19,7 +19,7 @@ use crate::pool::wait::{Own, wait};
 use crate::pool::worker::run_task;
 use crate::pool::{Shared, current};
 use crate::thread_executor::ThreadQueue;
-use crate::{Executor, Payload, ThreadExecutor};
+use crate::{Executor, Payload};
 
 /// An open scope: the unsafe half of `terrace_fork::scope`, which adds the lifetimes.
 ///
@@ -239,17 +239,17 @@ impl ScopeHandle<'_> {
         unsafe { self.build(erase(core), future) }.schedule();
     }
 
-    /// Spawns a child onto the thread that ticks `executor`.
+    /// Spawns a child onto the thread that ticks `queue`.
     ///
     /// # Safety
     /// As [`spawn`](Self::spawn).
-    pub unsafe fn spawn_on<F>(&self, executor: &ThreadExecutor<'_>, future: F)
+    pub unsafe fn spawn_on<F>(&self, queue: &ThreadQueue, future: F)
     where
         F: Future<Output = ()> + Send,
     {
         // SAFETY: the future is dropped before the scope ends (the caller's promise), so that its
         // lifetime may be hidden from the executor.
-        unsafe { executor.spawn_erased(self.child(future)) }.detach();
+        unsafe { queue.spawn_erased(self.child(future)) }.detach();
         terrace_trace::spawn(current::index());
     }
 }

@@ -23,8 +23,8 @@ where
 {
     let results = with_own(|home| {
         let config = terrace_fork::Config {
-            external,
-            home: Some(home),
+            external: external.map(ThreadExecutor::queue),
+            home: Some(home.queue()),
         };
         terrace_fork::scope_with(executor, config, |inner| {
             let results = Arc::new(Results::new());
