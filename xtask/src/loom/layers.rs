@@ -1,14 +1,15 @@
 //! Which layer a file of models belongs to, by the start of its name.
 
-/// The layers that have models.
-pub(crate) const NAMES: [&str; 6] = ["queue", "park", "local", "thread", "executor", "fork"];
+/// The layers that have models, and scopes, which the executor and fork-join share.
+pub(crate) const NAMES: [&str; 7] = [
+    "queue", "park", "local", "thread", "executor", "scope", "fork",
+];
 
 /// Further words that file names start with.
-const ALIASES: [(&str, &str); 4] = [
+const ALIASES: [(&str, &str); 3] = [
     ("idle", "park"),
     ("wait", "executor"),
     ("latch", "executor"),
-    ("scope", "fork"),
 ];
 
 /// Every word that the name of a file may start with.
@@ -35,7 +36,8 @@ mod tests {
     fn the_first_word_decides() {
         assert_eq!(of("queue_ring"), Some("queue"));
         assert_eq!(of("idle_publish"), Some("park"));
-        assert_eq!(of("scope"), Some("fork"));
+        assert_eq!(of("scope_end"), Some("scope"));
+        assert_eq!(of("wait_latch"), Some("executor"));
         assert_eq!(of("queues"), None);
         assert_eq!(of("misc_queue"), None);
     }
