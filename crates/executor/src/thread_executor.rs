@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::pin;
 use std::ptr;
 use std::task::Poll;
@@ -107,6 +108,11 @@ impl Core for ThreadQueue {
         Some(&self.registry)
     }
 }
+
+impl UnwindSafe for ThreadQueue {}
+impl RefUnwindSafe for ThreadQueue {}
+impl UnwindSafe for ThreadExecutor<'_> {}
+impl RefUnwindSafe for ThreadExecutor<'_> {}
 
 impl<'t> ThreadExecutor<'t> {
     /// An executor owned by the current thread.
