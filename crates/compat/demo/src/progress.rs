@@ -1,0 +1,50 @@
+//! A bar on a terminal, a line every tenth of the frames elsewhere.
+
+use std::cell::Cell;
+use std::io::IsTerminal;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+/// Counts frames.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    total: usize,
+    done: Cell<usize>,
+}
+
+impl Progress {
+    /// At none of `total` frames.
+    pub fn new(total: usize) -> Self {
+        let bar = std::io::stderr().is_terminal().then(|| {
+            let style = ProgressStyle::with_template("frame {pos}/{len} [{bar:40}] {eta} left")
+                .expect("the template is a constant and valid")
+                .progress_chars("=> ");
+            ProgressBar::new(total as u64).with_style(style)
+        });
+        Self {
+            bar,
+            total,
+            done: Cell::new(0),
+        }
+    }
+
+    /// A frame is done.
+    pub fn frame(&self) {
+        let done = self.done.get() + 1;
+        self.done.set(done);
+        match &self.bar {
+            Some(bar) => bar.inc(1),
+            None if done * 10 / self.total > (done - 1) * 10 / self.total => {
+                eprintln!("frame {done}/{}", self.total);
+            }
+            None => {}
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

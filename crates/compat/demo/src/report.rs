@@ -1,0 +1,184 @@
+//! What is printed at the end.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use terrace_trace::Counters;
+
+use crate::background::Results;
+use crate::threads::{self, Thread};
+
+/// The clocks and counters at the start of the measured frames.
+pub struct Measurement {
+    start: Instant,
+    threads: Vec<Thread>,
+    counters: Counters,
+}
+
+/// What they advanced by.
+pub struct Measured {
+    wall: Duration,
+    threads: Vec<Thread>,
+    counters: Counters,
+}
+
+impl Measurement {
+    /// From now.
+    pub fn start() -> Self {
+        Self {
+            threads: threads::now(),
+            counters: terrace_trace::snapshot(),
+            start: Instant::now(),
+        }
+    }
+
+    /// Until now.
+    pub fn end(&self) -> Measured {
+        Measured {
+            wall: self.start.elapsed(),
+            counters: terrace_trace::snapshot().since(&self.counters),
+            threads: threads::since(&self.threads),
+        }
+    }
+}
+
+/// All there is to say.
+pub struct Report {
+    /// From nothing to the end of the first frame.
+    pub startup: Duration,
+    pub frame_times: Vec<Duration>,
+    pub measured: Measured,
+    pub background: Results,
+    /// Frames the main-thread system drew, the first one included.
+    pub on_main: usize,
+}
+
+impl Report {
+    /// The report.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        self.write(&mut text)
+            .expect("writing to a string does not fail");
+        text
+    }
+
+    fn write(&self, text: &mut String) -> std::fmt::Result {
+        let frames = self.frame_times.len();
+        let mut times = self.frame_times.clone();
+        times.sort_unstable();
+        let wall = self.measured.wall;
+        writeln!(text, "\nframe time, {frames} frames in {wall:.2?}")?;
+        for (name, time) in [
+            ("p50", percentile(&times, 50)),
+            ("p99", percentile(&times, 99)),
+            ("max", percentile(&times, 100)),
+        ] {
+            writeln!(text, "  {name:<12}{:>9.3} ms", millis(time))?;
+        }
+        writeln!(
+            text,
+            "  start-up    {:>9.3} ms  pools, schedules, entities, first frame; not in the above",
+            millis(self.startup)
+        )?;
+        self.write_cpu(text)?;
+        self.write_pool(text, frames)?;
+        let Results {
+            started,
+            finished,
+            frames_waited,
+            fullest_cell,
+        } = self.background;
+        writeln!(
+            text,
+            "\nbackground tasks: {finished} of {started} finished, {:.1} frames after their start; \
+             the fullest cell of the last map holds {fullest_cell} particles",
+            f64::from(frames_waited) / finished.max(1) as f64
+        )?;
+        writeln!(
+            text,
+            "main-thread system: ran in each of {} frames, always on the main thread",
+            self.on_main
+        )
+    }
+
+    fn write_cpu(&self, text: &mut String) -> std::fmt::Result {
+        let Measured { wall, threads, .. } = &self.measured;
+        if threads.is_empty() {
+            return writeln!(text, "\nCPU time is not known on this system");
+        }
+        let total: Duration = threads.iter().map(|thread| thread.cpu).sum();
+        let share = |cpu: Duration| 100.0 * cpu.as_secs_f64() / wall.as_secs_f64();
+        writeln!(
+            text,
+            "\nCPU use, 100 % is one core\n  {:<20}{:>7.1} %",
+            "all threads",
+            share(total)
+        )?;
+        for (number, thread) in threads.iter().enumerate() {
+            let name = if number == 0 { "main" } else { &thread.name };
+            writeln!(text, "  {name:<20}{:>7.1} %", share(thread.cpu))?;
+        }
+        Ok(())
+    }
+
+    fn write_pool(&self, text: &mut String, frames: usize) -> std::fmt::Result {
+        let counters = &self.measured.counters;
+        writeln!(text, "\nwhat the pools did{:>16}{:>14}", "total", "a frame")?;
+        for (name, count, meaning) in [
+            (
+                "spawns",
+                counters.spawned_tasks_count,
+                "tasks given to a pool or scope",
+            ),
+            ("polls", counters.worker_poll_count, "times a task was run"),
+            (
+                "steals",
+                counters.worker_steal_count,
+                "tasks a worker took from another's queue",
+            ),
+            (
+                "parks",
+                counters.worker_park_count,
+                "times a worker went to sleep",
+            ),
+            (
+                "wakes",
+                counters.worker_wake_count,
+                "times a sleeping worker was chosen to be woken",
+            ),
+        ] {
+            writeln!(
+                text,
+                "  {name:<14}{count:>18}{:>14.2}  {meaning}",
+                count as f64 / frames as f64
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// The smallest time that `percent` of the sorted times do not exceed.
+fn percentile(sorted: &[Duration], percent: usize) -> Duration {
+    let rank = (sorted.len() * percent).div_ceil(100).max(1);
+    sorted[rank - 1]
+}
+
+fn millis(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::percentile;
+
+    #[test]
+    fn percentiles_are_nearest_ranks() {
+        let times: Vec<_> = (1..=200).map(Duration::from_millis).collect();
+        assert_eq!(percentile(&times, 50), Duration::from_millis(100));
+        assert_eq!(percentile(&times, 99), Duration::from_millis(198));
+        assert_eq!(percentile(&times, 100), Duration::from_millis(200));
+        assert_eq!(percentile(&times[..1], 50), Duration::from_millis(1));
+    }
+}

@@ -1,0 +1,50 @@
+//! CPU time of the process's threads, as Linux tells it.
+
+use std::fs;
+use std::time::Duration;
+
+/// A thread and the CPU time it has used.
+#[derive(Clone)]
+pub struct Thread {
+    id: String,
+    /// Its name; of the first thread, the program's.
+    pub name: String,
+    pub cpu: Duration,
+}
+
+/// The threads alive now; none where the system does not tell.
+pub fn now() -> Vec<Thread> {
+    let Ok(tasks) = fs::read_dir("/proc/self/task") else {
+        return Vec::new();
+    };
+    let mut threads: Vec<_> = tasks
+        .flatten()
+        .filter_map(|task| {
+            let read = |file| fs::read_to_string(task.path().join(file)).ok();
+            let nanos = read("schedstat")?.split(' ').next()?.parse().ok()?;
+            Some(Thread {
+                id: task.file_name().to_string_lossy().into_owned(),
+                name: shown(read("comm")?.trim()),
+                cpu: Duration::from_nanos(nanos),
+            })
+        })
+        .collect();
+    threads.sort_by_key(|thread| thread.id.parse::<u64>().unwrap_or_default());
+    threads
+}
+
+/// Linux keeps 15 bytes of a thread's name.
+fn shown(name: &str) -> String {
+    let cut = if name.len() >= 15 { "…" } else { "" };
+    format!("{name}{cut}")
+}
+
+/// What each of the threads used since `before`.
+pub fn since(before: &[Thread]) -> Vec<Thread> {
+    let mut threads = now();
+    for thread in &mut threads {
+        let earlier = before.iter().find(|b| b.id == thread.id);
+        thread.cpu -= earlier.map_or(Duration::ZERO, |b| b.cpu);
+    }
+    threads
+}
