@@ -221,15 +221,15 @@ impl Core for LocalCore {
 }
 
 impl Register for LocalCore {
-    fn insert(&self, waker: Waker) -> usize {
+    unsafe fn insert(&self, waker: Waker) -> usize {
         debug_assert!(self.is_here());
-        // SAFETY: a task registers in its poll, which happens on the owner's thread.
+        // SAFETY: tasks of this core are polled on the owner's thread.
         unsafe { self.registry.insert(waker) }
     }
 
-    fn remove(&self, key: usize) -> Option<Waker> {
+    unsafe fn remove(&self, key: usize) -> Option<Waker> {
         debug_assert!(self.is_here());
-        // SAFETY: a task deregisters when its future is dropped, which happens on the owner's thread.
+        // SAFETY: futures of this core are dropped on the owner's thread.
         unsafe { self.registry.remove(key) }
     }
 }

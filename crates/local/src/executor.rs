@@ -5,11 +5,12 @@ use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::pin;
-use std::task::{Poll, Waker};
+use std::task::Poll;
 
 use terrace_sync::Arc;
 
 use crate::core::LocalCore;
+use crate::driver::Driver;
 use crate::task::Task;
 
 /// Runnables polled by `run` between two polls of its own future.
@@ -105,26 +106,25 @@ impl<'a> LocalExecutor<'a> {
 
     /// Waits until a task is queued and polls it.
     pub async fn tick(&self) {
-        let mut driver = Driver {
-            core: &self.core,
-            key: None,
-        };
+        // SAFETY: the executor is not Send, nor is what borrows it: this is its thread.
+        let mut driver = unsafe { Driver::new(&self.core.mailbox) };
         poll_fn(|context| {
             driver.wake_up();
-            if self.core.try_tick() || driver.sleep(context.waker()) {
-                return Poll::Ready(());
+            match driver.take_or_sleep(context.waker()) {
+                Some(task) => {
+                    task.run();
+                    Poll::Ready(())
+                }
+                None => Poll::Pending,
             }
-            Poll::Pending
         })
         .await;
     }
 
     /// Runs tasks until `future` is done; sleeps while there is nothing to do.
     pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
-        let mut driver = Driver {
-            core: &self.core,
-            key: None,
-        };
+        // SAFETY: as in `tick`.
+        let mut driver = unsafe { Driver::new(&self.core.mailbox) };
         let mut future = pin!(future);
         poll_fn(|context| {
             driver.wake_up();
@@ -132,9 +132,10 @@ impl<'a> LocalExecutor<'a> {
                 return Poll::Ready(output);
             }
             for _ in 0..RUN_BATCH {
-                if !self.core.try_tick() && !driver.sleep(context.waker()) {
-                    return Poll::Pending;
-                }
+                match driver.take_or_sleep(context.waker()) {
+                    Some(task) => task.run(),
+                    None => return Poll::Pending,
+                };
             }
             // More to do: let the others of this thread have their turn.
             context.waker().wake_by_ref();
@@ -169,42 +170,6 @@ impl Drop for LocalExecutor<'_> {
     fn drop(&mut self) {
         if self.closes {
             self.core.close();
-        }
-    }
-}
-
-/// One `run` or `tick` in progress.
-struct Driver<'a> {
-    core: &'a LocalCore,
-    /// Set while it is registered as sleeping.
-    key: Option<u64>,
-}
-
-impl Driver<'_> {
-    fn wake_up(&mut self) {
-        if let Some(key) = self.key.take() {
-            self.core.mailbox.end_sleep(key);
-        }
-    }
-
-    /// Goes to sleep; true if something turned up meanwhile and was polled.
-    fn sleep(&mut self, waker: &Waker) -> bool {
-        // SAFETY: drivers borrow their executor, which is not Send: this is its thread.
-        self.key = unsafe { self.core.mailbox.sleep(waker.clone()) };
-        self.key.is_none() && self.core.try_tick()
-    }
-}
-
-impl Drop for Driver<'_> {
-    fn drop(&mut self) {
-        if let Some(key) = self.key.take() {
-            let woken = !self.core.mailbox.end_sleep(key);
-            // A wake that this driver will not follow, or work that it leaves, is the next driver's.
-            if woken {
-                self.core.mailbox.wake_driver();
-            }
-        } else if self.core.has_work() {
-            self.core.mailbox.wake_driver();
         }
     }
 }

@@ -4,10 +4,10 @@
 
 #[cfg(not(terrace_loom))]
 mod core;
+pub mod driver;
 #[cfg(not(terrace_loom))]
 mod executor;
 pub mod mailbox;
-#[cfg(not(terrace_loom))]
 pub mod registry;
 #[cfg(not(terrace_loom))]
 pub mod task;

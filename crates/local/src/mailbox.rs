@@ -6,10 +6,11 @@
 //! |--------------------|-------------------------------------------------------------------------------|
 //! | owner pushes       | run queue; wakes a sleeping driver if there is one                             |
 //! | another pushes     | in-flight + 1; inbox; in-flight - 1 (its last touch of the queues); `light()`; wakes |
-//! | driver sleeps      | registers, asleep + 1, `heavy()`, looks at both queues again                   |
+//! | driver sleeps      | registers, asleep + 1, `heavy()`, takes from both queues if there is something  |
 //! | owner closes       | closed; `heavy()`; drains until nothing is queued, in flight or registered     |
 //! | another spawns     | in-flight + 1; `light()`; closed: in-flight - 1, gives the task back; else as a push |
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
 use terrace_queue::{Inbox, RunQueue};
@@ -29,6 +30,15 @@ pub struct Mailbox<R> {
     asleep: AtomicUsize,
     /// Wakers of sleeping drivers, oldest first, with their keys. Wakers are woken and dropped outside.
     drivers: Mutex<Drivers>,
+}
+
+/// What became of a driver's attempt to sleep.
+#[must_use = "a runnable that is found must be run"]
+pub enum Sleep<R> {
+    /// It sleeps under this key, until a push takes its waker.
+    Asleep(u64),
+    /// It is awake: something turned up.
+    Found(R),
 }
 
 #[derive(Default)]
@@ -102,8 +112,13 @@ impl<R> Mailbox<R> {
     }
 
     fn finish_push(&self) {
-        // Ordering: Release, pairs with the Acquire load in `drain`.
-        self.in_flight.fetch_sub(1, Ordering::Release);
+        // Ordering: Release, pairs with the Acquire load in `drain`: what was pushed is seen there.
+        let release = if cfg!(terrace_weaken = "local-in-flight-release") {
+            Ordering::Relaxed
+        } else {
+            Ordering::Release
+        };
+        self.in_flight.fetch_sub(1, release);
         // Pairs with the fence in `sleep`, and in the sleep of whoever waits on this thread.
         if !cfg!(terrace_weaken = "local-push-fence") {
             light();
@@ -134,15 +149,19 @@ impl<R> Mailbox<R> {
     /// The caller is on the owner's thread.
     #[inline]
     pub unsafe fn is_empty(&self) -> bool {
-        self.queue.is_empty() && self.inbox.is_empty()
+        self.queue.is_empty()
+            && (cfg!(terrace_weaken = "local-is-empty-inbox") || self.inbox.is_empty())
     }
 
-    /// A driver goes to sleep: keeps its waker and returns its key, or `None` if there is something to do after
-    /// all. No user code runs between the two looks.
+    /// A driver goes to sleep: keeps its waker and returns its key, or takes a runnable if there is one after all. No
+    /// user code runs between the announcement and the last look.
+    ///
+    /// The last look takes, since [`is_empty`](Self::is_empty) is a hint that is raised before the item can be taken: a
+    /// driver that neither gets an item nor sleeps would have nobody to wake it.
     ///
     /// # Safety
     /// The caller is on the owner's thread.
-    pub unsafe fn sleep(&self, waker: Waker) -> Option<u64> {
+    pub unsafe fn sleep(&self, waker: Waker) -> Sleep<R> {
         let key = {
             let mut drivers = self.drivers.lock();
             let key = drivers.next_key;
@@ -153,15 +172,32 @@ impl<R> Mailbox<R> {
             key
         };
         if !cfg!(terrace_weaken = "local-sleep-fence") {
+            // Pairs with the fence in `finish_push`: the pusher sees this driver asleep, or its item is found here.
             heavy();
         }
-        // SAFETY: forwarded to the caller.
-        let idle = cfg!(terrace_weaken = "local-sleep-look") || unsafe { self.is_empty() };
-        if idle {
-            return Some(key);
+        if cfg!(terrace_weaken = "local-sleep-look") {
+            return Sleep::Asleep(key);
         }
-        self.end_sleep(key);
-        None
+        if cfg!(terrace_weaken = "local-sleep-look-at-hint") {
+            // SAFETY: forwarded to the caller.
+            if unsafe { self.is_empty() } {
+                return Sleep::Asleep(key);
+            }
+            self.end_sleep(key);
+            // SAFETY: forwarded to the caller.
+            return match unsafe { self.pop() } {
+                Some(runnable) => Sleep::Found(runnable),
+                None => Sleep::Asleep(key),
+            };
+        }
+        // SAFETY: forwarded to the caller.
+        match unsafe { self.pop() } {
+            Some(runnable) => {
+                self.end_sleep(key);
+                Sleep::Found(runnable)
+            }
+            None => Sleep::Asleep(key),
+        }
     }
 
     /// A driver is awake or gone: forgets its waker. False if it had been woken, so that one that does not go on
@@ -192,7 +228,10 @@ impl<R> Mailbox<R> {
             waker
         };
         if let Some((_, waker)) = waker {
-            waker.wake();
+            // A panic in it must not unwind into whoever woke a task, nor out of a driver's destructor.
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
+                crate::drop_payload(payload);
+            }
         }
     }
 
@@ -212,8 +251,13 @@ impl<R> Mailbox<R> {
     pub unsafe fn drain(&self, mut each: impl FnMut(R)) -> bool {
         // Ordering: Acquire, pairs with the Release in `finish_push`. Read before the queues: a push that ended
         // before is found there.
-        let mut any = !cfg!(terrace_weaken = "local-drain-in-flight")
-            && self.in_flight.load(Ordering::Acquire) != 0;
+        let acquire = if cfg!(terrace_weaken = "local-in-flight-acquire") {
+            Ordering::Relaxed
+        } else {
+            Ordering::Acquire
+        };
+        let mut any =
+            !cfg!(terrace_weaken = "local-drain-in-flight") && self.in_flight.load(acquire) != 0;
         // SAFETY: forwarded to the caller. The runnable is out of the queue before `each` runs.
         while let Some(runnable) = unsafe { self.pop() } {
             any = true;

@@ -10,10 +10,25 @@ use std::task::Waker;
 
 use slab::Slab;
 use terrace_sync::Mutex;
+#[cfg(not(terrace_loom))]
 use terrace_sync::cell::UnsafeCell;
 use terrace_sync::thread::yield_now;
 
-use crate::task::Register;
+/// A set of wakers of pending tasks.
+pub trait Register {
+    /// Adds a task and returns its key.
+    ///
+    /// # Safety
+    /// Called from a poll of a task of the executor that the registry belongs to.
+    unsafe fn insert(&self, waker: Waker) -> usize;
+
+    /// Takes a task out. The waker is handed over rather than dropped, so that no lock or borrow is held when
+    /// the caller drops it.
+    ///
+    /// # Safety
+    /// Called where that executor polls or drops the future of the task with this key.
+    unsafe fn remove(&self, key: usize) -> Option<Waker>;
+}
 
 /// The registry of an executor whose tasks run on many threads. One uncontended lock to register and one to
 /// deregister; tasks that are done at their first poll never do.
@@ -24,11 +39,11 @@ pub struct Registry {
 }
 
 impl Register for Registry {
-    fn insert(&self, waker: Waker) -> usize {
+    unsafe fn insert(&self, waker: Waker) -> usize {
         self.wakers.lock().insert(waker)
     }
 
-    fn remove(&self, key: usize) -> Option<Waker> {
+    unsafe fn remove(&self, key: usize) -> Option<Waker> {
         self.wakers.lock().try_remove(key)
     }
 }
@@ -55,6 +70,7 @@ impl Registry {
 }
 
 /// The registry of an executor whose tasks live on one thread: no lock.
+#[cfg(not(terrace_loom))]
 #[derive(Default)]
 pub(crate) struct LocalRegistry {
     /// Touched only on the owner's thread, for one operation of the slab at a time: no user code and no drop
@@ -62,6 +78,7 @@ pub(crate) struct LocalRegistry {
     wakers: UnsafeCell<Slab<Waker>>,
 }
 
+#[cfg(not(terrace_loom))]
 impl LocalRegistry {
     /// # Safety
     /// The caller is on the owner's thread.
@@ -119,7 +136,8 @@ fn close(pending: impl Fn() -> Vec<Waker>, mut drain: impl FnMut() -> bool) {
             waker.wake();
         }
         let drained = drain();
-        if !any && !drained {
+        let none = !any || cfg!(terrace_weaken = "local-close-registry");
+        if none && !drained {
             return;
         }
         if !drained {

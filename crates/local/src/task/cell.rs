@@ -11,14 +11,15 @@ use super::handle::Task;
 use super::{CoreRef, Meta, Outcome, Runnable};
 use crate::Payload;
 
-/// Futures of this size in bytes and more are boxed before they are moved anywhere else.
+/// Futures that fill a cell of this size in bytes and more are boxed before they are moved anywhere else.
 pub const LARGE: usize = 2048;
 
 /// Whether futures of type `F` are boxed first. Spawn functions ask in their first statement, so that a large
 /// future is not copied from frame to frame on the way to its cell.
 #[must_use]
 pub const fn is_large<F>() -> bool {
-    size_of::<F>() >= LARGE
+    // With what the cell adds: async-task boxes from the same size on, but takes the future by value first.
+    size_of::<Guarded<F>>() >= LARGE
 }
 
 /// The user's future inside its cell. Panics in its poll and in its destructor stay inside.
@@ -58,7 +59,10 @@ impl<F> Guarded<F> {
         if let Some(key) = self.key.take() {
             // SAFETY: a core with a registry is counted or static, and the cell's header refers to it.
             let core = unsafe { self.core().as_ptr().as_ref() };
-            let waker = core.registry().and_then(|registry| registry.remove(key));
+            let waker = core.registry().and_then(|registry| {
+                // SAFETY: this is where the executor polls or drops the future.
+                unsafe { registry.remove(key) }
+            });
             drop(waker);
         }
         dropped.err()
@@ -79,9 +83,10 @@ impl<F: Future> Future for Guarded<F> {
                 if this.key.is_none() {
                     // SAFETY: the future is alive, so a borrowed core is, too.
                     let core = unsafe { this.core().as_ptr().as_ref() };
-                    this.key = core
-                        .registry()
-                        .map(|registry| registry.insert(context.waker().clone()));
+                    this.key = core.registry().map(|registry| {
+                        // SAFETY: this is a poll of a task of that executor.
+                        unsafe { registry.insert(context.waker().clone()) }
+                    });
                 }
                 return Poll::Pending;
             }
@@ -123,7 +128,7 @@ impl<F> Drop for Guarded<F> {
 /// - If the future or its output is not `Send`, the runnable is run and dropped, and the output taken, only on
 ///   the current thread; `core` sees to that for every wake.
 /// - What the future and its output borrow lives until they have been dropped.
-/// - With a borrowed core, the task is detached at once, and the future neither panics nor does its destructor.
+/// - With a borrowed core, the task is detached at once, and neither the future panics nor do its destructor and its output's.
 pub unsafe fn build<F: Future>(core: CoreRef, future: F) -> (Runnable, Task<F::Output>) {
     if is_large::<F>() {
         // SAFETY: forwarded to the caller.

@@ -1,11 +1,11 @@
 //! What a task knows of its executor.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
-use std::task::Waker;
 
 use terrace_sync::Arc;
 
-use super::Runnable;
+use super::{Register, Runnable};
 use crate::Payload;
 
 /// The part of an executor that its tasks reach: where they are queued when woken.
@@ -19,21 +19,11 @@ pub trait Core: Send + Sync + 'static {
     /// `task` was made with a reference to this core.
     unsafe fn schedule(&self, task: Runnable);
 
-    /// Receives the payload of a panic that no handle will see. Must not panic.
+    /// Receives the payload of a panic that no handle will see. A panic in here is swallowed.
     fn unhandled_panic(&self, payload: Payload);
 
     /// Where tasks register for the time they are pending; `None` for executors that are never dropped.
     fn registry(&self) -> Option<&dyn Register>;
-}
-
-/// A set of wakers of pending tasks.
-pub trait Register {
-    /// Adds a task and returns its key.
-    fn insert(&self, waker: Waker) -> usize;
-
-    /// Takes a task out. The waker is handed over rather than dropped, so that no lock or borrow is held when
-    /// the caller drops it.
-    fn remove(&self, key: usize) -> Option<Waker>;
 }
 
 /// A task's reference to its core.
@@ -82,7 +72,10 @@ impl CoreRef {
     pub(crate) unsafe fn unhandled_panic(&self, payload: Payload) {
         // SAFETY: counted and static cores are alive, a borrowed one by the caller's promise.
         let core = unsafe { self.as_ptr().as_ref() };
-        core.unhandled_panic(payload);
+        // Handlers come from users, and this runs in destructors, where async-task would abort the process.
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| core.unhandled_panic(payload))) {
+            crate::drop_payload(payload);
+        }
     }
 }
 

@@ -15,9 +15,10 @@ mod handle;
 mod outcome;
 
 pub use self::cell::{LARGE, build, is_large};
-pub use self::core::{Core, CoreRef, Meta, Register};
+pub use self::core::{Core, CoreRef, Meta};
 pub use self::handle::{FallibleTask, Task};
 pub use self::outcome::Outcome;
+pub use crate::registry::Register;
 
 /// A task that is to be polled once: what executors queue. Dropping it cancels the task.
 pub type Runnable = async_task::Runnable<Meta>;

@@ -1,0 +1,63 @@
+//! Models of a spawn onto a thread that is about to sleep, with tokens for runnables.
+
+use terrace_local::mailbox::Mailbox;
+use terrace_park::Parker;
+use terrace_sync::atomic::{AtomicBool, Ordering};
+use terrace_sync::{Arc, heavy, model, thread};
+
+/// A `ThreadSpawner` spawns onto a thread that sleeps on its parker: push, then token.
+///
+/// Fails under: `local-is-empty-inbox`.
+#[test]
+fn thread_spawn_onto_parker() {
+    model(|| {
+        let mailbox = Arc::new(Mailbox::new());
+        let parker = Parker::new();
+        let spawner = {
+            let (mailbox, unparker) = (mailbox.clone(), parker.unparker());
+            thread::spawn(move || {
+                assert!(mailbox.spawn_foreign(7).is_ok(), "the thread is open");
+                unparker.unpark();
+            })
+        };
+        // SAFETY: this thread is the owner.
+        while unsafe { mailbox.is_empty() } {
+            parker.park();
+        }
+        spawner.join().unwrap();
+        // SAFETY: as above.
+        assert_eq!(unsafe { mailbox.pop() }, Some(7));
+    });
+}
+
+/// The same onto a thread that announces its sleep by a flag and looks again, as waits do: the push fences before it
+/// looks at the flag.
+///
+/// Fails under: `local-push-fence` (whose row names another model).
+#[test]
+fn thread_spawn_onto_announced_sleep() {
+    model(|| {
+        let mailbox = Arc::new(Mailbox::new());
+        let asleep = Arc::new(AtomicBool::new(false));
+        let parker = Parker::new();
+        let spawner = {
+            let (mailbox, asleep) = (mailbox.clone(), asleep.clone());
+            let unparker = parker.unparker();
+            thread::spawn(move || {
+                assert!(mailbox.spawn_foreign(7).is_ok(), "the thread is open");
+                if asleep.load(Ordering::Relaxed) {
+                    unparker.unpark();
+                }
+            })
+        };
+        asleep.store(true, Ordering::Relaxed);
+        heavy();
+        // SAFETY: this thread is the owner.
+        if unsafe { mailbox.is_empty() } {
+            parker.park();
+        }
+        spawner.join().unwrap();
+        // SAFETY: as above.
+        assert_eq!(unsafe { mailbox.pop() }, Some(7));
+    });
+}
