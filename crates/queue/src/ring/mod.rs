@@ -64,9 +64,14 @@ impl<T> Ring<T> {
 
     /// An empty ring. Allocates nothing.
     pub fn new() -> Self {
+        Self::starting_at(0)
+    }
+
+    /// An empty ring whose first item gets this position.
+    fn starting_at(position: u32) -> Self {
         Self {
-            head: CachePadded::new(AtomicU64::new(Head::idle(0).pack())),
-            tail: CachePadded::new(AtomicU32::new(0)),
+            head: CachePadded::new(AtomicU64::new(Head::idle(position).pack())),
+            tail: CachePadded::new(AtomicU32::new(position)),
             slots: std::array::from_fn(|_| UnsafeCell::new(MaybeUninit::uninit())),
         }
     }
@@ -160,5 +165,38 @@ impl<T> fmt::Debug for Ring<T> {
             .field("len", &self.len())
             .field("capacity", &CAPACITY)
             .finish()
+    }
+}
+
+#[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
+mod tests {
+    use super::{CAPACITY, Ring};
+    use crate::Injector;
+
+    /// Every operation, at every distance from the point where positions wrap.
+    #[test]
+    fn positions_wrap() {
+        let count = u32::try_from(CAPACITY).expect("it is small");
+        for before in 0..=count {
+            let ring = Ring::starting_at(0u32.wrapping_sub(before));
+            let peer = Ring::starting_at(0u32.wrapping_sub(before / 2));
+            // SAFETY: one handle for this ring, on one thread.
+            let me = unsafe { ring.owner() };
+            // SAFETY: one handle for that ring, on one thread.
+            let thief = unsafe { peer.owner() };
+            let injector = Injector::new();
+            for item in 0..=count {
+                me.push_or_overflow(item, &injector);
+            }
+            assert_eq!(ring.len(), CAPACITY / 2);
+            let mut taken: Vec<u32> = ring.steal_into(&thief).into_iter().collect();
+            taken.extend(std::iter::from_fn(|| thief.pop()));
+            taken.extend(ring.steal_one());
+            taken.extend(std::iter::from_fn(|| me.pop()));
+            assert_eq!(taken, (count / 2..count).collect::<Vec<_>>());
+            let moved: Vec<u32> = std::iter::from_fn(|| injector.pop()).collect();
+            assert_eq!(moved, (0..count / 2).chain([count]).collect::<Vec<_>>());
+            assert!(ring.is_empty() && peer.is_empty());
+        }
     }
 }

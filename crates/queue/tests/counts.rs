@@ -1,0 +1,112 @@
+//! What each operation costs, counted: run with `RUSTFLAGS="--cfg terrace_count"`.
+//!
+//! The figures are those of the crate's README. Not counted is what concurrent-queue does inside.
+
+#![cfg(terrace_count)]
+
+use terrace_queue::{Inbox, Injector, Ring, RunQueue};
+use terrace_sync::count::Counts;
+
+const ROUNDS: u64 = 10_000;
+
+/// Asserts that `f`, run many times, does this many RMWs each time, and neither fences nor locks.
+fn assert_rmws(rmws: u64, mut f: impl FnMut()) {
+    for _ in 0..100 {
+        f();
+    }
+    let before = Counts::now();
+    for _ in 0..ROUNDS {
+        f();
+    }
+    let cost = Counts::now() - before;
+    assert_eq!(cost.rmws, rmws * ROUNDS, "RMWs in {ROUNDS} rounds");
+    assert_eq!((cost.fences, cost.locks), (0, 0));
+}
+
+#[test]
+fn ring_push_is_free_of_rmws_and_pop_takes_one() {
+    let ring = Ring::new();
+    // SAFETY: one handle, one thread.
+    let me = unsafe { ring.owner() };
+    assert_eq!(Counts::of(|| assert!(me.push(1).is_ok())).rmws, 0);
+    assert_eq!(Counts::of(|| assert!(me.pop().is_some())).rmws, 1);
+    assert_eq!(Counts::of(|| assert!(me.pop().is_none())).rmws, 0);
+    assert_rmws(1, || {
+        assert!(me.push(1).is_ok());
+        assert!(me.pop().is_some());
+    });
+}
+
+#[test]
+fn a_steal_takes_two_however_large() {
+    let (ring, peer) = (Ring::new(), Ring::new());
+    // SAFETY: one handle a ring, one thread.
+    let (me, thief) = unsafe { (ring.owner(), peer.owner()) };
+    for items in [1, 2, 255, 256] {
+        for n in 0..items {
+            assert!(me.push(n).is_ok());
+        }
+        assert_eq!(
+            Counts::of(|| assert!(ring.steal_into(&thief).is_some())).rmws,
+            2,
+            "half of {items}"
+        );
+        while me.pop().is_some() || thief.pop().is_some() {}
+    }
+    assert_rmws(2, || {
+        assert!(me.push(1).is_ok());
+        assert!(ring.steal_one().is_some());
+    });
+    assert_eq!(
+        Counts::of(|| assert!(ring.steal_into(&thief).is_none())).rmws,
+        0
+    );
+}
+
+#[test]
+fn an_overflow_takes_one_and_one_for_the_hint() {
+    let (ring, injector) = (Ring::new(), Injector::new());
+    // SAFETY: one handle, one thread.
+    let me = unsafe { ring.owner() };
+    while me.push(0).is_ok() {}
+    let cost = Counts::of(|| assert!(me.push_or_overflow(0, &injector)));
+    assert_eq!(cost.rmws, 2);
+}
+
+#[test]
+fn injector_takes_one_for_a_push_a_pop_or_a_batch() {
+    let (injector, ring) = (Injector::new(), Ring::new());
+    // SAFETY: one handle, one thread.
+    let me = unsafe { ring.owner() };
+    assert_eq!(Counts::of(|| assert!(injector.pop().is_none())).rmws, 0);
+    assert_rmws(2, || {
+        injector.push(1);
+        assert!(injector.pop().is_some());
+    });
+    assert_eq!(Counts::of(|| injector.push_batch(0..100)).rmws, 1);
+    assert_eq!(
+        Counts::of(|| assert!(injector.pop_batch_into(&me, 100).is_some())).rmws,
+        1
+    );
+    assert_eq!(ring.len(), 99);
+}
+
+#[test]
+fn inbox_takes_one_each_way_and_nothing_to_look() {
+    let inbox = Inbox::new();
+    assert_rmws(2, || {
+        assert!(inbox.is_empty());
+        inbox.push(1);
+        assert!(inbox.pop().is_some());
+    });
+}
+
+#[test]
+fn run_queue_takes_nothing() {
+    let queue = RunQueue::new();
+    assert_rmws(0, || {
+        queue.push_back(1);
+        queue.push_front(0);
+        assert_eq!((queue.pop_front(), queue.pop_front()), (Some(0), Some(1)));
+    });
+}

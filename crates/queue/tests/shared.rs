@@ -1,0 +1,130 @@
+//! `Injector`, `Inbox` and `RunQueue` on one thread: order, hints, and iterators that misbehave.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use terrace_queue::{Inbox, Injector, RunQueue};
+
+#[test]
+fn injector_is_first_in_first_out_with_an_exact_hint_at_rest() {
+    let injector = Injector::new();
+    assert!(injector.is_empty());
+    injector.push(0);
+    injector.push_batch([1, 2, 3].into_iter());
+    assert_eq!(injector.len_hint(), 4);
+    for expected in 0..4 {
+        assert_eq!(injector.pop(), Some(expected));
+    }
+    assert_eq!(injector.pop(), None);
+    assert_eq!(injector.len_hint(), 0);
+}
+
+/// Claims one length and yields another, or panics on the way.
+struct Misbehaving {
+    claimed: usize,
+    yields: usize,
+    panics: bool,
+    given: usize,
+}
+
+impl Iterator for Misbehaving {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        if self.given == self.yields {
+            assert!(!self.panics, "as asked");
+            return None;
+        }
+        self.given += 1;
+        Some(self.given)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.claimed, Some(self.claimed))
+    }
+}
+
+impl ExactSizeIterator for Misbehaving {}
+
+#[test]
+fn a_batch_leaves_the_hint_exact_whatever_the_iterator_does() {
+    for claimed in 0..4 {
+        for yields in 0..4 {
+            for panics in [false, true] {
+                let injector = Injector::new();
+                let items = Misbehaving {
+                    claimed,
+                    yields,
+                    panics,
+                    given: 0,
+                };
+                let pushed = catch_unwind(AssertUnwindSafe(|| injector.push_batch(items)));
+                assert_eq!(pushed.is_err(), panics);
+                assert_eq!(
+                    injector.len_hint(),
+                    yields,
+                    "claimed {claimed}, panics: {panics}"
+                );
+                let taken: Vec<_> = std::iter::from_fn(|| injector.pop()).collect();
+                assert_eq!(taken, (1..=yields).collect::<Vec<_>>());
+                assert!(injector.is_empty());
+            }
+        }
+    }
+}
+
+#[test]
+fn inbox_is_first_in_first_out_across_many_blocks() {
+    let inbox = Inbox::new();
+    for item in 0..1000 {
+        inbox.push(item);
+    }
+    for item in 0..1000 {
+        assert!(!inbox.is_empty());
+        assert_eq!(inbox.pop(), Some(item));
+    }
+    assert!(inbox.is_empty());
+    assert_eq!(inbox.pop(), None);
+}
+
+#[test]
+fn queues_drop_what_is_left() {
+    let token = Rc::new(());
+    let (injector, inbox, queue) = (Injector::new(), Inbox::new(), RunQueue::new());
+    for _ in 0..100 {
+        injector.push(token.clone());
+        inbox.push(token.clone());
+        queue.push_back(token.clone());
+    }
+    assert_eq!(Rc::strong_count(&token), 301);
+    drop((injector, inbox, queue));
+    assert_eq!(Rc::strong_count(&token), 1);
+}
+
+#[test]
+fn run_queue_keeps_both_ends() {
+    let queue = RunQueue::new();
+    queue.push_back(2);
+    queue.push_back(3);
+    queue.push_front(1);
+    assert_eq!(queue.len(), 3);
+    assert_eq!(queue.pop_front(), Some(1));
+    assert_eq!(queue.take(), [2, 3]);
+    assert!(queue.is_empty());
+    assert_eq!(queue.pop_front(), None);
+}
+
+/// Dropping what `take` returned may use the queue again: no borrow is alive then.
+#[test]
+fn run_queue_may_be_used_while_its_items_are_dropped() {
+    struct Pusher(Rc<RunQueue<Option<Pusher>>>);
+    impl Drop for Pusher {
+        fn drop(&mut self) {
+            self.0.push_back(None);
+        }
+    }
+    let queue = Rc::new(RunQueue::new());
+    queue.push_back(Some(Pusher(queue.clone())));
+    drop(queue.take());
+    assert_eq!(queue.len(), 1);
+    drop(queue.take());
+}

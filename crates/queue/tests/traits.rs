@@ -1,0 +1,29 @@
+//! The auto traits that the public types promise.
+
+use static_assertions::{assert_impl_all, assert_not_impl_any};
+use std::cell::Cell;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::rc::Rc;
+use terrace_queue::{Inbox, Injector, Overflow, Owner, Ring, RunQueue};
+
+/// Sendable, not shareable.
+type Unshared = Cell<u32>;
+
+assert_impl_all!(Ring<Unshared>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
+assert_not_impl_any!(Ring<Rc<u32>>: Send, Sync);
+
+assert_impl_all!(Owner<'static, Unshared>: Send, Unpin, UnwindSafe);
+assert_not_impl_any!(Owner<'static, u32>: Sync, Clone);
+assert_not_impl_any!(Owner<'static, Rc<u32>>: Send);
+
+assert_impl_all!(Injector<Unshared>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
+assert_not_impl_any!(Injector<Rc<u32>>: Send, Sync);
+
+assert_impl_all!(Inbox<Unshared>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
+assert_not_impl_any!(Inbox<Rc<u32>>: Send, Sync);
+
+assert_impl_all!(RunQueue<Unshared>: Send, Unpin, UnwindSafe, RefUnwindSafe);
+assert_not_impl_any!(RunQueue<u32>: Sync);
+assert_not_impl_any!(RunQueue<Rc<u32>>: Send);
+
+assert_impl_all!(Overflow<u32>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe, std::error::Error);
