@@ -1,8 +1,8 @@
 //! Publishing: no wake is lost, searchers hand on, a batch wakes for every item.
 
 use terrace_park::Wake;
-use terrace_sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use terrace_sync::{Arc, model, thread};
+use terrace_sync::atomic::Ordering::Relaxed;
+use terrace_sync::{model, thread};
 
 use crate::fixture::{Fixture, LANE, Shape};
 
@@ -136,15 +136,7 @@ fn batch(shape: Shape) {
         let f = Fixture::new(shape, 2);
         let workers = [0, 1].map(|w| {
             let f = f.clone();
-            thread::spawn(move || {
-                let mut token = f.idle.enter(w);
-                while !f.take() {
-                    token = f.idle.park(w, token, &*f);
-                }
-                let surplus = f.items.load(Relaxed);
-                f.idle.hand_on(&token, LANE, surplus);
-                f.idle.stop_search(token, &*f);
-            })
+            thread::spawn(move || f.run_one(w))
         });
         f.put(2);
         f.idle.publish_batch(LANE, 2);
@@ -165,40 +157,31 @@ fn idle_batch_two_groups() {
     batch(Shape::TwoGroupsOfOne);
 }
 
-/// Workers that come back from running: they search again if the group lets them, else park without a
-/// token. Whoever runs the second item stops both.
+/// Worker 0 comes back from running: it searches again, or, if its group does not let it, parks without
+/// a token. Both get an item.
 fn search_again(shape: Shape) {
     model(move || {
         let f = Fixture::new(shape, 2);
-        let done = Arc::new(AtomicUsize::new(0));
-        let workers = [0, 1].map(|w| {
-            let (f, done) = (f.clone(), done.clone());
+        let returning = f.clone();
+        let searching = f.clone();
+        let workers = [
             thread::spawn(move || {
-                let mut token = Some(f.idle.enter(w));
-                while f.inlets[w].load(Relaxed) == 0 {
-                    if token.is_some() && f.take() {
-                        f.idle.stop_search(token.take().unwrap(), &*f);
-                        if done.fetch_add(1, Relaxed) == 1 {
-                            f.inlets.iter().for_each(|inlet| inlet.store(1, Relaxed));
-                            f.idle.unpark_all();
-                        }
-                        token = f.idle.try_search(w);
-                    } else {
-                        token = Some(f.idle.park(w, token.take(), &*f));
-                    }
-                }
-                f.idle.leave(w, token, &*f);
-            })
-        });
-        for _ in 0..2 {
-            f.put(1);
-            f.idle.publish(LANE);
-        }
+                let token = returning.idle.enter(0);
+                returning.idle.stop_search(token, &*returning);
+                let token = returning
+                    .idle
+                    .try_search(0)
+                    .unwrap_or_else(|| returning.idle.park(0, None, &*returning));
+                returning.run_one_from(0, token);
+            }),
+            thread::spawn(move || searching.run_one(1)),
+        ];
+        f.put(2);
+        f.idle.publish(LANE);
         for worker in workers {
             worker.join().unwrap();
         }
         f.assert_at_rest();
-        assert_eq!(done.load(Relaxed), 2);
     });
 }
 
