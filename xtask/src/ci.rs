@@ -122,4 +122,18 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn the_workflow_runs_the_same_parts() {
+        let workflow = include_str!("../../.github/workflows/ci.yml");
+        let (_, matrix) = workflow
+            .split_once("command:\n")
+            .expect("a matrix of commands");
+        let commands: Vec<&str> = matrix
+            .lines()
+            .map_while(|l| l.trim_start().strip_prefix("- "))
+            .collect();
+        let parts: Vec<String> = PARTS.iter().map(|p| p.words.join(" ")).collect();
+        assert_eq!(commands, parts);
+    }
 }

@@ -2,8 +2,12 @@
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
+
+/// How often the bar shows the time that has passed.
+const TICK: Duration = Duration::from_millis(500);
 
 /// Counts through a known number of steps and says which one runs; may be shared by threads.
 pub(crate) struct Progress {
@@ -21,9 +25,11 @@ impl Progress {
             )
             .expect("the template is a constant and valid")
             .progress_chars("=> ");
-            ProgressBar::new(total as u64)
+            let bar = ProgressBar::new(total as u64)
                 .with_style(style)
-                .with_prefix(title.to_owned())
+                .with_prefix(title.to_owned());
+            bar.enable_steady_tick(TICK);
+            bar
         });
         if bar.is_none() {
             eprintln!("{title}: {total} to do");
