@@ -15,7 +15,7 @@ use crate::scenario::{Scenario, common};
 use crate::support::{Event, Tally, options, yield_now};
 
 /// The scenarios of this module.
-pub const SCENARIOS: &[Scenario] = &[
+pub(crate) const SCENARIOS: &[Scenario] = &[
     #[cfg(feature = "multi_threaded")]
     ours(
         "background_0_threads",

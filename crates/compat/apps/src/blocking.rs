@@ -9,7 +9,7 @@ use crate::scenario::{Scenario, common, ours};
 use crate::support::{Tally, options, pool, yield_now};
 
 /// The scenarios of this module.
-pub const SCENARIOS: &[Scenario] = &[
+pub(crate) const SCENARIOS: &[Scenario] = &[
     common(
         "awaits_own_pool",
         "a child that awaits a task of its own pool of one thread gets it",

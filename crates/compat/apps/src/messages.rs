@@ -9,7 +9,7 @@ use crate::scenario::{Scenario, common, ours};
 use crate::support::panic_message;
 
 /// The scenarios of this module.
-pub const SCENARIOS: &[Scenario] = &[
+pub(crate) const SCENARIOS: &[Scenario] = &[
     common(
         "get_before_init",
         "asking for a pool nobody made names the pool and the call that is missing",

@@ -8,7 +8,7 @@ use crate::scenario::{Scenario, common, ours};
 use crate::support::{Tally, pool, yield_now};
 
 /// The scenarios of this module.
-pub const SCENARIOS: &[Scenario] = &[
+pub(crate) const SCENARIOS: &[Scenario] = &[
     common(
         "nested_scopes",
         "scopes nested 30 deep, by pool tasks and by tasks of the scope's thread, end",

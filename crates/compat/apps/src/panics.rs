@@ -8,7 +8,7 @@ use crate::scenario::{Scenario, common};
 use crate::support::{Tally, options, panic_message};
 
 /// The scenarios of this module.
-pub const SCENARIOS: &[Scenario] = &[
+pub(crate) const SCENARIOS: &[Scenario] = &[
     common(
         "panicking_systems",
         "a system's panic reaches the schedule's caller; the next schedule runs",

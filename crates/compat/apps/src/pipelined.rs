@@ -15,7 +15,7 @@ use crate::support::{Event, Tally, options};
 use crate::two_scopes::{Seen, work};
 
 /// The scenarios of this module.
-pub const SCENARIOS: &[Scenario] = &[
+pub(crate) const SCENARIOS: &[Scenario] = &[
     common(
         "pipelined_rendering",
         "main-thread systems of two threads' schedules all run on the main thread",

@@ -10,7 +10,7 @@ use crate::scenario::{Scenario, common, ours};
 use crate::support::{Event, Tally, panic_message, pool, until, yield_now};
 
 /// The scenarios of this module.
-pub const SCENARIOS: &[Scenario] = &[
+pub(crate) const SCENARIOS: &[Scenario] = &[
     common(
         "panicking_tasks",
         "a task's panic reaches who awaits it; all threads live on",

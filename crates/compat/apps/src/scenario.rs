@@ -2,19 +2,19 @@
 
 /// One thing that must end, and end well.
 #[derive(Clone, Copy)]
-pub struct Scenario {
+pub(crate) struct Scenario {
     /// Unique.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// One line: what passing it shows.
-    pub shows: &'static str,
+    pub(crate) shows: &'static str,
     /// Whether the stock `bevy_tasks` passes it, too.
-    pub stock: bool,
+    pub(crate) stock: bool,
     /// Panics if something is wrong. Runs on the main thread, once a process.
-    pub run: fn(),
+    pub(crate) run: fn(),
 }
 
 /// A scenario that also holds on the stock crate.
-pub const fn common(name: &'static str, shows: &'static str, run: fn()) -> Scenario {
+pub(crate) const fn common(name: &'static str, shows: &'static str, run: fn()) -> Scenario {
     Scenario {
         name,
         shows,
@@ -25,7 +25,7 @@ pub const fn common(name: &'static str, shows: &'static str, run: fn()) -> Scena
 
 /// A scenario that the stock crate fails, hangs in, or passes only by chance.
 #[cfg(feature = "multi_threaded")]
-pub const fn ours(name: &'static str, shows: &'static str, run: fn()) -> Scenario {
+pub(crate) const fn ours(name: &'static str, shows: &'static str, run: fn()) -> Scenario {
     Scenario {
         name,
         shows,

@@ -12,7 +12,7 @@ use crate::scenario::{Scenario, common, ours};
 use crate::support::{Event, Tally, pool, until, yield_now};
 
 /// The scenarios of this module.
-pub const SCENARIOS: &[Scenario] = &[
+pub(crate) const SCENARIOS: &[Scenario] = &[
     common(
         "pool_dropped_while_tasks_run",
         "a dropped pool ends its threads and drops every task, whatever state it is in",

@@ -10,12 +10,12 @@ use std::thread;
 use std::time::Duration;
 
 use bevy_app::{TaskPoolOptions, TaskPoolThreadAssignmentPolicy};
-pub use bevy_tasks::futures_lite::future::yield_now;
+pub(crate) use bevy_tasks::futures_lite::future::yield_now;
 #[cfg(feature = "multi_threaded")]
 use bevy_tasks::{TaskPool, TaskPoolBuilder};
 
 /// Options that give each of the three pools `threads` threads.
-pub fn options(threads: usize) -> TaskPoolOptions {
+pub(crate) fn options(threads: usize) -> TaskPoolOptions {
     let policy = TaskPoolThreadAssignmentPolicy {
         min_threads: threads,
         max_threads: threads,
@@ -33,13 +33,13 @@ pub fn options(threads: usize) -> TaskPoolOptions {
 
 /// A pool of its own.
 #[cfg(feature = "multi_threaded")]
-pub fn pool(threads: usize) -> TaskPool {
+pub(crate) fn pool(threads: usize) -> TaskPool {
     TaskPoolBuilder::new().num_threads(threads).build()
 }
 
 /// Something that happens once, on any thread, and can be waited for on any.
 #[derive(Clone, Default)]
-pub struct Event(Arc<Mutex<EventState>>);
+pub(crate) struct Event(Arc<Mutex<EventState>>);
 
 #[derive(Default)]
 struct EventState {
@@ -49,7 +49,7 @@ struct EventState {
 
 impl Event {
     /// Makes it happen.
-    pub fn set(&self) {
+    pub(crate) fn set(&self) {
         let waiting = {
             let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             state.happened = true;
@@ -59,7 +59,7 @@ impl Event {
     }
 
     /// Waits until it has happened.
-    pub async fn wait(self) {
+    pub(crate) async fn wait(self) {
         poll_fn(move |cx| {
             let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             if state.happened {
@@ -72,7 +72,7 @@ impl Event {
     }
 
     /// Has a thread outside all pools make it happen, after a while.
-    pub fn set_soon(&self) {
+    pub(crate) fn set_soon(&self) {
         let event = self.clone();
         thread::spawn(move || {
             thread::sleep(Duration::from_millis(10));
@@ -83,27 +83,27 @@ impl Event {
 
 /// Counts.
 #[derive(Clone, Default)]
-pub struct Tally(Arc<AtomicUsize>);
+pub(crate) struct Tally(Arc<AtomicUsize>);
 
 impl Tally {
     /// One more.
-    pub fn add(&self) {
+    pub(crate) fn add(&self) {
         self.0.fetch_add(1, Ordering::AcqRel);
     }
 
     /// How many.
-    pub fn get(&self) -> usize {
+    pub(crate) fn get(&self) -> usize {
         self.0.load(Ordering::Acquire)
     }
 
     /// Something whose destructor counts.
-    pub fn on_drop(&self) -> CountOnDrop {
+    pub(crate) fn on_drop(&self) -> CountOnDrop {
         CountOnDrop(self.clone())
     }
 }
 
 /// Counts when dropped.
-pub struct CountOnDrop(Tally);
+pub(crate) struct CountOnDrop(Tally);
 
 impl Drop for CountOnDrop {
     fn drop(&mut self) {
@@ -113,7 +113,7 @@ impl Drop for CountOnDrop {
 
 /// Waits, the watchdog's limit at most, until `done`.
 #[cfg(feature = "multi_threaded")]
-pub fn until(mut done: impl FnMut() -> bool) {
+pub(crate) fn until(mut done: impl FnMut() -> bool) {
     while !done() {
         thread::sleep(Duration::from_millis(1));
     }
@@ -124,7 +124,7 @@ pub fn until(mut done: impl FnMut() -> bool) {
 /// # Panics
 ///
 /// If `f` does not panic, or not with a message.
-pub fn panic_message<R>(f: impl FnOnce() -> R) -> String {
+pub(crate) fn panic_message<R>(f: impl FnOnce() -> R) -> String {
     match catch_unwind(AssertUnwindSafe(f)) {
         Ok(_) => panic!("this should have panicked"),
         Err(payload) => message_of(&*payload),

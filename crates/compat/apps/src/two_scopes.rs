@@ -12,7 +12,7 @@ use crate::scenario::{Scenario, common, ours};
 use crate::support::{Tally, options, yield_now};
 
 /// The scenarios of this module.
-pub const SCENARIOS: &[Scenario] = &[
+pub(crate) const SCENARIOS: &[Scenario] = &[
     common(
         "two_scopes",
         "two threads' scopes that do not tick the pool never run each other's tasks",
@@ -30,24 +30,24 @@ const CHILDREN: usize = 32;
 
 /// The threads on which some tasks were polled.
 #[derive(Default)]
-pub struct Seen(Mutex<HashSet<ThreadId>>);
+pub(crate) struct Seen(Mutex<HashSet<ThreadId>>);
 
 impl Seen {
     /// The current thread polls one of the tasks.
-    pub fn note(&self) {
+    pub(crate) fn note(&self) {
         let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         seen.insert(thread::current().id());
     }
 
     /// Whether `thread` polled any.
-    pub fn contains(&self, thread: ThreadId) -> bool {
+    pub(crate) fn contains(&self, thread: ThreadId) -> bool {
         let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         seen.contains(&thread)
     }
 }
 
 /// Keeps the core busy, so that tasks pile up.
-pub fn work() {
+pub(crate) fn work() {
     let start = Instant::now();
     while start.elapsed() < Duration::from_micros(5) {
         spin_loop();

@@ -9,7 +9,7 @@ use std::time::Duration;
 const STALLED: i32 = 124;
 
 /// Gives the process `limit` from now.
-pub fn start(limit: Duration) {
+pub(crate) fn start(limit: Duration) {
     thread::Builder::new()
         .name("watchdog".to_owned())
         .spawn(move || {

@@ -11,7 +11,7 @@ use crate::scenario::{Scenario, common, ours};
 use crate::support::{Event, Tally, options, pool, yield_now};
 
 /// The scenarios of this module.
-pub const SCENARIOS: &[Scenario] = &[
+pub(crate) const SCENARIOS: &[Scenario] = &[
     common(
         "zero_threads_scope",
         "a scope on a pool without threads runs its tasks on the calling thread",

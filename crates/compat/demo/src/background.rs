@@ -16,7 +16,7 @@ const CELLS: usize = 64;
 const PART: usize = 4_096;
 
 /// Spawns the tasks and collects what they compute.
-pub struct BackgroundPlugin;
+pub(crate) struct BackgroundPlugin;
 
 impl Plugin for BackgroundPlugin {
     fn build(&self, app: &mut App) {
@@ -35,15 +35,15 @@ struct Maps {
 
 /// What background tasks did.
 #[derive(Clone, Copy, Default)]
-pub struct Results {
+pub(crate) struct Results {
     /// Tasks spawned.
-    pub started: usize,
+    pub(crate) started: usize,
     /// Tasks finished.
-    pub finished: usize,
+    pub(crate) finished: usize,
     /// Frames that passed meanwhile, over all finished tasks.
-    pub frames_waited: u32,
+    pub(crate) frames_waited: u32,
     /// Particles in the fullest cell of the last map.
-    pub fullest_cell: usize,
+    pub(crate) fullest_cell: usize,
 }
 
 fn start_map(mut maps: ResMut<Maps>, query: Query<&Position>) {
@@ -89,6 +89,6 @@ fn collect_maps(mut maps: ResMut<Maps>) {
 }
 
 /// What the tasks did so far.
-pub fn results(app: &App) -> Results {
+pub(crate) fn results(app: &App) -> Results {
     app.world().resource::<Maps>().results
 }

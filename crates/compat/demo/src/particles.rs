@@ -5,7 +5,7 @@ use bevy_ecs::prelude::*;
 
 /// Where a particle is, in a box from 0 to [`SIZE`].
 #[derive(Component, Clone, Copy)]
-pub struct Position(pub [f32; 2]);
+pub(crate) struct Position(pub(crate) [f32; 2]);
 
 #[derive(Component)]
 struct Velocity([f32; 2]);
@@ -17,7 +17,7 @@ struct Heat(f32);
 struct Amount(usize);
 
 /// Side of the box.
-pub const SIZE: f32 = 100.0;
+pub(crate) const SIZE: f32 = 100.0;
 
 const GRAVITY: f32 = -9.81;
 /// What the particles are drawn to, besides the floor.
@@ -30,8 +30,8 @@ const BOUNCE: f32 = 0.9;
 const COOLING: f32 = 0.99;
 
 /// Spawns `amount` particles and moves them.
-pub struct ParticlesPlugin {
-    pub amount: usize,
+pub(crate) struct ParticlesPlugin {
+    pub(crate) amount: usize,
 }
 
 impl Plugin for ParticlesPlugin {

@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// Counts frames.
-pub struct Progress {
+pub(crate) struct Progress {
     bar: Option<ProgressBar>,
     total: usize,
     done: Cell<usize>,
@@ -14,7 +14,7 @@ pub struct Progress {
 
 impl Progress {
     /// At none of `total` frames.
-    pub fn new(total: usize) -> Self {
+    pub(crate) fn new(total: usize) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let style = ProgressStyle::with_template("frame {pos}/{len} [{bar:40}] {eta} left")
                 .expect("the template is a constant and valid")
@@ -29,7 +29,7 @@ impl Progress {
     }
 
     /// A frame is done.
-    pub fn frame(&self) {
+    pub(crate) fn frame(&self) {
         let done = self.done.get() + 1;
         self.done.set(done);
         match &self.bar {
@@ -42,7 +42,7 @@ impl Progress {
     }
 
     /// Takes the bar away.
-    pub fn finish(&self) {
+    pub(crate) fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }

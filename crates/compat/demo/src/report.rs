@@ -9,14 +9,14 @@ use crate::background::Results;
 use crate::threads::{self, Thread};
 
 /// The clocks and counters at the start of the measured frames.
-pub struct Measurement {
+pub(crate) struct Measurement {
     start: Instant,
     threads: Vec<Thread>,
     counters: Counters,
 }
 
 /// What they advanced by.
-pub struct Measured {
+pub(crate) struct Measured {
     wall: Duration,
     threads: Vec<Thread>,
     counters: Counters,
@@ -24,7 +24,7 @@ pub struct Measured {
 
 impl Measurement {
     /// From now.
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self {
             threads: threads::now(),
             counters: terrace_trace::snapshot(),
@@ -33,7 +33,7 @@ impl Measurement {
     }
 
     /// Until now.
-    pub fn end(&self) -> Measured {
+    pub(crate) fn end(&self) -> Measured {
         Measured {
             wall: self.start.elapsed(),
             counters: terrace_trace::snapshot().since(&self.counters),
@@ -43,19 +43,19 @@ impl Measurement {
 }
 
 /// All there is to say.
-pub struct Report {
+pub(crate) struct Report {
     /// From nothing to the end of the first frame.
-    pub startup: Duration,
-    pub frame_times: Vec<Duration>,
-    pub measured: Measured,
-    pub background: Results,
+    pub(crate) startup: Duration,
+    pub(crate) frame_times: Vec<Duration>,
+    pub(crate) measured: Measured,
+    pub(crate) background: Results,
     /// Frames the main-thread system drew, the first one included.
-    pub on_main: usize,
+    pub(crate) on_main: usize,
 }
 
 impl Report {
     /// The report.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         self.write(&mut text)
             .expect("writing to a string does not fail");

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 /// A thread and the CPU time it has used.
 #[derive(Clone)]
-pub struct Thread {
+pub(crate) struct Thread {
     id: String,
     /// Its name; of the first thread, the program's.
-    pub name: String,
-    pub cpu: Duration,
+    pub(crate) name: String,
+    pub(crate) cpu: Duration,
 }
 
 /// The threads alive now; none where the system does not tell.
-pub fn now() -> Vec<Thread> {
+pub(crate) fn now() -> Vec<Thread> {
     let Ok(tasks) = fs::read_dir("/proc/self/task") else {
         return Vec::new();
     };
@@ -40,7 +40,7 @@ fn shown(name: &str) -> String {
 }
 
 /// What each of the threads used since `before`.
-pub fn since(before: &[Thread]) -> Vec<Thread> {
+pub(crate) fn since(before: &[Thread]) -> Vec<Thread> {
     let mut threads = now();
     for thread in &mut threads {
         let earlier = before.iter().find(|b| b.id == thread.id);

@@ -14,7 +14,7 @@ struct Window {
 }
 
 /// Adds the window and the system that draws to it.
-pub struct WindowPlugin;
+pub(crate) struct WindowPlugin;
 
 impl Plugin for WindowPlugin {
     fn build(&self, app: &mut App) {
@@ -36,6 +36,6 @@ fn show_frame(window: NonSend<Window>) {
 }
 
 /// Frames drawn so far.
-pub fn frames_shown(app: &App) -> usize {
+pub(crate) fn frames_shown(app: &App) -> usize {
     app.world().non_send::<Window>().shown.get()
 }

@@ -31,15 +31,15 @@ fn yes_using_resource(switch: Res<Switch>) -> bool {
 }
 
 /// A run condition, given to every one of the systems.
-pub struct Condition {
-    pub name: &'static str,
+pub(crate) struct Condition {
+    pub(crate) name: &'static str,
     /// Whether it says no, so that no system runs.
-    pub skips: bool,
+    pub(crate) skips: bool,
     add: fn(&mut Schedule),
 }
 
 /// The conditions of Bevy's bench.
-pub static CONDITIONS: &[Condition] = &[
+pub(crate) static CONDITIONS: &[Condition] = &[
     Condition {
         name: "no",
         skips: true,
@@ -75,7 +75,7 @@ pub static CONDITIONS: &[Condition] = &[
 ];
 
 /// The schedule with a multi-threaded executor, run once on the pool of [`THREADS`] threads.
-pub fn runner(mut schedule: Schedule, mut world: World) -> Workload {
+pub(crate) fn runner(mut schedule: Schedule, mut world: World) -> Workload {
     compute_pool(THREADS);
     schedule.set_executor(MultiThreadedExecutor::new());
     schedule.run(&mut world);
@@ -83,12 +83,12 @@ pub fn runner(mut schedule: Schedule, mut world: World) -> Workload {
 }
 
 /// A schedule without systems.
-pub fn empty_schedule() -> Workload {
+pub(crate) fn empty_schedule() -> Workload {
     runner(Schedule::default(), World::new())
 }
 
 /// `amount` systems without parameters.
-pub fn empty_systems(amount: usize) -> Workload {
+pub(crate) fn empty_systems(amount: usize) -> Workload {
     let mut schedule = Schedule::default();
     for _ in 0..amount {
         schedule.add_systems(empty);
@@ -97,7 +97,7 @@ pub fn empty_systems(amount: usize) -> Workload {
 }
 
 /// `amount` systems (a multiple of five) without parameters, each with the condition.
-pub fn conditional_systems(condition: &Condition, amount: usize) -> Workload {
+pub(crate) fn conditional_systems(condition: &Condition, amount: usize) -> Workload {
     let mut world = World::new();
     world.spawn(Flag(true));
     world.insert_resource(Switch(true));

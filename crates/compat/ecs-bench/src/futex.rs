@@ -5,18 +5,18 @@ use libc::c_void;
 type Read = unsafe extern "C" fn(*mut [u64; 3]);
 
 /// Futex calls of the process so far.
-pub struct Counts {
+pub(crate) struct Counts {
     /// Calls that may sleep.
-    pub waits: u64,
+    pub(crate) waits: u64,
     /// Calls that wake.
-    pub wakes: u64,
+    pub(crate) wakes: u64,
     /// Threads they woke.
-    pub woken: u64,
+    pub(crate) woken: u64,
 }
 
 impl Counts {
     /// Reads the counters; nothing if the library is not loaded.
-    pub fn now() -> Option<Self> {
+    pub(crate) fn now() -> Option<Self> {
         // SAFETY: the name is a valid C string; RTLD_DEFAULT is a valid handle.
         let read = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"terrace_futex_counts".as_ptr()) };
         if read.is_null() {

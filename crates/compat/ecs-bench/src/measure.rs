@@ -47,7 +47,7 @@ fn cpu_clock(clock: libc::clockid_t) -> Duration {
 }
 
 /// One sample: many iterations, timed together.
-pub struct Sample {
+pub(crate) struct Sample {
     iterations: u64,
     wall: Duration,
     /// Of all threads of the process.
@@ -71,7 +71,7 @@ impl Sample {
     }
 
     /// Nanoseconds an iteration, as a JSON line.
-    pub fn to_json(&self, row: &str) -> String {
+    pub(crate) fn to_json(&self, row: &str) -> String {
         let each = |time: Duration| time.as_nanos() as f64 / self.iterations as f64;
         format!(
             r#"{{"row":"{row}","iterations":{},"wall_ns":{:.1},"cpu_ns":{:.1}}}"#,
@@ -101,7 +101,7 @@ fn calibrate(workload: &mut dyn FnMut(), time: Duration) -> u64 {
 }
 
 /// Takes samples of about `time` each and hands them on as they come.
-pub fn samples(
+pub(crate) fn samples(
     workload: &mut dyn FnMut(),
     time: Duration,
     amount: usize,
@@ -116,7 +116,7 @@ pub fn samples(
 /// Runs the workload for about ten samples and says, as a JSON line, what one iteration costs: wall
 /// time, CPU time of all threads and of the calling one, in user mode and in the kernel, context
 /// switches, and (where the preload library counts them, else `null`) futex calls.
-pub fn counts(row: &str, workload: &mut dyn FnMut(), time: Duration) -> String {
+pub(crate) fn counts(row: &str, workload: &mut dyn FnMut(), time: Duration) -> String {
     let iterations = calibrate(workload, time) * 10;
     let (futex, usage) = (futex::Counts::now(), Usage::now());
     let own = cpu_clock(libc::CLOCK_THREAD_CPUTIME_ID);

@@ -8,7 +8,7 @@ use bevy_tasks::{ComputeTaskPool, ParallelIterator, TaskPool, TaskPoolBuilder, b
 use crate::rows::{THREADS, Workload};
 
 /// The global compute pool, which schedules and queries run on.
-pub fn compute_pool(threads: usize) -> &'static ComputeTaskPool {
+pub(crate) fn compute_pool(threads: usize) -> &'static ComputeTaskPool {
     ComputeTaskPool::get_or_init(|| pool(threads))
 }
 
@@ -37,7 +37,7 @@ fn insert_bit<const B: u16>(entity: &mut EntityWorldMut, number: u16) {
 
 /// 100,000 entities; a parallel query adds velocities to positions. The first `fragments` of the
 /// entities are each in an archetype of their own.
-pub fn par_iter_simple(fragments: u16) -> Workload {
+pub(crate) fn par_iter_simple(fragments: u16) -> Workload {
     const X: [f32; 3] = [1.0, 0.0, 0.0];
     const IDENTITY: [f32; 16] = [
         1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0,
@@ -90,14 +90,14 @@ fn par_iter(threads: usize, body: impl Fn(&mut usize) + Clone + Send + Sync + 's
 }
 
 /// 100 batches of 100 items, nothing done to them.
-pub fn overhead_par_iter(threads: usize) -> Workload {
+pub(crate) fn overhead_par_iter(threads: usize) -> Workload {
     par_iter(threads, |item| {
         black_box(item);
     })
 }
 
 /// 100 batches of 100 items, a loop of 10,000 steps for each.
-pub fn for_each_par_iter(threads: usize) -> Workload {
+pub(crate) fn for_each_par_iter(threads: usize) -> Workload {
     par_iter(threads, |item| {
         let mut left = 10_000;
         while left > 0 {
@@ -108,7 +108,7 @@ pub fn for_each_par_iter(threads: usize) -> Workload {
 }
 
 /// A scope with 100 tasks that do nothing.
-pub fn scope_of_tasks() -> Workload {
+pub(crate) fn scope_of_tasks() -> Workload {
     let pool = pool(THREADS);
     Box::new(move || {
         pool.scope(|scope| {
@@ -120,7 +120,7 @@ pub fn scope_of_tasks() -> Workload {
 }
 
 /// One task, spawned and waited for from outside the pool.
-pub fn spawn_await() -> Workload {
+pub(crate) fn spawn_await() -> Workload {
     let pool = pool(THREADS);
     Box::new(move || {
         black_box(block_on(pool.spawn(async { black_box(1_u32) })));

@@ -4,7 +4,7 @@ use crate::{conditions, parallel, systems};
 
 /// What a row is run for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Part of the geometric mean, and gated.
     Counted,
     /// Gated, but no part of the mean: it measures the items' work rather than the pool.
@@ -15,7 +15,7 @@ pub enum Kind {
 
 impl Kind {
     /// The name in the list of rows.
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Kind::Counted => "counted",
             Kind::Gated => "gated",
@@ -24,7 +24,7 @@ impl Kind {
     }
 
     /// Why a row is no part of the mean.
-    pub fn why(self) -> &'static str {
+    pub(crate) fn why(self) -> &'static str {
         match self {
             Kind::Counted => "",
             Kind::Gated => "measures the items, not the pool",
@@ -34,21 +34,21 @@ impl Kind {
 }
 
 /// One iteration of a row's workload.
-pub type Workload = Box<dyn FnMut()>;
+pub(crate) type Workload = Box<dyn FnMut()>;
 
 /// One row.
-pub struct Row {
+pub(crate) struct Row {
     /// `group/parameters`, unique.
-    pub id: String,
-    pub kind: Kind,
+    pub(crate) id: String,
+    pub(crate) kind: Kind,
     /// Threads of the pool it runs on (the calling thread comes on top).
-    pub threads: usize,
+    pub(crate) threads: usize,
     /// Builds the world, the schedule, the pool, and runs the workload once.
-    pub build: Box<dyn FnOnce() -> Workload>,
+    pub(crate) build: Box<dyn FnOnce() -> Workload>,
 }
 
 /// Threads of the pool unless a row says otherwise.
-pub const THREADS: usize = 2;
+pub(crate) const THREADS: usize = 2;
 
 const NO_TASK: Kind = Kind::Control("submits no task");
 const TOO_MANY: Kind = Kind::Control("more threads than cores");
@@ -144,7 +144,7 @@ impl Table {
 }
 
 /// All rows, in the order of the report.
-pub fn all() -> Vec<Row> {
+pub(crate) fn all() -> Vec<Row> {
     let mut table = Table {
         rows: Vec::new(),
         cores: std::thread::available_parallelism().map_or(1, usize::from),

@@ -74,7 +74,7 @@ fn abce() -> (A, B, C, E) {
 
 /// `amount` systems (a multiple of three) over `bunches` times 50,000 entities; two of any three
 /// systems can run at once.
-pub fn busy(bunches: usize, amount: usize) -> Workload {
+pub(crate) fn busy(bunches: usize, amount: usize) -> Workload {
     let mut world = World::new();
     for _ in 0..bunches {
         spawn(&mut world, 4 * BUNCH, ab);
@@ -91,7 +91,7 @@ pub fn busy(bunches: usize, amount: usize) -> Workload {
 
 /// `amount` systems (a multiple of three) over `bunches` times 15,000 entities; the middle one of
 /// any three conflicts with the other two.
-pub fn contrived(bunches: usize, amount: usize) -> Workload {
+pub(crate) fn contrived(bunches: usize, amount: usize) -> Workload {
     let mut world = World::new();
     for _ in 0..bunches {
         spawn(&mut world, BUNCH, abcd);
@@ -106,7 +106,7 @@ pub fn contrived(bunches: usize, amount: usize) -> Workload {
 }
 
 /// The three busy systems over 10,000 entities of each kind.
-pub fn base() -> Workload {
+pub(crate) fn base() -> Workload {
     const EACH: usize = 10_000;
     let mut world = World::new();
     spawn(&mut world, EACH, ab);

@@ -54,12 +54,23 @@ fn package(ws: &Workspace, package: &str, name: &str, patch: Option<&Path>) -> R
         let file = path.file_name().context("an entry has a name")?;
         write_if_changed(&dir.join("src").join(file), &std::fs::read(&path)?)?;
     }
-    // Both sides start from the versions the compat workspace is locked to.
-    let lock = compat.join("Cargo.lock");
-    if lock.is_file() && !dir.join("Cargo.lock").is_file() {
-        std::fs::copy(lock, dir.join("Cargo.lock"))?;
-    }
+    lock(&compat.join("Cargo.lock"), &dir)?;
     Ok(dir)
+}
+
+/// Has the package in `dir` start from the versions in the lock file `from`, again whenever that changes. Cargo
+/// then adds and removes what the one side uses and the other does not.
+fn lock(from: &Path, dir: &Path) -> Result<()> {
+    let Ok(lock) = std::fs::read(from) else {
+        return Ok(());
+    };
+    let copy = dir.join("Cargo.lock.from");
+    if std::fs::read(&copy).is_ok_and(|old| old == lock) {
+        return Ok(());
+    }
+    std::fs::write(dir.join("Cargo.lock"), &lock)?;
+    std::fs::write(copy, lock)?;
+    Ok(())
 }
 
 fn cargo_build(dir: &Path) -> Result<PathBuf> {
