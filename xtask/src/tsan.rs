@@ -21,10 +21,21 @@ const RACE: i32 = 66;
 
 /// Lets instrumented and plain code be linked.
 const MIXED: &str = "-Cunsafe-allow-abi-mismatch=sanitizer";
-/// A program with a race, to see that races are seen.
+/// Races are reported at once and remembered long: the runtime reports one only while it can
+/// still tell what the first of the two threads was doing.
+const OPTIONS: &str = "halt_on_error=1 history_size=4";
+
+/// A program with a race, to see that races are seen. Both threads wait for each other, relaxed,
+/// which orders nothing: where one ends first, its accesses may be forgotten.
 const CANARY: &str = "//! Races.
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+static ARRIVED: AtomicU32 = AtomicU32::new(0);
 static mut SHARED: u64 = 0;
-fn race() { for _ in 0..100_000 { unsafe { SHARED += 1 } } }
+fn race() {
+    ARRIVED.fetch_add(1, Relaxed);
+    while ARRIVED.load(Relaxed) < 2 { std::thread::yield_now(); }
+    for _ in 0..100 { unsafe { SHARED += 1 } }
+}
 fn main() {
     let other = std::thread::spawn(race);
     race();
@@ -53,7 +64,7 @@ pub(crate) fn run(ws: &Workspace, args: &TsanArgs) -> Result<()> {
     runtime(ws, &compiler)?;
     let mut build = Build::special(ws, "tsan", "-Zsanitizer=thread --cfg terrace_tsan")
         .env("RUSTC_BOOTSTRAP", "1")
-        .env("TSAN_OPTIONS", "halt_on_error=1");
+        .env("TSAN_OPTIONS", OPTIONS);
     for (key, value) in compiler.env() {
         build = build.env(key, value);
     }
@@ -133,6 +144,7 @@ fn canary(build: &Build, compiler: &Compiler) -> Result<()> {
         "cannot build the program with a race: {status}"
     );
     let output = Command::new(&program)
+        .env("TSAN_OPTIONS", OPTIONS)
         .output()
         .with_context(|| format!("cannot start {}", program.display()))?;
     let report = String::from_utf8_lossy(&output.stderr);
