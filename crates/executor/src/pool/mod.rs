@@ -150,6 +150,9 @@ impl Shared {
     /// Whether the children in `slot` are worth waking another thread, beside the one that drives
     /// the scope if it is `driven`.
     pub(crate) fn worth_waking(&self, slot: &Slot, driven: bool) -> bool {
+        if !self.pacing.worth_taking() {
+            return false;
+        }
         let soon = usize::from(driven && !self.pacing.body_is_long());
         let queued = slot.core().len().saturating_sub(soon);
         queued > 0 && self.pacing.worth_waking(queued) && self.busy() < self.cap
