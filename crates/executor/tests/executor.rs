@@ -1,0 +1,320 @@
+//! The executors with workers: with 0, 1, 2 and 5 of them.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+use terrace_executor::{Builder, Executor, block_on, current};
+
+fn with_each(test: impl Fn(&Executor<'static>)) {
+    for workers in [0, 1, 2, 5] {
+        test(&Builder::new().workers(workers).build());
+    }
+}
+
+struct Yield(u32);
+impl Future for Yield {
+    type Output = ();
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.0 == 0 {
+            return Poll::Ready(());
+        }
+        self.0 -= 1;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+#[test]
+fn tasks_run_and_are_awaited() {
+    with_each(|executor| {
+        let tasks: Vec<_> = (0..500)
+            .map(|i| {
+                executor.spawn(async move {
+                    Yield(i % 3).await;
+                    i
+                })
+            })
+            .collect();
+        let mut sum = 0;
+        for task in tasks {
+            sum += block_on(task);
+        }
+        assert_eq!(sum, 500 * 499 / 2);
+    });
+}
+
+#[test]
+fn a_task_that_wakes_itself_for_ever_starves_nobody() {
+    for workers in [1, 2] {
+        let executor = Builder::new().workers(workers).build();
+        for _ in 0..workers + 1 {
+            executor.spawn(Yield(u32::MAX)).detach();
+        }
+        for i in 0..100 {
+            assert_eq!(block_on(executor.spawn(async move { i })), i);
+        }
+    }
+}
+
+/// Need 31: a panic reaches its handle alone, and the workers live on.
+#[test]
+fn panics_stay_in_their_handles() {
+    let seen = Arc::new(AtomicUsize::new(0));
+    let handler = Arc::clone(&seen);
+    let executor = Builder::new()
+        .workers(2)
+        .panic_handler(move |_payload| {
+            handler.fetch_add(1, Ordering::Relaxed);
+        })
+        .build();
+    for _ in 0..10 {
+        let task = executor.spawn(async { panic!("in the poll") });
+        let awaited = thread::scope(|s| s.spawn(|| block_on(async { task.await })).join());
+        assert!(awaited.is_err());
+    }
+    assert_eq!(
+        seen.load(Ordering::Relaxed),
+        0,
+        "the handles took the panics"
+    );
+    for _ in 0..10 {
+        executor.spawn(async { panic!("detached") }).detach();
+    }
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            panic!("in a destructor");
+        }
+    }
+    executor.spawn(async { Bomb }).detach();
+    while seen.load(Ordering::Relaxed) < 11 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    let workers: Mutex<Vec<_>> = Mutex::default();
+    let workers = Arc::new(workers);
+    for _ in 0..2 {
+        let workers = Arc::clone(&workers);
+        block_on(executor.spawn(async move {
+            workers
+                .lock()
+                .unwrap()
+                .push(current().map(|current| current.worker()));
+        }));
+    }
+    assert!(workers.lock().unwrap().iter().all(Option::is_some));
+}
+
+#[test]
+fn dropping_an_executor_drops_its_tasks_and_joins_its_threads() {
+    struct Count(Arc<AtomicUsize>);
+    impl Drop for Count {
+        fn drop(&mut self) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    for workers in [0, 1, 2, 5] {
+        let dropped = Arc::new(AtomicUsize::new(0));
+        let stopped = Arc::new(AtomicUsize::new(0));
+        let started = Arc::new(AtomicUsize::new(0));
+        let executor = Builder::new()
+            .workers(workers)
+            .on_thread_start({
+                let started = Arc::clone(&started);
+                move || {
+                    started.fetch_add(1, Ordering::Relaxed);
+                }
+            })
+            .on_thread_stop({
+                let stopped = Arc::clone(&stopped);
+                move || {
+                    stopped.fetch_add(1, Ordering::Relaxed);
+                }
+            })
+            .build();
+        let wakers = Arc::new(Mutex::new(Vec::<Waker>::new()));
+        for _ in 0..100 {
+            let count = Count(Arc::clone(&dropped));
+            let wakers = Arc::clone(&wakers);
+            executor
+                .spawn(async move {
+                    let _count = count;
+                    poll_fn(|context| {
+                        wakers.lock().unwrap().push(context.waker().clone());
+                        Poll::<()>::Pending
+                    })
+                    .await;
+                })
+                .detach();
+        }
+        drop(executor);
+        assert_eq!(dropped.load(Ordering::Relaxed), 100);
+        assert_eq!(stopped.load(Ordering::Relaxed), workers);
+        assert_eq!(started.load(Ordering::Relaxed), workers);
+        // Wakers outlive the executor.
+        for waker in wakers.lock().unwrap().drain(..) {
+            waker.wake();
+        }
+    }
+}
+
+#[test]
+fn an_executor_may_be_dropped_by_its_own_task() {
+    for _ in 0..20 {
+        let executor = Builder::new().workers(2).build();
+        let (send, receive) = channel();
+        let cell = Arc::new(Mutex::new(None::<Executor<'static>>));
+        let task = {
+            let cell = Arc::clone(&cell);
+            executor.spawn(async move {
+                let executor = loop {
+                    let taken = cell.lock().unwrap().take();
+                    match taken {
+                        Some(executor) => break executor,
+                        None => Yield(1).await,
+                    }
+                };
+                drop(executor);
+                send.send(()).unwrap();
+            })
+        };
+        task.detach();
+        *cell.lock().unwrap() = Some(executor);
+        receive
+            .recv_timeout(Duration::from_secs(30))
+            .expect("the drop does not join its own thread");
+    }
+}
+
+/// Bug 5: every worker parked, one item through each inlet, many times.
+#[test]
+fn nobody_sleeps_past_an_inlet() {
+    let executor = Builder::new().workers(3).build();
+    let spawners: Vec<_> = {
+        let found = Arc::new(Mutex::new(std::collections::HashMap::new()));
+        while found.lock().unwrap().len() < 3 {
+            let found = Arc::clone(&found);
+            block_on(executor.spawn(async move {
+                let worker = current().expect("on a worker").worker();
+                found
+                    .lock()
+                    .unwrap()
+                    .insert(worker, terrace_thread::ThreadSpawner::current());
+                thread::sleep(Duration::from_micros(50));
+            }));
+            for _ in 0..3 {
+                executor
+                    .spawn(async { thread::sleep(Duration::from_micros(100)) })
+                    .detach();
+            }
+        }
+        let mut found: Vec<_> = found.lock().unwrap().drain().collect();
+        found.sort_by_key(|(worker, _)| *worker);
+        found.into_iter().map(|(_, spawner)| spawner).collect()
+    };
+    for round in 0..2_000_u64 {
+        // A jitter that now and then lets everybody park.
+        if round % 16 == 0 {
+            thread::sleep(Duration::from_micros(300));
+        }
+        for _ in 0..round % 7 * 20 {
+            std::hint::spin_loop();
+        }
+        match round % 3 {
+            0 => block_on(executor.spawn(async {})),
+            1 => {
+                let worker = (round / 3 % 3) as usize;
+                let task =
+                    spawners[worker].spawn(async { current().map(|current| current.worker()) });
+                assert_eq!(block_on(task), Some(worker));
+            }
+            _ => {
+                let slot = Arc::new(Mutex::new((false, None::<Waker>)));
+                let task = executor.spawn({
+                    let slot = Arc::clone(&slot);
+                    poll_fn(move |context| {
+                        let mut slot = slot.lock().unwrap();
+                        if slot.0 {
+                            return Poll::Ready(());
+                        }
+                        slot.1 = Some(context.waker().clone());
+                        Poll::Pending
+                    })
+                });
+                let waker = {
+                    let mut slot = slot.lock().unwrap();
+                    slot.0 = true;
+                    slot.1.take()
+                };
+                waker.into_iter().for_each(Waker::wake);
+                block_on(task);
+            }
+        }
+    }
+}
+
+/// Need 32: one worker is stuck, and everything else still runs.
+#[test]
+fn a_blocked_worker_strands_nobody() {
+    let executor = Arc::new(Builder::new().workers(2).build());
+    let (release, blocked) = channel::<()>();
+    let (started, wait) = channel();
+    executor
+        .spawn({
+            let executor = Arc::downgrade(&executor);
+            async move {
+                // Into this worker's own ring, right before it blocks.
+                if let Some(executor) = executor.upgrade() {
+                    for i in 0..50 {
+                        let started = started.clone();
+                        executor
+                            .spawn(async move { started.send(i).unwrap() })
+                            .detach();
+                    }
+                }
+                blocked.recv().unwrap();
+            }
+        })
+        .detach();
+    let mut ran: Vec<_> = (0..50)
+        .map(|_| {
+            wait.recv_timeout(Duration::from_secs(30))
+                .expect("taken by the other worker")
+        })
+        .collect();
+    ran.sort_unstable();
+    assert_eq!(ran, (0..50).collect::<Vec<_>>());
+    release.send(()).unwrap();
+}
+
+#[test]
+fn a_thread_that_cannot_start_is_an_error() {
+    let error = Builder::new()
+        .workers(1)
+        .stack_size(usize::MAX / 2)
+        .try_build();
+    assert!(error.is_err());
+}
+
+#[test]
+fn a_large_future_fits_a_small_stack() {
+    let executor = Builder::new().workers(1).build();
+    let sum = thread::Builder::new()
+        .stack_size(512 * 1024)
+        .spawn(move || {
+            let large = [1_u8; 48 * 1024];
+            block_on(executor.spawn(async move {
+                Yield(1).await;
+                large.iter().map(|&byte| u32::from(byte)).sum::<u32>()
+            }))
+        })
+        .unwrap()
+        .join()
+        .unwrap();
+    assert_eq!(sum, 48 * 1024);
+}

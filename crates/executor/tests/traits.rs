@@ -1,0 +1,26 @@
+//! Which public types may cross threads and unwinds.
+
+use std::panic::{RefUnwindSafe, UnwindSafe};
+
+use static_assertions::{assert_impl_all, assert_not_impl_any};
+use terrace_executor::{
+    Builder, Current, Executor, FallibleTask, StaticExecutor, Task, ThreadExecutor, Ticker,
+};
+
+assert_impl_all!(Executor<'static>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
+assert_impl_all!(StaticExecutor: Send, Sync, Unpin, Copy);
+assert_impl_all!(ThreadExecutor<'static>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
+assert_not_impl_any!(Ticker<'static, 'static>: Send, Sync);
+assert_impl_all!(Builder: Send, Unpin);
+assert_impl_all!(Current: Send, Sync, Copy);
+assert_impl_all!(Task<u8>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
+assert_impl_all!(FallibleTask<u8>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
+assert_not_impl_any!(Task<std::rc::Rc<u8>>: Send);
+
+#[test]
+fn the_assertions_above_were_compiled() {
+    assert!(
+        terrace_executor::current().is_none(),
+        "a test thread is no worker"
+    );
+}
