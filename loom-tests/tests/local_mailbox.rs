@@ -102,17 +102,17 @@ fn local_spawn_against_close() {
     model(|| {
         let ledger = Ledger::new(1);
         let mailbox = Arc::new(Mailbox::new());
-        let spawner = {
+        // The owner is the second thread here: fewer switches then lead to the interleavings that matter.
+        let owner = {
             let mailbox = mailbox.clone();
-            let token = ledger.item(0);
-            thread::spawn(move || drop(mailbox.spawn_foreign(token)))
+            thread::spawn(move || {
+                mailbox.close();
+                // SAFETY: this thread is the owner.
+                while unsafe { mailbox.drain(drop) } {}
+            })
         };
-        mailbox.close();
-        // SAFETY: this thread is the owner.
-        while unsafe { mailbox.drain(drop) } {
-            thread::yield_now();
-        }
-        spawner.join().unwrap();
+        drop(mailbox.spawn_foreign(ledger.item(0)));
+        owner.join().unwrap();
         ledger.assert_all_dropped_once();
     });
 }

@@ -15,6 +15,7 @@ use std::task::Waker;
 
 use terrace_queue::{Inbox, RunQueue};
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use terrace_sync::thread::yield_now;
 use terrace_sync::{Mutex, heavy, light};
 
 /// The queues of one thread's executor.
@@ -244,26 +245,30 @@ impl<R> Mailbox<R> {
         }
     }
 
-    /// Hands everything that is queued to `each`. True if there was anything, or if a push is still in flight.
+    /// Hands everything that is queued to `each`. True if there was anything, or if a push is still in flight: in that
+    /// case it gives the pusher time to end.
     ///
     /// # Safety
     /// The caller is on the owner's thread.
     pub unsafe fn drain(&self, mut each: impl FnMut(R)) -> bool {
-        // Ordering: Acquire, pairs with the Release in `finish_push`. Read before the queues: a push that ended
-        // before is found there.
         let acquire = if cfg!(terrace_weaken = "local-in-flight-acquire") {
             Ordering::Relaxed
         } else {
             Ordering::Acquire
         };
-        let mut any =
-            !cfg!(terrace_weaken = "local-drain-in-flight") && self.in_flight.load(acquire) != 0;
+        // Ordering: Acquire, pairs with the Release in `finish_push`. Read before the queues: a push that ended
+        // before is found there.
+        let in_flight = self.in_flight.load(acquire) != 0;
+        let mut found = false;
         // SAFETY: forwarded to the caller. The runnable is out of the queue before `each` runs.
         while let Some(runnable) = unsafe { self.pop() } {
-            any = true;
+            found = true;
             each(runnable);
         }
-        any
+        if !found && in_flight {
+            yield_now();
+        }
+        found || in_flight && !cfg!(terrace_weaken = "local-drain-in-flight")
     }
 }
 
