@@ -1,5 +1,6 @@
 //! What a single-thread executor, its tasks and its spawners share.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::sync::Weak;
 use std::task::Waker;
@@ -22,12 +23,15 @@ pub struct LocalCore {
     owner: u64,
     pub(crate) mailbox: Mailbox<Runnable>,
     registry: LocalRegistry,
+    /// Tasks being run, nested ones counted. Owner only.
+    running: Cell<usize>,
     /// Wakes the owner's thread where it does not sleep as a driver.
     hook: OnceLock<WakeHook>,
 }
 
 // SAFETY: the registry is touched on the owner's thread only: a task registers in its poll and deregisters when its
-// future is dropped, and both happen there. The rest is Send and Sync.
+// future is dropped, and both happen there. So is `running`: by `run`, which requires it, and after `is_here`. The
+// rest is Send and Sync.
 unsafe impl Send for LocalCore {}
 // SAFETY: as above.
 unsafe impl Sync for LocalCore {}
@@ -41,6 +45,7 @@ impl LocalCore {
             owner: thread_id(),
             mailbox: Mailbox::new(),
             registry: LocalRegistry::default(),
+            running: Cell::new(0),
             hook: OnceLock::new(),
         })
     }
@@ -82,11 +87,28 @@ impl LocalCore {
         // SAFETY: this is the owner's thread.
         match unsafe { self.mailbox.pop() } {
             Some(task) => {
-                task.run();
+                // SAFETY: this is the owner's thread.
+                unsafe { self.run(task) };
                 true
             }
             None => false,
         }
+    }
+
+    /// Runs one task.
+    ///
+    /// # Safety
+    /// The current thread is the owner.
+    #[inline]
+    pub(crate) unsafe fn run(&self, task: Runnable) {
+        let _running = Running::new(&self.running);
+        task.run();
+    }
+
+    /// Whether the current thread is the owner and in the middle of one of the tasks.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.is_here() && self.running.get() != 0
     }
 
     /// Queues a runnable that may have another core, such as a scope's, and wakes the owner.
@@ -110,7 +132,8 @@ impl LocalCore {
         }
     }
 
-    /// Spawns from the owner's thread.
+    /// Spawns from the owner's thread. If the executor is closed, the future is dropped here and the task counts as
+    /// cancelled.
     ///
     /// # Safety
     /// The current thread is the owner; what the future and its output borrow lives until [`close`](Self::close).
@@ -119,8 +142,13 @@ impl LocalCore {
         let core: Arc<dyn Core> = Arc::clone(self) as Arc<dyn Core>;
         // SAFETY: polls and drops of the future happen where the mailbox is popped, on the owner's thread.
         let (runnable, task) = unsafe { task::build(CoreRef::Shared(core), future) };
-        // SAFETY: this is the owner's thread.
-        unsafe { self.mailbox.push_owner(runnable) };
+        if self.mailbox.is_closed() {
+            // Its destructor runs here, on the owner's thread.
+            drop(runnable);
+        } else {
+            // SAFETY: this is the owner's thread.
+            unsafe { self.mailbox.push_owner(runnable) };
+        }
         task
     }
 
@@ -158,15 +186,22 @@ impl LocalCore {
         task
     }
 
-    /// Drops every task. Later spawns from other threads are dropped by their callers.
+    /// Drops every task. Later spawns are dropped by their callers.
+    ///
+    /// Does nothing and returns false inside one of the tasks: that one could not be dropped, and waiting for it would
+    /// never end.
     ///
     /// # Panics
     /// On any thread but the owner: futures may be `!Send`.
-    pub fn close(&self) {
+    #[must_use = "if it is not closed, what tasks borrow must be kept"]
+    pub fn close(&self) -> bool {
         assert!(
             self.is_here(),
             "a single-thread executor must be closed on its own thread"
         );
+        if self.running.get() != 0 {
+            return false;
+        }
         self.mailbox.close();
         let drain = || {
             // SAFETY: this is the owner's thread.
@@ -174,6 +209,7 @@ impl LocalCore {
         };
         // SAFETY: this is the owner's thread.
         unsafe { self.registry.close(drain) };
+        true
     }
 
     /// Whether no task exists that is queued or pending.
@@ -231,5 +267,23 @@ impl Register for LocalCore {
         debug_assert!(self.is_here());
         // SAFETY: futures of this core are dropped on the owner's thread.
         unsafe { self.registry.remove(key) }
+    }
+}
+
+/// Counts one run for as long as it lives.
+struct Running<'a>(&'a Cell<usize>);
+
+impl<'a> Running<'a> {
+    #[inline]
+    fn new(running: &'a Cell<usize>) -> Self {
+        running.set(running.get() + 1);
+        Self(running)
+    }
+}
+
+impl Drop for Running<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.0.set(self.0.get() - 1);
     }
 }

@@ -65,6 +65,12 @@ impl LocalExecutor<'static> {
         view.closes = false;
         view
     }
+
+    /// The shared part. It can be kept and ticked after the executor was forgotten, so there is this for `'static` only.
+    #[must_use]
+    pub fn core(&self) -> &Arc<LocalCore> {
+        &self.core
+    }
 }
 
 impl<'a> LocalExecutor<'a> {
@@ -84,12 +90,6 @@ impl<'a> LocalExecutor<'a> {
             closes: true,
             _tasks: PhantomData,
         }
-    }
-
-    /// The shared part.
-    #[must_use]
-    pub fn core(&self) -> &Arc<LocalCore> {
-        &self.core
     }
 
     /// Spawns a task. One allocation; cancelled when the handle is dropped, unless it is
@@ -112,7 +112,8 @@ impl<'a> LocalExecutor<'a> {
             driver.wake_up();
             match driver.take_or_sleep(context.waker()) {
                 Some(task) => {
-                    task.run();
+                    // SAFETY: this is the executor's thread, as above.
+                    unsafe { self.core.run(task) };
                     Poll::Ready(())
                 }
                 None => Poll::Pending,
@@ -133,9 +134,10 @@ impl<'a> LocalExecutor<'a> {
             }
             for _ in 0..RUN_BATCH {
                 match driver.take_or_sleep(context.waker()) {
-                    Some(task) => task.run(),
+                    // SAFETY: as above.
+                    Some(task) => unsafe { self.core.run(task) },
                     None => return Poll::Pending,
-                };
+                }
             }
             // More to do: let the others of this thread have their turn.
             context.waker().wake_by_ref();
@@ -168,8 +170,9 @@ impl fmt::Debug for LocalExecutor<'_> {
 
 impl Drop for LocalExecutor<'_> {
     fn drop(&mut self) {
-        if self.closes {
-            self.core.close();
+        if self.closes && !self.core.close() {
+            // Dropped out of one of its own tasks, as a process does that exits there: that task still needs it.
+            std::mem::forget(Arc::clone(&self.core));
         }
     }
 }

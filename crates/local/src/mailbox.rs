@@ -245,6 +245,14 @@ impl<R> Mailbox<R> {
         }
     }
 
+    /// Whether it was closed; exact on the owner's thread.
+    #[inline]
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        // Ordering: Relaxed, the owner closes.
+        self.closed.load(Ordering::Relaxed)
+    }
+
     /// Hands everything that is queued to `each`. True if there was anything, or if a push is still in flight: in that
     /// case it gives the pusher time to end.
     ///

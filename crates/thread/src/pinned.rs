@@ -79,7 +79,11 @@ struct Owner(Arc<Pinned>);
 impl Drop for Owner {
     fn drop(&mut self) {
         // Tasks may use the thread's core in their destructors, so it stays current meanwhile.
-        self.0.core.close();
+        if !self.0.core.close() {
+            // The process exits inside one of the tasks, which still needs the core.
+            std::mem::forget(Arc::clone(&self.0));
+            return;
+        }
         CURRENT.with(|current| {
             if std::ptr::eq(current.get(), &*self.0) {
                 current.set(std::ptr::null());
@@ -158,7 +162,12 @@ pub fn with_local_executor<T>(f: impl FnOnce(&LocalExecutor<'static>) -> T) -> T
 /// Drops the current thread's tasks. Later spawns onto it from other threads are dropped by their callers; the thread
 /// itself gets a new core when it needs one. Threads close at their end by themselves; a thread that is to drop its
 /// tasks while its environment still stands, such as a worker, calls this before.
+///
+/// Inside one of these tasks it does nothing: that task could not be dropped.
 pub fn close() {
+    if with(|pinned| pinned.core.is_running()).unwrap_or(false) {
+        return;
+    }
     let owner = OWNER.try_with(Cell::take).ok().flatten();
     drop(owner);
 }

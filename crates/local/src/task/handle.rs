@@ -17,7 +17,7 @@ use super::{Meta, Outcome};
 /// [`fallible`](Self::fallible) avoids the latter.
 #[must_use = "tasks are cancelled when dropped, use `.detach()` to run them in the background"]
 pub struct Task<T> {
-    task: async_task::Task<Outcome<T>, Meta>,
+    inner: FallibleTask<T>,
 }
 
 impl<T> UnwindSafe for Task<T> {}
@@ -25,13 +25,17 @@ impl<T> RefUnwindSafe for Task<T> {}
 
 impl<T> Task<T> {
     pub(crate) fn new(task: async_task::Task<Outcome<T>, Meta>) -> Self {
-        Self { task }
+        Self {
+            inner: FallibleTask {
+                task: task.fallible(),
+            },
+        }
     }
 
     /// Lets the task run in the background. One read-modify-write.
     #[inline]
     pub fn detach(self) {
-        self.task.detach();
+        self.inner.detach();
     }
 
     /// Cancels the task and waits until its future has been dropped. Returns the output if it was done before.
@@ -39,36 +43,27 @@ impl<T> Task<T> {
     /// # Panics
     /// With the task's panic, if that came before.
     pub async fn cancel(self) -> Option<T> {
-        self.task.cancel().await.map(deliver)
+        self.inner.cancel().await
     }
 
     /// A handle whose output is `None` where this one would panic because the task was cancelled.
     pub fn fallible(self) -> FallibleTask<T> {
-        FallibleTask {
-            task: self.task.fallible(),
-        }
+        self.inner
     }
 
     /// Whether the task is done, cancelled or has panicked.
     #[inline]
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.task.is_finished()
+        self.inner.is_finished()
     }
 
-    /// Takes the output if the task is done, without registering any waker: for polling from a frame loop.
-    /// No allocation. The handle must not be awaited after it returned `Some`.
+    /// As [`FallibleTask::try_take`].
     ///
     /// # Panics
-    /// As awaiting it does.
+    /// With the task's panic.
     pub fn try_take(&mut self) -> Option<T> {
-        if !self.is_finished() {
-            return None;
-        }
-        match Pin::new(self).poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(output) => Some(output),
-            Poll::Pending => None,
-        }
+        self.inner.try_take()
     }
 }
 
@@ -83,7 +78,11 @@ impl<T> Future for Task<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        Pin::new(&mut self.task).poll(context).map(deliver)
+        Pin::new(&mut self.inner).poll(context).map(|output| {
+            output.expect(
+                "the task has no output: its executor dropped it, or the output was taken before",
+            )
+        })
     }
 }
 
@@ -122,6 +121,33 @@ impl<T> FallibleTask<T> {
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.task.is_finished()
+    }
+
+    /// Takes the output if the task is done; `None` if it is not, was cancelled, or was taken from before. For polling
+    /// from a frame loop: does not wait, allocate, or make a waker.
+    ///
+    /// Once the task is done or cancelled this counts as a poll: a waker left by an earlier one need not be woken.
+    ///
+    /// # Panics
+    /// With the task's panic.
+    ///
+    /// ```
+    /// let executor = terrace_local::LocalExecutor::new();
+    /// let mut task = executor.spawn(async { "done" });
+    /// assert_eq!(task.try_take(), None);
+    /// executor.try_tick();
+    /// assert_eq!(task.try_take(), Some("done"));
+    /// assert_eq!(task.try_take(), None);
+    /// ```
+    pub fn try_take(&mut self) -> Option<T> {
+        if !self.is_finished() {
+            return None;
+        }
+        match Pin::new(self).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(output) => output,
+            // Cancelled, and its future is not dropped yet.
+            Poll::Pending => None,
+        }
     }
 }
 
