@@ -318,3 +318,33 @@ fn a_large_future_fits_a_small_stack() {
         .unwrap();
     assert_eq!(sum, 48 * 1024);
 }
+
+/// A worker that waits for a task of its own pool, while the pool is being dropped.
+#[test]
+fn a_drop_waits_for_jobs_that_wait_for_tasks() {
+    for workers in [1, 2] {
+        for _ in 0..50 {
+            let executor = Arc::new(Builder::new().workers(workers).build());
+            let (started, wait) = channel();
+            let (ended, end) = channel();
+            let task = {
+                let weak = Arc::downgrade(&executor);
+                executor.spawn(async move {
+                    let inner = weak.upgrade().map(|executor| {
+                        (0..3)
+                            .map(|i| executor.spawn(async move { i }))
+                            .collect::<Vec<_>>()
+                    });
+                    started.send(()).unwrap();
+                    thread::yield_now();
+                    let sum: i32 = inner.into_iter().flatten().map(block_on).sum();
+                    ended.send(sum).unwrap();
+                })
+            };
+            task.detach();
+            wait.recv().unwrap();
+            drop(executor);
+            assert_eq!(end.recv_timeout(Duration::from_secs(30)), Ok(3));
+        }
+    }
+}

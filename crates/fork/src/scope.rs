@@ -95,7 +95,6 @@ pub fn scope_with<'env, T>(
         _scope: PhantomData,
         _env: PhantomData,
     };
-    open.note_spawn();
     let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
     let mut tick = [config.home, config.external].into_iter().flatten();
     let panic = match (tick.next(), tick.next()) {

@@ -26,6 +26,8 @@ pub(crate) enum Found<'a> {
 pub(crate) struct Scan<'a> {
     pub(crate) pool: &'a Shared,
     pub(crate) looking: Looking,
+    /// Whether the end of the pool is a reason to wake: not for a worker in the middle of a job.
+    pub(crate) heeds_closing: bool,
 }
 
 impl Shared {
@@ -145,6 +147,7 @@ impl Work for Scan<'_> {
 
     fn inlet(&self, _worker: usize) -> bool {
         // Ordering: Relaxed, looked at after a fence; see `Pool::close`.
-        terrace_thread::has_work() || self.pool.closing.load(Ordering::Relaxed)
+        terrace_thread::has_work()
+            || (self.heeds_closing && self.pool.closing.load(Ordering::Relaxed))
     }
 }

@@ -68,6 +68,7 @@ impl Shared {
                     &Scan {
                         pool: self,
                         looking: Looking::ToWake,
+                        heeds_closing: true,
                     },
                 );
                 false

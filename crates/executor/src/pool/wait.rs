@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use terrace_park::Restricted;
 use terrace_sync::Arc;
+use terrace_sync::atomic::Ordering;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
 
@@ -118,6 +119,7 @@ fn sleep_on_worker(worker: &Worker, own: &impl Own) {
     let scan = Scan {
         pool,
         looking: Looking::ToWake,
+        heeds_closing: false,
     };
     terrace_trace::park(worker.index());
     let ready = || anything(own) || outside.has_work();
@@ -131,7 +133,9 @@ fn sleep_on_worker(worker: &Worker, own: &impl Own) {
 /// Every live worker of the pool waits and there is work that none of them may adopt.
 fn last_resort(worker: &Worker) {
     let pool = worker.pool();
-    if pool.start_spare() {
+    // A pool that is being dropped starts no more threads, but the jobs that its workers are in still end.
+    // Ordering: Relaxed, a flag that only rises.
+    if !pool.closing.load(Ordering::Relaxed) && pool.start_spare() {
         return;
     }
     let depth = worker.nested_help.get();

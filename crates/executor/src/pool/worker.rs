@@ -17,6 +17,7 @@ use terrace_queue::Owner;
 use terrace_sync::Arc;
 use terrace_sync::atomic::Ordering;
 use terrace_sync::hint::spin_loop;
+use terrace_sync::thread::yield_now;
 
 use super::search::{Found, Scan};
 use super::{Looking, Shared, current};
@@ -97,6 +98,7 @@ impl Worker {
         Scan {
             pool: &self.pool,
             looking,
+            heeds_closing: true,
         }
     }
 
@@ -119,7 +121,10 @@ impl Worker {
         while !pool.closing.load(Ordering::Relaxed) {
             if terrace_thread::has_work() {
                 self.stop_search(&mut token);
-                terrace_thread::tick();
+                if !terrace_thread::tick() {
+                    // Announced by a thread that has not pushed it yet: let it.
+                    yield_now();
+                }
                 rested = false;
                 continue;
             }

@@ -1,6 +1,5 @@
 //! A scope that is open on a pool: spawning into it, and waiting for its end.
 
-use std::cell::Cell;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -28,8 +27,8 @@ use crate::{Executor, Payload};
 pub struct OpenScope<'p> {
     pool: &'p Shared,
     index: usize,
-    /// When the body spawned first; `None` until then.
-    first_spawn: Cell<Option<Instant>>,
+    /// When the body began.
+    since: Instant,
     /// Opened and waited for on one thread.
     _not_send: PhantomData<*const ()>,
 }
@@ -103,6 +102,16 @@ impl<F> Drop for Child<F> {
     }
 }
 
+/// Ends the process when dropped.
+struct AbortOnUnwind;
+
+impl Drop for AbortOnUnwind {
+    fn drop(&mut self) {
+        eprintln!("terrace: a panic came out of a scope's wait; this is a bug of terrace");
+        std::process::abort();
+    }
+}
+
 impl<'p> OpenScope<'p> {
     /// Opens a scope on `executor` for the current thread.
     #[must_use]
@@ -112,7 +121,7 @@ impl<'p> OpenScope<'p> {
         let scope = Self {
             pool,
             index,
-            first_spawn: Cell::new(None),
+            since: Instant::now(),
             _not_send: PhantomData,
         };
         // SAFETY: the board just handed this slot out, so it is closed and ours; it is the pool's.
@@ -135,22 +144,14 @@ impl<'p> OpenScope<'p> {
         ScopeHandle { slot: self.slot() }
     }
 
-    /// Notes that the body is about to spawn, for the pool's idea of how long bodies run.
-    #[inline]
-    pub fn note_spawn(&self) {
-        if self.first_spawn.get().is_none() {
-            self.first_spawn.set(Some(Instant::now()));
-        }
-    }
-
     /// Ends the body and waits until every child has ended, running children meanwhile, the
     /// thread's pinned tasks, and the tasks of those of `executors` that this thread owns.
     /// Returns the first panic of a child.
     pub fn wait(self, executors: &[&ThreadQueue]) -> Option<Payload> {
         let slot = self.slot();
-        if let Some(since) = self.first_spawn.get() {
-            self.pool.pacing.observe_body(since);
-        }
+        self.pool.pacing.observe_body(self.since);
+        // A wait that unwound would free what children borrow.
+        let bomb = AbortOnUnwind;
         slot.core().body_ended();
         if !slot.core().has_ended() {
             // Waiting may start long after the body's pushes, so what is left for others by now
@@ -172,6 +173,7 @@ impl<'p> OpenScope<'p> {
             };
             wait(&mut own);
         }
+        std::mem::forget(bomb);
         let panic = slot.core().take_panic();
         if !current::is_worker_of(self.pool) {
             self.pool.driver_leaves();

@@ -28,7 +28,7 @@ const TINY_BATCH: u32 = 8;
 pub(crate) struct Pacing {
     /// Decaying mean of a child's run time, in ns.
     child: AtomicU32,
-    /// Decaying mean of the time between a body's first spawn and its end, in ns.
+    /// Decaying mean of the time that a scope's body takes, in ns.
     body: AtomicU32,
 }
 
@@ -60,8 +60,8 @@ impl Pacing {
         child >= TAKE_WORTH && u64::from(child) * queued as u64 >= WAKE_WORTH
     }
 
-    /// Whether the bodies of scopes tend to run on for long after their first spawn, so that their
-    /// thread does not count as one that will soon run children.
+    /// Whether the bodies of scopes tend to take long, so that their thread does not count as one that will soon
+    /// run children.
     #[inline]
     pub(crate) fn body_is_long(&self) -> bool {
         u64::from(self.body.load(Ordering::Relaxed)) >= WAKE_WORTH
@@ -78,7 +78,7 @@ impl Pacing {
         self.child.store(new, Ordering::Relaxed);
     }
 
-    /// Notes how long a body ran after its first spawn.
+    /// Notes how long a body took.
     pub(crate) fn observe_body(&self, since: Instant) {
         let sample = nanos(since.elapsed());
         let old = self.body.load(Ordering::Relaxed);
