@@ -7,12 +7,12 @@ use std::time::Duration;
 #[derive(Clone)]
 pub(crate) struct Thread {
     id: String,
-    /// Its name; of the first thread, the program's.
+    /// Its name; the main thread has the program's.
     pub(crate) name: String,
     pub(crate) cpu: Duration,
 }
 
-/// The threads alive now; none where the system does not tell.
+/// The threads alive now, the main one first; none where the system does not tell.
 pub(crate) fn now() -> Vec<Thread> {
     let Ok(tasks) = fs::read_dir("/proc/self/task") else {
         return Vec::new();
@@ -29,7 +29,8 @@ pub(crate) fn now() -> Vec<Thread> {
             })
         })
         .collect();
-    threads.sort_by_key(|thread| thread.id.parse::<u64>().unwrap_or_default());
+    let main = std::process::id().to_string();
+    threads.sort_by_key(|thread| (thread.id != main, thread.id.parse::<u64>().ok()));
     threads
 }
 
