@@ -5,6 +5,7 @@ use std::time::Duration;
 use terrace_sync::atomic::Ordering;
 use terrace_sync::heavy;
 
+use crate::group::Group;
 use crate::idle::{Idle, Work};
 use crate::parker::Deadline;
 use crate::search::{sleep, take_back};
@@ -57,6 +58,19 @@ impl Idle {
     /// Whether there is a guard.
     pub fn has_guard(&self) -> bool {
         self.guard.load(Ordering::Relaxed) != NONE
+    }
+
+    /// The guard's bit, if it is a worker of `group`. A hint.
+    pub(crate) fn guard_bit(&self, group: &Group) -> u32 {
+        // Ordering: relaxed; whom a wake reaches is a matter of speed only.
+        match self
+            .guard
+            .load(Ordering::Relaxed)
+            .checked_sub(group.base + 1)
+        {
+            Some(bit) if bit < group.seats.len() => 1 << bit,
+            _ => 0,
+        }
     }
 
     fn park_timeout(

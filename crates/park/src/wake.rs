@@ -141,7 +141,7 @@ impl Idle {
             }
             let attempt = match parked {
                 Some((group, word)) => {
-                    let bit = lowest(word.parked(), 1);
+                    let bit = self.choose(group, word.parked());
                     (group, word, word.unparked(bit), bit)
                 }
                 None if any_restricted => match self.restricted_to_release(lanes) {
@@ -164,6 +164,12 @@ impl Idle {
                 };
             }
         }
+    }
+
+    /// One of the parked workers of `group`: the guard last, so that it goes on watching while others can run.
+    fn choose(&self, group: &Group, parked: u32) -> u32 {
+        let others = parked & !self.guard_bit(group);
+        lowest(if others == 0 { parked } else { others }, 1)
     }
 
     /// The R rule: if every live worker of `lanes` is in a restricted wait, a group with one of them.
