@@ -5,7 +5,8 @@ use std::future::Future;
 use std::sync::Weak;
 use std::task::Waker;
 
-use terrace_sync::{Arc, OnceLock};
+use terrace_sync::atomic::{AtomicU64, Ordering};
+use terrace_sync::{Arc, OnceLock, const_fn};
 
 use crate::Payload;
 use crate::mailbox::Mailbox;
@@ -18,10 +19,12 @@ pub type WakeHook = Box<dyn Fn() + Send + Sync>;
 
 /// What a [`LocalExecutor`], its tasks and its spawners share.
 pub struct LocalCore {
+    /// Dangling in a core that is never dropped.
     this: Weak<LocalCore>,
-    /// The id of the thread that tasks run on.
-    owner: u64,
+    /// The id of the thread that tasks run on; 0 until it is known.
+    owner: AtomicU64,
     pub(crate) mailbox: Mailbox<Runnable>,
+    /// Empty in a core that is never dropped.
     registry: LocalRegistry,
     /// Tasks being run, nested ones counted. Owner only.
     running: Cell<usize>,
@@ -40,14 +43,38 @@ impl LocalCore {
     /// A core owned by the current thread.
     #[must_use]
     pub fn new() -> Arc<Self> {
-        Arc::new_cyclic(|this| Self {
-            this: this.clone(),
-            owner: thread_id(),
-            mailbox: Mailbox::new(),
-            registry: LocalRegistry::default(),
-            running: Cell::new(0),
-            hook: OnceLock::new(),
-        })
+        let core = Arc::new_cyclic(|this| Self::with(this.clone()));
+        core.bind();
+        core
+    }
+
+    const_fn! {
+        /// A core that is never dropped, of the thread that binds it. Its tasks do not register.
+        pub(crate) const fn unbound() -> Self {
+            Self::with(Weak::new())
+        }
+    }
+
+    const_fn! {
+        const fn with(this: Weak<Self>) -> Self {
+            Self {
+                this,
+                owner: AtomicU64::new(0),
+                mailbox: Mailbox::new(),
+                registry: LocalRegistry::new(),
+                running: Cell::new(0),
+                hook: OnceLock::new(),
+            }
+        }
+    }
+
+    /// Makes the current thread the owner, if there is none.
+    #[inline]
+    pub(crate) fn bind(&self) {
+        if self.owner() == 0 {
+            // Ordering: Relaxed. No task exists yet, and who gets one later got it from this thread.
+            self.owner.store(thread_id(), Ordering::Relaxed);
+        }
     }
 
     /// Sets what is called after a push from another thread; the first hook stays.
@@ -57,18 +84,19 @@ impl LocalCore {
         }
     }
 
-    /// The id of the owner's thread.
+    /// The id of the owner's thread; 0 if there is none yet.
     #[inline]
     #[must_use]
     pub fn owner(&self) -> u64 {
-        self.owner
+        // Ordering: Relaxed, see `bind`.
+        self.owner.load(Ordering::Relaxed)
     }
 
     /// Whether the current thread is the owner.
     #[inline]
     #[must_use]
     pub fn is_here(&self) -> bool {
-        self.owner == thread_id()
+        self.owner() == thread_id()
     }
 
     /// Whether the current thread is the owner and something is queued; valid after a fence.
@@ -240,10 +268,11 @@ impl Core for LocalCore {
             unsafe { self.mailbox.push_owner(task) };
             return;
         }
-        // The task may hold the last reference to this core, and goes with the push.
-        let core = self.this.upgrade().expect("a task keeps its core");
-        core.mailbox.push_foreign(task);
-        core.wake();
+        // The task may hold the last reference to this core, and goes with the push. A core that counts no references
+        // is never dropped.
+        let _counted = self.this.upgrade();
+        self.mailbox.push_foreign(task);
+        self.wake();
     }
 
     fn unhandled_panic(&self, payload: Payload) {
@@ -252,7 +281,8 @@ impl Core for LocalCore {
     }
 
     fn registry(&self) -> Option<&dyn Register> {
-        Some(self)
+        // Counted references are there to be dropped.
+        (self.this.strong_count() != 0).then_some(self as &dyn Register)
     }
 }
 

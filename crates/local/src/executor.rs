@@ -1,20 +1,15 @@
 //! The single-thread executor.
 
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::pin::pin;
-use std::task::Poll;
 
 use terrace_sync::Arc;
 
 use crate::core::LocalCore;
-use crate::driver::Driver;
+use crate::drive;
 use crate::task::Task;
-
-/// Runnables polled by `run` between two polls of its own future.
-const RUN_BATCH: usize = 200;
 
 /// An executor of futures that stay on the thread that made it; they need not be `Send`.
 ///
@@ -107,43 +102,14 @@ impl<'a> LocalExecutor<'a> {
     /// Waits until a task is queued and polls it.
     pub async fn tick(&self) {
         // SAFETY: the executor is not Send, nor is what borrows it: this is its thread.
-        let mut driver = unsafe { Driver::new(&self.core.mailbox) };
-        poll_fn(|context| {
-            driver.wake_up();
-            match driver.take_or_sleep(context.waker()) {
-                Some(task) => {
-                    // SAFETY: this is the executor's thread, as above.
-                    unsafe { self.core.run(task) };
-                    Poll::Ready(())
-                }
-                None => Poll::Pending,
-            }
-        })
-        .await;
+        unsafe { drive::tick(&self.core) }.await;
     }
 
-    /// Runs tasks until `future` is done; sleeps while there is nothing to do.
+    /// Runs tasks until `future` is done; sleeps while there is nothing to do. Several at once, nested or side by side,
+    /// pass wakes on to each other.
     pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
         // SAFETY: as in `tick`.
-        let mut driver = unsafe { Driver::new(&self.core.mailbox) };
-        let mut future = pin!(future);
-        poll_fn(|context| {
-            driver.wake_up();
-            if let Poll::Ready(output) = future.as_mut().poll(context) {
-                return Poll::Ready(output);
-            }
-            for _ in 0..RUN_BATCH {
-                match driver.take_or_sleep(context.waker()) {
-                    // SAFETY: as above.
-                    Some(task) => unsafe { self.core.run(task) },
-                    None => return Poll::Pending,
-                }
-            }
-            // More to do: let the others of this thread have their turn.
-            context.waker().wake_by_ref();
-            Poll::Pending
-        })
-        .await
+        unsafe { drive::run(&self.core, future) }.await
     }
 
     /// Whether every task has ended.

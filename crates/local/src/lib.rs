@@ -4,11 +4,15 @@
 
 #[cfg(not(terrace_loom))]
 mod core;
+#[cfg(not(terrace_loom))]
+mod drive;
 pub mod driver;
 #[cfg(not(terrace_loom))]
 mod executor;
 pub mod mailbox;
 pub mod registry;
+#[cfg(not(terrace_loom))]
+mod static_executor;
 #[cfg(not(terrace_loom))]
 pub mod task;
 #[cfg(not(terrace_loom))]
@@ -18,6 +22,7 @@ mod thread_id;
 pub use crate::{
     core::{LocalCore, WakeHook},
     executor::LocalExecutor,
+    static_executor::StaticLocalExecutor,
     task::{FallibleTask, Task},
     thread_id::thread_id,
 };

@@ -10,13 +10,14 @@
 //! | owner closes       | closed; `heavy()`; drains until nothing is queued, in flight or registered     |
 //! | another spawns     | in-flight + 1; `light()`; closed: in-flight - 1, gives the task back; else as a push |
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
 use terrace_queue::{Inbox, RunQueue};
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use terrace_sync::thread::yield_now;
-use terrace_sync::{Mutex, heavy, light};
+use terrace_sync::{Mutex, const_fn, heavy, light};
 
 /// The queues of one thread's executor.
 pub struct Mailbox<R> {
@@ -42,10 +43,9 @@ pub enum Sleep<R> {
     Found(R),
 }
 
-#[derive(Default)]
 struct Drivers {
     next_key: u64,
-    sleeping: std::collections::VecDeque<(u64, Waker)>,
+    sleeping: VecDeque<(u64, Waker)>,
 }
 
 // SAFETY: the run queue is touched only by the owner's thread, which the unsafe methods require; runnables that
@@ -55,16 +55,22 @@ unsafe impl<R: Send> Send for Mailbox<R> {}
 unsafe impl<R: Send> Sync for Mailbox<R> {}
 
 impl<R> Mailbox<R> {
-    /// Empty and open.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            queue: RunQueue::new(),
-            inbox: Inbox::new(),
-            in_flight: AtomicUsize::new(0),
-            closed: AtomicBool::new(false),
-            asleep: AtomicUsize::new(0),
-            drivers: Mutex::new(Drivers::default()),
+    const_fn! {
+        /// Empty and open.
+        #[must_use]
+        pub const fn new() -> Self {
+            let drivers = Drivers {
+                next_key: 0,
+                sleeping: VecDeque::new(),
+            };
+            Self {
+                queue: RunQueue::new(),
+                inbox: Inbox::new(),
+                in_flight: AtomicUsize::new(0),
+                closed: AtomicBool::new(false),
+                asleep: AtomicUsize::new(0),
+                drivers: Mutex::new(drivers),
+            }
         }
     }
 

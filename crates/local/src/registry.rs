@@ -71,7 +71,6 @@ impl Registry {
 
 /// The registry of an executor whose tasks live on one thread: no lock.
 #[cfg(not(terrace_loom))]
-#[derive(Default)]
 pub(crate) struct LocalRegistry {
     /// Touched only on the owner's thread, for one operation of the slab at a time: no user code and no drop
     /// of a waker runs while the borrow is live.
@@ -80,6 +79,12 @@ pub(crate) struct LocalRegistry {
 
 #[cfg(not(terrace_loom))]
 impl LocalRegistry {
+    terrace_sync::const_fn! {
+        pub(crate) const fn new() -> Self {
+            Self { wakers: UnsafeCell::new(Slab::new()) }
+        }
+    }
+
     /// # Safety
     /// The caller is on the owner's thread.
     pub(crate) unsafe fn insert(&self, waker: Waker) -> usize {
