@@ -56,7 +56,12 @@ fn an_external_executor_may_hold_borrowed_tasks() {
 
 #[test]
 fn the_conditions_answer_for_this_build() {
-    let fixed = [cfg::std!(), cfg::alloc!(), cfg::web!(), cfg::conditional_send!()];
+    let fixed = [
+        cfg::std!(),
+        cfg::alloc!(),
+        cfg::web!(),
+        cfg::conditional_send!(),
+    ];
     assert_eq!(fixed, [true, true, false, false]);
     assert_eq!(cfg::multi_threaded!(), cfg!(feature = "multi_threaded"));
     assert_eq!(cfg::async_executor!(), cfg!(feature = "async_executor"));

@@ -2,16 +2,20 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
-use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use cargo_metadata::Message;
 
-/// How long the tests of one suite may take, compiling left out. They need seconds; this is for hangs.
+/// How long a run of one test program may take, compiling left out. It needs seconds; this is for hangs.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
+
+/// How often a test program is run: what passes by chance is to be seen as such. Published tests that depend on the
+/// order in which they are run exist.
+const RUNS: usize = 10;
 
 /// What happened to a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,15 +23,18 @@ pub(super) enum Verdict {
     Ok,
     Failed,
     Ignored,
+    /// Different from run to run.
+    Unstable,
 }
 
 impl Verdict {
-    /// As the test harness prints it.
+    /// As the test harness prints it, where it does.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
             Self::Failed => "FAILED",
             Self::Ignored => "ignored",
+            Self::Unstable => "unstable",
         }
     }
 
@@ -36,6 +43,7 @@ impl Verdict {
             "ok" => Self::Ok,
             "FAILED" => Self::Failed,
             "ignored" => Self::Ignored,
+            "unstable" => Self::Unstable,
             _ => bail!("`{word}` is not an outcome of a test"),
         })
     }
@@ -56,56 +64,53 @@ impl Outcome {
             .collect()
     }
 
+    /// Adds another run of the same tests.
+    fn merge(&mut self, run: Self) {
+        for (name, verdict) in run.tests {
+            let merged = self.tests.entry(name).or_insert(verdict);
+            if *merged != verdict {
+                *merged = Verdict::Unstable;
+            }
+        }
+    }
+
     pub(super) fn passed(&self) -> BTreeSet<&str> {
         self.with(Verdict::Ok)
     }
 }
 
-/// `cargo test ARGS` in `dir`, artifacts in `target`: first the build, without a time limit, then the tests.
+/// Runs the tests of the package in `dir` that `cargo test ARGS` selects; artifacts go to `target`.
+///
+/// First the build, without a time limit. A test program is then started directly, several times; cargo runs examples in
+/// documentation, once.
 pub(super) fn cargo_test(dir: &Path, target: &Path, args: &[&str]) -> Result<Outcome> {
-    let cargo = || {
-        let mut cargo = Command::new("cargo");
-        cargo
-            .current_dir(dir)
-            .env("CARGO_TARGET_DIR", target)
-            .arg("test")
-            .args(args);
-        cargo
-    };
-    let docs = args.contains(&"--doc");
-    if !docs {
-        let built = cargo()
-            .args(["--no-run", "--quiet"])
-            .stdout(Stdio::null())
-            .output()?;
-        if !built.status.success() {
-            bail!(
-                "it does not build:\n{}",
-                String::from_utf8_lossy(&built.stderr)
-            );
-        }
+    let mut cargo = Command::new("cargo");
+    cargo
+        .current_dir(dir)
+        .env("CARGO_TARGET_DIR", target)
+        .arg("test")
+        .args(args);
+    if args.contains(&"--doc") {
+        return run(cargo.arg("--no-fail-fast"));
     }
-    // A process group of its own, so that a hung test ends with the cargo that started it.
-    let mut command = cargo();
-    command
-        .arg("--no-fail-fast")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0);
+    let mut program = Command::new(build(cargo)?);
+    program.current_dir(dir).env("CARGO_MANIFEST_DIR", dir);
+    let mut outcome = run(&mut program)?;
+    for _ in 1..RUNS {
+        outcome.merge(run(&mut program)?);
+    }
+    Ok(outcome)
+}
+
+/// One run of the tests.
+fn run(command: &mut Command) -> Result<Outcome> {
     let (lines, hung) = run_limited(command)?;
-    let mut outcome = Outcome::default();
-    for line in &lines {
-        if let Some((name, verdict)) = parse_line(line) {
-            outcome.tests.insert(name, verdict);
-        }
-    }
+    let tests = lines.iter().filter_map(|line| parse_line(line)).collect();
+    let outcome = Outcome { tests };
     if hung {
         let names: Vec<_> = outcome.passed().into_iter().collect();
-        bail!(
-            "no end after {} s; passed until then: {}",
-            TIME_LIMIT.as_secs(),
-            names.join(", ")
-        );
+        let (limit, names) = (TIME_LIMIT.as_secs(), names.join(", "));
+        bail!("no end after {limit} s; passed until then: {names}");
     }
     if outcome.tests.is_empty() {
         bail!("no test ran:\n{}", lines.join("\n"));
@@ -113,9 +118,37 @@ pub(super) fn cargo_test(dir: &Path, target: &Path, args: &[&str]) -> Result<Out
     Ok(outcome)
 }
 
+/// Builds a test program and says where it is.
+fn build(mut cargo: Command) -> Result<PathBuf> {
+    let built = cargo
+        .args(["--no-run", "--quiet", "--message-format", "json"])
+        .output()?;
+    let messages: Vec<_> =
+        Message::parse_stream(built.stdout.as_slice()).collect::<Result<_, _>>()?;
+    let mut program = None;
+    let mut errors = String::new();
+    for message in messages {
+        match message {
+            Message::CompilerArtifact(artifact) if artifact.profile.test => {
+                program = artifact.executable
+            }
+            Message::CompilerMessage(message) => errors.extend(message.message.rendered),
+            _ => {}
+        }
+    }
+    match program {
+        Some(program) if built.status.success() => Ok(program.into()),
+        _ => bail!(
+            "it does not build:\n{errors}{}",
+            String::from_utf8_lossy(&built.stderr)
+        ),
+    }
+}
+
 /// The lines a command printed, and whether it had to be ended.
-fn run_limited(mut command: Command) -> Result<(Vec<String>, bool)> {
-    let mut child = command.spawn().context("cannot start cargo")?;
+fn run_limited(command: &mut Command) -> Result<(Vec<String>, bool)> {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().context("cannot start the tests")?;
     let (sender, receiver) = mpsc::channel();
     let pipes: [Option<Box<dyn std::io::Read + Send>>; 2] = [
         child.stdout.take().map(|pipe| Box::new(pipe) as _),
@@ -145,9 +178,7 @@ fn run_limited(mut command: Command) -> Result<(Vec<String>, bool)> {
         }
     };
     if hung {
-        Command::new("kill")
-            .args(["-KILL", "--", &format!("-{}", child.id())])
-            .status()?;
+        child.kill()?;
     }
     child.wait()?;
     Ok((lines, hung))
@@ -190,6 +221,20 @@ mod tests {
         );
         assert_eq!(parse_line("test result: ok. 1 passed"), None);
         assert_eq!(parse_line("running 3 tests"), None);
+    }
+
+    #[test]
+    fn what_differs_between_runs_is_unstable() {
+        let run = |b| Outcome {
+            tests: [("a".into(), Verdict::Ok), ("b".into(), b)].into(),
+        };
+        let mut outcome = run(Verdict::Ok);
+        outcome.merge(run(Verdict::Ok));
+        assert_eq!(outcome.passed().len(), 2);
+        outcome.merge(run(Verdict::Failed));
+        outcome.merge(run(Verdict::Ok));
+        assert_eq!(outcome.tests["b"], Verdict::Unstable);
+        assert_eq!(outcome.passed().len(), 1);
     }
 
     #[test]

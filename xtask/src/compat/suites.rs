@@ -73,8 +73,9 @@ pub(super) const SUITES: &[Suite] = &[
         "bevy_app",
         &["--lib", "--features", "bevy_ecs/multi_threaded"],
     ),
+    own("bevy_transform", "bevy_transform", &["--lib"]),
     own(
-        "bevy_transform",
+        "bevy_transform-multi",
         "bevy_transform",
         &["--lib", "--features", "multi_threaded"],
     ),
