@@ -10,6 +10,10 @@ use crate::build::{Binary, Build};
 use crate::process::{Finished, run_limited};
 use crate::workspace::Workspace;
 
+/// How loom's message starts when a run has more steps than it follows: nothing is shown then, as
+/// with a timeout.
+pub(super) const EXHAUSTED: &str = "Model exceeded maximum number of branches";
+
 /// One model.
 #[derive(Clone, Debug)]
 pub(super) struct Model {

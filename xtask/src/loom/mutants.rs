@@ -150,6 +150,7 @@ fn run_one(build: &Build, plan: &Planned, preemptions: usize, limit: Duration) -
         .context("cargo built no test")?;
     let (verdict, finished) = model::run(binary, &plan.model.test, preemptions, limit)?;
     Ok(match verdict {
+        Verdict::Failed(how) if how.starts_with(model::EXHAUSTED) => Outcome::Error(how),
         Verdict::Failed(how) => Outcome::Killed(how),
         Verdict::Passed => Outcome::Survived,
         Verdict::Missing => Outcome::Error(format!("no test `{}`", plan.model.test)),
