@@ -36,13 +36,22 @@ fn pools_scopes_and_tasks() {
         .on_thread_destroy(|| ());
     let pool: TaskPool = builder.build();
     let executor = TaskPool::get_thread_executor();
-    assert_eq!(pool.scope(|scope| spawn_through(scope)), [1, 2, 3]);
     assert_eq!(
-        pool.scope_with_executor(false, Some(&executor), |scope| spawn_through(scope)),
+        pool.scope(|scope| {
+            spawn_through(scope);
+        }),
         [1, 2, 3]
     );
     assert_eq!(
-        pool.scope_with_executor(true, None, |scope| spawn_through(scope)),
+        pool.scope_with_executor(false, Some(&executor), |scope| {
+            spawn_through(scope);
+        }),
+        [1, 2, 3]
+    );
+    assert_eq!(
+        pool.scope_with_executor(true, None, |scope| {
+            spawn_through(scope);
+        }),
         [1, 2, 3]
     );
     let task: Task<u8> = pool.spawn(async { 4 });
@@ -144,7 +153,11 @@ fn conditions() {
         [cfg::conditional_send!(), cfg::web!(), cfg::alloc!()],
         [false, false, true]
     );
-    cfg::async_executor! {
-        if { assert!(cfg::std!(), "the feature asks for it"); } else {}
-    }
+    let executor = cfg::async_executor! { if { "on" } else { "off" } };
+    let expected = if cfg!(feature = "async_executor") {
+        "on"
+    } else {
+        "off"
+    };
+    assert_eq!(executor, expected);
 }

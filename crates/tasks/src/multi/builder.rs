@@ -2,7 +2,8 @@
 
 use std::fmt;
 use std::io;
-use std::sync::Arc;
+
+use terrace_sync::Arc;
 
 use crate::TaskPool;
 

@@ -1,9 +1,9 @@
 //! The pool with threads of its own.
 
 use std::io;
-use std::sync::Arc;
 
 use terrace_executor::Executor;
+use terrace_sync::Arc;
 
 use super::{scope, thread_executor};
 use crate::{LocalExecutor, Scope, Task, TaskPoolBuilder, ThreadExecutor};

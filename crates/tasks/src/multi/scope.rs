@@ -2,11 +2,11 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
 use terrace_executor::{Executor, ThreadExecutor};
+use terrace_sync::Arc;
 
 use super::results::Results;
 use super::thread_executor::with_own;

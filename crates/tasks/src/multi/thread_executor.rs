@@ -1,6 +1,6 @@
 //! The executor of `Send` tasks for one thread, and the one each thread has.
 
-use std::sync::Arc;
+use terrace_sync::Arc;
 
 /// An executor that takes tasks from any thread and runs them only on the thread that made it, when that
 /// thread ticks it.

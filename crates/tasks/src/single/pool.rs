@@ -1,7 +1,8 @@
 //! The pool whose only thread is whichever calls it.
 
 use std::cell::Cell;
-use std::sync::Arc;
+
+use terrace_sync::Arc;
 
 use super::scope;
 use crate::{LocalExecutor, Scope, Task, TaskPoolBuilder, ThreadExecutor};
