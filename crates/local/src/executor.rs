@@ -9,7 +9,7 @@ use terrace_sync::Arc;
 
 use crate::core::LocalCore;
 use crate::drive;
-use crate::task::Task;
+use crate::task::{self, Task};
 
 /// An executor of futures that stay on the thread that made it; they need not be `Send`.
 ///
@@ -90,6 +90,10 @@ impl<'a> LocalExecutor<'a> {
     /// Spawns a task. One allocation; cancelled when the handle is dropped, unless it is
     /// [detached](Task::detach).
     pub fn spawn<T: 'a>(&self, future: impl Future<Output = T> + 'a) -> Task<T> {
+        if task::is_large(&future) {
+            // SAFETY: as below.
+            return unsafe { self.core.spawn_owner(task::boxed(future)) };
+        }
         // SAFETY: the executor is not Send, so this is its thread; it closes before `'a` ends.
         unsafe { self.core.spawn_owner(future) }
     }

@@ -60,6 +60,17 @@ impl StaticLocalExecutor {
     /// Cancelled when the handle is dropped, unless it is [detached](Task::detach).
     #[inline]
     pub fn spawn<T: 'static>(&'static self, future: impl Future<Output = T> + 'static) -> Task<T> {
+        if task::is_large(&future) {
+            return self.spawn_small(task::boxed(future));
+        }
+        self.spawn_small(future)
+    }
+
+    #[inline]
+    fn spawn_small<T: 'static>(
+        &'static self,
+        future: impl Future<Output = T> + 'static,
+    ) -> Task<T> {
         let core: &'static dyn Core = &self.core;
         // SAFETY: the executor is not Send, so this is its thread, where the core has tasks polled and dropped;
         // everything is 'static.

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::future::Future;
 use std::mem::ManuallyDrop;
 
-use terrace_local::{LocalCore, LocalExecutor, Task};
+use terrace_local::{LocalCore, LocalExecutor, Task, task};
 use terrace_park::{Parker, Unparker};
 use terrace_sync::{Arc, OnceLock};
 
@@ -149,6 +149,10 @@ pub fn tick() -> bool {
 ///
 /// It runs when the thread waits in one of the layers above, or calls [`tick`].
 pub fn spawn_local<T: 'static>(future: impl Future<Output = T> + 'static) -> Task<T> {
+    if task::is_large(&future) {
+        // SAFETY: as below.
+        return unsafe { current().core.spawn_owner(task::boxed(future)) };
+    }
     // SAFETY: the core is the current thread's; everything is 'static.
     unsafe { current().core.spawn_owner(future) }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::Future;
 
 use terrace_local::Task;
-use terrace_local::task::Runnable;
+use terrace_local::task::{self, Runnable};
 use terrace_sync::Arc;
 
 use crate::ThreadId;
@@ -54,6 +54,9 @@ impl ThreadSpawner {
     where
         T: Send + 'static,
     {
+        if task::is_large(&future) {
+            return self.pinned.core.spawn_send(task::boxed(future));
+        }
         self.pinned.core.spawn_send(future)
     }
 
@@ -63,9 +66,14 @@ impl ThreadSpawner {
         F: Future + 'static,
         F::Output: Send + 'static,
     {
+        let future = async move { make().await };
+        if task::is_large(&future) {
+            // SAFETY: as below.
+            return unsafe { self.pinned.core.spawn_foreign(task::boxed(future)) };
+        }
         // SAFETY: until its first poll, on the target thread, the future consists of `make` alone, which is Send;
         // later it is dropped on that thread only.
-        unsafe { self.pinned.core.spawn_foreign(async move { make().await }) }
+        unsafe { self.pinned.core.spawn_foreign(future) }
     }
 
     /// Queues a runnable of another executor among the thread's pinned tasks and wakes the thread.

@@ -14,10 +14,14 @@ use crate::Payload;
 /// Futures that fill a cell of this size in bytes and more are boxed before they are moved anywhere else.
 pub const LARGE: usize = 2048;
 
-/// Whether futures of type `F` are boxed first. Spawn functions ask in their first statement, so that a large
-/// future is not copied from frame to frame on the way to its cell.
+/// Whether `future` is to be boxed first.
+///
+/// In a debug build each function that passes a future on by value has a copy of it in its frame. So spawn functions, of
+/// all layers, ask in their first statement, and pass on what [`boxed`] returns: two copies there and one in `boxed`,
+/// however many layers follow. [`build`] asks once more.
+#[inline(always)]
 #[must_use]
-pub const fn is_large<F>() -> bool {
+pub const fn is_large<F>(_future: &F) -> bool {
     // With what the cell adds: async-task boxes from the same size on, but takes the future by value first.
     size_of::<Guarded<F>>() >= LARGE
 }
@@ -130,7 +134,7 @@ impl<F> Drop for Guarded<F> {
 /// - What the future and its output borrow lives until they have been dropped.
 /// - With a borrowed core, the task is detached at once, and neither the future panics nor do its destructor and its output's.
 pub unsafe fn build<F: Future>(core: CoreRef, future: F) -> (Runnable, Task<F::Output>) {
-    if is_large::<F>() {
+    if is_large(&future) {
         // SAFETY: forwarded to the caller.
         unsafe { build_cell(core, boxed(future)) }
     } else {
@@ -139,9 +143,9 @@ pub unsafe fn build<F: Future>(core: CoreRef, future: F) -> (Runnable, Task<F::O
     }
 }
 
-/// Out of line, so that the frames of those who call `build` do not grow by the future's size.
+/// Boxes a large future; see [`is_large`]. Out of line, so that its copy is gone when the task is made.
 #[inline(never)]
-fn boxed<F>(future: F) -> Pin<Box<F>> {
+pub fn boxed<F>(future: F) -> Pin<Box<F>> {
     Box::pin(future)
 }
 

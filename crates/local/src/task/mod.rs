@@ -14,7 +14,7 @@ mod core;
 mod handle;
 mod outcome;
 
-pub use self::cell::{LARGE, build, is_large};
+pub use self::cell::{LARGE, boxed, build, is_large};
 pub use self::core::{Core, CoreRef, Meta};
 pub use self::handle::{FallibleTask, Task};
 pub use self::outcome::Outcome;

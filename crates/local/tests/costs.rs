@@ -1,0 +1,181 @@
+//! What the hot paths cost: allocations here, and with `--cfg terrace_count` the atomics, fences and locks of our own.
+//!
+//! async-task's own word takes four read-modify-writes for spawn + run + detach: detach, run, complete, drop of the
+//! reference.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+use std::thread;
+
+use terrace_local::{LocalExecutor, StaticLocalExecutor};
+use terrace_sync::count::Counts;
+
+/// Counts the allocations of each thread.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: passes everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.with(|count| count.set(count.get() + 1));
+        // SAFETY: forwarded to the caller.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: forwarded to the caller.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Rounds of a measurement, after as many of warm-up.
+const ROUNDS: u64 = 10_000;
+
+/// Allocations and other costs of all rounds.
+fn measure(mut round: impl FnMut()) -> (u64, Counts) {
+    for _ in 0..ROUNDS {
+        round();
+    }
+    let allocations = ALLOCATIONS.with(Cell::get);
+    let counts = Counts::of(|| {
+        for _ in 0..ROUNDS {
+            round();
+        }
+    });
+    (ALLOCATIONS.with(Cell::get) - allocations, counts)
+}
+
+fn leaked() -> &'static StaticLocalExecutor {
+    Box::leak(Box::default())
+}
+
+#[test]
+fn spawn_run_detach_on_the_static_kind() {
+    let executor = leaked();
+    let (allocations, counts) = measure(|| {
+        executor.spawn(async {}).detach();
+        assert!(executor.try_tick());
+    });
+    assert_eq!(allocations, ROUNDS, "one a spawn");
+    assert_eq!(counts, Counts::default(), "nothing of our own");
+}
+
+#[test]
+fn spawn_run_detach_on_the_droppable_kind() {
+    let executor = LocalExecutor::new();
+    let (allocations, counts) = measure(|| {
+        executor.spawn(async {}).detach();
+        assert!(executor.try_tick());
+    });
+    assert_eq!(allocations, ROUNDS, "one a spawn");
+    assert_eq!(
+        counts,
+        Counts::default(),
+        "nothing but the count of the core's references"
+    );
+}
+
+/// Pending for ever, and wakes itself through a clone of its waker each time.
+struct Ping;
+
+impl Future for Ping {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+#[test]
+fn a_wake_on_the_owner_adds_nothing() {
+    let executor = leaked();
+    executor.spawn(Ping).detach();
+    let (allocations, counts) = measure(|| assert!(executor.try_tick()));
+    assert_eq!(allocations, 0);
+    assert_eq!(counts, Counts::default());
+}
+
+/// Leaves its waker in a thread-local.
+struct Leave;
+
+thread_local! {
+    static LEFT: Cell<Option<Waker>> = const { Cell::new(None) };
+}
+
+impl Future for Leave {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        LEFT.set(Some(context.waker().clone()));
+        Poll::Pending
+    }
+}
+
+/// From another thread: the inbox's hint, two counts, one fence; no lock unless a driver sleeps.
+#[test]
+fn a_wake_from_elsewhere() {
+    let executor = leaked();
+    for _ in 0..100 {
+        executor.spawn(Leave).detach();
+        assert!(executor.try_tick());
+        let waker = LEFT.take().expect("it was polled");
+        let wake = move || {
+            // A thread gets its id in the first call, which costs one more.
+            terrace_local::thread_id();
+            Counts::of(|| waker.wake())
+        };
+        let counts = thread::spawn(wake).join().expect("a wake does not panic");
+        if cfg!(terrace_count) {
+            assert_eq!((counts.rmws, counts.fences), (3, 1));
+        }
+        assert_eq!((counts.heavy_fences, counts.locks), (0, 0));
+        // Its waker was the last reference but the runnable's.
+        assert!(executor.try_tick());
+        drop(LEFT.take());
+        executor.try_tick();
+    }
+}
+
+/// A future of 2 KiB and more takes a box of its own, before anything else.
+#[test]
+fn large_futures_are_boxed() {
+    let executor = leaked();
+    let big = [1_u8; 4096];
+    let (allocations, _) = measure(|| {
+        let task = executor.spawn(async move { std::hint::black_box(&big).len() });
+        task.detach();
+        assert!(executor.try_tick());
+    });
+    assert_eq!(allocations, 2 * ROUNDS);
+}
+
+/// A 48 KiB future on a 256 KiB stack, in a debug build as well.
+#[test]
+fn large_futures_do_not_overflow_small_stacks() {
+    const SIZE: usize = 48 * 1024;
+    thread::Builder::new()
+        .stack_size(256 * 1024)
+        .spawn(|| {
+            let executor = LocalExecutor::new();
+            let mut task = executor.spawn(async {
+                let big = [1_u8; SIZE];
+                futures_lite::future::yield_now().await;
+                std::hint::black_box(&big).len()
+            });
+            while executor.try_tick() {}
+            assert_eq!(task.try_take(), Some(SIZE));
+        })
+        .expect("a thread can be spawned")
+        .join()
+        .expect("the stack is large enough");
+}
