@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use terrace_local::Task;
 use terrace_local::task::{self, Runnable};
@@ -33,6 +34,10 @@ use crate::pinned::{self, Pinned};
 pub struct ThreadSpawner {
     pinned: Arc<Pinned>,
 }
+
+// A panic of a task stays in the task, so a spawner is never seen half-changed.
+impl UnwindSafe for ThreadSpawner {}
+impl RefUnwindSafe for ThreadSpawner {}
 
 impl ThreadSpawner {
     /// A spawner onto the current thread.

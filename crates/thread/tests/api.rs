@@ -1,0 +1,125 @@
+//! Auto traits, formats, and the notifier.
+
+#[expect(dead_code, reason = "each test uses its part")]
+mod common;
+
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use common::{GENEROUS, with_watchdog};
+use static_assertions::{assert_impl_all, assert_obj_safe};
+use terrace_thread::{Notify, NotifyRef, ThreadId, ThreadSpawner};
+
+assert_impl_all!(ThreadSpawner: Send, Sync, Clone, Unpin, UnwindSafe, RefUnwindSafe);
+assert_impl_all!(ThreadId: Send, Sync, Copy, Ord, std::hash::Hash, Unpin, UnwindSafe);
+assert_impl_all!(NotifyRef: Send, Sync);
+assert_obj_safe!(Notify);
+
+/// Counts what it is told.
+#[derive(Default)]
+struct Counter(AtomicUsize);
+
+impl Notify for Counter {
+    fn notify(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn the_notifier_hears_of_what_comes_from_elsewhere() {
+    with_watchdog(|| {
+        let counter = Arc::new(Counter::default());
+        let heard = || counter.0.load(Ordering::Relaxed);
+        terrace_thread::set_notify(counter.clone());
+        terrace_thread::spawn_local(async {}).detach();
+        assert_eq!(heard(), 0, "the thread knows what it does itself");
+        let spawner = ThreadSpawner::current();
+        thread::spawn({
+            let spawner = spawner.clone();
+            move || {
+                spawner.spawn(async {}).detach();
+                spawner.notify();
+            }
+        })
+        .join()
+        .expect("spawns");
+        assert_eq!(heard(), 2);
+        terrace_thread::notifier().notify();
+        assert_eq!(heard(), 3);
+        while terrace_thread::tick() {}
+        terrace_thread::close();
+        drop(spawner.spawn(async {}));
+        assert_eq!(heard(), 3, "a closed thread is not told");
+    });
+}
+
+#[test]
+#[should_panic = "once a thread"]
+fn the_notifier_is_set_once() {
+    with_watchdog(|| {
+        terrace_thread::set_notify(Arc::new(Counter::default()));
+        terrace_thread::set_notify(Arc::new(Counter::default()));
+    });
+}
+
+#[test]
+fn formats_name_the_thread() {
+    let spawner = ThreadSpawner::current();
+    let id = terrace_thread::id();
+    assert_eq!(spawner.thread_id(), id);
+    assert_ne!(id.get(), 0);
+    assert_eq!(format!("{id:?}"), format!("ThreadId({})", id.get()));
+    let expected = format!("ThreadSpawner {{ thread: {id:?} }}");
+    assert_eq!(format!("{spawner:?}"), expected);
+}
+
+/// A token given before the sleep ends it at once.
+#[test]
+fn park_keeps_a_token() {
+    with_watchdog(|| {
+        terrace_thread::notifier().notify();
+        terrace_thread::park();
+        let notifier = terrace_thread::notifier();
+        let thread = thread::spawn(move || notifier.notify());
+        terrace_thread::park();
+        thread.join().expect("notifies");
+    });
+}
+
+/// Set in the process that `exit_in_a_task` starts.
+const CHILD: &str = "TERRACE_TEST_EXITS";
+
+/// A process that exits inside a pinned task that has waited before: the exit runs the destructor that closes the
+/// thread's core, which must not wait for that task.
+#[test]
+fn exit_in_a_task() {
+    if std::env::var_os(CHILD).is_some() {
+        terrace_thread::spawn_local(async {
+            futures_lite::future::yield_now().await;
+            std::process::exit(7);
+        })
+        .detach();
+        while terrace_thread::tick() {}
+    }
+    let mut child = Command::new(std::env::current_exe().expect("there is one"))
+        .args(["exit_in_a_task", "--exact"])
+        .env(CHILD, "1")
+        .spawn()
+        .expect("a process can be started");
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("it is ours") {
+            break status;
+        }
+        if start.elapsed() > GENEROUS {
+            child.kill().expect("it is ours");
+            panic!("the exit hangs");
+        }
+        thread::sleep(Duration::from_millis(5));
+    };
+    assert_eq!(status.code(), Some(7));
+}
