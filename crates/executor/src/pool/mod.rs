@@ -147,15 +147,40 @@ impl Shared {
         self.drivers.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether the children in `slot` are worth waking another thread, beside the one that drives
-    /// the scope if it is `driven`.
+    /// Whether the children in `slot` are worth waking another thread, beside the one that drives the scope if it is
+    /// `driven`.
+    #[inline]
     pub(crate) fn worth_waking(&self, slot: &Slot, driven: bool) -> bool {
-        if !self.pacing.worth_taking() {
-            return false;
-        }
+        self.pacing.worth_taking() && self.surplus(slot, driven) > 0
+    }
+
+    /// How many more threads the children in `slot` are worth, at most as many as may be busy at once.
+    pub(crate) fn surplus(&self, slot: &Slot, driven: bool) -> usize {
         let soon = usize::from(driven && !self.pacing.body_is_long());
         let queued = slot.core().len().saturating_sub(soon);
-        queued > 0 && self.pacing.worth_waking(queued) && self.busy() < self.cap
+        if queued == 0 || !self.pacing.worth_waking(queued) {
+            return 0;
+        }
+        queued.min(self.cap.saturating_sub(self.busy()))
+    }
+
+    /// Called between children when the estimate has changed: wakes another thread if what is queued now deserves it.
+    pub(crate) fn reconsider(&self, slot: &Slot) {
+        if self.worth_waking(slot, true) {
+            self.publish();
+        }
+    }
+
+    /// Called when a scope's body has ended: what it left is a batch, whose workers are woken two at a time, each of
+    /// which wakes two more.
+    pub(crate) fn publish_batch(&self, slot: &Slot) {
+        match self.surplus(slot, true) {
+            0 => {}
+            1 => self.publish(),
+            more => {
+                self.idle.publish_batch(LANE, more);
+            }
+        }
     }
 
     /// What the list of `slot` means for a worker.

@@ -20,7 +20,7 @@ use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
 
 use super::search::{Found, Scan};
-use super::{Looking, Shared, current};
+use super::{LANE, Looking, Shared, current};
 use crate::scope::pacing::{GUARD_PERIOD, Stopwatch};
 use crate::scope::slot::Slot;
 
@@ -129,6 +129,10 @@ impl Worker {
                 continue;
             }
             if let Some(found) = pool.find(self) {
+                if let (Some(token), Found::Child(_, slot)) = (&token, &found) {
+                    let more = pool.surplus(slot, true);
+                    pool.idle.hand_on(token, LANE, more);
+                }
                 self.stop_search(&mut token);
                 self.run_found(found);
                 rested = false;
@@ -247,13 +251,5 @@ impl Shared {
                 .board
                 .scan()
                 .any(|slot| self.offer(slot, Looking::Awake) == super::Offer::Ready)
-    }
-
-    /// Called between children when the estimate has changed: wakes another thread if what is
-    /// queued now deserves it.
-    pub(crate) fn reconsider(&self, slot: &Slot) {
-        if self.worth_waking(slot, true) {
-            self.publish();
-        }
     }
 }

@@ -154,9 +154,7 @@ impl<'p> OpenScope<'p> {
         let bomb = AbortOnUnwind;
         slot.core().body_ended();
         if !slot.core().has_ended() {
-            // Waiting may start long after the body's pushes, so what is left for others by now
-            // is looked at once more.
-            self.pool.reconsider(slot);
+            self.pool.publish_batch(slot);
             let workerless = if self.pool.workers == 0 {
                 vec![self.pool.arc()]
             } else {
