@@ -2,10 +2,10 @@
 
 use std::cell::Cell;
 use std::future::Future;
-use std::sync::Weak;
 use std::task::Waker;
 
 use terrace_sync::atomic::{AtomicU64, Ordering};
+use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, OnceLock, const_fn};
 
 use crate::Payload;

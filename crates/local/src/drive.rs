@@ -1,60 +1,94 @@
 //! Driving an executor from a future: `run` and `tick` of both kinds.
 
-use std::future::{Future, poll_fn};
-use std::pin::pin;
-use std::task::Poll;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use pin_project_lite::pin_project;
 
 use crate::core::LocalCore;
 use crate::driver::Driver;
+use crate::task::Runnable;
 
 /// Runnables polled by `run` between two polls of its own future.
 const RUN_BATCH: usize = 200;
 
 /// Waits until a task is queued and polls it.
-///
-/// # Safety
-/// The returned future stays on the owner's thread.
-pub(crate) async unsafe fn tick(core: &LocalCore) {
-    // SAFETY: forwarded to the caller.
-    let mut driver = unsafe { Driver::new(&core.mailbox) };
-    poll_fn(|context| {
-        driver.wake_up();
-        match driver.take_or_sleep(context.waker()) {
+pub(crate) struct Tick<'c> {
+    core: &'c LocalCore,
+    driver: Driver<'c, Runnable>,
+}
+
+impl<'c> Tick<'c> {
+    /// # Safety
+    /// The caller is on the owner's thread.
+    pub(crate) unsafe fn new(core: &'c LocalCore) -> Self {
+        Self {
+            core,
+            // SAFETY: forwarded to the caller.
+            driver: unsafe { Driver::new(&core.mailbox) },
+        }
+    }
+}
+
+impl Future for Tick<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.driver.wake_up();
+        match self.driver.take_or_sleep(context.waker()) {
             Some(task) => {
-                // SAFETY: forwarded to the caller.
-                unsafe { core.run(task) };
+                // SAFETY: the driver binds this future to the owner's thread.
+                unsafe { self.core.run(task) };
                 Poll::Ready(())
             }
             None => Poll::Pending,
         }
-    })
-    .await;
+    }
 }
 
-/// Runs tasks until `future` is done; sleeps while there is nothing to do.
-///
-/// # Safety
-/// The returned future stays on the owner's thread.
-pub(crate) async unsafe fn run<T>(core: &LocalCore, future: impl Future<Output = T>) -> T {
-    // SAFETY: forwarded to the caller.
-    let mut driver = unsafe { Driver::new(&core.mailbox) };
-    // Dropped before the driver: its destructor may spawn, and the driver looks last.
-    let mut future = pin!(future);
-    poll_fn(|context| {
-        driver.wake_up();
-        if let Poll::Ready(output) = future.as_mut().poll(context) {
+pin_project! {
+    /// Runs tasks until `future` is done; sleeps while there is nothing to do.
+    pub(crate) struct Run<'c, F> {
+        core: &'c LocalCore,
+        // Before `driver`: the future's destructor may spawn, and the driver looks last.
+        #[pin]
+        future: F,
+        driver: Driver<'c, Runnable>,
+    }
+}
+
+impl<'c, F> Run<'c, F> {
+    /// # Safety
+    /// The caller is on the owner's thread.
+    pub(crate) unsafe fn new(core: &'c LocalCore, future: F) -> Self {
+        Self {
+            core,
+            future,
+            // SAFETY: forwarded to the caller.
+            driver: unsafe { Driver::new(&core.mailbox) },
+        }
+    }
+}
+
+impl<F: Future> Future for Run<'_, F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        this.driver.wake_up();
+        if let Poll::Ready(output) = this.future.poll(context) {
             return Poll::Ready(output);
         }
         for _ in 0..RUN_BATCH {
-            match driver.take_or_sleep(context.waker()) {
-                // SAFETY: forwarded to the caller.
-                Some(task) => unsafe { core.run(task) },
+            match this.driver.take_or_sleep(context.waker()) {
+                // SAFETY: the driver binds this future to the owner's thread.
+                Some(task) => unsafe { this.core.run(task) },
                 None => return Poll::Pending,
             }
         }
         // More to do: let the others of this thread have their turn.
         context.waker().wake_by_ref();
         Poll::Pending
-    })
-    .await
+    }
 }

@@ -6,9 +6,10 @@ use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use terrace_sync::Arc;
+use terrace_sync::cell::UnsafeCell;
 
 use crate::core::LocalCore;
-use crate::drive;
+use crate::drive::{Run, Tick};
 use crate::task::{self, Task};
 
 /// An executor of futures that stay on the thread that made it; they need not be `Send`.
@@ -43,7 +44,7 @@ pub struct LocalExecutor<'a> {
     /// Whether the core is closed with this handle.
     closes: bool,
     /// Invariant over what tasks borrow; neither Send nor Sync.
-    _tasks: PhantomData<std::cell::UnsafeCell<&'a std::rc::Rc<()>>>,
+    _tasks: PhantomData<UnsafeCell<&'a std::rc::Rc<()>>>,
 }
 
 impl UnwindSafe for LocalExecutor<'_> {}
@@ -106,14 +107,14 @@ impl<'a> LocalExecutor<'a> {
     /// Waits until a task is queued and polls it.
     pub async fn tick(&self) {
         // SAFETY: the executor is not Send, nor is what borrows it: this is its thread.
-        unsafe { drive::tick(&self.core) }.await;
+        unsafe { Tick::new(&self.core) }.await;
     }
 
     /// Runs tasks until `future` is done; sleeps while there is nothing to do. Several at once, nested or side by side,
     /// pass wakes on to each other.
     pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
         // SAFETY: as in `tick`.
-        unsafe { drive::run(&self.core, future) }.await
+        unsafe { Run::new(&self.core, future) }.await
     }
 
     /// Whether every task has ended.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use terrace_sync::const_fn;
 
 use crate::core::LocalCore;
-use crate::drive;
+use crate::drive::{Run, Tick};
 use crate::task::{self, Core, CoreRef, Task};
 
 /// A [`LocalExecutor`](crate::LocalExecutor) that is never dropped: its tasks count no references and are kept in no
@@ -89,13 +89,13 @@ impl StaticLocalExecutor {
     /// Waits until a task is queued and polls it.
     pub async fn tick(&self) {
         // SAFETY: the executor is not Send, nor is what borrows it: this is its thread.
-        unsafe { drive::tick(&self.core) }.await;
+        unsafe { Tick::new(&self.core) }.await;
     }
 
     /// Runs tasks until `future` is done; sleeps while there is nothing to do.
     pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
         // SAFETY: as in `tick`.
-        unsafe { drive::run(&self.core, future) }.await
+        unsafe { Run::new(&self.core, future) }.await
     }
 }
 

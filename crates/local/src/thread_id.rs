@@ -4,7 +4,7 @@ use terrace_sync::atomic::{AtomicU64, Ordering};
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
-std::thread_local! {
+terrace_sync::thread_local! {
     /// This thread's id; plain data without a destructor, readable at any time in the thread's life.
     static ID: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }

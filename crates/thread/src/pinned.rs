@@ -67,7 +67,7 @@ impl Pinned {
     }
 }
 
-std::thread_local! {
+terrace_sync::thread_local! {
     /// The thread's core, or null. Without a destructor: valid as long as `OWNER` or a leak keeps it.
     static CURRENT: Cell<*const Pinned> = const { Cell::new(std::ptr::null()) };
     /// Keeps the core and closes it when the thread ends.

@@ -18,7 +18,7 @@ enum Spawn {
     Local,
     SpawnerHere,
     SpawnerElsewhere,
-    SpawnWith,
+    Making,
     LocalExecutor,
     WokenElsewhere,
 }
@@ -40,7 +40,7 @@ fn spawn(how: Spawn) -> Task<u32> {
         Spawn::SpawnerElsewhere => thread::spawn(move || spawner.spawn(async { 1 }))
             .join()
             .expect("spawns"),
-        Spawn::SpawnWith => thread::spawn(move || {
+        Spawn::Making => thread::spawn(move || {
             spawner.spawn_with(|| {
                 let rc = Rc::new(1);
                 async move { *rc }
@@ -72,7 +72,7 @@ fn every_driver_with_every_spawner() {
             Spawn::Local,
             Spawn::SpawnerHere,
             Spawn::SpawnerElsewhere,
-            Spawn::SpawnWith,
+            Spawn::Making,
             Spawn::LocalExecutor,
             Spawn::WokenElsewhere,
         ] {
