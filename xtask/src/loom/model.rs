@@ -10,6 +10,9 @@ use crate::build::{Binary, Build};
 use crate::process::{Finished, run_limited};
 use crate::workspace::Workspace;
 
+/// Debug assertions, and optimised dependencies.
+pub(super) const PROFILE: &str = "loom";
+
 /// How loom's message starts when a run has more steps than it follows: nothing is shown then, as
 /// with a timeout.
 pub(super) const EXHAUSTED: &str = "Model exceeded maximum number of branches";
@@ -40,11 +43,9 @@ pub(super) enum Verdict {
     Missing,
 }
 
-/// Release code with debug assertions, as loom needs; workspace and dependencies under the cfg.
+/// The profile is in `.cargo/config.toml`; workspace and dependencies are built under the cfg.
 pub(super) fn build(ws: &Workspace) -> Build {
     Build::special(ws, "loom", "--cfg terrace_loom")
-        .env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true")
-        .env("CARGO_PROFILE_RELEASE_DEBUG", "false")
 }
 
 /// Builds the models, all or one layer's, and lists them.
@@ -56,7 +57,7 @@ pub(super) fn list(ws: &Workspace, build: &Build, layer: Option<&str>) -> Result
             layers::words().join(", ")
         );
     }
-    let mut args = vec!["--release", "-p", PACKAGE];
+    let mut args = vec!["--profile", PROFILE, "-p", PACKAGE];
     let of_layer = |file: &&&str| layer.is_none() || layers::of(file) == layer;
     args.extend(files.iter().filter(of_layer).flat_map(|f| ["--test", f]));
     ensure!(

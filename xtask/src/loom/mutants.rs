@@ -140,7 +140,7 @@ fn run_one(build: &Build, plan: &Planned, preemptions: usize, limit: Duration) -
         .clone()
         .env("RUSTC_WORKSPACE_WRAPPER", wrapper.display().to_string());
     let file = &plan.model.binary.name;
-    let args = ["--release", "-p", PACKAGE, "--test", file];
+    let args = ["--profile", model::PROFILE, "-p", PACKAGE, "--test", file];
     let binaries = build
         .test_binaries(&args, true)
         .context("does not compile")?;
