@@ -17,8 +17,13 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
     ),
     ours(
         "blocks_on_own_pool",
-        "tasks that block on tasks of their own pool, on all its threads, get them",
+        "a task that blocks on a task of its own pool, and so on five deep, gets it",
         blocks_on_own_pool,
+    ),
+    ours(
+        "many_block_on_own_pool",
+        "as do many such tasks at once, more than the pool has threads",
+        many_block_on_own_pool,
     ),
     ours(
         "systems_block_on_own_pool",
@@ -70,7 +75,12 @@ fn blocks_on_own_pool() {
         for _ in 0..20 {
             assert_eq!(block_deep(&pool, 5), 5);
         }
-        // More blocked tasks than threads.
+    }
+}
+
+fn many_block_on_own_pool() {
+    for threads in [0, 1, 2] {
+        let pool = Arc::new(pool(threads));
         let tasks: Vec<_> = (0..8)
             .map(|_| {
                 let inner = Arc::clone(&pool);
