@@ -20,11 +20,11 @@ struct BlockWaker {
 }
 
 impl Wake for BlockWaker {
-    fn wake(self: std::sync::Arc<Self>) {
+    fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
 
-    fn wake_by_ref(self: &std::sync::Arc<Self>) {
+    fn wake_by_ref(self: &Arc<Self>) {
         // Ordering: Release, pairs with the Acquire in `run_one`: what was written before the wake
         // is seen by the poll that follows. A flag that was set already has its notification.
         if !self.woken.swap(true, Ordering::AcqRel) {
@@ -34,20 +34,20 @@ impl Wake for BlockWaker {
     }
 }
 
-std::thread_local! {
+terrace_sync::thread_local! {
     /// The waker of this thread's last `block_on`, used again if nobody else kept a clone.
-    static SPARE: Cell<Option<std::sync::Arc<BlockWaker>>> = const { Cell::new(None) };
+    static SPARE: Cell<Option<Arc<BlockWaker>>> = const { Cell::new(None) };
 }
 
-fn take_waker() -> std::sync::Arc<BlockWaker> {
+fn take_waker() -> Arc<BlockWaker> {
     let spare = SPARE.try_with(Cell::take).ok().flatten();
     if let Some(mut waker) = spare {
-        if let Some(unique) = std::sync::Arc::get_mut(&mut waker) {
+        if let Some(unique) = Arc::get_mut(&mut waker) {
             unique.woken = AtomicBool::new(true);
             return waker;
         }
     }
-    std::sync::Arc::new(BlockWaker {
+    Arc::new(BlockWaker {
         woken: AtomicBool::new(true),
         notify: terrace_thread::notifier(),
     })
@@ -111,7 +111,7 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     let mut blocked = Blocked {
         future: pin!(future),
         output: None,
-        waker: Waker::from(std::sync::Arc::clone(&flag)),
+        waker: Waker::from(Arc::clone(&flag)),
         flag: &flag,
         workerless: outside::workerless(),
     };

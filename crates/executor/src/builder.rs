@@ -2,7 +2,7 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use terrace_sync::Arc;
 
 use crate::executor::{Executor, StaticExecutor};
 use crate::pool::PanicHandler;

@@ -36,7 +36,7 @@ use crate::pool::{Shared, current};
 /// ```
 pub struct Executor<'a> {
     pool: Pool,
-    _futures: PhantomData<std::cell::UnsafeCell<&'a ()>>,
+    _futures: PhantomData<fn(&'a ()) -> &'a ()>,
 }
 
 // SAFETY: the futures that the marker stands for are Send, as `spawn` requires.

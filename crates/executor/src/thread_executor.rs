@@ -9,10 +9,10 @@ use std::ptr;
 use std::task::Poll;
 
 use event_listener::Event;
-use std::sync::Weak;
 use terrace_local::registry::Registry;
 use terrace_local::task::{self, Core, CoreRef, Register, Runnable, Task};
 use terrace_queue::Injector;
+use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, light};
 use terrace_thread::{Notify, ThreadId};
 

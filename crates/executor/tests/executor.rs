@@ -75,7 +75,7 @@ fn panics_stay_in_their_handles() {
         .build();
     for _ in 0..10 {
         let task = executor.spawn(async { panic!("in the poll") });
-        let awaited = thread::scope(|s| s.spawn(|| block_on(async { task.await })).join());
+        let awaited = thread::scope(|s| s.spawn(|| block_on(task)).join());
         assert!(awaited.is_err());
     }
     assert_eq!(

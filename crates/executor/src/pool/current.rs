@@ -7,7 +7,7 @@ use terrace_local::task::Runnable;
 use super::Shared;
 use super::worker::Worker;
 
-std::thread_local! {
+terrace_sync::thread_local! {
     /// The worker whose loop runs on this thread; null elsewhere. Plain data without a destructor,
     /// so that it can be read at any time in the thread's life.
     static CURRENT: Cell<*const Worker> = const { Cell::new(std::ptr::null()) };

@@ -9,12 +9,12 @@ pub(crate) mod wait;
 pub(crate) mod worker;
 
 use event_listener::Event;
-use std::sync::Weak;
 use terrace_local::registry::Registry;
 use terrace_local::task::{Core, Register, Runnable};
 use terrace_park::{Idle, Wake};
 use terrace_queue::{Injector, Ring};
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, CachePadded};
 
 use crate::Payload;
@@ -65,7 +65,7 @@ pub(crate) struct Shared {
 }
 
 /// Receives the payload of a panic that no handle will see.
-pub(crate) type PanicHandler = std::sync::Arc<dyn Fn(Payload) + Send + Sync>;
+pub(crate) type PanicHandler = Arc<dyn Fn(Payload) + Send + Sync>;
 
 /// Whether a scope's list asks for the one who looks at it.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Wake, Waker};
 
 use event_listener::EventListener;
-use std::sync::Weak;
 use terrace_sync::atomic::{AtomicUsize, Ordering};
+use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex};
 use terrace_thread::Notify;
 
@@ -45,14 +45,14 @@ pub(crate) fn workerless() -> Vec<Arc<Shared>> {
 struct NotifyWaker(Arc<dyn Notify>);
 
 impl Wake for NotifyWaker {
-    fn wake(self: std::sync::Arc<Self>) {
+    fn wake(self: Arc<Self>) {
         self.0.notify();
     }
 }
 
 /// A waker that wakes the current thread, wherever it waits.
 pub(crate) fn thread_waker() -> Waker {
-    std::sync::Arc::new(NotifyWaker(terrace_thread::notifier())).into()
+    Arc::new(NotifyWaker(terrace_thread::notifier())).into()
 }
 
 /// Listeners on pools without workers, for one sleep of the current thread.

@@ -14,7 +14,7 @@ pub(crate) const MAX: usize = 8;
 
 /// What is needed to start spares, and those that run.
 pub(crate) struct Spares {
-    config: std::sync::Arc<Config>,
+    config: Arc<Config>,
     seats: Mutex<Seats>,
 }
 
@@ -24,7 +24,7 @@ struct Seats {
 }
 
 impl Spares {
-    pub(crate) fn new(config: std::sync::Arc<Config>) -> Self {
+    pub(crate) fn new(config: Arc<Config>) -> Self {
         Self {
             config,
             seats: Mutex::new(Seats {

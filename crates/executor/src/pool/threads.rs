@@ -38,8 +38,8 @@ impl Pool {
         handler: PanicHandler,
     ) -> io::Result<Self> {
         let workers = config.workers;
-        let config = std::sync::Arc::new(config);
-        let spares = spare::Spares::new(std::sync::Arc::clone(&config));
+        let config = Arc::new(config);
+        let spares = spare::Spares::new(Arc::clone(&config));
         let pool = Self {
             shared: Shared::new(workers, spares, droppable, handler),
             threads: Mutex::new(Vec::new()),
@@ -92,7 +92,7 @@ impl Drop for Pool {
 /// Starts the thread of one seat.
 pub(crate) fn start_worker(
     shared: &Arc<Shared>,
-    config: &std::sync::Arc<Config>,
+    config: &Arc<Config>,
     index: usize,
     spare: bool,
 ) -> io::Result<JoinHandle<()>> {
@@ -103,7 +103,7 @@ pub(crate) fn start_worker(
     // Ordering: Relaxed, a count; the AcqRel of `last_one_out` orders the threads' ends.
     shared.threads.fetch_add(1, Ordering::Relaxed);
     let worker = Arc::clone(shared);
-    let config = std::sync::Arc::clone(config);
+    let config = Arc::clone(config);
     let started = builder.spawn(move || work(worker, &config, index, spare));
     if started.is_err() {
         shared.threads.fetch_sub(1, Ordering::Relaxed);
