@@ -41,7 +41,9 @@ fn ring_push_is_free_of_rmws_and_pop_takes_one() {
 fn a_steal_takes_two_however_large() {
     let (ring, peer) = (Ring::new(), Ring::new());
     // SAFETY: one handle a ring, one thread.
-    let (me, thief) = unsafe { (ring.owner(), peer.owner()) };
+    let me = unsafe { ring.owner() };
+    // SAFETY: as above.
+    let thief = unsafe { peer.owner() };
     for items in [1, 2, 255, 256] {
         for n in 0..items {
             assert!(me.push(n).is_ok());
