@@ -18,12 +18,12 @@ pub(super) struct Effort {
 impl Effort {
     /// The usual or the quick effort; `rounds` overrides the number of rounds.
     pub(super) fn new(quick: bool, rounds: Option<u32>) -> Self {
-        let (usual, samples) = if quick { (5, 2) } else { (9, 4) };
+        let (usual, samples, millis) = if quick { (5, 2, 25) } else { (9, 5, 30) };
         Self {
             rounds: rounds.unwrap_or(usual),
             length: Length {
                 samples,
-                sample: Duration::from_millis(25),
+                sample: Duration::from_millis(millis),
             },
         }
     }
