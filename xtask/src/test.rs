@@ -9,13 +9,20 @@ use crate::workspace::Workspace;
 /// Unit and integration tests; the others are documentation, which one build has to run.
 const TESTS: [&str; 2] = ["--lib", "--tests"];
 
-/// Runs all tests in debug (with documentation tests); those of the layers in release, with each
-/// optional feature set, and with counted atomics.
+/// Runs all tests in debug (with documentation tests); those of the layers in release with every
+/// feature, in debug with none and with every one, and with counted atomics.
 pub(crate) fn run(ws: &Workspace) -> Result<()> {
     let plain = Build::plain(ws);
     plain.cargo(&["test", "--workspace"])?;
     let layers = ws.layer_args();
-    plain.cargo(&[&["test", "--release"], &layers[..], &TESTS].concat())?;
+    plain.cargo(
+        &[
+            &["test", "--release", "--all-features"],
+            &layers[..],
+            &TESTS,
+        ]
+        .concat(),
+    )?;
     for layer in ws.layers() {
         for set in features::extremes(layer) {
             let args = [&["test", "-p", layer.name.as_str()], &TESTS[..]].concat();

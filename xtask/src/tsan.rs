@@ -64,7 +64,9 @@ pub(crate) fn run(ws: &Workspace, args: &TsanArgs) -> Result<()> {
     runtime(ws, &compiler)?;
     let mut build = Build::special(ws, "tsan", "-Zsanitizer=thread --cfg terrace_tsan")
         .env("RUSTC_BOOTSTRAP", "1")
-        .env("TSAN_OPTIONS", OPTIONS);
+        .env("TSAN_OPTIONS", OPTIONS)
+        // Instrumented, the symbols of one backtrace take seconds.
+        .env("RUST_BACKTRACE", "0");
     for (key, value) in compiler.env() {
         build = build.env(key, value);
     }
@@ -74,6 +76,7 @@ pub(crate) fn run(ws: &Workspace, args: &TsanArgs) -> Result<()> {
         "-Zbuild-std",
         "--target",
         TARGET,
+        "--all-features",
         "--lib",
         "--tests",
     ];
