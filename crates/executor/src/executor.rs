@@ -72,6 +72,14 @@ impl<'a> Executor<'a> {
     /// One allocation, one more every 31 tasks where the injector is used. The task is cancelled
     /// when the returned handle is dropped, unless it is [detached](Task::detach).
     pub fn spawn<T: Send + 'a>(&self, future: impl Future<Output = T> + Send + 'a) -> Task<T> {
+        if task::is_large(&future) {
+            return self.spawn_here(task::boxed(future));
+        }
+        self.spawn_here(future)
+    }
+
+    #[inline]
+    fn spawn_here<T: Send + 'a>(&self, future: impl Future<Output = T> + Send + 'a) -> Task<T> {
         let pool = &self.pool.shared;
         let core: Arc<dyn Core> = Arc::clone(pool) as Arc<dyn Core>;
         // SAFETY: future and output are Send; they live for `'a`, and the executor drops its tasks
@@ -129,6 +137,17 @@ impl StaticExecutor {
 
     /// Spawns a task, as [`Executor::spawn`] does. One allocation, no lock, no reference count.
     pub fn spawn<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        if task::is_large(&future) {
+            return self.spawn_here(task::boxed(future));
+        }
+        self.spawn_here(future)
+    }
+
+    #[inline]
+    fn spawn_here<T: Send + 'static>(
         &self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {

@@ -135,6 +135,10 @@ impl<'t> ThreadExecutor<'t> {
     /// Queues a task for the owner; it is cancelled when the handle is dropped, unless it is
     /// [detached](Task::detach). One allocation, one more every 31 tasks.
     pub fn spawn<T: Send + 't>(&self, future: impl Future<Output = T> + Send + 't) -> Task<T> {
+        if task::is_large(&future) {
+            // SAFETY: as below.
+            return unsafe { self.queue.spawn_erased(task::boxed(future)) };
+        }
         // SAFETY: the executor drops its tasks before `'t` ends, in its own drop.
         unsafe { self.queue.spawn_erased(future) }
     }

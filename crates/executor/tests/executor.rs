@@ -305,7 +305,7 @@ fn a_thread_that_cannot_start_is_an_error() {
 fn a_large_future_fits_a_small_stack() {
     let executor = Builder::new().workers(1).build();
     let sum = thread::Builder::new()
-        .stack_size(512 * 1024)
+        .stack_size(256 * 1024)
         .spawn(move || {
             let large = [1_u8; 48 * 1024];
             block_on(executor.spawn(async move {
@@ -346,5 +346,24 @@ fn a_drop_waits_for_jobs_that_wait_for_tasks() {
             drop(executor);
             assert_eq!(end.recv_timeout(Duration::from_secs(30)), Ok(3));
         }
+    }
+}
+
+/// Many more tasks that block on tasks of their own pool than it has workers.
+#[test]
+fn many_tasks_may_block_on_tasks_of_their_own_pool() {
+    for workers in [1, 2] {
+        let executor = Arc::new(Builder::new().workers(workers).build());
+        let tasks: Vec<_> = (0..60)
+            .map(|i| {
+                let weak = Arc::downgrade(&executor);
+                executor.spawn(async move {
+                    let executor = weak.upgrade().expect("the test waits");
+                    block_on(executor.spawn(async move { i }))
+                })
+            })
+            .collect();
+        let sum: i32 = tasks.into_iter().map(block_on).sum();
+        assert_eq!(sum, 60 * 59 / 2);
     }
 }

@@ -387,3 +387,36 @@ fn ten_thousand_tasks_that_each_open_a_scope() {
         thread::sleep(Duration::from_millis(1));
     }
 }
+
+/// A scope's slot keeps its waiter's handle, which on a worker refers to the pool: not longer than the scope is open.
+#[test]
+fn a_pool_whose_workers_opened_scopes_is_freed() {
+    let freed = Arc::new(());
+    let executor = Arc::new(
+        Builder::new()
+            .workers(2)
+            .thread_name({
+                let freed = Arc::clone(&freed);
+                move |index| format!("{index}-{}", Arc::strong_count(&freed))
+            })
+            .build(),
+    );
+    for _ in 0..10 {
+        let pool = Arc::clone(&executor);
+        terrace_executor::block_on(executor.spawn(async move {
+            scope(&pool, |s| s.spawn(Yield(false)));
+        }));
+    }
+    let mut executor = executor;
+    let executor = loop {
+        match Arc::try_unwrap(executor) {
+            Ok(executor) => break executor,
+            Err(shared) => {
+                executor = shared;
+                thread::yield_now();
+            }
+        }
+    };
+    drop(executor);
+    assert_eq!(Arc::strong_count(&freed), 1);
+}

@@ -5,7 +5,7 @@ use terrace_sync::{heavy, thread};
 
 use crate::Restricted;
 use crate::idle::{Idle, Work, each_lane};
-use crate::word;
+use crate::word::{self, lowest};
 
 impl Idle {
     /// Sleeps until [`targeted`](Self::targeted), or until this worker is needed as a last resort.
@@ -48,6 +48,30 @@ impl Idle {
         // Ordering: Acquire pairs with the Release of whoever was faster.
         group.clear_restricted(place.bit, Ordering::AcqRel);
         found
+    }
+
+    /// Ends the restricted wait of some worker other than `worker` that serves the same lanes, so that it looks whether
+    /// it is the last resort: for a worker that was asked and cannot help. The next one in the order of indices, so that
+    /// workers that pass it on reach everybody. Whether there was one.
+    ///
+    /// Cost: one compare-and-swap, and the unpark.
+    pub fn release_other(&self, worker: usize) -> bool {
+        let (group, place) = self.place(worker);
+        let mut word = group.load(Ordering::Relaxed);
+        let claimed = loop {
+            let others = word.restricted() & !(1 << place.bit);
+            let above = others & !((2 << place.bit) - 1);
+            let mask = lowest(if above == 0 { others } else { above }, 1);
+            if mask == 0 {
+                return false;
+            }
+            match group.claim(word, word.released(mask)) {
+                Ok(()) => break mask,
+                Err(now) => word = now,
+            }
+        };
+        group.unpark(claimed);
+        true
     }
 
     /// Whether work of some lane is visible while all who could take it wait as we do.

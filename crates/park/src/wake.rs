@@ -225,7 +225,7 @@ impl Idle {
 
 impl Group {
     /// Swaps `old` for `next`, by which bits of sleepers are cleared.
-    fn claim(&self, old: Word, next: Word) -> Result<(), Word> {
+    pub(crate) fn claim(&self, old: Word, next: Word) -> Result<(), Word> {
         // Ordering: Release pairs with the Acquire by which a sleeper finds its bit cleared; Acquire pairs
         // with the Release by which it set it.
         self.swap(old, next, Ordering::AcqRel, Ordering::Relaxed)

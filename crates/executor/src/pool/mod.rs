@@ -42,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) seats: Box<[CachePadded<Seat>]>,
     /// Seats of the workers proper; the others are for spares.
     pub(crate) workers: usize,
+    /// Seats that are or were in use: those of the workers, and up to the highest that a spare had.
+    pub(crate) seats_used: AtomicUsize,
     /// Open scopes.
     pub(crate) board: Board<Slot>,
     /// How long their children take.
@@ -81,8 +83,10 @@ pub(crate) enum Offer {
 /// For whom a scope's list is looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Looking {
-    /// A worker that is awake anyway.
+    /// A worker that is awake anyway, and counts as busy.
     Awake,
+    /// A worker that has announced its sleep, and does not count as busy any more.
+    Parking,
     /// A worker that may have to be woken.
     ToWake,
 }
@@ -104,6 +108,7 @@ impl Shared {
                 .map(|_| CachePadded::new(Seat { ring: Ring::new() }))
                 .collect(),
             workers,
+            seats_used: AtomicUsize::new(workers),
             board: Board::new(),
             pacing: Pacing::new(),
             drivers: AtomicUsize::new(0),
@@ -192,7 +197,10 @@ impl Shared {
             Offer::Ready
         } else {
             let worth = match looking {
+                // The same question for both: would this worker be one too many? If they answered differently, a worker
+                // would find nothing, lie down, get up for it, and so on.
                 Looking::Awake => self.pacing.worth_taking() && self.busy() <= self.cap,
+                Looking::Parking => self.pacing.worth_taking() && self.busy() < self.cap,
                 Looking::ToWake => self.worth_waking(slot, true),
             };
             if worth { Offer::Ready } else { Offer::Covered }
@@ -241,11 +249,24 @@ impl Shared {
         last && self.closing.load(Ordering::Relaxed)
     }
 
-    /// Any queued task, for a thread that is no worker.
+    /// The seats that may hold tasks.
+    #[inline]
+    pub(crate) fn used_seats(&self) -> &[CachePadded<Seat>] {
+        // Ordering: Relaxed; raised before a spare pushes anything, which it publishes with a fence.
+        &self.seats[..self.seats_used.load(Ordering::Relaxed)]
+    }
+
+    /// A task that lies in a worker's ring.
+    pub(crate) fn pop_held(&self) -> Option<Runnable> {
+        self.used_seats()
+            .iter()
+            .find_map(|seat| seat.ring.steal_one())
+    }
+
+    /// Any queued task, for a thread that is no worker or must help: what workers hold comes first, since those who
+    /// wait for tasks mostly wait for their own.
     pub(crate) fn pop_any(&self) -> Option<Runnable> {
-        self.injector
-            .pop()
-            .or_else(|| self.seats.iter().find_map(|seat| seat.ring.steal_one()))
+        self.pop_held().or_else(|| self.injector.pop())
     }
 }
 

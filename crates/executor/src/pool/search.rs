@@ -26,13 +26,15 @@ pub(crate) enum Found<'a> {
 pub(crate) struct Scan<'a> {
     pub(crate) pool: &'a Shared,
     pub(crate) looking: Looking,
+    /// The worker who looks, if it could not run foreign work even as the last resort: it passes that on.
+    pub(crate) exhausted: Option<usize>,
     /// Whether the end of the pool is a reason to wake: not for a worker in the middle of a job.
     pub(crate) heeds_closing: bool,
 }
 
 impl Shared {
     /// The next piece of work for `worker`: own ring, injector, scopes, peers; every
-    /// [`GLOBAL_INTERVAL`]th turn the injector first.
+    /// [`GLOBAL_INTERVAL`]th turn the injector first. A spare looks at its peers before the injector.
     pub(crate) fn find(&self, worker: &Worker) -> Option<Found<'_>> {
         let turn = worker.next_turn();
         if turn % GLOBAL_INTERVAL == 0 {
@@ -40,9 +42,15 @@ impl Shared {
                 return Some(Found::Task(task));
             }
         }
-        worker
-            .pop()
-            .or_else(|| self.pop_injector(worker))
+        let own = worker.pop();
+        if worker.is_spare() {
+            // What the waiting workers hold comes first: it is mostly what they wait for.
+            let held = own.or_else(|| self.steal_task(worker)).map(Found::Task);
+            return held
+                .or_else(|| self.steal_child())
+                .or_else(|| self.injector.pop().map(Found::Task));
+        }
+        own.or_else(|| self.pop_injector(worker))
             .map(Found::Task)
             .or_else(|| self.steal_child())
             .or_else(|| self.steal_task(worker).map(Found::Task))
@@ -66,13 +74,14 @@ impl Shared {
     }
 
     fn steal_task(&self, worker: &Worker) -> Option<Runnable> {
-        let seats = self.seats.len();
+        let used = self.used_seats();
+        let seats = used.len();
         let start = worker.random(seats);
         (0..seats)
             .map(|i| (start + i) % seats)
             .filter(|&i| i != worker.index())
             .find_map(|i| {
-                let ring = &self.seats[i].ring;
+                let ring = &used[i].ring;
                 if ring.is_empty() {
                     return None;
                 }
@@ -123,12 +132,31 @@ impl Shared {
 
     /// Whether a task lies where any worker could take it.
     pub(crate) fn has_tasks(&self) -> bool {
-        !self.injector.is_empty() || self.seats.iter().any(|seat| !seat.ring.is_empty())
+        !self.injector.is_empty() || self.used_seats().iter().any(|seat| !seat.ring.is_empty())
     }
 }
 
 impl Work for Scan<'_> {
     fn takeable(&self, _lanes: u32) -> bool {
+        if let Some(worker) = self.exhausted {
+            // Asked only while every live worker waits, this one included: the other finds itself the last resort.
+            if self.finds_something() {
+                self.pool.idle.release_other(worker);
+            }
+            return false;
+        }
+        self.finds_something()
+    }
+
+    fn inlet(&self, _worker: usize) -> bool {
+        // Ordering: Relaxed, looked at after a fence; see `Pool::close`.
+        terrace_thread::has_work()
+            || (self.heeds_closing && self.pool.closing.load(Ordering::Relaxed))
+    }
+}
+
+impl Scan<'_> {
+    fn finds_something(&self) -> bool {
         let pool = self.pool;
         if pool.has_tasks() {
             return true;
@@ -143,11 +171,5 @@ impl Work for Scan<'_> {
         }
         // Work that a guard is to watch needs one.
         covered && !pool.idle.has_guard()
-    }
-
-    fn inlet(&self, _worker: usize) -> bool {
-        // Ordering: Relaxed, looked at after a fence; see `Pool::close`.
-        terrace_thread::has_work()
-            || (self.heeds_closing && self.pool.closing.load(Ordering::Relaxed))
     }
 }

@@ -3,6 +3,7 @@
 
 use std::thread::JoinHandle;
 
+use terrace_sync::atomic::Ordering;
 use terrace_sync::{Arc, Mutex};
 
 use super::search::Scan;
@@ -10,7 +11,7 @@ use super::{Looking, Shared, threads};
 use crate::builder::Config;
 
 /// Spares that a pool may have at once; beyond them waiters help themselves.
-pub(crate) const MAX: usize = 8;
+pub(crate) const MAX: usize = 16;
 
 /// What is needed to start spares, and those that run.
 pub(crate) struct Spares {
@@ -54,6 +55,9 @@ impl Shared {
             .position(|thread| thread.as_ref().is_none_or(JoinHandle::is_finished));
         let Some(free) = free else { return false };
         let index = self.workers + free;
+        // Ordering: Relaxed, under the lock; see `used_seats`.
+        let used = self.seats_used.load(Ordering::Relaxed).max(index + 1);
+        self.seats_used.store(used, Ordering::Relaxed);
         // Counted live before it runs, so that the pool does not look stuck meanwhile.
         self.idle.adopt_live(index);
         match threads::start_worker(self, &self.spares.config, index, true) {
@@ -68,6 +72,7 @@ impl Shared {
                     &Scan {
                         pool: self,
                         looking: Looking::ToWake,
+                        exhausted: None,
                         heeds_closing: true,
                     },
                 );

@@ -5,7 +5,8 @@
 //! no foreign work: a foreign body may want a lock that the waiter holds, and would bury the wait
 //! under itself. The one exception keeps small pools from deadlock: where every live worker of the
 //! pool waits like this and work is takeable, a spare worker is started; where no thread can
-//! start, the waiter runs exactly one foreign job, nested at most [`MAX_NESTED_HELP`] deep.
+//! start, the waiter runs exactly one foreign job, nested at most [`MAX_NESTED_HELP`] deep, and as many
+//! levels more for tasks that workers hold in their rings.
 
 use std::time::Instant;
 
@@ -116,37 +117,49 @@ fn sleep_outside(own: &impl Own) {
 fn sleep_on_worker(worker: &Worker, own: &impl Own) {
     let pool = &**worker.pool();
     let outside = OutsideWait::listen(own.workerless());
-    let scan = Scan {
+    let ready = || anything(own) || outside.has_work();
+    let mut scan = Scan {
         pool,
         looking: Looking::ToWake,
+        exhausted: None,
         heeds_closing: false,
     };
     terrace_trace::park(worker.index());
-    let ready = || anything(own) || outside.has_work();
-    match pool.idle.wait_restricted(worker.index(), &scan, ready) {
-        Restricted::Ready | Restricted::Woken => {}
-        Restricted::LastResort => last_resort(worker),
+    if let Restricted::LastResort = pool.idle.wait_restricted(worker.index(), &scan, ready) {
+        if !last_resort(worker) {
+            // Another waiter's turn, which `scan` passes on once this one is back in `R`.
+            scan.exhausted = Some(worker.index());
+            match pool.idle.wait_restricted(worker.index(), &scan, ready) {
+                Restricted::Ready | Restricted::Woken | Restricted::LastResort => {}
+            }
+        }
     }
     terrace_trace::unpark(worker.index());
 }
 
-/// Every live worker of the pool waits and there is work that none of them may adopt.
-fn last_resort(worker: &Worker) {
+/// Every live worker of the pool waits and there is work that none of them may adopt. False if this one can do
+/// nothing about it.
+fn last_resort(worker: &Worker) -> bool {
     let pool = worker.pool();
     // A pool that is being dropped starts no more threads, but the jobs that its workers are in still end.
     // Ordering: Relaxed, a flag that only rises.
     if !pool.closing.load(Ordering::Relaxed) && pool.start_spare() {
-        return;
+        return true;
     }
     let depth = worker.nested_help.get();
-    if depth >= MAX_NESTED_HELP {
-        // Nothing but another thread could help now; let those that exist go on.
-        yield_now();
-        return;
-    }
-    if let Some(found) = pool.find_any() {
-        worker.nested_help.set(depth + 1);
-        run_foreign(found);
-        worker.nested_help.set(depth);
-    }
+    let found = if depth < MAX_NESTED_HELP {
+        pool.find_any()
+    } else if depth < 2 * MAX_NESTED_HELP {
+        // What workers hold is mostly what some of them wait for, and ends waits rather than adding one.
+        pool.pop_held().map(Found::Task)
+    } else {
+        None
+    };
+    let Some(found) = found else {
+        return depth < MAX_NESTED_HELP;
+    };
+    worker.nested_help.set(depth + 1);
+    run_foreign(found);
+    worker.nested_help.set(depth);
+    true
 }

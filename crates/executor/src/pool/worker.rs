@@ -56,6 +56,10 @@ impl Worker {
         &self.pool
     }
 
+    pub(crate) fn is_spare(&self) -> bool {
+        self.spare
+    }
+
     pub(crate) fn index(&self) -> usize {
         self.index
     }
@@ -98,6 +102,7 @@ impl Worker {
         Scan {
             pool: &self.pool,
             looking,
+            exhausted: None,
             heeds_closing: true,
         }
     }
@@ -184,7 +189,7 @@ impl Worker {
     /// guard's time ran out is the second value.
     fn sleep(&self, token: Option<Token>) -> (Token, bool) {
         let pool = &*self.pool;
-        let scan = self.scan(Looking::Awake);
+        let scan = self.scan(Looking::Parking);
         terrace_trace::park(self.index);
         let token = if pool.others_active() {
             match pool

@@ -164,6 +164,19 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
         self.pending.fetch_sub(1, Ordering::Relaxed);
     }
 
+    /// Gives back the waiter's handle of a scope that has ended: it may refer to the pool that owns the slot.
+    ///
+    /// # Safety
+    /// [`has_ended`](Self::has_ended) was true, and the slot has not been given back yet.
+    pub unsafe fn close(&self) -> Option<N> {
+        self.waiter.with_mut(|cell| {
+            // SAFETY: every child has ended, and cloned what it needed before that; nobody opens the scope before the
+            // slot is given back.
+            let cell = unsafe { &mut *cell };
+            cell.take()
+        })
+    }
+
     /// Whether the body and all children have ended.
     #[inline]
     pub fn has_ended(&self) -> bool {

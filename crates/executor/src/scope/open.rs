@@ -1,5 +1,6 @@
 //! A scope that is open on a pool: spawning into it, and waiting for its end.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -20,6 +21,11 @@ use crate::pool::{Shared, current};
 use crate::thread_executor::ThreadQueue;
 use crate::{Executor, Payload};
 
+terrace_sync::thread_local! {
+    /// The pool of this thread's innermost open scope; compared, never followed.
+    static DRIVING: Cell<*const Shared> = const { Cell::new(std::ptr::null()) };
+}
+
 /// An open scope: the unsafe half of `terrace_fork::scope`, which adds the lifetimes.
 ///
 /// Costs one uncontended lock to open and one to close, no allocation once the pool has had as
@@ -29,6 +35,8 @@ pub struct OpenScope<'p> {
     index: usize,
     /// When the body began.
     since: Instant,
+    /// The pool whose scope this one is nested in, on a thread that is no worker of that pool; or null.
+    outer: *const Shared,
     /// Opened and waited for on one thread.
     _not_send: PhantomData<*const ()>,
 }
@@ -122,14 +130,21 @@ impl<'p> OpenScope<'p> {
             pool,
             index,
             since: Instant::now(),
+            outer: DRIVING.with(|driving| driving.replace(pool)),
             _not_send: PhantomData,
         };
         // SAFETY: the board just handed this slot out, so it is closed and ours; it is the pool's.
         unsafe { scope.slot().open(pool) };
-        if !current::is_worker_of(pool) {
+        if scope.is_outermost() {
             pool.driver_enters();
         }
         scope
+    }
+
+    /// Whether the thread counts as a driver because of this scope: a worker counts as awake anyway, and a scope nested
+    /// in another of the same pool is on the same thread.
+    fn is_outermost(&self) -> bool {
+        !std::ptr::eq(self.outer, self.pool) && !current::is_worker_of(self.pool)
     }
 
     fn slot(&self) -> &'p Slot {
@@ -173,9 +188,13 @@ impl<'p> OpenScope<'p> {
         }
         std::mem::forget(bomb);
         let panic = slot.core().take_panic();
-        if !current::is_worker_of(self.pool) {
+        // SAFETY: the scope has ended, and its slot is given back below.
+        let waiter = unsafe { slot.core().close() };
+        drop(waiter);
+        if self.is_outermost() {
             self.pool.driver_leaves();
         }
+        DRIVING.with(|driving| driving.set(self.outer));
         self.pool.board.release(self.index);
         panic
     }
@@ -220,6 +239,12 @@ impl ScopeHandle<'_> {
         F: Future<Output = ()> + Send,
     {
         let core: &dyn Core = self.slot;
+        if task::is_large(&future) {
+            // SAFETY: as below.
+            let child = unsafe { self.build(erase(core), task::boxed(future)) };
+            // SAFETY: as below.
+            return unsafe { self.slot.push_spawned(child) };
+        }
         // SAFETY: the slot lives as long as the pool; the rest is forwarded.
         let child = unsafe { self.build(erase(core), future) };
         // SAFETY: forwarded to the caller.
