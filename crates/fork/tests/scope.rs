@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::thread;
-use std::time::Duration;
 
 use terrace_executor::{Builder, Executor, ThreadExecutor};
 use terrace_fork::{Config, scope, scope_with};
@@ -325,27 +324,6 @@ fn a_lock_held_across_a_nested_scope() {
     });
 }
 
-/// Every worker of the pool waits in a nested scope for a task of the same pool: the rule of last
-/// resort.
-#[test]
-fn a_child_may_block_on_a_task_of_its_own_pool() {
-    for workers in [1, 2] {
-        let executor = Builder::new().workers(workers).build();
-        for _ in 0..20 {
-            let sum = Mutex::new(0);
-            scope(&executor, |s| {
-                for _ in 0..4 {
-                    s.spawn(async {
-                        let task = executor.spawn(async { 1 });
-                        *sum.lock().unwrap() += terrace_executor::block_on(task);
-                    });
-                }
-            });
-            assert_eq!(sum.into_inner().unwrap(), 4);
-        }
-    }
-}
-
 #[test]
 fn many_threads_share_one_pool() {
     with_each(|executor| {
@@ -365,58 +343,4 @@ fn many_threads_share_one_pool() {
             }
         });
     });
-}
-
-/// Need 3: nested scopes do not pile up on one stack.
-#[test]
-fn ten_thousand_tasks_that_each_open_a_scope() {
-    let executor = Arc::new(Builder::new().workers(2).stack_size(256 * 1024).build());
-    let left = Arc::new(AtomicUsize::new(10_000));
-    for _ in 0..10_000 {
-        let (pool, left) = (Arc::downgrade(&executor), Arc::clone(&left));
-        executor
-            .spawn(async move {
-                if let Some(pool) = pool.upgrade() {
-                    scope(&pool, |s| s.spawn(Yield(false)));
-                }
-                left.fetch_sub(1, Ordering::Release);
-            })
-            .detach();
-    }
-    while left.load(Ordering::Acquire) > 0 {
-        thread::sleep(Duration::from_millis(1));
-    }
-}
-
-/// A scope's slot keeps its waiter's handle, which on a worker refers to the pool: not longer than the scope is open.
-#[test]
-fn a_pool_whose_workers_opened_scopes_is_freed() {
-    let freed = Arc::new(());
-    let executor = Arc::new(
-        Builder::new()
-            .workers(2)
-            .thread_name({
-                let freed = Arc::clone(&freed);
-                move |index| format!("{index}-{}", Arc::strong_count(&freed))
-            })
-            .build(),
-    );
-    for _ in 0..10 {
-        let pool = Arc::clone(&executor);
-        terrace_executor::block_on(executor.spawn(async move {
-            scope(&pool, |s| s.spawn(Yield(false)));
-        }));
-    }
-    let mut executor = executor;
-    let executor = loop {
-        match Arc::try_unwrap(executor) {
-            Ok(executor) => break executor,
-            Err(shared) => {
-                executor = shared;
-                thread::yield_now();
-            }
-        }
-    };
-    drop(executor);
-    assert_eq!(Arc::strong_count(&freed), 1);
 }

@@ -17,7 +17,7 @@ use crate::thread_id::thread_id;
 /// Called when something was queued for a thread from elsewhere.
 pub type WakeHook = Box<dyn Fn() + Send + Sync>;
 
-/// What a [`LocalExecutor`], its tasks and its spawners share.
+/// What a [`LocalExecutor`](crate::LocalExecutor), its tasks and its spawners share.
 pub struct LocalCore {
     /// Dangling in a core that is never dropped.
     this: Weak<LocalCore>,
