@@ -4,6 +4,7 @@ use terrace_sync::atomic::Ordering;
 use terrace_sync::{heavy, thread};
 
 use crate::Restricted;
+use crate::group::Group;
 use crate::idle::{Idle, Work, each_lane};
 use crate::word::{self, lowest};
 
@@ -50,33 +51,51 @@ impl Idle {
         found
     }
 
-    /// Ends the restricted wait of some worker other than `worker` that serves the same lanes, so that it looks whether
-    /// it is the last resort: for a worker that was asked and cannot help. The next one in the order of indices, so that
-    /// workers that pass it on reach everybody. Whether there was one.
+    /// Ends the restricted wait of some other worker of the same lanes, so that it looks whether it is the last resort:
+    /// for a worker that is asked and cannot help, called while that worker is in a restricted wait itself (else the
+    /// other would not find everybody waiting, and sleep on). The next one in the order of indices, so that workers
+    /// that pass it on reach everybody. Whether there was one.
     ///
     /// Cost: one compare-and-swap, and the unpark.
     pub fn release_other(&self, worker: usize) -> bool {
-        let (group, place) = self.place(worker);
-        let mut word = group.load(Ordering::Relaxed);
-        let claimed = loop {
-            let others = word.restricted() & !(1 << place.bit);
-            let above = others & !((2 << place.bit) - 1);
-            let mask = lowest(if above == 0 { others } else { above }, 1);
-            if mask == 0 {
-                return false;
-            }
-            match group.claim(word, word.released(mask)) {
-                Ok(()) => break mask,
-                Err(now) => word = now,
-            }
-        };
-        group.unpark(claimed);
-        true
+        let (own, place) = self.place(worker);
+        let above = !((2 << place.bit) - 1);
+        let below = (1 << place.bit) - 1;
+        let groups = self.groups.len();
+        (0..=groups).any(|step| {
+            let group = &self.groups[(place.group + step) % groups];
+            let allowed = match step {
+                0 => above,
+                _ if step == groups => below,
+                _ => u32::MAX,
+            };
+            group.lanes & own.lanes != 0 && group.release_one(allowed)
+        })
     }
 
     /// Whether work of some lane is visible while all who could take it wait as we do.
     fn last_resort(&self, lanes: u32, work: &impl Work) -> bool {
         !cfg!(terrace_weaken = "park-last-resort")
             && each_lane(lanes).any(|lane| self.all_restricted(lane) && work.takeable(lane))
+    }
+}
+
+impl Group {
+    /// Clears the lowest of the `allowed` R bits that is set, and unparks its worker.
+    fn release_one(&self, allowed: u32) -> bool {
+        let mut word = self.load(Ordering::Relaxed);
+        loop {
+            let mask = lowest(word.restricted() & allowed, 1);
+            if mask == 0 {
+                return false;
+            }
+            match self.claim(word, word.released(mask)) {
+                Ok(()) => {
+                    self.unpark(mask);
+                    return true;
+                }
+                Err(now) => word = now,
+            }
+        }
     }
 }

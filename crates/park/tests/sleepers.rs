@@ -163,3 +163,44 @@ fn a_guard_is_woken_like_anybody_else() {
         p.idle.stop_search(token, p);
     });
 }
+
+#[test]
+fn a_publish_wakes_the_guard_last() {
+    let pool = Pool::new(&ONE);
+    pool.with(|p| {
+        let guard = p.guard(0, Duration::from_secs(3600));
+        eventually(|| p.idle.has_guard());
+        let sleeper = p.sleeper(1);
+        p.await_parked(2);
+        assert_eq!(p.idle.publish(1), Wake::Woke(1));
+        p.idle.stop_search(sleeper.token(), p);
+        assert!(p.idle.has_guard());
+        assert_eq!(p.idle.publish(1), Wake::Woke(0));
+        p.idle.stop_search(guard.token(), p);
+    });
+}
+
+#[test]
+fn a_turn_is_passed_on_in_the_order_of_workers_across_groups() {
+    let group = GroupConfig {
+        workers: 2,
+        lanes: 1,
+    };
+    let pool = Pool::new(&[group, group]);
+    pool.with(|p| {
+        let _busy = p.idle.adopt_live(0);
+        let waiters = [1, 2, 3].map(|w| {
+            let waiter = p.waiter(w);
+            eventually(|| p.idle.is_restricted(w));
+            waiter
+        });
+        for (left, waiter) in (0..3).rev().zip(waiters) {
+            assert!(p.idle.release_other(0));
+            assert_eq!(waiter.outcome(), Restricted::Woken);
+            eventually(|| (1..4).filter(|&w| p.idle.is_restricted(w)).count() == left);
+        }
+        assert!(!p.idle.release_other(0));
+        assert_eq!(p.idle.searching(), 0, "no token goes with an R bit");
+        p.idle.leave(0, None, p);
+    });
+}

@@ -1,6 +1,6 @@
 //! Restricted waits: woken for their own work only, except as a last resort; and workers that leave.
 
-use terrace_park::Restricted;
+use terrace_park::{Restricted, Work};
 use terrace_sync::atomic::Ordering::Relaxed;
 use terrace_sync::{model, thread};
 
@@ -70,6 +70,61 @@ fn idle_last_resort_one_group() {
 #[test]
 fn idle_last_resort_two_groups() {
     last_resort(Shape::TwoGroupsOfOne);
+}
+
+/// A worker that may not help even as the last resort, asked while it is in `R`, passes the turn on.
+struct Exhausted<'a>(&'a Fixture);
+
+impl Work for Exhausted<'_> {
+    fn takeable(&self, lanes: u32) -> bool {
+        if self.0.takeable(lanes) {
+            self.0.idle.release_other(0);
+        }
+        false
+    }
+
+    fn inlet(&self, worker: usize) -> bool {
+        self.0.inlet(worker)
+    }
+}
+
+/// As the last resort, but worker 0 cannot help: worker 1 must, whichever of them is woken or goes to sleep last.
+fn turn_is_passed_on(shape: Shape) {
+    model(move || {
+        let f = Fixture::new(shape, 2);
+        let exhausted = f.clone();
+        let helper = f.clone();
+        let workers = [
+            thread::spawn(move || {
+                let token = exhausted.idle.enter(0);
+                exhausted.idle.stop_search(token, &*exhausted);
+                let ready = || exhausted.latches[0].load(Relaxed) > 0;
+                while !ready() {
+                    let outcome = exhausted
+                        .idle
+                        .wait_restricted(0, &Exhausted(&exhausted), ready);
+                    assert_ne!(outcome, Restricted::LastResort);
+                }
+            }),
+            thread::spawn(move || helper.wait_for_latch(1)),
+        ];
+        f.put(1);
+        f.idle.publish(LANE);
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        f.assert_at_rest();
+    });
+}
+
+#[test]
+fn idle_turn_is_passed_on_one_group() {
+    turn_is_passed_on(Shape::OneGroupOfTwo);
+}
+
+#[test]
+fn idle_turn_is_passed_on_two_groups() {
+    turn_is_passed_on(Shape::TwoGroupsOfOne);
 }
 
 /// Who ends a wait has written what it is about; the waiter sees it at once.
