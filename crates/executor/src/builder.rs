@@ -54,7 +54,7 @@ impl Builder {
     }
 
     /// The number of worker threads. With 0, tasks run on threads that wait: in scopes and in
-    /// [`block_on`](crate::block_on).
+    /// [`block_on`](fn@crate::block_on).
     pub fn workers(mut self, workers: usize) -> Self {
         self.config.workers = workers;
         self

@@ -36,7 +36,7 @@ impl TaskPoolBuilder {
     /// The number of threads; [`available_parallelism`](crate::available_parallelism) if not set.
     ///
     /// A pool with 0 threads runs its tasks on threads that wait: in [`TaskPool::scope`], in
-    /// [`block_on`](crate::block_on), and in
+    /// [`block_on`](fn@crate::block_on), and in
     /// [`tick_global_task_pools_on_main_thread`](crate::tick_global_task_pools_on_main_thread).
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = Some(num_threads);

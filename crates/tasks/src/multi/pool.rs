@@ -171,7 +171,7 @@ impl TaskPool {
 
     /// Spawns a task that only the calling thread polls.
     ///
-    /// It is polled while the thread waits in a scope or in [`block_on`](crate::block_on), by
+    /// It is polled while the thread waits in a scope or in [`block_on`](fn@crate::block_on), by
     /// [`tick_global_task_pools_on_main_thread`](crate::tick_global_task_pools_on_main_thread), through
     /// [`with_local_executor`](Self::with_local_executor), and, if the thread belongs to a pool, in between its other
     /// tasks. Cancelled and detached as with [`spawn`](Self::spawn).

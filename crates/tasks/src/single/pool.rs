@@ -91,7 +91,7 @@ impl TaskPool {
     /// Tasks that can always go on do not keep it from returning: it polls 1,000 times at most, and within a task that
     /// is itself polled by 16 nested calls of `spawn` it only queues. The rest is polled by
     /// [`tick_global_task_pools_on_main_thread`](crate::tick_global_task_pools_on_main_thread), a scope, or
-    /// [`block_on`](crate::block_on).
+    /// [`block_on`](fn@crate::block_on).
     ///
     /// The task is cancelled when the [`Task`] is dropped, unless it is detached.
     pub fn spawn<T>(&self, future: impl Future<Output = T> + 'static) -> Task<T>
