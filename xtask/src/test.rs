@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 const TESTS: [&str; 2] = ["--lib", "--tests"];
 
 /// Runs all tests in debug (with documentation tests); those of the layers in release with every
-/// feature, in debug with none and with every one, and with counted atomics.
+/// feature, in debug with none and with every one, and optimised with counted atomics.
 pub(crate) fn run(ws: &Workspace) -> Result<()> {
     let plain = Build::plain(ws);
     plain.cargo(&["test", "--workspace"])?;
@@ -32,5 +32,5 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
         }
     }
     let counted = Build::special(ws, "count", "--cfg terrace_count");
-    counted.cargo(&[&["test"], &layers[..], &TESTS].concat())
+    counted.cargo(&[&["test", "--release"], &layers[..], &TESTS].concat())
 }

@@ -2,6 +2,7 @@
 
 #![cfg(terrace_count)]
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use terrace_executor::{Builder, Executor};
@@ -27,6 +28,20 @@ fn warm(executor: &Executor<'static>) {
     }
 }
 
+/// One test at a time: others on the same cores make children look long.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Wakes that are allowed: those of optimised code, where an empty child takes less than what makes it worth another
+/// thread's while. Without optimisation, and with other processes on the same cores, that is not always so; then the
+/// bound only shows that wakes do not come by the child.
+fn allowed(optimised: u64) -> u64 {
+    if cfg!(debug_assertions) {
+        40
+    } else {
+        optimised
+    }
+}
+
 /// The median over several attempts, since the machine may take a thread off its core in the middle of one, which
 /// makes children look long.
 fn median(mut attempt: impl FnMut() -> u64) -> u64 {
@@ -37,6 +52,7 @@ fn median(mut attempt: impl FnMut() -> u64) -> u64 {
 
 #[test]
 fn a_thousand_empty_children_cost_at_most_a_handful_of_wakes() {
+    let _alone = ALONE.lock().unwrap_or_else(|error| error.into_inner());
     let executor = Builder::new().workers(2).build();
     let unparks = median(|| {
         warm(&executor);
@@ -49,11 +65,12 @@ fn a_thousand_empty_children_cost_at_most_a_handful_of_wakes() {
         });
         cost.unparks
     });
-    assert!(unparks <= 4, "{unparks}");
+    assert!(unparks <= allowed(4), "{unparks}");
 }
 
 #[test]
 fn a_chain_of_a_thousand_empty_children_costs_at_most_one_wake() {
+    let _alone = ALONE.lock().unwrap_or_else(|error| error.into_inner());
     let executor = Builder::new().workers(2).build();
     let unparks = median(|| {
         warm(&executor);
@@ -61,11 +78,12 @@ fn a_chain_of_a_thousand_empty_children_costs_at_most_one_wake() {
         scope(&executor, |s| chain(s, 1_000, &unparks));
         unparks.into_inner()
     });
-    assert!(unparks <= 1, "{unparks}");
+    assert!(unparks <= allowed(1), "{unparks}");
 }
 
 #[test]
 fn an_empty_child_costs_three_rmws_of_ours() {
+    let _alone = ALONE.lock().unwrap_or_else(|error| error.into_inner());
     let executor = Builder::new().workers(2).build();
     let children = 100;
     let rmws = median(|| {
@@ -80,5 +98,6 @@ fn an_empty_child_costs_three_rmws_of_ours() {
         cost.rmws
     });
     // The count in, the count out and the pop; a few for the scope itself.
-    assert!(rmws <= 3 * children + 20, "{rmws}");
+    // Each wake that is allowed costs three more.
+    assert!(rmws <= 3 * children + 20 + 3 * allowed(0), "{rmws}");
 }
