@@ -2,7 +2,9 @@
 
 use terrace_sync::atomic::{AtomicU64, Ordering};
 
-static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+terrace_sync::global! {
+    static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+}
 
 terrace_sync::thread_local! {
     /// This thread's id; plain data without a destructor, readable at any time in the thread's life.

@@ -19,7 +19,7 @@
 //!
 //! - No `SeqCst` *accesses*: loom treats them as `AcqRel`. Write handshakes with read-modify-write
 //!   operations and the fences [`light`] and [`heavy`].
-//! - `const` constructors do not exist under a checker: wrap them in [`const_fn!`].
+//! - `const` constructors do not exist under a checker: wrap them in [`const_fn!`], and statics in [`global!`].
 //! - Shared data lives in [`cell::UnsafeCell`], which loom watches for races.
 //!
 //! # Example
@@ -58,6 +58,7 @@ mod model;
 mod mutex;
 mod once;
 pub mod thread;
+pub mod time;
 pub mod unmodelled;
 
 #[cfg(terrace_loom)]
@@ -79,7 +80,7 @@ pub use std::thread_local;
 #[doc(hidden)]
 pub mod __private {
     #[cfg(terrace_loom)]
-    pub use loom::thread_local as modelled_thread_local;
+    pub use loom::{lazy_static as modelled_lazy_static, thread_local as modelled_thread_local};
     #[cfg(terrace_shuttle)]
-    pub use shuttle::thread_local as modelled_thread_local;
+    pub use shuttle::{lazy_static as modelled_lazy_static, thread_local as modelled_thread_local};
 }

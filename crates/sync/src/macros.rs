@@ -1,4 +1,4 @@
-//! Macros that differ between `std` and the checkers: `const_fn!`, `thread_local!`.
+//! Macros that differ between `std` and the checkers: `const_fn!`, `global!`, `thread_local!`.
 
 /// Declares a `const fn` that is an ordinary `fn` under a checker, whose primitives register
 /// themselves with the running execution and so cannot be built in a constant.
@@ -33,6 +33,36 @@ macro_rules! const_fn {
 macro_rules! const_fn {
     ($(#[$attr:meta])* $vis:vis const $($rest:tt)*) => {
         $(#[$attr])* $vis $($rest)*
+    };
+}
+
+/// Declares a static. Under a checker it is made anew, on first use, in each modelled execution: it is used
+/// through auto-deref (`NAME.load(…)`), never by value.
+///
+/// ```
+/// use terrace_sync::atomic::{AtomicU32, Ordering};
+///
+/// terrace_sync::global! {
+///     /// How often.
+///     static HITS: AtomicU32 = AtomicU32::new(0);
+/// }
+/// # #[cfg(not(any(terrace_loom, terrace_shuttle)))]
+/// HITS.fetch_add(1, Ordering::Relaxed);
+/// ```
+#[cfg(not(any(terrace_loom, terrace_shuttle)))]
+#[macro_export]
+macro_rules! global {
+    ($($(#[$attr:meta])* $vis:vis static $name:ident: $t:ty = $init:expr;)+) => {
+        $($(#[$attr])* $vis static $name: $t = $init;)+
+    };
+}
+
+/// Declares a static that is made anew, on first use, in each modelled execution.
+#[cfg(any(terrace_loom, terrace_shuttle))]
+#[macro_export]
+macro_rules! global {
+    ($($(#[$attr:meta])* static $name:ident: $t:ty = $init:expr;)+) => {
+        $($crate::__private::modelled_lazy_static! { $(#[$attr])* static ref $name: $t = $init; })+
     };
 }
 

@@ -9,7 +9,9 @@ use crate::TaskPool;
 /// Defines a pool the whole process shares: a newtype over [`TaskPool`] with a static slot.
 macro_rules! usage {
     ($(#[$doc:meta])* $Pool:ident in $SLOT:ident) => {
-        static $SLOT: OnceLock<$Pool> = OnceLock::new();
+        terrace_sync::global! {
+            static $SLOT: OnceLock<$Pool> = OnceLock::new();
+        }
 
         $(#[$doc])*
         ///

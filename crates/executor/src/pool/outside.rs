@@ -12,10 +12,12 @@ use terrace_thread::Notify;
 
 use super::Shared;
 
-/// Pools without workers that are alive. Their number is read first, so that programs without
-/// such pools pay one relaxed load.
-static COUNT: AtomicUsize = AtomicUsize::new(0);
-static POOLS: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+terrace_sync::global! {
+    /// Pools without workers that are alive. Their number is read first, so that programs without
+    /// such pools pay one relaxed load.
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    static POOLS: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+}
 
 /// Adds a pool without workers to those that waits drive.
 pub(crate) fn register(pool: &Arc<Shared>) {

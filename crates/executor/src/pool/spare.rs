@@ -1,9 +1,8 @@
 //! Spare workers: started when every worker of a pool waits and work is left that none of them may
 //! adopt; each ends when it finds nothing more to do.
 
-use std::thread::JoinHandle;
-
 use terrace_sync::atomic::Ordering;
+use terrace_sync::thread::JoinHandle;
 use terrace_sync::{Arc, Mutex};
 
 use super::search::Scan;

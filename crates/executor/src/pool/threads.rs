@@ -2,10 +2,10 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::thread::{Builder, JoinHandle};
 
 use terrace_sync::atomic::Ordering;
-use terrace_sync::{Arc, Mutex};
+use terrace_sync::thread::{Builder, JoinHandle};
+use terrace_sync::{Arc, Mutex, thread};
 use terrace_thread::Notify;
 
 use super::worker::Worker;
@@ -65,11 +65,12 @@ impl Pool {
         shared.idle.unpark_all();
         let mut on_worker = false;
         let threads = std::mem::take(&mut *self.threads.lock());
-        for thread in threads.into_iter().chain(shared.spares.take()) {
-            if thread.thread().id() == std::thread::current().id() {
+        let current = thread::current();
+        for handle in threads.into_iter().chain(shared.spares.take()) {
+            if handle.thread().is(&current) {
                 on_worker = true;
             } else {
-                thread
+                handle
                     .join()
                     .expect("a worker catches every panic of what it runs");
             }

@@ -8,13 +8,12 @@
 //! start, the waiter runs exactly one foreign job, nested at most [`MAX_NESTED_HELP`] deep, and as many
 //! levels more for tasks that workers hold in their rings.
 
-use std::time::Instant;
-
 use terrace_park::Restricted;
 use terrace_sync::Arc;
 use terrace_sync::atomic::Ordering;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
+use terrace_sync::time::Instant;
 
 use super::outside::OutsideWait;
 use super::search::{Found, Scan};

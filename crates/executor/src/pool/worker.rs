@@ -9,7 +9,7 @@
 //! | waiting   | no (in `R`)   | see `super::wait`                                           |
 
 use std::cell::Cell;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use terrace_local::task::Runnable;
 use terrace_park::{Token, Woken};
@@ -18,6 +18,7 @@ use terrace_sync::Arc;
 use terrace_sync::atomic::Ordering;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
+use terrace_sync::time::Instant;
 
 use super::search::{Found, Scan};
 use super::{LANE, Looking, Shared, current};

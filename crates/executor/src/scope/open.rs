@@ -8,10 +8,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
-use std::time::Instant;
 
 use terrace_local::task::{self, Core, CoreRef, Runnable};
 use terrace_sync::Arc;
+use terrace_sync::time::Instant;
 
 use super::pacing::Stopwatch;
 use super::slot::Slot;

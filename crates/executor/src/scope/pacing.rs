@@ -8,9 +8,10 @@
 //! takes whatever did not move between two of its looks, so a wrong guess costs at most
 //! [`GUARD_PERIOD`] twice, once; the estimate learns from it.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use terrace_sync::atomic::{AtomicU32, Ordering};
+use terrace_sync::time::Instant;
 
 /// How long a guard sleeps between two looks; work that nobody moved for two looks is taken, so it
 /// waits at most 2 ms (invariant 2).

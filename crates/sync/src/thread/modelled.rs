@@ -12,7 +12,7 @@
 //! | `EXPIRED` | the wait timed out, not yet noticed | – | → `NOTIFIED` | nothing |
 //! | `PARKED + n` | blocked in wait *n* | – | → `NOTIFIED`, wake | → `EXPIRED`, wake |
 
-use crate::atomic::{AtomicUsize, Ordering};
+use crate::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::count;
 use std::cell::OnceCell;
 use std::io;
@@ -38,6 +38,18 @@ struct Inner {
     waits: std::sync::atomic::AtomicUsize,
     /// Written by the owner before anything else it does.
     raw: OnceLock<raw::Thread>,
+    /// Raised when the closure of a thread started here has returned or unwound.
+    finished: AtomicBool,
+}
+
+/// Raises the flag `finished` when dropped.
+struct Finished(Arc<Inner>);
+
+impl Drop for Finished {
+    fn drop(&mut self) {
+        // Ordering: Release pairs with the Acquire in `is_finished`.
+        self.0.finished.store(true, Ordering::Release);
+    }
 }
 
 impl Inner {
@@ -46,6 +58,7 @@ impl Inner {
             state: AtomicUsize::new(EMPTY),
             waits: std::sync::atomic::AtomicUsize::new(0),
             raw: OnceLock::new(),
+            finished: AtomicBool::new(false),
         })
     }
 
@@ -74,6 +87,11 @@ impl Thread {
         if self.0.state.swap(NOTIFIED, Ordering::Release) >= PARKED {
             self.0.wake();
         }
+    }
+
+    /// Whether both are handles to the same thread.
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// The thread's name, if it has one.
@@ -158,6 +176,12 @@ impl<T> JoinHandle<T> {
         self.raw.join()
     }
 
+    /// Whether the thread's closure has returned.
+    pub fn is_finished(&self) -> bool {
+        // Ordering: Acquire pairs with the Release in `Finished`: what the thread did is seen.
+        self.thread.0.finished.load(Ordering::Acquire)
+    }
+
     /// A handle to the thread.
     pub fn thread(&self) -> Thread {
         self.thread.clone()
@@ -202,6 +226,7 @@ impl Builder {
         let thread = Thread(inner.clone());
         let raw = self.0.spawn(move || {
             inner.raw.get_or_init(raw::current);
+            let _finished = Finished(inner.clone());
             CURRENT.with(move |current| {
                 current.get_or_init(move || inner);
             });

@@ -19,6 +19,11 @@ impl Thread {
         self.0.unpark();
     }
 
+    /// Whether both are handles to the same thread.
+    pub fn is(&self, other: &Self) -> bool {
+        self.0.id() == other.0.id()
+    }
+
     /// The thread's name, if it has one.
     pub fn name(&self) -> Option<&str> {
         self.0.name()
@@ -56,6 +61,11 @@ impl<T> JoinHandle<T> {
     /// The payload of the panic that ended the thread.
     pub fn join(self) -> std::thread::Result<T> {
         self.0.join()
+    }
+
+    /// Whether the thread's closure has returned.
+    pub fn is_finished(&self) -> bool {
+        self.0.is_finished()
     }
 
     /// A handle to the thread.
