@@ -1,10 +1,11 @@
 //! What a single-thread executor, its tasks and its spawners share.
 
-use std::cell::Cell;
-use std::future::Future;
-use std::task::Waker;
+use alloc::boxed::Box;
+use core::cell::Cell;
+use core::future::Future;
+use core::task::Waker;
 
-use terrace_sync::atomic::{AtomicU64, Ordering};
+use terrace_sync::atomic::Ordering;
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, OnceLock, const_fn};
 
@@ -12,7 +13,7 @@ use crate::Payload;
 use crate::mailbox::Mailbox;
 use crate::registry::LocalRegistry;
 use crate::task::{self, Core, CoreRef, Register, Runnable, Task};
-use crate::thread_id::thread_id;
+use crate::thread_id::{AtomicThreadNumber, ThreadNumber, thread_id};
 
 /// Called when something was queued for a thread from elsewhere.
 pub type WakeHook = Box<dyn Fn() + Send + Sync>;
@@ -22,7 +23,7 @@ pub struct LocalCore {
     /// Dangling in a core that is never dropped.
     this: Weak<LocalCore>,
     /// The id of the thread that tasks run on; 0 until it is known.
-    owner: AtomicU64,
+    owner: AtomicThreadNumber,
     pub(crate) mailbox: Mailbox<Runnable>,
     /// Empty in a core that is never dropped.
     registry: LocalRegistry,
@@ -59,7 +60,7 @@ impl LocalCore {
         const fn with(this: Weak<Self>) -> Self {
             Self {
                 this,
-                owner: AtomicU64::new(0),
+                owner: AtomicThreadNumber::new(0),
                 mailbox: Mailbox::new(),
                 registry: LocalRegistry::new(),
                 running: Cell::new(0),
@@ -87,7 +88,7 @@ impl LocalCore {
     /// The id of the owner's thread; 0 if there is none yet.
     #[inline]
     #[must_use]
-    pub fn owner(&self) -> u64 {
+    pub fn owner(&self) -> ThreadNumber {
         // Ordering: Relaxed, see `bind`.
         self.owner.load(Ordering::Relaxed)
     }
@@ -167,7 +168,7 @@ impl LocalCore {
     /// The current thread is the owner; what the future and its output borrow lives until [`close`](Self::close).
     #[inline]
     pub unsafe fn spawn_owner<T>(self: &Arc<Self>, future: impl Future<Output = T>) -> Task<T> {
-        let core: Arc<dyn Core> = Arc::clone(self) as Arc<dyn Core>;
+        let core: Arc<dyn Core> = task::erased(Arc::clone(self));
         // SAFETY: polls and drops of the future happen where the mailbox is popped, on the owner's thread.
         let (runnable, task) = unsafe { task::build(CoreRef::Shared(core), future) };
         if self.mailbox.is_closed() {
@@ -204,7 +205,7 @@ impl LocalCore {
     where
         T: Send + 'static,
     {
-        let core: Arc<dyn Core> = Arc::clone(self) as Arc<dyn Core>;
+        let core: Arc<dyn Core> = task::erased(Arc::clone(self));
         // SAFETY: the output is Send; the future is polled on the owner's thread, and dropped there once it has been.
         let (runnable, task) = unsafe { task::build(CoreRef::Shared(core), future) };
         match self.mailbox.spawn_foreign(runnable) {
@@ -257,7 +258,7 @@ impl Drop for LocalCore {
         // Nothing is queued after a close. Without one the owner's thread is gone, or leaked its executor: futures that
         // may be `!Send` are leaked rather than dropped here.
         // SAFETY: `&mut self` excludes everybody else.
-        unsafe { self.mailbox.drain(std::mem::forget) };
+        unsafe { self.mailbox.drain(core::mem::forget) };
     }
 }
 

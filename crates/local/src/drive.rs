@@ -1,8 +1,8 @@
 //! Driving an executor from a future: `run` and `tick` of both kinds.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 

@@ -1,7 +1,7 @@
 //! [`Driver`]: one `run` or `tick` in progress, between its polls.
 
-use std::marker::PhantomData;
-use std::task::Waker;
+use core::marker::PhantomData;
+use core::task::Waker;
 
 use crate::mailbox::{Mailbox, Sleep};
 

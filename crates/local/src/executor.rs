@@ -1,9 +1,9 @@
 //! The single-thread executor.
 
-use std::fmt;
-use std::future::Future;
-use std::marker::PhantomData;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use core::fmt;
+use core::future::Future;
+use core::marker::PhantomData;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 
 use terrace_sync::Arc;
 use terrace_sync::cell::UnsafeCell;
@@ -44,7 +44,7 @@ pub struct LocalExecutor<'a> {
     /// Whether the core is closed with this handle.
     closes: bool,
     /// Invariant over what tasks borrow; neither Send nor Sync.
-    _tasks: PhantomData<UnsafeCell<&'a std::rc::Rc<()>>>,
+    _tasks: PhantomData<UnsafeCell<&'a alloc::rc::Rc<()>>>,
 }
 
 impl UnwindSafe for LocalExecutor<'_> {}
@@ -143,7 +143,7 @@ impl Drop for LocalExecutor<'_> {
     fn drop(&mut self) {
         if self.closes && !self.core.close() {
             // Dropped out of one of its own tasks, as a process does that exits there: that task still needs it.
-            std::mem::forget(Arc::clone(&self.core));
+            core::mem::forget(Arc::clone(&self.core));
         }
     }
 }

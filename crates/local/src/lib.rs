@@ -1,7 +1,14 @@
 //! Single-thread executors without locks or queue atomics on their own thread, sound under wakes from any
 //! other; and the task cell that all Terrace executors share.
 #![doc = include_str!("../README.md")]
+#![no_std]
 
+extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
+
+#[cfg(not(feature = "std"))]
+pub mod context;
 #[cfg(not(terrace_loom))]
 mod core;
 #[cfg(not(terrace_loom))]
@@ -17,6 +24,9 @@ mod static_executor;
 pub mod task;
 #[cfg(not(terrace_loom))]
 mod thread_id;
+mod unwind;
+
+pub use unwind::{Payload, drop_payload};
 
 #[cfg(not(terrace_loom))]
 pub use crate::{
@@ -24,16 +34,5 @@ pub use crate::{
     executor::LocalExecutor,
     static_executor::StaticLocalExecutor,
     task::{FallibleTask, Task},
-    thread_id::thread_id,
+    thread_id::{ThreadNumber, thread_id},
 };
-
-/// What a panic carries.
-pub type Payload = Box<dyn std::any::Any + Send>;
-
-/// Drops a payload that nobody is interested in. Its destructor may panic in turn; that panic's payload is
-/// leaked rather than dropped, which ends the chain.
-pub fn drop_payload(payload: Payload) {
-    if let Err(payload) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| drop(payload))) {
-        std::mem::forget(payload);
-    }
-}

@@ -10,14 +10,16 @@
 //! | owner closes       | closed; `heavy()`; drains until nothing is queued, in flight or registered     |
 //! | another spawns     | in-flight + 1; `light()`; closed: in-flight - 1, gives the task back; else as a push |
 
-use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::task::Waker;
+use alloc::collections::VecDeque;
+use core::panic::AssertUnwindSafe;
+use core::task::Waker;
 
 use terrace_queue::{Inbox, RunQueue};
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use terrace_sync::thread::yield_now;
 use terrace_sync::{Mutex, const_fn, heavy, light};
+
+use crate::unwind::catch_unwind;
 
 /// The queues of one thread's executor.
 pub struct Mailbox<R> {

@@ -6,9 +6,11 @@
 //! queues those that nobody has queued yet; drop what is queued, which deregisters it. A task that another
 //! thread is just queueing stays registered until its runnable has arrived and has been dropped.
 
-use std::task::Waker;
+use alloc::vec::Vec;
+use core::task::Waker;
 
 use slab::Slab;
+#[cfg(feature = "std")]
 use terrace_sync::Mutex;
 #[cfg(not(terrace_loom))]
 use terrace_sync::cell::UnsafeCell;
@@ -32,12 +34,14 @@ pub trait Register {
 
 /// The registry of an executor whose tasks run on many threads. One uncontended lock to register and one to
 /// deregister; tasks that are done at their first poll never do.
+#[cfg(feature = "std")]
 #[derive(Default)]
 pub struct Registry {
     /// Only plain operations of the slab happen under the lock.
     wakers: Mutex<Slab<Waker>>,
 }
 
+#[cfg(feature = "std")]
 impl Register for Registry {
     unsafe fn insert(&self, waker: Waker) -> usize {
         self.wakers.lock().insert(waker)
@@ -48,6 +52,7 @@ impl Register for Registry {
     }
 }
 
+#[cfg(feature = "std")]
 impl Registry {
     /// An empty registry.
     #[must_use]

@@ -1,10 +1,10 @@
 //! The single-thread executor that is never dropped.
 
-use std::fmt;
-use std::future::Future;
-use std::marker::PhantomData;
-use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::rc::Rc;
+use alloc::rc::Rc;
+use core::fmt;
+use core::future::Future;
+use core::marker::PhantomData;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 
 use terrace_sync::const_fn;
 

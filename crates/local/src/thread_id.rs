@@ -1,29 +1,64 @@
-//! Thread identities that are never reused.
+//! Who is calling: numbers of threads that are never reused, or without feature `std` what the program's
+//! [`context!`](crate::context!) says.
 
-use terrace_sync::atomic::{AtomicU64, Ordering};
+#[cfg(feature = "std")]
+pub use hosted::{ThreadNumber, thread_id};
+#[cfg(feature = "std")]
+pub(crate) use terrace_sync::atomic::AtomicU64 as AtomicThreadNumber;
 
-terrace_sync::global! {
-    static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+#[cfg(not(feature = "std"))]
+pub use bare::{ThreadNumber, thread_id};
+#[cfg(not(feature = "std"))]
+pub(crate) use terrace_sync::atomic::AtomicUsize as AtomicThreadNumber;
+
+#[cfg(feature = "std")]
+mod hosted {
+    //! Threads of an operating system.
+
+    use core::cell::Cell;
+    use terrace_sync::atomic::{AtomicU64, Ordering};
+
+    /// The number of a thread; never 0.
+    pub type ThreadNumber = u64;
+
+    terrace_sync::global! {
+        static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+    }
+
+    terrace_sync::thread_local! {
+        /// This thread's id; plain data without a destructor, readable at any time in the thread's life.
+        static ID: Cell<u64> = const { Cell::new(0) };
+    }
+
+    /// The current thread's id: a number that no other thread of the process has or will have. One thread-local
+    /// load after the first call.
+    #[inline]
+    #[must_use]
+    pub fn thread_id() -> ThreadNumber {
+        let id = ID.with(Cell::get);
+        if id != 0 { id } else { new_thread_id() }
+    }
+
+    #[cold]
+    fn new_thread_id() -> u64 {
+        // Ordering: Relaxed, only uniqueness counts.
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        ID.with(|cell| cell.set(id));
+        id
+    }
 }
 
-terrace_sync::thread_local! {
-    /// This thread's id; plain data without a destructor, readable at any time in the thread's life.
-    static ID: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
-}
+#[cfg(not(feature = "std"))]
+mod bare {
+    //! The program knows.
 
-/// The current thread's id: a number that no other thread of the process has or will have. One thread-local
-/// load after the first call.
-#[inline]
-#[must_use]
-pub fn thread_id() -> u64 {
-    let id = ID.with(std::cell::Cell::get);
-    if id != 0 { id } else { new_thread_id() }
-}
+    /// The number of a context; never 0.
+    pub type ThreadNumber = usize;
 
-#[cold]
-fn new_thread_id() -> u64 {
-    // Ordering: Relaxed, only uniqueness counts.
-    let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-    ID.with(|cell| cell.set(id));
-    id
+    /// The id of the context that calls, as the program's [`context!`](crate::context!) says.
+    #[inline]
+    #[must_use]
+    pub fn thread_id() -> ThreadNumber {
+        crate::context::current().get()
+    }
 }

@@ -1,7 +1,7 @@
 //! [`Inbox`]: the door through which other threads reach one thread.
 
 use crate::shared::Shared;
-use std::fmt;
+use core::fmt;
 use terrace_sync::const_fn;
 
 /// An unbounded queue that any thread pushes to and one thread, its owner, pops from.

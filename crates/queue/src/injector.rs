@@ -2,7 +2,7 @@
 
 use crate::Owner;
 use crate::shared::Shared;
-use std::fmt;
+use core::fmt;
 use terrace_sync::const_fn;
 
 /// An unbounded queue that any thread pushes to and any thread pops from, first in first out.

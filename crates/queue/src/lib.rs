@@ -31,13 +31,23 @@
 //! assert_eq!(mine.len(), 2);
 //! ```
 
+#![no_std]
+
+extern crate alloc;
+#[cfg(any(feature = "std", test))]
+extern crate std;
+
 mod inbox;
+#[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 mod injector;
+#[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 mod ring;
 mod run_queue;
 mod shared;
 
 pub use inbox::Inbox;
+#[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 pub use injector::Injector;
+#[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 pub use ring::{Overflow, Owner, Ring};
 pub use run_queue::RunQueue;

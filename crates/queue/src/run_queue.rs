@@ -1,7 +1,7 @@
 //! [`RunQueue`]: a `VecDeque` behind a shared reference, for one thread.
 
-use std::collections::VecDeque;
-use std::fmt;
+use alloc::collections::VecDeque;
+use core::fmt;
 use terrace_sync::cell::UnsafeCell;
 use terrace_sync::const_fn;
 
@@ -64,7 +64,7 @@ impl<T> RunQueue<T> {
     /// code, which may use this queue again.
     #[must_use]
     pub fn take(&self) -> VecDeque<T> {
-        self.with_mut(std::mem::take)
+        self.with_mut(core::mem::take)
     }
 
     /// The number of items.
@@ -95,5 +95,5 @@ impl<T> fmt::Debug for RunQueue<T> {
 }
 
 // No operation can be left half done by a panic of `T`'s code: none runs inside.
-impl<T> std::panic::UnwindSafe for RunQueue<T> {}
-impl<T> std::panic::RefUnwindSafe for RunQueue<T> {}
+impl<T> core::panic::UnwindSafe for RunQueue<T> {}
+impl<T> core::panic::RefUnwindSafe for RunQueue<T> {}

@@ -157,7 +157,7 @@ mod plain {
 mod modelled {
     //! The store of a modelled build.
 
-    use std::collections::VecDeque;
+    use alloc::collections::VecDeque;
     use terrace_sync::Mutex;
 
     pub(super) struct Store<T>(Mutex<VecDeque<T>>);

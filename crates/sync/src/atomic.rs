@@ -2,19 +2,33 @@
 //!
 //! Differences to `std`: no `get_mut` (use `with_mut`), no `SeqCst` by convention, and only the
 //! operations all backends have.
+//!
+//! `AtomicU64` is missing where the target has no 64-bit atomics, unless feature `portable-atomic` is on.
 
 use crate::count;
 
+/// The atomics of the machine, those that it lacks out of `portable-atomic`.
+#[cfg(not(any(terrace_loom, terrace_shuttle)))]
+mod machine {
+    #[cfg(target_has_atomic = "64")]
+    pub(super) use core::sync::atomic::AtomicU64;
+    #[cfg(target_has_atomic = "ptr")]
+    pub(super) use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, fence};
+    #[cfg(all(not(target_has_atomic = "64"), feature = "portable-atomic"))]
+    pub(super) use portable_atomic::AtomicU64;
+    #[cfg(not(target_has_atomic = "ptr"))]
+    pub(super) use portable_atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, fence};
+}
 #[cfg(terrace_loom)]
 mod tracked;
+#[cfg(not(any(terrace_loom, terrace_shuttle)))]
+use machine as backend;
 #[cfg(terrace_shuttle)]
 use shuttle::sync::atomic as backend;
-#[cfg(not(any(terrace_loom, terrace_shuttle)))]
-use std::sync::atomic as backend;
 #[cfg(terrace_loom)]
 use tracked as backend;
 
-pub use std::sync::atomic::Ordering;
+pub use core::sync::atomic::Ordering;
 
 /// An atomic fence, as `std::sync::atomic::fence`.
 ///
@@ -33,7 +47,7 @@ pub fn fence(order: Ordering) {
     backend::fence(order);
     #[cfg(terrace_tsan)]
     {
-        static EDGE: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        static EDGE: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
         // Ordering: AcqRel on one word orders any two fences, which is what SeqCst fences promise.
         EDGE.fetch_add(1, Ordering::AcqRel);
     }
@@ -202,6 +216,7 @@ macro_rules! integer {
 }
 
 integer!(AtomicU32, u32);
+#[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 integer!(AtomicU64, u64);
 integer!(AtomicUsize, usize);
 
@@ -240,6 +255,6 @@ impl<T> AtomicPtr<T> {
 
 impl<T> Default for AtomicPtr<T> {
     fn default() -> Self {
-        Self::new(std::ptr::null_mut())
+        Self::new(core::ptr::null_mut())
     }
 }

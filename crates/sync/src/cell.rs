@@ -8,7 +8,7 @@
 #[repr(transparent)]
 pub struct UnsafeCell<T>(
     #[cfg(terrace_loom)] loom::cell::UnsafeCell<T>,
-    #[cfg(not(terrace_loom))] std::cell::UnsafeCell<T>,
+    #[cfg(not(terrace_loom))] core::cell::UnsafeCell<T>,
 );
 
 impl<T> UnsafeCell<T> {
@@ -20,7 +20,7 @@ impl<T> UnsafeCell<T> {
             #[cfg(terrace_loom)]
             return Self(loom::cell::UnsafeCell::new(value));
             #[cfg(not(terrace_loom))]
-            return Self(std::cell::UnsafeCell::new(value));
+            return Self(core::cell::UnsafeCell::new(value));
         }
     }
 

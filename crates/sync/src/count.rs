@@ -2,12 +2,12 @@
 //!
 //! Two cores hide contention, so the layers state how many of these each hot path takes, and tests
 //! built with `--cfg terrace_count` check the figures. Without that cfg nothing is counted and
-//! [`Counts::now`] is all zeros.
+//! [`Counts::now`] is all zeros; likewise without feature `std`.
 //!
 //! Counters are thread-local: a test measures what its own thread did. Loads and stores are not
 //! counted, nor are reference counts of `Arc`, nor what a dependency does inside.
 
-use std::ops::Sub;
+use core::ops::Sub;
 
 /// Totals of the calling thread since it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,9 +31,9 @@ impl Counts {
     /// The calling thread's totals; zeros unless built with `--cfg terrace_count`.
     #[inline]
     pub fn now() -> Self {
-        #[cfg(terrace_count)]
-        return TOTALS.with(std::cell::Cell::get);
-        #[cfg(not(terrace_count))]
+        #[cfg(all(terrace_count, feature = "std"))]
+        return TOTALS.with(core::cell::Cell::get);
+        #[cfg(not(all(terrace_count, feature = "std")))]
         return Self::default();
     }
 
@@ -68,10 +68,10 @@ impl Sub for Counts {
     }
 }
 
-#[cfg(terrace_count)]
+#[cfg(all(terrace_count, feature = "std"))]
 std::thread_local! {
-    static TOTALS: std::cell::Cell<Counts> = const {
-        std::cell::Cell::new(Counts { rmws: 0, fences: 0, heavy_fences: 0, locks: 0, parks: 0, unparks: 0 })
+    static TOTALS: core::cell::Cell<Counts> = const {
+        core::cell::Cell::new(Counts { rmws: 0, fences: 0, heavy_fences: 0, locks: 0, parks: 0, unparks: 0 })
     };
 }
 
@@ -79,7 +79,7 @@ macro_rules! counters {
     ($($name:ident => $field:ident),+ $(,)?) => {$(
         #[inline(always)]
         pub(crate) fn $name() {
-            #[cfg(terrace_count)]
+            #[cfg(all(terrace_count, feature = "std"))]
             TOTALS.with(|totals| {
                 let mut now = totals.get();
                 now.$field += 1;
@@ -93,6 +93,10 @@ counters! {
     rmw => rmws,
     fence => fences,
     heavy_fence => heavy_fences,
+}
+
+#[cfg(feature = "std")]
+counters! {
     lock => locks,
     park => parks,
     unpark => unparks,

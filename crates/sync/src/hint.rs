@@ -10,5 +10,5 @@ pub fn spin_loop() {
     #[cfg(terrace_shuttle)]
     shuttle::hint::spin_loop();
     #[cfg(not(any(terrace_loom, terrace_shuttle)))]
-    std::hint::spin_loop();
+    core::hint::spin_loop();
 }

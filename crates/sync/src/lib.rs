@@ -6,11 +6,14 @@
 //!
 //! | cfg | effect |
 //! |---|---|
-//! | *(none)* | `std`, nothing added |
+//! | *(none)* | `std`, or `core` and `alloc` without feature `std`; nothing added |
 //! | `terrace_loom` | [loom](https://docs.rs/loom) explores every interleaving and every permitted stale read |
 //! | `terrace_shuttle` | [shuttle](https://docs.rs/shuttle) explores random schedules, sequentially consistent |
 //! | `terrace_count` | `std`, and every RMW, fence and lock adds to a thread-local counter ([`count`]) |
 //! | `terrace_tsan` | `std`, and every fence also touches one global atomic: ThreadSanitizer ignores bare fences |
+//!
+//! Without feature `std` there are atomics, fences, cells, `Arc`, `OnceLock` and nothing that blocks: no lock, no thread,
+//! no thread-local. All of it may be used in an interrupt.
 //!
 //! The API is the intersection of what the three backends can do; it is declared once, so code that
 //! compiles on `std` compiles under the checkers.
@@ -39,6 +42,19 @@
 //! });
 //! ```
 
+#![no_std]
+
+extern crate alloc;
+#[cfg(feature = "std")]
+extern crate std;
+
+#[cfg(all(any(terrace_loom, terrace_shuttle), not(feature = "std")))]
+compile_error!("the checkers need feature `std`");
+#[cfg(all(not(target_has_atomic = "ptr"), not(feature = "portable-atomic")))]
+compile_error!(
+    "this target has no compare-exchange: enable feature `portable-atomic`, and say how it may be emulated, see \
+     portable-atomic's features `critical-section` and `unsafe-assume-single-core`"
+);
 #[cfg(all(terrace_loom, not(debug_assertions)))]
 compile_error!(
     "terrace_loom models rely on debug assertions: build with `debug-assertions = true`"
@@ -54,25 +70,30 @@ pub mod cell;
 pub mod count;
 mod fences;
 pub mod hint;
+#[cfg(feature = "std")]
 mod model;
+#[cfg(feature = "std")]
 mod mutex;
 mod once;
 pub mod thread;
+#[cfg(feature = "std")]
 pub mod time;
 pub mod unmodelled;
 
 #[cfg(terrace_loom)]
 pub use loom::sync::Arc;
 #[cfg(not(terrace_loom))]
-pub use std::sync::Arc;
+pub use unmodelled::Arc;
 
 pub use crossbeam_utils::CachePadded;
 pub use fences::{heavy, light};
+#[cfg(feature = "std")]
 pub use model::model;
+#[cfg(feature = "std")]
 pub use mutex::{Mutex, MutexGuard};
 pub use once::OnceLock;
 
-#[cfg(not(any(terrace_loom, terrace_shuttle)))]
+#[cfg(all(feature = "std", not(any(terrace_loom, terrace_shuttle))))]
 #[doc(no_inline)]
 pub use std::thread_local;
 

@@ -67,7 +67,7 @@ mod plain {
 mod modelled {
     use super::count;
     use crate::atomic::{AtomicBool, Ordering};
-    use std::ops::{Deref, DerefMut};
+    use core::ops::{Deref, DerefMut};
     use std::sync::PoisonError;
 
     /// Threads blocked in `lock`.

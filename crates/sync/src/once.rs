@@ -1,55 +1,168 @@
 //! A cell written once.
 
-/// A cell that is written at most once and read by any thread.
-///
-/// Under a checker every access takes a modelled lock: correct, and slower to explore than `std`'s.
-#[derive(Debug, Default)]
-pub struct OnceLock<T> {
-    #[cfg(any(terrace_loom, terrace_shuttle))]
-    lock: crate::Mutex<()>,
-    value: std::sync::OnceLock<T>,
+#[cfg(not(feature = "std"))]
+pub use bare::OnceLock;
+#[cfg(feature = "std")]
+pub use hosted::OnceLock;
+
+#[cfg(feature = "std")]
+mod hosted {
+    //! With `std`: others wait for whoever is writing.
+
+    /// A cell that is written at most once and read by any thread.
+    ///
+    /// Under a checker every access takes a modelled lock: correct, and slower to explore than `std`'s.
+    #[derive(Debug, Default)]
+    pub struct OnceLock<T> {
+        #[cfg(any(terrace_loom, terrace_shuttle))]
+        lock: crate::Mutex<()>,
+        value: std::sync::OnceLock<T>,
+    }
+
+    impl<T> OnceLock<T> {
+        const_fn! {
+            /// An empty cell.
+            pub const fn new() -> Self {
+                Self {
+                    #[cfg(any(terrace_loom, terrace_shuttle))]
+                    lock: crate::Mutex::new(()),
+                    value: std::sync::OnceLock::new(),
+                }
+            }
+        }
+
+        /// The value, if it was written.
+        #[inline]
+        pub fn get(&self) -> Option<&T> {
+            #[cfg(any(terrace_loom, terrace_shuttle))]
+            let _locked = self.lock.lock();
+            self.value.get()
+        }
+
+        /// Writes the value.
+        ///
+        /// # Errors
+        /// Gives `value` back if the cell was written before.
+        pub fn set(&self, value: T) -> Result<(), T> {
+            #[cfg(any(terrace_loom, terrace_shuttle))]
+            let _locked = self.lock.lock();
+            self.value.set(value)
+        }
+
+        /// The value, written by `f` if the cell was empty. At most one `f` runs; others wait for it.
+        #[inline]
+        pub fn get_or_init(&self, f: impl FnOnce() -> T) -> &T {
+            #[cfg(any(terrace_loom, terrace_shuttle))]
+            let _locked = self.lock.lock();
+            self.value.get_or_init(f)
+        }
+
+        /// Consumes the cell and returns the value, if it was written.
+        pub fn into_inner(self) -> Option<T> {
+            self.value.into_inner()
+        }
+    }
 }
 
-impl<T> OnceLock<T> {
-    const_fn! {
+#[cfg(not(feature = "std"))]
+mod bare {
+    //! Without `std`: nothing waits, so it may be used in interrupts.
+    //!
+    //! | state | `get` | `set` |
+    //! |---|---|---|
+    //! | `EMPTY` | `None` | → `WRITING`, writes, → `WRITTEN` |
+    //! | `WRITING` | `None` | gives the value back |
+    //! | `WRITTEN` | the value | gives the value back |
+
+    use core::mem::MaybeUninit;
+
+    use crate::atomic::{AtomicUsize, Ordering};
+    use crate::cell::UnsafeCell;
+
+    const EMPTY: usize = 0;
+    const WRITING: usize = 1;
+    const WRITTEN: usize = 2;
+
+    /// A cell that is written at most once and read from any context. Nothing in it waits: while somebody writes it
+    /// counts as empty for readers and as full for writers.
+    #[derive(Debug)]
+    pub struct OnceLock<T> {
+        state: AtomicUsize,
+        /// Written by whoever made the state `WRITING`; initialised and only read once it is `WRITTEN`.
+        value: UnsafeCell<MaybeUninit<T>>,
+    }
+
+    // SAFETY: the value is moved in from one context and read from others, and dropped by whoever has the cell.
+    unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
+
+    impl<T> OnceLock<T> {
         /// An empty cell.
+        #[must_use]
         pub const fn new() -> Self {
             Self {
-                #[cfg(any(terrace_loom, terrace_shuttle))]
-                lock: crate::Mutex::new(()),
-                value: std::sync::OnceLock::new(),
+                state: AtomicUsize::new(EMPTY),
+                value: UnsafeCell::new(MaybeUninit::uninit()),
             }
+        }
+
+        /// The value, if it was written.
+        #[inline]
+        pub fn get(&self) -> Option<&T> {
+            // Ordering: Acquire pairs with the Release in `set`: the value is seen with the state.
+            if self.state.load(Ordering::Acquire) != WRITTEN {
+                return None;
+            }
+            self.value.with(|value| {
+                // SAFETY: once written the value is only read.
+                let value = unsafe { &*value };
+                // SAFETY: the state says that it is initialised.
+                Some(unsafe { value.assume_init_ref() })
+            })
+        }
+
+        /// Writes the value. One RMW.
+        ///
+        /// # Errors
+        /// Gives `value` back if the cell was written before, or is being written.
+        pub fn set(&self, value: T) -> Result<(), T> {
+            // Ordering: Relaxed; the state alone says who may write.
+            let claimed =
+                self.state
+                    .compare_exchange(EMPTY, WRITING, Ordering::Relaxed, Ordering::Relaxed);
+            if claimed.is_err() {
+                return Err(value);
+            }
+            // SAFETY: the state was EMPTY and is WRITING by our hand: nobody else writes, and nobody reads yet.
+            self.value
+                .with_mut(|slot| unsafe { slot.write(MaybeUninit::new(value)) });
+            // Ordering: Release pairs with the Acquire in `get`.
+            self.state.store(WRITTEN, Ordering::Release);
+            Ok(())
+        }
+
+        fn take(&mut self) -> Option<T> {
+            let written = self
+                .state
+                .with_mut(|state| core::mem::replace(state, EMPTY) == WRITTEN);
+            // SAFETY: the state said that it is initialised, and says now that it is not.
+            written.then(|| unsafe { self.value.get_mut().assume_init_read() })
+        }
+
+        /// Consumes the cell and returns the value, if it was written.
+        pub fn into_inner(mut self) -> Option<T> {
+            self.take()
         }
     }
 
-    /// The value, if it was written.
-    #[inline]
-    pub fn get(&self) -> Option<&T> {
-        #[cfg(any(terrace_loom, terrace_shuttle))]
-        let _locked = self.lock.lock();
-        self.value.get()
+    impl<T> Default for OnceLock<T> {
+        fn default() -> Self {
+            Self::new()
+        }
     }
 
-    /// Writes the value.
-    ///
-    /// # Errors
-    /// Gives `value` back if the cell was written before.
-    pub fn set(&self, value: T) -> Result<(), T> {
-        #[cfg(any(terrace_loom, terrace_shuttle))]
-        let _locked = self.lock.lock();
-        self.value.set(value)
-    }
-
-    /// The value, written by `f` if the cell was empty. At most one `f` runs; others wait for it.
-    #[inline]
-    pub fn get_or_init(&self, f: impl FnOnce() -> T) -> &T {
-        #[cfg(any(terrace_loom, terrace_shuttle))]
-        let _locked = self.lock.lock();
-        self.value.get_or_init(f)
-    }
-
-    /// Consumes the cell and returns the value, if it was written.
-    pub fn into_inner(self) -> Option<T> {
-        self.value.into_inner()
+    impl<T> Drop for OnceLock<T> {
+        fn drop(&mut self) {
+            drop(self.take());
+        }
     }
 }

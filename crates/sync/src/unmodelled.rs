@@ -1,6 +1,9 @@
-//! Plain `std` reference counts, for what a checker's own cannot do.
+//! Plain reference counts, for what a checker's own cannot do.
 //!
 //! loom's `Arc` neither coerces to `Arc<dyn Trait>` nor has a `Weak`. Code that needs one of them takes
 //! these under every cfg; loom then sees neither the count's orderings nor a leak of it.
 
-pub use std::sync::{Arc, Weak};
+#[cfg(target_has_atomic = "ptr")]
+pub use alloc::sync::{Arc, Weak};
+#[cfg(not(target_has_atomic = "ptr"))]
+pub use portable_atomic_util::{Arc, Weak};

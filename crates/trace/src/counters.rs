@@ -58,10 +58,14 @@ pub(crate) use on::{Field, add, snapshot};
 mod on {
     use super::Counters;
     use terrace_sync::CachePadded;
-    use terrace_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+    #[cfg(feature = "std")]
+    use terrace_sync::atomic::{AtomicU64 as Counter, AtomicUsize, Ordering};
+    /// Not every target has 64-bit atomics: there the figures wrap at `usize::MAX`.
+    #[cfg(not(feature = "std"))]
+    use terrace_sync::atomic::{AtomicUsize as Counter, Ordering};
 
     /// Threads beyond this number share shards; counts stay exact, only contention grows.
-    const SHARDS: usize = 64;
+    const SHARDS: usize = if cfg!(feature = "std") { 64 } else { 1 };
 
     /// Index of a counter in a shard.
     #[derive(Clone, Copy)]
@@ -80,12 +84,14 @@ mod on {
 
     const FIELDS: usize = Field::Woken as usize + 1;
 
-    type Shard = CachePadded<[AtomicU64; FIELDS]>;
+    type Shard = CachePadded<[Counter; FIELDS]>;
 
     static SHARD: [Shard; SHARDS] =
-        [const { CachePadded::new([const { AtomicU64::new(0) }; FIELDS]) }; SHARDS];
-    static NEXT: AtomicUsize = AtomicUsize::new(0);
+        [const { CachePadded::new([const { Counter::new(0) }; FIELDS]) }; SHARDS];
 
+    #[cfg(feature = "std")]
+    static NEXT: AtomicUsize = AtomicUsize::new(0);
+    #[cfg(feature = "std")]
     terrace_sync::thread_local! {
         static MINE: &'static Shard = &SHARD[NEXT.fetch_add(1, Ordering::Relaxed) % SHARDS];
     }
@@ -93,10 +99,11 @@ mod on {
     /// Adds to a counter of the calling thread's shard.
     #[inline]
     pub(crate) fn add(field: Field, amount: usize) {
-        MINE.with(|shard| {
-            // Ordering: Relaxed, a statistic that orders nothing.
-            shard[field as usize].fetch_add(amount as u64, Ordering::Relaxed);
-        });
+        // Ordering: Relaxed, a statistic that orders nothing.
+        #[cfg(feature = "std")]
+        MINE.with(|shard| shard[field as usize].fetch_add(amount as u64, Ordering::Relaxed));
+        #[cfg(not(feature = "std"))]
+        SHARD[0][field as usize].fetch_add(amount, Ordering::Relaxed);
     }
 
     pub(crate) fn snapshot() -> Counters {
@@ -104,7 +111,7 @@ mod on {
             // Ordering: Relaxed, a statistic that orders nothing.
             SHARD
                 .iter()
-                .map(|shard| shard[field as usize].load(Ordering::Relaxed))
+                .map(|shard| shard[field as usize].load(Ordering::Relaxed) as u64)
                 .sum()
         };
         // Taken first: what is put in meanwhile then counts as depth, and depth never underflows for long.

@@ -20,6 +20,11 @@
 //! assert_eq!(after.since(&before).worker_poll_count, on);
 //! ```
 
+#![no_std]
+
+#[cfg(feature = "std")]
+extern crate std;
+
 mod counters;
 
 pub use counters::Counters;

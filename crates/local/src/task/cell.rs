@@ -1,15 +1,17 @@
 //! The future inside a task cell: the user's, with what the executor needs around it.
 
-use std::future::Future;
-use std::mem::ManuallyDrop;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
-use std::ptr::NonNull;
-use std::task::{Context, Poll};
+use alloc::boxed::Box;
+use core::future::Future;
+use core::mem::ManuallyDrop;
+use core::panic::AssertUnwindSafe;
+use core::pin::Pin;
+use core::ptr::NonNull;
+use core::task::{Context, Poll};
 
 use super::handle::Task;
 use super::{CoreRef, Meta, Outcome, Runnable};
 use crate::Payload;
+use crate::unwind::catch_unwind;
 
 /// Futures that fill a cell of this size in bytes and more are boxed before they are moved anywhere else.
 pub const LARGE: usize = 2048;

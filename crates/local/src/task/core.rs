@@ -1,12 +1,13 @@
 //! What a task knows of its executor.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr::NonNull;
+use core::panic::AssertUnwindSafe;
+use core::ptr::NonNull;
 
 use terrace_sync::Arc;
 
 use super::{Register, Runnable};
 use crate::Payload;
+use crate::unwind::catch_unwind;
 
 /// The part of an executor that its tasks reach: where they are queued when woken.
 pub trait Core: Send + Sync + 'static {
@@ -35,6 +36,15 @@ pub enum CoreRef {
     Shared(Arc<dyn Core>),
     /// A core that outlives the task by other means, see [`CoreRef::borrowed`].
     Borrowed(Borrowed),
+}
+
+/// The same reference, its type forgotten. (The counted pointers of targets without compare-exchange do not coerce.)
+#[inline]
+#[must_use]
+pub fn erased<C: Core>(core: Arc<C>) -> Arc<dyn Core> {
+    let core: *const dyn Core = Arc::into_raw(core);
+    // SAFETY: the pointer comes out of `into_raw`; its value has become an unsized view of the same one.
+    unsafe { Arc::from_raw(core) }
 }
 
 /// See [`CoreRef::borrowed`].

@@ -1,12 +1,13 @@
 //! The handles of a task.
 
-use std::fmt;
-use std::future::Future;
-use std::panic::{RefUnwindSafe, UnwindSafe, resume_unwind};
-use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
+use core::fmt;
+use core::future::Future;
+use core::panic::{RefUnwindSafe, UnwindSafe};
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
 
 use super::{Meta, Outcome};
+use crate::unwind::resume_unwind;
 
 /// A spawned task: a future of its output.
 ///

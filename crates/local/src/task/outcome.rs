@@ -1,10 +1,11 @@
 //! What a task ends with.
 
-use std::mem::ManuallyDrop;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use core::mem::ManuallyDrop;
+use core::panic::AssertUnwindSafe;
 
 use super::CoreRef;
 use crate::Payload;
+use crate::unwind::catch_unwind;
 
 /// A task's output or the payload of its panic, until the handle takes it.
 ///
@@ -21,7 +22,7 @@ pub struct Outcome<T> {
 impl<T> Outcome<T> {
     /// An output. The core is referenced only if the output has a destructor that might panic.
     pub(crate) fn done(value: T, core: &CoreRef) -> Self {
-        let core = std::mem::needs_drop::<T>().then(|| core.clone());
+        let core = core::mem::needs_drop::<T>().then(|| core.clone());
         Self {
             result: ManuallyDrop::new(Ok(value)),
             core,

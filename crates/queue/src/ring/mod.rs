@@ -8,11 +8,11 @@ mod head;
 mod owner;
 mod thief;
 
+use core::fmt;
+use core::mem::MaybeUninit;
+use core::panic::{RefUnwindSafe, UnwindSafe};
 use head::Head;
 pub use owner::{Overflow, Owner};
-use std::fmt;
-use std::mem::MaybeUninit;
-use std::panic::{RefUnwindSafe, UnwindSafe};
 use terrace_sync::CachePadded;
 use terrace_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use terrace_sync::cell::UnsafeCell;
@@ -72,7 +72,7 @@ impl<T> Ring<T> {
         Self {
             head: CachePadded::new(AtomicU64::new(Head::idle(position).pack())),
             tail: CachePadded::new(AtomicU32::new(position)),
-            slots: std::array::from_fn(|_| UnsafeCell::new(MaybeUninit::uninit())),
+            slots: core::array::from_fn(|_| UnsafeCell::new(MaybeUninit::uninit())),
         }
     }
 
@@ -170,6 +170,8 @@ impl<T> fmt::Debug for Ring<T> {
 
 #[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
 mod tests {
+    use std::vec::Vec;
+
     use super::{CAPACITY, Ring};
     use crate::Injector;
 
@@ -190,11 +192,11 @@ mod tests {
             }
             assert_eq!(ring.len(), CAPACITY / 2);
             let mut taken: Vec<u32> = ring.steal_into(&thief).into_iter().collect();
-            taken.extend(std::iter::from_fn(|| thief.pop()));
+            taken.extend(core::iter::from_fn(|| thief.pop()));
             taken.extend(ring.steal_one());
-            taken.extend(std::iter::from_fn(|| me.pop()));
+            taken.extend(core::iter::from_fn(|| me.pop()));
             assert_eq!(taken, (count / 2..count).collect::<Vec<_>>());
-            let moved: Vec<u32> = std::iter::from_fn(|| injector.pop()).collect();
+            let moved: Vec<u32> = core::iter::from_fn(|| injector.pop()).collect();
             assert_eq!(moved, (0..count / 2).chain([count]).collect::<Vec<_>>());
             assert!(ring.is_empty() && peer.is_empty());
         }

@@ -2,9 +2,9 @@
 
 use super::{CAPACITY, CAPACITY_U32, Head, Ring};
 use crate::Injector;
-use std::cell::Cell;
-use std::fmt;
-use std::marker::PhantomData;
+use core::cell::Cell;
+use core::fmt;
+use core::marker::PhantomData;
 use terrace_sync::atomic::Ordering;
 
 /// The one handle of a [`Ring`] that pushes and pops. Made by [`Ring::owner`].
@@ -39,7 +39,7 @@ impl<T> fmt::Display for Overflow<T> {
     }
 }
 
-impl<T> std::error::Error for Overflow<T> {}
+impl<T> core::error::Error for Overflow<T> {}
 
 impl<'a, T> Owner<'a, T> {
     pub(super) fn new(ring: &'a Ring<T>) -> Self {

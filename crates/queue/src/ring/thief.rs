@@ -15,7 +15,7 @@ impl<T> Ring<T> {
     ///
     /// Two compare-exchanges, more only if the owner interferes; one store into `dst`.
     pub fn steal_into(&self, dst: &Owner<'_, T>) -> Option<T> {
-        if std::ptr::eq(self, dst.ring()) {
+        if core::ptr::eq(self, dst.ring()) {
             return None;
         }
         let mut batch = dst.batch();

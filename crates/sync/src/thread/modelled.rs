@@ -14,10 +14,11 @@
 
 use crate::atomic::{AtomicBool, AtomicUsize, Ordering};
 use crate::count;
-use std::cell::OnceCell;
+use core::cell::OnceCell;
+use core::time::Duration;
 use std::io;
+use std::string::String;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 #[cfg(terrace_loom)]
 use loom::thread as raw;
@@ -35,7 +36,7 @@ const PARKED: usize = 3;
 struct Inner {
     state: AtomicUsize,
     /// Number of the next wait. Used by the owner alone.
-    waits: std::sync::atomic::AtomicUsize,
+    waits: core::sync::atomic::AtomicUsize,
     /// Written by the owner before anything else it does.
     raw: OnceLock<raw::Thread>,
     /// Raised when the closure of a thread started here has returned or unwound.
@@ -56,7 +57,7 @@ impl Inner {
     fn new() -> Arc<Self> {
         Arc::new(Self {
             state: AtomicUsize::new(EMPTY),
-            waits: std::sync::atomic::AtomicUsize::new(0),
+            waits: core::sync::atomic::AtomicUsize::new(0),
             raw: OnceLock::new(),
             finished: AtomicBool::new(false),
         })
@@ -124,7 +125,7 @@ fn wait(timeout: bool) {
     let Thread(inner) = current();
     let number = inner
         .waits
-        .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        .fetch_add(1, core::sync::atomic::Ordering::Relaxed);
     let parked = PARKED + number;
     // Ordering: Acquire on failure pairs with the Release in `unpark`.
     if inner

@@ -1,8 +1,9 @@
 //! `std` threads, with parks and unparks counted under `terrace_count`.
 
 use crate::count;
+use core::time::Duration;
 use std::io;
-use std::time::Duration;
+use std::string::String;
 
 pub use std::thread::yield_now;
 

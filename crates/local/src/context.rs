@@ -1,0 +1,61 @@
+//! Who is calling, on a machine without threads: the program says so, by [`context!`](crate::context!).
+//!
+//! A *context* is what a thread is on a hosted system: code that is never interrupted by itself. The main loop of a core
+//! is one, each interrupt priority of a core is another. An executor belongs to the context that made it (or first
+//! spawned onto it); a wake from any other goes through the inbox, so an interrupt may wake, and drop what it woke with
+//! [`wake_by_ref`](core::task::Waker::wake_by_ref), whatever it interrupted.
+//!
+//! ```ignore
+//! struct CortexM;
+//!
+//! // SAFETY: the number of the active exception, 0 in thread mode, is that of the running handler.
+//! unsafe impl terrace_local::context::Context for CortexM {
+//!     fn id() -> NonZeroUsize {
+//!         let ipsr: usize;
+//!         unsafe { asm!("mrs {}, IPSR", out(reg) ipsr, options(nomem, nostack, preserves_flags)) };
+//!         NonZeroUsize::MIN.saturating_add(ipsr & 0x1ff)
+//!     }
+//! }
+//!
+//! terrace_local::context!(CortexM);
+//! ```
+//!
+//! A program without interrupts and further cores may return a constant. A program that defines no context does not
+//! link: the linker misses the symbol `terrace_local_context_is_missing__use_the_macro_terrace_local_context`.
+
+use core::num::NonZeroUsize;
+
+/// Tells contexts apart.
+///
+/// # Safety
+/// Two calls of [`id`](Self::id) return the same number only if they were made in the same context: neither can have
+/// interrupted the other in the middle, or run beside it on another core. An interrupt handler therefore has another
+/// number than the main loop, and each core has numbers of its own.
+pub unsafe trait Context {
+    /// The number of the context that calls. Called at each spawn and each wake: should be one or two instructions.
+    fn id() -> NonZeroUsize;
+}
+
+unsafe extern "Rust" {
+    #[link_name = "terrace_local_context_is_missing__use_the_macro_terrace_local_context"]
+    safe fn context_id() -> NonZeroUsize;
+}
+
+/// The context that calls.
+#[inline]
+pub(crate) fn current() -> NonZeroUsize {
+    context_id()
+}
+
+/// Makes a type that implements [`Context`](crate::context::Context) the program's: once a program.
+#[macro_export]
+macro_rules! context {
+    ($context:ty) => {
+        const _: () = {
+            #[unsafe(export_name = "terrace_local_context_is_missing__use_the_macro_terrace_local_context")]
+            extern "Rust" fn context_id() -> ::core::num::NonZeroUsize {
+                <$context as $crate::context::Context>::id()
+            }
+        };
+    };
+}
