@@ -4,7 +4,9 @@
 use alloc::boxed::Box;
 use core::any::Any;
 #[cfg(feature = "std")]
-pub(crate) use std::panic::{catch_unwind, resume_unwind};
+pub(crate) use std::panic::catch_unwind;
+#[cfg(all(feature = "std", not(terrace_loom)))]
+pub(crate) use std::panic::resume_unwind;
 
 /// What a panic carries.
 pub type Payload = Box<dyn Any + Send>;

@@ -69,6 +69,7 @@ mod modelled {
     use crate::atomic::{AtomicBool, Ordering};
     use core::ops::{Deref, DerefMut};
     use std::sync::PoisonError;
+    use std::vec::Vec;
 
     /// Threads blocked in `lock`.
     type Waiting = std::sync::Mutex<Vec<loom::thread::Thread>>;
