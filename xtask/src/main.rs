@@ -12,6 +12,8 @@ mod doc;
 mod features;
 mod lint;
 mod loom;
+#[expect(dead_code, reason = "the bench commands that use all of it come next")]
+mod measure;
 mod msrv;
 mod process;
 mod progress;

@@ -11,7 +11,6 @@ mod program;
 mod report;
 mod rounds;
 mod sides;
-mod stats;
 
 use std::path::PathBuf;
 

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::sides::Side;
-use super::stats::median;
+use crate::measure::stats::median;
 use crate::process::run_limited;
 
 /// A run takes well below a second; this is for hangs.

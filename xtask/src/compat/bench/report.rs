@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::program::{Kind, Row, Run};
 use super::rounds::{Effort, Measured};
-use super::stats::{Estimate, mean_of_medians, median, median_of_ratios};
 use super::{MEAN_LIMIT, ROW_LIMIT};
+use crate::measure::stats::{Estimate, mean_of_medians, median, median_of_ratios};
 
 /// All figures.
 #[derive(Serialize)]

@@ -1,6 +1,6 @@
 //! Medians, means of ratios, and percentile-bootstrap intervals.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Resamples of a bootstrap.
 const RESAMPLES: usize = 10_000;
@@ -8,11 +8,11 @@ const RESAMPLES: usize = 10_000;
 const CONFIDENCE: f64 = 0.95;
 
 /// A figure and its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(super) struct Estimate {
-    pub(super) value: f64,
-    pub(super) low: f64,
-    pub(super) high: f64,
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Estimate {
+    pub(crate) value: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
 }
 
 /// The median; the mean of the two middle values if there is no middle one. Sorts the values.
@@ -20,7 +20,7 @@ pub(super) struct Estimate {
 /// # Panics
 ///
 /// If there are none.
-pub(super) fn median(values: &mut [f64]) -> f64 {
+pub(crate) fn median(values: &mut [f64]) -> f64 {
     assert!(!values.is_empty(), "there is no median of nothing");
     values.sort_unstable_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -32,18 +32,18 @@ pub(super) fn median(values: &mut [f64]) -> f64 {
 }
 
 /// The geometric mean.
-pub(super) fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+pub(crate) fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let amount = values.len() as f64;
     (values.map(f64::ln).sum::<f64>() / amount).exp()
 }
 
 /// The median of the rounds' ratios.
-pub(super) fn median_of_ratios(ratios: &[f64]) -> Estimate {
+pub(crate) fn median_of_ratios(ratios: &[f64]) -> Estimate {
     bootstrap(&[ratios.to_vec()], |rows| rows[0])
 }
 
 /// The geometric mean over rows, each given by its rounds' ratios, of the rows' medians.
-pub(super) fn mean_of_medians(rows: &[Vec<f64>]) -> Estimate {
+pub(crate) fn mean_of_medians(rows: &[Vec<f64>]) -> Estimate {
     bootstrap(rows, |medians| geometric_mean(medians.iter().copied()))
 }
 

@@ -1,0 +1,257 @@
+//! Programs that are measured: their output as it comes, their CPU time, a time limit, and an end at
+//! Ctrl-C.
+
+use std::io::Read;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+
+/// How often a silent program is looked at; one that prints or ends is seen at once.
+const POLL: Duration = Duration::from_millis(100);
+/// Of a longer output the last bytes are kept.
+const KEPT: usize = 1 << 20;
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// The user pressed Ctrl-C, or the program was asked to terminate.
+#[derive(Debug)]
+pub(crate) struct Interrupted;
+
+impl std::fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("interrupted")
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+/// From now on Ctrl-C ends the running child and makes [`run`] fail with [`Interrupted`], instead of
+/// ending this program.
+pub(crate) fn catch_interrupts() -> Result<()> {
+    ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::SeqCst))
+        .context("cannot set a handler for Ctrl-C")
+}
+
+/// Fails with [`Interrupted`] after Ctrl-C.
+pub(crate) fn check_interrupt() -> Result<()> {
+    if INTERRUPTED.load(Ordering::SeqCst) {
+        bail!(Interrupted);
+    }
+    Ok(())
+}
+
+/// How a child ended.
+pub(crate) struct Ended {
+    /// `None`: it was killed at the time limit.
+    pub(crate) status: Option<ExitStatus>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ended {
+    pub(crate) fn succeeded(&self) -> bool {
+        self.status.is_some_and(|s| s.success())
+    }
+
+    /// How it ended in words, for an error.
+    pub(crate) fn how(&self, limit: Duration) -> String {
+        match self.status {
+            Some(status) => status.to_string(),
+            None => format!("killed, it did not end within {} s", limit.as_secs()),
+        }
+    }
+
+    /// The last lines of standard error, or of standard output if that is empty, indented.
+    pub(crate) fn tail(&self, lines: usize) -> String {
+        let text = if self.stderr.trim().is_empty() {
+            &self.stdout
+        } else {
+            &self.stderr
+        };
+        let all: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
+        let last = &all[all.len().saturating_sub(lines)..];
+        last.iter().map(|l| format!("\n    {l}")).collect()
+    }
+}
+
+/// CPU time of a child's threads so far, living and ended; `None` where the system has no such clock.
+pub(crate) struct CpuClock(u32);
+
+impl CpuClock {
+    #[cfg(target_os = "linux")]
+    pub(crate) fn now(&self) -> Option<Duration> {
+        let clock = nix::time::clock_getcpuclockid(pid(self.0)).ok()?;
+        clock.now().ok().map(Duration::from)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn now(&self) -> Option<Duration> {
+        None
+    }
+}
+
+enum Event {
+    Stdout(Vec<u8>),
+    Stderr(Vec<u8>),
+}
+
+/// Runs a program without input, in a process group of its own, which is killed at the time limit and at
+/// Ctrl-C. `seen` gets each piece of standard error when it arrives.
+///
+/// # Errors
+///
+/// If the program cannot be started, and [`Interrupted`].
+pub(crate) fn run(
+    command: &mut Command,
+    limit: Duration,
+    mut seen: impl FnMut(&[u8], &CpuClock),
+) -> Result<Ended> {
+    check_interrupt()?;
+    let start = Instant::now();
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("cannot start {}", command.get_program().display()))?;
+    let clock = CpuClock(child.id());
+    let (sender, events) = mpsc::channel();
+    let readers = [
+        child
+            .stdout
+            .take()
+            .map(|out| reader(out, sender.clone(), Event::Stdout)),
+        child
+            .stderr
+            .take()
+            .map(|err| reader(err, sender, Event::Stderr)),
+    ];
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let mut killed = false;
+    loop {
+        match events.recv_timeout(POLL) {
+            Ok(Event::Stdout(bytes)) => keep(&mut stdout, &bytes),
+            Ok(Event::Stderr(bytes)) => {
+                seen(&bytes, &clock);
+                keep(&mut stderr, &bytes);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            // Both ends are closed: the program ended, or will.
+            Err(RecvTimeoutError::Disconnected) => break,
+        }
+        if !killed && (start.elapsed() >= limit || check_interrupt().is_err()) {
+            kill(&child);
+            killed = true;
+        }
+    }
+    let status = child.wait().context("cannot wait for a child")?;
+    for reader in readers.into_iter().flatten() {
+        reader.join().expect("a reader does not panic");
+    }
+    check_interrupt()?;
+    Ok(Ended {
+        status: (!killed).then_some(status),
+        stdout: String::from_utf8_lossy(&stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&stderr).into_owned(),
+    })
+}
+
+fn reader(
+    mut from: impl Read + Send + 'static,
+    to: mpsc::Sender<Event>,
+    event: fn(Vec<u8>) -> Event,
+) -> std::thread::JoinHandle<()> {
+    std::thread::spawn(move || {
+        let mut buffer = vec![0; 1 << 16];
+        // An error ends the output like its end does: the exit status tells what happened.
+        while let Ok(length @ 1..) = from.read(&mut buffer) {
+            if to.send(event(buffer[..length].to_vec())).is_err() {
+                break;
+            }
+        }
+    })
+}
+
+fn keep(all: &mut Vec<u8>, bytes: &[u8]) {
+    all.extend_from_slice(bytes);
+    if all.len() > 2 * KEPT {
+        all.drain(..all.len() - KEPT);
+    }
+}
+
+fn kill(child: &Child) {
+    // It fails if the group has ended meanwhile.
+    let _ = killpg(pid(child.id()), Signal::SIGKILL);
+}
+
+fn pid(id: u32) -> Pid {
+    Pid::from_raw(i32::try_from(id).expect("process ids are positive"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+    use std::time::Duration;
+
+    use super::run;
+
+    fn sh(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn both_outputs_and_the_status_are_returned() {
+        let limit = Duration::from_secs(60);
+        let mut seen = Vec::new();
+        let script = "echo out; echo err >&2; exit 3";
+        let ended = run(&mut sh(script), limit, |bytes, _| {
+            seen.extend_from_slice(bytes)
+        })
+        .expect("sh starts");
+        assert_eq!(
+            (ended.stdout.as_str(), ended.stderr.as_str()),
+            ("out\n", "err\n")
+        );
+        assert_eq!(ended.status.and_then(|s| s.code()), Some(3));
+        assert_eq!(seen, b"err\n");
+        assert_eq!(ended.tail(5), "\n    err");
+    }
+
+    #[test]
+    fn the_whole_group_is_killed_at_the_limit() {
+        let limit = Duration::from_millis(50);
+        let ended = run(&mut sh("sleep 600 & sleep 600"), limit, |_, _| {}).expect("sh starts");
+        assert!(ended.status.is_none());
+        assert!(!ended.succeeded());
+    }
+
+    #[test]
+    fn the_clock_counts_the_work_between_two_lines() {
+        let script =
+            "echo a >&2; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo b >&2; sleep 0.05";
+        let mut times = Vec::new();
+        run(&mut sh(script), Duration::from_secs(60), |_, clock| {
+            times.extend(clock.now())
+        })
+        .expect("sh starts");
+        if cfg!(target_os = "linux") {
+            assert_eq!(times.len(), 2);
+            assert!(times[1] > times[0]);
+        }
+    }
+
+    #[test]
+    fn a_missing_program_is_an_error() {
+        let limit = Duration::from_secs(1);
+        assert!(run(&mut Command::new("no-such-program-here"), limit, |_, _| {}).is_err());
+    }
+}

@@ -1,0 +1,341 @@
+//! Bench programs made with criterion: which benches they have, and one run of one of them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::child::{self, CpuClock, Ended};
+use super::stats::median;
+
+/// Lines of a failed program's output that an error shows.
+const TAIL: usize = 8;
+/// A list takes milliseconds; this is for hangs.
+const LIST_LIMIT: Duration = Duration::from_secs(60);
+/// How many times its nominal time a run may take, and what is added: slow set-up is no hang.
+const LIMIT_FACTOR: u32 = 20;
+const LIMIT_EXTRA: Duration = Duration::from_secs(60);
+/// Criterion's own analysis is not used: as little of it as it accepts without complaint.
+const RESAMPLES: &str = "1000";
+
+/// How long one run is.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Length {
+    pub(crate) warm_up_ms: u64,
+    pub(crate) time_ms: u64,
+    pub(crate) samples: u32,
+}
+
+impl Length {
+    /// A run that measures for this long: criterion's least number of samples, and a third more to warm
+    /// up.
+    pub(crate) fn of_millis(time_ms: u64) -> Self {
+        Self {
+            warm_up_ms: (time_ms / 3).max(1),
+            time_ms,
+            samples: 10,
+        }
+    }
+
+    fn limit(&self) -> Duration {
+        Duration::from_millis(self.warm_up_ms + self.time_ms) * LIMIT_FACTOR + LIMIT_EXTRA
+    }
+}
+
+/// What one run found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Run {
+    /// Nanoseconds an iteration: the median of the run's samples.
+    pub(crate) wall: f64,
+    /// Nanoseconds of CPU time an iteration, of all threads of the process, over the time in which
+    /// samples were taken, with the set-up of batches; absent where the system cannot tell.
+    pub(crate) cpu: Option<f64>,
+}
+
+/// A bench program of one side.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) path: PathBuf,
+    /// For errors: which side, and of which ref.
+    pub(crate) side: String,
+}
+
+#[derive(Deserialize)]
+struct Sample {
+    iters: Vec<f64>,
+    times: Vec<f64>,
+}
+
+impl Program {
+    /// The ids of its benches.
+    ///
+    /// # Errors
+    ///
+    /// If the program fails or prints something else.
+    pub(crate) fn list(&self) -> Result<Vec<String>> {
+        let mut command = self.command();
+        command.args(["--bench", "--list", "--format", "terse"]);
+        let ended = child::run(&mut command, LIST_LIMIT, |_, _| {})?;
+        self.check(&ended, "--list", LIST_LIMIT)?;
+        ended
+            .stdout
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .map(|line| {
+                let id = line.strip_suffix(": benchmark");
+                id.map(str::to_owned).with_context(|| {
+                    format!(
+                        "{} listed `{line}`, which is no bench of criterion",
+                        self.path.display()
+                    )
+                })
+            })
+            .collect()
+    }
+
+    /// Runs one bench. `home` is emptied and then holds what criterion wrote.
+    ///
+    /// # Errors
+    ///
+    /// If the program fails, hangs, or has no such bench; and `Interrupted`.
+    pub(crate) fn run(&self, id: &str, length: Length, home: &Path) -> Result<Run> {
+        if home.exists() {
+            std::fs::remove_dir_all(home)
+                .with_context(|| format!("cannot empty {}", home.display()))?;
+        }
+        std::fs::create_dir_all(home)
+            .with_context(|| format!("cannot create {}", home.display()))?;
+        let mut command = self.command();
+        command
+            .args(["--bench", "--exact", id, "--noplot", "--color", "never"])
+            .args(["--warm-up-time", &seconds(length.warm_up_ms)])
+            .args(["--measurement-time", &seconds(length.time_ms)])
+            .args(["--sample-size", &length.samples.to_string()])
+            .args(["--nresamples", RESAMPLES])
+            .env("CRITERION_HOME", home);
+        let mut phases = Phases::default();
+        let ended = child::run(&mut command, length.limit(), |bytes, clock| {
+            phases.saw(bytes, clock);
+        })?;
+        self.check(&ended, id, length.limit())?;
+        let sample = self.sample(id, home)?;
+        let iterations: f64 = sample.iters.iter().sum();
+        let mut walls: Vec<f64> = (sample.times.iter().zip(&sample.iters))
+            .map(|(time, iterations)| time / iterations)
+            .collect();
+        ensure!(
+            !walls.is_empty() && walls.iter().all(|w| w.is_finite() && *w > 0.0),
+            "`{id}` of {} took no measurable time; is its work optimised away?",
+            self.side
+        );
+        Ok(Run {
+            wall: median(&mut walls),
+            cpu: phases.cpu().map(|cpu| cpu.as_nanos() as f64 / iterations),
+        })
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        if let Some(dir) = self.path.parent() {
+            command.current_dir(dir);
+        }
+        command
+    }
+
+    fn check(&self, ended: &Ended, what: &str, limit: Duration) -> Result<()> {
+        if ended.succeeded() {
+            return Ok(());
+        }
+        bail!(
+            "`{what}` failed on {}: {}; to see it alone: `{} --bench --exact {what}`{}",
+            self.side,
+            ended.how(limit),
+            self.path.display(),
+            ended.tail(TAIL)
+        )
+    }
+
+    /// Reads the one `sample.json` below `home`.
+    fn sample(&self, id: &str, home: &Path) -> Result<Sample> {
+        let mut found = Vec::new();
+        find(home, &mut found)?;
+        let [path] = &found[..] else {
+            bail!(
+                "`{id}` of {} left {} samples instead of one; is the id unique?",
+                self.side,
+                found.len()
+            );
+        };
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read {}", path.display()))?;
+        let sample: Sample = serde_json::from_str(&text)
+            .with_context(|| format!("{} is no sample of criterion", path.display()))?;
+        ensure!(
+            sample.iters.len() == sample.times.len(),
+            "{} has times without iterations",
+            path.display()
+        );
+        Ok(sample)
+    }
+}
+
+/// `sample.json` in every directory called `new`.
+fn find(dir: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+    for entry in std::fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))? {
+        let path = entry?.path();
+        if path.is_dir() {
+            find(&path, found)?;
+        } else if path.ends_with("new/sample.json") {
+            found.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn seconds(millis: u64) -> String {
+    format!("{}", millis as f64 / 1e3)
+}
+
+/// CPU times at the lines with which criterion begins and ends taking samples.
+#[derive(Default)]
+struct Phases {
+    /// The line that is being printed.
+    line: Vec<u8>,
+    start: Option<Duration>,
+    end: Option<Duration>,
+}
+
+impl Phases {
+    fn saw(&mut self, bytes: &[u8], clock: &CpuClock) {
+        for piece in bytes.split_inclusive(|b| *b == b'\n') {
+            self.line.extend_from_slice(piece);
+            if !piece.ends_with(b"\n") {
+                continue;
+            }
+            let line = String::from_utf8_lossy(&self.line);
+            if line.starts_with("Benchmarking ") && line.contains(": Collecting ") {
+                self.start = clock.now();
+            } else if line.starts_with("Benchmarking ") && line.trim_end().ends_with(": Analyzing")
+            {
+                self.end = clock.now();
+            }
+            self.line.clear();
+        }
+    }
+
+    fn cpu(&self) -> Option<Duration> {
+        self.end?.checked_sub(self.start?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::{Length, Program};
+
+    const LENGTH: Length = Length {
+        warm_up_ms: 1,
+        time_ms: 10,
+        samples: 10,
+    };
+
+    /// A program that speaks criterion's command line: `/bin/sh` runs the script.
+    fn program(dir: &Path, script: &str) -> Program {
+        let path = dir.join("bench");
+        // Another process writes it: a fork of a parallel test would inherit an open file, and then it
+        // could not be started ("text file busy").
+        let status = Command::new("sh")
+            .args([
+                "-c",
+                r#"printf '#!/bin/sh\n%s\n' "$1" > "$2" && chmod +x "$2""#,
+                "sh",
+                script,
+            ])
+            .arg(&path)
+            .status()
+            .expect("sh starts");
+        assert!(status.success());
+        Program {
+            path,
+            side: "base (main)".to_owned(),
+        }
+    }
+
+    const WRITES: &str = r#"mkdir -p "$CRITERION_HOME/a/b/new"
+echo '{"sampling_mode":"Flat","iters":[2.0,4.0,8.0],"times":[20.0,80.0,90.0]}' > "$CRITERION_HOME/a/b/new/sample.json""#;
+
+    #[test]
+    fn ids_are_listed() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let script = "echo 'a/b/c/1: benchmark'; echo 'a/b c: benchmark'; echo";
+        let program = program(dir.path(), script);
+        assert_eq!(program.list().expect("it lists"), ["a/b/c/1", "a/b c"]);
+    }
+
+    #[test]
+    fn a_list_of_something_else_is_an_error() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let error = program(dir.path(), "echo test")
+            .list()
+            .expect_err("no bench");
+        assert!(error.to_string().contains("`test`"), "{error}");
+    }
+
+    #[test]
+    fn a_run_gives_the_median_and_the_cpu_time_of_its_phase() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let script = format!(
+            "echo 'Benchmarking x: Collecting 3 samples in estimated 1 s (14 iterations)' >&2\n\
+             i=0; while [ $i -lt 9999 ]; do i=$((i+1)); done\n\
+             echo 'Benchmarking x: Analyzing' >&2\n{WRITES}"
+        );
+        let program = program(dir.path(), &script);
+        let run = program
+            .run("x", LENGTH, &dir.path().join("home"))
+            .expect("it runs");
+        assert_eq!(run.wall, 11.25);
+        if cfg!(target_os = "linux") {
+            assert!(run.cpu.expect("both lines came") > 0.0);
+        }
+    }
+
+    #[test]
+    fn without_the_lines_there_is_no_cpu_time() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let program = program(dir.path(), WRITES);
+        // What an earlier run left is not read.
+        let home = dir.path().join("home");
+        std::fs::create_dir_all(home.join("old/new")).expect("the directory is writable");
+        std::fs::write(home.join("old/new/sample.json"), "{").expect("the directory is writable");
+        let run = program.run("x", LENGTH, &home).expect("it runs");
+        assert_eq!((run.wall, run.cpu), (11.25, None));
+    }
+
+    #[test]
+    fn a_failing_bench_is_named_with_its_side_and_last_words() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let program = program(dir.path(), "echo \"thread 'main' panicked\" >&2; exit 101");
+        let error = program
+            .run("a/b", LENGTH, &dir.path().join("home"))
+            .expect_err("it failed");
+        let text = error.to_string();
+        for part in ["`a/b`", "base (main)", "101", "panicked", "--exact a/b"] {
+            assert!(text.contains(part), "{part} is not in {text}");
+        }
+    }
+
+    #[test]
+    fn a_bench_that_is_not_there_is_an_error() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let program = program(dir.path(), "exit 0");
+        assert!(
+            program
+                .run("a/b", LENGTH, &dir.path().join("home"))
+                .is_err()
+        );
+    }
+}
