@@ -15,8 +15,11 @@ use core::ops::Sub;
 pub struct Counts {
     /// Read-modify-write operations; a failed compare-exchange is one too.
     pub rmws: u64,
-    /// Fences of any kind, [`light`](crate::light) and [`heavy`](crate::heavy) included.
+    /// Fences of any kind, [`light`](crate::light) and [`heavy`](crate::heavy) included, each as one in both of their
+    /// forms.
     pub fences: u64,
+    /// Of `fences`, those that are [`light`](crate::light).
+    pub light_fences: u64,
     /// Of `fences`, those that are [`heavy`](crate::heavy).
     pub heavy_fences: u64,
     /// Mutex acquisitions, attempts included.
@@ -60,6 +63,7 @@ impl Sub for Counts {
         Self {
             rmws: self.rmws - earlier.rmws,
             fences: self.fences - earlier.fences,
+            light_fences: self.light_fences - earlier.light_fences,
             heavy_fences: self.heavy_fences - earlier.heavy_fences,
             locks: self.locks - earlier.locks,
             parks: self.parks - earlier.parks,
@@ -71,7 +75,7 @@ impl Sub for Counts {
 #[cfg(all(terrace_count, feature = "std"))]
 std::thread_local! {
     static TOTALS: core::cell::Cell<Counts> = const {
-        core::cell::Cell::new(Counts { rmws: 0, fences: 0, heavy_fences: 0, locks: 0, parks: 0, unparks: 0 })
+        core::cell::Cell::new(Counts { rmws: 0, fences: 0, light_fences: 0, heavy_fences: 0, locks: 0, parks: 0, unparks: 0 })
     };
 }
 
@@ -92,6 +96,7 @@ macro_rules! counters {
 counters! {
     rmw => rmws,
     fence => fences,
+    light_fence => light_fences,
     heavy_fence => heavy_fences,
 }
 

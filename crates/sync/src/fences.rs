@@ -1,37 +1,79 @@
 //! The asymmetric pair of fences behind every sleep/wake handshake.
 
-use crate::atomic::{Ordering, fence};
+#[cfg(feature = "std")]
+mod choice;
+mod kind;
+#[cfg(all(
+    feature = "std",
+    any(target_os = "linux", windows),
+    not(any(terrace_loom, terrace_shuttle, terrace_tsan, miri))
+))]
+mod system;
+#[cfg(not(all(
+    feature = "std",
+    any(target_os = "linux", windows),
+    not(any(terrace_loom, terrace_shuttle, terrace_tsan, miri))
+)))]
+#[path = "fences/full.rs"]
+mod system;
+
 use crate::count;
+
+#[cfg(feature = "std")]
+pub use choice::Choice;
+pub use kind::FenceKind;
 
 /// The cheap half of the asymmetric fence pair, for the side that runs often.
 ///
 /// **Guarantee:** a `light` and a [`heavy`], or two `heavy`s, are totally ordered, and whatever precedes
 /// the earlier one on its thread is visible after the later one on its own. So of two threads of which one
 /// writes X, fences and reads Y, while the other writes Y, fences and reads X, at least one sees the
-/// other's write. Two `light`s promise nothing to each other; do not rely on today's stronger form.
+/// other's write. Two `light`s promise nothing to each other, and a `light` alone neither acquires nor releases:
+/// do not rely on the stronger form that it may have.
 ///
-/// Today both are `fence(SeqCst)`. The plan is a compiler fence here and, in [`heavy`],
-/// `membarrier(PRIVATE_EXPEDITED)` on Linux or `FlushProcessWriteBuffers` on Windows, chosen once at run
-/// time before first use, since a sandbox may refuse the call. Where it is refused, on other systems, and
-/// under loom and ThreadSanitizer, both stay `fence(SeqCst)`.
+/// It is a compiler fence where [`fence_kind`] is asymmetric, else `fence(SeqCst)`. Cost: one load and a branch that
+/// is predicted, and the fence.
 ///
 /// Used in: publish, targeted wake, latch set, every push that another thread must notice.
 #[inline(always)]
 #[cfg_attr(terrace_loom, track_caller)]
 pub fn light() {
+    count::light_fence();
     // Ordering: pairs with the fence in `heavy`; see the guarantee above.
     #[cfg(not(terrace_weaken = "sync-light-removed"))]
-    fence(Ordering::SeqCst);
+    system::light();
 }
 
 /// The costly half of the asymmetric fence pair, for the side that is about to sleep anyway.
 ///
-/// See [`light`] for the guarantee. Used in: park, the end of a search, wait, leave, the end of a guard.
+/// See [`light`] for the guarantee. Where [`fence_kind`] is asymmetric it is a system call that interrupts every
+/// running thread of the process. Used in: park, the end of a search, wait, leave, the end of a guard.
+///
+/// # Aborts
+/// If the system refuses a barrier that it has allowed when the form was chosen, as in a sandbox entered later:
+/// other threads have left out their fences by then. `TERRACE_FENCE=symmetric` is for such programs.
 #[inline(always)]
 #[cfg_attr(terrace_loom, track_caller)]
 pub fn heavy() {
     count::heavy_fence();
     // Ordering: pairs with the fence in `light` and with other heavy fences.
     #[cfg(not(terrace_weaken = "sync-heavy-removed"))]
-    fence(Ordering::SeqCst);
+    system::heavy();
+}
+
+/// The form of [`light`] and [`heavy`] in this process, chosen now if it was not yet.
+///
+/// The first `heavy`, or the first call of this, chooses, for good: what the environment variable `TERRACE_FENCE`
+/// says then (`asymmetric` or `symmetric`), if the system allows it: Linux with `membarrier`, Windows. Symmetric
+/// without the variable, on other systems, under a model checker, ThreadSanitizer or Miri.
+///
+/// ```
+/// use terrace_sync::{FenceKind, fence_kind};
+///
+/// if fence_kind() == FenceKind::Asymmetric {
+///     println!("a light fence costs nothing here");
+/// }
+/// ```
+pub fn fence_kind() -> FenceKind {
+    system::choose()
 }

@@ -86,7 +86,10 @@ pub use loom::sync::Arc;
 pub use unmodelled::Arc;
 
 pub use crossbeam_utils::CachePadded;
-pub use fences::{heavy, light};
+#[cfg(feature = "std")]
+#[doc(hidden)]
+pub use fences::Choice;
+pub use fences::{FenceKind, fence_kind, heavy, light};
 #[cfg(feature = "std")]
 pub use model::model;
 #[cfg(feature = "std")]

@@ -1,8 +1,8 @@
 //! Which layer a file of models belongs to, by the start of its name.
 
 /// The layers that have models, and scopes, which the executor and fork-join share.
-pub(crate) const NAMES: [&str; 7] = [
-    "queue", "park", "local", "thread", "executor", "scope", "fork",
+pub(crate) const NAMES: [&str; 8] = [
+    "sync", "queue", "park", "local", "thread", "executor", "scope", "fork",
 ];
 
 /// Further words that file names start with.

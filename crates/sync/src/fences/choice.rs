@@ -1,0 +1,91 @@
+//! Which form the pair of fences takes: chosen once, by the first heavy fence.
+//!
+//! The argument why no light fence of one form ever meets a heavy fence of the other is in the crate's README.
+
+use super::FenceKind;
+use crate::atomic::Ordering;
+
+// Not counted: the choice is made once, by whichever operation happens to come first.
+#[cfg(terrace_loom)]
+use crate::atomic::AtomicU32;
+#[cfg(not(terrace_loom))]
+use core::sync::atomic::AtomicU32;
+
+const UNKNOWN: u32 = 0;
+const SYMMETRIC: u32 = 1;
+const ASYMMETRIC: u32 = 2;
+
+/// The choice, and the two questions that are asked of it.
+///
+/// | state | a light fence is | a heavy fence |
+/// |---|---|---|
+/// | `UNKNOWN` | full | chooses first: one compare-exchange, the first one's choice stands |
+/// | `SYMMETRIC` | full | is full |
+/// | `ASYMMETRIC` | the compiler's | makes all threads fence |
+#[derive(Debug)]
+pub struct Choice {
+    state: AtomicU32,
+}
+
+impl Choice {
+    const_fn! {
+        /// Nothing chosen yet.
+        pub const fn new() -> Self {
+            Self { state: AtomicU32::new(UNKNOWN) }
+        }
+    }
+
+    /// What a light fence has to be. Never [`Asymmetric`](FenceKind::Asymmetric) unless that is the choice.
+    #[inline(always)]
+    pub fn light(&self) -> FenceKind {
+        // Ordering: Relaxed; an old value means a full fence, which is right with any choice.
+        match self.state.load(Ordering::Relaxed) {
+            ASYMMETRIC => FenceKind::Asymmetric,
+            _ => FenceKind::Symmetric,
+        }
+    }
+
+    /// What a heavy fence has to be: always the choice itself, which is made here, by `decide`, if need be.
+    #[inline]
+    pub fn heavy(&self, decide: impl FnOnce() -> FenceKind) -> FenceKind {
+        // Ordering: Acquire pairs with the Release of the choice: what `decide` has prepared is done.
+        match self.state.load(Ordering::Acquire) {
+            SYMMETRIC => FenceKind::Symmetric,
+            ASYMMETRIC => FenceKind::Asymmetric,
+            _ => self.choose(decide()),
+        }
+    }
+
+    /// Chooses `wanted`, unless another thread was faster.
+    #[cold]
+    fn choose(&self, wanted: FenceKind) -> FenceKind {
+        let state = match wanted {
+            FenceKind::Symmetric => SYMMETRIC,
+            FenceKind::Asymmetric => ASYMMETRIC,
+        };
+        if cfg!(terrace_weaken = "sync-choice-overwritten") {
+            self.state.store(state, Ordering::Release);
+            return wanted;
+        }
+        // Ordering: Release publishes what the decision has prepared; Acquire as in `heavy`.
+        let (set, found) = if cfg!(terrace_weaken = "sync-choice-relaxed") {
+            (Ordering::Relaxed, Ordering::Relaxed)
+        } else {
+            (Ordering::AcqRel, Ordering::Acquire)
+        };
+        let chosen = self.state.compare_exchange(UNKNOWN, state, set, found);
+        if cfg!(terrace_weaken = "sync-choice-unresolved") {
+            return FenceKind::Symmetric;
+        }
+        match chosen.map_or_else(|found| found, |_| state) {
+            ASYMMETRIC => FenceKind::Asymmetric,
+            _ => FenceKind::Symmetric,
+        }
+    }
+}
+
+impl Default for Choice {
+    fn default() -> Self {
+        Self::new()
+    }
+}

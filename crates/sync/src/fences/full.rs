@@ -1,0 +1,20 @@
+//! Two full fences: where nothing can make other threads fence, and where a checker has to see both.
+
+use super::FenceKind;
+use crate::atomic::{Ordering, fence};
+
+#[inline(always)]
+#[cfg_attr(terrace_loom, track_caller)]
+pub(super) fn light() {
+    fence(Ordering::SeqCst);
+}
+
+#[inline(always)]
+#[cfg_attr(terrace_loom, track_caller)]
+pub(super) fn heavy() {
+    fence(Ordering::SeqCst);
+}
+
+pub(super) fn choose() -> FenceKind {
+    FenceKind::Symmetric
+}

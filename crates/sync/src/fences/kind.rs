@@ -1,0 +1,10 @@
+//! The two forms of the pair of fences.
+
+/// The form of the pair [`light`](crate::light) and [`heavy`](crate::heavy).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FenceKind {
+    /// Both are `fence(SeqCst)`.
+    Symmetric,
+    /// The light one binds the compiler only; the heavy one makes every running thread of the process fence.
+    Asymmetric,
+}

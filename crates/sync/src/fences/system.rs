@@ -1,0 +1,122 @@
+//! Making every running thread of the process fence, where the operating system can.
+
+use super::{Choice, FenceKind};
+use crate::atomic::{Ordering, fence};
+use crate::count;
+use std::sync::atomic::compiler_fence;
+
+/// Read once, when the choice is made.
+const VARIABLE: &str = "TERRACE_FENCE";
+
+/// What is chosen where [`VARIABLE`] says nothing else and the system allows it; `docs/architecture.md` has the
+/// measurement.
+const DEFAULT: FenceKind = FenceKind::Symmetric;
+
+static CHOICE: Choice = Choice::new();
+
+#[inline(always)]
+pub(super) fn light() {
+    match CHOICE.light() {
+        FenceKind::Symmetric => fence(Ordering::SeqCst),
+        FenceKind::Asymmetric => {
+            count::fence();
+            compiler_fence(Ordering::SeqCst);
+        }
+    }
+}
+
+#[inline]
+pub(super) fn heavy() {
+    // Orders two heavy fences, and is all there is to do in the symmetric form.
+    fence(Ordering::SeqCst);
+    if choose() == FenceKind::Asymmetric {
+        fence_all();
+    }
+}
+
+#[inline]
+pub(super) fn choose() -> FenceKind {
+    CHOICE.heavy(decide)
+}
+
+/// The form wanted, if the system allows it.
+#[cold]
+fn decide() -> FenceKind {
+    let wanted = match std::env::var_os(VARIABLE) {
+        Some(word) if word == "asymmetric" => FenceKind::Asymmetric,
+        Some(word) if word == "symmetric" => FenceKind::Symmetric,
+        _ => DEFAULT,
+    };
+    // The first barrier shows that the call is not refused either.
+    if wanted == FenceKind::Asymmetric && prepare() && barrier() {
+        FenceKind::Asymmetric
+    } else {
+        FenceKind::Symmetric
+    }
+}
+
+/// Makes every running thread of the process fence. Once chosen there is no way back: who relies on it has left
+/// its own fence out.
+///
+/// Aborts the process if the system refuses the call from now on.
+#[cold]
+#[inline(never)]
+fn fence_all() {
+    // A child of `fork` may have to register again.
+    let fenced = barrier() || (prepare() && barrier());
+    if !fenced {
+        std::eprintln!(
+            "terrace-sync: the system refuses the barrier that it has allowed before (was a sandbox entered \
+             meanwhile?); run with {VARIABLE}=symmetric"
+        );
+        std::process::abort();
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod calls {
+    //! `membarrier(2)`, Linux 4.14 and later.
+
+    const QUERY: libc::c_int = 0;
+    const PRIVATE_EXPEDITED: libc::c_int = 1 << 3;
+    const REGISTER_PRIVATE_EXPEDITED: libc::c_int = 1 << 4;
+
+    /// The call's result; negative on failure.
+    fn membarrier(command: libc::c_int) -> libc::c_long {
+        let flags: libc::c_uint = 0;
+        let cpu: libc::c_int = 0;
+        // SAFETY: the call takes three integers, and reads and writes no memory of ours.
+        unsafe { libc::syscall(libc::SYS_membarrier, command, flags, cpu) }
+    }
+
+    pub(in super::super) fn prepare() -> bool {
+        let wanted = libc::c_long::from(PRIVATE_EXPEDITED | REGISTER_PRIVATE_EXPEDITED);
+        let known = membarrier(QUERY);
+        known >= 0 && known & wanted == wanted && membarrier(REGISTER_PRIVATE_EXPEDITED) == 0
+    }
+
+    pub(in super::super) fn barrier() -> bool {
+        membarrier(PRIVATE_EXPEDITED) == 0
+    }
+}
+
+#[cfg(windows)]
+mod calls {
+    //! `FlushProcessWriteBuffers`, Windows Vista and later.
+
+    #[link(name = "kernel32")]
+    unsafe extern "system" {
+        safe fn FlushProcessWriteBuffers();
+    }
+
+    pub(in super::super) fn prepare() -> bool {
+        true
+    }
+
+    pub(in super::super) fn barrier() -> bool {
+        FlushProcessWriteBuffers();
+        true
+    }
+}
+
+use calls::{barrier, prepare};
