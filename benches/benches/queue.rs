@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::sync::Mutex;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use terrace_queue::{Inbox, Injector, Ring};
+use terrace_queue::{Boxed, Inbox, Injector, Node, Ring};
 
 type Item = Box<u64>;
 
@@ -94,7 +94,6 @@ macro_rules! shared {
 
 shared! {
     Injector<Item>, "injector", Injector::new(), Injector::push, Injector::pop;
-    Inbox<Item>, "inbox", Inbox::new(), Inbox::push, Inbox::pop;
     crossbeam_deque::Injector<Item>, "crossbeam_injector", crossbeam_deque::Injector::new(),
         crossbeam_deque::Injector::push, |q: &Self| q.steal().success();
     Mutex<VecDeque<Item>>, "mutex", Mutex::default(),
@@ -158,6 +157,24 @@ fn shared_push_pop<Q: Shared>(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// As `shared_push_pop`; the owner of an inbox takes everything at once.
+fn inbox_push_take(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("queue/shared_push_pop");
+    for amount in AMOUNTS {
+        let inbox = Inbox::<Boxed<u64>>::new();
+        group.throughput(Throughput::Elements(amount));
+        group.bench_function(BenchmarkId::new("inbox", amount), |b| {
+            let mut items: Vec<_> = (0..amount).map(Node::boxed).collect();
+            b.iter(|| {
+                items.drain(..).for_each(|item| inbox.push(item));
+                items.extend(inbox.take());
+                black_box(&items);
+            });
+        });
+    }
+    group.finish();
+}
+
 criterion_group!(
     benches,
     ring_push_pop::<Ring<Item>>,
@@ -165,7 +182,7 @@ criterion_group!(
     ring_steal::<Ring<Item>>,
     ring_steal::<crossbeam_deque::Worker<Item>>,
     shared_push_pop::<Injector<Item>>,
-    shared_push_pop::<Inbox<Item>>,
+    inbox_push_take,
     shared_push_pop::<crossbeam_deque::Injector<Item>>,
     shared_push_pop::<Mutex<VecDeque<Item>>>,
 );

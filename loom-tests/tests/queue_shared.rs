@@ -1,7 +1,7 @@
 //! Models of `Injector` and `Inbox`: each item once, and a hint that announces it in time.
 
 use terrace_loom_tests::assert_each_once;
-use terrace_queue::{Inbox, Injector, Owner, Ring};
+use terrace_queue::{Boxed, Inbox, Injector, Node, Owner, Ring};
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::{Arc, heavy, light, model, thread};
 
@@ -68,20 +68,27 @@ fn injector_batches() {
     });
 }
 
-/// Two producers, each in its order.
+/// What is in an inbox now.
+fn take(inbox: &Inbox<Boxed<u32>>) -> impl Iterator<Item = u32> {
+    inbox.take().map(|node| node.value)
+}
+
+/// Two producers, each in its order, while the owner takes.
+///
+/// Fails under: `queue-inbox-push-relaxed`, `queue-inbox-take-relaxed`, `queue-inbox-push-unchecked`.
 #[test]
 fn inbox_two_producers() {
     model(|| {
-        let inbox = Arc::new(Inbox::new());
+        let inbox = Arc::new(Inbox::<Boxed<u32>>::new());
         let producer = |ids: [u32; 2]| {
             let inbox = inbox.clone();
-            thread::spawn(move || ids.into_iter().for_each(|id| inbox.push(id)))
+            thread::spawn(move || ids.into_iter().for_each(|id| inbox.push(Node::boxed(id))))
         };
         let (first, second) = (producer([0, 1]), producer([2, 3]));
-        let mut taken: Vec<u32> = inbox.pop().into_iter().collect();
+        let mut taken: Vec<u32> = take(&inbox).collect();
         first.join().unwrap();
         second.join().unwrap();
-        taken.extend(std::iter::from_fn(|| inbox.pop()));
+        taken.extend(take(&inbox));
         let order = |id| taken.iter().position(|&seen| seen == id);
         assert!(
             order(0) < order(1) && order(2) < order(3),
@@ -92,18 +99,21 @@ fn inbox_two_producers() {
     });
 }
 
-/// The hint is enough for going to sleep: announce, fence, look, sleep, against push, fence, look, wake.
+/// One load is enough for going to sleep: announce, fence, look, sleep, against push, fence, look, wake.
 ///
 /// Fails under: `sync-light-removed`, `sync-heavy-removed`.
 #[test]
 fn inbox_wakes_its_owner() {
     model(|| {
-        let (inbox, asleep) = (Arc::new(Inbox::new()), Arc::new(AtomicBool::new(false)));
+        let (inbox, asleep) = (
+            Arc::new(Inbox::<Boxed<u32>>::new()),
+            Arc::new(AtomicBool::new(false)),
+        );
         let me = thread::current();
         let producer = {
             let (inbox, asleep) = (inbox.clone(), asleep.clone());
             thread::spawn(move || {
-                inbox.push(0);
+                inbox.push(Node::boxed(0));
                 light();
                 if asleep.load(Ordering::Relaxed) {
                     me.unpark();
@@ -111,16 +121,13 @@ fn inbox_wakes_its_owner() {
             })
         };
         let item = loop {
-            if let Some(item) = inbox.pop() {
+            if let Some(item) = take(&inbox).next() {
                 break item;
             }
             asleep.store(true, Ordering::Relaxed);
             heavy();
             if inbox.is_empty() {
                 thread::park();
-            } else {
-                // Announced, perhaps not there yet.
-                thread::yield_now();
             }
         };
         assert_eq!(item, 0);

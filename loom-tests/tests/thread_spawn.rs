@@ -2,6 +2,7 @@
 
 use terrace_local::mailbox::Mailbox;
 use terrace_park::Parker;
+use terrace_queue::Node;
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::{Arc, heavy, model, thread};
 
@@ -16,7 +17,10 @@ fn thread_spawn_onto_parker() {
         let spawner = {
             let (mailbox, unparker) = (mailbox.clone(), parker.unparker());
             thread::spawn(move || {
-                assert!(mailbox.spawn_foreign(7).is_ok(), "the thread is open");
+                assert!(
+                    mailbox.spawn_foreign(Node::boxed(7)).is_ok(),
+                    "the thread is open"
+                );
                 unparker.unpark();
             })
         };
@@ -26,7 +30,8 @@ fn thread_spawn_onto_parker() {
         }
         spawner.join().unwrap();
         // SAFETY: as above.
-        assert_eq!(unsafe { mailbox.pop() }, Some(7));
+        let task = unsafe { mailbox.pop() };
+        assert_eq!(task.map(|task| task.value), Some(7));
     });
 }
 
@@ -44,7 +49,10 @@ fn thread_spawn_onto_announced_sleep() {
             let (mailbox, asleep) = (mailbox.clone(), asleep.clone());
             let unparker = parker.unparker();
             thread::spawn(move || {
-                assert!(mailbox.spawn_foreign(7).is_ok(), "the thread is open");
+                assert!(
+                    mailbox.spawn_foreign(Node::boxed(7)).is_ok(),
+                    "the thread is open"
+                );
                 if asleep.load(Ordering::Relaxed) {
                     unparker.unpark();
                 }
@@ -58,6 +66,7 @@ fn thread_spawn_onto_announced_sleep() {
         }
         spawner.join().unwrap();
         // SAFETY: as above.
-        assert_eq!(unsafe { mailbox.pop() }, Some(7));
+        let task = unsafe { mailbox.pop() };
+        assert_eq!(task.map(|task| task.value), Some(7));
     });
 }

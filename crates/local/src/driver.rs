@@ -3,21 +3,24 @@
 use core::marker::PhantomData;
 use core::task::Waker;
 
-use crate::mailbox::{Mailbox, Sleep};
+use crate::mailbox::{Mailbox, Queueable};
+use crate::sleepers::SeatRef;
 
 /// A driver of a mailbox, on the owner's thread. Awake when it is made.
 ///
 /// Dropped in whatever state, it leaves no work unseen: a wake that it will not follow, and work that it leaves, are the
 /// next driver's.
-pub struct Driver<'a, R> {
+pub struct Driver<'a, R: Queueable> {
     mailbox: &'a Mailbox<R>,
-    /// Set while it is registered as sleeping, also when a push has taken its waker meanwhile.
-    key: Option<u64>,
+    /// Kept from the first sleep on.
+    seat: Option<SeatRef>,
+    /// Whether it sleeps, or slept and was woken.
+    asleep: bool,
     /// Bound to the owner's thread.
     _owner: PhantomData<*mut ()>,
 }
 
-impl<'a, R> Driver<'a, R> {
+impl<'a, R: Queueable> Driver<'a, R> {
     /// A driver of `mailbox`.
     ///
     /// # Safety
@@ -25,15 +28,18 @@ impl<'a, R> Driver<'a, R> {
     pub unsafe fn new(mailbox: &'a Mailbox<R>) -> Self {
         Self {
             mailbox,
-            key: None,
+            seat: None,
+            asleep: false,
             _owner: PhantomData,
         }
     }
 
     /// The driver was polled, so it is awake and will look at the queues before it sleeps again.
     pub fn wake_up(&mut self) {
-        if let Some(key) = self.key.take() {
-            self.mailbox.end_sleep(key);
+        if let (true, Some(seat)) = (self.asleep, self.seat) {
+            self.asleep = false;
+            // SAFETY: a driver stays on the owner's thread, and the seat is its own.
+            unsafe { self.mailbox.end_sleep(seat) };
         }
     }
 
@@ -52,29 +58,25 @@ impl<'a, R> Driver<'a, R> {
 
     fn sleep(&mut self, waker: &Waker) -> Option<R> {
         self.wake_up();
-        // The clone is the user's code, and comes before the announcement.
-        let waker = waker.clone();
-        // SAFETY: a driver stays on the owner's thread.
-        match unsafe { self.mailbox.sleep(waker) } {
-            Sleep::Found(runnable) => Some(runnable),
-            Sleep::Asleep(key) => {
-                self.key = Some(key);
-                None
-            }
-        }
+        // SAFETY: a driver stays on the owner's thread, and the seat is its own.
+        let found = unsafe { self.mailbox.sleep(&mut self.seat, waker) };
+        self.asleep = found.is_none();
+        found
     }
 }
 
-impl<R> Drop for Driver<'_, R> {
+impl<R: Queueable> Drop for Driver<'_, R> {
     fn drop(&mut self) {
         self.wake_up();
-        if cfg!(terrace_weaken = "local-pass-on") {
-            return;
-        }
-        // Whoever took the waker pushed before, and both took the drivers' lock: what it pushed is seen here.
+        // Whoever woke this driver pushed before, and what it pushed is seen here: see `Sleepers::wake_one`.
         // SAFETY: a driver stays on the owner's thread.
-        if !unsafe { self.mailbox.is_empty() } {
+        let left = !unsafe { self.mailbox.is_empty() };
+        if left && !cfg!(terrace_weaken = "local-pass-on") {
             self.mailbox.wake_driver();
+        }
+        if let Some(seat) = self.seat {
+            // SAFETY: as above; the seat is this driver's, which is awake and ends here.
+            unsafe { self.mailbox.leave(seat) };
         }
     }
 }

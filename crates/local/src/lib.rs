@@ -18,6 +18,7 @@ pub mod driver;
 mod executor;
 pub mod mailbox;
 pub mod registry;
+mod sleepers;
 #[cfg(not(terrace_loom))]
 mod static_executor;
 #[cfg(not(terrace_loom))]

@@ -6,72 +6,63 @@
 //! |--------------------|-------------------------------------------------------------------------------|
 //! | owner pushes       | run queue; wakes a sleeping driver if there is one                             |
 //! | another pushes     | in-flight + 1; inbox; in-flight - 1 (its last touch of the queues); `light()`; wakes |
-//! | driver sleeps      | registers, asleep + 1, `heavy()`, takes from both queues if there is something  |
+//! | driver sleeps      | takes its seat, asleep + 1, `heavy()`, takes from both queues if there is something  |
 //! | owner closes       | closed; `heavy()`; drains until nothing is queued, in flight or registered     |
 //! | another spawns     | in-flight + 1; `light()`; closed: in-flight - 1, gives the task back; else as a push |
+//!
+//! Another thread may be an interrupt: it takes no lock, waits for nobody, and allocates and frees nothing.
 
-use alloc::collections::VecDeque;
-use core::panic::AssertUnwindSafe;
+use alloc::boxed::Box;
 use core::task::Waker;
 
-use terrace_queue::{Inbox, RunQueue};
+use terrace_queue::{Boxed, Inbox, Links, Node, RunQueue};
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use terrace_sync::thread::yield_now;
-use terrace_sync::{Mutex, const_fn, heavy, light};
+use terrace_sync::{const_fn, heavy, light};
 
-use crate::unwind::catch_unwind;
+use crate::sleepers::{SeatRef, Sleepers};
+
+/// What a mailbox holds: it has room for the link of the inbox.
+pub trait Queueable: Sized {
+    /// Finds that link.
+    type Links: Links<Item = Self>;
+}
+
+/// Tokens of models and tests.
+impl<T> Queueable for Box<Node<T>> {
+    type Links = Boxed<T>;
+}
 
 /// The queues of one thread's executor.
-pub struct Mailbox<R> {
+pub struct Mailbox<R: Queueable> {
     /// Owner only.
     queue: RunQueue<R>,
-    inbox: Inbox<R>,
+    inbox: Inbox<R::Links>,
     /// Foreign pushes that have begun and not ended.
     in_flight: AtomicUsize,
     /// Raised once, when nothing new is taken in any more.
     closed: AtomicBool,
-    /// Drivers in `drivers`.
-    asleep: AtomicUsize,
-    /// Wakers of sleeping drivers, oldest first, with their keys. Wakers are woken and dropped outside.
-    drivers: Mutex<Drivers>,
-}
-
-/// What became of a driver's attempt to sleep.
-#[must_use = "a runnable that is found must be run"]
-pub enum Sleep<R> {
-    /// It sleeps under this key, until a push takes its waker.
-    Asleep(u64),
-    /// It is awake: something turned up.
-    Found(R),
-}
-
-struct Drivers {
-    next_key: u64,
-    sleeping: VecDeque<(u64, Waker)>,
+    /// Drivers, as far as they have slept yet.
+    sleepers: Sleepers,
 }
 
 // SAFETY: the run queue is touched only by the owner's thread, which the unsafe methods require; runnables that
 // other threads push are moved (`R: Send`).
-unsafe impl<R: Send> Send for Mailbox<R> {}
+unsafe impl<R: Queueable + Send> Send for Mailbox<R> {}
 // SAFETY: as above.
-unsafe impl<R: Send> Sync for Mailbox<R> {}
+unsafe impl<R: Queueable + Send> Sync for Mailbox<R> {}
 
-impl<R> Mailbox<R> {
+impl<R: Queueable> Mailbox<R> {
     const_fn! {
         /// Empty and open.
         #[must_use]
         pub const fn new() -> Self {
-            let drivers = Drivers {
-                next_key: 0,
-                sleeping: VecDeque::new(),
-            };
             Self {
                 queue: RunQueue::new(),
                 inbox: Inbox::new(),
                 in_flight: AtomicUsize::new(0),
                 closed: AtomicBool::new(false),
-                asleep: AtomicUsize::new(0),
-                drivers: Mutex::new(drivers),
+                sleepers: Sleepers::new(),
             }
         }
     }
@@ -83,13 +74,13 @@ impl<R> Mailbox<R> {
     #[inline]
     pub unsafe fn push_owner(&self, runnable: R) {
         self.queue.push_back(runnable);
-        // Ordering: Relaxed; drivers sleep and wake on this very thread, or have fenced.
-        if self.asleep.load(Ordering::Relaxed) != 0 {
+        // Drivers sleep and wake on this very thread.
+        if self.sleepers.any() {
             self.wake_driver();
         }
     }
 
-    /// Queues a runnable from any other thread. The caller keeps the mailbox alive, and wakes the owner's thread
+    /// Queues a runnable from any other thread, or from an interrupt. The caller keeps the mailbox alive, and wakes the owner's thread
     /// where it sleeps otherwise than as a driver.
     pub fn push_foreign(&self, runnable: R) {
         // Ordering: AcqRel, pairs with the Acquire load in `drain`: a drain that sees this push ended sees the
@@ -132,20 +123,19 @@ impl<R> Mailbox<R> {
         if !cfg!(terrace_weaken = "local-push-fence") {
             light();
         }
-        // Ordering: Relaxed, after the fence.
-        if self.asleep.load(Ordering::Relaxed) != 0 {
+        if self.sleepers.any() {
             self.wake_driver();
         }
     }
 
-    /// The next runnable, first come first served; foreign ones join the queue one a call.
+    /// The next runnable, first come first served; foreign ones join the queue at each call.
     ///
     /// # Safety
     /// The caller is on the owner's thread.
     #[inline]
     pub unsafe fn pop(&self) -> Option<R> {
         if !self.inbox.is_empty() {
-            if let Some(runnable) = self.inbox.pop() {
+            for runnable in self.inbox.take() {
                 self.queue.push_back(runnable);
             }
         }
@@ -162,86 +152,52 @@ impl<R> Mailbox<R> {
             && (cfg!(terrace_weaken = "local-is-empty-inbox") || self.inbox.is_empty())
     }
 
-    /// A driver goes to sleep: keeps its waker and returns its key, or takes a runnable if there is one after all. No
-    /// user code runs between the announcement and the last look.
-    ///
-    /// The last look takes, since [`is_empty`](Self::is_empty) is a hint that is raised before the item can be taken: a
-    /// driver that neither gets an item nor sleeps would have nobody to wake it.
+    /// A driver goes to sleep, in the seat it has if that will do: returns its seat, or a runnable if there is one after
+    /// all, when it is awake. No user code runs between the announcement and the last look.
     ///
     /// # Safety
-    /// The caller is on the owner's thread.
-    pub unsafe fn sleep(&self, waker: Waker) -> Sleep<R> {
-        let key = {
-            let mut drivers = self.drivers.lock();
-            let key = drivers.next_key;
-            drivers.next_key += 1;
-            drivers.sleeping.push_back((key, waker));
-            // Ordering: Relaxed, ordered by the fence below.
-            self.asleep.fetch_add(1, Ordering::Relaxed);
-            key
-        };
+    /// The caller is on the owner's thread; the seat is one of this mailbox's.
+    pub(crate) unsafe fn sleep(&self, seat: &mut Option<SeatRef>, waker: &Waker) -> Option<R> {
+        // SAFETY: forwarded to the caller.
+        let taken = unsafe { self.sleepers.sleep(seat, waker) };
         if !cfg!(terrace_weaken = "local-sleep-fence") {
             // Pairs with the fence in `finish_push`: the pusher sees this driver asleep, or its item is found here.
             heavy();
         }
         if cfg!(terrace_weaken = "local-sleep-look") {
-            return Sleep::Asleep(key);
-        }
-        if cfg!(terrace_weaken = "local-sleep-look-at-hint") {
-            // SAFETY: forwarded to the caller.
-            if unsafe { self.is_empty() } {
-                return Sleep::Asleep(key);
-            }
-            self.end_sleep(key);
-            // SAFETY: forwarded to the caller.
-            return match unsafe { self.pop() } {
-                Some(runnable) => Sleep::Found(runnable),
-                None => Sleep::Asleep(key),
-            };
+            return None;
         }
         // SAFETY: forwarded to the caller.
-        match unsafe { self.pop() } {
-            Some(runnable) => {
-                self.end_sleep(key);
-                Sleep::Found(runnable)
-            }
-            None => Sleep::Asleep(key),
+        let found = unsafe { self.pop() };
+        if found.is_some() {
+            // SAFETY: forwarded to the caller.
+            unsafe { self.end_sleep(taken) };
         }
+        found
     }
 
-    /// A driver is awake or gone: forgets its waker. False if it had been woken, so that one that does not go on
-    /// to look at the queues must wake the next.
-    pub fn end_sleep(&self, key: u64) -> bool {
-        let waker = {
-            let mut drivers = self.drivers.lock();
-            let position = drivers.sleeping.iter().position(|(other, _)| *other == key);
-            let waker = position.and_then(|position| drivers.sleeping.remove(position));
-            if waker.is_some() {
-                // Ordering: Relaxed, under the lock; readers that see the old value look in vain.
-                self.asleep.fetch_sub(1, Ordering::Relaxed);
-            }
-            waker
-        };
-        waker.is_some()
+    /// A driver is awake. False if it had been woken, so that one that does not go on to look at the queues must wake
+    /// the next.
+    ///
+    /// # Safety
+    /// As for `sleep`.
+    pub(crate) unsafe fn end_sleep(&self, seat: SeatRef) -> bool {
+        // SAFETY: forwarded to the caller.
+        unsafe { self.sleepers.wake_up(seat) }
     }
 
-    /// Wakes the driver that has slept longest.
+    /// A driver is gone, and was awake.
+    ///
+    /// # Safety
+    /// As for `sleep`; the seat is not used afterwards.
+    pub(crate) unsafe fn leave(&self, seat: SeatRef) {
+        // SAFETY: forwarded to the caller.
+        unsafe { self.sleepers.leave(seat) };
+    }
+
+    /// Wakes the driver with the oldest seat of those that sleep.
     pub fn wake_driver(&self) {
-        let waker = {
-            let mut drivers = self.drivers.lock();
-            let waker = drivers.sleeping.pop_front();
-            if waker.is_some() {
-                // Ordering: Relaxed, as in `end_sleep`.
-                self.asleep.fetch_sub(1, Ordering::Relaxed);
-            }
-            waker
-        };
-        if let Some((_, waker)) = waker {
-            // A panic in it must not unwind into whoever woke a task, nor out of a driver's destructor.
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| waker.wake())) {
-                crate::drop_payload(payload);
-            }
-        }
+        self.sleepers.wake_one();
     }
 
     /// Takes in nothing new from now on; `drain` gets the rest.
@@ -288,7 +244,7 @@ impl<R> Mailbox<R> {
     }
 }
 
-impl<R> Default for Mailbox<R> {
+impl<R: Queueable> Default for Mailbox<R> {
     fn default() -> Self {
         Self::new()
     }

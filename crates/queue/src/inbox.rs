@@ -1,66 +1,200 @@
-//! [`Inbox`]: the door through which other threads reach one thread.
+//! [`Inbox`]: the door through which other threads, and interrupts, reach one thread.
 
-use crate::shared::Shared;
 use core::fmt;
-use terrace_sync::const_fn;
+use core::iter::FusedIterator;
+use core::marker::PhantomData;
+use core::panic::{RefUnwindSafe, UnwindSafe};
+use core::ptr::{self, NonNull};
 
-/// An unbounded queue that any thread pushes to and one thread, its owner, pops from.
+use terrace_sync::atomic::{AtomicPtr, Ordering};
+use terrace_sync::{CachePadded, const_fn};
+
+use crate::Links;
+
+/// An unbounded queue that any thread or interrupt pushes to and one thread, its owner, empties.
 ///
-/// The owner looks with one relaxed load a tick. Items of one producer come out in the order it pushed them.
-/// Cost: one RMW on the hint for each push and each pop, plus the store's own (see [`Injector`](crate::Injector)).
+/// A stack of items that are linked through themselves, which [`take`](Self::take) turns around: items of one producer
+/// come out in the order it pushed them, and so do those of two where one push ended before the other began.
 ///
-/// More than one thread popping is safe, merely not what it is for.
+/// Cost: a push is one compare-exchange, repeated only where another push came between; nothing is allocated, freed or
+/// waited for, so it may be called in an interrupt. Taking everything is one swap, looking one relaxed load.
+///
+/// More than one thread taking is safe, merely not what it is for.
 ///
 /// ```
-/// let inbox = terrace_queue::Inbox::new();
+/// use terrace_queue::{Boxed, Inbox, Node};
+///
+/// let inbox = Inbox::<Boxed<&str>>::new();
 /// std::thread::scope(|scope| {
-///     scope.spawn(|| inbox.push("wake"));
+///     scope.spawn(|| inbox.push(Node::boxed("wake")));
 /// });
 /// assert!(!inbox.is_empty());
-/// assert_eq!(inbox.pop(), Some("wake"));
+/// assert!(inbox.take().map(|node| node.value).eq(["wake"]));
 /// ```
-pub struct Inbox<T> {
-    shared: Shared<T>,
+pub struct Inbox<L: Links> {
+    /// The item pushed last, null if there is none; each links to the one pushed before it.
+    last: CachePadded<AtomicPtr<()>>,
+    _items: PhantomData<*mut L::Item>,
 }
 
-impl<T> Inbox<T> {
+// SAFETY: items are moved in and out, hence `Send`; nothing gives access to one in place.
+unsafe impl<L: Links<Item: Send>> Send for Inbox<L> {}
+// SAFETY: as above.
+unsafe impl<L: Links<Item: Send>> Sync for Inbox<L> {}
+
+// No operation can be left half done by a panic of an item's code: none runs inside.
+impl<L: Links> UnwindSafe for Inbox<L> {}
+impl<L: Links> RefUnwindSafe for Inbox<L> {}
+
+impl<L: Links> Inbox<L> {
     const_fn! {
-        /// An empty inbox; allocates at the first push.
+        /// An empty inbox. Allocates nothing, now or later.
         pub const fn new() -> Self {
-            Self { shared: Shared::new() }
+            Self {
+                last: CachePadded::new(AtomicPtr::new(ptr::null_mut())),
+                _items: PhantomData,
+            }
         }
     }
 
-    /// Appends an item. The owner may take it, and free what holds this inbox, before the call returns.
+    /// Appends an item. The owner may take it, and free what holds this inbox, before the call returns. Lock-free: an
+    /// attempt fails only because another push came between.
     #[inline]
-    pub fn push(&self, item: T) {
-        self.shared.push(item);
+    pub fn push(&self, item: L::Item) {
+        let raw = L::into_raw(item);
+        // SAFETY: just made a pointer, and published below.
+        let link = unsafe { L::link(raw) };
+        // Ordering: Relaxed, whom it points at matters only to who takes both.
+        let mut before = self.last.load(Ordering::Relaxed);
+        // Ordering: Release, pairs with the Acquire in `take`: the item and its link are seen with the pointer.
+        let release = if cfg!(terrace_weaken = "queue-inbox-push-relaxed") {
+            Ordering::Relaxed
+        } else {
+            Ordering::Release
+        };
+        loop {
+            if cfg!(terrace_weaken = "queue-inbox-push-unchecked") {
+                before = self.last.load(Ordering::Relaxed);
+            }
+            // SAFETY: the item is not published yet, so it is in place.
+            let link = unsafe { link.as_ref() };
+            // SAFETY: as above.
+            unsafe { link.set(before) };
+            if cfg!(terrace_weaken = "queue-inbox-push-unchecked") {
+                self.last.store(raw.as_ptr(), release);
+                return;
+            }
+            // A pointer that was taken and pushed again meanwhile is the last one again: the link is as right as before.
+            let pushed =
+                self.last
+                    .compare_exchange_weak(before, raw.as_ptr(), release, Ordering::Relaxed);
+            match pushed {
+                Ok(_) => return,
+                Err(found) => before = found,
+            }
+        }
     }
 
-    /// Takes the first item.
+    /// Takes everything that is there, first come first served. One swap, and one pass over the items taken.
     #[inline]
-    pub fn pop(&self) -> Option<T> {
-        self.shared.pop()
+    pub fn take(&self) -> Taken<L> {
+        let acquire = if cfg!(terrace_weaken = "queue-inbox-take-relaxed") {
+            Ordering::Relaxed
+        } else {
+            Ordering::Acquire
+        };
+        // Ordering: Acquire, pairs with the Release of every push since the last swap: each is a read-modify-write, so
+        // the ones before the last belong to its release sequence.
+        let mut at = self.last.swap(ptr::null_mut(), acquire);
+        let mut first = ptr::null_mut();
+        while let Some(raw) = NonNull::new(at) {
+            // SAFETY: it was pushed, and the swap made it ours.
+            let link = unsafe { L::link(raw) };
+            // SAFETY: it stays in place until it leaves `Taken`.
+            let link = unsafe { link.as_ref() };
+            // SAFETY: ours, as above.
+            let before = unsafe { link.get() };
+            // SAFETY: as above.
+            unsafe { link.set(first) };
+            first = at;
+            at = before;
+        }
+        Taken {
+            first,
+            _items: PhantomData,
+        }
     }
 
     /// Whether there is no item, as a hint: one relaxed load. After the fences of the parking protocol it
     /// does not miss an item whose push had returned.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.shared.is_empty()
+        // Ordering: Relaxed, the pointer is not followed.
+        self.last.load(Ordering::Relaxed).is_null()
     }
 }
 
-impl<T> Default for Inbox<T> {
+impl<L: Links> Default for Inbox<L> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<T> fmt::Debug for Inbox<T> {
+impl<L: Links> fmt::Debug for Inbox<L> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Inbox")
             .field("is_empty", &self.is_empty())
+            .finish()
+    }
+}
+
+impl<L: Links> Drop for Inbox<L> {
+    fn drop(&mut self) {
+        drop(self.take());
+    }
+}
+
+/// What was in an [`Inbox`], in the order in which it came. Dropping it drops the items that are left; if the destructor
+/// of one panics, those behind it are leaked.
+#[must_use = "what is not taken out is dropped"]
+pub struct Taken<L: Links> {
+    /// The next item, null at the end; each links to the one behind it.
+    first: *mut (),
+    _items: PhantomData<*mut L::Item>,
+}
+
+// SAFETY: it has items and nothing else.
+unsafe impl<L: Links<Item: Send>> Send for Taken<L> {}
+
+impl<L: Links> Iterator for Taken<L> {
+    type Item = L::Item;
+
+    #[inline]
+    fn next(&mut self) -> Option<L::Item> {
+        let raw = NonNull::new(self.first)?;
+        // SAFETY: it is in the list, so it is not taken out yet.
+        let link = unsafe { L::link(raw) };
+        // SAFETY: as above, so it is in place.
+        let link = unsafe { link.as_ref() };
+        // SAFETY: the list is ours.
+        self.first = unsafe { link.get() };
+        // SAFETY: it came out of `into_raw`, and has just left the list.
+        Some(unsafe { L::from_raw(raw) })
+    }
+}
+
+impl<L: Links> FusedIterator for Taken<L> {}
+
+impl<L: Links> Drop for Taken<L> {
+    fn drop(&mut self) {
+        self.for_each(drop);
+    }
+}
+
+impl<L: Links> fmt::Debug for Taken<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Taken")
+            .field("is_empty", &self.first.is_null())
             .finish()
     }
 }

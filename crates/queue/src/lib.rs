@@ -5,7 +5,7 @@
 //! | [`RunQueue`] | its owner | its owner | tasks of one thread: no synchronisation at all |
 //! | [`Ring`] | its owner | its owner, and thieves in batches | a worker's stealable tasks |
 //! | [`Injector`] | any | any | tasks from outside, overflow of a ring |
-//! | [`Inbox`] | any | its owner | foreign wakes and spawns for one thread |
+//! | [`Inbox`] | any, interrupts too | its owner | foreign wakes and spawns for one thread |
 //!
 //! **Guarantees.** Every item comes out exactly once, or is dropped with its queue. No code of the item
 //! type runs inside an operation: no `drop`, no `clone`, no comparison. After a fence
@@ -40,14 +40,17 @@ extern crate std;
 mod inbox;
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 mod injector;
+mod links;
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 mod ring;
 mod run_queue;
+#[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 mod shared;
 
-pub use inbox::Inbox;
+pub use inbox::{Inbox, Taken};
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 pub use injector::Injector;
+pub use links::{Boxed, Link, Links, Node};
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 pub use ring::{Overflow, Owner, Ring};
 pub use run_queue::RunQueue;

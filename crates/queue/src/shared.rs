@@ -1,5 +1,5 @@
-//! [`Shared`]: a multi-producer multi-consumer queue behind a length hint; the common core of
-//! [`Injector`](crate::Injector) and [`Inbox`](crate::Inbox).
+//! [`Shared`]: a multi-producer multi-consumer queue behind a length hint, the core of
+//! [`Injector`](crate::Injector).
 //!
 //! The store is concurrent-queue's unbounded queue, or a mutexed `VecDeque` under a model checker, which
 //! sees nothing through concurrent-queue. The hint, and its order against the store, are the same in both.

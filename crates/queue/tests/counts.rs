@@ -4,7 +4,7 @@
 
 #![cfg(terrace_count)]
 
-use terrace_queue::{Inbox, Injector, Ring, RunQueue};
+use terrace_queue::{Boxed, Inbox, Injector, Node, Ring, RunQueue};
 use terrace_sync::count::Counts;
 
 const ROUNDS: u64 = 10_000;
@@ -95,12 +95,21 @@ fn injector_takes_one_for_a_push_a_pop_or_a_batch() {
 
 #[test]
 fn inbox_takes_one_each_way_and_nothing_to_look() {
-    let inbox = Inbox::new();
+    let inbox = Inbox::<Boxed<u32>>::new();
     assert_rmws(2, || {
         assert!(inbox.is_empty());
-        inbox.push(1);
-        assert!(inbox.pop().is_some());
+        inbox.push(Node::boxed(1));
+        assert_eq!(inbox.take().count(), 1);
     });
+    let items: Vec<_> = (0..100).map(Node::boxed).collect();
+    assert_eq!(
+        Counts::of(|| {
+            items.into_iter().for_each(|item| inbox.push(item));
+            assert_eq!(inbox.take().count(), 100);
+        })
+        .rmws,
+        101
+    );
 }
 
 #[test]

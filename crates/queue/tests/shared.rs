@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
-use terrace_queue::{Inbox, Injector, RunQueue};
+use terrace_queue::{Boxed, Inbox, Injector, Node, RunQueue};
 
 #[test]
 fn injector_is_first_in_first_out_with_an_exact_hint_at_rest() {
@@ -73,26 +73,48 @@ fn a_batch_leaves_the_hint_exact_whatever_the_iterator_does() {
 }
 
 #[test]
-fn inbox_is_first_in_first_out_across_many_blocks() {
-    let inbox = Inbox::new();
-    for item in 0..1000 {
-        inbox.push(item);
+fn inbox_is_first_in_first_out() {
+    let inbox = Inbox::<Boxed<u32>>::new();
+    for round in 0..10 {
+        for item in 0..round * 100 {
+            inbox.push(Node::boxed(item));
+        }
+        assert_eq!(inbox.is_empty(), round == 0);
+        let mut taken = inbox.take();
+        assert!(inbox.is_empty());
+        // What is pushed meanwhile belongs to the next one.
+        inbox.push(Node::boxed(u32::MAX));
+        assert!((&mut taken).map(|node| node.value).eq(0..round * 100));
+        assert!(taken.next().is_none());
+        assert!(inbox.take().map(|node| node.value).eq([u32::MAX]));
     }
-    for item in 0..1000 {
-        assert!(!inbox.is_empty());
-        assert_eq!(inbox.pop(), Some(item));
+}
+
+#[test]
+fn what_an_inbox_gave_is_dropped_with_the_iterator() {
+    let token = Rc::new(());
+    let inbox = Inbox::<Boxed<Rc<()>>>::new();
+    for _ in 0..10 {
+        inbox.push(Node::boxed(token.clone()));
     }
-    assert!(inbox.is_empty());
-    assert_eq!(inbox.pop(), None);
+    let mut taken = inbox.take();
+    assert!(taken.next().is_some());
+    assert_eq!(Rc::strong_count(&token), 10);
+    drop(taken);
+    assert_eq!(Rc::strong_count(&token), 1);
 }
 
 #[test]
 fn queues_drop_what_is_left() {
     let token = Rc::new(());
-    let (injector, inbox, queue) = (Injector::new(), Inbox::new(), RunQueue::new());
+    let (injector, inbox, queue) = (
+        Injector::new(),
+        Inbox::<Boxed<Rc<()>>>::new(),
+        RunQueue::new(),
+    );
     for _ in 0..100 {
         injector.push(token.clone());
-        inbox.push(token.clone());
+        inbox.push(Node::boxed(token.clone()));
         queue.push_back(token.clone());
     }
     assert_eq!(Rc::strong_count(&token), 301);

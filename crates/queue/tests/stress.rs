@@ -5,7 +5,7 @@
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::thread;
-use terrace_queue::{Inbox, Injector, Owner, Ring};
+use terrace_queue::{Boxed, Inbox, Injector, Node, Owner, Ring};
 
 const ITEMS: usize = 40_000;
 
@@ -167,13 +167,13 @@ fn injector_with_many_of_both() {
 #[test]
 fn inbox_keeps_each_producers_order() {
     const PRODUCERS: usize = 3;
-    let inbox = Inbox::new();
+    let inbox = Inbox::<Boxed<(usize, usize)>>::new();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         let handles: Vec<_> = (0..PRODUCERS)
             .map(|producer| {
                 let inbox = &inbox;
-                scope.spawn(move || (0..ITEMS).for_each(|n| inbox.push(Box::new((producer, n)))))
+                scope.spawn(move || (0..ITEMS).for_each(|n| inbox.push(Node::boxed((producer, n)))))
             })
             .collect();
         let (inbox, done) = (&inbox, &done);
@@ -181,8 +181,8 @@ fn inbox_keeps_each_producers_order() {
             let mut next = [0; PRODUCERS];
             loop {
                 let last = done.load(Ordering::Acquire);
-                while let Some(item) = inbox.pop() {
-                    let (producer, n) = *item;
+                for item in inbox.take() {
+                    let (producer, n) = item.value;
                     assert_eq!(n, next[producer], "order of producer {producer}");
                     next[producer] += 1;
                 }

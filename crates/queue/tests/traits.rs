@@ -4,7 +4,7 @@ use static_assertions::{assert_impl_all, assert_not_impl_any};
 use std::cell::Cell;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
-use terrace_queue::{Inbox, Injector, Overflow, Owner, Ring, RunQueue};
+use terrace_queue::{Boxed, Inbox, Injector, Overflow, Owner, Ring, RunQueue};
 
 /// Sendable, not shareable.
 type Unshared = Cell<u32>;
@@ -19,8 +19,8 @@ assert_not_impl_any!(Owner<'static, Rc<u32>>: Send);
 assert_impl_all!(Injector<Unshared>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
 assert_not_impl_any!(Injector<Rc<u32>>: Send, Sync);
 
-assert_impl_all!(Inbox<Unshared>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
-assert_not_impl_any!(Inbox<Rc<u32>>: Send, Sync);
+assert_impl_all!(Inbox<Boxed<Unshared>>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
+assert_not_impl_any!(Inbox<Boxed<Rc<u32>>>: Send, Sync);
 
 assert_impl_all!(RunQueue<Unshared>: Send, Unpin, UnwindSafe, RefUnwindSafe);
 assert_not_impl_any!(RunQueue<u32>: Sync);

@@ -155,7 +155,7 @@ pub fn boxed<F>(future: F) -> Pin<Box<F>> {
 /// As [`build`].
 #[inline]
 unsafe fn build_cell<F: Future>(core: CoreRef, future: F) -> (Runnable, Task<F::Output>) {
-    let builder = async_task::Builder::new().metadata(Meta { core });
+    let builder = async_task::Builder::new().metadata(Meta::new(core));
     let guarded = |meta: &Meta| Guarded {
         future: ManuallyDrop::new(future),
         live: true,

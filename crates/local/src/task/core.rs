@@ -1,12 +1,15 @@
 //! What a task knows of its executor.
 
+use core::mem::ManuallyDrop;
 use core::panic::AssertUnwindSafe;
 use core::ptr::NonNull;
 
+use terrace_queue::{Link, Links};
 use terrace_sync::Arc;
 
 use super::{Register, Runnable};
 use crate::Payload;
+use crate::mailbox::Queueable;
 use crate::unwind::catch_unwind;
 
 /// The part of an executor that its tasks reach: where they are queued when woken.
@@ -92,4 +95,46 @@ impl CoreRef {
 /// What each task cell holds beside its future.
 pub struct Meta {
     pub(crate) core: CoreRef,
+    /// For the inbox of a core.
+    link: Link,
+}
+
+impl Meta {
+    pub(crate) fn new(core: CoreRef) -> Self {
+        Self {
+            core,
+            link: Link::new(),
+        }
+    }
+}
+
+/// Finds the link of a [`Runnable`]. There is one of a task at a time, and while it is queued its cell stays in place.
+pub struct RunnableLinks(());
+
+// SAFETY: a runnable is a pointer of its own to its cell, where the metadata stays until the runnable is gone. None of
+// the three runs a schedule function, a future or a waker.
+unsafe impl Links for RunnableLinks {
+    type Item = Runnable;
+
+    #[inline]
+    fn into_raw(task: Runnable) -> NonNull<()> {
+        task.into_raw()
+    }
+
+    #[inline]
+    unsafe fn from_raw(raw: NonNull<()>) -> Runnable {
+        // SAFETY: forwarded to the caller.
+        unsafe { Runnable::from_raw(raw) }
+    }
+
+    #[inline]
+    unsafe fn link(raw: NonNull<()>) -> NonNull<Link> {
+        // SAFETY: forwarded to the caller; it is not dropped, so this one does not count.
+        let task = ManuallyDrop::new(unsafe { Runnable::from_raw(raw) });
+        NonNull::from(&task.metadata().link)
+    }
+}
+
+impl Queueable for Runnable {
+    type Links = RunnableLinks;
 }

@@ -15,7 +15,7 @@ mod handle;
 mod outcome;
 
 pub use self::cell::{LARGE, boxed, build, is_large};
-pub use self::core::{Core, CoreRef, Meta, erased};
+pub use self::core::{Core, CoreRef, Meta, RunnableLinks, erased};
 pub use self::handle::{FallibleTask, Task};
 pub use self::outcome::Outcome;
 pub use crate::registry::Register;

@@ -1,0 +1,128 @@
+//! [`Links`]: how a queue reaches the pointer that an item has room for; [`Node`], an item that has.
+
+use alloc::boxed::Box;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ptr::{self, NonNull};
+
+use terrace_sync::cell::UnsafeCell;
+use terrace_sync::const_fn;
+
+/// Room for one pointer in an item, used while the item is in a queue.
+pub struct Link {
+    /// Touched only by who has the item: the pusher until the item is published, then whoever took it out.
+    next: UnsafeCell<*mut ()>,
+}
+
+// SAFETY: only queues touch it, by the protocol at the field; what it points at is theirs.
+unsafe impl Send for Link {}
+// SAFETY: as above.
+unsafe impl Sync for Link {}
+
+impl Link {
+    const_fn! {
+        /// An unused link.
+        pub const fn new() -> Self {
+            Self { next: UnsafeCell::new(ptr::null_mut()) }
+        }
+    }
+
+    /// # Safety
+    /// The caller has the item that the link is in.
+    #[inline]
+    pub(crate) unsafe fn get(&self) -> *mut () {
+        // SAFETY: nobody else has the item, so nobody writes.
+        self.next.with(|next| unsafe { *next })
+    }
+
+    /// # Safety
+    /// The caller has the item that the link is in.
+    #[inline]
+    pub(crate) unsafe fn set(&self, to: *mut ()) {
+        // SAFETY: nobody else has the item, so nobody else touches the link.
+        self.next.with_mut(|next| unsafe { *next = to });
+    }
+}
+
+impl Default for Link {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Link").finish_non_exhaustive()
+    }
+}
+
+/// Turns items into pointers and back, and finds the [`Link`] in them. A type of no size, so that it can be implemented
+/// for items of other crates.
+///
+/// # Safety
+/// [`into_raw`](Self::into_raw) gives pointers that [`from_raw`](Self::from_raw) turns into the same item once, and that
+/// differ for items that exist at the same time; until then the link of each stays in place and is used by nobody but
+/// the queue. None of the three runs code of a user.
+pub unsafe trait Links {
+    /// What is queued.
+    type Item;
+
+    /// The item as a pointer that owns it.
+    fn into_raw(item: Self::Item) -> NonNull<()>;
+
+    /// The item again.
+    ///
+    /// # Safety
+    /// `raw` comes out of [`into_raw`](Self::into_raw), and the item is taken out of it once.
+    unsafe fn from_raw(raw: NonNull<()>) -> Self::Item;
+
+    /// The link of the item.
+    ///
+    /// # Safety
+    /// `raw` comes out of [`into_raw`](Self::into_raw), and the item is not taken out yet.
+    unsafe fn link(raw: NonNull<()>) -> NonNull<Link>;
+}
+
+/// A value with a link, to be boxed: an item for values that have none.
+#[derive(Debug, Default)]
+pub struct Node<T> {
+    link: Link,
+    /// The value.
+    pub value: T,
+}
+
+impl<T> Node<T> {
+    /// A boxed node: one allocation.
+    pub fn boxed(value: T) -> Box<Self> {
+        Box::new(Self {
+            link: Link::new(),
+            value,
+        })
+    }
+}
+
+/// The [`Links`] of boxed [`Node`]s.
+#[derive(Debug)]
+pub struct Boxed<T>(PhantomData<T>);
+
+// SAFETY: a box is a pointer of its own, and its content stays in place.
+unsafe impl<T> Links for Boxed<T> {
+    type Item = Box<Node<T>>;
+
+    fn into_raw(item: Self::Item) -> NonNull<()> {
+        NonNull::from(Box::leak(item)).cast()
+    }
+
+    unsafe fn from_raw(raw: NonNull<()>) -> Self::Item {
+        // SAFETY: a leaked box, and by the caller's promise nobody else takes it.
+        unsafe { Box::from_raw(raw.cast().as_ptr()) }
+    }
+
+    unsafe fn link(raw: NonNull<()>) -> NonNull<Link> {
+        let node: NonNull<Node<T>> = raw.cast();
+        // SAFETY: a leaked box, which nobody took yet.
+        let link = unsafe { &raw mut (*node.as_ptr()).link };
+        // SAFETY: a field of a box.
+        unsafe { NonNull::new_unchecked(link) }
+    }
+}
