@@ -17,6 +17,7 @@ mod measure;
 mod msrv;
 mod process;
 mod progress;
+mod report;
 mod test;
 mod tidy;
 mod tsan;
@@ -63,6 +64,8 @@ enum Command {
     Compat(compat::CompatArgs),
     /// Run a headless Bevy app on the drop-in and say what the pool did
     Demo(demo::DemoArgs),
+    /// Render a saved comparison of benches again
+    BenchReport(report::ReportArgs),
 }
 
 fn main() -> ExitCode {
@@ -100,5 +103,6 @@ fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
         Command::Tsan(args) => tsan::run(ws, &args),
         Command::Compat(args) => compat::run(args),
         Command::Demo(args) => demo::run(args),
+        Command::BenchReport(args) => report::run(&args),
     }
 }

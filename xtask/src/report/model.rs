@@ -1,0 +1,278 @@
+//! `compare.json`: what one comparison of two trees measured and concluded.
+//!
+//! The engine fills these types, every renderer reads them, and nothing else passes between the two:
+//! a saved file renders to the same report. A figure that could not be computed is NaN here and
+//! `null` in the file.
+
+use std::fmt;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::figure;
+
+/// The form of the files; counts up when a reader of the old form would misread the new one.
+pub(crate) const SCHEMA: u32 = 1;
+/// [`Side::name`] of what is checked out, committed or not.
+pub(crate) const WORKING_TREE: &str = "working tree";
+
+/// One run of `cargo xtask bench-compare`.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) struct Comparison {
+    /// [`SCHEMA`].
+    pub(crate) schema: u32,
+    /// When it was finished: RFC 3339, UTC.
+    pub(crate) created: String,
+    /// Wall time of the measuring, in seconds, of all runs if it was resumed.
+    pub(crate) seconds: f64,
+    /// Whether rounds of an earlier, interrupted run were taken over.
+    pub(crate) resumed: bool,
+    pub(crate) base: Side,
+    pub(crate) head: Side,
+    pub(crate) machine: Machine,
+    pub(crate) settings: Settings,
+    /// Whether the benches' own sources differ: then a ratio may be the harness's doing.
+    pub(crate) harness_changed: bool,
+    /// What both sides have, in the order of their ids.
+    pub(crate) benches: Vec<Bench>,
+    /// Ids that HEAD alone has.
+    pub(crate) added: Vec<String>,
+    /// Ids that BASE alone has.
+    pub(crate) removed: Vec<String>,
+    /// Benches of both sides that could not be measured.
+    #[serde(default)]
+    pub(crate) failed: Vec<Failure>,
+    /// For each layer and metric with at least one gated bench.
+    pub(crate) layers: Vec<LayerMean>,
+    /// Sentences for the reader, in order of weight.
+    pub(crate) warnings: Vec<String>,
+    pub(crate) outcome: Outcome,
+}
+
+/// One of the two trees.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) struct Side {
+    /// As it was typed, or [`WORKING_TREE`].
+    pub(crate) name: String,
+    /// The hash of the commit, or of the snapshot.
+    pub(crate) commit: String,
+    /// Whether it is a snapshot with changes that are in no commit.
+    pub(crate) dirty: bool,
+    /// What `--base-arg` or `--head-arg` added to the build.
+    pub(crate) args: Vec<String>,
+}
+
+/// Where it was measured.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) struct Machine {
+    /// The processor's name for itself.
+    pub(crate) cpu: String,
+    /// Hardware threads that this process may use.
+    pub(crate) cores: usize,
+    pub(crate) os: String,
+    /// The first line of `rustc --version`.
+    pub(crate) rustc: String,
+    /// The load average of one minute when measuring began; NaN where the system has none.
+    #[serde(with = "figure")]
+    pub(crate) load_before: f64,
+}
+
+/// What was asked for.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) struct Settings {
+    pub(crate) rounds: usize,
+    /// Of each run of a bench, before the measurement.
+    pub(crate) warm_up_ms: u64,
+    /// Of the measurement in each run of a bench.
+    pub(crate) time_ms: u64,
+    /// The least change that counts, as a fraction: 0.05 is 5 %.
+    pub(crate) threshold: f64,
+    /// Not empty; the first one leads in the reports.
+    pub(crate) metrics: Vec<Metric>,
+    /// Whether BASE was measured against itself.
+    pub(crate) aa: bool,
+    /// Whether too much noise fails the command.
+    pub(crate) strict: bool,
+    /// Whether an added or removed bench fails the command.
+    pub(crate) require_all: bool,
+    /// The pattern of `--filter`.
+    pub(crate) filter: Option<String>,
+    /// Those of `--layer`; empty: all.
+    pub(crate) layers: Vec<String>,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Metric {
+    /// Nanoseconds an iteration by the clock.
+    Wall,
+    /// Nanoseconds an iteration that all threads spent on processors.
+    Cpu,
+    /// Instructions an iteration, under callgrind.
+    Instr,
+}
+
+impl Metric {
+    /// For headings and sentences.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Wall => "wall time",
+            Self::Cpu => "CPU time",
+            Self::Instr => "instructions",
+        }
+    }
+}
+
+/// A bench that both sides have.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) struct Bench {
+    /// `layer/workload/contender/param`.
+    pub(crate) id: String,
+    pub(crate) layer: String,
+    /// How many threads it runs, if it says so.
+    pub(crate) threads: Option<usize>,
+    /// False for a bench of more threads than cores: shown, but neither in a mean nor a regression.
+    pub(crate) gated: bool,
+    /// Whether both sides' executables are byte for byte the same; then nothing was timed.
+    pub(crate) identical: bool,
+    /// In the order of [`Settings::metrics`]; empty if identical.
+    pub(crate) results: Vec<MetricResult>,
+}
+
+impl Bench {
+    /// The result for a metric, if it was measured.
+    pub(crate) fn result(&self, metric: Metric) -> Option<&MetricResult> {
+        self.results.iter().find(|result| result.metric == metric)
+    }
+
+    /// Whether any metric says slower, and that counts.
+    pub(crate) fn regressed(&self) -> bool {
+        self.gated && self.has(Verdict::Slower)
+    }
+
+    /// Whether any metric has this verdict.
+    pub(crate) fn has(&self, verdict: Verdict) -> bool {
+        self.results.iter().any(|result| result.verdict == verdict)
+    }
+}
+
+/// One metric of one bench.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) struct MetricResult {
+    pub(crate) metric: Metric,
+    /// Median of BASE over the rounds, in the metric's unit.
+    #[serde(with = "figure")]
+    pub(crate) base: f64,
+    /// Median of HEAD over the rounds, in the metric's unit.
+    #[serde(with = "figure")]
+    pub(crate) head: f64,
+    /// HEAD/BASE of each round.
+    #[serde(with = "figure::list")]
+    pub(crate) rounds: Vec<f64>,
+    /// BASE/BASE of each round: the two runs of BASE around those of HEAD.
+    #[serde(with = "figure::list")]
+    pub(crate) aa_rounds: Vec<f64>,
+    /// HEAD/BASE over the rounds, with its confidence interval.
+    pub(crate) ratio: Estimate,
+    /// What BASE against itself shows as a change, as a fraction.
+    #[serde(with = "figure")]
+    pub(crate) floor: f64,
+    /// What the interval had to clear, as a fraction: the larger of the floor and
+    /// [`Settings::threshold`]. Slower is a low end above `1 + threshold`, faster a high end below
+    /// `1 / (1 + threshold)`.
+    #[serde(with = "figure")]
+    pub(crate) threshold: f64,
+    pub(crate) verdict: Verdict,
+}
+
+/// A figure and its confidence interval.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) struct Estimate {
+    #[serde(with = "figure")]
+    pub(crate) value: f64,
+    #[serde(with = "figure")]
+    pub(crate) low: f64,
+    #[serde(with = "figure")]
+    pub(crate) high: f64,
+}
+
+/// What the interval of a ratio says.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Verdict {
+    /// No change beyond the threshold.
+    Same,
+    Faster,
+    Slower,
+    /// The interval is too wide to say.
+    Unstable,
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Same => "same",
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::Unstable => "unstable",
+        })
+    }
+}
+
+/// A bench that could not be measured.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) struct Failure {
+    pub(crate) id: String,
+    /// The last words of the program, one line.
+    pub(crate) message: String,
+}
+
+/// The geometric mean of a layer's gated benches.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) struct LayerMean {
+    pub(crate) layer: String,
+    pub(crate) metric: Metric,
+    /// HEAD/BASE.
+    pub(crate) mean: Estimate,
+    /// How many benches are in it.
+    pub(crate) benches: usize,
+}
+
+/// How the command ends.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Outcome {
+    /// No regression. Exit code 0.
+    Pass,
+    /// At least one gated bench is slower. Exit code 1.
+    Regression,
+    /// A bench of a side could not be measured. Exit code 3.
+    Failed,
+    /// Too many unstable benches, with `--strict`. Exit code 4.
+    TooNoisy,
+    /// A bench is missing on one side, with `--require-all`. Exit code 5.
+    Missing,
+    /// Stopped by the user; what was measured until then. Exit code 130.
+    Interrupted,
+}
+
+/// Reads a file of this or an equally versioned form.
+pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
+    #[derive(Deserialize)]
+    struct Version {
+        schema: u32,
+    }
+    let shown = path.display();
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+    let version: Version = serde_json::from_str(&text)
+        .with_context(|| format!("{shown} is no file of measurements"))?;
+    ensure!(
+        version.schema == SCHEMA,
+        "{shown} has schema {}, this command reads {SCHEMA}: measure again, or use the xtask of its time",
+        version.schema
+    );
+    serde_json::from_str(&text).with_context(|| format!("{shown} does not have the expected form"))
+}

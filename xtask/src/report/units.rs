@@ -1,0 +1,159 @@
+//! Figures for readers: durations, counts, ratios, percentages.
+
+use super::model::{Estimate, Metric};
+
+/// In place of what could not be computed.
+pub(super) const NONE: &str = "–";
+
+/// Values of one metric in the unit that suits the largest of them.
+pub(super) fn values<const N: usize>(metric: Metric, values: [f64; N]) -> [String; N] {
+    let largest = values.iter().copied().filter(|v| v.is_finite());
+    let largest = largest.fold(0.0, f64::max);
+    let steps: &[(f64, &str)] = match metric {
+        Metric::Wall | Metric::Cpu => &[(1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns")],
+        Metric::Instr => &[(1e9, "G"), (1e6, "M"), (1e3, "k"), (1.0, "")],
+    };
+    let fits = steps.iter().find(|(size, _)| largest >= *size);
+    let (size, unit) = fits.unwrap_or(&steps[steps.len() - 1]);
+    values.map(|value| {
+        if !value.is_finite() {
+            return NONE.to_owned();
+        }
+        format!("{} {unit}", four_digits(value / size))
+            .trim_end()
+            .to_owned()
+    })
+}
+
+/// A ratio: `1.052`.
+pub(super) fn ratio(value: f64) -> String {
+    if value.is_finite() {
+        ratio_digits(value)
+    } else {
+        NONE.to_owned()
+    }
+}
+
+/// A ratio with its interval: `1.052 (1.031–1.073)`.
+pub(super) fn estimate(estimate: &Estimate) -> String {
+    if is_finite(estimate) {
+        format!("{} ({})", ratio(estimate.value), interval(estimate))
+    } else {
+        ratio(estimate.value)
+    }
+}
+
+/// The interval alone: `1.031–1.073`.
+pub(super) fn interval(estimate: &Estimate) -> String {
+    format!("{}–{}", ratio(estimate.low), ratio(estimate.high))
+}
+
+/// Whether there is a value and an interval.
+pub(super) fn is_finite(estimate: &Estimate) -> bool {
+    [estimate.low, estimate.value, estimate.high]
+        .iter()
+        .all(|v| v.is_finite())
+}
+
+/// A fraction as a percentage: `2.1 %`.
+pub(super) fn percent(fraction: f64) -> String {
+    if fraction.is_finite() {
+        format!("{:.1} %", fraction * 100.0)
+    } else {
+        NONE.to_owned()
+    }
+}
+
+/// A ratio as a change: `+5.2 %`, `−5.2 %`, and from the double on as a factor, `×2.3`.
+pub(super) fn change(ratio: f64) -> String {
+    if !ratio.is_finite() {
+        return NONE.to_owned();
+    }
+    if ratio >= 2.0 {
+        return format!("×{}", ratio_digits(ratio));
+    }
+    let percent = (ratio - 1.0) * 100.0;
+    let sign = if percent < 0.0 { "−" } else { "+" };
+    format!("{sign}{:.1} %", percent.abs())
+}
+
+/// `1 bench`, `2 benches`.
+pub(super) fn counted(amount: usize, one: &str, many: &str) -> String {
+    format!("{amount} {}", if amount == 1 { one } else { many })
+}
+
+/// Seconds as `41 s`, `12 min`, `1 h 05 min`.
+pub(super) fn span(seconds: f64) -> String {
+    if !seconds.is_finite() || seconds < 0.0 {
+        return NONE.to_owned();
+    }
+    let whole = seconds.round() as u64;
+    match (whole / 3600, whole / 60 % 60) {
+        (0, 0) => format!("{whole} s"),
+        (0, minutes) => format!("{minutes} min {:02} s", whole % 60),
+        (hours, minutes) => format!("{hours} h {minutes:02} min"),
+    }
+}
+
+fn ratio_digits(value: f64) -> String {
+    match value {
+        v if v < 9.9995 => format!("{v:.3}"),
+        v if v < 99.995 => format!("{v:.2}"),
+        v => format!("{v:.0}"),
+    }
+}
+
+fn four_digits(value: f64) -> String {
+    match value {
+        v if v < 9.9995 => format!("{v:.3}"),
+        v if v < 99.995 => format!("{v:.2}"),
+        v if v < 999.95 => format!("{v:.1}"),
+        v => format!("{v:.0}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{change, estimate, percent, span, values};
+    use crate::report::model::{Estimate, Metric};
+
+    #[test]
+    fn a_row_has_one_unit() {
+        assert_eq!(
+            values(Metric::Wall, [999.0, 1010.0]),
+            ["0.999 µs", "1.010 µs"]
+        );
+        assert_eq!(values(Metric::Cpu, [3.25, 12.0]), ["3.250 ns", "12.00 ns"]);
+        assert_eq!(
+            values(Metric::Wall, [2.5e6, 1.0e6]),
+            ["2.500 ms", "1.000 ms"]
+        );
+        assert_eq!(values(Metric::Instr, [512.0, 0.0]), ["512.0", "0.000"]);
+        assert_eq!(values(Metric::Wall, [4e10, f64::NAN]), ["40.00 s", "–"]);
+    }
+
+    #[test]
+    fn ratios_keep_their_width() {
+        let of = |value, low, high| estimate(&Estimate { value, low, high });
+        assert_eq!(of(1.0519, 1.0, 1.1), "1.052 (1.000–1.100)");
+        assert_eq!(of(50.0, 9.9999, 123.4), "50.00 (10.00–123)");
+        assert_eq!(of(f64::NAN, 1.0, 2.0), "–");
+        assert_eq!(of(1.0, f64::NAN, f64::INFINITY), "1.000");
+    }
+
+    #[test]
+    fn changes_have_a_sign_or_are_factors() {
+        assert_eq!(change(1.052), "+5.2 %");
+        assert_eq!(change(0.5), "−50.0 %");
+        assert_eq!(change(50.0), "×50.00");
+        assert_eq!(percent(0.0213), "2.1 %");
+        assert_eq!(percent(f64::INFINITY), "–");
+    }
+
+    #[test]
+    fn spans() {
+        assert_eq!(span(41.2), "41 s");
+        assert_eq!(span(61.0), "1 min 01 s");
+        assert_eq!(span(3900.0), "1 h 05 min");
+    }
+}

@@ -1,0 +1,228 @@
+//! What a comparison says, in sentences that all reports share.
+
+use super::model::{Bench, Comparison, Metric, MetricResult, Outcome, Verdict};
+use super::units::{change, counted, percent, span};
+
+/// How often a verdict was given, by the worst of each bench's metrics.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Tally {
+    pub(super) slower: usize,
+    pub(super) faster: usize,
+    pub(super) unstable: usize,
+    pub(super) same: usize,
+    pub(super) identical: usize,
+    /// Of all of these, those that are shown alone.
+    pub(super) ungated: usize,
+}
+
+impl Tally {
+    pub(super) fn new(benches: &[Bench]) -> Self {
+        let mut tally = Self::default();
+        for bench in benches {
+            tally.ungated += usize::from(!bench.gated);
+            *match worst(bench) {
+                None => &mut tally.identical,
+                Some(Verdict::Slower) => &mut tally.slower,
+                Some(Verdict::Unstable) => &mut tally.unstable,
+                Some(Verdict::Faster) => &mut tally.faster,
+                Some(Verdict::Same) => &mut tally.same,
+            } += 1;
+        }
+        tally
+    }
+
+    /// `2 slower, 1 faster, 38 same`; names what there is.
+    pub(super) fn words(&self) -> String {
+        let parts = [
+            (self.slower, "slower"),
+            (self.faster, "faster"),
+            (self.unstable, "unstable"),
+            (self.same, "same"),
+            (self.identical, "identical"),
+        ];
+        let parts = parts.iter().filter(|(amount, _)| *amount > 0);
+        let parts: Vec<_> = parts.map(|(n, word)| format!("{n} {word}")).collect();
+        parts.join(", ")
+    }
+}
+
+/// The verdict that weighs most; none for an identical bench.
+pub(super) fn worst(bench: &Bench) -> Option<Verdict> {
+    if bench.identical {
+        return None;
+    }
+    use Verdict::{Faster, Same, Slower, Unstable};
+    let found = [Slower, Unstable, Faster]
+        .into_iter()
+        .find(|v| bench.has(*v));
+    Some(found.unwrap_or(Same))
+}
+
+/// One word for each metric that has something to say: `slower`, `CPU slower`.
+pub(super) fn verdicts(bench: &Bench) -> Vec<String> {
+    let Some((lead, others)) = bench.results.split_first() else {
+        let word = if bench.identical { "identical" } else { "none" };
+        return vec![word.to_owned()];
+    };
+    let others = others
+        .iter()
+        .filter(|r| !matches!(r.verdict, Verdict::Same | Verdict::Unstable))
+        .map(|r| format!("{} {}", short(r.metric), r.verdict));
+    std::iter::once(lead.verdict.to_string())
+        .chain(others)
+        .collect()
+}
+
+/// The name of a metric for a narrow place.
+pub(super) fn short(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Wall => "wall",
+        Metric::Cpu => "CPU",
+        Metric::Instr => "instr",
+    }
+}
+
+/// The gated benches that are slower, the worst first, each with the metric that says it loudest.
+pub(super) fn regressions(comparison: &Comparison) -> Vec<(&Bench, &MetricResult)> {
+    let mut found: Vec<_> = comparison
+        .benches
+        .iter()
+        .filter(|bench| bench.regressed())
+        .filter_map(|bench| {
+            let slower = bench.results.iter();
+            let slower = slower.filter(|r| r.verdict == Verdict::Slower);
+            let worst = slower.max_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value))?;
+            Some((bench, worst))
+        })
+        .collect();
+    found.sort_by(|a, b| b.1.ratio.value.total_cmp(&a.1.ratio.value));
+    found
+}
+
+/// The outcome in one sentence.
+pub(super) fn headline(comparison: &Comparison) -> String {
+    let compared = comparison.benches.len();
+    let tally = Tally::new(&comparison.benches);
+    let benches = counted(compared, "bench", "benches");
+    let all = format!("{benches} compared ({})", tally.words());
+    match comparison.outcome {
+        _ if compared == 0 && comparison.outcome == Outcome::Pass => {
+            "Nothing was compared: no bench is on both sides.".to_owned()
+        }
+        Outcome::Pass if tally.identical == compared => {
+            format!("No change: both sides have the same executables ({benches}).")
+        }
+        Outcome::Pass => format!("No regression: {all}."),
+        Outcome::Regression => match regressions(comparison).as_slice() {
+            [] => format!("Regression: {all}."),
+            found @ [(bench, worst), ..] => format!(
+                "Regression in {} of {benches}: {}{} {} in {}.",
+                found.len(),
+                if found.len() > 1 { "the worst is " } else { "" },
+                bench.id,
+                change(worst.ratio.value),
+                worst.metric.name(),
+            ),
+        },
+        Outcome::Failed => format!(
+            "{} could not be measured; of the others, {all}.",
+            counted(comparison.failed.len(), "bench", "benches")
+        ),
+        Outcome::TooNoisy => format!("Too noisy for a verdict: {all}."),
+        Outcome::Missing => format!(
+            "Benches are not the same on both sides: {} added, {} removed; {all}.",
+            comparison.added.len(),
+            comparison.removed.len()
+        ),
+        Outcome::Interrupted => format!("Interrupted; until then, {all}."),
+    }
+}
+
+/// What to do next, in one sentence.
+pub(super) fn next_step(comparison: &Comparison) -> String {
+    let rounds = comparison.settings.rounds;
+    match comparison.outcome {
+        Outcome::Interrupted => "the same command with `--resume` continues.".to_owned(),
+        Outcome::Failed => match comparison.failed.first() {
+            Some(failure) => format!(
+                "run it alone: `cargo bench -p benches -- --exact {}`.",
+                quoted(&failure.id)
+            ),
+            None => "see the messages above.".to_owned(),
+        },
+        Outcome::Missing => {
+            "give both sides the same benches, or leave out `--require-all`.".to_owned()
+        }
+        Outcome::Regression if comparison.settings.aa => {
+            "the same code was flagged: measure on a quieter machine, with more rounds or a \
+             higher `--threshold`."
+                .to_owned()
+        }
+        Outcome::Regression => {
+            let found = regressions(comparison);
+            let id = found.first().map(|(bench, _)| bench.id.as_str());
+            format!("look closer: `{}`.", again(comparison, id, rounds * 2))
+        }
+        Outcome::TooNoisy => format!(
+            "measure again on a quieter machine: `{}`.",
+            again(comparison, None, rounds * 2)
+        ),
+        Outcome::Pass if comparison.benches.is_empty() => {
+            "check `--layer` and `--filter`, and that both sides have benches.".to_owned()
+        }
+        Outcome::Pass => {
+            let mut gated = comparison.benches.iter().filter(|b| b.gated);
+            match gated.find(|b| worst(b) == Some(Verdict::Unstable)) {
+                Some(bench) => format!(
+                    "what is unstable has no verdict yet: `{}`.",
+                    again(comparison, Some(&bench.id), rounds * 2)
+                ),
+                None => "report.md is ready for the pull request.".to_owned(),
+            }
+        }
+    }
+}
+
+/// How much was measured, and how long that took.
+pub(super) fn effort(comparison: &Comparison) -> String {
+    let settings = &comparison.settings;
+    let rounds = counted(settings.rounds, "round", "rounds");
+    let resumed = if comparison.resumed { ", resumed" } else { "" };
+    let control = if settings.aa {
+        ", BASE against itself"
+    } else {
+        ""
+    };
+    format!(
+        "{rounds} of {} ms a run, at least {} counts{control}; took {}{resumed}",
+        settings.time_ms,
+        percent(settings.threshold),
+        span(comparison.seconds)
+    )
+}
+
+/// The command that measures this again.
+pub(super) fn again(comparison: &Comparison, id: Option<&str>, rounds: usize) -> String {
+    let mut command = format!(
+        "cargo xtask bench-compare {}",
+        quoted(&comparison.base.name)
+    );
+    if comparison.head.name != super::model::WORKING_TREE {
+        command += &format!(" {}", quoted(&comparison.head.name));
+    }
+    if let Some(id) = id {
+        let pattern = format!("^{}$", regex_lite::escape(id));
+        command += &format!(" --filter {}", quoted(&pattern));
+    }
+    command + &format!(" --rounds {rounds}")
+}
+
+/// As one word of a shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@+~^".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
