@@ -8,8 +8,7 @@ impl Idle {
     /// Live workers that neither park nor wait restricted: those that run or search. A hint, never
     /// exact while anybody moves. Two relaxed loads a group.
     pub fn awake(&self) -> usize {
-        self.groups
-            .iter()
+        self.groups()
             .map(|group| {
                 let live = group.live.load(Ordering::Relaxed);
                 let word = group.load(Ordering::Relaxed);

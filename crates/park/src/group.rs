@@ -1,7 +1,7 @@
 //! Groups: up to 24 workers that share one word.
 
 use terrace_sync::CachePadded;
-use terrace_sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use terrace_sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use crate::seat::Seat;
 use crate::word::{self, Word};
@@ -31,29 +31,34 @@ pub(crate) struct Group {
     pub(crate) base: usize,
     /// One seat a worker.
     pub(crate) seats: Box<[Seat]>,
+    /// The next of the groups that were added later.
+    pub(crate) next: AtomicPtr<Group>,
 }
 
 impl Group {
-    fn new(base: usize, len: usize, lanes: u32) -> Self {
+    pub(crate) fn new(base: usize, len: usize, lanes: u32, wide: bool) -> Self {
         debug_assert!((1..=GROUP_CAPACITY).contains(&len));
         Self {
-            word: CachePadded::new(AtomicU64::new(0)),
+            word: CachePadded::new(AtomicU64::new(if wide { word::WIDE } else { 0 })),
             live: AtomicU32::new(0),
             lanes,
             base,
             seats: (0..len).map(|_| Seat::new()).collect(),
+            next: AtomicPtr::new(std::ptr::null_mut()),
         }
     }
 
     /// The internal groups for `configs`, in worker order.
     pub(crate) fn split(configs: &[GroupConfig]) -> Vec<Self> {
+        let parts = |config: &GroupConfig| config.workers.div_ceil(GROUP_CAPACITY);
+        let wide = configs.iter().map(parts).sum::<usize>() > 1;
         let mut groups = Vec::new();
         let mut base = 0;
         for config in configs {
-            let parts = config.workers.div_ceil(GROUP_CAPACITY);
+            let parts = parts(config);
             for part in 0..parts {
                 let len = config.workers / parts + usize::from(part < config.workers % parts);
-                groups.push(Self::new(base, len, config.lanes));
+                groups.push(Self::new(base, len, config.lanes, wide));
                 base += len;
             }
         }
@@ -69,6 +74,11 @@ impl Group {
     pub(crate) fn add(&self, delta: u64, ordering: Ordering) -> Word {
         let before = self.word.fetch_add(delta, ordering);
         Word::from_bits(before.wrapping_add(delta))
+    }
+
+    /// Sets the bits of `mask`.
+    pub(crate) fn set(&self, mask: u64, ordering: Ordering) {
+        self.word.fetch_or(mask, ordering);
     }
 
     /// Clears the `R` bit of `bit`; whether it was set.

@@ -1,9 +1,10 @@
 //! The type that holds every group, and the view of the work that it asks the caller for.
 
 use terrace_sync::CachePadded;
-use terrace_sync::atomic::{AtomicUsize, Ordering};
+use terrace_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-use crate::group::{Group, GroupConfig};
+use crate::drivers::Drivers;
+use crate::group::{GROUP_CAPACITY, Group, GroupConfig};
 use crate::word::bits_of;
 
 /// What a worker that is about to sleep, or to stop searching, asks about the work there is.
@@ -36,9 +37,13 @@ impl<W: Work + ?Sized> Work for &W {
 /// used by one thread at a time, from [`enter`](Self::enter) to [`leave`](Self::leave); only that thread calls the
 /// methods that say so. Breaking this rule loses wakes, yet never memory safety.
 pub struct Idle {
-    pub(crate) groups: Box<[Group]>,
-    /// For each worker its group and its bit there.
+    first: Box<[Group]>,
+    /// For each worker of the first groups its group and its bit there.
     places: Box<[Place]>,
+    /// Groups added later, each of [`GROUP_CAPACITY`]: a list that only grows.
+    pub(crate) grown: AtomicPtr<Group>,
+    /// Async drivers.
+    pub(crate) drivers: Drivers,
     /// 0, or the number of the guard plus one.
     pub(crate) guard: CachePadded<AtomicUsize>,
 }
@@ -60,8 +65,10 @@ impl Idle {
             .flat_map(|(group, g)| (0..g.seats.len() as u32).map(move |bit| Place { group, bit }))
             .collect();
         Self {
-            groups: groups.into(),
+            first: groups.into(),
             places,
+            grown: AtomicPtr::new(std::ptr::null_mut()),
+            drivers: Drivers::new(),
             guard: CachePadded::new(AtomicUsize::new(0)),
         }
     }
@@ -73,12 +80,12 @@ impl Idle {
 
     /// The number of places for workers, spares included.
     pub fn capacity(&self) -> usize {
-        self.places.len()
+        self.places.len() + GROUP_CAPACITY * (self.groups().count() - self.first.len())
     }
 
     /// The lanes that `worker` serves.
     pub fn lanes_of(&self, worker: usize) -> u32 {
-        self.groups[self.places[worker].group].lanes
+        self.place(worker).0.lanes
     }
 
     /// Whether a worker of `lanes` is parked: a hint (one relaxed load a group, no fence), good for
@@ -97,8 +104,7 @@ impl Idle {
 
     /// The number of tokens in existence: a hint, for metrics and tests.
     pub fn searching(&self) -> usize {
-        self.groups
-            .iter()
+        self.groups()
             .map(|group| group.load(Ordering::Relaxed).searching() as usize)
             .sum()
     }
@@ -110,16 +116,58 @@ impl Idle {
     }
 
     pub(crate) fn place(&self, worker: usize) -> (&Group, Place) {
-        let place = self.places[worker];
-        (&self.groups[place.group], place)
+        match self.places.get(worker) {
+            Some(&place) => (&self.first[place.group], place),
+            None => self.grown_place(worker),
+        }
+    }
+
+    #[cold]
+    fn grown_place(&self, worker: usize) -> (&Group, Place) {
+        let later = worker - self.places.len();
+        let place = Place {
+            group: self.first.len() + later / GROUP_CAPACITY,
+            bit: (later % GROUP_CAPACITY) as u32,
+        };
+        (self.group(place.group), place)
+    }
+
+    /// All groups, oldest first.
+    #[inline]
+    pub(crate) fn groups(&self) -> impl Iterator<Item = &Group> {
+        self.first
+            .iter()
+            .chain(std::iter::successors(follow(&self.grown), |group| {
+                follow(&group.next)
+            }))
+    }
+
+    /// The group with this number.
+    pub(crate) fn group(&self, number: usize) -> &Group {
+        match self.first.get(number) {
+            Some(group) => group,
+            None => self
+                .groups()
+                .nth(number)
+                .expect("a worker's group was added before"),
+        }
     }
 
     /// The groups that serve any of `lanes`.
     pub(crate) fn serving(&self, lanes: u32) -> impl Iterator<Item = &Group> {
-        self.groups
-            .iter()
+        self.groups()
             .filter(move |group| group.lanes & lanes != 0)
     }
+}
+
+/// The group that `link` leads to.
+#[inline]
+pub(crate) fn follow(link: &AtomicPtr<Group>) -> Option<&Group> {
+    // Ordering: Acquire pairs with the Release in `ensure`. A publisher that misses a group after its fence has fenced
+    // before the group's workers do, who then see its item.
+    let group = link.load(Ordering::Acquire);
+    // SAFETY: a group in the list is initialised, only shared, and freed with the `Idle`.
+    unsafe { group.as_ref() }
 }
 
 /// Each lane of `lanes` as a mask of its own.
@@ -130,7 +178,7 @@ pub(crate) fn each_lane(lanes: u32) -> impl Iterator<Item = u32> {
 impl std::fmt::Debug for Idle {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut list = f.debug_list();
-        for group in &self.groups {
+        for group in self.groups() {
             list.entry(&format_args!(
                 "lanes {:#x} live {:024b} {:?}",
                 group.lanes,

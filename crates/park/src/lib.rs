@@ -19,8 +19,8 @@
 //! # What it deliberately lacks
 //!
 //! It holds no work and knows no queue: what is "visible" is answered by the caller's [`Work`]. It
-//! has no timers (the one timed sleep is [`Idle::park_as_guard`]) and never spins. Async drivers own
-//! no tokens and are not workers; [`Wake`] tells the caller when to notify one.
+//! has no timers (the one timed sleep is [`Idle::park_as_guard`]) and never spins. Async drivers
+//! ([`Driver`]) own no tokens: nobody relies on them while a worker can be woken.
 //!
 //! # Example
 //!
@@ -58,6 +58,7 @@
 mod weaken;
 
 mod awake;
+mod drivers;
 mod group;
 mod guard;
 mod idle;
@@ -71,6 +72,7 @@ mod token;
 mod wake;
 mod word;
 
+pub use drivers::Driver;
 pub use group::{GROUP_CAPACITY, GroupConfig};
 pub use idle::{Idle, Work};
 pub use outcome::{Restricted, Wake, Woken};

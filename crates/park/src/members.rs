@@ -4,10 +4,38 @@ use terrace_sync::atomic::Ordering;
 use terrace_sync::heavy;
 
 use crate::group::Group;
-use crate::idle::{Idle, Work};
-use crate::{Token, word};
+use crate::idle::{Idle, Work, follow};
+use crate::{GROUP_CAPACITY, Token, word};
 
 impl Idle {
+    /// Adds places until there is one for `worker`; they serve the lanes of the first group. Never waits.
+    ///
+    /// Cost: one read-modify-write a group where anything is added.
+    pub fn ensure(&self, worker: usize) {
+        while self.capacity() <= worker {
+            // Before the new group's workers can sleep, every group is told that it is not the only one; see `driver`.
+            self.widen();
+            let mut link = &self.grown;
+            while let Some(group) = follow(link) {
+                link = &group.next;
+            }
+            let lanes = self.groups().next().map_or(1, |group| group.lanes);
+            let base = self.capacity();
+            let new = Box::into_raw(Box::new(Group::new(base, GROUP_CAPACITY, lanes, true)));
+            // Ordering: Release pairs with the Acquire in `follow`.
+            let added = link.compare_exchange(
+                std::ptr::null_mut(),
+                new,
+                Ordering::Release,
+                Ordering::Relaxed,
+            );
+            if added.is_err() {
+                // SAFETY: it came from `Box::into_raw` above and nobody else has seen it.
+                drop(unsafe { Box::from_raw(new) });
+            }
+        }
+    }
+
     /// Counts `worker` as live from now on, before its thread runs; whether it was not live yet.
     ///
     /// Whoever starts threads adopts the regular workers first, so that
@@ -25,8 +53,7 @@ impl Idle {
     /// about threads that cannot be started holds here too.
     pub fn reserve_spare(&self, like: usize) -> Option<usize> {
         let lanes = self.lanes_of(like);
-        self.groups
-            .iter()
+        self.groups()
             .filter(|group| group.lanes == lanes)
             .find_map(Group::adopt_any)
     }
@@ -83,6 +110,18 @@ impl Idle {
         // we see its item.
         unless_weakened!("park-leave-fence", heavy());
         unless_weakened!("park-leave-rescan", self.publish_visible(group.lanes, work));
+    }
+}
+
+impl Drop for Idle {
+    fn drop(&mut self) {
+        // Ordering: Relaxed, `&mut self` excludes everybody else.
+        let mut next = self.grown.load(Ordering::Relaxed);
+        while !next.is_null() {
+            // SAFETY: the pointer came from `Box::into_raw` in `ensure`, and nobody borrows from an `Idle` being dropped.
+            let group = unsafe { Box::from_raw(next) };
+            next = group.next.load(Ordering::Relaxed);
+        }
     }
 }
 

@@ -4,16 +4,19 @@ use crate::Token;
 
 /// What a publish did.
 ///
-/// Only [`NoneParked`](Wake::NoneParked) and [`WokeRestricted`](Wake::WokeRestricted) mean that no
-/// free worker was asleep; a core with async drivers notifies one of them then.
+/// Only [`NoneParked`](Wake::NoneParked), [`Driver`](Wake::Driver) and [`WokeRestricted`](Wake::WokeRestricted) mean that
+/// no free worker was asleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
     /// A worker that serves the lane is searching, and will look again before it stops.
     Covered,
     /// This worker was parked and has been woken, owning a token.
     Woke(usize),
-    /// Every live worker of the lane waits for its own work; this one was woken to do something about it.
+    /// Every live worker of the lane waits for its own work; this one was woken to do something about it, and a driver
+    /// that was asleep was notified, too.
     WokeRestricted(usize),
+    /// No worker was asleep; an async driver was, and has been notified.
+    Driver,
     /// A guard serves the lane; it looks again when its time-out runs out. Only from `publish_paced`.
     Guarded,
     /// Nobody to wake: some live worker is running, and looks again before it sleeps, or there is none.

@@ -61,9 +61,9 @@ impl Idle {
         let (own, place) = self.place(worker);
         let above = !((2 << place.bit) - 1);
         let below = (1 << place.bit) - 1;
-        let groups = self.groups.len();
+        let groups = self.groups().count();
         (0..=groups).any(|step| {
-            let group = &self.groups[(place.group + step) % groups];
+            let group = self.group((place.group + step) % groups);
             let allowed = match step {
                 0 => above,
                 _ if step == groups => below,

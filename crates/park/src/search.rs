@@ -31,13 +31,13 @@ impl Idle {
     /// looks at all lanes it serves; what is visible it publishes.
     ///
     /// Cost: one read-modify-write; for the last of its group one heavy fence more, unless there is
-    /// one group only and nobody is parked.
+    /// one group only, no async driver ever was, and nobody is parked.
     pub fn stop_search(&self, token: Token, work: &impl Work) {
         if cfg!(terrace_weaken = "park-token-kept") {
             std::mem::forget(token);
             return;
         }
-        let group = &self.groups[token.into_group()];
+        let group = self.group(token.into_group());
         // Ordering: the last to stop looks on behalf of all: its Acquire pairs with the Release of every
         // earlier change of S, so that it sees what those searchers have moved about.
         let after = group.add(
@@ -49,7 +49,7 @@ impl Idle {
             return;
         }
         // Publishers that were told `Covered` relied on us; there may be nobody to wake for them.
-        if self.groups.len() == 1 && after.parked() == 0 {
+        if !after.is_wide() && after.parked() == 0 {
             return;
         }
         // Fence pair: `light` in publish. Either the publisher reads S without us, or we see its item.
@@ -118,12 +118,13 @@ impl Idle {
                 && work.takeable(group.lanes))
     }
 
-    /// Whether anybody who serves `lanes` is parked or in a restricted wait.
+    /// Whether anybody who serves `lanes` is parked, in a restricted wait, or a driver that is asleep.
     fn anyone_asleep(&self, lanes: u32) -> bool {
-        self.serving(lanes).any(|group| {
-            let word = group.load(Ordering::Relaxed);
-            word.parked() | word.restricted() != 0
-        })
+        self.drivers.any_asleep()
+            || self.serving(lanes).any(|group| {
+                let word = group.load(Ordering::Relaxed);
+                word.parked() | word.restricted() != 0
+            })
     }
 }
 

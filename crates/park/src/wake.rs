@@ -43,9 +43,9 @@ impl Idle {
         }
         // Fence pair: as in publish.
         unless_weakened!("park-batch-fence", light());
-        match self.wake_many(lanes, items.min(BATCH_WAKES)) {
+        match self.wake_some(lanes, items.min(BATCH_WAKES)) {
             0 => match self.wake_one(lanes) {
-                Wake::Woke(_) | Wake::WokeRestricted(_) => 1,
+                Wake::Woke(_) | Wake::WokeRestricted(_) | Wake::Driver => 1,
                 Wake::Covered | Wake::Guarded | Wake::NoneParked => 0,
             },
             woken => woken,
@@ -56,8 +56,8 @@ impl Idle {
     /// whoever searches. Returns how many. No fence: nothing depends on it but speed, since the last
     /// token given back looks again.
     pub fn hand_on(&self, token: &Token, lanes: u32, surplus: usize) -> usize {
-        debug_assert!(token.group() < self.groups.len());
-        self.wake_many(lanes, surplus.min(BATCH_WAKES))
+        debug_assert!(token.group() < self.groups().count());
+        self.wake_some(lanes, surplus.min(BATCH_WAKES))
     }
 
     /// Wakes `worker`, if it sleeps in whatever way, for something the caller has put where only it can reach
@@ -94,7 +94,7 @@ impl Idle {
         // Fence pair: as in targeted.
         unless_weakened!("park-unpark-all-fence", light());
         let mut woken = 0;
-        for group in &self.groups {
+        for group in self.groups() {
             let mut word = group.load(Ordering::Relaxed);
             let sleepers = loop {
                 let (parked, restricted) = (word.parked(), word.restricted());
@@ -125,6 +125,20 @@ impl Idle {
 
     /// The decision of a publish, after its fence.
     pub(crate) fn wake_one(&self, lanes: u32) -> Wake {
+        let wake = self.wake_worker(lanes);
+        match wake {
+            // Drivers may be left unpolled, so nobody relies on one while a worker can be woken.
+            Wake::NoneParked if self.drivers.notify() => Wake::Driver,
+            Wake::WokeRestricted(_) => {
+                self.drivers.notify();
+                wake
+            }
+            _ => wake,
+        }
+    }
+
+    /// Wakes a worker, unless one searches.
+    fn wake_worker(&self, lanes: u32) -> Wake {
         loop {
             let mut parked: Option<(&Group, Word)> = None;
             let mut any_restricted = false;
@@ -196,6 +210,15 @@ impl Idle {
             any |= live != 0;
         }
         any
+    }
+
+    /// Wakes up to `count`: parked workers, then drivers.
+    fn wake_some(&self, lanes: u32, count: usize) -> usize {
+        let mut woken = self.wake_many(lanes, count);
+        while woken < count && self.drivers.notify() {
+            woken += 1;
+        }
+        woken
     }
 
     /// Claims up to `count` parked workers of `lanes` at once, whoever searches, then unparks them.

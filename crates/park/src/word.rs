@@ -8,25 +8,30 @@ use crate::group::GROUP_CAPACITY;
 /// |--------|-------|--------------------------------------------------------------------|
 /// | 0..24  | `P`   | worker *i* is parked and takes any work of its group               |
 /// | 24..48 | `R`   | worker *i* waits, and is to be woken for its own work only         |
-/// | 48..64 | `S`   | number of search tokens in existence: workers looking for work     |
+/// | 48     | `W`   | somebody outside this word may sleep: other groups, async drivers  |
+/// | 49..64 | `S`   | number of search tokens in existence: workers looking for work     |
 ///
 /// A worker is in `P`, in `R`, or in neither. Clearing a `P` bit always adds one to `S` (the worker
-/// that wakes owns that token); clearing an `R` bit never does. Only the worker itself sets its bits.
+/// that wakes owns that token); clearing an `R` bit never does. Only the worker itself sets its bits. `W` is never cleared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Word(u64);
 
 const R_SHIFT: u32 = GROUP_CAPACITY as u32;
-const S_SHIFT: u32 = 2 * GROUP_CAPACITY as u32;
+const W_SHIFT: u32 = 2 * GROUP_CAPACITY as u32;
+const S_SHIFT: u32 = W_SHIFT + 1;
 const P_MASK: u64 = (1 << GROUP_CAPACITY) - 1;
 const R_MASK: u64 = P_MASK << R_SHIFT;
-const S_MASK: u64 = !(P_MASK | R_MASK);
+const S_MASK: u64 = !(P_MASK | R_MASK | WIDE);
 const S_ONE: u64 = 1 << S_SHIFT;
 
-const _: () = assert!(P_MASK & R_MASK == 0 && P_MASK | R_MASK | S_MASK == u64::MAX);
+const _: () = assert!(P_MASK & R_MASK == 0 && (P_MASK | R_MASK) & WIDE == 0);
 const _: () = assert!(
-    S_MASK.count_ones() == 16,
+    S_MASK.count_ones() == 15,
     "one token a worker must fit in S"
 );
+
+/// The `W` bit.
+pub(crate) const WIDE: u64 = 1 << W_SHIFT;
 
 /// One search token, as an addend of the word.
 pub(crate) const TOKEN: u64 = S_ONE;
@@ -63,6 +68,11 @@ impl Word {
     /// `S`.
     pub(crate) const fn searching(self) -> u32 {
         (self.0 >> S_SHIFT) as u32
+    }
+
+    /// `W`.
+    pub(crate) const fn is_wide(self) -> bool {
+        self.0 & WIDE != 0
     }
 
     pub(crate) const fn is_parked(self, bit: u32) -> bool {
@@ -111,9 +121,10 @@ impl std::fmt::Debug for Word {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "P {:024b} R {:024b} S {}",
+            "P {:024b} R {:024b} W {} S {}",
             self.parked(),
             self.restricted(),
+            u8::from(self.is_wide()),
             self.searching()
         )
     }
@@ -130,9 +141,14 @@ pub(crate) fn lowest(mask: u32, count: usize) -> u32 {
 
 /// The positions of the set bits of `mask`, lowest first.
 pub(crate) fn bits_of(mask: u32) -> impl Iterator<Item = u32> {
+    bits_of_64(u64::from(mask))
+}
+
+/// The positions of the set bits of `mask`, lowest first.
+pub(crate) fn bits_of_64(mask: u64) -> impl Iterator<Item = u32> {
     std::iter::successors(Some(mask), |rest| Some(rest & rest.wrapping_sub(1)))
         .take_while(|rest| *rest != 0)
-        .map(u32::trailing_zeros)
+        .map(u64::trailing_zeros)
 }
 
 #[cfg(test)]
@@ -149,6 +165,8 @@ mod tests {
         assert_eq!(word.parked(), 0xff_ffff);
         assert_eq!(word.restricted(), 0xff_ffff);
         assert_eq!(word.searching(), 24);
+        assert!(!word.is_wide() && Word::from_bits(WIDE).is_wide());
+        assert_eq!(Word::from_bits(WIDE).searching(), 0);
     }
 
     #[test]

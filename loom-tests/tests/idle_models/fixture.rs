@@ -10,6 +10,8 @@ use terrace_sync::atomic::{AtomicUsize, Ordering::Relaxed};
 pub(crate) enum Shape {
     OneGroupOfTwo,
     TwoGroupsOfOne,
+    /// One worker only.
+    OneOfOne,
 }
 
 /// The only lane of the models.
@@ -44,16 +46,22 @@ impl Fixture {
         let idle = match shape {
             Shape::OneGroupOfTwo => Idle::new(&[workers(2)]),
             Shape::TwoGroupsOfOne => Idle::new(&[workers(1), workers(1)]),
+            Shape::OneOfOne => Idle::new(&[workers(1)]),
         };
         for worker in 0..live {
             assert!(idle.adopt_live(worker));
         }
-        Arc::new(Self {
+        Arc::new(Self::with(idle))
+    }
+
+    /// Nothing to find yet.
+    pub(crate) fn with(idle: Idle) -> Self {
+        Self {
             idle,
             items: AtomicUsize::new(0),
             inlets: [AtomicUsize::new(0), AtomicUsize::new(0)],
             latches: [AtomicUsize::new(0), AtomicUsize::new(0)],
-        })
+        }
     }
 
     /// Makes `count` items visible; the caller publishes them.

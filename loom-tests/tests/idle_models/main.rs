@@ -3,6 +3,7 @@
 //!
 //! They run as plain stress tests without `--cfg terrace_loom`.
 
+mod drivers;
 mod fixture;
 mod guard;
 mod parker;
