@@ -41,7 +41,7 @@ impl Pool for Executor<'static> {
     }
 }
 
-impl Pool for StaticExecutor {
+impl Pool for &'static StaticExecutor {
     const NAME: &str = "static_executor";
 
     fn new() -> Self {
@@ -55,7 +55,7 @@ impl Pool for StaticExecutor {
         &self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> impl Future<Output = T> + Send + 'static {
-        self.spawn(future)
+        StaticExecutor::spawn(self, future)
     }
 
     fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -167,13 +167,13 @@ fn wake_self<P: Pool>(criterion: &mut Criterion) {
 criterion_group!(
     benches,
     spawn_await::<Executor<'static>>,
-    spawn_await::<StaticExecutor>,
+    spawn_await::<&'static StaticExecutor>,
     spawn_await::<AsyncExecutor>,
     spawn_await_all::<Executor<'static>>,
-    spawn_await_all::<StaticExecutor>,
+    spawn_await_all::<&'static StaticExecutor>,
     spawn_await_all::<AsyncExecutor>,
     wake_self::<Executor<'static>>,
-    wake_self::<StaticExecutor>,
+    wake_self::<&'static StaticExecutor>,
     wake_self::<AsyncExecutor>,
 );
 criterion_main!(benches);

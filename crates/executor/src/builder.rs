@@ -4,9 +4,10 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use terrace_sync::Arc;
 
-use crate::executor::{Executor, StaticExecutor};
+use crate::executor::Executor;
 use crate::pool::PanicHandler;
 use crate::pool::threads::Pool;
+use crate::static_executor::StaticExecutor;
 
 /// Called on a worker thread when it starts or stops.
 pub(crate) type Hook = Arc<dyn Fn() + Send + Sync>;
@@ -18,6 +19,19 @@ pub(crate) struct Config {
     pub(crate) stack_size: Option<usize>,
     pub(crate) on_start: Option<Hook>,
     pub(crate) on_stop: Option<Hook>,
+}
+
+impl Config {
+    /// As many workers as [`std::thread::available_parallelism`] says, one if it cannot tell.
+    pub(crate) fn new() -> Self {
+        Self {
+            workers: std::thread::available_parallelism().map_or(1, usize::from),
+            thread_name: Box::new(|index| format!("terrace-{index}")),
+            stack_size: None,
+            on_start: None,
+            on_stop: None,
+        }
+    }
 }
 
 /// Settings of an executor with worker threads.
@@ -39,16 +53,11 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// As many workers as [`std::thread::available_parallelism`] says, one if it cannot tell.
+    /// As many workers as [`std::thread::available_parallelism`] says, one if it cannot tell. That function heeds the
+    /// affinity mask of the process and, on Linux, the quota of its control group.
     pub fn new() -> Self {
         Self {
-            config: Config {
-                workers: std::thread::available_parallelism().map_or(1, usize::from),
-                thread_name: Box::new(|index| format!("terrace-{index}")),
-                stack_size: None,
-                on_start: None,
-                on_stop: None,
-            },
+            config: Config::new(),
             handler: Arc::new(crate::drop_payload),
         }
     }
@@ -105,11 +114,7 @@ impl Builder {
     /// # Errors
     /// When the operating system cannot start a thread; those already started are ended.
     pub fn try_build(self) -> io::Result<Executor<'static>> {
-        Ok(Executor::from_pool(Pool::start(
-            self.config,
-            true,
-            self.handler,
-        )?))
+        Ok(Executor::from_pool(Pool::start(self.config, self.handler)?))
     }
 
     /// Starts the threads.
@@ -127,10 +132,9 @@ impl Builder {
     ///
     /// # Errors
     /// As [`try_build`](Self::try_build).
-    pub fn try_build_static(self) -> io::Result<StaticExecutor> {
-        Ok(StaticExecutor::from_pool(Pool::start(
+    pub fn try_build_static(self) -> io::Result<&'static StaticExecutor> {
+        Ok(StaticExecutor::leak_pool(Pool::start(
             self.config,
-            false,
             self.handler,
         )?))
     }

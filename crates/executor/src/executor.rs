@@ -1,19 +1,24 @@
-//! The executors with worker threads.
+//! The executor that can be dropped.
 
 use std::fmt;
 use std::future::Future;
+use std::io;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use terrace_local::task::{self, Core, CoreRef, Task};
-use terrace_sync::Arc;
+use terrace_sync::{Arc, OnceLock};
 
 use crate::builder::Builder;
 use crate::pool::threads::Pool;
-use crate::pool::worker::run_task;
-use crate::pool::{Shared, current};
+use crate::pool::{Shared, driver};
+use crate::static_executor::StaticExecutor;
 
-/// A work-stealing executor of `Send` futures with worker threads of its own.
+/// A work-stealing executor of `Send` futures.
+///
+/// One made by [`new`](Self::new) has no threads: its tasks run where [`run`](Self::run), [`tick`](Self::tick) or
+/// [`try_tick`](Self::try_tick) are called, on any number of threads. One made by a [`Builder`] has worker threads of its
+/// own besides.
 ///
 /// Dropping it ends the workers once they have finished the polls they are in, joins them (except
 /// the current thread, where an executor is dropped on its own worker), and drops every task that
@@ -34,8 +39,18 @@ use crate::pool::{Shared, current};
 /// let task = executor.spawn(async { 6 * 7 });
 /// assert_eq!(terrace_executor::block_on(task), 42);
 /// ```
+///
+/// Without workers, tasks may borrow:
+///
+/// ```
+/// let word = String::from("borrowed");
+/// let executor = terrace_executor::Executor::new();
+/// let task = executor.spawn(async { word.len() });
+/// assert_eq!(terrace_executor::block_on(executor.run(task)), 8);
+/// ```
 pub struct Executor<'a> {
-    pool: Pool,
+    /// Made at first use.
+    pool: OnceLock<Pool>,
     _futures: PhantomData<fn(&'a ()) -> &'a ()>,
 }
 
@@ -48,26 +63,95 @@ impl UnwindSafe for Executor<'_> {}
 impl RefUnwindSafe for Executor<'_> {}
 
 impl Executor<'static> {
-    /// Settings for a new executor.
+    /// Settings for a new executor with worker threads.
     pub fn builder() -> Builder {
         Builder::new()
     }
 
     pub(crate) fn from_pool(pool: Pool) -> Self {
+        let cell = OnceLock::new();
+        let Ok(()) = cell.set(pool) else {
+            unreachable!("the cell is new")
+        };
         Self {
-            pool,
+            pool: cell,
             _futures: PhantomData,
         }
+    }
+
+    /// Leaks the executor. Spawning on what is returned counts no references and keeps no list of tasks.
+    ///
+    /// ```
+    /// let executor = terrace_executor::Executor::new().leak();
+    /// let task = executor.spawn(async { 6 * 7 });
+    /// assert_eq!(terrace_executor::block_on(executor.run(task)), 42);
+    /// ```
+    pub fn leak(self) -> &'static StaticExecutor {
+        StaticExecutor::leak_pool(self.pool.into_inner().unwrap_or_else(Pool::bare))
+    }
+
+    /// Starts or ends worker threads until there are `workers`, at any time, from any thread. Workers that end finish the
+    /// polls they are in first, and are not waited for; their pinned tasks (`terrace-thread`) end with them, all other
+    /// tasks stay. With 0, tasks run in `run`, `tick` and `try_tick`, and on threads that begin to wait.
+    ///
+    /// # Errors
+    /// When the operating system cannot start a thread; those that were started stay.
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
+    /// executor.set_workers(3)?;
+    /// assert_eq!(executor.workers(), 3);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn set_workers(&self, workers: usize) -> io::Result<()> {
+        self.pool().shared.set_workers(workers)
     }
 }
 
 impl<'a> Executor<'a> {
-    /// The number of worker threads.
-    pub fn workers(&self) -> usize {
-        self.pool.shared.workers
+    terrace_sync::const_fn! {
+        /// An executor without worker threads.
+        ///
+        /// ```
+        /// static EXECUTOR: terrace_executor::Executor<'static> = terrace_executor::Executor::new();
+        ///
+        /// EXECUTOR.spawn(async { println!("polled by whoever ticks") }).detach();
+        /// assert!(EXECUTOR.try_tick());
+        /// ```
+        pub const fn new() -> Self {
+            Self { pool: OnceLock::new(), _futures: PhantomData }
+        }
     }
 
-    /// Spawns a task: onto the current worker's own queue, from elsewhere into the injector.
+    #[inline]
+    fn pool(&self) -> &Pool {
+        self.pool.get_or_init(Pool::bare)
+    }
+
+    #[inline]
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.pool().shared
+    }
+
+    fn core(&self) -> CoreRef {
+        CoreRef::Shared(Arc::clone(&self.pool().shared) as Arc<dyn Core>)
+    }
+
+    /// The number of worker threads, spare ones not counted.
+    pub fn workers(&self) -> usize {
+        self.shared().workers()
+    }
+
+    /// Whether every task that was spawned has ended: is done, has panicked, or was cancelled and dropped.
+    ///
+    /// Cost: two relaxed loads a worker. A task that was spawned before the call and has not ended when it returns is
+    /// always seen.
+    pub fn is_empty(&self) -> bool {
+        self.shared().active() == 0
+    }
+
+    /// Spawns a task: onto the own queue of the worker, or `run` future, that the caller is polled by, from elsewhere into
+    /// the injector.
     ///
     /// One allocation, one more every 31 tasks where the injector is used. The task is cancelled
     /// when the returned handle is dropped, unless it is [detached](Task::detach).
@@ -80,95 +164,67 @@ impl<'a> Executor<'a> {
 
     #[inline]
     fn spawn_here<T: Send + 'a>(&self, future: impl Future<Output = T> + Send + 'a) -> Task<T> {
-        let pool = &self.pool.shared;
-        let core: Arc<dyn Core> = Arc::clone(pool) as Arc<dyn Core>;
         // SAFETY: future and output are Send; they live for `'a`, and the executor drops its tasks
         // before `'a` ends, in its own drop.
-        let (runnable, task) = unsafe { task::build(CoreRef::Shared(core), future) };
-        terrace_trace::spawn(current::index());
-        pool.push_task(runnable);
-        task
+        unsafe { self.shared().spawn_task(self.core(), future) }
+    }
+
+    /// Spawns a batch of tasks, whose handles go to `handles` as they are made. Workers and drivers are woken for the
+    /// batch as a whole, two at a time, each of which wakes two more.
+    ///
+    /// No lock is held while the iterator or `handles` run. If one of them panics, what was spawned before is as good as
+    /// spawned one by one.
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(2).build();
+    /// let mut tasks = Vec::new();
+    /// executor.spawn_many((0..100).map(|i| async move { i }), &mut tasks);
+    /// assert_eq!(tasks.into_iter().map(terrace_executor::block_on).sum::<i32>(), 4950);
+    /// ```
+    pub fn spawn_many<T: Send + 'a, F: Future<Output = T> + Send + 'a>(
+        &self,
+        futures: impl IntoIterator<Item = F>,
+        handles: &mut impl Extend<Task<F::Output>>,
+    ) {
+        // SAFETY: as in `spawn`.
+        unsafe { self.shared().spawn_tasks(|| self.core(), futures, handles) }
     }
 
     /// Polls one queued task on the current thread, whichever that is; false if none is queued. For frame and event
-    /// loops that drive an executor without workers.
+    /// loops that drive an executor themselves.
     pub fn try_tick(&self) -> bool {
-        match self.pool.shared.pop_any() {
-            Some(task) => {
-                run_task(task);
-                true
-            }
-            None => false,
-        }
+        driver::try_tick(self.shared())
     }
 
-    pub(crate) fn shared(&self) -> &Shared {
-        &self.pool.shared
+    /// Waits until a task is queued, and polls it once.
+    pub async fn tick(&self) {
+        driver::tick(self.shared()).await;
+    }
+
+    /// Runs tasks until `future` is done, beside the executor's workers if it has any. Any number of these can be polled at
+    /// once; tasks that one of them has queued for itself can be stolen by the others, also while it is not polled.
+    ///
+    /// One that was woken for a task and is then neither polled nor dropped delays that task until the next one is
+    /// queued.
+    pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
+        driver::run(self.shared(), future).await
+    }
+}
+
+impl Default for Executor<'_> {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
 impl fmt::Debug for Executor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        debug(&self.pool.shared, "Executor", f)
-    }
-}
-
-/// An executor that lives as long as the program: spawning counts no references and keeps no
-/// list of tasks.
-///
-/// The handle is `Copy`. Its workers are never joined.
-#[derive(Clone, Copy)]
-pub struct StaticExecutor {
-    shared: &'static Shared,
-}
-
-impl StaticExecutor {
-    pub(crate) fn from_pool(pool: Pool) -> Self {
-        let pool: &'static Pool = Box::leak(Box::new(pool));
-        Self {
-            shared: &pool.shared,
+        match self.pool.get() {
+            Some(pool) => pool.shared.describe("Executor", f),
+            None => f
+                .debug_struct("Executor")
+                .field("active", &0)
+                .finish_non_exhaustive(),
         }
     }
-
-    /// The number of worker threads.
-    pub fn workers(&self) -> usize {
-        self.shared.workers
-    }
-
-    /// Spawns a task, as [`Executor::spawn`] does. One allocation, no lock, no reference count.
-    pub fn spawn<T: Send + 'static>(
-        &self,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> Task<T> {
-        if task::is_large(&future) {
-            return self.spawn_here(task::boxed(future));
-        }
-        self.spawn_here(future)
-    }
-
-    #[inline]
-    fn spawn_here<T: Send + 'static>(
-        &self,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> Task<T> {
-        // SAFETY: future and output are Send and 'static.
-        let (runnable, task) = unsafe { task::build(CoreRef::Static(self.shared), future) };
-        terrace_trace::spawn(current::index());
-        self.shared.push_task(runnable);
-        task
-    }
-}
-
-impl fmt::Debug for StaticExecutor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        debug(self.shared, "StaticExecutor", f)
-    }
-}
-
-fn debug(pool: &Shared, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    f.debug_struct(name)
-        .field("workers", &pool.workers)
-        .field("awake", &pool.idle.awake())
-        .field("injected", &pool.injector.len_hint())
-        .finish()
 }

@@ -13,14 +13,17 @@ mod pool;
 #[doc(hidden)]
 pub mod scope;
 #[cfg(not(terrace_loom))]
+mod static_executor;
+#[cfg(not(terrace_loom))]
 mod thread_executor;
 
 #[cfg(not(terrace_loom))]
 pub use crate::{
     block_on::block_on,
     builder::Builder,
-    executor::{Executor, StaticExecutor},
-    pool::current::{Current, current},
+    executor::Executor,
+    pool::current::{Current, ExecutorId, current},
+    static_executor::StaticExecutor,
     thread_executor::{ThreadExecutor, ThreadQueue, Ticker},
 };
 #[cfg(not(terrace_loom))]

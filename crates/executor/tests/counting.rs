@@ -54,7 +54,7 @@ impl Future for Yield {
     }
 }
 
-async fn rounds(executor: StaticExecutor, rounds: usize) {
+async fn rounds(executor: &'static StaticExecutor, rounds: usize) {
     for _ in 0..rounds {
         for _ in 0..ROUND {
             executor.spawn(async {}).detach();

@@ -8,7 +8,7 @@ use terrace_executor::{
 };
 
 assert_impl_all!(Executor<'static>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
-assert_impl_all!(StaticExecutor: Send, Sync, Unpin, Copy);
+assert_impl_all!(StaticExecutor: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
 assert_impl_all!(ThreadExecutor<'static>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
 assert_not_impl_any!(Ticker<'static, 'static>: Send, Sync);
 assert_impl_all!(Builder: Send, Unpin);

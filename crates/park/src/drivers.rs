@@ -249,9 +249,7 @@ impl Driver<'_> {
         let mut cell = self.chunk.cells[self.bit as usize].lock();
         let old = cell.replace(waker);
         // Ordering: Relaxed, as in `claim`; the fence orders it before the caller's look.
-        self.chunk
-            .asleep
-            .fetch_or(1 << self.bit, Ordering::Relaxed);
+        self.chunk.asleep.fetch_or(1 << self.bit, Ordering::Relaxed);
         drop(cell);
         drop(old);
         self.slept = true;

@@ -155,8 +155,7 @@ impl Idle {
 
     /// The groups that serve any of `lanes`.
     pub(crate) fn serving(&self, lanes: u32) -> impl Iterator<Item = &Group> {
-        self.groups()
-            .filter(move |group| group.lanes & lanes != 0)
+        self.groups().filter(move |group| group.lanes & lanes != 0)
     }
 }
 

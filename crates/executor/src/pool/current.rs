@@ -1,48 +1,122 @@
-//! Which worker the current thread is: one thread-local load.
+//! What the current thread is: which worker, and whose tasks it polls now.
+//!
+//! Two thread-locals, since a worker may drive another executor in the middle of a job: `WORKER` is the worker whose
+//! loop runs on the thread, which is what waits go by; `CONTEXT` is the innermost worker or driver whose tasks are being
+//! polled, which is where spawns go and what [`current`] tells.
 
 use std::cell::Cell;
+use std::num::NonZeroU64;
+use std::ptr;
 
 use terrace_local::task::Runnable;
 
 use super::Shared;
+use super::seat::Seat;
 use super::worker::Worker;
 
 terrace_sync::thread_local! {
     /// The worker whose loop runs on this thread; null elsewhere. Plain data without a destructor,
     /// so that it can be read at any time in the thread's life.
-    static CURRENT: Cell<*const Worker> = const { Cell::new(std::ptr::null()) };
+    static WORKER: Cell<*const Worker> = const { Cell::new(ptr::null()) };
+    /// The innermost worker or driver; null elsewhere. Plain data, as above.
+    static CONTEXT: Cell<*const Context> = const { Cell::new(ptr::null()) };
 }
 
-/// Marks the current thread as `worker` until dropped.
-pub(crate) struct Entered;
+/// Whose tasks a thread polls.
+pub(crate) struct Context {
+    current: Current,
+    /// Compared, never followed.
+    pool: *const Shared,
+    /// A seat that the thread holds for as long as the context is entered.
+    seat: *const Seat,
+}
 
-impl Entered {
-    /// The caller keeps `worker` in place until the guard is dropped on this thread.
-    pub(crate) fn new(worker: &Worker) -> Self {
-        CURRENT.with(|current| current.set(worker));
-        Self
+impl Context {
+    /// The context of the holder of `seat`, which is number `index` among its kind.
+    pub(crate) fn new(pool: &Shared, seat: &Seat, index: u32) -> Self {
+        Self {
+            current: Current {
+                executor: pool.id,
+                worker: index,
+            },
+            pool,
+            seat,
+        }
     }
+
+    /// Enters it until the guard is dropped.
+    ///
+    /// # Safety
+    /// The guard is dropped on this thread, before the context and before anything entered earlier. The thread is the
+    /// only one to hold the seat meanwhile.
+    pub(crate) unsafe fn enter(&self) -> Entered {
+        Entered {
+            outer: CONTEXT.with(|context| context.replace(self)),
+        }
+    }
+}
+
+/// Puts the outer context back when dropped.
+pub(crate) struct Entered {
+    outer: *const Context,
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        CURRENT.with(|current| current.set(std::ptr::null()));
+        CONTEXT.with(|context| context.set(self.outer));
     }
 }
 
-/// Calls `f` with the current thread's worker, if it is one.
+/// Marks the current thread as one that runs a worker's loop until dropped.
+pub(crate) struct OnWorker;
+
+impl OnWorker {
+    /// # Safety
+    /// The guard is dropped on this thread, before `worker` is moved or dropped.
+    pub(crate) unsafe fn new(worker: &Worker) -> Self {
+        WORKER.with(|current| current.set(worker));
+        Self
+    }
+}
+
+impl Drop for OnWorker {
+    fn drop(&mut self) {
+        WORKER.with(|current| current.set(ptr::null()));
+    }
+}
+
+/// Calls `f` with the worker whose loop runs on the current thread, if there is one.
 #[inline]
 pub(crate) fn with<T>(f: impl FnOnce(Option<&Worker>) -> T) -> T {
-    let worker = CURRENT.with(Cell::get);
-    if worker.is_null() {
-        return f(None);
-    }
-    // SAFETY: the pointer is set only by `Entered::new`, whose caller keeps the worker in place
-    // until the guard resets the pointer, on this very thread.
-    f(Some(unsafe { &*worker }))
+    let worker = WORKER.with(Cell::get);
+    // SAFETY: the pointer is set only by `OnWorker::new`, whose caller keeps the worker in place until the guard resets
+    // it, on this very thread.
+    f(unsafe { worker.as_ref() })
 }
 
-/// The current worker's index for the trace hooks.
+#[inline]
+fn context<T>(f: impl FnOnce(Option<&Context>) -> T) -> T {
+    let context = CONTEXT.with(Cell::get);
+    // SAFETY: the pointer is set only by `Context::enter`, whose caller keeps the context in place until the guard puts
+    // the outer one back, on this very thread.
+    f(unsafe { context.as_ref() })
+}
+
+/// Calls `f` with the seat that the current thread holds in `pool`, if its innermost context is of that pool.
+#[inline]
+pub(crate) fn with_seat_in<T>(pool: *const Shared, f: impl FnOnce(Option<&Seat>) -> T) -> T {
+    context(|context| {
+        let seat = context
+            .filter(|context| ptr::eq(context.pool, pool))
+            .map(|context| {
+                // SAFETY: the seat is one of the pool's, which its worker or driver keeps alive while it is entered.
+                unsafe { &*context.seat }
+            });
+        f(seat)
+    })
+}
+
+/// The index for the trace hooks of the worker that this thread is.
 #[inline]
 pub(crate) fn index() -> usize {
     with(|worker| worker.map_or(terrace_trace::EXTERNAL, Worker::index))
@@ -51,46 +125,70 @@ pub(crate) fn index() -> usize {
 /// Whether the current thread is a worker of `pool`.
 #[inline]
 pub(crate) fn is_worker_of(pool: *const Shared) -> bool {
-    with(|worker| worker.is_some_and(|worker| std::ptr::eq(&**worker.pool(), pool)))
+    with(|worker| worker.is_some_and(|worker| ptr::eq(&**worker.pool(), pool)))
 }
 
-/// Queues `task`: into the worker's own ring if the current thread is a worker of `pool`, else into
-/// the pool's injector. The caller keeps the pool alive and publishes.
+/// Queues `task`: into the ring of the worker or driver of `pool` that the thread is, else into the pool's injector. The
+/// caller keeps the pool alive and publishes.
 #[inline]
 pub(crate) fn push_local(pool: &Shared, task: Runnable) {
-    with(|worker| match worker {
-        Some(worker) if std::ptr::eq(&**worker.pool(), pool) => {
-            terrace_trace::local_schedule(worker.index());
-            worker.push(task);
+    with_seat_in(pool, |seat| match seat {
+        Some(seat) => {
+            terrace_trace::local_schedule(index());
+            // SAFETY: only the thread that holds the seat takes the owner's side of its ring, and the ring's operations
+            // do not come back here.
+            let owner = unsafe { seat.ring.owner() };
+            owner.push_or_overflow(task, &pool.injector);
         }
-        _ => {
+        None => {
             terrace_trace::inject(terrace_trace::EXTERNAL, 1);
             pool.injector.push(task);
         }
-    })
+    });
 }
 
-/// What [`current`] tells about the worker that a thread is.
+/// Which executor an object belongs to. Never reused while the program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ExecutorId(pub(crate) NonZeroU64);
+
+/// What [`current`] tells about the worker or driver whose task is being polled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Current {
-    worker: usize,
+    executor: ExecutorId,
+    worker: u32,
 }
 
 impl Current {
-    /// The worker's index in its executor, counted from 0; spare workers follow the others.
+    /// From here on [`worker`](Self::worker) counts async drivers.
+    pub const FIRST_DRIVER: usize = 1 << 31;
+
+    /// The worker's index in its executor, counted from 0, spare workers included; a `run` future has an index from
+    /// [`FIRST_DRIVER`](Self::FIRST_DRIVER) on. No two that run at the same time have the same one.
+    #[inline]
     #[must_use]
-    pub fn worker(&self) -> usize {
-        self.worker
+    pub const fn worker(&self) -> usize {
+        self.worker as usize
+    }
+
+    /// Whether this is a `run` future rather than a worker thread.
+    #[inline]
+    #[must_use]
+    pub const fn is_driver(&self) -> bool {
+        self.worker() >= Self::FIRST_DRIVER
+    }
+
+    /// The executor.
+    #[inline]
+    #[must_use]
+    pub const fn executor(&self) -> ExecutorId {
+        self.executor
     }
 }
 
-/// The worker that the current thread is, if any. One thread-local load.
+/// The worker, or `run` future, whose tasks the current thread polls; of several that are nested, the innermost. One
+/// thread-local load, and one load of what it points to.
 #[inline]
 #[must_use]
 pub fn current() -> Option<Current> {
-    with(|worker| {
-        worker.map(|worker| Current {
-            worker: worker.index(),
-        })
-    })
+    context(|context| context.map(|context| context.current))
 }

@@ -1,21 +1,30 @@
 //! One pool: what its workers, its spawners and the threads that wait for it share.
 
 pub(crate) mod current;
+mod describe;
+pub(crate) mod driver;
 pub(crate) mod outside;
 mod search;
-pub(crate) mod spare;
+pub(crate) mod seat;
+mod spawn;
 pub(crate) mod threads;
 pub(crate) mod wait;
 pub(crate) mod worker;
 
+use std::num::NonZeroU64;
+
 use event_listener::Event;
 use terrace_local::registry::Registry;
 use terrace_local::task::{Core, Register, Runnable};
-use terrace_park::{Idle, Wake};
-use terrace_queue::{Injector, Ring};
-use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use terrace_park::Idle;
+use terrace_queue::Injector;
+use terrace_sync::Arc;
+use terrace_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use terrace_sync::unmodelled::Weak;
-use terrace_sync::{Arc, CachePadded};
+
+use self::current::ExecutorId;
+use self::seat::{Seat, Tally};
+use self::threads::Threads;
 
 use crate::Payload;
 use crate::scope::board::Board;
@@ -25,46 +34,50 @@ use crate::scope::slot::Slot;
 /// The one lane of workers so far.
 pub(crate) const LANE: u32 = 1;
 
-/// What a worker shows to the others.
-pub(crate) struct Seat {
-    /// Runnables of the worker, stealable by its peers.
-    pub(crate) ring: Ring<Runnable>,
-}
-
 /// The state of a pool.
 pub(crate) struct Shared {
     this: Weak<Shared>,
+    /// Never used again for another pool.
+    pub(crate) id: ExecutorId,
     /// Every decision about sleeping and waking.
     pub(crate) idle: Idle,
     /// Tasks spawned or woken outside the workers.
     pub(crate) injector: Injector<Runnable>,
-    /// One seat a worker, then the seats of spares.
-    pub(crate) seats: Box<[CachePadded<Seat>]>,
-    /// Seats of the workers proper; the others are for spares.
-    pub(crate) workers: usize,
-    /// Seats that are or were in use: those of the workers, and up to the highest that a spare had.
-    pub(crate) seats_used: AtomicUsize,
+    /// The seats of workers and spares; their indices are the workers' numbers in `idle`.
+    pub(crate) seats: Board<Seat>,
+    /// The seats of `run` futures.
+    pub(crate) driver_seats: Board<Seat>,
+    /// What threads without a seat spawned and finished.
+    pub(crate) elsewhere: Tally,
+    /// The number of worker threads that the pool is to have; spares come on top.
+    workers: AtomicUsize,
     /// Open scopes.
     pub(crate) board: Board<Slot>,
     /// How long their children take.
     pub(crate) pacing: Pacing,
     /// Threads off the pool that are driving a scope of it now.
     drivers: AtomicUsize,
-    /// Threads that may be busy with scopes at once before another wake is left to the guard.
-    cap: usize,
-    /// Tasks to wake when the pool is dropped; static pools never are.
-    registry: Option<Registry>,
+    /// The cores of the machine.
+    cores: usize,
+    /// Tasks to wake when the pool is dropped.
+    registry: Registry,
     /// What happens to the panic of a detached task.
     handler: PanicHandler,
     /// Worker threads that have not ended.
-    pub(crate) threads: AtomicUsize,
+    pub(crate) running: AtomicUsize,
     /// Raised once, when the workers are to end.
     pub(crate) closing: AtomicBool,
     /// Threads that wait for a pool without workers.
     pub(crate) outside: Event,
-    /// How spare workers are started, and those that were.
-    pub(crate) spares: spare::Spares,
+    /// How many there are, raised before they listen.
+    pub(crate) outsiders: AtomicUsize,
+    /// How threads are started, and those that were.
+    pub(crate) threads: Threads,
 }
+
+/// The same pool as the core of tasks of a static executor: it is never dropped, so that they need not register.
+#[repr(transparent)]
+pub(crate) struct Unregistered(Shared);
 
 /// Receives the payload of a panic that no handle will see.
 pub(crate) type PanicHandler = Arc<dyn Fn(Payload) + Send + Sync>;
@@ -92,36 +105,91 @@ pub(crate) enum Looking {
 }
 
 impl Shared {
-    pub(crate) fn new(
-        workers: usize,
-        spares: spare::Spares,
-        droppable: bool,
-        handler: PanicHandler,
-    ) -> Arc<Self> {
-        let seats = workers + if workers == 0 { 0 } else { spare::MAX };
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    /// A pool without threads so far, with room for `workers` and a few spares.
+    pub(crate) fn new(workers: usize, threads: Threads, handler: PanicHandler) -> Arc<Self> {
+        let places = if workers == 0 {
+            0
+        } else {
+            workers + threads::FEW_SPARES
+        };
         Arc::new_cyclic(|this| Self {
             this: this.clone(),
-            idle: Idle::with_workers(seats),
+            id: new_id(),
+            idle: Idle::with_workers(places),
             injector: Injector::new(),
-            seats: (0..seats)
-                .map(|_| CachePadded::new(Seat { ring: Ring::new() }))
-                .collect(),
-            workers,
-            seats_used: AtomicUsize::new(workers),
+            seats: Board::new(),
+            driver_seats: Board::new(),
+            elsewhere: Tally::default(),
+            workers: AtomicUsize::new(0),
             board: Board::new(),
             pacing: Pacing::new(),
             drivers: AtomicUsize::new(0),
-            // The waiting thread runs children too, so a pool that leaves cores free may keep one
-            // worker more busy than it would without it.
-            cap: workers.max((workers + 1).min(cores)),
-            registry: droppable.then(Registry::new),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            registry: Registry::new(),
             handler,
-            threads: AtomicUsize::new(0),
+            running: AtomicUsize::new(0),
             closing: AtomicBool::new(false),
             outside: Event::new(),
-            spares,
+            outsiders: AtomicUsize::new(0),
+            threads,
         })
+    }
+
+    /// The number of worker threads that the pool is to have.
+    pub(crate) fn workers(&self) -> usize {
+        // Ordering: Relaxed, a number that may change at any time.
+        self.workers.load(Ordering::Relaxed)
+    }
+
+    /// Threads that may be busy with scopes at once before another wake is left to the guard. The waiting thread runs
+    /// children too, so a pool that leaves cores free may keep one worker more busy than it would without it.
+    fn cap(&self) -> usize {
+        let workers = self.workers();
+        workers.max((workers + 1).min(self.cores))
+    }
+
+    /// This pool as the core of tasks that do not register.
+    pub(crate) fn unregistered(&self) -> &Unregistered {
+        // SAFETY: `Unregistered` is a transparent wrapper of `Shared`.
+        unsafe { &*std::ptr::from_ref(self).cast::<Unregistered>() }
+    }
+
+    /// Counts a task that is being spawned.
+    #[inline]
+    pub(crate) fn count_spawn(&self) {
+        current::with_seat_in(self, |seat| match seat {
+            Some(seat) => seat.tally.spawn(),
+            None => self.elsewhere.spawn_shared(),
+        });
+    }
+
+    /// Counts a task whose future has been dropped.
+    #[inline]
+    pub(crate) fn count_end(&self) {
+        current::with_seat_in(self, |seat| match seat {
+            Some(seat) => seat.tally.end(),
+            None => self.elsewhere.end_shared(),
+        });
+    }
+
+    fn tallies(&self) -> impl Iterator<Item = &Tally> {
+        self.every_seat()
+            .map(|seat| &seat.tally)
+            .chain(std::iter::once(&self.elsewhere))
+    }
+
+    /// Tasks that have not ended: at least as many as at some time during the call, and exact while nobody acts. The ends
+    /// are read first, so that none is counted whose spawn is not.
+    pub(crate) fn active(&self) -> usize {
+        let ended = self
+            .tallies()
+            .map(Tally::ended)
+            .fold(0, usize::wrapping_add);
+        let spawned = self
+            .tallies()
+            .map(Tally::spawned)
+            .fold(0, usize::wrapping_add);
+        spawned.wrapping_sub(ended)
     }
 
     /// A counted reference to itself.
@@ -166,7 +234,7 @@ impl Shared {
         if queued == 0 || !self.pacing.worth_waking(queued) {
             return 0;
         }
-        queued.min(self.cap.saturating_sub(self.busy()))
+        queued.min(self.cap().saturating_sub(self.busy()))
     }
 
     /// Called between children when the estimate has changed: wakes another thread if what is queued now deserves it.
@@ -199,8 +267,8 @@ impl Shared {
             let worth = match looking {
                 // The same question for both: would this worker be one too many? If they answered differently, a worker
                 // would find nothing, lie down, get up for it, and so on.
-                Looking::Awake => self.pacing.worth_taking() && self.busy() <= self.cap,
-                Looking::Parking => self.pacing.worth_taking() && self.busy() < self.cap,
+                Looking::Awake => self.pacing.worth_taking() && self.busy() <= self.cap(),
+                Looking::Parking => self.pacing.worth_taking() && self.busy() < self.cap(),
                 Looking::ToWake => self.worth_waking(slot, true),
             };
             if worth { Offer::Ready } else { Offer::Covered }
@@ -210,11 +278,24 @@ impl Shared {
     /// Wakes somebody for an item that was just made visible.
     #[inline]
     pub(crate) fn publish(&self) {
-        match self.idle.publish(LANE) {
-            Wake::NoneParked if self.workers == 0 => {
-                self.outside.notify(1);
-            }
-            _ => {}
+        self.idle.publish(LANE);
+        self.notify_outside(1);
+    }
+
+    /// Wakes whoever is needed for `items` tasks that were just made visible.
+    pub(crate) fn publish_tasks(&self, items: usize) {
+        if items > 0 {
+            self.idle.publish_batch(LANE, items);
+            self.notify_outside(items);
+        }
+    }
+
+    /// Wakes up to `count` threads that wait for a pool without workers, after a publish.
+    #[inline]
+    fn notify_outside(&self, count: usize) {
+        // Ordering: Relaxed, after the publisher's fence; see `OutsideWait::listen`.
+        if self.outsiders.load(Ordering::Relaxed) != 0 {
+            self.outside.notify_additional(count);
         }
     }
 
@@ -228,10 +309,7 @@ impl Shared {
     /// Wakes every registered task so that it is queued, and drops what is queued, until nothing
     /// is left. Called when no worker runs any more.
     pub(crate) fn drop_tasks(&self) {
-        let Some(registry) = &self.registry else {
-            return;
-        };
-        registry.close(|| {
+        self.registry.close(|| {
             let mut dropped = false;
             while let Some(task) = self.pop_any() {
                 dropped = true;
@@ -244,23 +322,20 @@ impl Shared {
     /// Counts a worker thread out; true if the pool is closing and this was the last.
     pub(crate) fn last_one_out(&self) -> bool {
         // Ordering: AcqRel, what the other workers did happens before the last one drops tasks.
-        let last = self.threads.fetch_sub(1, Ordering::AcqRel) == 1;
+        let last = self.running.fetch_sub(1, Ordering::AcqRel) == 1;
         // Ordering: Relaxed, raised before anybody was told to end.
         last && self.closing.load(Ordering::Relaxed)
     }
 
     /// The seats that may hold tasks.
     #[inline]
-    pub(crate) fn used_seats(&self) -> &[CachePadded<Seat>] {
-        // Ordering: Relaxed; raised before a spare pushes anything, which it publishes with a fence.
-        &self.seats[..self.seats_used.load(Ordering::Relaxed)]
+    pub(crate) fn every_seat(&self) -> impl Iterator<Item = &Seat> {
+        self.seats.scan().chain(self.driver_seats.scan())
     }
 
-    /// A task that lies in a worker's ring.
+    /// A task that lies in the ring of a worker or driver.
     pub(crate) fn pop_held(&self) -> Option<Runnable> {
-        self.used_seats()
-            .iter()
-            .find_map(|seat| seat.ring.steal_one())
+        self.every_seat().find_map(|seat| seat.ring.steal_one())
     }
 
     /// Any queued task, for a thread that is no worker or must help: what workers hold comes first, since those who
@@ -272,8 +347,8 @@ impl Shared {
 
 impl Core for Shared {
     unsafe fn schedule(&self, task: Runnable) {
-        if current::is_worker_of(self) {
-            // The worker keeps the pool alive.
+        if current::with_seat_in(self, |seat| seat.is_some()) {
+            // The worker, or who polls the driver, keeps the pool alive.
             self.push_task(task);
         } else {
             // The task holds a reference to the pool, which goes with the push.
@@ -287,8 +362,27 @@ impl Core for Shared {
     }
 
     fn registry(&self) -> Option<&dyn Register> {
-        self.registry
-            .as_ref()
-            .map(|registry| registry as &dyn Register)
+        Some(&self.registry)
     }
+}
+
+impl Core for Unregistered {
+    unsafe fn schedule(&self, task: Runnable) {
+        self.0.push_task(task);
+    }
+
+    fn unhandled_panic(&self, payload: Payload) {
+        (self.0.handler)(payload);
+    }
+
+    fn registry(&self) -> Option<&dyn Register> {
+        None
+    }
+}
+
+fn new_id() -> ExecutorId {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    // Ordering: Relaxed, a counter; it cannot wrap in the life of a machine.
+    let id = NEXT.fetch_add(1, Ordering::Relaxed);
+    ExecutorId(NonZeroU64::new(id).expect("counted from 1"))
 }

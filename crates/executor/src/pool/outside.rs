@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use event_listener::EventListener;
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::unmodelled::Weak;
-use terrace_sync::{Arc, Mutex};
+use terrace_sync::{Arc, Mutex, heavy};
 use terrace_thread::Notify;
 
 use super::Shared;
@@ -28,6 +28,10 @@ pub(crate) fn register(pool: &Arc<Shared>) {
 
 /// Takes a pool out again.
 pub(crate) fn unregister(pool: &Shared) {
+    // Ordering: Relaxed, the caller knows whether it has registered the pool.
+    if COUNT.load(Ordering::Relaxed) == 0 {
+        return;
+    }
     let mut pools = POOLS.lock();
     let before = pools.len();
     pools.retain(|other| !std::ptr::eq(other.as_ptr(), pool));
@@ -72,6 +76,12 @@ impl<'a> OutsideWait<'a> {
                 _listeners: Vec::new(),
             };
         }
+        for pool in pools {
+            // Ordering: Relaxed, the fence orders it before the caller's last look.
+            pool.outsiders.fetch_add(1, Ordering::Relaxed);
+        }
+        // Fence pair: `light` in a publish: either it sees the count, or the caller sees its item.
+        heavy();
         let waker = thread_waker();
         let mut context = Context::from_waker(&waker);
         let listeners = pools.iter().map(|pool| {
@@ -92,5 +102,14 @@ impl<'a> OutsideWait<'a> {
     /// Whether any of the pools has something to run.
     pub(crate) fn has_work(&self) -> bool {
         self.pools.iter().any(|pool| pool.has_any())
+    }
+}
+
+impl Drop for OutsideWait<'_> {
+    fn drop(&mut self) {
+        for pool in self.pools {
+            // Ordering: Relaxed; who still sees the count notifies in vain.
+            pool.outsiders.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 }

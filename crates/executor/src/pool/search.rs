@@ -2,10 +2,11 @@
 
 use terrace_local::task::Runnable;
 use terrace_park::Work;
+use terrace_queue::Owner;
 use terrace_sync::atomic::Ordering;
 
-use super::worker::Worker;
-use super::{Looking, Offer, Shared};
+use super::worker::{Turns, Worker};
+use super::{Looking, Offer, Shared, current};
 use crate::scope::slot::Slot;
 
 /// A prime: every so many turns the injector comes before the worker's own ring, so that a task
@@ -33,34 +34,60 @@ pub(crate) struct Scan<'a> {
 }
 
 impl Shared {
-    /// The next piece of work for `worker`: own ring, injector, scopes, peers; every
+    /// The next piece of work for a worker: own ring, injector, scopes, peers; every
     /// [`GLOBAL_INTERVAL`]th turn the injector first. A spare looks at its peers before the injector.
     pub(crate) fn find(&self, worker: &Worker) -> Option<Found<'_>> {
-        let turn = worker.next_turn();
-        if turn % GLOBAL_INTERVAL == 0 {
+        if worker.turns.next() % GLOBAL_INTERVAL == 0 {
             if let Some(task) = self.injector.pop() {
                 return Some(Found::Task(task));
             }
         }
-        let own = worker.pop();
+        let ring = &worker.ring();
+        let own = ring.pop();
         if worker.is_spare() {
             // What the waiting workers hold comes first: it is mostly what they wait for.
-            let held = own.or_else(|| self.steal_task(worker)).map(Found::Task);
+            let held = own.or_else(|| self.steal_task(ring, &worker.turns));
             return held
+                .map(Found::Task)
                 .or_else(|| self.steal_child())
                 .or_else(|| self.injector.pop().map(Found::Task));
         }
-        own.or_else(|| self.pop_injector(worker))
+        own.or_else(|| self.pop_injector(ring))
             .map(Found::Task)
             .or_else(|| self.steal_child())
-            .or_else(|| self.steal_task(worker).map(Found::Task))
+            .or_else(|| self.steal_task(ring, &worker.turns).map(Found::Task))
     }
 
-    fn pop_injector(&self, worker: &Worker) -> Option<Runnable> {
+    /// The next piece of work for the driver that holds `ring`: as for a worker, but it takes children whatever they are
+    /// worth, since no guard watches for drivers. The second value: whether more was moved into `ring`, which is then to
+    /// be published, as a driver owns no token.
+    pub(crate) fn find_for_driver(
+        &self,
+        ring: &Owner<'_, Runnable>,
+        turns: &Turns,
+    ) -> (Option<Found<'_>>, bool) {
+        if turns.next() % GLOBAL_INTERVAL == 0 {
+            if let Some(task) = self.injector.pop() {
+                return (Some(Found::Task(task)), false);
+            }
+        }
+        if let Some(task) = ring.pop() {
+            return (Some(Found::Task(task)), false);
+        }
+        let moved = self
+            .pop_injector(ring)
+            .or_else(|| self.steal_task(ring, turns));
+        match moved {
+            Some(task) => (Some(Found::Task(task)), !ring.ring().is_empty()),
+            None => (self.any_child(), false),
+        }
+    }
+
+    fn pop_injector(&self, ring: &Owner<'_, Runnable>) -> Option<Runnable> {
         if self.injector.is_empty() {
             return None;
         }
-        worker.with_ring(|ring| self.injector.pop_batch_into(ring, INJECTOR_BATCH))
+        self.injector.pop_batch_into(ring, INJECTOR_BATCH)
     }
 
     /// A child of a scope whose list is ready for a worker.
@@ -73,34 +100,39 @@ impl Shared {
         })
     }
 
-    fn steal_task(&self, worker: &Worker) -> Option<Runnable> {
-        let used = self.used_seats();
-        let seats = used.len();
-        let start = worker.random(seats);
-        (0..seats)
-            .map(|i| (start + i) % seats)
-            .filter(|&i| i != worker.index())
-            .find_map(|i| {
-                let ring = &used[i].ring;
-                if ring.is_empty() {
-                    return None;
-                }
-                let task = worker.with_ring(|own| ring.steal_into(own));
-                if task.is_some() {
-                    terrace_trace::steal(worker.index(), 1 + self.seats[worker.index()].ring.len());
-                }
-                task
-            })
+    /// Half of what some other seat holds, from a random one on.
+    fn steal_task(&self, own: &Owner<'_, Runnable>, turns: &Turns) -> Option<Runnable> {
+        let workers = self.seats.high();
+        let all = workers + self.driver_seats.high();
+        let start = turns.random(all);
+        (start..all).chain(0..start).find_map(|i| {
+            let seat = match i.checked_sub(workers) {
+                None => self.seats.get(i),
+                Some(driver) => self.driver_seats.get(driver),
+            };
+            let ring = &seat?.ring;
+            if ring.is_empty() || std::ptr::eq(ring, own.ring()) {
+                return None;
+            }
+            let task = ring.steal_into(own);
+            if task.is_some() {
+                terrace_trace::steal(current::index(), 1 + own.ring().len());
+            }
+            task
+        })
     }
 
-    /// Any task or child at all, for a thread that is no worker and waits for a pool without
-    /// workers, or for one that must help because no other thread can.
+    /// A child of any scope.
+    fn any_child(&self) -> Option<Found<'_>> {
+        self.board
+            .scan()
+            .find_map(|slot| slot.core().steal().map(|child| Found::Child(child, slot)))
+    }
+
+    /// Any task or child at all: for a driver without a ring, for a thread that is no worker and waits for a pool
+    /// without workers, or for one that must help because no other thread can.
     pub(crate) fn find_any(&self) -> Option<Found<'_>> {
-        self.pop_any().map(Found::Task).or_else(|| {
-            self.board
-                .scan()
-                .find_map(|slot| slot.core().steal().map(|child| Found::Child(child, slot)))
-        })
+        self.pop_any().map(Found::Task).or_else(|| self.any_child())
     }
 
     /// A child that did not move between two looks of the guard.
@@ -132,7 +164,7 @@ impl Shared {
 
     /// Whether a task lies where any worker could take it.
     pub(crate) fn has_tasks(&self) -> bool {
-        !self.injector.is_empty() || self.used_seats().iter().any(|seat| !seat.ring.is_empty())
+        !self.injector.is_empty() || self.every_seat().any(|seat| !seat.ring.is_empty())
     }
 }
 
@@ -148,10 +180,11 @@ impl Work for Scan<'_> {
         self.finds_something()
     }
 
-    fn inlet(&self, _worker: usize) -> bool {
+    fn inlet(&self, worker: usize) -> bool {
         // Ordering: Relaxed, looked at after a fence; see `Pool::close`.
         terrace_thread::has_work()
-            || (self.heeds_closing && self.pool.closing.load(Ordering::Relaxed))
+            || (self.heeds_closing
+                && (self.pool.closing.load(Ordering::Relaxed) || self.pool.is_asked_to_end(worker)))
     }
 }
 

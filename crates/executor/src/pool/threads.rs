@@ -1,21 +1,65 @@
-//! Starting and ending the OS threads of a pool.
+//! Starting and ending the OS threads of a pool: its workers, and spares.
+//!
+//! A spare is started when every worker of a pool waits and work is left that none of them may adopt; it ends when it finds
+//! nothing more to do. There may be as many as the system has threads for.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::{Builder, JoinHandle};
 
 use terrace_sync::atomic::Ordering;
-use terrace_sync::thread::{Builder, JoinHandle};
-use terrace_sync::{Arc, Mutex, thread};
+use terrace_sync::{Arc, Mutex};
 use terrace_thread::Notify;
 
+use super::current::{Context, OnWorker};
+use super::search::Scan;
+use super::seat::Seat;
 use super::worker::Worker;
-use super::{PanicHandler, Shared, current, outside, spare};
+use super::{Looking, PanicHandler, Shared, outside};
 use crate::builder::Config;
 
-/// A pool with its threads: closes and joins them when dropped.
+/// Places kept for spares beside a pool's first workers; for more, groups are added to its `Idle`.
+pub(crate) const FEW_SPARES: usize = 16;
+
+/// How a pool's threads are made, and those that were.
+pub(crate) struct Threads {
+    config: Arc<Config>,
+    list: Mutex<Vec<Thread>>,
+}
+
+/// One thread that was started and has not been joined.
+pub(crate) struct Thread {
+    seat: usize,
+    spare: bool,
+    /// It has left its seat, which another thread holds now.
+    gone: bool,
+    pub(crate) handle: JoinHandle<()>,
+}
+
+impl Thread {
+    /// Whether it is a worker proper that still holds its seat.
+    fn is_worker(&self) -> bool {
+        !self.spare && !self.gone
+    }
+}
+
+impl Threads {
+    pub(crate) fn new(config: Config) -> Self {
+        Self {
+            config: Arc::new(config),
+            list: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Every thread that was started, to be joined.
+    pub(crate) fn take(&self) -> Vec<Thread> {
+        std::mem::take(&mut *self.list.lock())
+    }
+}
+
+/// A pool: closes and joins its threads when dropped.
 pub(crate) struct Pool {
     pub(crate) shared: Arc<Shared>,
-    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 /// Wakes one worker, whether it searches, parks, or waits.
@@ -31,27 +75,26 @@ impl Notify for WorkerNotify {
 }
 
 impl Pool {
-    /// Starts `config.workers` threads.
-    pub(crate) fn start(
-        config: Config,
-        droppable: bool,
-        handler: PanicHandler,
-    ) -> io::Result<Self> {
+    /// A pool without threads, which nobody drives who was not told to.
+    pub(crate) fn bare() -> Self {
+        let mut config = Config::new();
+        config.workers = 0;
+        Self {
+            shared: Shared::new(0, Threads::new(config), Arc::new(crate::drop_payload)),
+        }
+    }
+
+    /// Starts `config.workers` threads; without any, threads that wait drive the pool.
+    pub(crate) fn start(config: Config, handler: PanicHandler) -> io::Result<Self> {
         let workers = config.workers;
-        let config = Arc::new(config);
-        let spares = spare::Spares::new(Arc::clone(&config));
         let pool = Self {
-            shared: Shared::new(workers, spares, droppable, handler),
-            threads: Mutex::new(Vec::new()),
+            shared: Shared::new(workers, Threads::new(config), handler),
         };
         if workers == 0 {
             outside::register(&pool.shared);
         }
-        for index in 0..workers {
-            // A failure drops `pool`, which ends the threads that were started.
-            let thread = start_worker(&pool.shared, &config, index, false)?;
-            pool.threads.lock().push(thread);
-        }
+        // A failure drops `pool`, which ends the threads that were started.
+        pool.shared.set_workers(workers)?;
         Ok(pool)
     }
 
@@ -64,20 +107,18 @@ impl Pool {
         shared.closing.store(true, Ordering::Relaxed);
         shared.idle.unpark_all();
         let mut on_worker = false;
-        let threads = std::mem::take(&mut *self.threads.lock());
-        let current = thread::current();
-        for handle in threads.into_iter().chain(shared.spares.take()) {
-            if handle.thread().is(&current) {
+        // A spare is started under the same lock, and not any more from now on.
+        for thread in shared.threads.take() {
+            if thread.handle.thread().id() == std::thread::current().id() {
                 on_worker = true;
             } else {
-                handle
+                thread
+                    .handle
                     .join()
                     .expect("a worker catches every panic of what it runs");
             }
         }
-        if shared.workers == 0 {
-            outside::unregister(shared);
-        }
+        outside::unregister(shared);
         if !on_worker {
             shared.drop_tasks();
         }
@@ -90,26 +131,107 @@ impl Drop for Pool {
     }
 }
 
-/// Starts the thread of one seat.
-pub(crate) fn start_worker(
-    shared: &Arc<Shared>,
-    config: &Arc<Config>,
-    index: usize,
-    spare: bool,
-) -> io::Result<JoinHandle<()>> {
-    let mut builder = Builder::new().name((config.thread_name)(index));
-    if let Some(size) = config.stack_size {
-        builder = builder.stack_size(size);
+impl Shared {
+    /// Starts or ends workers until there are `wanted`. Those that end finish what they run; nobody waits for them here.
+    pub(crate) fn set_workers(self: &Arc<Self>, wanted: usize) -> io::Result<()> {
+        let mut list = self.threads.list.lock();
+        let workers = |list: &[Thread]| {
+            let staying =
+                |thread: &&Thread| thread.is_worker() && !self.is_asked_to_end(thread.seat);
+            list.iter().filter(staying).count()
+        };
+        self.publish_count(wanted);
+        for thread in list.iter().rev().filter(|thread| thread.is_worker()) {
+            if workers(&list) > wanted && self.seat(thread.seat).ask_to_end() {
+                self.idle.targeted(thread.seat);
+            }
+        }
+        for thread in list.iter().filter(|thread| thread.is_worker()) {
+            // Who has ended for good cannot be kept.
+            if workers(&list) < wanted {
+                self.seat(thread.seat).ask_to_stay();
+            }
+        }
+        for started in workers(&list)..wanted {
+            if let Err(error) = self.start_thread(&mut list, false) {
+                self.publish_count(started);
+                return Err(error);
+            }
+        }
+        Ok(())
     }
-    // Ordering: Relaxed, a count; the AcqRel of `last_one_out` orders the threads' ends.
-    shared.threads.fetch_add(1, Ordering::Relaxed);
-    let worker = Arc::clone(shared);
-    let config = Arc::clone(config);
-    let started = builder.spawn(move || work(worker, &config, index, spare));
-    if started.is_err() {
-        shared.threads.fetch_sub(1, Ordering::Relaxed);
+
+    /// Makes known how many workers the pool is to have. Without any, threads that wait drive it.
+    fn publish_count(self: &Arc<Self>, count: usize) {
+        // Ordering: Relaxed, a number that may change at any time; written under the list's lock.
+        let before = self.workers.swap(count, Ordering::Relaxed);
+        match (before, count) {
+            (0, 1..) => outside::unregister(self),
+            (1.., 0) => outside::register(self),
+            _ => {}
+        }
     }
-    started
+
+    /// Starts a spare worker; false if no thread can be started.
+    pub(crate) fn start_spare(self: &Arc<Self>) -> bool {
+        let mut list = self.threads.list.lock();
+        // A pool that is being dropped starts no more threads, but the jobs that its workers are in still end.
+        // Ordering: Relaxed, raised before the lock is taken to join what was started.
+        !self.closing.load(Ordering::Relaxed) && self.start_thread(&mut list, true).is_ok()
+    }
+
+    fn start_thread(self: &Arc<Self>, list: &mut Vec<Thread>, spare: bool) -> io::Result<()> {
+        // Dropping the handle of a thread that has finished forgets it.
+        list.retain(|thread| !thread.handle.is_finished());
+        let config = &self.threads.config;
+        let index = self.seats.acquire();
+        for thread in list.iter_mut().filter(|thread| thread.seat == index) {
+            thread.gone = true;
+        }
+        self.seat(index).reset();
+        self.idle.ensure(index);
+        // Counted live before it runs, so that the pool does not look stuck meanwhile.
+        self.idle.adopt_live(index);
+        let mut builder = Builder::new().name((config.thread_name)(index));
+        if let Some(size) = config.stack_size {
+            builder = builder.stack_size(size);
+        }
+        // Ordering: Relaxed, a count; the AcqRel of `last_one_out` orders the threads' ends.
+        self.running.fetch_add(1, Ordering::Relaxed);
+        let (pool, config) = (Arc::clone(self), Arc::clone(config));
+        match builder.spawn(move || work(pool, &config, index, spare)) {
+            Ok(handle) => {
+                list.push(Thread {
+                    seat: index,
+                    spare,
+                    gone: false,
+                    handle,
+                });
+                Ok(())
+            }
+            Err(error) => {
+                self.running.fetch_sub(1, Ordering::Relaxed);
+                let scan = Scan {
+                    pool: self,
+                    looking: Looking::ToWake,
+                    exhausted: None,
+                    heeds_closing: true,
+                };
+                self.idle.abandon_live(index, &scan);
+                self.seats.release(index);
+                Err(error)
+            }
+        }
+    }
+
+    fn seat(&self, index: usize) -> &Seat {
+        self.seats.get(index).expect("a thread has a seat")
+    }
+
+    /// Whether the worker with this index was asked to end.
+    pub(crate) fn is_asked_to_end(&self, index: usize) -> bool {
+        self.seat(index).is_asked_to_end()
+    }
 }
 
 /// The closure of a worker thread.
@@ -118,8 +240,12 @@ fn work(shared: Arc<Shared>, config: &Config, index: usize, spare: bool) {
         pool: Arc::clone(&shared),
         index,
     }));
-    let worker = Worker::new(shared, index, spare);
-    let entered = current::Entered::new(&worker);
+    let worker = Worker::new(Arc::clone(&shared), index, spare);
+    // SAFETY: the worker stays where it is until the end of this function, which drops the guard first.
+    let on_worker = unsafe { OnWorker::new(&worker) };
+    let context = Context::new(&shared, worker.seat(), index as u32);
+    // SAFETY: likewise; and the seat is this thread's until it is released below.
+    let entered = unsafe { context.enter() };
     if let Some(start) = &config.on_start {
         run_hook(start);
     }
@@ -130,9 +256,22 @@ fn work(shared: Arc<Shared>, config: &Config, index: usize, spare: bool) {
     // Pinned tasks end on their thread, while it still counts as a worker.
     terrace_thread::close();
     drop(entered);
+    drop(on_worker);
+    // What was spawned since the worker left is stealable where it is, but the seat may get a new holder.
+    let ring = worker.ring();
+    let mut moved = 0;
+    while let Some(task) = ring.pop() {
+        shared.injector.push(task);
+        moved += 1;
+    }
+    shared.seats.release(index);
+    // Waiting threads may have to take over.
+    if moved > 0 || (shared.workers() == 0 && shared.has_any()) {
+        shared.publish_tasks(moved.max(1));
+    }
     // A pool dropped on its own worker could not drop its tasks then: this thread may hold one.
-    if worker.pool().last_one_out() {
-        worker.pool().drop_tasks();
+    if shared.last_one_out() {
+        shared.drop_tasks();
     }
 }
 

@@ -10,7 +10,6 @@
 
 use terrace_park::Restricted;
 use terrace_sync::Arc;
-use terrace_sync::atomic::Ordering;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
 use terrace_sync::time::Instant;
@@ -140,9 +139,7 @@ fn sleep_on_worker(worker: &Worker, own: &impl Own) {
 /// nothing about it.
 fn last_resort(worker: &Worker) -> bool {
     let pool = worker.pool();
-    // A pool that is being dropped starts no more threads, but the jobs that its workers are in still end.
-    // Ordering: Relaxed, a flag that only rises.
-    if !pool.closing.load(Ordering::Relaxed) && pool.start_spare() {
+    if pool.start_spare() {
         return true;
     }
     let depth = worker.nested_help.get();

@@ -9,6 +9,7 @@
 //! | waiting   | no (in `R`)   | see `super::wait`                                           |
 
 use std::cell::Cell;
+use std::ptr::NonNull;
 use std::time::Duration;
 
 use terrace_local::task::Runnable;
@@ -21,6 +22,7 @@ use terrace_sync::thread::yield_now;
 use terrace_sync::time::Instant;
 
 use super::search::{Found, Scan};
+use super::seat::Seat;
 use super::{LANE, Looking, Shared, current};
 use crate::scope::pacing::{GUARD_PERIOD, Stopwatch};
 use crate::scope::slot::Slot;
@@ -28,44 +30,33 @@ use crate::scope::slot::Slot;
 /// How long a search may spin after work ran out, at most (invariant 8).
 pub(crate) const SPIN: Duration = Duration::from_micros(5);
 
-/// One worker, on its own thread's stack.
-pub(crate) struct Worker {
-    pool: Arc<Shared>,
-    index: usize,
-    /// A spare ends when it runs out of work.
-    spare: bool,
+/// Counts the looks for work of one worker or driver, and makes its random numbers.
+pub(crate) struct Turns {
     turn: Cell<u32>,
     seed: Cell<u32>,
-    /// Foreign jobs run on top of each other by waits of last resort.
-    pub(crate) nested_help: Cell<u32>,
 }
 
-impl Worker {
-    pub(crate) fn new(pool: Arc<Shared>, index: usize, spare: bool) -> Self {
-        let seed = (index as u32).wrapping_mul(0x9E37_79B9) | 1;
+impl Turns {
+    pub(crate) fn new(index: usize) -> Self {
         Self {
-            pool,
-            index,
-            spare,
             turn: Cell::new(0),
-            seed: Cell::new(seed),
-            nested_help: Cell::new(0),
+            seed: Cell::new((index as u32).wrapping_mul(0x9E37_79B9) | 1),
         }
     }
 
-    pub(crate) fn pool(&self) -> &Arc<Shared> {
-        &self.pool
+    /// Its state as plain data, and back.
+    pub(crate) fn into_parts(self) -> (u32, u32) {
+        (self.turn.into_inner(), self.seed.into_inner())
     }
 
-    pub(crate) fn is_spare(&self) -> bool {
-        self.spare
+    pub(crate) fn from_parts((turn, seed): (u32, u32)) -> Self {
+        Self {
+            turn: Cell::new(turn),
+            seed: Cell::new(seed),
+        }
     }
 
-    pub(crate) fn index(&self) -> usize {
-        self.index
-    }
-
-    pub(crate) fn next_turn(&self) -> u32 {
+    pub(crate) fn next(&self) -> u32 {
         let turn = self.turn.get().wrapping_add(1);
         self.turn.set(turn);
         turn
@@ -80,23 +71,60 @@ impl Worker {
         self.seed.set(x);
         x as usize % bound
     }
+}
 
-    pub(crate) fn with_ring<T>(&self, f: impl FnOnce(&Owner<'_, Runnable>) -> T) -> T {
-        // SAFETY: only this thread takes the owner's side of its own seat (`Worker` is not Sync and
-        // there is one a seat), and `f`'s are queue operations that do not come back here.
-        let owner = unsafe { self.pool.seats[self.index].ring.owner() };
-        f(&owner)
+/// One worker, on its own thread's stack.
+pub(crate) struct Worker {
+    pool: Arc<Shared>,
+    index: usize,
+    /// One of the pool's, held by this thread.
+    seat: NonNull<Seat>,
+    /// A spare ends when it runs out of work.
+    spare: bool,
+    pub(crate) turns: Turns,
+    /// Foreign jobs run on top of each other by waits of last resort.
+    pub(crate) nested_help: Cell<u32>,
+}
+
+impl Worker {
+    /// The worker that holds the seat with this index.
+    pub(crate) fn new(pool: Arc<Shared>, index: usize, spare: bool) -> Self {
+        let seat = pool.seats.get(index).expect("a seat was acquired");
+        Self {
+            seat: NonNull::from(seat),
+            pool,
+            index,
+            spare,
+            turns: Turns::new(index),
+            nested_help: Cell::new(0),
+        }
     }
 
-    /// Queues a task on this worker.
+    /// Its seat.
     #[inline]
-    pub(crate) fn push(&self, task: Runnable) {
-        self.with_ring(|ring| ring.push_or_overflow(task, &self.pool.injector));
+    pub(crate) fn seat(&self) -> &Seat {
+        // SAFETY: the pool, which the worker refers to, frees its seats when it is dropped itself.
+        unsafe { self.seat.as_ref() }
     }
 
+    pub(crate) fn pool(&self) -> &Arc<Shared> {
+        &self.pool
+    }
+
+    pub(crate) fn is_spare(&self) -> bool {
+        self.spare
+    }
+
+    pub(crate) fn index(&self) -> usize {
+        self.index
+    }
+
+    /// The owner's side of its ring.
     #[inline]
-    pub(crate) fn pop(&self) -> Option<Runnable> {
-        self.with_ring(|ring| ring.pop())
+    pub(crate) fn ring(&self) -> Owner<'_, Runnable> {
+        // SAFETY: only this thread takes the owner's side of its own seat (`Worker` is not Sync and there is one a
+        // seat), and the ring's operations do not come back here.
+        unsafe { self.seat().ring.owner() }
     }
 
     fn scan(&self, looking: Looking) -> Scan<'_> {
@@ -125,6 +153,9 @@ impl Worker {
         let mut rested = false;
         // Ordering: Relaxed, a flag; `close` unparks everybody after raising it.
         while !pool.closing.load(Ordering::Relaxed) {
+            if self.seat().is_asked_to_end() && self.seat().end() {
+                break;
+            }
             if terrace_thread::has_work() {
                 self.stop_search(&mut token);
                 if !terrace_thread::tick() {
@@ -135,8 +166,11 @@ impl Worker {
                 continue;
             }
             if let Some(found) = pool.find(self) {
-                if let (Some(token), Found::Child(_, slot)) = (&token, &found) {
-                    let more = pool.surplus(slot, true);
+                if let Some(token) = &token {
+                    let more = match &found {
+                        Found::Child(_, slot) => pool.surplus(slot, true),
+                        Found::Task(_) => self.seat().ring.len() + pool.injector.len_hint(),
+                    };
                     pool.idle.hand_on(token, LANE, more);
                 }
                 self.stop_search(&mut token);

@@ -1,4 +1,4 @@
-//! The board: where a pool's workers find the scopes that have something to run.
+//! The board: where a pool's workers find the scopes that have something to run, and each other's seats.
 //!
 //! A slot is never freed while the pool lives, so a worker may look into any slot at any time: no
 //! hazard pointers, no reference counts, and nothing is left in a queue when a scope closes.
@@ -46,7 +46,7 @@ impl<S: Default> Board<S> {
     /// Opens the lowest free slot. One lock; allocates when the board grows.
     ///
     /// # Panics
-    /// When 2^27 scopes are open at once.
+    /// When 2^27 slots are open at once.
     pub(crate) fn acquire(&self) -> usize {
         let mut open = self.open.lock();
         let word = match open.iter().position(|&word| word != u64::MAX) {
@@ -60,7 +60,7 @@ impl<S: Default> Board<S> {
         let (chunk, _) = locate(index);
         assert!(
             chunk < CHUNKS,
-            "too many scopes are open at once on one pool"
+            "too many scopes or workers at once on one pool"
         );
         // Ordering: Relaxed, written under the same lock.
         if self.chunks[chunk].load(Ordering::Relaxed).is_null() {
@@ -108,12 +108,17 @@ impl<S: Default> Board<S> {
         Some(unsafe { &*slot })
     }
 
+    /// One past the highest slot that may be open.
+    #[inline]
+    pub(crate) fn high(&self) -> usize {
+        // Ordering: Relaxed, see `acquire`.
+        self.high.load(Ordering::Relaxed)
+    }
+
     /// The slots that may be open, lowest first.
     #[inline]
     pub(crate) fn scan(&self) -> impl Iterator<Item = &S> {
-        // Ordering: Relaxed, see `acquire`.
-        let high = self.high.load(Ordering::Relaxed);
-        (0..high).filter_map(|index| self.get(index))
+        (0..self.high()).filter_map(|index| self.get(index))
     }
 }
 

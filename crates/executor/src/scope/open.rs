@@ -170,7 +170,7 @@ impl<'p> OpenScope<'p> {
         slot.core().body_ended();
         if !slot.core().has_ended() {
             self.pool.publish_batch(slot);
-            let workerless = if self.pool.workers == 0 {
+            let workerless = if self.pool.workers() == 0 {
                 vec![self.pool.arc()]
             } else {
                 Vec::new()

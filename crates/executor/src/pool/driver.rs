@@ -1,0 +1,230 @@
+//! Async drivers: the futures of `run` and `tick`, which run a pool's tasks while they are polled.
+//!
+//! A `run` future holds a seat, whose ring belongs to the pool: what is left there can be stolen, also from a future that
+//! is never polled again or was forgotten. It sleeps by the protocol of `terrace_park::Driver`. In each poll:
+//!
+//! 1. If it was notified, it first runs one task, and wakes another driver if more is left: the notification is served
+//!    before code of unknown length (the future that it runs beside) is.
+//! 2. It polls that future.
+//! 3. It runs tasks: own ring, injector, thefts, children of scopes; every 61st turn the injector first. After
+//!    [`TURNS_A_POLL`] of them it lets others on its thread have a turn.
+//! 4. With nothing left it announces its sleep, looks once more, and returns.
+//!
+//! A driver that ends, or is dropped, moves what its ring holds to the injector and publishes.
+
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll};
+
+use terrace_park::Driver;
+use terrace_sync::hint::spin_loop;
+
+use super::Shared;
+use super::current::{self, Current};
+use super::search::Found;
+use super::seat::Seat;
+use super::worker::{Turns, run_task};
+
+/// Tasks that one poll of a `run` future runs at most.
+const TURNS_A_POLL: usize = 200;
+
+/// Runs tasks of the pool until `future` is done.
+pub(crate) async fn run<T>(pool: &Shared, future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    let mut running = Running {
+        pool,
+        sleeper: Sleeper::new(pool),
+        held: None,
+    };
+    poll_fn(|context| running.poll(context, future.as_mut())).await
+}
+
+/// Waits for a task of the pool and runs it.
+pub(crate) async fn tick(pool: &Shared) {
+    let mut sleeper = Sleeper::new(pool);
+    poll_fn(|context| {
+        loop {
+            let notified = sleeper.wake();
+            if let Some(found) = pool.find_any() {
+                if notified {
+                    pool.wake_for_rest();
+                }
+                // A tick whose task takes long is no sleeper any more.
+                sleeper.leave();
+                run_found(found);
+                return Poll::Ready(());
+            }
+            if sleeper.sleep(context) {
+                return Poll::Pending;
+            }
+        }
+    })
+    .await;
+}
+
+/// Polls one queued task, if there is one.
+pub(crate) fn try_tick(pool: &Shared) -> bool {
+    match pool.find_any() {
+        Some(found) => {
+            run_found(found);
+            true
+        }
+        None => false,
+    }
+}
+
+fn run_found(found: Found<'_>) {
+    match found {
+        Found::Task(task) | Found::Child(task, _) => run_task(task),
+    }
+}
+
+impl Shared {
+    /// For a driver that was woken and has taken a task: wakes others if more is left.
+    fn wake_for_rest(&self) {
+        if self.has_any() {
+            self.publish();
+        }
+    }
+}
+
+/// A driver's place among the sleepers, taken when it first sleeps.
+struct Sleeper<'p> {
+    pool: &'p Shared,
+    place: Option<Driver<'p>>,
+}
+
+impl<'p> Sleeper<'p> {
+    fn new(pool: &'p Shared) -> Self {
+        Self { pool, place: None }
+    }
+
+    /// Ends the sleep; whether the driver had been notified.
+    fn wake(&mut self) -> bool {
+        self.place.as_mut().is_some_and(Driver::wake)
+    }
+
+    /// Announces the sleep and looks once more; false if there is something to take.
+    fn sleep(&mut self, context: &Context<'_>) -> bool {
+        let place = self.place.get_or_insert_with(|| self.pool.idle.driver());
+        place.sleep(context.waker());
+        if !self.pool.has_any() {
+            return true;
+        }
+        // It may be announced by a thread that has not pushed it yet.
+        spin_loop();
+        false
+    }
+
+    fn leave(&mut self) {
+        self.place = None;
+    }
+}
+
+/// The state of one `run` future.
+struct Running<'p> {
+    pool: &'p Shared,
+    sleeper: Sleeper<'p>,
+    held: Option<Held<'p>>,
+}
+
+/// The seat of a `run` future, from its first poll on.
+struct Held<'p> {
+    pool: &'p Shared,
+    seat: &'p Seat,
+    index: usize,
+    /// Plain data between polls: the future has to be `Sync`.
+    turns: (u32, u32),
+}
+
+impl<'p> Held<'p> {
+    fn take(pool: &'p Shared) -> Self {
+        let index = pool.driver_seats.acquire();
+        let seat = pool.driver_seats.get(index);
+        Self {
+            pool,
+            seat: seat.expect("an acquired seat exists"),
+            index,
+            turns: Turns::new(index).into_parts(),
+        }
+    }
+}
+
+impl Running<'_> {
+    fn poll<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        future: Pin<&mut impl Future<Output = T>>,
+    ) -> Poll<T> {
+        let pool = self.pool;
+        let held = self.held.get_or_insert_with(|| Held::take(pool));
+        let here =
+            current::Context::new(pool, held.seat, (Current::FIRST_DRIVER + held.index) as u32);
+        // SAFETY: the guard is dropped at the end of this function, after everything that is entered in it. The seat is
+        // held by this future, which is borrowed mutably.
+        let _entered = unsafe { here.enter() };
+        let turns = Turns::from_parts(held.turns);
+        let result = drive(pool, held.seat, &turns, &mut self.sleeper, context, future);
+        held.turns = turns.into_parts();
+        result
+    }
+}
+
+/// One poll, inside the driver's context.
+fn drive<T>(
+    pool: &Shared,
+    seat: &Seat,
+    turns: &Turns,
+    sleeper: &mut Sleeper<'_>,
+    context: &mut Context<'_>,
+    future: Pin<&mut impl Future<Output = T>>,
+) -> Poll<T> {
+    if sleeper.wake() {
+        if let Some(found) = find(pool, seat, turns) {
+            pool.wake_for_rest();
+            run_found(found);
+        }
+    }
+    if let Poll::Ready(value) = future.poll(context) {
+        return Poll::Ready(value);
+    }
+    for _ in 0..TURNS_A_POLL {
+        loop {
+            if let Some(found) = find(pool, seat, turns) {
+                run_found(found);
+                break;
+            }
+            if sleeper.sleep(context) {
+                return Poll::Pending;
+            }
+            sleeper.wake();
+        }
+    }
+    context.waker().wake_by_ref();
+    Poll::Pending
+}
+
+fn find<'p>(pool: &'p Shared, seat: &Seat, turns: &Turns) -> Option<Found<'p>> {
+    // SAFETY: the caller holds the seat, and the ring's operations run no code of anybody else.
+    let ring = unsafe { seat.ring.owner() };
+    let (found, moved) = pool.find_for_driver(&ring, turns);
+    if moved {
+        // While it was being moved nobody saw it.
+        pool.publish();
+    }
+    found
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the seat is given back below.
+        let ring = unsafe { self.seat.ring.owner() };
+        let mut moved = 0;
+        while let Some(task) = ring.pop() {
+            self.pool.injector.push(task);
+            moved += 1;
+        }
+        self.pool.driver_seats.release(self.index);
+        self.pool.publish_tasks(moved);
+    }
+}

@@ -1,0 +1,157 @@
+//! Making tasks of a pool, one by one and many at once.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::task::{Context, Poll};
+
+use pin_project_lite::pin_project;
+use terrace_local::task::{self, CoreRef, Runnable, Task};
+
+use super::{Shared, current};
+
+/// Tasks of a large batch that are made before the first of them are published.
+const BATCH: usize = 256;
+
+/// Counts a task as active for as long as its future lives.
+struct Active {
+    pool: NonNull<Shared>,
+}
+
+// SAFETY: it stands for a shared reference to a pool, which is Sync.
+unsafe impl Send for Active {}
+// SAFETY: as above.
+unsafe impl Sync for Active {}
+
+impl Active {
+    fn new(pool: &Shared) -> Self {
+        pool.count_spawn();
+        Self {
+            pool: NonNull::from(pool),
+        }
+    }
+}
+
+impl Drop for Active {
+    fn drop(&mut self) {
+        // SAFETY: this lies in the future of a task of the pool, whose cell keeps its core until the future is gone; a
+        // future that never came into a cell is dropped by a spawn function, which borrows the pool.
+        let pool = unsafe { self.pool.as_ref() };
+        pool.count_end();
+    }
+}
+
+pin_project! {
+    /// A task's future, counted.
+    struct Counted<F> {
+        // Dropped first.
+        #[pin]
+        future: F,
+        active: Active,
+    }
+}
+
+impl<F: Future> Future for Counted<F> {
+    type Output = F::Output;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        self.project().future.poll(context)
+    }
+}
+
+impl Shared {
+    /// Makes a task and queues it; the caller publishes it.
+    ///
+    /// # Safety
+    /// The future and its output are Send, and what they borrow lives until they have been dropped. `core` refers to
+    /// this pool.
+    #[inline]
+    unsafe fn make<F: Future>(&self, core: CoreRef, future: F) -> (Runnable, Task<F::Output>) {
+        let active = Active::new(self);
+        terrace_trace::spawn(current::index());
+        // SAFETY: forwarded to the caller.
+        unsafe { task::build(core, Counted { future, active }) }
+    }
+
+    /// Spawns a task: onto the current worker's own queue, from elsewhere into the injector.
+    ///
+    /// # Safety
+    /// The future and its output are Send, and what they borrow lives until they have been dropped. `core` refers to
+    /// this pool.
+    #[inline]
+    pub(crate) unsafe fn spawn_task<F: Future>(&self, core: CoreRef, future: F) -> Task<F::Output> {
+        // SAFETY: forwarded to the caller.
+        let (runnable, task) = unsafe { self.make(core, future) };
+        self.push_task(runnable);
+        task
+    }
+
+    /// Spawns all `futures` as one batch, and hands out their handles as they are made. They are woken for together:
+    /// every [`BATCH`] tasks, and at the end, also if the iterator panics.
+    ///
+    /// # Safety
+    /// As [`spawn_task`](Self::spawn_task), for every future.
+    pub(crate) unsafe fn spawn_tasks<F: Future>(
+        &self,
+        core: impl Fn() -> CoreRef,
+        futures: impl IntoIterator<Item = F>,
+        handles: &mut impl Extend<Task<F::Output>>,
+    ) {
+        let mut batch = Batch {
+            pool: self,
+            foreign: Vec::new(),
+            queued: 0,
+        };
+        handles.extend(futures.into_iter().map(|future| {
+            let (runnable, task) = if task::is_large(&future) {
+                // SAFETY: forwarded to the caller.
+                unsafe { self.make(core(), task::boxed(future)) }
+            } else {
+                // SAFETY: forwarded to the caller.
+                unsafe { self.make(core(), future) }
+            };
+            batch.push(runnable);
+            task
+        }));
+    }
+}
+
+/// Tasks that were made and are not published yet.
+struct Batch<'p> {
+    pool: &'p Shared,
+    /// Those that go to the injector.
+    foreign: Vec<Runnable>,
+    /// Those that lie in the holder's own ring.
+    queued: usize,
+}
+
+impl Batch<'_> {
+    fn push(&mut self, task: Runnable) {
+        if current::with_seat_in(self.pool, |seat| seat.is_some()) {
+            current::push_local(self.pool, task);
+            self.queued += 1;
+        } else {
+            self.foreign.push(task);
+        }
+        if self.queued + self.foreign.len() >= BATCH {
+            self.publish();
+        }
+    }
+
+    fn publish(&mut self) {
+        let items = self.queued + self.foreign.len();
+        if !self.foreign.is_empty() {
+            terrace_trace::inject(terrace_trace::EXTERNAL, self.foreign.len());
+            self.pool.injector.push_batch(self.foreign.drain(..));
+        }
+        self.queued = 0;
+        self.pool.publish_tasks(items);
+    }
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        self.publish();
+    }
+}
