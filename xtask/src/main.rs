@@ -66,6 +66,8 @@ enum Command {
     Demo(demo::DemoArgs),
     /// Render a saved comparison of benches again
     BenchReport(report::ReportArgs),
+    /// Renew the page of benchmark results out of saved measurements
+    BenchPage(report::results::PageArgs),
 }
 
 fn main() -> ExitCode {
@@ -104,5 +106,6 @@ fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
         Command::Compat(args) => compat::run(args),
         Command::Demo(args) => demo::run(args),
         Command::BenchReport(args) => report::run(&args),
+        Command::BenchPage(args) => report::results::run(ws, &args),
     }
 }

@@ -1,10 +1,14 @@
 //! Reports of measurements: a table for the terminal, JSON, Markdown, one HTML file.
 //!
-//! [`model`] is what a comparison of two trees has to say; the renderers read it and compute nothing
-//! that decides.
+//! [`model`] is what a comparison of two trees has to say, [`peers`] what one with other projects
+//! has; the renderers read these and compute nothing that decides.
 
+mod escape;
 mod figure;
+pub(crate) mod generated;
 pub(crate) mod model;
+pub(crate) mod peers;
+pub(crate) mod results;
 mod table;
 mod units;
 mod words;

@@ -5,6 +5,7 @@
 
 mod attributes;
 mod dependencies;
+mod generated;
 mod layout;
 mod modules;
 mod mutants;
@@ -85,6 +86,7 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
             continue; // not text
         };
         findings.extend(private::check(path, &text));
+        findings.extend(generated::check(path, &text));
         if path.extension().is_some_and(|e| e == "rs") {
             sources.push(Source::new(path, &text));
         }
