@@ -9,9 +9,9 @@ use anyhow::{Context, Result, bail};
 use super::outcome::{Outcome, Verdict};
 
 /// Writes what the stock crate did.
-pub(super) fn record(file: &Path, title: &str, stock: &Outcome) -> Result<()> {
+pub(super) fn record(file: &Path, title: &str, crate_name: &str, stock: &Outcome) -> Result<()> {
     let mut text = format!(
-        "# {title}\n# on the stock bevy_tasks, recorded by `cargo xtask compat --bless`. The drop-in has to pass what is ok.\n"
+        "# {title}\n# on the stock {crate_name}, recorded by `cargo xtask compat --bless`. The drop-in has to pass what is ok.\n"
     );
     for (name, verdict) in &stock.tests {
         writeln!(text, "{} {name}", verdict.word())?;
@@ -104,7 +104,7 @@ mod tests {
             ("src/c.rs (line 3)", Verdict::Failed),
             ("d", Verdict::Ignored),
         ]);
-        record(&file, "a suite", &stock).unwrap();
+        record(&file, "a suite", "bevy_tasks", &stock).unwrap();
         assert_eq!(read(&file).unwrap(), stock);
     }
 

@@ -110,7 +110,7 @@ fn under_path(path: &str, module: &str) -> String {
 }
 
 /// The documentation comments of a source, each before an empty module, everything on its old line.
-fn documentation(source: &str) -> String {
+pub(super) fn documentation(source: &str) -> String {
     let mut kept = BTreeMap::new();
     let mut open = false;
     for (number, line) in source.lines().enumerate() {

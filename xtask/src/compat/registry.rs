@@ -9,29 +9,31 @@ use cargo_metadata::{MetadataCommand, Package};
 /// The version of Bevy that the drop-in stands in for.
 pub(super) const BEVY: &str = "0.20.1";
 
-/// Has cargo fetch the packages called `names`, and says where they are. Writes a package into `dir` for it.
-pub(super) fn locate(dir: &Path, names: &[&str]) -> Result<Vec<Package>> {
+/// The version of `async-executor` that ours stands in for.
+pub(super) const ASYNC_EXECUTOR: &str = "1.14.1";
+
+/// Has cargo fetch packages, each a name and a version, and says where they are. Writes a package into `dir` for it.
+pub(super) fn locate(dir: &Path, names: &[(&str, &str)]) -> Result<Vec<Package>> {
     std::fs::create_dir_all(dir.join("src"))?;
     std::fs::write(dir.join("src/lib.rs"), "")?;
     let mut manifest = String::from(
         "[package]\nname = \"locate\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n",
     );
-    for name in names {
+    for (name, version) in names {
         writeln!(
             manifest,
-            "{name} = {{ version = \"={BEVY}\", default-features = false }}"
+            "{name} = {{ version = \"={version}\", default-features = false }}"
         )?;
     }
     std::fs::write(dir.join("Cargo.toml"), manifest)?;
     let metadata = MetadataCommand::new()
         .manifest_path(dir.join("Cargo.toml"))
         .exec()
-        .with_context(|| format!("cannot fetch {names:?} {BEVY}: is the registry reachable?"))?;
-    let find = |name: &&str| {
-        let mut found = metadata
-            .packages
-            .iter()
-            .filter(|package| package.name.as_str() == *name);
+        .with_context(|| format!("cannot fetch {names:?}: is the registry reachable?"))?;
+    let find = |&(name, version): &(&str, &str)| {
+        let mut found = metadata.packages.iter().filter(|package| {
+            package.name.as_str() == name && package.version.to_string() == version
+        });
         found
             .next()
             .cloned()

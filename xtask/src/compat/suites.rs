@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use cargo_metadata::Package;
 
+use super::imported::Behind;
 use super::outcome::{Outcome, cargo_test};
-use super::{expected, published, registry};
+use super::{expected, imported, published, registry};
 use crate::workspace::Workspace;
 
 /// Where the tests of a suite come from.
@@ -16,6 +17,8 @@ enum Source {
     Package,
     /// `bevy_tasks`'s own tests, taken out of it; see [`published`].
     Extracted,
+    /// Tests, examples and documentation that import another crate; see [`imported`].
+    Imported,
 }
 
 /// One published test suite.
@@ -23,6 +26,7 @@ pub(super) struct Suite {
     /// Names the suite and its record.
     pub(super) name: &'static str,
     package: &'static str,
+    version: &'static str,
     source: Source,
     /// What follows `cargo test`.
     args: &'static [&'static str],
@@ -34,6 +38,7 @@ const fn own(name: &'static str, package: &'static str, args: &'static [&'static
     Suite {
         name,
         package,
+        version: registry::BEVY,
         source: Source::Package,
         args,
         extracted_args: &[],
@@ -48,14 +53,28 @@ const fn extracted(
     Suite {
         name,
         package: "bevy_tasks",
+        version: registry::BEVY,
         source: Source::Extracted,
         args,
         extracted_args,
     }
 }
 
+const fn imported(name: &'static str, args: &'static [&'static str]) -> Suite {
+    Suite {
+        name,
+        package: "async-executor",
+        version: registry::ASYNC_EXECUTOR,
+        source: Source::Imported,
+        args,
+        extracted_args: &[],
+    }
+}
+
 /// All suites, quick ones first.
 pub(super) const SUITES: &[Suite] = &[
+    imported("async_executor", &["--test", "published"]),
+    imported("async_executor-doc", &["--doc"]),
     extracted(
         "bevy_tasks",
         &["--lib", "--features", "multi_threaded"],
@@ -90,6 +109,8 @@ pub(super) const SUITES: &[Suite] = &[
 pub(super) struct Runner {
     /// Copies, and artifacts.
     work: PathBuf,
+    /// The workspace.
+    root: PathBuf,
     /// The drop-in package.
     drop_in: PathBuf,
     /// The committed records.
@@ -102,11 +123,15 @@ impl Runner {
     /// Locates everything.
     pub(super) fn set_up(ws: &Workspace) -> Result<Self> {
         let work = ws.target.join("compat");
-        let mut names: Vec<_> = SUITES.iter().map(|suite| suite.package).collect();
+        let mut names: Vec<_> = SUITES
+            .iter()
+            .map(|suite| (suite.package, suite.version))
+            .collect();
         names.sort_unstable();
         names.dedup();
         Ok(Self {
             packages: registry::locate(&work.join("locate"), &names)?,
+            root: ws.root.clone(),
             drop_in: ws.root.join("crates/compat/bevy_tasks"),
             records: ws.root.join("crates/compat/expected"),
             work,
@@ -130,8 +155,12 @@ impl Runner {
         let package = self.package(suite)?;
         let side = self.work.join("stock");
         let dir = side.join(suite.package);
-        registry::copy(package, &dir)?;
-        registry::write_manifest(package, &dir, "")?;
+        if suite.source == Source::Imported {
+            imported::write(&dir, package, &Behind::Stock)?;
+        } else {
+            registry::copy(package, &dir)?;
+            registry::write_manifest(package, &dir, "")?;
+        }
         let stock = cargo_test(&dir, &side.join("target"), suite.args)?;
         let title = format!(
             "{} {}: cargo test {}",
@@ -139,7 +168,11 @@ impl Runner {
             package.version,
             suite.args.join(" ")
         );
-        expected::record(&self.record(suite), &title, &stock)?;
+        let under_test = match suite.source {
+            Source::Imported => suite.package,
+            Source::Package | Source::Extracted => "bevy_tasks",
+        };
+        expected::record(&self.record(suite), &title, under_test, &stock)?;
         Ok(format!(
             "{} of {} tests pass",
             stock.passed().len(),
@@ -165,8 +198,15 @@ impl Runner {
                 published::write(&dir, package, &patch, &stock)?;
                 (dir, suite.extracted_args)
             }
+            Source::Imported => {
+                let dir = side.join(suite.package);
+                imported::write(&dir, package, &Behind::Ours(&self.root))?;
+                (dir, suite.args)
+            }
         };
-        registry::prove_patched(&dir, args, &self.drop_in)?;
+        if suite.source != Source::Imported {
+            registry::prove_patched(&dir, args, &self.drop_in)?;
+        }
         let ours: Outcome = cargo_test(&dir, &side.join("target"), args)?;
         expected::compare(&stock, &ours)
     }

@@ -173,7 +173,10 @@ impl Shared {
     }
 
     fn tallies(&self) -> impl Iterator<Item = &Tally> {
-        self.every_seat()
+        // Seats that were given back keep their counts.
+        self.seats
+            .all()
+            .chain(self.driver_seats.all())
             .map(|seat| &seat.tally)
             .chain(std::iter::once(&self.elsewhere))
     }

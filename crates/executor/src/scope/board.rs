@@ -115,6 +115,11 @@ impl<S: Default> Board<S> {
         self.high.load(Ordering::Relaxed)
     }
 
+    /// Every slot that was ever open, and some that were not.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &S> {
+        (0..).map_while(|index| self.get(index))
+    }
+
     /// The slots that may be open, lowest first.
     #[inline]
     pub(crate) fn scan(&self) -> impl Iterator<Item = &S> {

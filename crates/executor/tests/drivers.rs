@@ -1,0 +1,534 @@
+//! Async drivers: `run`, `tick` and `try_tick`, nested, dropped, forgotten and never polled again.
+
+use std::future::{Future, pending, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+use std::time::Duration;
+
+use terrace_executor::{Builder, Executor, StaticExecutor, Task, block_on, current};
+
+/// For hangs; nothing here takes a hundredth of it.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// Polls once, with a waker that does nothing.
+fn poll_once<F: Future>(future: Pin<&mut F>) -> Option<F::Output> {
+    match future.poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
+    }
+}
+
+struct Yield(u32);
+impl Future for Yield {
+    type Output = ();
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.0 == 0 {
+            return Poll::Ready(());
+        }
+        self.0 -= 1;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+/// Runs `test` on a thread of its own, and fails if it hangs.
+fn limited(test: impl FnOnce() + Send + 'static) {
+    let (done, wait) = channel();
+    let thread = thread::spawn(move || {
+        test();
+        done.send(()).unwrap();
+    });
+    match wait.recv_timeout(LIMIT) {
+        Ok(()) => thread.join().unwrap(),
+        Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
+            std::panic::resume_unwind(thread.join().unwrap_err())
+        }
+        Err(error) => panic!("{error}: the test hangs"),
+    }
+}
+
+/// How the executor under test is driven.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Driver {
+    Run,
+    Tick,
+    TryTick,
+    /// A scope's wait: it drives executors that have no workers.
+    Wait,
+    Worker,
+}
+
+/// Who spawned what is to be run.
+#[derive(Clone, Copy, Debug)]
+enum Spawner {
+    /// The thread that drives, before it does.
+    DriversThread,
+    /// A task that the driver polls.
+    DriversTask,
+    Another,
+    /// A task polled by a `run` that was dropped afterwards.
+    DroppedRun,
+    /// A task polled by a `run` that was forgotten afterwards.
+    ForgottenRun,
+    /// A task polled by a `run` that is kept and never polled again.
+    StalledRun,
+}
+
+const DRIVERS: [Driver; 5] = [
+    Driver::Run,
+    Driver::Tick,
+    Driver::TryTick,
+    Driver::Wait,
+    Driver::Worker,
+];
+const SPAWNERS: [Spawner; 6] = [
+    Spawner::DriversThread,
+    Spawner::DriversTask,
+    Spawner::Another,
+    Spawner::DroppedRun,
+    Spawner::ForgottenRun,
+    Spawner::StalledRun,
+];
+/// More than one, so that some lie in a ring when its holder stops; less than a ring holds.
+const TASKS: usize = 100;
+
+fn executor(driver: Driver) -> Arc<Executor<'static>> {
+    Arc::new(match driver {
+        Driver::Worker => Builder::new().workers(1).build(),
+        Driver::Wait => Builder::new().workers(0).build(),
+        Driver::Run | Driver::Tick | Driver::TryTick => Executor::new(),
+    })
+}
+
+fn spawn_all(executor: &Executor<'static>) -> Vec<Task<usize>> {
+    (0..TASKS)
+        .map(|i| {
+            executor.spawn(async move {
+                Yield(i as u32 % 3).await;
+                i
+            })
+        })
+        .collect()
+}
+
+/// Has a `run`, or a worker, poll a task that spawns everything, and not all of what it spawned.
+fn spawn_in_run(
+    executor: &Arc<Executor<'static>>,
+    run: Pin<&mut impl Future<Output = ()>>,
+) -> Vec<Task<usize>> {
+    let (send, receive) = channel();
+    let inner = Arc::clone(executor);
+    executor
+        .spawn(async move {
+            send.send(spawn_all(&inner)).unwrap();
+            // A poll of `run` ends after 200 tasks: this leaves what was spawned, most of it, in its ring.
+            for _ in 0..150 {
+                inner.spawn(async {}).detach();
+            }
+        })
+        .detach();
+    // So that they are polled first.
+    for _ in 0..150 {
+        executor.spawn(async {}).detach();
+    }
+    assert!(poll_once(run).is_none());
+    receive.recv().expect("the task was polled")
+}
+
+fn spawn(spawner: Spawner, executor: &Arc<Executor<'static>>) -> Vec<Task<usize>> {
+    match spawner {
+        Spawner::DriversThread => spawn_all(executor),
+        Spawner::Another => thread::scope(|s| s.spawn(|| spawn_all(executor)).join().unwrap()),
+        Spawner::DriversTask => {
+            let inner = Arc::clone(executor);
+            let all = executor.spawn(async move {
+                let mut sum = Vec::new();
+                for task in spawn_all(&inner) {
+                    sum.push(task.await);
+                }
+                sum
+            });
+            let outer = executor.spawn(async move { all.await.len() });
+            vec![executor.spawn(async move {
+                assert_eq!(outer.await, TASKS);
+                TASKS * (TASKS - 1) / 2
+            })]
+        }
+        Spawner::DroppedRun => {
+            let mut run = Box::pin(executor.run(pending::<()>()));
+            spawn_in_run(executor, run.as_mut())
+        }
+        Spawner::ForgottenRun => {
+            let kept = Box::leak(Box::new(Arc::clone(executor)));
+            let mut run = Box::pin(kept.run(pending::<()>()));
+            let tasks = spawn_in_run(executor, run.as_mut());
+            std::mem::forget(run);
+            tasks
+        }
+        Spawner::StalledRun => {
+            let kept: &'static Arc<_> = Box::leak(Box::new(Arc::clone(executor)));
+            let run: &'static mut _ = Box::leak(Box::new(kept.run(pending::<()>())));
+            // SAFETY: leaked, so it never moves and is never dropped.
+            let run = unsafe { Pin::new_unchecked(run) };
+            spawn_in_run(executor, run)
+        }
+    }
+}
+
+async fn sum(tasks: Vec<Task<usize>>) -> usize {
+    let mut sum = 0;
+    for task in tasks {
+        sum += task.await;
+    }
+    sum
+}
+
+fn drive(driver: Driver, executor: &Executor<'static>, tasks: Vec<Task<usize>>) -> usize {
+    match driver {
+        Driver::Run => block_on(executor.run(sum(tasks))),
+        Driver::Tick => {
+            let mut sum = pin!(sum(tasks));
+            loop {
+                if let Some(sum) = poll_once(sum.as_mut()) {
+                    return sum;
+                }
+                block_on(executor.tick());
+            }
+        }
+        Driver::TryTick => {
+            let mut sum = pin!(sum(tasks));
+            loop {
+                if let Some(sum) = poll_once(sum.as_mut()) {
+                    return sum;
+                }
+                assert!(executor.try_tick(), "unfinished tasks are queued");
+            }
+        }
+        Driver::Wait | Driver::Worker => block_on(sum(tasks)),
+    }
+}
+
+/// Bug 2: nothing is stuck in a private queue, whoever drives and whoever spawned.
+fn matrix(nest: impl Fn(&Executor<'static>, &dyn Fn()) + Copy + Send + 'static) {
+    limited(move || {
+        for driver in DRIVERS {
+            for spawner in SPAWNERS {
+                let executor = executor(driver);
+                nest(&executor, &|| {
+                    let tasks = spawn(spawner, &executor);
+                    let sum = drive(driver, &executor, tasks);
+                    assert_eq!(sum, TASKS * (TASKS - 1) / 2, "{driver:?}, {spawner:?}");
+                });
+            }
+        }
+    });
+}
+
+#[test]
+fn nothing_is_stuck_alone() {
+    matrix(|_, test| test());
+}
+
+/// Inside a task that another executor's `run` polls.
+#[test]
+fn nothing_is_stuck_inside_another_executors_run() {
+    matrix(|_, test| {
+        let outer = Executor::new();
+        // A task cannot borrow `test` without being Send; the future beside which `run` drives can.
+        block_on(outer.run(async {
+            let around = outer.spawn(Yield(3));
+            test();
+            around.await;
+        }));
+    });
+}
+
+/// Inside the future of a `run` of the same executor, on the same thread.
+#[test]
+fn nothing_is_stuck_inside_a_run_of_the_same_executor() {
+    matrix(|executor, test| {
+        block_on(executor.run(async {
+            let around = executor.spawn(Yield(3));
+            test();
+            around.await;
+        }));
+    });
+}
+
+/// Beside a `run` of the same executor that waits and is dropped before, or after, another one.
+#[test]
+fn nothing_is_stuck_between_runs_dropped_in_either_order() {
+    for first in [true, false] {
+        matrix(move |executor, test| {
+            let mut one = Some(Box::pin(executor.run(pending::<()>())));
+            let mut two = Some(Box::pin(executor.run(pending::<()>())));
+            assert!(poll_once(one.as_mut().unwrap().as_mut()).is_none());
+            assert!(poll_once(two.as_mut().unwrap().as_mut()).is_none());
+            let around = executor.spawn(async {});
+            if first {
+                one = None;
+            } else {
+                two = None;
+            }
+            test();
+            drop((one, two));
+            assert_eq!(drive_one(executor, around), Some(()));
+        });
+    }
+}
+
+fn drive_one(executor: &Executor<'static>, task: Task<()>) -> Option<()> {
+    block_on(executor.run(async { Some(task.await) }))
+}
+
+/// Counts its wakes.
+struct Counting(AtomicUsize);
+impl Wake for Counting {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Bug 3: a driver that was notified and is dropped passes the notification on.
+#[test]
+fn a_notification_is_passed_on_by_a_dropped_driver() {
+    for dropped_is_tick in [true, false] {
+        let executor = Executor::new();
+        let [first, second] = [(); 2].map(|()| Arc::new(Counting(AtomicUsize::new(0))));
+        let mut one: Pin<Box<dyn Future<Output = ()> + '_>> = if dropped_is_tick {
+            Box::pin(executor.tick())
+        } else {
+            Box::pin(executor.run(pending::<()>()))
+        };
+        let mut two = Box::pin(executor.run(pending::<()>()));
+        for (driver, wakes) in [(one.as_mut(), &first), (two.as_mut() as _, &second)] {
+            let waker = Waker::from(Arc::clone(wakes));
+            assert!(driver.poll(&mut Context::from_waker(&waker)).is_pending());
+        }
+        let task = executor.spawn(async {});
+        let wakes = || [&first, &second].map(|wakes| wakes.0.load(Ordering::Relaxed));
+        assert_eq!(wakes(), [1, 0], "the oldest is notified");
+        drop(one);
+        assert_eq!(wakes(), [1, 1]);
+        assert!(poll_once(two.as_mut()).is_none());
+        assert!(task.is_finished());
+    }
+}
+
+/// A driver that was notified and is never polled costs one notification: the next publish reaches another.
+#[test]
+fn a_driver_that_is_not_polled_delays_until_the_next_publish() {
+    let executor = Executor::new();
+    let wakes = Arc::new(Counting(AtomicUsize::new(0)));
+    let waker = Waker::from(Arc::clone(&wakes));
+    let mut stalled = Box::pin(executor.run(pending::<()>()));
+    assert!(poll_once(stalled.as_mut()).is_none());
+    let mut polled = Box::pin(executor.run(pending::<()>()));
+    assert!(
+        polled
+            .as_mut()
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending()
+    );
+    let first = executor.spawn(async {});
+    assert_eq!(wakes.0.load(Ordering::Relaxed), 0);
+    let second = executor.spawn(async {});
+    assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
+    assert!(poll_once(polled.as_mut()).is_none());
+    assert!(first.is_finished() && second.is_finished());
+}
+
+/// Workers come first: a driver is notified only where no worker is asleep.
+#[test]
+fn workers_are_preferred_to_drivers() {
+    let executor = Builder::new().workers(1).build();
+    let mut run = Box::pin(executor.run(pending::<()>()));
+    let wakes = Arc::new(Counting(AtomicUsize::new(0)));
+    let waker = Waker::from(Arc::clone(&wakes));
+    assert!(
+        run.as_mut()
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending()
+    );
+    let (release, blocked) = channel::<()>();
+    let (started, wait) = channel();
+    executor
+        .spawn(async move {
+            started.send(()).unwrap();
+            blocked.recv().unwrap();
+        })
+        .detach();
+    wait.recv().unwrap();
+    let before = wakes.0.load(Ordering::Relaxed);
+    let task = executor.spawn(async { current().unwrap().is_driver() });
+    // The only worker is busy, so the driver was notified, now or when the worker stopped searching.
+    assert!(wakes.0.load(Ordering::Relaxed) + before > 0);
+    assert!(poll_once(run.as_mut()).is_none());
+    assert!(task.is_finished());
+    assert!(block_on(task));
+    release.send(()).unwrap();
+}
+
+/// Sixteen threads that drive one executor, by `run` and by `tick`, and spawn into it.
+#[test]
+fn many_threads_drive_one_executor() {
+    limited(|| {
+        let executor = Executor::new();
+        let (stop, _) = async_stop();
+        thread::scope(|s| {
+            for thread in 0..16 {
+                let (executor, stop) = (&executor, stop.clone());
+                s.spawn(move || match thread % 2 {
+                    0 => block_on(executor.run(stop.wait())),
+                    _ => {
+                        let mut stopped = pin!(stop.wait());
+                        block_on(poll_fn(|context| {
+                            loop {
+                                if stopped.as_mut().poll(context).is_ready() {
+                                    return Poll::Ready(());
+                                }
+                                let tick = pin!(executor.tick());
+                                if tick.poll(context).is_pending() {
+                                    // A tick that is dropped while it waits: the next poll makes another.
+                                    let mut tick = Box::pin(executor.tick());
+                                    if tick.as_mut().poll(context).is_pending() {
+                                        drop(tick);
+                                        context.waker().wake_by_ref();
+                                        thread::yield_now();
+                                        return Poll::Pending;
+                                    }
+                                }
+                            }
+                        }));
+                    }
+                });
+            }
+            for round in 0..200 {
+                let tasks: Vec<_> = (0..round % 20)
+                    .map(|i| {
+                        let executor = &executor;
+                        executor.spawn(async move {
+                            executor.spawn(Yield(i % 4)).await;
+                            i
+                        })
+                    })
+                    .collect();
+                for (i, task) in tasks.into_iter().enumerate() {
+                    assert_eq!(block_on(task), i as u32);
+                }
+            }
+            assert!(executor.is_empty());
+            stop.stop();
+        });
+    });
+}
+
+/// A flag that futures wait for.
+#[derive(Clone, Default)]
+struct Stop(Arc<Mutex<(bool, Vec<Waker>)>>);
+fn async_stop() -> (Stop, ()) {
+    (Stop::default(), ())
+}
+impl Stop {
+    fn stop(&self) {
+        let wakers = {
+            let mut state = self.0.lock().unwrap();
+            state.0 = true;
+            std::mem::take(&mut state.1)
+        };
+        wakers.into_iter().for_each(Waker::wake);
+    }
+
+    async fn wait(self) {
+        poll_fn(|context| {
+            let mut state = self.0.lock().unwrap();
+            if state.0 {
+                return Poll::Ready(());
+            }
+            state.1.push(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+#[test]
+fn a_static_executor_in_a_static_is_driven() {
+    static EXECUTOR: StaticExecutor = StaticExecutor::new();
+    let (send, receive): (_, Receiver<_>) = channel();
+    EXECUTOR
+        .spawn(async move { send.send(1).unwrap() })
+        .detach();
+    assert!(!EXECUTOR.is_empty());
+    assert!(EXECUTOR.try_tick());
+    assert!(EXECUTOR.is_empty());
+    assert_eq!(receive.recv(), Ok(1));
+    let mut word = String::new();
+    // SAFETY: the task is awaited before `word` ends.
+    let task = unsafe { EXECUTOR.spawn_scoped(async { word.push('x') }) };
+    block_on(EXECUTOR.run(task));
+    assert_eq!(word, "x");
+}
+
+/// Tasks that were active when their executor was leaked go on, and are freed when they end.
+#[test]
+fn a_leaked_executor_keeps_its_tasks() {
+    let executor = Executor::new();
+    let wakers = Arc::new(Mutex::new(Vec::<Waker>::new()));
+    let marker = Arc::new(());
+    let task = executor.spawn({
+        let (wakers, marker) = (Arc::clone(&wakers), Arc::clone(&marker));
+        async move {
+            let mut first = true;
+            poll_fn(|context| {
+                if std::mem::take(&mut first) {
+                    wakers.lock().unwrap().push(context.waker().clone());
+                    return Poll::Pending;
+                }
+                Poll::Ready(())
+            })
+            .await;
+            Arc::strong_count(&marker)
+        }
+    });
+    assert!(executor.try_tick());
+    let executor = executor.leak();
+    assert!(!executor.is_empty());
+    wakers.lock().unwrap().drain(..).for_each(Waker::wake);
+    assert_eq!(block_on(executor.run(task)), 2);
+    assert!(executor.is_empty());
+    assert_eq!(Arc::strong_count(&marker), 1);
+}
+
+/// `current()` names the innermost executor, and is never stale.
+#[test]
+fn current_is_right_in_nested_executors() {
+    assert!(current().is_none());
+    let pool = Builder::new().workers(1).build();
+    block_on(pool.spawn(async {
+        let worker = current().expect("on a worker");
+        assert!(!worker.is_driver());
+        let inner = Executor::new();
+        block_on(inner.run(async {
+            let driver = current().expect("in a run");
+            assert!(driver.is_driver() && driver.executor() != worker.executor());
+            let task = inner.spawn(async { current() });
+            assert_eq!(task.await, Some(driver));
+        }));
+        assert_eq!(current(), Some(worker));
+        let unwound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            block_on(inner.run(async { panic!("out of a run") }))
+        }));
+        assert!(unwound.is_err());
+        assert_eq!(current(), Some(worker));
+        // A run that is pending has left.
+        let mut run = Box::pin(inner.run(pending::<()>()));
+        assert!(poll_once(run.as_mut()).is_none());
+        assert_eq!(current(), Some(worker));
+    }));
+    assert!(current().is_none());
+}

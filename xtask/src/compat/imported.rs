@@ -1,0 +1,158 @@
+//! The published tests, examples and documentation of `async-executor`, made into a package whose only change is the name
+//! they import: that of a façade, which re-exports either the stock crate or ours.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use cargo_metadata::{DependencyKind, Package};
+
+use super::published::documentation;
+use super::registry::write_if_changed;
+
+/// What the tests import instead of the stock crate.
+const FACADE: &str = "executor_facade";
+
+/// What stands behind the façade.
+pub(super) enum Behind<'a> {
+    /// The published crate.
+    Stock,
+    /// Our crates, in the workspace whose root this is.
+    Ours(&'a Path),
+}
+
+/// Writes the package into `dir`, and its façade beside it.
+pub(super) fn write(dir: &Path, package: &Package, behind: &Behind<'_>) -> Result<()> {
+    let source = package
+        .manifest_path
+        .parent()
+        .context("a manifest lies in a directory")?
+        .as_std_path();
+    let facade = dir.join("facade");
+    write_facade(&facade, package, behind)?;
+    write_if_changed(&dir.join("Cargo.toml"), manifest(package)?.as_bytes())?;
+
+    let mut tests = String::from("#![allow(warnings)]\n");
+    for (folder, suffix) in [("tests", ""), ("examples", RUN_MAIN)] {
+        for (name, text) in sources(&source.join(folder))? {
+            let text = import(package, &text) + suffix;
+            write_if_changed(
+                &dir.join("tests/published").join(format!("{name}.rs")),
+                text.as_bytes(),
+            )?;
+            writeln!(tests, "#[path = \"published/{name}.rs\"]\nmod {name};")?;
+        }
+    }
+    write_if_changed(&dir.join("tests/published.rs"), tests.as_bytes())?;
+
+    let mut lib = String::new();
+    for (name, text) in sources(&source.join("src"))? {
+        // The crate's own documentation becomes that of an empty module, on its old lines.
+        let outer = text.replace("\n//!", "\n///").replacen("//!", "///", 1);
+        let docs = documentation(&import(package, &outer));
+        write_if_changed(&dir.join(format!("src/docs/{name}.rs")), docs.as_bytes())?;
+        writeln!(lib, "#[path = \"docs/{name}.rs\"]\npub mod {name}_docs;")?;
+    }
+    write_if_changed(&dir.join("src/lib.rs"), lib.as_bytes())
+}
+
+/// Turns an example into a test.
+const RUN_MAIN: &str = "\n#[test]\nfn example_runs() {\n    main()\n}\n";
+
+/// The one change: what is imported.
+fn import(package: &Package, text: &str) -> String {
+    text.replace(&package.name.replace('-', "_"), FACADE)
+}
+
+/// The Rust files of a folder, by name.
+fn sources(folder: &Path) -> Result<Vec<(String, String)>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if let (Some(name), true) = (
+            path.file_stem(),
+            path.extension().is_some_and(|ext| ext == "rs"),
+        ) {
+            files.push((
+                name.to_string_lossy().into_owned(),
+                std::fs::read_to_string(&path)?,
+            ));
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn write_facade(dir: &Path, package: &Package, behind: &Behind<'_>) -> Result<()> {
+    let (dependencies, lib) = match behind {
+        Behind::Stock => (
+            format!(
+                "{} = {{ version = \"={}\", features = [\"static\"] }}\n",
+                package.name, package.version
+            ),
+            format!("pub use {}::*;\n", package.name.replace('-', "_")),
+        ),
+        Behind::Ours(root) => {
+            let dependency = |name: &str, folder: &str| {
+                format!(
+                    "{name} = {{ path = {:?} }}\n",
+                    root.join(folder).display().to_string()
+                )
+            };
+            (
+                dependency("terrace-executor", "crates/executor")
+                    + &dependency("terrace-local", "crates/local"),
+                "pub use terrace_executor::{Executor, FallibleTask, StaticExecutor, Task};\n\
+                 pub use terrace_local::{LocalExecutor, StaticLocalExecutor};\n"
+                    .to_owned(),
+            )
+        }
+    };
+    let manifest = format!(
+        "[package]\nname = \"{FACADE}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{dependencies}"
+    );
+    write_if_changed(&dir.join("Cargo.toml"), manifest.as_bytes())?;
+    write_if_changed(&dir.join("src/lib.rs"), lib.as_bytes())
+}
+
+/// The manifest: the façade, and what the tests depend on.
+fn manifest(package: &Package) -> Result<String> {
+    let mut text = format!(
+        "[package]\nname = \"published\"\nversion = \"{}\"\nedition = \"{}\"\n\n[workspace]\nmembers = [\"facade\"]\n\n\
+         [dependencies]\n{FACADE} = {{ path = \"facade\" }}\n\n[dev-dependencies]\n",
+        package.version, package.edition,
+    );
+    for dependency in package
+        .dependencies
+        .iter()
+        .filter(|d| d.kind == DependencyKind::Development && d.name != "criterion")
+    {
+        writeln!(
+            text,
+            "{} = {{ version = \"{}\", default-features = {}, features = {:?} }}",
+            dependency.name, dependency.req, dependency.uses_default_features, dependency.features,
+        )?;
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_come_in_order_and_nothing_else_does() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["b.rs", "a.rs", "c.txt"] {
+            std::fs::write(dir.path().join(name), name).unwrap();
+        }
+        let found = sources(dir.path()).unwrap();
+        assert_eq!(
+            found,
+            [
+                ("a".to_owned(), "a.rs".to_owned()),
+                ("b".to_owned(), "b.rs".to_owned())
+            ]
+        );
+    }
+}
