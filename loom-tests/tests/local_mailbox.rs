@@ -176,7 +176,7 @@ fn local_wake_against_drop() {
             ledger: ledger.clone(),
         });
         // SAFETY: stands for a poll of the task.
-        let key = unsafe { registry.insert(cell.clone().into()) };
+        let key = unsafe { registry.insert(&cell.clone().into()) };
         let waker = thread::spawn(move || Waker::from(cell).wake());
         mailbox.close();
         registry.close(|| {

@@ -1,13 +1,12 @@
 //! How an executor's worker threads are made.
 
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use terrace_sync::Arc;
 
 use crate::executor::Executor;
-use crate::pool::PanicHandler;
 use crate::pool::threads::Pool;
 use crate::static_executor::StaticExecutor;
+use terrace_local::task::PanicHandler;
 
 /// Called on a worker thread when it starts or stops.
 pub(crate) type Hook = Arc<dyn Fn() + Send + Sync>;
@@ -43,7 +42,7 @@ impl Config {
 #[must_use = "a builder does nothing until it is built"]
 pub struct Builder {
     config: Config,
-    handler: PanicHandler,
+    handler: Option<PanicHandler>,
 }
 
 impl Default for Builder {
@@ -58,7 +57,7 @@ impl Builder {
     pub fn new() -> Self {
         Self {
             config: Config::new(),
-            handler: Arc::new(crate::drop_payload),
+            handler: None,
         }
     }
 
@@ -100,12 +99,7 @@ impl Builder {
         mut self,
         handler: impl Fn(crate::Payload) + Send + Sync + 'static,
     ) -> Self {
-        self.handler = Arc::new(move |payload| {
-            let caught = catch_unwind(AssertUnwindSafe(|| handler(payload)));
-            if let Err(payload) = caught {
-                crate::drop_payload(payload);
-            }
-        });
+        self.handler = Some(PanicHandler::new(handler));
         self
     }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-use terrace_local::task::{self, Core, CoreRef, Task};
+use terrace_local::task::{self, CoreRef, Task};
 use terrace_sync::{Arc, OnceLock};
 
 use crate::builder::Builder;
@@ -133,8 +133,8 @@ impl<'a> Executor<'a> {
         &self.pool().shared
     }
 
-    fn core(&self) -> CoreRef {
-        CoreRef::Shared(Arc::clone(&self.pool().shared) as Arc<dyn Core>)
+    fn core(&self) -> CoreRef<Shared> {
+        CoreRef::Shared(Arc::clone(&self.pool().shared))
     }
 
     /// The number of worker threads, spare ones not counted.

@@ -9,7 +9,7 @@ use terrace_local::task::{self, CoreRef, Task};
 use terrace_sync::OnceLock;
 
 use crate::pool::threads::Pool;
-use crate::pool::{Shared, driver};
+use crate::pool::{Shared, Unregistered, driver};
 
 /// An executor that lives as long as the program: spawning counts no references and keeps no
 /// list of tasks.
@@ -58,7 +58,7 @@ impl StaticExecutor {
     }
 
     #[inline]
-    fn core(&'static self) -> CoreRef {
+    fn core(&'static self) -> CoreRef<Unregistered> {
         CoreRef::Static(self.shared().unregistered())
     }
 

@@ -5,7 +5,7 @@ use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::pin;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::task::Poll;
 
 use event_listener::Event;
@@ -16,7 +16,6 @@ use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, light};
 use terrace_thread::{Notify, ThreadId};
 
-use crate::Payload;
 use crate::pool::worker::run_task;
 
 /// An executor that belongs to the thread that made it and takes `Send` tasks from any thread.
@@ -57,7 +56,7 @@ impl ThreadQueue {
         &self,
         future: impl Future<Output = T> + Send,
     ) -> Task<T> {
-        let core: Arc<dyn Core> = self.this.upgrade().expect("a queue in use is alive");
+        let core = self.this.upgrade().expect("a queue in use is alive");
         // SAFETY: future and output are Send; the lifetime is the caller's promise.
         let (runnable, task) = unsafe { task::build(CoreRef::Shared(core), future) };
         runnable.schedule();
@@ -89,19 +88,17 @@ impl ThreadQueue {
 }
 
 impl Core for ThreadQueue {
-    unsafe fn schedule(&self, task: Runnable) {
+    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
+        // SAFETY: the task refers to its queue, which is alive up to the push.
+        let this = unsafe { this.as_ref() };
         // The task holds a reference to the queue, which goes with the push.
-        let queue = self.this.upgrade().expect("a task keeps its queue");
+        let queue = this.this.upgrade().expect("a task keeps its queue");
         queue.tasks.push(task);
         light();
         queue.ticks.notify(1);
         if !queue.is_here() {
             queue.notify.notify();
         }
-    }
-
-    fn unhandled_panic(&self, payload: Payload) {
-        crate::drop_payload(payload);
     }
 
     fn registry(&self) -> Option<&dyn Register> {

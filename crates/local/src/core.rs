@@ -1,36 +1,37 @@
 //! What a single-thread executor, its tasks and its spawners share.
 
-use alloc::boxed::Box;
 use core::cell::Cell;
+use core::fmt;
 use core::future::Future;
+use core::ptr::NonNull;
 use core::task::Waker;
 
 use terrace_sync::atomic::Ordering;
 use terrace_sync::unmodelled::Weak;
-use terrace_sync::{Arc, OnceLock, const_fn};
+use terrace_sync::{OnceLock, const_fn};
 
-use crate::Payload;
+use crate::hook::Hook;
 use crate::mailbox::Mailbox;
 use crate::registry::LocalRegistry;
-use crate::task::{self, Core, CoreRef, Register, Runnable, Task};
+use crate::task::{self, Core, CoreRef, PanicHandler, Register, Runnable, Task};
 use crate::thread_id::{AtomicThreadNumber, ThreadNumber, thread_id};
 
-/// Called when something was queued for a thread from elsewhere.
-pub type WakeHook = Box<dyn Fn() + Send + Sync>;
-
 /// What a [`LocalExecutor`](crate::LocalExecutor), its tasks and its spawners share.
+///
+/// Tasks refer to it without counting: it stays in place until the last future has been dropped, and the last push from
+/// another thread has left. [`close`](Self::close) waits for both, and [`OwnedCore`](crate::OwnedCore) leaks what was not closed.
 pub struct LocalCore {
-    /// Dangling in a core that is never dropped.
+    /// For the time of a wake from elsewhere. Dangling in a core that is never dropped.
     this: Weak<LocalCore>,
     /// The id of the thread that tasks run on; 0 until it is known.
     owner: AtomicThreadNumber,
     pub(crate) mailbox: Mailbox<Runnable>,
-    /// Empty in a core that is never dropped.
     registry: LocalRegistry,
-    /// Tasks being run, nested ones counted. Owner only.
+    /// Tasks being run and closes in progress, nested ones counted. Owner only.
     running: Cell<usize>,
-    /// Wakes the owner's thread where it does not sleep as a driver.
-    hook: OnceLock<WakeHook>,
+    /// Tells whoever drives the executor that something is queued.
+    hook: OnceLock<Hook>,
+    panic_handler: OnceLock<PanicHandler>,
 }
 
 // SAFETY: the registry is touched on the owner's thread only: a task registers in its poll and deregisters when its
@@ -41,30 +42,17 @@ unsafe impl Send for LocalCore {}
 unsafe impl Sync for LocalCore {}
 
 impl LocalCore {
-    /// A core owned by the current thread.
-    #[must_use]
-    pub fn new() -> Arc<Self> {
-        let core = Arc::new_cyclic(|this| Self::with(this.clone()));
-        core.bind();
-        core
-    }
-
     const_fn! {
-        /// A core that is never dropped, of the thread that binds it. Its tasks do not register.
-        pub(crate) const fn unbound() -> Self {
-            Self::with(Weak::new())
-        }
-    }
-
-    const_fn! {
-        const fn with(this: Weak<Self>) -> Self {
+        /// A core of the thread that binds it; `this` refers to it if it is counted. `closes` says whether it may have to drop its pending tasks.
+        pub(crate) const fn unbound(this: Weak<Self>, closes: bool) -> Self {
             Self {
                 this,
                 owner: AtomicThreadNumber::new(0),
                 mailbox: Mailbox::new(),
-                registry: LocalRegistry::new(),
+                registry: LocalRegistry::new(closes),
                 running: Cell::new(0),
                 hook: OnceLock::new(),
+                panic_handler: OnceLock::new(),
             }
         }
     }
@@ -78,11 +66,31 @@ impl LocalCore {
         }
     }
 
-    /// Sets what is called after a push from another thread; the first hook stays.
-    pub fn set_hook(&self, hook: WakeHook) {
-        if let Err(second) = self.hook.set(hook) {
-            drop(second);
-        }
+    /// Sets what is called after each push from another thread. Called by whoever pushes; must not panic.
+    ///
+    /// # Panics
+    /// If there is one, or an on-ready hook, already.
+    pub fn set_hook(&self, hook: impl Fn() + Send + Sync + 'static) {
+        self.set(Hook::new(hook, false));
+    }
+
+    /// As [`LocalExecutor::set_on_ready`](crate::LocalExecutor::set_on_ready).
+    pub(crate) fn set_on_ready(&self, hook: impl Fn() + Send + Sync + 'static) {
+        self.set(Hook::new(hook, true));
+    }
+
+    fn set(&self, hook: Hook) {
+        let set = self.hook.set(hook);
+        assert!(
+            set.is_ok(),
+            "this executor already tells somebody when there is work"
+        );
+    }
+
+    /// As [`LocalExecutor::set_panic_handler`](crate::LocalExecutor::set_panic_handler).
+    pub(crate) fn set_panic_handler(&self, handler: PanicHandler) {
+        let set = self.panic_handler.set(handler);
+        assert!(set.is_ok(), "this executor already has a panic handler");
     }
 
     /// The id of the owner's thread; 0 if there is none yet.
@@ -110,13 +118,20 @@ impl LocalCore {
 
     /// Polls one task if the current thread is the owner and one is queued. Panics of tasks stay in their handles.
     pub fn try_tick(&self) -> bool {
-        if !self.is_here() {
-            return false;
-        }
         // SAFETY: this is the owner's thread.
+        self.is_here() && unsafe { self.tick_here() }
+    }
+
+    /// As `try_tick`.
+    ///
+    /// # Safety
+    /// The current thread is the owner, or there is none.
+    #[inline]
+    pub(crate) unsafe fn tick_here(&self) -> bool {
+        // SAFETY: forwarded to the caller.
         match unsafe { self.mailbox.pop() } {
             Some(task) => {
-                // SAFETY: this is the owner's thread.
+                // SAFETY: forwarded to the caller.
                 unsafe { self.run(task) };
                 true
             }
@@ -146,70 +161,89 @@ impl LocalCore {
     /// It may be run and dropped on the owner's thread; and that thread does not end before it has been run, for
     /// example because it waits for it.
     pub unsafe fn push(&self, task: Runnable) {
-        if self.is_here() {
-            // SAFETY: this is the owner's thread.
-            unsafe { self.mailbox.push_owner(task) };
-        } else {
-            self.mailbox.push_foreign(task);
-            self.wake();
-        }
-    }
-
-    fn wake(&self) {
-        if let Some(hook) = self.hook.get() {
-            hook();
-        }
+        // SAFETY: borrowed, the core is in place.
+        unsafe { Self::schedule(NonNull::from(self), task) };
     }
 
     /// Spawns from the owner's thread. If the executor is closed, the future is dropped here and the task counts as
     /// cancelled.
     ///
     /// # Safety
-    /// The current thread is the owner; what the future and its output borrow lives until [`close`](Self::close).
+    /// The current thread is the owner, or there is none, which binds the core to it; what the future and its output
+    /// borrow lives until [`close`](Self::close), or until the task ends; the core is dropped after a close only.
     #[inline]
-    pub unsafe fn spawn_owner<T>(self: &Arc<Self>, future: impl Future<Output = T>) -> Task<T> {
-        let core: Arc<dyn Core> = task::erased(Arc::clone(self));
-        // SAFETY: polls and drops of the future happen where the mailbox is popped, on the owner's thread.
-        let (runnable, task) = unsafe { task::build(CoreRef::Shared(core), future) };
+    pub unsafe fn spawn_owner<T>(&self, future: impl Future<Output = T>) -> Task<T> {
+        // SAFETY: forwarded to the caller.
+        let (runnable, task) = unsafe { self.build(future) };
         if self.mailbox.is_closed() {
             // Its destructor runs here, on the owner's thread.
             drop(runnable);
         } else {
+            self.bind();
             // SAFETY: this is the owner's thread.
-            unsafe { self.mailbox.push_owner(runnable) };
+            unsafe { Self::schedule_here(NonNull::from(self), runnable) };
         }
         task
     }
 
-    /// Spawns a `Send` future from any thread. If the executor is closed, the future is dropped here and the
-    /// task counts as cancelled.
-    pub fn spawn_send<T>(
-        self: &Arc<Self>,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> Task<T>
-    where
-        T: Send + 'static,
-    {
-        // SAFETY: the future is Send and 'static.
-        unsafe { self.spawn_foreign(future) }
-    }
-
-    /// As [`spawn_send`](Self::spawn_send), for a future that becomes `!Send` only in its first poll.
+    /// As [`spawn_owner`](Self::spawn_owner) for a batch: [`notify_owner`](Self::notify_owner) comes after it.
     ///
     /// # Safety
-    /// Before its first poll the future may be moved to, and dropped on, any thread.
-    pub unsafe fn spawn_foreign<T>(
-        self: &Arc<Self>,
+    /// As [`spawn_owner`](Self::spawn_owner).
+    pub(crate) unsafe fn spawn_quietly<T>(&self, future: impl Future<Output = T>) -> Task<T> {
+        // SAFETY: forwarded to the caller.
+        let (runnable, task) = unsafe { self.build(future) };
+        if self.mailbox.is_closed() {
+            drop(runnable);
+        } else {
+            self.bind();
+            // SAFETY: this is the owner's thread.
+            unsafe { self.mailbox.push_quietly(runnable) };
+        }
+        task
+    }
+
+    /// # Safety
+    /// As [`spawn_owner`](Self::spawn_owner).
+    #[inline]
+    unsafe fn build<T>(&self, future: impl Future<Output = T>) -> (Runnable, Task<T>) {
+        // SAFETY: the core is dropped after a close only, on the thread where tasks end, see `OwnedCore`; the close
+        // does nothing while one of them is running.
+        let core = unsafe { CoreRef::borrowed(NonNull::from(self)) };
+        // SAFETY: polls and drops of the future happen where the mailbox is popped, on the owner's thread; what it
+        // borrows is the caller's promise.
+        unsafe { task::build(core, future) }
+    }
+
+    /// Wakes whoever drives this thread, if something is queued: after a batch that was queued quietly.
+    ///
+    /// # Safety
+    /// The current thread is the owner.
+    pub(crate) unsafe fn notify_owner(&self) {
+        // SAFETY: forwarded to the caller.
+        if !unsafe { self.mailbox.is_empty() } {
+            // SAFETY: forwarded to the caller; the core is borrowed.
+            unsafe { Self::announce_here(NonNull::from(self), true) };
+        }
+    }
+
+    /// Spawns from any thread a future that becomes `!Send`, if at all, in its first poll. If the executor is closed, the
+    /// future is dropped here and the task counts as cancelled.
+    ///
+    /// # Safety
+    /// Before its first poll the future may be moved to, and dropped on, any thread. The core is dropped after a close
+    /// only, and not during the call.
+    pub(crate) unsafe fn spawn_foreign<T>(
+        &self,
         future: impl Future<Output = T> + 'static,
     ) -> Task<T>
     where
         T: Send + 'static,
     {
-        let core: Arc<dyn Core> = task::erased(Arc::clone(self));
         // SAFETY: the output is Send; the future is polled on the owner's thread, and dropped there once it has been.
-        let (runnable, task) = unsafe { task::build(CoreRef::Shared(core), future) };
+        let (runnable, task) = unsafe { self.build(future) };
         match self.mailbox.spawn_foreign(runnable) {
-            Ok(()) => self.wake(),
+            Ok(()) => self.call_hook(),
             Err(runnable) => drop(runnable),
         }
         task
@@ -217,8 +251,8 @@ impl LocalCore {
 
     /// Drops every task. Later spawns are dropped by their callers.
     ///
-    /// Does nothing and returns false inside one of the tasks: that one could not be dropped, and waiting for it would
-    /// never end.
+    /// Does nothing and returns false inside one of the tasks, or of its destructor: that one could not be dropped, and
+    /// waiting for it would never end.
     ///
     /// # Panics
     /// On any thread but the owner: futures may be `!Send`.
@@ -231,6 +265,7 @@ impl LocalCore {
         if self.running.get() != 0 {
             return false;
         }
+        let _running = Running::new(&self.running);
         self.mailbox.close();
         let drain = || {
             // SAFETY: this is the owner's thread.
@@ -241,59 +276,168 @@ impl LocalCore {
         true
     }
 
-    /// Whether no task exists that is queued or pending.
+    /// Never closes from now on, so that tasks need not be found again.
     ///
     /// # Safety
-    /// The current thread is the owner.
+    /// The current thread is the owner; the core is neither closed nor dropped any more.
+    pub(crate) unsafe fn keep_for_ever(&self) {
+        // SAFETY: forwarded to the caller.
+        unsafe { self.registry.keep_no_more() };
+    }
+
+    /// Whether no task exists that is queued, being run or pending.
+    ///
+    /// # Safety
+    /// The current thread is the owner, or there is none.
     pub(crate) unsafe fn is_empty(&self) -> bool {
         // SAFETY: forwarded to the caller.
         let queued = !unsafe { self.mailbox.is_empty() };
         // SAFETY: forwarded to the caller.
-        !queued && unsafe { self.registry.is_empty() }
+        let pending = unsafe { self.registry.len() };
+        !queued && pending == 0 && self.running.get() == 0
+    }
+
+    /// What executors show of themselves.
+    ///
+    /// # Safety
+    /// The current thread is the owner, or there is none.
+    pub(crate) unsafe fn debug(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // SAFETY: forwarded to the caller.
+        let queued = unsafe { self.mailbox.queued() };
+        // SAFETY: forwarded to the caller.
+        let pending = unsafe { self.registry.len() };
+        f.debug_struct(name)
+            .field("thread", &self.owner())
+            .field("queued", &queued)
+            .field("running", &self.running.get())
+            .field("registered", &pending)
+            .finish_non_exhaustive()
+    }
+
+    /// A wake, or a spawn, on the owner's thread.
+    ///
+    /// # Safety
+    /// This is the owner's thread, and `this` is in place at the call.
+    #[inline]
+    unsafe fn schedule_here(this: NonNull<Self>, task: Runnable) {
+        let (wakes, was_empty) = {
+            // SAFETY: in place: no code of users runs in this block.
+            let this = unsafe { this.as_ref() };
+            let wakes = this.mailbox.has_sleeper() || this.tells_owner();
+            // SAFETY: this is the owner's thread.
+            let was_empty = wakes && unsafe { this.mailbox.is_empty() };
+            // SAFETY: this is the owner's thread.
+            unsafe { this.mailbox.push_quietly(task) };
+            (wakes, was_empty)
+        };
+        if wakes {
+            // SAFETY: as above.
+            unsafe { Self::announce_here(this, was_empty) };
+        }
+    }
+
+    /// Wakes a sleeping driver, and calls an on-ready hook if the queues were empty.
+    ///
+    /// # Safety
+    /// This is the owner's thread, and `this` is in place at the call.
+    #[cold]
+    unsafe fn announce_here(this: NonNull<Self>, was_empty: bool) {
+        // SAFETY: in place at the call; and until its end, since a close does nothing while this counts as a run. What is
+        // called is the user's, and may drop the executor.
+        let this = unsafe { this.as_ref() };
+        let _running = Running::new(&this.running);
+        if this.mailbox.has_sleeper() {
+            this.mailbox.wake_driver();
+        }
+        if was_empty && this.tells_owner() {
+            this.call_hook();
+        }
+    }
+
+    /// Whether pushes of the owner call the hook.
+    #[inline]
+    fn tells_owner(&self) -> bool {
+        self.hook.get().is_some_and(|hook| hook.for_owner)
+    }
+
+    /// Wakes whoever does not sleep as a driver.
+    #[inline]
+    fn call_hook(&self) {
+        if let Some(hook) = self.hook.get() {
+            hook.call();
+        }
     }
 }
 
 impl Drop for LocalCore {
     fn drop(&mut self) {
-        // Nothing is queued after a close. Without one the owner's thread is gone, or leaked its executor: futures that
-        // may be `!Send` are leaked rather than dropped here.
         // SAFETY: `&mut self` excludes everybody else.
-        unsafe { self.mailbox.drain(core::mem::forget) };
+        let empty = unsafe { self.mailbox.is_empty() };
+        debug_assert!(empty, "a core is dropped after its close");
     }
 }
 
 impl Core for LocalCore {
-    unsafe fn schedule(&self, task: Runnable) {
-        if self.is_here() {
-            // SAFETY: this is the owner's thread.
-            unsafe { self.mailbox.push_owner(task) };
-            return;
+    #[inline]
+    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
+        // SAFETY: the future of the task is alive, and so is the core, up to the push.
+        if unsafe { this.as_ref() }.is_here() {
+            // SAFETY: this is the owner's thread; the core is in place as just said.
+            unsafe { Self::schedule_here(this, task) };
+        } else {
+            // SAFETY: as above; a close waits for this push to leave.
+            unsafe { Self::schedule_from_elsewhere(this, task) };
         }
-        // The task may hold the last reference to this core, and goes with the push. A core that counts no references
-        // is never dropped.
-        let _counted = self.this.upgrade();
-        self.mailbox.push_foreign(task);
-        self.wake();
     }
 
-    fn unhandled_panic(&self, payload: Payload) {
-        // The panic hook has reported it.
-        crate::drop_payload(payload);
+    fn panic_handler(&self) -> Option<PanicHandler> {
+        self.panic_handler.get().cloned()
     }
 
+    #[inline]
     fn registry(&self) -> Option<&dyn Register> {
-        // Counted references are there to be dropped.
-        (self.this.strong_count() != 0).then_some(self as &dyn Register)
+        Some(self)
+    }
+}
+
+impl LocalCore {
+    /// # Safety
+    /// `this` is in place until a close has seen this push leave.
+    #[cold]
+    unsafe fn schedule_from_elsewhere(this: NonNull<Self>, task: Runnable) {
+        // SAFETY: in place, as the caller promises.
+        let mailbox = unsafe { &raw const (*this.as_ptr()).mailbox };
+        // SAFETY: a field of something in place is not null.
+        let mailbox = unsafe { NonNull::new_unchecked(mailbox.cast_mut()) };
+        let last = || {
+            // SAFETY: in place: called before the push leaves.
+            let this = unsafe { this.as_ref() };
+            let wakes = this.mailbox.has_sleeper() || this.hook.get().is_some();
+            // None of a core that is never dropped.
+            wakes.then(|| this.this.upgrade())
+        };
+        // SAFETY: as above.
+        let kept = unsafe { Mailbox::push_and_leave(mailbox, task, last) };
+        if let Some(_counted) = kept {
+            // SAFETY: in place while the counted reference is there, or for ever.
+            let this = unsafe { this.as_ref() };
+            if this.mailbox.has_sleeper() {
+                this.mailbox.wake_driver();
+            }
+            this.call_hook();
+        }
     }
 }
 
 impl Register for LocalCore {
-    unsafe fn insert(&self, waker: Waker) -> usize {
+    #[inline]
+    unsafe fn insert(&self, waker: &Waker) -> usize {
         debug_assert!(self.is_here());
         // SAFETY: tasks of this core are polled on the owner's thread.
         unsafe { self.registry.insert(waker) }
     }
 
+    #[inline]
     unsafe fn remove(&self, key: usize) -> Option<Waker> {
         debug_assert!(self.is_here());
         // SAFETY: futures of this core are dropped on the owner's thread.

@@ -75,20 +75,30 @@ impl<F: Future> Future for Run<'_, F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let this = self.project();
+        let mut this = self.project();
         this.driver.wake_up();
-        if let Poll::Ready(output) = this.future.poll(context) {
-            return Poll::Ready(output);
-        }
-        for _ in 0..RUN_BATCH {
-            match this.driver.take_or_sleep(context.waker()) {
+        let mut left = RUN_BATCH;
+        loop {
+            if let Poll::Ready(output) = this.future.as_mut().poll(context) {
+                return Poll::Ready(output);
+            }
+            // What ran may have woken the future: it is polled once more before the driver sleeps, which costs more
+            // than such a poll.
+            let mut next = this.driver.take_or_sleep(context.waker());
+            if next.is_none() {
+                return Poll::Pending;
+            }
+            while let Some(task) = next {
                 // SAFETY: the driver binds this future to the owner's thread.
-                Some(task) => unsafe { this.core.run(task) },
-                None => return Poll::Pending,
+                unsafe { this.core.run(task) };
+                left -= 1;
+                if left == 0 {
+                    // More to do: let the others of this thread have their turn.
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
+                next = this.driver.take();
             }
         }
-        // More to do: let the others of this thread have their turn.
-        context.waker().wake_by_ref();
-        Poll::Pending
     }
 }

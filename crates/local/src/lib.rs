@@ -16,9 +16,15 @@ mod drive;
 pub mod driver;
 #[cfg(not(terrace_loom))]
 mod executor;
+#[cfg(not(terrace_loom))]
+mod hook;
 pub mod mailbox;
+#[cfg(not(terrace_loom))]
+mod owned;
 pub mod registry;
 mod sleepers;
+#[cfg(not(terrace_loom))]
+mod spawner;
 #[cfg(not(terrace_loom))]
 mod static_executor;
 #[cfg(not(terrace_loom))]
@@ -31,8 +37,10 @@ pub use unwind::{Payload, drop_payload};
 
 #[cfg(not(terrace_loom))]
 pub use crate::{
-    core::{LocalCore, WakeHook},
+    core::LocalCore,
     executor::LocalExecutor,
+    owned::OwnedCore,
+    spawner::LocalSpawner,
     static_executor::StaticLocalExecutor,
     task::{FallibleTask, Task},
     thread_id::{ThreadNumber, thread_id},

@@ -5,14 +5,19 @@
 //! | who                | does                                                                          |
 //! |--------------------|-------------------------------------------------------------------------------|
 //! | owner pushes       | run queue; wakes a sleeping driver if there is one                             |
-//! | another pushes     | in-flight + 1; inbox; in-flight - 1 (its last touch of the queues); `light()`; wakes |
+//! | another pushes     | in-flight + 1; inbox; `light()`; looks at the sleepers; in-flight - 1; wakes    |
 //! | driver sleeps      | takes its seat, asleep + 1, `heavy()`, takes from both queues if there is something  |
 //! | owner closes       | closed; `heavy()`; drains until nothing is queued, in flight or registered     |
 //! | another spawns     | in-flight + 1; `light()`; closed: in-flight - 1, gives the task back; else as a push |
 //!
 //! Another thread may be an interrupt: it takes no lock, waits for nobody, and allocates and frees nothing.
+//!
+//! A push does not touch the mailbox after it has counted itself out, unless somebody has to be woken, for which it took a
+//! counted reference before. `close` waits for the count, so that the mailbox may be freed then, and tasks need no counted
+//! reference to it. The wake, whose code is the user's, is outside: a close does not wait for it.
 
 use alloc::boxed::Box;
+use core::ptr::NonNull;
 use core::task::Waker;
 
 use terrace_queue::{Boxed, Inbox, Links, Node, RunQueue};
@@ -80,14 +85,72 @@ impl<R: Queueable> Mailbox<R> {
         }
     }
 
-    /// Queues a runnable from any other thread, or from an interrupt. The caller keeps the mailbox alive, and wakes the owner's thread
-    /// where it sleeps otherwise than as a driver.
+    /// Queues a runnable from the owner's thread, for a batch: [`wake_driver`](Self::wake_driver) follows.
+    ///
+    /// # Safety
+    /// The caller is on the owner's thread.
+    #[inline]
+    pub unsafe fn push_quietly(&self, runnable: R) {
+        self.queue.push_back(runnable);
+    }
+
+    /// Queues a runnable from any other thread, or from an interrupt. The caller keeps the mailbox alive, and wakes the
+    /// owner's thread where it sleeps otherwise than as a driver.
     pub fn push_foreign(&self, runnable: R) {
-        // Ordering: AcqRel, pairs with the Acquire load in `drain`: a drain that sees this push ended sees the
-        // item, and one that sees it begun goes on.
-        self.in_flight.fetch_add(1, Ordering::AcqRel);
-        self.inbox.push(runnable);
-        self.finish_push();
+        // SAFETY: a borrowed mailbox is in place.
+        unsafe { Self::push_and_leave(NonNull::from(self), runnable, || ()) };
+        if self.has_sleeper() {
+            self.wake_driver();
+        }
+    }
+
+    /// As `push_foreign`, where nothing but the runnable keeps the mailbox in place: it may be freed as soon as a
+    /// [`drain`](Self::drain) has seen this push leave, which it does after `last`. There the caller sees whether a
+    /// driver sleeps, and what it needs to wake it. `last` runs no code of users.
+    ///
+    /// # Safety
+    /// The mailbox is in place at the call, and stays until a `drain` that took the runnable, or began later, returns
+    /// false.
+    pub unsafe fn push_and_leave<K>(
+        this: NonNull<Self>,
+        runnable: R,
+        last: impl FnOnce() -> K,
+    ) -> K {
+        // SAFETY: in place at the call.
+        let in_flight = unsafe { &raw const (*this.as_ptr()).in_flight };
+        let kept = {
+            // SAFETY: in place until the count goes down again.
+            let this = unsafe { this.as_ref() };
+            // Ordering: AcqRel, pairs with the Acquire load in `drain`: a drain that sees this push ended sees the
+            // item, and one that sees it begun goes on.
+            this.in_flight.fetch_add(1, Ordering::AcqRel);
+            this.inbox.push(runnable);
+            if cfg!(terrace_weaken = "local-leave-early") {
+                // SAFETY: counted in above.
+                unsafe { Self::leave_flight(in_flight) };
+                return last();
+            }
+            Self::push_fence();
+            last()
+        };
+        // SAFETY: in place up to this, the last use.
+        unsafe { Self::leave_flight(in_flight) };
+        kept
+    }
+
+    /// Counts a push out. Through a pointer: the mailbox may be freed before this returns.
+    ///
+    /// # Safety
+    /// The counter is in place at the call.
+    unsafe fn leave_flight(in_flight: *const AtomicUsize) {
+        // Ordering: Release, pairs with the Acquire load in `drain`: what was done before is seen there.
+        let release = if cfg!(terrace_weaken = "local-in-flight-release") {
+            Ordering::Relaxed
+        } else {
+            Ordering::Release
+        };
+        // SAFETY: forwarded to the caller.
+        unsafe { &*in_flight }.fetch_sub(1, release);
     }
 
     /// As `push_foreign` for a task that is new; gives it back if the mailbox is closed.
@@ -102,29 +165,25 @@ impl<R: Queueable> Mailbox<R> {
         // Ordering: Relaxed; the fence pairs with the one in `close`: either this sees the flag, or the close
         // sees the count and waits for the item.
         if self.closed.load(Ordering::Relaxed) {
-            // Ordering: Release, ends what `drain` waits for.
-            self.in_flight.fetch_sub(1, Ordering::Release);
+            // SAFETY: a borrowed mailbox is in place.
+            unsafe { Self::leave_flight(&raw const self.in_flight) };
             return Err(runnable);
         }
         self.inbox.push(runnable);
-        self.finish_push();
+        Self::push_fence();
+        // SAFETY: as above.
+        unsafe { Self::leave_flight(&raw const self.in_flight) };
+        if self.has_sleeper() {
+            self.wake_driver();
+        }
         Ok(())
     }
 
-    fn finish_push(&self) {
-        // Ordering: Release, pairs with the Acquire load in `drain`: what was pushed is seen there.
-        let release = if cfg!(terrace_weaken = "local-in-flight-release") {
-            Ordering::Relaxed
-        } else {
-            Ordering::Release
-        };
-        self.in_flight.fetch_sub(1, release);
+    /// After a push from elsewhere, before a look at the sleepers.
+    fn push_fence() {
         // Pairs with the fence in `sleep`, and in the sleep of whoever waits on this thread.
         if !cfg!(terrace_weaken = "local-push-fence") {
             light();
-        }
-        if self.sleepers.any() {
-            self.wake_driver();
         }
     }
 
@@ -161,7 +220,7 @@ impl<R: Queueable> Mailbox<R> {
         // SAFETY: forwarded to the caller.
         let taken = unsafe { self.sleepers.sleep(seat, waker) };
         if !cfg!(terrace_weaken = "local-sleep-fence") {
-            // Pairs with the fence in `finish_push`: the pusher sees this driver asleep, or its item is found here.
+            // Pairs with the fence in `push_fence`: the pusher sees this driver asleep, or its item is found here.
             heavy();
         }
         if cfg!(terrace_weaken = "local-sleep-look") {
@@ -193,6 +252,20 @@ impl<R: Queueable> Mailbox<R> {
     pub(crate) unsafe fn leave(&self, seat: SeatRef) {
         // SAFETY: forwarded to the caller.
         unsafe { self.sleepers.leave(seat) };
+    }
+
+    /// Whether a driver sleeps; on the owner's thread, or after a fence.
+    #[inline]
+    pub fn has_sleeper(&self) -> bool {
+        self.sleepers.any()
+    }
+
+    /// The number of runnables in the owner's own queue.
+    ///
+    /// # Safety
+    /// The caller is on the owner's thread.
+    pub unsafe fn queued(&self) -> usize {
+        self.queue.len()
     }
 
     /// Wakes the driver with the oldest seat of those that sleep.
@@ -228,7 +301,7 @@ impl<R: Queueable> Mailbox<R> {
         } else {
             Ordering::Acquire
         };
-        // Ordering: Acquire, pairs with the Release in `finish_push`. Read before the queues: a push that ended
+        // Ordering: Acquire, pairs with the Release in `leave_flight`. Read before the queues: a push that ended
         // before is found there.
         let in_flight = self.in_flight.load(acquire) != 0;
         let mut found = false;

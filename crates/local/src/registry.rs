@@ -7,6 +7,8 @@
 //! thread is just queueing stays registered until its runnable has arrived and has been dropped.
 
 use alloc::vec::Vec;
+#[cfg(not(terrace_loom))]
+use core::cell::Cell;
 use core::task::Waker;
 
 use slab::Slab;
@@ -18,11 +20,11 @@ use terrace_sync::thread::yield_now;
 
 /// A set of wakers of pending tasks.
 pub trait Register {
-    /// Adds a task and returns its key.
+    /// Adds the task that `waker` wakes and returns its key, which is below `usize::MAX - 1`.
     ///
     /// # Safety
     /// Called from a poll of a task of the executor that the registry belongs to.
-    unsafe fn insert(&self, waker: Waker) -> usize;
+    unsafe fn insert(&self, waker: &Waker) -> usize;
 
     /// Takes a task out. The waker is handed over rather than dropped, so that no lock or borrow is held when
     /// the caller drops it.
@@ -43,7 +45,8 @@ pub struct Registry {
 
 #[cfg(feature = "std")]
 impl Register for Registry {
-    unsafe fn insert(&self, waker: Waker) -> usize {
+    unsafe fn insert(&self, waker: &Waker) -> usize {
+        let waker = waker.clone();
         self.wakers.lock().insert(waker)
     }
 
@@ -74,9 +77,23 @@ impl Registry {
     }
 }
 
-/// The registry of an executor whose tasks live on one thread: no lock.
+/// The key of a task without an entry.
+#[cfg(not(terrace_loom))]
+const UNCOUNTED: usize = usize::MAX - 2;
+
+/// The registry of an executor whose tasks live on one thread: no lock. One that is never dropped need not find its
+/// pending tasks: it only counts them.
+///
+/// The waker that is kept is a counted one (two read-modify-writes of async-task's). A plain pointer to the cell would do
+/// for its memory, which stays as long as the future; yet when the last counted waker of a detached task is dropped
+/// elsewhere, async-task closes the task by a plain store, and a wake through our pointer at that moment would be lost in
+/// it, and the task be queued twice.
 #[cfg(not(terrace_loom))]
 pub(crate) struct LocalRegistry {
+    /// Whether wakers are kept. Owner only, as are the others.
+    keeps: Cell<bool>,
+    /// Pending tasks without an entry.
+    uncounted: Cell<usize>,
     /// Touched only on the owner's thread, for one operation of the slab at a time: no user code and no drop
     /// of a waker runs while the borrow is live.
     wakers: UnsafeCell<Slab<Waker>>,
@@ -85,14 +102,45 @@ pub(crate) struct LocalRegistry {
 #[cfg(not(terrace_loom))]
 impl LocalRegistry {
     terrace_sync::const_fn! {
-        pub(crate) const fn new() -> Self {
-            Self { wakers: UnsafeCell::new(Slab::new()) }
+        /// Empty. `keeps` says whether it is to find its tasks again.
+        pub(crate) const fn new(keeps: bool) -> Self {
+            Self {
+                keeps: Cell::new(keeps),
+                uncounted: Cell::new(0),
+                wakers: UnsafeCell::new(Slab::new()),
+            }
         }
+    }
+
+    /// Only counts tasks from now on.
+    ///
+    /// # Safety
+    /// The caller is on the owner's thread.
+    pub(crate) unsafe fn keep_no_more(&self) {
+        self.keeps.set(false);
+    }
+
+    /// The number of pending tasks.
+    ///
+    /// # Safety
+    /// The caller is on the owner's thread.
+    pub(crate) unsafe fn len(&self) -> usize {
+        let kept = self.wakers.with(|wakers| {
+            // SAFETY: as in `insert`.
+            let wakers = unsafe { &*wakers };
+            wakers.len()
+        });
+        kept + self.uncounted.get()
     }
 
     /// # Safety
     /// The caller is on the owner's thread.
-    pub(crate) unsafe fn insert(&self, waker: Waker) -> usize {
+    pub(crate) unsafe fn insert(&self, waker: &Waker) -> usize {
+        if !self.keeps.get() {
+            self.uncounted.set(self.uncounted.get() + 1);
+            return UNCOUNTED;
+        }
+        let waker = waker.clone();
         self.wakers.with_mut(|wakers| {
             // SAFETY: on the owner's thread, and no other borrow is live (the field's invariant).
             let wakers = unsafe { &mut *wakers };
@@ -103,20 +151,14 @@ impl LocalRegistry {
     /// # Safety
     /// The caller is on the owner's thread.
     pub(crate) unsafe fn remove(&self, key: usize) -> Option<Waker> {
+        if key == UNCOUNTED {
+            self.uncounted.set(self.uncounted.get() - 1);
+            return None;
+        }
         self.wakers.with_mut(|wakers| {
             // SAFETY: as in `insert`.
             let wakers = unsafe { &mut *wakers };
             wakers.try_remove(key)
-        })
-    }
-
-    /// # Safety
-    /// The caller is on the owner's thread.
-    pub(crate) unsafe fn is_empty(&self) -> bool {
-        self.wakers.with(|wakers| {
-            // SAFETY: as in `insert`.
-            let wakers = unsafe { &*wakers };
-            wakers.is_empty()
         })
     }
 

@@ -7,15 +7,18 @@ use core::marker::PhantomData;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
 use terrace_sync::const_fn;
+use terrace_sync::unmodelled::Weak;
 
 use crate::core::LocalCore;
 use crate::drive::{Run, Tick};
-use crate::task::{self, Core, CoreRef, Task};
+use crate::task::{self, PanicHandler, Task};
+use crate::{LocalSpawner, Payload};
 
-/// A [`LocalExecutor`](crate::LocalExecutor) that is never dropped: its tasks count no references and are kept in no
-/// list.
+/// A [`LocalExecutor`](crate::LocalExecutor) that is never dropped: its tasks are kept in no list, only counted while they
+/// are pending.
 ///
-/// It belongs to the thread that spawns onto it. Spawning takes `&'static self`: leak one.
+/// It belongs to the thread that spawns onto it. Spawning takes `&'static self`: leak one, or make one by
+/// [`LocalExecutor::leak`](crate::LocalExecutor::leak).
 ///
 /// ```
 /// use terrace_local::StaticLocalExecutor;
@@ -35,6 +38,7 @@ use crate::task::{self, Core, CoreRef, Task};
 /// fn is_send<T: Send>(_: T) {}
 /// is_send(terrace_local::StaticLocalExecutor::new());
 /// ```
+#[repr(transparent)]
 pub struct StaticLocalExecutor {
     core: LocalCore,
     /// Neither Send nor Sync.
@@ -50,10 +54,18 @@ impl StaticLocalExecutor {
         #[must_use]
         pub const fn new() -> Self {
             Self {
-                core: LocalCore::unbound(),
+                core: LocalCore::unbound(Weak::new(), false),
                 _thread: PhantomData,
             }
         }
+    }
+
+    /// The executor with this core, on its thread.
+    pub(crate) fn of(core: &'static LocalCore) -> &'static Self {
+        debug_assert!(core.is_here());
+        let this: *const Self = core::ptr::from_ref(core).cast();
+        // SAFETY: transparent, and what else it claims is that this is the core's thread.
+        unsafe { &*this }
     }
 
     /// Spawns a task. One allocation; spawned, run and detached it takes four read-modify-writes, all of its own cell's.
@@ -61,29 +73,55 @@ impl StaticLocalExecutor {
     #[inline]
     pub fn spawn<T: 'static>(&'static self, future: impl Future<Output = T> + 'static) -> Task<T> {
         if task::is_large(&future) {
-            return self.spawn_small(task::boxed(future));
+            // SAFETY: as below.
+            return unsafe { self.core.spawn_owner(task::boxed(future)) };
         }
-        self.spawn_small(future)
-    }
-
-    #[inline]
-    fn spawn_small<T: 'static>(
-        &'static self,
-        future: impl Future<Output = T> + 'static,
-    ) -> Task<T> {
-        let core: &'static dyn Core = &self.core;
         // SAFETY: the executor is not Send, so this is its thread, where the core has tasks polled and dropped;
         // everything is 'static.
-        let (runnable, task) = unsafe { task::build(CoreRef::Static(core), future) };
-        self.core.bind();
-        // SAFETY: as above.
-        unsafe { self.core.mailbox.push_owner(runnable) };
-        task
+        unsafe { self.core.spawn_owner(future) }
+    }
+
+    /// As [`LocalExecutor::spawn_many`](crate::LocalExecutor::spawn_many).
+    pub fn spawn_many<T: 'static, F: Future<Output = T> + 'static>(
+        &'static self,
+        futures: impl IntoIterator<Item = F>,
+        handles: &mut impl Extend<Task<T>>,
+    ) {
+        let spawn = |future| {
+            if task::is_large(&future) {
+                // SAFETY: as in `spawn`.
+                return unsafe { self.core.spawn_quietly(task::boxed(future)) };
+            }
+            // SAFETY: as in `spawn`.
+            unsafe { self.core.spawn_quietly(future) }
+        };
+        // SAFETY: as in `spawn`.
+        task::spawn_many(futures, handles, spawn, |_| unsafe {
+            self.core.notify_owner();
+        });
+    }
+
+    /// Spawns a task that borrows.
+    ///
+    /// # Safety
+    /// The task ends, or is cancelled and its future dropped, before `'a` does.
+    pub unsafe fn spawn_scoped<'a, T: 'a>(
+        &'static self,
+        future: impl Future<Output = T> + 'a,
+    ) -> Task<T> {
+        if task::is_large(&future) {
+            // SAFETY: as below.
+            return unsafe { self.core.spawn_owner(task::boxed(future)) };
+        }
+        // SAFETY: as in `spawn`, but for the lifetime, which is the caller's promise.
+        unsafe { self.core.spawn_owner(future) }
     }
 
     /// Polls one task; false if none is queued.
+    #[inline]
     pub fn try_tick(&self) -> bool {
-        self.core.try_tick()
+        // SAFETY: the executor is not Send, so this is its thread.
+        unsafe { self.core.tick_here() }
     }
 
     /// Waits until a task is queued and polls it.
@@ -92,10 +130,51 @@ impl StaticLocalExecutor {
         unsafe { Tick::new(&self.core) }.await;
     }
 
-    /// Runs tasks until `future` is done; sleeps while there is nothing to do.
+    /// As [`LocalExecutor::run`](crate::LocalExecutor::run).
     pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
         // SAFETY: as in `tick`.
         unsafe { Run::new(&self.core, future) }.await
+    }
+
+    /// As [`LocalExecutor::run_until_stalled`](crate::LocalExecutor::run_until_stalled).
+    pub fn run_until_stalled(&self) -> usize {
+        let mut polls = 0;
+        while self.try_tick() {
+            polls += 1;
+        }
+        polls
+    }
+
+    /// Whether every task has ended.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        // SAFETY: the executor is not Send, so this is its thread.
+        unsafe { self.core.is_empty() }
+    }
+
+    /// A handle that spawns onto this executor from any thread.
+    #[must_use]
+    pub fn spawner(&'static self) -> LocalSpawner {
+        self.core.bind();
+        LocalSpawner::of_static(&self.core)
+    }
+
+    /// As [`LocalExecutor::set_on_ready`](crate::LocalExecutor::set_on_ready).
+    ///
+    /// # Panics
+    /// If there is one already.
+    pub fn set_on_ready(&self, hook: impl Fn() + Send + Sync + 'static) {
+        self.core.set_on_ready(hook);
+        // SAFETY: the executor is not Send, so this is its thread.
+        unsafe { self.core.notify_owner() };
+    }
+
+    /// As [`LocalExecutor::set_panic_handler`](crate::LocalExecutor::set_panic_handler).
+    ///
+    /// # Panics
+    /// If there is one already.
+    pub fn set_panic_handler(&self, handler: impl Fn(Payload) + Send + Sync + 'static) {
+        self.core.set_panic_handler(PanicHandler::new(handler));
     }
 }
 
@@ -107,8 +186,7 @@ impl Default for StaticLocalExecutor {
 
 impl fmt::Debug for StaticLocalExecutor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StaticLocalExecutor")
-            .field("thread", &self.core.owner())
-            .finish_non_exhaustive()
+        // SAFETY: the executor is not Send, so this is its thread.
+        unsafe { self.core.debug("StaticLocalExecutor", f) }
     }
 }

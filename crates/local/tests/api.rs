@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use common::poll_once;
 use static_assertions::{assert_impl_all, assert_not_impl_any};
-use terrace_local::task::{CoreRef, Meta, Runnable};
+use terrace_local::task::{Meta, Runnable};
 use terrace_local::{FallibleTask, LocalCore, LocalExecutor, StaticLocalExecutor, Task};
 
 assert_impl_all!(Task<u32>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
@@ -25,7 +25,6 @@ assert_impl_all!(StaticLocalExecutor: Unpin, UnwindSafe, RefUnwindSafe);
 assert_not_impl_any!(StaticLocalExecutor: Send, Sync);
 assert_impl_all!(LocalCore: Send, Sync);
 assert_impl_all!(Runnable: Send, Sync);
-assert_impl_all!(CoreRef: Send, Sync);
 assert_impl_all!(Meta: Send, Sync);
 
 #[test]
@@ -111,7 +110,7 @@ const CHILD: &str = "TERRACE_TEST_EXITS";
 #[test]
 fn exit_in_a_task() {
     thread_local! {
-        static EXECUTOR: LocalExecutor<'static> = LocalExecutor::new();
+        static EXECUTOR: LocalExecutor<'static> = const { LocalExecutor::new() };
     }
     if std::env::var_os(CHILD).is_some() {
         EXECUTOR.with(|executor| {

@@ -75,7 +75,7 @@ fn executor_dropped_between_push_and_hook() {
         let stop = Stop::new();
         let executor = LocalExecutor::new();
         let hook = stop.clone();
-        executor.core().set_hook(Box::new(move || hook.hold()));
+        executor.core().set_hook(move || hook.hold());
         let slot = Slot::default();
         let task = executor.spawn({
             let slot = slot.clone();

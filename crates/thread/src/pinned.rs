@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::future::Future;
 use std::mem::ManuallyDrop;
 
-use terrace_local::{LocalCore, LocalExecutor, Task, task};
+use terrace_local::{LocalCore, LocalExecutor, LocalSpawner, OwnedCore, Task, task};
 use terrace_park::{Parker, Unparker};
 use terrace_sync::{Arc, OnceLock};
 
@@ -13,6 +13,7 @@ use crate::{Notify, NotifyRef};
 /// What a thread shares with those who spawn onto it.
 pub(crate) struct Pinned {
     pub(crate) core: Arc<LocalCore>,
+    pub(crate) spawner: LocalSpawner,
     wakeup: Arc<Wakeup>,
     /// Used by its own thread only, see `park`.
     parker: OwnThread<Parker>,
@@ -45,20 +46,23 @@ impl Notify for Wakeup {
 }
 
 impl Pinned {
-    fn new() -> Arc<Self> {
+    /// What the thread shares, and what it keeps.
+    fn new() -> (Arc<Self>, OwnedCore) {
         let parker = Parker::new();
         let wakeup = Arc::new(Wakeup {
             notify: OnceLock::new(),
             unparker: parker.unparker(),
         });
-        let core = LocalCore::new();
+        let core = OwnedCore::new();
         let hook = Arc::clone(&wakeup);
-        core.set_hook(Box::new(move || hook.notify()));
-        Arc::new(Self {
-            core,
+        core.set_hook(move || hook.notify());
+        let pinned = Arc::new(Self {
+            core: Arc::clone(&core),
+            spawner: core.spawner(),
             wakeup,
             parker: OwnThread(parker),
-        })
+        });
+        (pinned, core)
     }
 
     #[inline]
@@ -74,18 +78,22 @@ terrace_sync::thread_local! {
     static OWNER: Cell<Option<Owner>> = const { Cell::new(None) };
 }
 
-struct Owner(Arc<Pinned>);
+struct Owner {
+    pinned: Arc<Pinned>,
+    /// Leaked where it cannot be closed.
+    core: OwnedCore,
+}
 
 impl Drop for Owner {
     fn drop(&mut self) {
         // Tasks may use the thread's core in their destructors, so it stays current meanwhile.
-        if !self.0.core.close() {
+        if !self.core.close() {
             // The process exits inside one of the tasks, which still needs the core.
-            std::mem::forget(Arc::clone(&self.0));
+            std::mem::forget(Arc::clone(&self.pinned));
             return;
         }
         CURRENT.with(|current| {
-            if std::ptr::eq(current.get(), &*self.0) {
+            if std::ptr::eq(current.get(), &*self.pinned) {
                 current.set(std::ptr::null());
             }
         });
@@ -106,8 +114,11 @@ pub(crate) fn current() -> Arc<Pinned> {
 
 #[cold]
 fn make() -> Arc<Pinned> {
-    let pinned = Pinned::new();
-    let owner = Owner(Arc::clone(&pinned));
+    let (pinned, core) = Pinned::new();
+    let owner = Owner {
+        pinned: Arc::clone(&pinned),
+        core,
+    };
     CURRENT.with(|current| current.set(&*pinned));
     let mut owner = ManuallyDrop::new(owner);
     // In a destructor of the thread's locals, after `OWNER` is gone, the owner is forgotten: the core serves the waits

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use terrace_local::Task;
-use terrace_local::task::{self, Runnable};
+use terrace_local::task::Runnable;
 use terrace_sync::Arc;
 
 use crate::ThreadId;
@@ -59,10 +59,7 @@ impl ThreadSpawner {
     where
         T: Send + 'static,
     {
-        if task::is_large(&future) {
-            return self.pinned.core.spawn_send(task::boxed(future));
-        }
-        self.pinned.core.spawn_send(future)
+        self.pinned.spawner.spawn(future)
     }
 
     /// Spawns the future that `make` returns, which need not be `Send`: `make` is called on the target thread.
@@ -71,14 +68,7 @@ impl ThreadSpawner {
         F: Future + 'static,
         F::Output: Send + 'static,
     {
-        let future = async move { make().await };
-        if task::is_large(&future) {
-            // SAFETY: as below.
-            return unsafe { self.pinned.core.spawn_foreign(task::boxed(future)) };
-        }
-        // SAFETY: until its first poll, on the target thread, the future consists of `make` alone, which is Send;
-        // later it is dropped on that thread only.
-        unsafe { self.pinned.core.spawn_foreign(future) }
+        self.pinned.spawner.spawn_with(make)
     }
 
     /// Queues a runnable of another executor among the thread's pinned tasks and wakes the thread.

@@ -12,10 +12,11 @@ pub(crate) mod wait;
 pub(crate) mod worker;
 
 use std::num::NonZeroU64;
+use std::ptr::NonNull;
 
 use event_listener::Event;
 use terrace_local::registry::Registry;
-use terrace_local::task::{Core, Register, Runnable};
+use terrace_local::task::{Core, PanicHandler, Register, Runnable};
 use terrace_park::Idle;
 use terrace_queue::Injector;
 use terrace_sync::Arc;
@@ -26,7 +27,6 @@ use self::current::ExecutorId;
 use self::seat::{Seat, Tally};
 use self::threads::Threads;
 
-use crate::Payload;
 use crate::scope::board::Board;
 use crate::scope::pacing::Pacing;
 use crate::scope::slot::Slot;
@@ -62,7 +62,7 @@ pub(crate) struct Shared {
     /// Tasks to wake when the pool is dropped.
     registry: Registry,
     /// What happens to the panic of a detached task.
-    handler: PanicHandler,
+    handler: Option<PanicHandler>,
     /// Worker threads that have not ended.
     pub(crate) running: AtomicUsize,
     /// Raised once, when the workers are to end.
@@ -78,9 +78,6 @@ pub(crate) struct Shared {
 /// The same pool as the core of tasks of a static executor: it is never dropped, so that they need not register.
 #[repr(transparent)]
 pub(crate) struct Unregistered(Shared);
-
-/// Receives the payload of a panic that no handle will see.
-pub(crate) type PanicHandler = Arc<dyn Fn(Payload) + Send + Sync>;
 
 /// Whether a scope's list asks for the one who looks at it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -106,7 +103,11 @@ pub(crate) enum Looking {
 
 impl Shared {
     /// A pool without threads so far, with room for `workers` and a few spares.
-    pub(crate) fn new(workers: usize, threads: Threads, handler: PanicHandler) -> Arc<Self> {
+    pub(crate) fn new(
+        workers: usize,
+        threads: Threads,
+        handler: Option<PanicHandler>,
+    ) -> Arc<Self> {
         let places = if workers == 0 {
             0
         } else {
@@ -349,19 +350,21 @@ impl Shared {
 }
 
 impl Core for Shared {
-    unsafe fn schedule(&self, task: Runnable) {
-        if current::with_seat_in(self, |seat| seat.is_some()) {
+    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
+        // SAFETY: the task refers to its pool, which is alive up to the push, and longer as said below.
+        let this = unsafe { this.as_ref() };
+        if current::with_seat_in(this, |seat| seat.is_some()) {
             // The worker, or who polls the driver, keeps the pool alive.
-            self.push_task(task);
+            this.push_task(task);
         } else {
             // The task holds a reference to the pool, which goes with the push.
-            let pool = self.arc();
+            let pool = this.arc();
             pool.push_task(task);
         }
     }
 
-    fn unhandled_panic(&self, payload: Payload) {
-        (self.handler)(payload);
+    fn panic_handler(&self) -> Option<PanicHandler> {
+        self.handler.clone()
     }
 
     fn registry(&self) -> Option<&dyn Register> {
@@ -370,16 +373,13 @@ impl Core for Shared {
 }
 
 impl Core for Unregistered {
-    unsafe fn schedule(&self, task: Runnable) {
-        self.0.push_task(task);
+    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
+        // SAFETY: the pool of these tasks is never dropped.
+        unsafe { this.as_ref() }.0.push_task(task);
     }
 
-    fn unhandled_panic(&self, payload: Payload) {
-        (self.0.handler)(payload);
-    }
-
-    fn registry(&self) -> Option<&dyn Register> {
-        None
+    fn panic_handler(&self) -> Option<PanicHandler> {
+        self.0.handler.clone()
     }
 }
 

@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
-use terrace_local::task::{self, CoreRef, Runnable, Task};
+use terrace_local::task::{self, Core, CoreRef, Runnable, Task};
 
 use super::{Shared, current};
 
@@ -67,7 +67,11 @@ impl Shared {
     /// The future and its output are Send, and what they borrow lives until they have been dropped. `core` refers to
     /// this pool.
     #[inline]
-    unsafe fn make<F: Future>(&self, core: CoreRef, future: F) -> (Runnable, Task<F::Output>) {
+    unsafe fn make<C: Core, F: Future>(
+        &self,
+        core: CoreRef<C>,
+        future: F,
+    ) -> (Runnable, Task<F::Output>) {
         let active = Active::new(self);
         terrace_trace::spawn(current::index());
         // SAFETY: forwarded to the caller.
@@ -80,7 +84,11 @@ impl Shared {
     /// The future and its output are Send, and what they borrow lives until they have been dropped. `core` refers to
     /// this pool.
     #[inline]
-    pub(crate) unsafe fn spawn_task<F: Future>(&self, core: CoreRef, future: F) -> Task<F::Output> {
+    pub(crate) unsafe fn spawn_task<C: Core, F: Future>(
+        &self,
+        core: CoreRef<C>,
+        future: F,
+    ) -> Task<F::Output> {
         // SAFETY: forwarded to the caller.
         let (runnable, task) = unsafe { self.make(core, future) };
         self.push_task(runnable);
@@ -92,9 +100,9 @@ impl Shared {
     ///
     /// # Safety
     /// As [`spawn_task`](Self::spawn_task), for every future.
-    pub(crate) unsafe fn spawn_tasks<F: Future>(
+    pub(crate) unsafe fn spawn_tasks<C: Core, F: Future>(
         &self,
-        core: impl Fn() -> CoreRef,
+        core: impl Fn() -> CoreRef<C>,
         futures: impl IntoIterator<Item = F>,
         handles: &mut impl Extend<Task<F::Output>>,
     ) {

@@ -15,8 +15,9 @@ use super::current::{Context, OnWorker};
 use super::search::Scan;
 use super::seat::Seat;
 use super::worker::Worker;
-use super::{Looking, PanicHandler, Shared, outside};
+use super::{Looking, Shared, outside};
 use crate::builder::Config;
+use terrace_local::task::PanicHandler;
 
 /// Places kept for spares beside a pool's first workers; for more, groups are added to its `Idle`.
 pub(crate) const FEW_SPARES: usize = 16;
@@ -80,12 +81,12 @@ impl Pool {
         let mut config = Config::new();
         config.workers = 0;
         Self {
-            shared: Shared::new(0, Threads::new(config), Arc::new(crate::drop_payload)),
+            shared: Shared::new(0, Threads::new(config), None),
         }
     }
 
     /// Starts `config.workers` threads; without any, threads that wait drive the pool.
-    pub(crate) fn start(config: Config, handler: PanicHandler) -> io::Result<Self> {
+    pub(crate) fn start(config: Config, handler: Option<PanicHandler>) -> io::Result<Self> {
         let workers = config.workers;
         let pool = Self {
             shared: Shared::new(workers, Threads::new(config), handler),

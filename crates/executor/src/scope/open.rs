@@ -214,12 +214,13 @@ impl ScopeHandle<'_> {
     ///
     /// # Safety
     /// As [`spawn`](Self::spawn); and `core` lives until the scope has ended.
-    unsafe fn build<F>(&self, core: NonNull<dyn Core>, future: F) -> Runnable
+    unsafe fn build<C, F>(&self, core: &C, future: F) -> Runnable
     where
+        C: Core,
         F: Future<Output = ()> + Send,
     {
         // SAFETY: the core outlives the scope, which outlives the child (the caller's promise).
-        let core = unsafe { CoreRef::borrowed(core) };
+        let core = unsafe { CoreRef::borrowed(NonNull::from(core)) };
         // SAFETY: the future is Send; it is dropped before the scope ends, which its owner waits
         // for before anything that it borrows ends.
         let (runnable, task) = unsafe { task::build(core, self.child(future)) };
@@ -238,15 +239,15 @@ impl ScopeHandle<'_> {
     where
         F: Future<Output = ()> + Send,
     {
-        let core: &dyn Core = self.slot;
+        let core = self.slot;
         if task::is_large(&future) {
             // SAFETY: as below.
-            let child = unsafe { self.build(erase(core), task::boxed(future)) };
+            let child = unsafe { self.build(core, task::boxed(future)) };
             // SAFETY: as below.
             return unsafe { self.slot.push_spawned(child) };
         }
         // SAFETY: the slot lives as long as the pool; the rest is forwarded.
-        let child = unsafe { self.build(erase(core), future) };
+        let child = unsafe { self.build(core, future) };
         // SAFETY: forwarded to the caller.
         unsafe { self.slot.push_spawned(child) };
     }
@@ -259,9 +260,9 @@ impl ScopeHandle<'_> {
     where
         F: Future<Output = ()> + Send,
     {
-        let core: &dyn Core = self.slot.pinned();
+        let core = self.slot.pinned();
         // SAFETY: as in `spawn`.
-        unsafe { self.build(erase(core), future) }.schedule();
+        unsafe { self.build(core, future) }.schedule();
     }
 
     /// Spawns a child onto the thread that ticks `queue`.
@@ -277,11 +278,6 @@ impl ScopeHandle<'_> {
         unsafe { queue.spawn_erased(self.child(future)) }.detach();
         terrace_trace::spawn(current::index());
     }
-}
-
-/// Hides the lifetime of a core.
-fn erase(core: &dyn Core) -> NonNull<dyn Core> {
-    NonNull::from(core)
 }
 
 /// A scope's waiter.

@@ -1,7 +1,9 @@
 //! A scope's slot on the board of its pool: the core that schedules the scope's children, and what
 //! a push of a child means for the pool's sleepers.
 
-use terrace_local::task::{Core, Register, Runnable};
+use std::ptr::NonNull;
+
+use terrace_local::task::{Core, Runnable};
 use terrace_sync::atomic::{AtomicPtr, Ordering};
 use terrace_sync::light;
 use terrace_thread::ThreadSpawner;
@@ -161,13 +163,15 @@ impl Slot {
 }
 
 impl Core for Slot {
-    unsafe fn schedule(&self, child: Runnable) {
-        if self.core.is_owner(terrace_thread::id().get()) {
+    unsafe fn schedule(this: NonNull<Self>, child: Runnable) {
+        // SAFETY: the child's scope is open up to the push, and the slot lives as long as the pool.
+        let this = unsafe { this.as_ref() };
+        if this.core.is_owner(terrace_thread::id().get()) {
             // SAFETY: this is the waiter's thread, inside its scope: the scope borrows the pool.
-            let pool = unsafe { &*self.pool_ptr() };
+            let pool = unsafe { &*this.pool_ptr() };
             // SAFETY: this is the owner's thread.
-            unsafe { self.core.push_owner(child) };
-            if self.after_push(pool, Pusher::Waiter) != Wakes::Nobody {
+            unsafe { this.core.push_owner(child) };
+            if this.after_push(pool, Pusher::Waiter) != Wakes::Nobody {
                 pool.publish();
             }
             return;
@@ -176,16 +180,16 @@ impl Core for Slot {
         // afterwards is copied out before. The slot lives as long as the pool.
         // SAFETY: the child that is being scheduled has not ended, so its scope is open and the
         // pool alive, up to the push.
-        let pool = unsafe { &*self.pool_ptr() }.arc();
+        let pool = unsafe { &*this.pool_ptr() }.arc();
         // SAFETY: as above.
-        let waiter = unsafe { self.core.waiter() };
+        let waiter = unsafe { this.core.waiter() };
         let by = if current::is_worker_of(&*pool) {
             Pusher::Worker
         } else {
             Pusher::Foreign
         };
-        self.core.push_foreign(child);
-        match self.after_push(&pool, by) {
+        this.core.push_foreign(child);
+        match this.after_push(&pool, by) {
             Wakes::Nobody => {}
             Wakes::Worker => pool.publish(),
             Wakes::Waiter => {
@@ -196,31 +200,17 @@ impl Core for Slot {
             }
         }
     }
-
-    fn unhandled_panic(&self, payload: Payload) {
-        crate::drop_payload(payload);
-    }
-
-    fn registry(&self) -> Option<&dyn Register> {
-        None
-    }
 }
 
 impl Core for PinnedLane {
-    unsafe fn schedule(&self, child: Runnable) {
+    unsafe fn schedule(this: NonNull<Self>, child: Runnable) {
+        // SAFETY: as for `Slot`.
+        let this = unsafe { this.as_ref() };
         // Into the thread's own queue of pinned work and not into one of the scope: whichever wait
         // is the innermost on that thread must run it.
         // SAFETY: the child that is being scheduled has not ended, so its scope is open.
-        let waiter = unsafe { self.0.core.waiter() };
+        let waiter = unsafe { this.0.core.waiter() };
         // SAFETY: children are Send; they end on the waiter's thread before its scope does.
         unsafe { waiter.push(child) };
-    }
-
-    fn unhandled_panic(&self, payload: Payload) {
-        crate::drop_payload(payload);
-    }
-
-    fn registry(&self) -> Option<&dyn Register> {
-        None
     }
 }

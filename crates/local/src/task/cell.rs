@@ -8,8 +8,9 @@ use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
 
+use super::core::unhandled;
 use super::handle::Task;
-use super::{CoreRef, Meta, Outcome, Runnable};
+use super::{Core, CoreRef, Meta, Outcome, PanicHandler, Runnable};
 use crate::Payload;
 use crate::unwind::catch_unwind;
 
@@ -24,106 +25,172 @@ pub const LARGE: usize = 2048;
 #[inline(always)]
 #[must_use]
 pub const fn is_large<F>(_future: &F) -> bool {
-    // With what the cell adds: async-task boxes from the same size on, but takes the future by value first.
-    size_of::<Guarded<F>>() >= LARGE
+    // With what `Guarded` adds: async-task boxes from the same size on, but takes the future by value first.
+    size_of::<(F, usize, NonNull<()>)>() >= LARGE
 }
 
 /// The user's future inside its cell. Panics in its poll and in its destructor stay inside.
-struct Guarded<F> {
-    /// Dropped in place, once, by `finish`.
+///
+/// | `key`         | the future | in the registry |
+/// |---------------|------------|-----------------|
+/// | `NEW`         | alive      | no              |
+/// | `ENDED`       | dropped    | no              |
+/// | anything else | alive      | under that key  |
+struct Guarded<C: Core, F> {
+    /// Dropped in place, once, when `key` becomes `ENDED`.
     future: ManuallyDrop<F>,
-    live: bool,
-    /// The key in the core's registry.
-    key: Option<usize>,
-    /// In the header of the same cell, which outlives the future.
-    meta: NonNull<Meta>,
+    key: usize,
+    /// Alive as long as the future; see `CoreRef`.
+    core: NonNull<C>,
 }
 
-// SAFETY: the reference to `Meta` (Send + Sync) may be used anywhere; the rest is as `F`.
-unsafe impl<F: Send> Send for Guarded<F> {}
+const NEW: usize = usize::MAX;
+const ENDED: usize = usize::MAX - 1;
 
-impl<F> Guarded<F> {
-    fn core(&self) -> &CoreRef {
-        // SAFETY: the header of a cell is dropped after its future.
-        let meta = unsafe { self.meta.as_ref() };
-        &meta.core
+// SAFETY: the reference to the core (Send + Sync) may be used anywhere; the rest is as `F`.
+unsafe impl<C: Core, F: Send> Send for Guarded<C, F> {}
+
+impl<C: Core, F> Guarded<C, F> {
+    /// The core.
+    ///
+    /// # Safety
+    /// It is still in place: the future is alive, or this is the call that dropped it and `CoreRef::borrowed`'s second
+    /// promise was made.
+    #[inline]
+    unsafe fn core(&self) -> &C {
+        // SAFETY: forwarded to the caller.
+        unsafe { self.core.as_ref() }
     }
 
-    /// Drops the future and deregisters. Returns the panic of the destructor.
-    fn finish(&mut self) -> Option<Payload> {
-        if !self.live {
-            return None;
+    /// # Safety
+    /// As [`core`](Self::core).
+    unsafe fn handler(&self) -> Option<PanicHandler> {
+        // SAFETY: forwarded to the caller.
+        unsafe { self.core() }.panic_handler()
+    }
+
+    /// Marks the future as dropped and returns the key that it had. The caller drops it next.
+    #[inline]
+    fn end(&mut self) -> usize {
+        core::mem::replace(&mut self.key, ENDED)
+    }
+
+    /// Takes the task out of the registry.
+    #[inline]
+    fn deregister(&self, key: usize) {
+        if key == NEW {
+            return;
         }
-        self.live = false;
-        // From here on a borrowed core may be gone: such a core has no registry, and `key` is `None`.
+        // SAFETY: a core with a registry is in place until this call returns.
+        let core = unsafe { self.core() };
+        let waker = core.registry().and_then(|registry| {
+            // SAFETY: this is where the executor polls or drops the future.
+            unsafe { registry.remove(key) }
+        });
+        drop(waker);
+    }
+
+    /// At the first `Pending`.
+    #[inline]
+    fn register(&mut self, context: &Context<'_>) {
+        // SAFETY: the future is alive.
+        let core = unsafe { self.core() };
+        if let Some(registry) = core.registry() {
+            // SAFETY: this is a poll of a task of that executor.
+            let key = unsafe { registry.insert(context.waker()) };
+            debug_assert!(key < ENDED);
+            self.key = key;
+        }
+    }
+
+    /// The outcome of a task that panicked.
+    #[cold]
+    fn fail<T>(&self, output: Option<T>, payload: Payload) -> Outcome<T> {
+        if let Some(output) = output {
+            // The destructor's panic is the task's; the output goes the way of an undelivered one.
+            // SAFETY: tasks that may panic have a core that stays.
+            drop(Outcome::done(output, || unsafe { self.handler() }));
+        }
+        // SAFETY: as above.
+        Outcome::panicked(payload, unsafe { self.handler() })
+    }
+}
+
+impl<C: Core, F: Future> Future for Guarded<C, F> {
+    type Output = Outcome<F::Output>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: the future is pinned with `self`: it is polled and dropped in place only.
+        let this = unsafe { self.get_unchecked_mut() };
+        let mut output = None;
+        // The key is not `ENDED`: async-task polls neither a dropped nor a finished future.
+        let key = this.key;
+        // One catch for the poll and the destructor.
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            // SAFETY: as above.
+            let future = unsafe { Pin::new_unchecked(&mut *this.future) };
+            if let Poll::Ready(value) = future.poll(context) {
+                output = Some(value);
+                this.end();
+                // SAFETY: it has not been dropped yet, and is not again, as `key` now tells. It is dropped where it was
+                // pinned.
+                unsafe { ManuallyDrop::drop(&mut this.future) };
+            }
+        }));
+        if let Err(payload) = caught {
+            if this.key != ENDED {
+                // It panicked in its poll, and may do so again in its destructor.
+                if let Some(second) = this.finish() {
+                    drop(this.fail::<F::Output>(None, second));
+                }
+            } else {
+                this.deregister(key);
+            }
+            return Poll::Ready(this.fail(output, payload));
+        }
+        match output {
+            Some(value) => {
+                this.deregister(key);
+                // SAFETY: an output with a destructor may panic, so the core stays.
+                Poll::Ready(Outcome::done(value, || unsafe { this.handler() }))
+            }
+            None => {
+                if key == NEW {
+                    this.register(context);
+                }
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<C: Core, F> Guarded<C, F> {
+    /// Drops the future and deregisters. Returns the panic of the destructor.
+    #[cold]
+    fn finish(&mut self) -> Option<Payload> {
+        let key = self.end();
         let future = &mut self.future;
         let dropped = catch_unwind(AssertUnwindSafe(|| {
-            // SAFETY: `live` was true, so the future has not been dropped yet, and is false from now on. It
-            // is dropped where it was pinned.
+            // SAFETY: the caller saw that it is alive; from now on `key` tells that it is not. It is dropped where
+            // it was pinned.
             unsafe { ManuallyDrop::drop(future) }
         }));
-        if let Some(key) = self.key.take() {
-            // SAFETY: a core with a registry is counted or static, and the cell's header refers to it.
-            let core = unsafe { self.core().as_ptr().as_ref() };
-            let waker = core.registry().and_then(|registry| {
-                // SAFETY: this is where the executor polls or drops the future.
-                unsafe { registry.remove(key) }
-            });
-            drop(waker);
-        }
+        self.deregister(key);
         dropped.err()
     }
 }
 
-impl<F: Future> Future for Guarded<F> {
-    type Output = Outcome<F::Output>;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        // SAFETY: the future is pinned with `self`: it is polled and dropped in place only.
-        let this = unsafe { self.get_unchecked_mut() };
-        // SAFETY: as above.
-        let future = unsafe { Pin::new_unchecked(&mut *this.future) };
-        let output = match catch_unwind(AssertUnwindSafe(|| future.poll(context))) {
-            Ok(Poll::Ready(output)) => Ok(output),
-            Ok(Poll::Pending) => {
-                if this.key.is_none() {
-                    // SAFETY: the future is alive, so a borrowed core is, too.
-                    let core = unsafe { this.core().as_ptr().as_ref() };
-                    this.key = core.registry().map(|registry| {
-                        // SAFETY: this is a poll of a task of that executor.
-                        unsafe { registry.insert(context.waker().clone()) }
-                    });
-                }
-                return Poll::Pending;
-            }
-            Err(payload) => Err(payload),
-        };
-        let destructor = this.finish();
-        Poll::Ready(match (output, destructor) {
-            (Ok(output), None) => Outcome::done(output, this.core()),
-            (Err(payload), None) => Outcome::panicked(payload, this.core()),
-            (Ok(output), Some(payload)) => {
-                // The destructor's panic is the task's; the output goes the way of an undelivered one.
-                drop(Outcome::done(output, this.core()));
-                Outcome::panicked(payload, this.core())
-            }
-            (Err(first), Some(second)) => {
-                drop(Outcome::<F::Output>::panicked(second, this.core()));
-                Outcome::panicked(first, this.core())
-            }
-        })
-    }
-}
-
-impl<F> Drop for Guarded<F> {
+impl<C: Core, F> Drop for Guarded<C, F> {
+    /// Drops what was not polled to its end: the task was cancelled, or its executor ends.
+    #[inline]
     fn drop(&mut self) {
-        if !self.live {
+        if self.key == ENDED {
             return;
         }
-        // Only tasks with a counted or static core have panics left here (see `Outcome::drop`).
         if let Some(payload) = self.finish() {
-            // SAFETY: as just said.
-            unsafe { self.core().unhandled_panic(payload) };
+            // SAFETY: tasks that may panic have a core that stays.
+            unhandled(unsafe { self.handler() }, payload);
         }
     }
 }
@@ -134,8 +201,11 @@ impl<F> Drop for Guarded<F> {
 /// - If the future or its output is not `Send`, the runnable is run and dropped, and the output taken, only on
 ///   the current thread; `core` sees to that for every wake.
 /// - What the future and its output borrow lives until they have been dropped.
-/// - With a borrowed core, the task is detached at once, and neither the future panics nor do its destructor and its output's.
-pub unsafe fn build<F: Future>(core: CoreRef, future: F) -> (Runnable, Task<F::Output>) {
+#[inline]
+pub unsafe fn build<C: Core, F: Future>(
+    core: CoreRef<C>,
+    future: F,
+) -> (Runnable, Task<F::Output>) {
     if is_large(&future) {
         // SAFETY: forwarded to the caller.
         unsafe { build_cell(core, boxed(future)) }
@@ -154,24 +224,26 @@ pub fn boxed<F>(future: F) -> Pin<Box<F>> {
 /// # Safety
 /// As [`build`].
 #[inline]
-unsafe fn build_cell<F: Future>(core: CoreRef, future: F) -> (Runnable, Task<F::Output>) {
-    let builder = async_task::Builder::new().metadata(Meta::new(core));
-    let guarded = |meta: &Meta| Guarded {
+unsafe fn build_cell<C: Core, F: Future>(
+    core: CoreRef<C>,
+    future: F,
+) -> (Runnable, Task<F::Output>) {
+    let (core, meta) = core.into_meta();
+    let builder = async_task::Builder::new().metadata(meta);
+    let guarded = |_: &Meta| Guarded {
         future: ManuallyDrop::new(future),
-        live: true,
-        key: None,
-        meta: NonNull::from(meta),
+        key: NEW,
+        core,
     };
-    // SAFETY: `schedule` is Send, Sync and 'static; the rest is the caller's promise.
-    let (runnable, task) = unsafe { builder.spawn_unchecked(guarded, schedule) };
+    // SAFETY: the schedule function is Send, Sync and 'static; the rest is the caller's promise.
+    let (runnable, task) = unsafe { builder.spawn_unchecked(guarded, schedule::<C>) };
     (runnable, Task::new(task))
 }
 
-/// Every task's schedule function.
-fn schedule(task: Runnable) {
-    let core = task.metadata().core.as_ptr();
-    // SAFETY: the runnable is not run yet, so its future is alive and with it the core.
-    let core = unsafe { core.as_ref() };
-    // SAFETY: the task's metadata names this core.
-    unsafe { core.schedule(task) };
+/// The schedule function of every task of a kind of core: it has no size.
+fn schedule<C: Core>(task: Runnable) {
+    let core = task.metadata().core::<C>();
+    // SAFETY: the task was made with this function and a core of this type; the runnable has not run, so its future has
+    // not been dropped.
+    unsafe { C::schedule(core, task) };
 }

@@ -12,98 +12,139 @@ use crate::Payload;
 use crate::mailbox::Queueable;
 use crate::unwind::catch_unwind;
 
+/// Receives the payloads of panics that no handle will see: of detached tasks, of outputs' destructors. Counted.
+#[derive(Clone)]
+pub struct PanicHandler(Arc<dyn Fn(Payload) + Send + Sync>);
+
+impl PanicHandler {
+    /// A handler.
+    pub fn new(handler: impl Fn(Payload) + Send + Sync + 'static) -> Self {
+        // The counted pointers of targets without compare-exchange do not coerce.
+        let handler: *const (dyn Fn(Payload) + Send + Sync) = Arc::into_raw(Arc::new(handler));
+        // SAFETY: the pointer comes out of `into_raw`; it has become an unsized view of the same value.
+        Self(unsafe { Arc::from_raw(handler) })
+    }
+
+    /// Hands over a payload. A panic of the handler is caught and dropped.
+    pub fn call(&self, payload: Payload) {
+        contain(|| (self.0)(payload));
+    }
+}
+
+/// Calls what must not unwind: async-task would abort the process, or the caller is a destructor.
+fn contain(f: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
+        crate::drop_payload(payload);
+    }
+}
+
 /// The part of an executor that its tasks reach: where they are queued when woken.
-pub trait Core: Send + Sync + 'static {
+pub trait Core: Send + Sync + Sized + 'static {
     /// Queues a task that was woken, or that is to be dropped where the executor runs.
     ///
-    /// The task may hold the last reference to this core, and may be run and freed by another thread as soon
-    /// as it is queued. What is needed after the push must be copied out of `self` before.
+    /// What keeps `this` in place may go with the push: another thread may run and free the task, and end the executor, as
+    /// soon as it is queued. What is needed after the push is copied out before; hence a pointer rather than a
+    /// reference, which would have to stay valid to the end of the call.
     ///
     /// # Safety
-    /// `task` was made with a reference to this core.
-    unsafe fn schedule(&self, task: Runnable);
+    /// `task` was made with a reference to `this`, and its future has not been dropped.
+    unsafe fn schedule(this: NonNull<Self>, task: Runnable);
 
-    /// Receives the payload of a panic that no handle will see. A panic in here is swallowed.
-    fn unhandled_panic(&self, payload: Payload);
+    /// Who gets the payloads of panics that no handle will see; without one they are dropped, the panic hook having
+    /// reported them.
+    fn panic_handler(&self) -> Option<PanicHandler> {
+        None
+    }
 
-    /// Where tasks register for the time they are pending; `None` for executors that are never dropped.
-    fn registry(&self) -> Option<&dyn Register>;
+    /// Where tasks register for the time they are pending.
+    fn registry(&self) -> Option<&dyn Register> {
+        None
+    }
 }
 
 /// A task's reference to its core.
-#[derive(Clone)]
-pub enum CoreRef {
+pub enum CoreRef<C: Core> {
     /// A core that lives for ever: no counting.
-    Static(&'static dyn Core),
+    Static(&'static C),
     /// A counted reference.
-    Shared(Arc<dyn Core>),
+    Shared(Arc<C>),
     /// A core that outlives the task by other means, see [`CoreRef::borrowed`].
-    Borrowed(Borrowed),
-}
-
-/// The same reference, its type forgotten. (The counted pointers of targets without compare-exchange do not coerce.)
-#[inline]
-#[must_use]
-pub fn erased<C: Core>(core: Arc<C>) -> Arc<dyn Core> {
-    let core: *const dyn Core = Arc::into_raw(core);
-    // SAFETY: the pointer comes out of `into_raw`; its value has become an unsized view of the same one.
-    unsafe { Arc::from_raw(core) }
+    Borrowed(Borrowed<C>),
 }
 
 /// See [`CoreRef::borrowed`].
-#[derive(Clone, Copy)]
-pub struct Borrowed(NonNull<dyn Core>);
+pub struct Borrowed<C>(NonNull<C>);
 
-// SAFETY: it stands for a shared reference to a core, and `Core: Sync`.
-unsafe impl Send for Borrowed {}
-// SAFETY: as above.
-unsafe impl Sync for Borrowed {}
-
-impl CoreRef {
+impl<C: Core> CoreRef<C> {
     /// A reference that counts nothing.
     ///
     /// # Safety
-    /// The core stays in place until the future of every task made with this reference has been dropped.
-    pub unsafe fn borrowed(core: NonNull<dyn Core>) -> Self {
+    /// The core stays in place until the future of every task made with this reference has been dropped. A core that
+    /// has a registry, or whose tasks may panic in their poll, their destructor or their output's, stays until the call
+    /// that dropped the future, of the runnable's `run` or `drop`, returns.
+    #[inline]
+    pub unsafe fn borrowed(core: NonNull<C>) -> Self {
         Self::Borrowed(Borrowed(core))
     }
 
-    /// The core.
+    /// The core, and what drops the reference to it.
     #[inline]
-    pub(crate) fn as_ptr(&self) -> NonNull<dyn Core> {
-        match self {
-            Self::Static(core) => NonNull::from(*core),
-            Self::Shared(core) => NonNull::from(&**core),
-            Self::Borrowed(core) => core.0,
-        }
-    }
-
-    /// Hands over a payload that nobody else will see.
-    ///
-    /// # Safety
-    /// A borrowed core is still in place.
-    pub(crate) unsafe fn unhandled_panic(&self, payload: Payload) {
-        // SAFETY: counted and static cores are alive, a borrowed one by the caller's promise.
-        let core = unsafe { self.as_ptr().as_ref() };
-        // Handlers come from users, and this runs in destructors, where async-task would abort the process.
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| core.unhandled_panic(payload))) {
-            crate::drop_payload(payload);
-        }
+    pub(super) fn into_meta(self) -> (NonNull<C>, Meta) {
+        let (core, release): (_, Option<Release>) = match self {
+            Self::Static(core) => (NonNull::from(core), None),
+            Self::Borrowed(core) => (core.0, None),
+            Self::Shared(core) => {
+                // SAFETY: the pointer of an `Arc` is not null.
+                let core = unsafe { NonNull::new_unchecked(Arc::into_raw(core).cast_mut()) };
+                (core, Some(release::<C>))
+            }
+        };
+        let meta = Meta {
+            core: core.cast(),
+            release,
+            link: Link::new(),
+        };
+        (core, meta)
     }
 }
 
-/// What each task cell holds beside its future.
+type Release = unsafe fn(NonNull<()>);
+
+/// # Safety
+/// `core` is a counted reference, made by `Arc::into_raw`; it is given up.
+unsafe fn release<C>(core: NonNull<()>) {
+    // SAFETY: forwarded to the caller.
+    drop(unsafe { Arc::from_raw(core.cast::<C>().as_ptr()) });
+}
+
+/// What each task cell holds beside its future: the core, of the type that the cell's schedule function knows.
 pub struct Meta {
-    pub(crate) core: CoreRef,
+    core: NonNull<()>,
+    /// Drops a counted reference.
+    release: Option<Release>,
     /// For the inbox of a core.
     link: Link,
 }
 
+// SAFETY: it stands for a reference to a core, and cores are Send and Sync.
+unsafe impl Send for Meta {}
+// SAFETY: as above.
+unsafe impl Sync for Meta {}
+
 impl Meta {
-    pub(crate) fn new(core: CoreRef) -> Self {
-        Self {
-            core,
-            link: Link::new(),
+    /// The core of a task that was built with a `CoreRef<C>`.
+    #[inline]
+    pub(super) fn core<C>(&self) -> NonNull<C> {
+        self.core.cast()
+    }
+}
+
+impl Drop for Meta {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(release) = self.release {
+            // SAFETY: made together with the counted reference, which is given up here.
+            unsafe { release(self.core) };
         }
     }
 }
@@ -137,4 +178,20 @@ unsafe impl Links for RunnableLinks {
 
 impl Queueable for Runnable {
     type Links = RunnableLinks;
+}
+
+/// Hands over a payload that nobody else will see.
+pub(super) fn unhandled(handler: Option<PanicHandler>, payload: Payload) {
+    match handler {
+        None => crate::drop_payload(payload),
+        Some(handler) => {
+            handler.call(payload);
+            release_handler(handler);
+        }
+    }
+}
+
+/// Drops a reference to a handler: it may be the last one, and what the handler holds is the user's.
+pub(super) fn release_handler(handler: PanicHandler) {
+    contain(|| drop(handler));
 }
