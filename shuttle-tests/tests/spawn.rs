@@ -1,0 +1,162 @@
+//! Tasks spawned from outside and from workers, in bursts, with eight workers.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use terrace_executor::{Builder, Executor, block_on};
+use terrace_shuttle_tests::{Gate, Tally, explore};
+use terrace_sync::{Arc, thread};
+
+fn pool(workers: usize) -> Arc<Executor<'static>> {
+    Arc::new(Builder::new().workers(workers).build())
+}
+
+/// One task at a time, each into a pool that may have gone to sleep.
+///
+/// Fails under `park-rescan`: a worker goes to sleep without another look.
+#[test]
+fn spawn_from_outside() {
+    explore(|| {
+        let pool = pool(8);
+        for i in 0..3 {
+            assert_eq!(block_on(pool.spawn(async move { i })), i);
+        }
+    });
+}
+
+/// The same with one worker: nobody else looks.
+///
+/// Fails under `park-rescan`, `park-take-back-twice` and `park-claim-no-token`.
+#[test]
+fn spawn_from_outside_one_worker() {
+    explore(|| {
+        let pool = pool(1);
+        for i in 0..4 {
+            assert_eq!(block_on(pool.spawn(async move { i })), i);
+        }
+    });
+}
+
+/// A task spawns others onto its worker's ring and awaits them.
+#[test]
+fn spawn_from_inside() {
+    explore(|| {
+        let pool = pool(8);
+        let inner = Arc::downgrade(&pool);
+        let sum = block_on(pool.spawn(async move {
+            let pool = inner.upgrade().expect("the model waits");
+            let tasks: Vec<_> = (0..4).map(|i| pool.spawn(async move { i })).collect();
+            drop(pool);
+            let mut sum = 0;
+            for task in tasks {
+                sum += task.await;
+            }
+            sum
+        }));
+        assert_eq!(sum, 6);
+    });
+}
+
+/// Two threads spawn bursts at once; every task runs, though nobody awaits it.
+///
+/// Fails under `park-token-kept`: a worker that runs still counts as one that searches.
+#[test]
+fn bursts_from_two_threads() {
+    explore(|| {
+        let pool = pool(8);
+        let done = Gate::new();
+        let left = Arc::new(AtomicUsize::new(12));
+        let burst = || {
+            let (pool, done, left) = (Arc::clone(&pool), done.clone(), Arc::clone(&left));
+            move || {
+                for _ in 0..6 {
+                    let (done, left) = (done.clone(), Arc::clone(&left));
+                    let last = async move {
+                        if left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                            done.open();
+                        }
+                    };
+                    pool.spawn(last).detach();
+                }
+            }
+        };
+        let other = thread::spawn(burst());
+        burst()();
+        block_on(done.pass());
+        other.join().expect("ends");
+    });
+}
+
+/// As many tasks that need each other to run at once as there are workers: a wake too few is a deadlock.
+///
+/// Fails under `park-stop-search-rescan`: the last searcher wakes nobody for what it leaves.
+#[test]
+fn as_many_run_at_once_as_there_are_workers() {
+    explore(|| {
+        let workers = 4;
+        let pool = pool(workers);
+        let arrived = Arc::new(AtomicUsize::new(0));
+        let turns = Arc::new((terrace_sync::Mutex::new(Vec::new()), AtomicUsize::new(0)));
+        let tasks: Vec<_> = (0..workers)
+            .map(|_| {
+                let (arrived, turns) = (Arc::clone(&arrived), Arc::clone(&turns));
+                pool.spawn(async move {
+                    // Blocks the worker itself until all have come.
+                    let me = thread::current();
+                    turns.0.lock().push(me);
+                    if arrived.fetch_add(1, Ordering::AcqRel) + 1 == workers {
+                        turns.1.store(1, Ordering::Release);
+                        let all: Vec<_> = turns.0.lock().drain(..).collect();
+                        all.iter().for_each(thread::Thread::unpark);
+                    }
+                    while turns.1.load(Ordering::Acquire) == 0 {
+                        thread::park();
+                    }
+                })
+            })
+            .collect();
+        for task in tasks {
+            block_on(task);
+        }
+    });
+}
+
+/// What is queued when the pool is dropped is dropped, what runs ends, and nothing is left.
+#[test]
+fn shutdown_with_queued_tasks() {
+    explore(|| {
+        let (pool, tally) = (pool(8), Tally::new());
+        let never = Gate::new();
+        for i in 0..10 {
+            let (ticket, never) = (tally.ticket(), never.clone());
+            let waits = async move {
+                let _ticket = ticket;
+                if i % 2 == 0 {
+                    never.pass().await;
+                }
+            };
+            pool.spawn(waits).detach();
+        }
+        drop(pool);
+        tally.assert_all_dropped(10);
+        // The wakers outlive their pool.
+        never.open();
+    });
+}
+
+/// A pool that is dropped by one of its own tasks.
+#[test]
+fn shutdown_from_a_worker() {
+    explore(|| {
+        let (pool, tally) = (pool(3), Tally::new());
+        let gone = Gate::new();
+        let (ticket, told, own) = (tally.ticket(), gone.clone(), Arc::clone(&pool));
+        let ends = async move {
+            let _ticket = ticket;
+            drop(own);
+            told.open();
+        };
+        pool.spawn(ends).detach();
+        drop(pool);
+        block_on(gone.pass());
+    });
+}
