@@ -22,6 +22,14 @@ pub fn explore(body: impl Fn() + Send + Sync + 'static) {
     }
 }
 
+/// Lets other threads go on for a while, so that workers fall asleep now and then.
+pub fn pause() {
+    #[cfg(terrace_shuttle)]
+    modelled::pause();
+    #[cfg(not(terrace_shuttle))]
+    std::thread::sleep(std::time::Duration::from_micros(100));
+}
+
 /// Reads a number from the environment.
 fn number(name: &str, default: u64) -> u64 {
     match std::env::var(name) {
@@ -46,6 +54,16 @@ mod modelled {
     const STEPS: usize = 1_000_000;
     /// How often PCT changes a priority in one run, at most: faults that need that many preemptions are found.
     const DEPTH: usize = 3;
+
+    /// How often a pause yields, at most: enough for a worker to look around, spin and park.
+    const YIELDS: usize = 400;
+
+    pub(super) fn pause() {
+        use shuttle::rand::Rng;
+        for _ in 0..shuttle::rand::thread_rng().gen_range(0..YIELDS) {
+            shuttle::thread::yield_now();
+        }
+    }
 
     pub(super) fn explore(body: impl Fn() + Send + Sync + 'static) {
         let mut config = Config::new();

@@ -13,6 +13,6 @@ mod explore;
 mod gate;
 mod tally;
 
-pub use explore::explore;
+pub use explore::{explore, pause};
 pub use gate::{Gate, Passing};
 pub use tally::{Tally, Ticket};

@@ -1,7 +1,7 @@
 //! Tasks woken from threads that are no workers, and tasks pinned to one worker.
 
 use terrace_executor::{Builder, Executor, block_on, current};
-use terrace_shuttle_tests::{Gate, explore};
+use terrace_shuttle_tests::{Gate, explore, pause};
 use terrace_sync::{Arc, Mutex, thread};
 use terrace_thread::ThreadSpawner;
 
@@ -46,6 +46,7 @@ fn a_chain_of_wakes() {
             };
             pool.spawn(hands_on).detach();
         }
+        pause();
         gates[0].open();
         block_on(gates[5].pass());
     });
@@ -70,6 +71,7 @@ fn pinned_tasks_run_on_their_worker() {
                 wait.await;
                 current().map(|current| current.worker())
             });
+            pause();
             gate.open();
             assert_eq!(block_on(task), Some(worker));
         }

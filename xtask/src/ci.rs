@@ -11,7 +11,7 @@ use crate::workspace::Workspace;
 /// Options of `cargo xtask ci`.
 #[derive(Args)]
 pub(crate) struct CiArgs {
-    /// Leave out what needs minutes: msrv, the mutants of loom, tsan, compat
+    /// Leave out what needs minutes: msrv, the mutants of loom and shuttle, tsan, compat
     #[arg(long)]
     quick: bool,
 }
@@ -22,7 +22,7 @@ struct Part {
     quick: Option<&'static [&'static str]>,
 }
 
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     same(&["lint"]),
     same(&["tidy"]),
     same(&["test"]),
@@ -30,6 +30,7 @@ const PARTS: [Part; 9] = [
     same(&["features"]),
     long(&["msrv"], None),
     long(&["loom", "--mutants"], Some(&["loom"])),
+    long(&["shuttle", "--mutants"], Some(&["shuttle"])),
     long(&["tsan"], None),
     long(&["compat"], None),
 ];

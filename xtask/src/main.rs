@@ -18,6 +18,7 @@ mod msrv;
 mod process;
 mod progress;
 mod report;
+mod shuttle;
 mod test;
 mod tidy;
 mod tsan;
@@ -58,6 +59,8 @@ enum Command {
     Msrv,
     /// Check the concurrency models with loom
     Loom(loom::LoomArgs),
+    /// Run the models of the whole scheduler in random schedules with shuttle
+    Shuttle(shuttle::ShuttleArgs),
     /// Run the tests of the layers under ThreadSanitizer with an instrumented standard library
     Tsan(tsan::TsanArgs),
     /// Run published Bevy crates on the drop-in package
@@ -102,6 +105,7 @@ fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
         Command::Features => features::run(ws),
         Command::Msrv => msrv::run(ws),
         Command::Loom(args) => loom::run(ws, &args),
+        Command::Shuttle(args) => shuttle::run(ws, &args),
         Command::Tsan(args) => tsan::run(ws, &args),
         Command::Compat(args) => compat::run(args),
         Command::Demo(args) => demo::run(args),

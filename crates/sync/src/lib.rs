@@ -103,6 +103,8 @@ pub use std::thread_local;
 /// What [`const_fn!`] and the modelled `thread_local!` expand to; not an API.
 #[doc(hidden)]
 pub mod __private {
+    #[cfg(terrace_shuttle)]
+    pub use crate::thread::LocalKey;
     #[cfg(terrace_loom)]
     pub use loom::{lazy_static as modelled_lazy_static, thread_local as modelled_thread_local};
     #[cfg(terrace_shuttle)]

@@ -75,11 +75,35 @@ macro_rules! global {
 macro_rules! thread_local {
     () => {};
     ($(#[$attr:meta])* $vis:vis static $name:ident: $t:ty = const { $init:expr } $(; $($rest:tt)*)?) => {
-        $crate::__private::modelled_thread_local! { $(#[$attr])* $vis static $name: $t = $init }
+        $crate::__modelled_thread_local! { $(#[$attr])* $vis static $name: $t = $init }
         $($crate::thread_local! { $($rest)* })?
     };
     ($(#[$attr:meta])* $vis:vis static $name:ident: $t:ty = $init:expr $(; $($rest:tt)*)?) => {
-        $crate::__private::modelled_thread_local! { $(#[$attr])* $vis static $name: $t = $init }
+        $crate::__modelled_thread_local! { $(#[$attr])* $vis static $name: $t = $init }
         $($crate::thread_local! { $($rest)* })?
+    };
+}
+
+/// One thread-local of a checker.
+#[cfg(terrace_loom)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __modelled_thread_local {
+    ($($key:tt)*) => {
+        $crate::__private::modelled_thread_local! { $($key)* }
+    };
+}
+
+/// One thread-local of a checker.
+#[cfg(terrace_shuttle)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __modelled_thread_local {
+    ($(#[$attr:meta])* $vis:vis static $name:ident: $t:ty = $init:expr) => {
+        $(#[$attr])*
+        $vis static $name: $crate::__private::LocalKey<$t> = {
+            $crate::__private::modelled_thread_local! { static KEY: $t = $init }
+            $crate::__private::LocalKey::new(&KEY, || $init)
+        };
     };
 }

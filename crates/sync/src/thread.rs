@@ -8,6 +8,13 @@
 //! Under a checker a timeout is a nondeterministic wake: `park_timeout` starts a modelled thread that ends
 //! the wait at any point of the schedule, and always at some point. It costs one of loom's five threads a call.
 
+#[cfg(terrace_shuttle)]
+mod locals;
+
+#[cfg(terrace_shuttle)]
+#[doc(hidden)]
+pub use locals::LocalKey;
+
 #[cfg(any(terrace_loom, terrace_shuttle))]
 #[path = "thread/modelled.rs"]
 mod backend;

@@ -13,14 +13,14 @@ mod modelled {
     use std::time::Duration;
 
     /// What a reading of the clock takes, in modelled time.
-    const STEP: Duration = Duration::from_micros(1);
+    const STEP: Duration = Duration::from_micros(2);
 
     std::thread_local! {
         /// A checker runs the threads of an execution on one thread of the system.
         static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     }
 
-    /// A point in time: each reading of the clock is a microsecond after the one before, on whichever thread, so
+    /// A point in time: each reading of the clock is two microseconds after the one before, on whichever thread, so
     /// that a schedule can be replayed.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub struct Instant(Duration);

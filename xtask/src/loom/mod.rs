@@ -3,8 +3,8 @@
 //! Each model is a process of its own under a time limit, as many at a time as there are processors.
 
 pub(crate) mod layers;
-mod model;
-mod mutants;
+pub(crate) mod model;
+pub(crate) mod mutants;
 pub(crate) mod table;
 
 use std::time::Duration;

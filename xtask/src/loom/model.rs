@@ -11,7 +11,7 @@ use crate::process::{Finished, run_limited};
 use crate::workspace::Workspace;
 
 /// Debug assertions, and optimised dependencies.
-pub(super) const PROFILE: &str = "loom";
+pub(crate) const PROFILE: &str = "loom";
 
 /// How loom's message starts when a run has more steps than it follows: nothing is shown then, as
 /// with a timeout.
@@ -34,7 +34,7 @@ impl Model {
 
 /// What a run of a model showed.
 #[derive(Debug, PartialEq)]
-pub(super) enum Verdict {
+pub(crate) enum Verdict {
     Passed,
     /// It ran and failed; what it said first.
     Failed(String),
@@ -117,7 +117,7 @@ pub(super) fn run(
     Ok((judge(&finished), finished))
 }
 
-fn judge(finished: &Finished) -> Verdict {
+pub(crate) fn judge(finished: &Finished) -> Verdict {
     let Some(status) = finished.status else {
         return Verdict::TimedOut;
     };

@@ -162,7 +162,7 @@ fn run_one(build: &Build, plan: &Planned, preemptions: usize, limit: Duration) -
 }
 
 /// Writes the wrapper of one mutant, unless it is there: its path is what tells builds apart.
-fn wrapper(target: &Path, name: &str) -> Result<PathBuf> {
+pub(crate) fn wrapper(target: &Path, name: &str) -> Result<PathBuf> {
     let dir = target.join("mutants").join(name);
     let path = dir.join("rustc-wrapper");
     let text = format!("#!/bin/sh\nexec \"$@\" --cfg 'terrace_weaken=\"{name}\"'\n");

@@ -6,12 +6,13 @@ use super::Finding;
 use super::source::Source;
 
 /// What may lie at the top level beside files that start with a dot.
-const TOP_LEVEL: [&str; 14] = [
+const TOP_LEVEL: [&str; 15] = [
     "Cargo.toml",
     "Cargo.lock",
     "crates",
     "benches",
     "loom-tests",
+    "shuttle-tests",
     "xtask",
     "docs",
     "README.md",

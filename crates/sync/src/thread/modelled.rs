@@ -72,9 +72,14 @@ impl Inner {
     }
 }
 
+#[cfg(terrace_loom)]
 crate::thread_local! {
     static CURRENT: OnceCell<Arc<Inner>> = OnceCell::new();
 }
+/// Lasts, since destructors of thread-locals may wait for locks.
+#[cfg(terrace_shuttle)]
+static CURRENT: super::locals::LastingKey<OnceCell<Arc<Inner>>> =
+    super::locals::LastingKey::new(OnceCell::new);
 
 /// A handle to a thread.
 #[derive(Clone, Debug)]
