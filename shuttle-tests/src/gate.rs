@@ -34,7 +34,6 @@ impl Gate {
     }
 
     /// A future that is ready once the gate is open.
-    #[must_use]
     pub fn pass(&self) -> Passing {
         Passing(self.clone())
     }

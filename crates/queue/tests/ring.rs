@@ -1,4 +1,5 @@
 //! `Ring` on one thread: order, bounds, batches, drops.
+#![cfg(not(any(terrace_loom, terrace_shuttle)))]
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -1,5 +1,9 @@
 //! [`model`]: one entry point for a model body under every backend.
 
+/// Bytes of a modelled thread's stack; frames of a debug build are large.
+#[cfg(terrace_shuttle)]
+const SHUTTLE_STACK: usize = 256 * 1024;
+
 /// Reads a number from the environment.
 fn env_or(name: &str, default: usize) -> usize {
     match std::env::var(name) {
@@ -32,7 +36,13 @@ pub fn model(body: impl Fn() + Send + Sync + 'static) {
         builder.check(body);
     }
     #[cfg(terrace_shuttle)]
-    shuttle::check_random(body, env_or("TERRACE_SHUTTLE_RUNS", 1_000));
+    {
+        let mut config = shuttle::Config::new();
+        config.stack_size = SHUTTLE_STACK;
+        let runs = env_or("TERRACE_SHUTTLE_RUNS", 1_000);
+        let scheduler = shuttle::scheduler::RandomScheduler::new(runs);
+        shuttle::Runner::new(scheduler, config).run(body);
+    }
     #[cfg(not(any(terrace_loom, terrace_shuttle)))]
     for _ in 0..env_or("TERRACE_MODEL_RUNS", 300) {
         body();

@@ -1,6 +1,6 @@
 //! `cargo xtask shuttle`: the models of the whole scheduler, `shuttle-tests`, in random schedules.
 //!
-//! Each model is a process of its own. What it does depends on the seed and the number of schedules alone; the schedule of
+//! The models of single protocols, `loom-tests`, run in random schedules too. Each model is a process of its own. What it does depends on the seed and the number of schedules alone; the schedule of
 //! a failure is written to a file, and the command that replays it is printed.
 
 mod mutants;
@@ -88,7 +88,9 @@ pub(crate) fn run(ws: &Workspace, args: &ShuttleArgs) -> Result<()> {
 
 /// Builds the models and lists them.
 fn list(build: &Build) -> Result<Vec<Model>> {
-    let binaries = build.test_binaries(&["--profile", PROFILE, "-p", PACKAGE, "--tests"], false)?;
+    let packages = ["-p", PACKAGE, "-p", crate::loom::PACKAGE];
+    let args = [&["--profile", PROFILE, "--tests"], &packages[..]].concat();
+    let binaries = build.test_binaries(&args, false)?;
     let mut models = Vec::new();
     for binary in binaries {
         let output = Command::new(&binary.path)
@@ -130,6 +132,8 @@ fn explore(model: &Model, failed: &Path, args: &ShuttleArgs) -> Result<(Verdict,
     command
         .env("TERRACE_SHUTTLE_RUNS", args.iterations.to_string())
         .env("TERRACE_SHUTTLE_SEED", args.seed.to_string())
+        // The same for the models of `terrace_sync::model`.
+        .env("SHUTTLE_RANDOM_SEED", args.seed.to_string())
         .env("TERRACE_SHUTTLE_FAILED", failed);
     let finished = run_limited(command, LIMIT + LIMIT_EACH * args.iterations)?;
     Ok((judge(&finished), finished))

@@ -384,7 +384,9 @@ impl Core for Unregistered {
 }
 
 fn new_id() -> ExecutorId {
-    static NEXT: AtomicU64 = AtomicU64::new(1);
+    terrace_sync::global! {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+    }
     // Ordering: Relaxed, a counter; it cannot wrap in the life of a machine.
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     ExecutorId(NonZeroU64::new(id).expect("counted from 1"))

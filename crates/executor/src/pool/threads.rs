@@ -5,9 +5,9 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::thread::{Builder, JoinHandle};
 
 use terrace_sync::atomic::Ordering;
+use terrace_sync::thread::{self, Builder, JoinHandle};
 use terrace_sync::{Arc, Mutex};
 use terrace_thread::Notify;
 
@@ -108,9 +108,10 @@ impl Pool {
         shared.closing.store(true, Ordering::Relaxed);
         shared.idle.unpark_all();
         let mut on_worker = false;
+        let current = thread::current();
         // A spare is started under the same lock, and not any more from now on.
         for thread in shared.threads.take() {
-            if thread.handle.thread().id() == std::thread::current().id() {
+            if thread.handle.thread().is(&current) {
                 on_worker = true;
             } else {
                 thread
