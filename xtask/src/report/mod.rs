@@ -6,10 +6,16 @@
 mod escape;
 mod figure;
 pub(crate) mod generated;
+mod html;
+mod markdown;
 pub(crate) mod model;
 pub(crate) mod peers;
 pub(crate) mod results;
+#[cfg(test)]
+mod sample;
 mod table;
+#[cfg(test)]
+mod tests;
 mod units;
 mod words;
 
@@ -50,7 +56,11 @@ pub(crate) fn run(args: &ReportArgs) -> Result<()> {
 /// If a file cannot be written; what was there before is then as it was.
 pub(crate) fn write_all(comparison: &Comparison, out: &Path) -> Result<Vec<PathBuf>> {
     let json = serde_json::to_string_pretty(comparison)? + "\n";
-    let files = [("compare.json", json)];
+    let files = [
+        ("compare.json", json),
+        ("report.md", markdown::markdown(comparison)),
+        ("report.html", html::html(comparison)),
+    ];
     files
         .into_iter()
         .map(|(name, text)| {

@@ -23,7 +23,7 @@ pub(crate) fn table(comparison: &Comparison) -> String {
     text(comparison, wanted && std::io::stdout().is_terminal())
 }
 
-fn text(comparison: &Comparison, colour: bool) -> String {
+pub(super) fn text(comparison: &Comparison, colour: bool) -> String {
     let mut out = vec![sides(comparison)];
     for layer in layers(&comparison.benches) {
         let benches: Vec<_> = comparison
@@ -41,9 +41,9 @@ fn text(comparison: &Comparison, colour: bool) -> String {
         out.push(notes.join("\n"));
     }
     out.push(format!(
-        "{}\nNext: {}",
+        "{}\n{}",
         wrapped(&headline(comparison)),
-        wrapped(&next_step(comparison))
+        wrapped(&format!("Next: {}", next_step(comparison)))
     ));
     out.join("\n\n") + "\n"
 }
@@ -243,11 +243,25 @@ fn broken(name: &str, width: usize) -> String {
     lines.join("\n  ")
 }
 
-/// Breaks a sentence between words; a word that is too long keeps a line of its own.
+/// Breaks a sentence between words. A word that is too long, such as a name, keeps a line of its
+/// own, and so does a command between backticks: it is to be copied.
 fn wrapped(text: &str) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for (index, part) in text.split('`').enumerate() {
+        if index % 2 == 1 {
+            words.push(format!("`{part}`"));
+            continue;
+        }
+        let glued = index > 0 && !part.starts_with(char::is_whitespace);
+        let mut rest = part.split_whitespace().map(str::to_owned);
+        if glued && let (Some(last), Some(first)) = (words.last_mut(), rest.next()) {
+            last.push_str(&first);
+        }
+        words.extend(rest);
+    }
     let mut out = String::new();
     let mut length = 0;
-    for word in text.split_whitespace() {
+    for word in words {
         let word_length = word.chars().count();
         if length > 0 && length + 1 + word_length > usize::from(WIDTH) {
             out.push_str("\n  ");
@@ -256,7 +270,7 @@ fn wrapped(text: &str) -> String {
             out.push(' ');
             length += 1;
         }
-        out.push_str(word);
+        out.push_str(&word);
         length += word_length;
     }
     out

@@ -211,10 +211,22 @@ pub(super) fn again(comparison: &Comparison, id: Option<&str>, rounds: usize) ->
         command += &format!(" {}", quoted(&comparison.head.name));
     }
     if let Some(id) = id {
-        let pattern = format!("^{}$", regex_lite::escape(id));
+        let pattern = format!("^{}$", escaped(id));
         command += &format!(" --filter {}", quoted(&pattern));
     }
     command + &format!(" --rounds {rounds}")
+}
+
+/// As a pattern that matches itself; `-`, which every other id has, needs no backslash.
+fn escaped(id: &str) -> String {
+    let mut out = String::new();
+    for c in id.chars() {
+        if r"\.+*?()|[]{}^$".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
 }
 
 /// As one word of a shell.
@@ -224,5 +236,85 @@ fn quoted(word: &str) -> String {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Tally, again, escaped, headline, next_step, quoted, regressions};
+    use crate::report::model::{Outcome, Verdict};
+    use crate::report::sample;
+
+    #[test]
+    fn words_of_a_shell_stay_one_word() {
+        assert_eq!(quoted("origin/main~2"), "origin/main~2");
+        assert_eq!(quoted("it's $x"), r"'it'\''s $x'");
+        assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn patterns_match_the_id_alone() {
+        for id in ["queue/push-pop/8", "a.b(c)|[d]{e}+*?^$\\", "x<&>"] {
+            let pattern = regex_lite::Regex::new(&format!("^{}$", escaped(id)));
+            assert!(pattern.expect("a pattern").is_match(id), "{id}");
+        }
+        let dot = regex_lite::Regex::new(&escaped("a.b")).expect("a pattern");
+        assert!(!dot.is_match("axb"));
+    }
+
+    #[test]
+    fn the_worst_regression_leads() {
+        let comparison = sample::comparison(42);
+        let found = regressions(&comparison);
+        assert!(found.len() > 1);
+        let ratios: Vec<f64> = found.iter().map(|(_, r)| r.ratio.value).collect();
+        assert!(ratios.is_sorted_by(|a, b| a >= b));
+        let sentence = headline(&comparison);
+        assert!(sentence.contains(&found[0].0.id), "{sentence}");
+        assert!(next_step(&comparison).contains(&escaped(&found[0].0.id)));
+        assert!(next_step(&comparison).contains("--rounds 30"));
+        assert!(found.iter().all(|(bench, _)| bench.gated));
+    }
+
+    #[test]
+    fn every_bench_is_tallied_once() {
+        let comparison = sample::comparison(300);
+        let tally = Tally::new(&comparison.benches);
+        let sum = tally.slower + tally.faster + tally.unstable + tally.same + tally.identical;
+        assert_eq!(sum, 300);
+        let slower = comparison.benches.iter().filter(|b| b.has(Verdict::Slower));
+        assert_eq!(tally.slower, slower.count());
+        assert!(
+            tally
+                .words()
+                .starts_with(&format!("{} slower, ", tally.slower))
+        );
+    }
+
+    #[test]
+    fn the_working_tree_is_no_argument() {
+        let mut comparison = sample::comparison(1);
+        assert_eq!(
+            again(&comparison, None, 5),
+            "cargo xtask bench-compare main --rounds 5"
+        );
+        comparison.head.name = "topic".to_owned();
+        assert!(again(&comparison, None, 5).contains(" main topic "));
+    }
+
+    #[test]
+    fn every_outcome_has_its_words() {
+        let mut comparison = sample::extreme();
+        let outcomes = [
+            (Outcome::Failed, "could not be measured", "cargo bench"),
+            (Outcome::TooNoisy, "Too noisy", "--rounds"),
+            (Outcome::Missing, "1 added, 40 removed", "--require-all"),
+            (Outcome::Interrupted, "Interrupted", "--resume"),
+        ];
+        for (outcome, said, next) in outcomes {
+            comparison.outcome = outcome;
+            assert!(headline(&comparison).contains(said));
+            assert!(next_step(&comparison).contains(next));
+        }
     }
 }

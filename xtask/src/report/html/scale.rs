@@ -1,0 +1,111 @@
+//! A logarithmic axis of ratios, shared by all rows.
+
+use crate::report::model::Estimate;
+
+/// What is beyond is drawn at the edge with an arrow: one outlier must not squeeze all others.
+const FURTHEST: f64 = 4.0;
+/// The axis reaches at least so far to both sides.
+const NEAREST: f64 = 1.12;
+/// Where a tick may be, beside 1; below 1 the reciprocals.
+const TICKS: [f64; 8] = [1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 4.0, 8.0];
+
+/// From a ratio to a place.
+#[derive(Clone, Copy)]
+pub(super) struct Scale {
+    /// The ratio at the right end; the left end is its reciprocal.
+    reach: f64,
+    width: f64,
+}
+
+impl Scale {
+    /// An axis `width` wide that shows all intervals, if that is reasonable.
+    pub(super) fn around<'e>(width: f64, estimates: impl Iterator<Item = &'e Estimate>) -> Self {
+        let ends = estimates.flat_map(|e| [e.low, e.value, e.high]);
+        Self::reaching(width, ends)
+    }
+
+    /// An axis `width` wide that shows all ratios, if that is reasonable.
+    pub(super) fn reaching(width: f64, ratios: impl Iterator<Item = f64>) -> Self {
+        let furthest = ratios
+            .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
+            .map(|ratio| ratio.max(1.0 / ratio))
+            .fold(NEAREST, f64::max);
+        let margin = furthest.powf(0.06);
+        Self {
+            reach: (furthest * margin).min(FURTHEST),
+            width,
+        }
+    }
+
+    /// The place of a ratio, and whether it is beyond the axis; none if it is no ratio.
+    pub(super) fn place(&self, ratio: f64) -> Option<(f64, bool)> {
+        if ratio.is_nan() || ratio < 0.0 {
+            return None;
+        }
+        let inside = ratio.clamp(1.0 / self.reach, self.reach);
+        let place = (inside.ln() / self.reach.ln() + 1.0) / 2.0 * self.width;
+        Some((place, inside != ratio))
+    }
+
+    /// The part of the axis within a fraction of 1; none for no fraction.
+    pub(super) fn band(&self, fraction: f64) -> Option<(f64, f64)> {
+        let (right, _) = self.place(1.0 + fraction)?;
+        Some((self.width - right, right))
+    }
+
+    /// The ratios to write below the axis, at least `gap` apart.
+    pub(super) fn ticks(&self, gap: f64) -> Vec<f64> {
+        let mut places = vec![self.width / 2.0];
+        let mut ticks = vec![1.0];
+        for tick in TICKS {
+            let Some((place, false)) = self.place(tick) else {
+                continue;
+            };
+            let free = |p: &f64| (p - place).abs() >= gap;
+            if place <= self.width - gap / 2.0 && places.iter().all(free) {
+                places.push(place);
+                ticks.extend([1.0 / tick, tick]);
+            }
+        }
+        ticks.sort_unstable_by(f64::total_cmp);
+        ticks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Scale;
+
+    #[test]
+    fn doubling_and_halving_are_as_far_from_the_middle() {
+        let scale = Scale::reaching(200.0, [2.0].into_iter());
+        let (double, _) = scale.place(2.0).expect("a ratio");
+        let (half, _) = scale.place(0.5).expect("a ratio");
+        assert!((double + half - 200.0).abs() < 1e-9);
+        assert_eq!(scale.place(1.0), Some((100.0, false)));
+    }
+
+    #[test]
+    fn outliers_are_at_the_edge() {
+        let scale = Scale::reaching(200.0, [50.0, f64::NAN, f64::INFINITY, 0.0].into_iter());
+        assert_eq!(scale.place(50.0), Some((200.0, true)));
+        assert_eq!(scale.place(0.0), Some((0.0, true)));
+        assert_eq!(scale.place(f64::INFINITY), Some((200.0, true)));
+        assert_eq!(scale.place(f64::NAN), None);
+        assert_eq!(scale.place(-1.0), None);
+    }
+
+    #[test]
+    fn ticks_keep_their_distance() {
+        for furthest in [1.0, 1.3, 2.0, 50.0] {
+            let scale = Scale::reaching(200.0, [furthest].into_iter());
+            let ticks = scale.ticks(36.0);
+            assert!(ticks.len() >= 3, "{ticks:?}");
+            let places: Vec<f64> = ticks
+                .iter()
+                .filter_map(|t| scale.place(*t).map(|p| p.0))
+                .collect();
+            assert!(places.windows(2).all(|p| p[1] - p[0] >= 35.9), "{places:?}");
+        }
+    }
+}
