@@ -1,5 +1,6 @@
 //! Models of a single-thread executor's queues, sleep and end, with tokens for runnables.
 
+use std::ptr::NonNull;
 use std::task::{Wake, Waker};
 
 use terrace_local::driver::Driver;
@@ -9,6 +10,7 @@ use terrace_loom_tests::{Item, Ledger, assert_each_once};
 use terrace_park::{Parker, Unparker};
 use terrace_queue::Node;
 use terrace_sync::atomic::{AtomicBool, Ordering};
+use terrace_sync::cell::UnsafeCell;
 use terrace_sync::{Arc, model, thread};
 
 /// What drives a driver: wakes the owner's thread.
@@ -193,5 +195,68 @@ fn local_wake_against_drop() {
         // SAFETY: as above.
         let late = unsafe { mailbox.pop() };
         assert!(late.is_none(), "a task arrived after the drop");
+    });
+}
+
+/// An executor's core: a mailbox, and a cell that stands for the memory of both.
+struct Core {
+    mailbox: Mailbox<Box<Node<std::sync::Arc<Borrower>>>>,
+    memory: UnsafeCell<()>,
+}
+
+// SAFETY: the memory is looked at by who may use the core, and taken when it is freed: loom tells if both can meet.
+unsafe impl Send for Core {}
+// SAFETY: as above.
+unsafe impl Sync for Core {}
+
+/// A task that refers to its core without counting.
+struct Borrower {
+    scheduled: AtomicBool,
+    core: Arc<Core>,
+}
+
+impl Wake for Borrower {
+    fn wake(self: std::sync::Arc<Self>) {
+        // Ordering: AcqRel as async-task's.
+        if self.scheduled.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        // The count is the model's own; a push goes by the pointer.
+        let core = self.core.clone();
+        let mailbox = NonNull::from(&core.mailbox);
+        // SAFETY: the model's core is freed when the model ends.
+        unsafe {
+            Mailbox::push_and_leave(mailbox, Node::boxed(self), || core.memory.with(|_| ()));
+        }
+    }
+}
+
+/// Another thread wakes a task while its executor is closed and freed at once, though nobody counts references: the last
+/// touch of the push comes before.
+///
+/// Fails under: `local-leave-early`.
+#[test]
+fn local_close_then_free() {
+    model(|| {
+        let registry = Registry::new();
+        let core = Arc::new(Core {
+            mailbox: Mailbox::new(),
+            memory: UnsafeCell::new(()),
+        });
+        let task = std::sync::Arc::new(Borrower {
+            scheduled: AtomicBool::new(false),
+            core: core.clone(),
+        });
+        // SAFETY: stands for a poll of the task.
+        let key = unsafe { registry.insert(&task.clone().into()) };
+        let waker = thread::spawn(move || Waker::from(task).wake());
+        core.mailbox.close();
+        registry.close(|| {
+            // SAFETY: this thread is the owner; the removal stands for the drop of the task's future.
+            unsafe { core.mailbox.drain(|_| drop(registry.remove(key))) }
+        });
+        // What frees the core.
+        core.memory.with_mut(|_| ());
+        waker.join().unwrap();
     });
 }
