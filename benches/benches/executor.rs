@@ -1,179 +1,89 @@
-//! `terrace-executor`: tasks of a pool of worker threads.
+//! `terrace-executor`: executors with several threads.
 
-use std::future::Future;
-use std::sync::Arc;
-use std::thread::{self, JoinHandle};
+use criterion::{Criterion, criterion_group, criterion_main};
+use terrace_benches::executor::{
+    self, AsyncExecutor, AsyncExecutorStatic, Current, Executor, ExecutorRun, Lookup, RayonIndex,
+    StaticExecutor, StaticExecutorRun, Tokio, TokioHandle,
+};
+use terrace_benches::spawn::{self, BATCH, Contender, LIGHT_TASKS};
+use terrace_benches::{Rows, WORKERS};
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use event_listener::Event;
-use futures_lite::future::{block_on, yield_now};
-use terrace_benches::THREADS;
-use terrace_executor::{Executor, StaticExecutor};
+/// Tasks spawned while the workers are busy.
+const BUSY_TASKS: usize = 1_000;
+/// Tasks woken in a burst.
+const BURST: usize = 64;
+/// Pairs that play ping-pong, and how long.
+const PAIRS: usize = 16;
+const MESSAGES: usize = 200;
+/// Children of a fan-out, and how often.
+const CHILDREN: u64 = 100;
+const ROUNDS: usize = 10;
 
-/// A pool of [`THREADS`] workers.
-trait Pool {
-    const NAME: &str;
-    fn new() -> Self;
-    fn spawn<T: Send + 'static>(
-        &self,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> impl Future<Output = T> + Send + 'static;
-    /// Waits on the calling thread, the way meant for it.
-    fn block_on<T>(future: impl Future<Output = T>) -> T;
-}
-
-impl Pool for Executor<'static> {
-    const NAME: &str = "executor";
-
-    fn new() -> Self {
-        Executor::builder().workers(THREADS).build()
-    }
-
-    fn spawn<T: Send + 'static>(
-        &self,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> impl Future<Output = T> + Send + 'static {
-        self.spawn(future)
-    }
-
-    fn block_on<T>(future: impl Future<Output = T>) -> T {
-        terrace_executor::block_on(future)
-    }
-}
-
-impl Pool for &'static StaticExecutor {
-    const NAME: &str = "static_executor";
-
-    fn new() -> Self {
-        Executor::builder()
-            .workers(THREADS)
-            .try_build_static()
-            .expect("the threads start")
-    }
-
-    fn spawn<T: Send + 'static>(
-        &self,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> impl Future<Output = T> + Send + 'static {
-        StaticExecutor::spawn(self, future)
-    }
-
-    fn block_on<T>(future: impl Future<Output = T>) -> T {
-        terrace_executor::block_on(future)
-    }
-}
-
-/// `async_executor` with threads that run it.
-struct AsyncExecutor {
-    executor: Arc<async_executor::Executor<'static>>,
-    stop: Event,
-    threads: Vec<JoinHandle<()>>,
-}
-
-impl Pool for AsyncExecutor {
-    const NAME: &str = "async_executor";
-
-    fn new() -> Self {
-        let (executor, stop) = (Arc::new(async_executor::Executor::new()), Event::new());
-        let threads = (0..THREADS)
-            .map(|_| {
-                let (executor, stop) = (Arc::clone(&executor), stop.listen());
-                thread::spawn(move || block_on(executor.run(stop)))
-            })
-            .collect();
-        Self {
-            executor,
-            stop,
-            threads,
-        }
-    }
-
-    fn spawn<T: Send + 'static>(
-        &self,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> impl Future<Output = T> + Send + 'static {
-        self.executor.spawn(future)
-    }
-
-    fn block_on<T>(future: impl Future<Output = T>) -> T {
-        block_on(future)
-    }
-}
-
-impl Drop for AsyncExecutor {
-    fn drop(&mut self) {
-        self.stop.notify(usize::MAX);
-        for thread in self.threads.drain(..) {
-            thread.join().expect("the thread does not panic");
-        }
-    }
-}
-
-/// One task, from outside the pool and back.
-fn spawn_await<P: Pool>(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("executor/spawn_await");
-    let pool = P::new();
-    group.bench_function(BenchmarkId::new(P::NAME, THREADS), |b| {
-        b.iter(|| P::block_on(pool.spawn(async { 1 })));
-    });
-    group.finish();
-}
-
-/// Many tasks that do nothing, from outside the pool.
-fn spawn_await_all<P: Pool>(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("executor/spawn_await_all");
-    let pool = P::new();
-    for amount in [100, 1_000] {
-        group.throughput(Throughput::Elements(amount));
-        group.bench_function(BenchmarkId::new(P::NAME, amount), |b| {
-            b.iter(|| {
-                let tasks: Vec<_> = (0..amount).map(|_| pool.spawn(async {})).collect();
-                P::block_on(async {
-                    for task in tasks {
-                        task.await;
-                    }
-                });
-            });
+fn all<C: Contender>(rows: &mut Rows<'_>) {
+    for workers in WORKERS {
+        let new = || C::new(workers);
+        let name = C::NAME;
+        // The number of workers is read from the end of the id, see the README.
+        let sized = |size: &dyn std::fmt::Display| format!("{size}-t{workers}");
+        let light = &sized(&LIGHT_TASKS);
+        let steps = &sized(&"300x300");
+        rows.row("spawn_one", name, format!("t{workers}"), || {
+            spawn::spawn_one(new())
         });
-    }
-    group.finish();
-}
-
-/// As many tasks as there are workers, each waking itself many times.
-fn wake_self<P: Pool>(criterion: &mut Criterion) {
-    const WAKES: u64 = 1_000;
-    let mut group = criterion.benchmark_group("executor/wake_self");
-    let pool = P::new();
-    group.throughput(Throughput::Elements(WAKES * THREADS as u64));
-    group.bench_function(BenchmarkId::new(P::NAME, WAKES), |b| {
-        b.iter(|| {
-            let tasks = [(); THREADS].map(|()| {
-                pool.spawn(async {
-                    for _ in 0..WAKES {
-                        yield_now().await;
-                    }
-                })
-            });
-            P::block_on(async {
-                for task in tasks {
-                    task.await;
-                }
-            });
+        rows.row("spawn_many", name, light, || {
+            spawn::spawn_many(new(), LIGHT_TASKS)
         });
-    });
-    group.finish();
+        rows.row("spawn_many_inside", name, light, || {
+            executor::spawn_many_inside(new(), LIGHT_TASKS)
+        });
+        rows.row("spawn_many_busy", name, sized(&BUSY_TASKS), || {
+            executor::spawn_many_busy(new(), workers, BUSY_TASKS)
+        });
+        rows.row("spawn_batch", name, sized(&BATCH), || {
+            spawn::spawn_batch(new())
+        });
+        rows.row("spawn_recursively", name, steps, || {
+            spawn::spawn_recursively(new())
+        });
+        rows.row("yield_now", name, steps, || spawn::yield_now(new()));
+        rows.row("channels", name, steps, || spawn::channels(new()));
+        rows.row(
+            "ping_pong",
+            name,
+            sized(&format!("{PAIRS}x{MESSAGES}")),
+            || executor::ping_pong(new(), PAIRS, MESSAGES),
+        );
+        rows.row("burst_wake", name, sized(&BURST), || {
+            executor::burst_wake(new(), BURST)
+        });
+        rows.row(
+            "fan_out_fan_in",
+            name,
+            sized(&format!("{CHILDREN}x{ROUNDS}")),
+            || executor::fan_out_fan_in(new(), CHILDREN, ROUNDS),
+        );
+        rows.row("web_server", name, sized(&300), || spawn::web_server(new()));
+    }
 }
 
-criterion_group!(
-    benches,
-    spawn_await::<Executor<'static>>,
-    spawn_await::<&'static StaticExecutor>,
-    spawn_await::<AsyncExecutor>,
-    spawn_await_all::<Executor<'static>>,
-    spawn_await_all::<&'static StaticExecutor>,
-    spawn_await_all::<AsyncExecutor>,
-    wake_self::<Executor<'static>>,
-    wake_self::<&'static StaticExecutor>,
-    wake_self::<AsyncExecutor>,
-);
+fn lookup<L: Lookup>(rows: &mut Rows<'_>) {
+    rows.row("current", L::NAME, "on-t1", || executor::lookup::<L>(true));
+    rows.row("current", L::NAME, "off", || executor::lookup::<L>(false));
+}
+
+fn rows(criterion: &mut Criterion) {
+    let rows = &mut Rows::new(criterion, "executor");
+    all::<Executor>(rows);
+    all::<StaticExecutor>(rows);
+    all::<ExecutorRun>(rows);
+    all::<StaticExecutorRun>(rows);
+    all::<AsyncExecutor>(rows);
+    all::<AsyncExecutorStatic>(rows);
+    all::<Tokio>(rows);
+    lookup::<Current>(rows);
+    lookup::<TokioHandle>(rows);
+    lookup::<RayonIndex>(rows);
+}
+
+criterion_group!(benches, rows);
 criterion_main!(benches);

@@ -1,113 +1,59 @@
-//! `terrace-fork`: scopes over borrowed data, opened by a thread that is no worker.
+//! `terrace-fork`: scopes over borrowed data.
 
-use std::hint::black_box;
+use criterion::{Criterion, criterion_group, criterion_main};
+use terrace_benches::fork::{self, Fork, Rayon, Scopes, StdScope};
+use terrace_benches::{Rows, WORKERS};
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use terrace_benches::THREADS;
-use terrace_executor::Executor;
+/// Children of a flat scope.
+const CHILDREN: usize = 64;
+/// Children, and children of each, of nested scopes, and their steps.
+const WIDTH: usize = 8;
+const STEPS: u64 = 1_000;
 
-/// A pool of [`THREADS`] workers that has scopes.
-trait Scopes {
-    const NAME: &str;
-    fn new() -> Self;
-    /// A scope with one child for each item.
-    fn for_each<T: Send>(&self, items: &mut [T], body: impl Fn(&mut T) + Sync);
-}
-
-impl Scopes for Executor<'static> {
-    const NAME: &str = "fork";
-
-    fn new() -> Self {
-        Executor::builder().workers(THREADS).build()
-    }
-
-    fn for_each<T: Send>(&self, items: &mut [T], body: impl Fn(&mut T) + Sync) {
-        let body = &body;
-        terrace_fork::scope(self, |scope| {
-            for item in items {
-                scope.spawn(async move { body(item) });
-            }
-        });
-    }
-}
-
-impl Scopes for rayon_core::ThreadPool {
-    const NAME: &str = "rayon";
-
-    fn new() -> Self {
-        rayon_core::ThreadPoolBuilder::new()
-            .num_threads(THREADS)
-            .build()
-            .expect("the threads start")
-    }
-
-    fn for_each<T: Send>(&self, items: &mut [T], body: impl Fn(&mut T) + Sync) {
-        let body = &body;
-        self.in_place_scope(|scope| {
-            for item in items {
-                scope.spawn(move |_| body(item));
-            }
-        });
-    }
-}
-
-/// The plain loop: what there is to win, or to lose.
-struct Serial;
-
-impl Scopes for Serial {
-    const NAME: &str = "serial";
-
-    fn new() -> Self {
-        Serial
-    }
-
-    fn for_each<T: Send>(&self, items: &mut [T], body: impl Fn(&mut T) + Sync) {
-        items.iter_mut().for_each(body);
-    }
-}
-
-/// Children that do nothing: what a scope and a child cost.
-fn empty<S: Scopes>(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("fork/empty_children");
-    let scopes = S::new();
-    for children in [1, 10, 100, 1_000] {
-        let mut items = vec![0_u64; children];
-        group.throughput(Throughput::Elements(children as u64));
-        group.bench_function(BenchmarkId::new(S::NAME, children), |b| {
-            b.iter(|| scopes.for_each(black_box(&mut items), |item| *item += 1));
-        });
-    }
-    group.finish();
-}
-
-/// 64 children of some length each, in steps of a loop that is about as many nanoseconds.
-fn busy<S: Scopes>(criterion: &mut Criterion) {
-    const CHILDREN: usize = 64;
-    let mut group = criterion.benchmark_group("fork/busy_children");
-    let scopes = S::new();
-    for steps in [100_u64, 1_000, 10_000] {
-        let mut items = [0_u64; CHILDREN];
-        group.throughput(Throughput::Elements(CHILDREN as u64));
-        group.bench_function(BenchmarkId::new(S::NAME, steps), |b| {
-            b.iter(|| {
-                scopes.for_each(black_box(&mut items), |item| {
-                    for _ in 0..steps {
-                        *item = black_box(*item + 1);
-                    }
-                });
+fn all<S: Scopes>(rows: &mut Rows<'_>) {
+    for workers in WORKERS {
+        for children in [0, 1, 10, 100, 1_000] {
+            let param = format!("{children}-t{workers}");
+            rows.row("empty_children", S::NAME, param, || {
+                fork::empty_children(S::new(workers), children)
             });
+        }
+        for steps in [100, 1_000, 10_000] {
+            let param = format!("{CHILDREN}x{steps}-t{workers}");
+            rows.row("flat", S::NAME, param, || {
+                fork::flat(S::new(workers), CHILDREN, steps)
+            });
+        }
+        let param = format!("{WIDTH}x{WIDTH}x{STEPS}-t{workers}");
+        rows.row("nested", S::NAME, param, || {
+            fork::nested(S::new(workers), WIDTH, STEPS)
         });
     }
-    group.finish();
 }
 
-criterion_group!(
-    benches,
-    empty::<Executor<'static>>,
-    empty::<rayon_core::ThreadPool>,
-    empty::<Serial>,
-    busy::<Executor<'static>>,
-    busy::<rayon_core::ThreadPool>,
-    busy::<Serial>,
-);
+/// As many threads as children: where there are few, and they are long.
+fn threads(rows: &mut Rows<'_>) {
+    const LONG: u64 = 100_000;
+    for workers in WORKERS {
+        let param = format!("{workers}x{LONG}-t{workers}");
+        rows.row("long", Fork::NAME, &param, || {
+            fork::flat(Fork::new(workers), workers, LONG)
+        });
+        rows.row("long", Rayon::NAME, &param, || {
+            fork::flat(Rayon::new(workers), workers, LONG)
+        });
+        rows.row("long", StdScope::NAME, &param, || {
+            fork::flat(StdScope::new(workers), workers, LONG)
+        });
+    }
+}
+
+fn rows(criterion: &mut Criterion) {
+    let rows = &mut Rows::new(criterion, "fork");
+    all::<Fork>(rows);
+    all::<Rayon>(rows);
+    threads(rows);
+}
+
+criterion_group!(benches, rows);
 criterion_main!(benches);

@@ -1,111 +1,55 @@
-//! `terrace-local`: tasks of one thread.
+//! `terrace-local`: executors of one thread.
 
-use std::future::Future;
+use criterion::{Criterion, criterion_group, criterion_main};
+use terrace_benches::Rows;
+use terrace_benches::local::{
+    self, AsyncExecutor, AsyncExecutorStatic, Local, StaticLocal, Ticked, TokioLocal,
+};
+use terrace_benches::spawn::{self, BATCH, Contender, LIGHT_TASKS};
 
-use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use futures_lite::future::yield_now;
-use terrace_local::{LocalExecutor, StaticLocalExecutor};
+const TASKS: usize = 1_000;
+const WAKES: usize = 1_000;
 
-/// An executor of the current thread.
-trait Local {
-    const NAME: &str;
-    fn new() -> Self;
-    fn spawn_detached(&self, future: impl Future<Output = ()> + 'static);
-    fn try_tick(&self) -> bool;
-}
-
-impl Local for LocalExecutor<'static> {
-    const NAME: &str = "local";
-
-    fn new() -> Self {
-        LocalExecutor::new()
-    }
-
-    fn spawn_detached(&self, future: impl Future<Output = ()> + 'static) {
-        self.spawn(future).detach();
-    }
-
-    fn try_tick(&self) -> bool {
-        self.try_tick()
-    }
-}
-
-impl Local for &'static StaticLocalExecutor {
-    const NAME: &str = "static_local";
-
-    fn new() -> Self {
-        Box::leak(Box::new(StaticLocalExecutor::new()))
-    }
-
-    fn spawn_detached(&self, future: impl Future<Output = ()> + 'static) {
-        self.spawn(future).detach();
-    }
-
-    fn try_tick(&self) -> bool {
-        (**self).try_tick()
-    }
-}
-
-impl Local for async_executor::LocalExecutor<'static> {
-    const NAME: &str = "async_executor";
-
-    fn new() -> Self {
-        async_executor::LocalExecutor::new()
-    }
-
-    fn spawn_detached(&self, future: impl Future<Output = ()> + 'static) {
-        self.spawn(future).detach();
-    }
-
-    fn try_tick(&self) -> bool {
-        self.try_tick()
-    }
-}
-
-/// Spawn, run once, done.
-fn spawn_run<E: Local>(criterion: &mut Criterion) {
-    let mut group = criterion.benchmark_group("local/spawn_run");
-    for tasks in [1, 1_000] {
-        let executor = E::new();
-        group.throughput(Throughput::Elements(tasks));
-        group.bench_function(BenchmarkId::new(E::NAME, tasks), |b| {
-            b.iter(|| {
-                for _ in 0..tasks {
-                    executor.spawn_detached(async {});
-                }
-                while executor.try_tick() {}
-            });
-        });
-    }
-    group.finish();
-}
-
-/// A task that wakes itself many times.
-fn wake_self<E: Local>(criterion: &mut Criterion) {
-    const WAKES: u64 = 100;
-    let mut group = criterion.benchmark_group("local/wake_self");
-    let executor = E::new();
-    group.throughput(Throughput::Elements(WAKES));
-    group.bench_function(BenchmarkId::new(E::NAME, WAKES), |b| {
-        b.iter(|| {
-            executor.spawn_detached(async {
-                for _ in 0..WAKES {
-                    yield_now().await;
-                }
-            });
-            while executor.try_tick() {}
-        });
+fn all<C: Contender>(rows: &mut Rows<'_>) {
+    let name = C::NAME;
+    rows.row("spawn_one", name, 1, || spawn::spawn_one(C::new(1)));
+    rows.row("spawn_many", name, LIGHT_TASKS, || {
+        spawn::spawn_many(C::new(1), LIGHT_TASKS)
     });
-    group.finish();
+    rows.row("spawn_recursively", name, "300x300", || {
+        spawn::spawn_recursively(C::new(1))
+    });
+    rows.row("yield_now", name, "300x300", || spawn::yield_now(C::new(1)));
+    rows.row("channels", name, "300x300", || spawn::channels(C::new(1)));
+    rows.row("web_server", name, 300, || spawn::web_server(C::new(1)));
+    rows.row("spawn_batch", name, BATCH, || spawn::spawn_batch(C::new(1)));
 }
 
-criterion_group!(
-    benches,
-    spawn_run::<LocalExecutor<'static>>,
-    spawn_run::<&'static StaticLocalExecutor>,
-    spawn_run::<async_executor::LocalExecutor<'static>>,
-    wake_self::<LocalExecutor<'static>>,
-    wake_self::<&'static StaticLocalExecutor>,
-    wake_self::<async_executor::LocalExecutor<'static>>,
-);
+fn ticked<C: Ticked>(rows: &mut Rows<'_>) {
+    let name = C::NAME;
+    rows.row("spawn_run_detach", name, TASKS, || {
+        local::spawn_run_detach(C::new(1), TASKS)
+    });
+    rows.row("wake_self", name, WAKES, || {
+        local::wake_self(C::new(1), WAKES)
+    });
+    rows.row("wake_owner", name, WAKES, || {
+        local::wake_owner(C::new(1), WAKES)
+    });
+}
+
+fn rows(criterion: &mut Criterion) {
+    let rows = &mut Rows::new(criterion, "local");
+    all::<Local>(rows);
+    all::<StaticLocal>(rows);
+    all::<AsyncExecutor>(rows);
+    all::<AsyncExecutorStatic>(rows);
+    all::<TokioLocal>(rows);
+    ticked::<Local>(rows);
+    ticked::<StaticLocal>(rows);
+    ticked::<AsyncExecutor>(rows);
+    ticked::<AsyncExecutorStatic>(rows);
+}
+
+criterion_group!(benches, rows);
 criterion_main!(benches);

@@ -1,0 +1,54 @@
+//! Ours, with worker threads of its own.
+
+use terrace_executor::Builder;
+
+use crate::Lent;
+use crate::spawn::Contender;
+
+/// The droppable kind: its threads end with the row.
+pub struct Executor(Lent<terrace_executor::Executor<'static>>);
+
+impl Contender for Executor {
+    const NAME: &'static str = "executor";
+    type Spawner = &'static terrace_executor::Executor<'static>;
+
+    fn new(workers: usize) -> Self {
+        Self(Lent::new(Builder::new().workers(workers).build()))
+    }
+
+    fn spawner(&self) -> Self::Spawner {
+        // SAFETY: the workloads end their tasks before the contender is dropped.
+        unsafe { self.0.get() }
+    }
+
+    fn run<T>(&self, future: impl Future<Output = T>) -> T {
+        terrace_executor::block_on(future)
+    }
+}
+
+/// The kind for ever: its threads end with the row, what is left of it is a few words.
+pub struct StaticExecutor(&'static terrace_executor::StaticExecutor);
+
+impl Contender for StaticExecutor {
+    const NAME: &'static str = "static_executor";
+    type Spawner = &'static terrace_executor::StaticExecutor;
+
+    fn new(workers: usize) -> Self {
+        let executor = Builder::new().workers(workers).try_build_static();
+        Self(executor.expect("the threads start"))
+    }
+
+    fn spawner(&self) -> Self::Spawner {
+        self.0
+    }
+
+    fn run<T>(&self, future: impl Future<Output = T>) -> T {
+        terrace_executor::block_on(future)
+    }
+}
+
+impl Drop for StaticExecutor {
+    fn drop(&mut self) {
+        self.0.set_workers(0).expect("no thread is started");
+    }
+}

@@ -1,0 +1,106 @@
+//! Scopes over borrowed data, opened by a thread that is no worker.
+
+use std::hint::black_box;
+
+use terrace_executor::Executor;
+
+/// A pool that has scopes.
+pub trait Scopes: Sync + 'static {
+    /// Its name in rows.
+    const NAME: &'static str;
+
+    /// With that many threads.
+    fn new(workers: usize) -> Self;
+
+    /// A scope with one child for each item. A child may open a scope itself.
+    fn for_each<T: Send>(&self, items: &mut [T], body: impl Fn(&mut T) + Sync);
+}
+
+/// Ours.
+pub struct Fork(Executor<'static>);
+
+impl Scopes for Fork {
+    const NAME: &'static str = "fork";
+
+    fn new(workers: usize) -> Self {
+        Self(Executor::builder().workers(workers).build())
+    }
+
+    fn for_each<T: Send>(&self, items: &mut [T], body: impl Fn(&mut T) + Sync) {
+        let body = &body;
+        terrace_fork::scope(&self.0, |scope| {
+            for item in items {
+                scope.spawn(async move { body(item) });
+            }
+        });
+    }
+}
+
+/// rayon's pool.
+pub struct Rayon(rayon_core::ThreadPool);
+
+impl Scopes for Rayon {
+    const NAME: &'static str = "rayon";
+
+    fn new(workers: usize) -> Self {
+        let pool = rayon_core::ThreadPoolBuilder::new().num_threads(workers);
+        Self(pool.build().expect("the threads start"))
+    }
+
+    fn for_each<T: Send>(&self, items: &mut [T], body: impl Fn(&mut T) + Sync) {
+        let body = &body;
+        self.0.in_place_scope(|scope| {
+            for item in items {
+                scope.spawn(move |_| body(item));
+            }
+        });
+    }
+}
+
+/// A thread for each child.
+pub struct StdScope;
+
+impl Scopes for StdScope {
+    const NAME: &'static str = "std";
+
+    fn new(_workers: usize) -> Self {
+        Self
+    }
+
+    fn for_each<T: Send>(&self, items: &mut [T], body: impl Fn(&mut T) + Sync) {
+        let body = &body;
+        std::thread::scope(|scope| {
+            for item in items {
+                scope.spawn(move || body(item));
+            }
+        });
+    }
+}
+
+/// Children that do next to nothing: what a scope and a child cost.
+pub fn empty_children<S: Scopes>(scopes: S, children: usize) -> impl FnMut() {
+    let mut items = vec![0_u64; children];
+    move || scopes.for_each(black_box(&mut items), |item| *item += 1)
+}
+
+/// Children of `steps` steps each; a step is about a nanosecond.
+pub fn flat<S: Scopes>(scopes: S, children: usize, steps: u64) -> impl FnMut() {
+    let mut items = vec![0_u64; children];
+    move || scopes.for_each(black_box(&mut items), |item| work(item, steps))
+}
+
+/// `width` children with a scope each, of `width` children of `steps` steps.
+pub fn nested<S: Scopes>(scopes: S, width: usize, steps: u64) -> impl FnMut() {
+    let mut items = vec![vec![0_u64; width]; width];
+    move || {
+        scopes.for_each(black_box(&mut items), |row| {
+            scopes.for_each(row, |item| work(item, steps));
+        });
+    }
+}
+
+fn work(item: &mut u64, steps: u64) {
+    for _ in 0..steps {
+        *item = black_box(*item + 1);
+    }
+}

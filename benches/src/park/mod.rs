@@ -1,0 +1,7 @@
+//! Sleeping, waking, and announcing work.
+
+mod contenders;
+mod group;
+
+pub use contenders::{Crossbeam, Listener, Park, Std, ping_pong, unpark_then_park};
+pub use group::{Announce, StdGroup, publish_nobody, publish_searching, wake_one};

@@ -1,0 +1,14 @@
+//! Queues: the ring of one worker, the shared queue, the inbox of one thread.
+
+mod contenders;
+mod inbox;
+mod owned;
+mod shared;
+
+pub use contenders::{CrossbeamFifo, Mutexed, Own, St3Fifo, St3Lifo};
+pub use inbox::{Mail, inbox, inbox_remote};
+pub use owned::{BATCH, Deque, Thief, push_pop, remote_busy, remote_idle, steal};
+pub use shared::{Batched, Shared, batch, contended, shared_push_pop};
+
+/// What lies in the queues: one word, as a task is.
+pub type Item = usize;
