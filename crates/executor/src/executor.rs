@@ -10,6 +10,7 @@ use terrace_local::task::{self, CoreRef, Task};
 use terrace_sync::{Arc, OnceLock};
 
 use crate::builder::Builder;
+use crate::pool::current::Current;
 use crate::pool::threads::Pool;
 use crate::pool::{Shared, driver};
 use crate::static_executor::StaticExecutor;
@@ -124,7 +125,7 @@ impl<'a> Executor<'a> {
     }
 
     #[inline]
-    fn pool(&self) -> &Pool {
+    pub(crate) fn pool(&self) -> &Pool {
         self.pool.get_or_init(Pool::bare)
     }
 
@@ -140,6 +141,16 @@ impl<'a> Executor<'a> {
     /// The number of worker threads, spare ones not counted.
     pub fn workers(&self) -> usize {
         self.shared().workers()
+    }
+
+    /// The worker, or `run` future, of this executor that the caller is polled by; elsewhere, some worker of it, the same
+    /// one for every call of a thread. `None` if it has no workers.
+    ///
+    /// Cost on a worker: that of [`current`](fn@crate::current) and a comparison.
+    #[inline]
+    #[must_use]
+    pub fn current_or_any(&self) -> Option<Current> {
+        self.shared().current_or_any()
     }
 
     /// Whether every task that was spawned has ended: is done, has panicked, or was cancelled and dropped.

@@ -13,6 +13,8 @@ mod pool;
 #[doc(hidden)]
 pub mod scope;
 #[cfg(not(terrace_loom))]
+mod shutdown;
+#[cfg(not(terrace_loom))]
 mod static_executor;
 #[cfg(not(terrace_loom))]
 mod thread_executor;
@@ -23,6 +25,7 @@ pub use crate::{
     builder::Builder,
     executor::Executor,
     pool::current::{Current, ExecutorId, current},
+    shutdown::{Shutdown, StillRunning},
     static_executor::StaticExecutor,
     thread_executor::{ThreadExecutor, ThreadQueue, Ticker},
 };

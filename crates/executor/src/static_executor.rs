@@ -8,6 +8,7 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use terrace_local::task::{self, CoreRef, Task};
 use terrace_sync::OnceLock;
 
+use crate::pool::current::Current;
 use crate::pool::threads::Pool;
 use crate::pool::{Shared, Unregistered, driver};
 
@@ -15,7 +16,8 @@ use crate::pool::{Shared, Unregistered, driver};
 /// list of tasks.
 ///
 /// It sits in a `static`, or is made by [`Executor::leak`](crate::Executor::leak) or
-/// [`Builder::try_build_static`](crate::Builder::try_build_static). Its tasks are never dropped.
+/// [`Builder::try_build_static`](crate::Builder::try_build_static). Its tasks are never dropped with it; its threads can
+/// be ended by [`shutdown`](Self::shutdown).
 ///
 /// ```
 /// static EXECUTOR: terrace_executor::StaticExecutor = terrace_executor::StaticExecutor::new();
@@ -73,6 +75,12 @@ impl StaticExecutor {
     /// When the operating system cannot start a thread; those that were started stay.
     pub fn set_workers(&'static self, workers: usize) -> io::Result<()> {
         self.pool().shared.set_workers(workers)
+    }
+
+    /// As [`Executor::current_or_any`](crate::Executor::current_or_any).
+    #[must_use]
+    pub fn current_or_any(&self) -> Option<Current> {
+        self.shared().current_or_any()
     }
 
     /// As [`Executor::is_empty`](crate::Executor::is_empty).

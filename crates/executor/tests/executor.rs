@@ -369,3 +369,26 @@ fn many_tasks_may_block_on_tasks_of_their_own_pool() {
         assert_eq!(sum, 60 * 59 / 2);
     }
 }
+
+/// The same with so many that no fixed number of spare workers would do; the waits nest, too.
+#[test]
+fn hundreds_of_tasks_may_block_on_tasks_of_their_own_pool() {
+    for workers in [1, 2] {
+        let executor = Arc::new(Builder::new().workers(workers).build());
+        let tasks: Vec<_> = (0..300)
+            .map(|i| {
+                let weak = Arc::downgrade(&executor);
+                executor.spawn(async move {
+                    let executor = weak.upgrade().expect("the test waits");
+                    let inner = Arc::downgrade(&executor);
+                    block_on(executor.spawn(async move {
+                        let executor = inner.upgrade().expect("the test waits");
+                        block_on(executor.spawn(async move { i }))
+                    }))
+                })
+            })
+            .collect();
+        let sum: i32 = tasks.into_iter().map(block_on).sum();
+        assert_eq!(sum, 300 * 299 / 2);
+    }
+}

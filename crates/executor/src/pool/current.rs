@@ -162,6 +162,13 @@ impl Current {
     /// From here on [`worker`](Self::worker) counts async drivers.
     pub const FIRST_DRIVER: usize = 1 << 31;
 
+    fn of(executor: ExecutorId, worker: usize) -> Self {
+        Self {
+            executor,
+            worker: worker as u32,
+        }
+    }
+
     /// The worker's index in its executor, counted from 0, spare workers included; a `run` future has an index from
     /// [`FIRST_DRIVER`](Self::FIRST_DRIVER) on. No two that run at the same time have the same one.
     #[inline]
@@ -182,6 +189,23 @@ impl Current {
     #[must_use]
     pub const fn executor(&self) -> ExecutorId {
         self.executor
+    }
+}
+
+impl Shared {
+    /// See [`Executor::current_or_any`](crate::Executor::current_or_any).
+    #[inline]
+    pub(crate) fn current_or_any(&self) -> Option<Current> {
+        match current() {
+            Some(current) if current.executor == self.id => Some(current),
+            _ => self.any_worker(),
+        }
+    }
+
+    fn any_worker(&self) -> Option<Current> {
+        let workers = self.workers();
+        let thread = terrace_thread::id().get() as usize;
+        (workers > 0).then(|| Current::of(self.id, thread % workers))
     }
 }
 

@@ -101,7 +101,9 @@ impl<'a> OutsideWait<'a> {
 
     /// Whether any of the pools has something to run.
     pub(crate) fn has_work(&self) -> bool {
-        self.pools.iter().any(|pool| pool.has_any())
+        self.pools
+            .iter()
+            .any(|pool| pool.workers() == 0 && pool.has_any())
     }
 }
 

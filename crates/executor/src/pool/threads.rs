@@ -5,8 +5,11 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
 
-use terrace_sync::atomic::Ordering;
+use event_listener::{Event, Listener};
+use terrace_local::task::PanicHandler;
+use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::thread::{self, Builder, JoinHandle};
 use terrace_sync::{Arc, Mutex};
 use terrace_thread::Notify;
@@ -15,9 +18,9 @@ use super::current::{Context, OnWorker};
 use super::search::Scan;
 use super::seat::Seat;
 use super::worker::Worker;
-use super::{Looking, Shared, outside};
+use super::{Looking, Shared, current, outside};
 use crate::builder::Config;
-use terrace_local::task::PanicHandler;
+use crate::shutdown::{Shutdown, StillRunning};
 
 /// Places kept for spares beside a pool's first workers; for more, groups are added to its `Idle`.
 pub(crate) const FEW_SPARES: usize = 16;
@@ -26,6 +29,10 @@ pub(crate) const FEW_SPARES: usize = 16;
 pub(crate) struct Threads {
     config: Arc<Config>,
     list: Mutex<Vec<Thread>>,
+    /// Whether workers that are asked to end run first what is queued.
+    draining: AtomicBool,
+    /// Notified when a thread has counted itself out.
+    ended: Event,
 }
 
 /// One thread that was started and has not been joined.
@@ -49,7 +56,15 @@ impl Threads {
         Self {
             config: Arc::new(config),
             list: Mutex::new(Vec::new()),
+            draining: AtomicBool::new(false),
+            ended: Event::new(),
         }
+    }
+
+    /// Whether workers that are asked to end run first what is queued.
+    pub(crate) fn is_draining(&self) -> bool {
+        // Ordering: Relaxed, written before the workers are asked.
+        self.draining.load(Ordering::Relaxed)
     }
 
     /// Every thread that was started, to be joined.
@@ -135,8 +150,20 @@ impl Drop for Pool {
 
 impl Shared {
     /// Starts or ends workers until there are `wanted`. Those that end finish what they run; nobody waits for them here.
+    /// Without any, threads that wait drive the pool.
     pub(crate) fn set_workers(self: &Arc<Self>, wanted: usize) -> io::Result<()> {
         let mut list = self.threads.list.lock();
+        let before = self.workers();
+        let result = self.resize(&mut list, wanted);
+        match (before, self.workers()) {
+            (0, 1..) => outside::unregister(self),
+            (1.., 0) => outside::register(self),
+            _ => {}
+        }
+        result
+    }
+
+    fn resize(self: &Arc<Self>, list: &mut Vec<Thread>, wanted: usize) -> io::Result<()> {
         let workers = |list: &[Thread]| {
             let staying =
                 |thread: &&Thread| thread.is_worker() && !self.is_asked_to_end(thread.seat);
@@ -144,18 +171,18 @@ impl Shared {
         };
         self.publish_count(wanted);
         for thread in list.iter().rev().filter(|thread| thread.is_worker()) {
-            if workers(&list) > wanted && self.seat(thread.seat).ask_to_end() {
+            if workers(list) > wanted && self.seat(thread.seat).ask_to_end() {
                 self.idle.targeted(thread.seat);
             }
         }
         for thread in list.iter().filter(|thread| thread.is_worker()) {
             // Who has ended for good cannot be kept.
-            if workers(&list) < wanted {
+            if workers(list) < wanted {
                 self.seat(thread.seat).ask_to_stay();
             }
         }
-        for started in workers(&list)..wanted {
-            if let Err(error) = self.start_thread(&mut list, false) {
+        for started in workers(list)..wanted {
+            if let Err(error) = self.start_thread(list, false) {
                 self.publish_count(started);
                 return Err(error);
             }
@@ -163,15 +190,74 @@ impl Shared {
         Ok(())
     }
 
-    /// Makes known how many workers the pool is to have. Without any, threads that wait drive it.
-    fn publish_count(self: &Arc<Self>, count: usize) {
+    /// Makes known how many workers the pool is to have.
+    fn publish_count(&self, count: usize) {
         // Ordering: Relaxed, a number that may change at any time; written under the list's lock.
-        let before = self.workers.swap(count, Ordering::Relaxed);
-        match (before, count) {
-            (0, 1..) => outside::unregister(self),
-            (1.., 0) => outside::register(self),
-            _ => {}
+        self.workers.store(count, Ordering::Relaxed);
+    }
+
+    /// Ends all threads, and waits for them, at most for `limit`.
+    pub(crate) fn shutdown(
+        self: &Arc<Self>,
+        how: Shutdown,
+        limit: Option<Duration>,
+    ) -> Result<(), StillRunning> {
+        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+        // Ordering: Relaxed, read by workers that were asked to end.
+        self.threads
+            .draining
+            .store(how == Shutdown::Drain, Ordering::Relaxed);
+        self.resize(&mut self.threads.list.lock(), 0)
+            .expect("ending threads needs nothing of the system");
+        let own = usize::from(current::is_worker_of(&raw const **self));
+        loop {
+            let listener = self.threads.ended.listen();
+            if self.join_ended(own) {
+                break;
+            }
+            let ended = match deadline {
+                Some(deadline) => listener.wait_deadline(deadline).is_some(),
+                None => {
+                    listener.wait();
+                    true
+                }
+            };
+            if !ended && !self.join_ended(own) {
+                // Ordering: Relaxed, a number to report.
+                let threads = self.running.load(Ordering::Relaxed).saturating_sub(own);
+                return Err(StillRunning { threads });
+            }
         }
+        self.threads.draining.store(false, Ordering::Relaxed);
+        if how == Shutdown::Cancel {
+            while let Some(task) = self.pop_any() {
+                drop(task);
+            }
+        }
+        Ok(())
+    }
+
+    /// Joins every thread but `own`, the calling one, if they have all counted themselves out.
+    fn join_ended(&self, own: usize) -> bool {
+        let mut list = self.threads.list.lock();
+        // Threads are counted in under the lock.
+        // Ordering: Acquire, pairs with the AcqRel of `last_one_out`: what the threads did happens before the return.
+        if self.running.load(Ordering::Acquire) > own {
+            return false;
+        }
+        let here = thread::current();
+        let (own, ended): (Vec<_>, Vec<_>) = std::mem::take(&mut *list)
+            .into_iter()
+            .partition(|thread| thread.handle.thread().is(&here));
+        *list = own;
+        drop(list);
+        for thread in ended {
+            thread
+                .handle
+                .join()
+                .expect("a worker catches every panic of what it runs");
+        }
+        true
     }
 
     /// Starts a spare worker; false if no thread can be started.
@@ -275,6 +361,7 @@ fn work(shared: Arc<Shared>, config: &Config, index: usize, spare: bool) {
     if shared.last_one_out() {
         shared.drop_tasks();
     }
+    shared.threads.ended.notify(usize::MAX);
 }
 
 /// Runs a hook; a panic in it has been reported by the panic hook and ends nothing else.

@@ -81,7 +81,9 @@ fn spin(own: &impl Own) -> bool {
 
 /// Runs one job of a pool that has no workers of its own.
 fn help_workerless(own: &impl Own) -> bool {
-    own.workerless().iter().any(|pool| match pool.find_any() {
+    // It may have got some since the wait began.
+    let mut workerless = own.workerless().iter().filter(|pool| pool.workers() == 0);
+    workerless.any(|pool| match pool.find_any() {
         Some(found) => {
             run_foreign(found);
             true

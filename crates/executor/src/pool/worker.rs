@@ -153,7 +153,7 @@ impl Worker {
         let mut rested = false;
         // Ordering: Relaxed, a flag; `close` unparks everybody after raising it.
         while !pool.closing.load(Ordering::Relaxed) {
-            if self.seat().is_asked_to_end() && self.seat().end() {
+            if self.seat().is_asked_to_end() && self.may_end() && self.seat().end() {
                 break;
             }
             if terrace_thread::has_work() {
@@ -201,6 +201,11 @@ impl Worker {
         let token = token.or_else(|| pool.idle.try_search(self.index));
         pool.idle
             .leave(self.index, token, &self.scan(Looking::ToWake));
+    }
+
+    /// Whether a worker that was asked to end may do so now: the pool may want its queues empty first.
+    fn may_end(&self) -> bool {
+        !self.pool.threads.is_draining() || !self.pool.has_any()
     }
 
     /// Looks around for at most [`SPIN`]; true as soon as something is there.

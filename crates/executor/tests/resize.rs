@@ -1,0 +1,332 @@
+//! Worker threads that come and go while the executor is in use.
+
+use std::collections::HashSet;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Barrier, Mutex};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+use terrace_executor::{Builder, Executor, Shutdown, StaticExecutor, block_on, current};
+
+/// For hangs; nothing here takes a hundredth of it.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Runs `test` on a thread of its own, and fails if it hangs.
+fn limited(test: impl FnOnce() + Send + 'static) {
+    let (done, wait) = channel();
+    let thread = thread::spawn(move || {
+        test();
+        done.send(()).unwrap();
+    });
+    match wait.recv_timeout(LIMIT) {
+        Ok(()) => thread.join().unwrap(),
+        Err(RecvTimeoutError::Disconnected) => {
+            std::panic::resume_unwind(thread.join().unwrap_err())
+        }
+        Err(error) => panic!("{error}: the test hangs"),
+    }
+}
+
+struct Yield(u32);
+impl Future for Yield {
+    type Output = ();
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.0 == 0 {
+            return Poll::Ready(());
+        }
+        self.0 -= 1;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+/// Starts and exits of worker threads.
+#[derive(Clone, Default)]
+struct Hooks(Arc<[AtomicUsize; 2]>);
+
+impl Hooks {
+    fn on(&self, builder: Builder) -> Builder {
+        let [start, stop] = [self.clone(), self.clone()];
+        builder
+            .on_thread_start(move || {
+                start.0[0].fetch_add(1, Ordering::Relaxed);
+            })
+            .on_thread_stop(move || {
+                stop.0[1].fetch_add(1, Ordering::Relaxed);
+            })
+    }
+
+    fn starts(&self) -> usize {
+        self.0[0].load(Ordering::Relaxed)
+    }
+
+    fn stops(&self) -> usize {
+        self.0[1].load(Ordering::Relaxed)
+    }
+}
+
+/// Runs `count` tasks that wait for each other, so that as many workers have to run them.
+fn see_workers(executor: &Executor<'static>, count: usize) {
+    let barrier = Arc::new(Barrier::new(count));
+    let mut tasks = Vec::new();
+    let futures = (0..count).map(|_| {
+        let barrier = Arc::clone(&barrier);
+        async move {
+            barrier.wait();
+            current().unwrap().worker()
+        }
+    });
+    executor.spawn_many(futures, &mut tasks);
+    let workers: HashSet<_> = tasks.into_iter().map(block_on).collect();
+    assert_eq!(workers.len(), count);
+}
+
+#[test]
+fn every_size_works() {
+    limited(|| {
+        for workers in [0, 1, 2, 33, 65, 128] {
+            let hooks = Hooks::default();
+            let executor = hooks.on(Builder::new().workers(workers)).build();
+            assert_eq!(executor.workers(), workers);
+            see_workers_or_run(&executor, workers);
+            drop(executor);
+            assert_eq!((hooks.starts(), hooks.stops()), (workers, workers));
+        }
+    });
+}
+
+fn see_workers_or_run(executor: &Executor<'static>, workers: usize) {
+    if workers == 0 {
+        assert_eq!(block_on(executor.spawn(async { 1 })), 1);
+    } else {
+        see_workers(executor, workers);
+    }
+}
+
+#[test]
+fn an_executor_grows_and_shrinks() {
+    limited(|| {
+        let hooks = Hooks::default();
+        let executor = hooks.on(Builder::new().workers(1)).build();
+        // Beyond what there was room for at first.
+        for workers in [3, 40, 2, 128, 1, 0, 5] {
+            executor.set_workers(workers).unwrap();
+            assert_eq!(executor.workers(), workers);
+            see_workers_or_run(&executor, workers);
+        }
+        drop(executor);
+        assert_eq!(hooks.starts(), hooks.stops());
+        assert!(hooks.starts() >= 128);
+    });
+}
+
+/// An executor without threads gets some, also one that sits in a static.
+#[test]
+fn a_bare_executor_gets_workers() {
+    static EXECUTOR: StaticExecutor = StaticExecutor::new();
+    limited(|| {
+        let task = EXECUTOR.spawn(async { current().unwrap().is_driver() });
+        EXECUTOR.set_workers(2).unwrap();
+        assert!(!block_on(task));
+        EXECUTOR.shutdown(Shutdown::Drain, None).unwrap();
+
+        let executor = Executor::new();
+        executor.set_workers(1).unwrap();
+        assert!(!block_on(
+            executor.spawn(async { current().unwrap().is_driver() })
+        ));
+    });
+}
+
+/// Nothing is lost, and nothing hangs, while workers come and go at random, also down to none and from within tasks.
+#[test]
+fn random_resizes_lose_nothing() {
+    limited(|| {
+        let hooks = Hooks::default();
+        let executor = Arc::new(hooks.on(Builder::new().workers(2)).build());
+        let ran = Arc::new(AtomicUsize::new(0));
+        let spawned = AtomicUsize::new(0);
+        let stop = Arc::new(AtomicUsize::new(0));
+        thread::scope(|s| {
+            for seed in [1_u32, 77] {
+                let (executor, stop) = (Arc::clone(&executor), Arc::clone(&stop));
+                s.spawn(move || {
+                    let mut random = seed;
+                    while stop.load(Ordering::Relaxed) == 0 {
+                        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                        executor.set_workers((random >> 16) as usize % 6).unwrap();
+                        thread::sleep(Duration::from_micros(u64::from(random >> 20) % 500));
+                    }
+                });
+            }
+            let spawners: Vec<_> = (0..2)
+                .map(|_| {
+                    s.spawn(|| {
+                        for round in 0..300 {
+                            let tasks: Vec<_> = (0..10)
+                                .map(|i| {
+                                    let ran = Arc::clone(&ran);
+                                    let weak = Arc::downgrade(&executor);
+                                    spawned.fetch_add(1, Ordering::Relaxed);
+                                    executor.spawn(async move {
+                                        Yield(i % 3).await;
+                                        if round % 50 == 0 && i == 7 {
+                                            // From a task, which may run on the very worker that is to end.
+                                            weak.upgrade().unwrap().set_workers(3).unwrap();
+                                        }
+                                        ran.fetch_add(1, Ordering::Relaxed);
+                                    })
+                                })
+                                .collect();
+                            if round % 3 == 0 {
+                                tasks.into_iter().for_each(terrace_executor::Task::detach);
+                            } else {
+                                tasks
+                                    .into_iter()
+                                    .for_each(|task| block_on(executor.run(task)));
+                            }
+                        }
+                    })
+                })
+                .collect();
+            for spawner in spawners {
+                spawner.join().unwrap();
+            }
+            stop.store(1, Ordering::Relaxed);
+        });
+        executor.set_workers(2).unwrap();
+        executor.shutdown(Shutdown::Drain, None).unwrap();
+        while !executor.is_empty() {
+            // Threads of other tests that wait ran tasks while there were no workers, and may be at the last ones.
+            thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(ran.load(Ordering::Relaxed), spawned.load(Ordering::Relaxed));
+        assert_eq!(hooks.starts(), hooks.stops());
+    });
+}
+
+/// A task that waits for its waker, and the waker.
+fn waiting() -> (impl Future<Output = ()> + Send, impl Fn()) {
+    let state = Arc::new(Mutex::new((false, None::<Waker>)));
+    let other = Arc::clone(&state);
+    let future = poll_fn(move |context| {
+        let mut state = state.lock().unwrap();
+        if state.0 {
+            return Poll::Ready(());
+        }
+        state.1 = Some(context.waker().clone());
+        Poll::Pending
+    });
+    let wake = move || {
+        let waker = {
+            let mut state = other.lock().unwrap();
+            state.0 = true;
+            state.1.take()
+        };
+        waker.into_iter().for_each(Waker::wake);
+    };
+    (future, wake)
+}
+
+#[test]
+fn shutdown_drains_joins_and_can_be_undone() {
+    limited(|| {
+        let hooks = Hooks::default();
+        let executor = hooks
+            .on(Builder::new().workers(3))
+            .try_build_static()
+            .unwrap();
+        for round in 1..=3 {
+            let (future, wake) = waiting();
+            let waits = executor.spawn(future);
+            let tasks: Vec<_> = (0..500).map(|i| executor.spawn(Yield(i % 5))).collect();
+            executor.shutdown(Shutdown::Drain, None).unwrap();
+            assert_eq!((hooks.starts(), hooks.stops()), (3 * round, 3 * round));
+            assert!(tasks.iter().all(terrace_executor::Task::is_finished));
+            assert!(!waits.is_finished());
+            wake();
+            executor.set_workers(3).unwrap();
+            block_on(waits);
+        }
+        executor.shutdown(Shutdown::Drain, None).unwrap();
+        assert!(executor.is_empty());
+    });
+}
+
+#[test]
+fn shutdown_cancels_what_is_queued() {
+    limited(|| {
+        let executor = Builder::new().workers(1).try_build_static().unwrap();
+        let (started, wait) = channel();
+        let (release, blocked) = channel::<()>();
+        let blocking = executor.spawn(async move {
+            started.send(()).unwrap();
+            blocked.recv().unwrap();
+        });
+        wait.recv().unwrap();
+        let queued: Vec<_> = (0..10).map(|_| executor.spawn(async {})).collect();
+        let late = executor
+            .shutdown(Shutdown::Cancel, Some(Duration::from_millis(20)))
+            .expect_err("a task blocks the only worker");
+        assert_eq!(late.threads(), 1);
+        release.send(()).unwrap();
+        executor.shutdown(Shutdown::Cancel, None).unwrap();
+        assert!(blocking.is_finished());
+        for task in queued {
+            assert_eq!(block_on(task.fallible()), None);
+        }
+        assert!(executor.is_empty());
+    });
+}
+
+/// A task may end the threads of its own executor.
+#[test]
+fn shutdown_from_a_task() {
+    limited(|| {
+        let hooks = Hooks::default();
+        let executor = hooks
+            .on(Builder::new().workers(2))
+            .try_build_static()
+            .unwrap();
+        block_on(executor.spawn(async move {
+            executor.shutdown(Shutdown::Drain, None).unwrap();
+        }));
+        executor.shutdown(Shutdown::Drain, None).unwrap();
+        assert_eq!((hooks.starts(), hooks.stops()), (2, 2));
+    });
+}
+
+/// Starts equal exits also where tasks and hooks panic.
+#[test]
+fn hooks_run_in_pairs_whatever_panics() {
+    limited(|| {
+        let hooks = Hooks::default();
+        let counted = hooks.clone();
+        let executor = Builder::new()
+            .workers(4)
+            .on_thread_start(move || {
+                let starts = counted.0[0].fetch_add(1, Ordering::Relaxed);
+                assert!(starts % 2 == 0, "a hook that panics");
+            })
+            .on_thread_stop({
+                let counted = hooks.clone();
+                move || {
+                    counted.0[1].fetch_add(1, Ordering::Relaxed);
+                }
+            })
+            .build();
+        for _ in 0..20 {
+            executor.spawn(async { panic!("in a task") }).detach();
+        }
+        executor.set_workers(1).unwrap();
+        executor.set_workers(6).unwrap();
+        assert_eq!(block_on(executor.spawn(async { 1 })), 1);
+        drop(executor);
+        assert_eq!(hooks.starts(), hooks.stops());
+        assert!(hooks.starts() >= 6);
+    });
+}
