@@ -146,7 +146,11 @@ fn rows(comparison: &Comparison, benches: &[&Bench]) -> String {
             let value = bench.result(*other).map(|r| r.ratio.value);
             row.push(ratio(value.unwrap_or(f64::NAN)));
         }
-        let words = verdicts(bench).join(", ");
+        let words: Vec<String> = verdicts(bench)
+            .into_iter()
+            .map(|(words, _)| words)
+            .collect();
+        let words = words.join(", ");
         row.push(match worst(bench) {
             _ if !bench.gated => format!("({words})"),
             Some(Verdict::Slower | Verdict::Faster) => format!("**{words}**"),

@@ -70,15 +70,19 @@ fn result(random: &mut Random, metric: Metric, base: f64, truth: f64, noise: f64
 fn bench(random: &mut Random, number: usize) -> Bench {
     let layer = LAYERS[number % LAYERS.len()];
     let workload = WORKLOADS[number / LAYERS.len() % WORKLOADS.len()];
-    let contender = CONTENDERS[number % CONTENDERS.len()];
-    let threads = [1, 2, 4][number % 3];
+    let contender = CONTENDERS[number % 7 % CONTENDERS.len()];
+    let threads = [1, 2, 1, 4, 2][number % 5];
     let base = 10_f64.powf(1.0 + (number % 11) as f64 * 0.6);
     let truth = match number % 17 {
         3 => 1.21,
         8 => 0.7,
-        _ => 1.0 + random.bell() * 0.01,
+        _ => 1.0 + random.bell() * 0.02,
     };
-    let noise = if number % 19 == 5 { 0.3 } else { 0.02 };
+    let noise = if number % 19 == 5 {
+        0.3
+    } else {
+        0.01 + (number % 23) as f64 * 0.002
+    };
     let identical = number % 13 == 12;
     let results = if identical {
         Vec::new()

@@ -162,12 +162,14 @@ fn row(bench: &Bench, lead: Metric, others: &[Metric], id_width: usize) -> Vec<C
         let value = bench.result(*other).map(|r: &MetricResult| r.ratio.value);
         cells.push(Cell::new(ratio(value.unwrap_or(f64::NAN))));
     }
-    let words = verdicts(bench).join("\n");
-    let word = if bench.gated {
-        Cell::new(words)
-    } else {
-        Cell::new(format!("({words})"))
-    };
+    let words = verdicts(bench).into_iter().map(|(words, _)| {
+        if bench.gated {
+            words
+        } else {
+            format!("({words})")
+        }
+    });
+    let word = Cell::new(words.collect::<Vec<_>>().join("\n"));
     let colour = match worst(bench) {
         Some(Verdict::Slower) if bench.gated => Some(Color::Red),
         Some(Verdict::Faster) if bench.gated => Some(Color::Green),
@@ -223,24 +225,31 @@ fn some(ids: &[String]) -> String {
 
 /// Breaks a name after a slash where one is near, else anywhere.
 fn broken(name: &str, width: usize) -> String {
-    let mut lines = vec![String::new()];
-    let mut length = 0;
-    for part in name.split_inclusive('/') {
-        let part_length = part.chars().count();
-        if length > 0 && length + part_length > width {
-            lines.push(String::new());
-            length = 0;
+    const INDENT: &str = "  ";
+    let mut out = String::new();
+    let mut left = width;
+    for part in printable(name).split_inclusive('/') {
+        let length = part.chars().count();
+        if left < width - INDENT.len() && length > left {
+            left = 0;
         }
         for c in part.chars() {
-            if length == width {
-                lines.push(String::new());
-                length = 0;
+            if left == 0 {
+                out.push('\n');
+                out.push_str(INDENT);
+                left = width - INDENT.len();
             }
-            lines.last_mut().expect("there is a first line").push(c);
-            length += 1;
+            out.push(c);
+            left -= 1;
         }
     }
-    lines.join("\n  ")
+    out
+}
+
+/// Without what moves a terminal's cursor or changes its colours.
+fn printable(text: &str) -> String {
+    let shown = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    text.chars().map(shown).collect()
 }
 
 /// Breaks a sentence between words. A word that is too long, such as a name, keeps a line of its
@@ -248,6 +257,7 @@ fn broken(name: &str, width: usize) -> String {
 fn wrapped(text: &str) -> String {
     let mut words: Vec<String> = Vec::new();
     for (index, part) in text.split('`').enumerate() {
+        let part = printable(part);
         if index % 2 == 1 {
             words.push(format!("`{part}`"));
             continue;

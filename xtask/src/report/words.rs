@@ -3,7 +3,7 @@
 use super::model::{Bench, Comparison, Metric, MetricResult, Outcome, Verdict};
 use super::units::{change, counted, percent, span};
 
-/// How often a verdict was given, by the worst of each bench's metrics.
+/// How often a verdict was given to the counted benches, by the worst of each one's metrics.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Tally {
     pub(super) slower: usize,
@@ -11,7 +11,7 @@ pub(super) struct Tally {
     pub(super) unstable: usize,
     pub(super) same: usize,
     pub(super) identical: usize,
-    /// Of all of these, those that are shown alone.
+    /// The others, whatever their verdicts are.
     pub(super) ungated: usize,
 }
 
@@ -19,9 +19,9 @@ impl Tally {
     pub(super) fn new(benches: &[Bench]) -> Self {
         let mut tally = Self::default();
         for bench in benches {
-            tally.ungated += usize::from(!bench.gated);
             *match worst(bench) {
                 None => &mut tally.identical,
+                _ if !bench.gated => &mut tally.ungated,
                 Some(Verdict::Slower) => &mut tally.slower,
                 Some(Verdict::Unstable) => &mut tally.unstable,
                 Some(Verdict::Faster) => &mut tally.faster,
@@ -39,6 +39,7 @@ impl Tally {
             (self.unstable, "unstable"),
             (self.same, "same"),
             (self.identical, "identical"),
+            (self.ungated, "not counted"),
         ];
         let parts = parts.iter().filter(|(amount, _)| *amount > 0);
         let parts: Vec<_> = parts.map(|(n, word)| format!("{n} {word}")).collect();
@@ -58,17 +59,21 @@ pub(super) fn worst(bench: &Bench) -> Option<Verdict> {
     Some(found.unwrap_or(Same))
 }
 
-/// One word for each metric that has something to say: `slower`, `CPU slower`.
-pub(super) fn verdicts(bench: &Bench) -> Vec<String> {
+/// For each metric that has something to say: `slower`, `CPU slower`, and the ratio if that is why.
+pub(super) fn verdicts(bench: &Bench) -> Vec<(String, f64)> {
+    let why = |result: &MetricResult| match result.verdict {
+        Verdict::Slower | Verdict::Faster => result.ratio.value,
+        Verdict::Same | Verdict::Unstable => f64::NAN,
+    };
     let Some((lead, others)) = bench.results.split_first() else {
         let word = if bench.identical { "identical" } else { "none" };
-        return vec![word.to_owned()];
+        return vec![(word.to_owned(), f64::NAN)];
     };
     let others = others
         .iter()
         .filter(|r| !matches!(r.verdict, Verdict::Same | Verdict::Unstable))
-        .map(|r| format!("{} {}", short(r.metric), r.verdict));
-    std::iter::once(lead.verdict.to_string())
+        .map(|r| (format!("{} {}", short(r.metric), r.verdict), why(r)));
+    std::iter::once((lead.verdict.to_string(), why(lead)))
         .chain(others)
         .collect()
 }
@@ -280,9 +285,11 @@ mod tests {
     fn every_bench_is_tallied_once() {
         let comparison = sample::comparison(300);
         let tally = Tally::new(&comparison.benches);
-        let sum = tally.slower + tally.faster + tally.unstable + tally.same + tally.identical;
-        assert_eq!(sum, 300);
-        let slower = comparison.benches.iter().filter(|b| b.has(Verdict::Slower));
+        let counted = tally.slower + tally.faster + tally.unstable + tally.same;
+        assert_eq!(counted + tally.identical + tally.ungated, 300);
+        let gated = || comparison.benches.iter().filter(|b| b.gated);
+        assert_eq!(counted, gated().filter(|b| !b.identical).count());
+        let slower = gated().filter(|b| b.has(Verdict::Slower));
         assert_eq!(tally.slower, slower.count());
         assert!(
             tally

@@ -13,7 +13,7 @@ const MARGIN: f64 = 4.0;
 /// HEAD/BASE as a line with dots and BASE/BASE as dashes, on an axis of the row's own.
 pub(super) fn row(bench: &Bench, result: &MetricResult, number: usize) -> Element {
     let all = || result.rounds.iter().chain(&result.aa_rounds).copied();
-    let scale = Scale::reaching(HEIGHT - 2.0 * MARGIN, all());
+    let scale = Scale::reaching(HEIGHT - 2.0 * MARGIN, 1.0 + result.threshold, all());
     let (title, desc) = (format!("dt{number}"), format!("dd{number}"));
     let mut drawing = el("svg")
         .class("drift")

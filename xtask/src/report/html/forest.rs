@@ -2,7 +2,7 @@
 
 use super::markup::{Element, el};
 use super::scale::Scale;
-use crate::report::model::{Bench, Comparison, Estimate, MetricResult, Verdict};
+use crate::report::model::{Bench, Comparison, Estimate, LayerMean, MetricResult, Verdict};
 use crate::report::units::{estimate, percent, ratio};
 
 /// Units of the drawing; one is about a pixel.
@@ -14,7 +14,7 @@ const MARGIN: f64 = 8.0;
 /// The middle of the first metric's line.
 const FIRST: f64 = 11.0;
 /// Ticks are this far apart, so that their labels do not touch.
-const TICK_GAP: f64 = 36.0;
+const TICK_GAP: f64 = 32.0;
 
 /// The axis that suits all benches.
 pub(super) fn scale(comparison: &Comparison) -> Scale {
@@ -49,7 +49,7 @@ pub(super) fn axis(scale: &Scale) -> Element {
 /// One row; `number` makes its ids unique.
 pub(super) fn row(scale: &Scale, bench: &Bench, number: usize) -> Element {
     let (title, desc) = (format!("ft{number}"), format!("fd{number}"));
-    let height = FIRST + LINE * (bench.results.len().max(2) as f64 - 1.0) + 6.0;
+    let height = height(bench.results.len());
     let mut drawing = svg(height)
         .class("forest")
         .attr("role", "img")
@@ -64,7 +64,7 @@ pub(super) fn row(scale: &Scale, bench: &Bench, number: usize) -> Element {
     if let Some(lead) = bench.results.first() {
         let bands = [
             ("band", lead.threshold, 2.0, height - 4.0),
-            ("floor", lead.floor, 5.0, 12.0),
+            ("floor", lead.floor, FIRST - 6.0, 12.0),
         ];
         for (class, fraction, top, height) in bands {
             if let Some((left, right)) = scale.band(fraction) {
@@ -81,37 +81,48 @@ pub(super) fn row(scale: &Scale, bench: &Bench, number: usize) -> Element {
     }
     drawing = drawing.child(line("one", middle, 0.0, middle, height));
     for (index, result) in bench.results.iter().enumerate() {
-        let y = FIRST + LINE * index as f64;
-        let lead = index == 0;
-        let class = format!("{} {}", if lead { "lead" } else { "other" }, result.verdict);
-        let size = if lead { 4.0 } else { 3.0 };
-        drawing = drawing.children(whisker(
-            scale,
-            &result.ratio,
-            y,
-            size,
-            &class,
-            result.verdict,
-        ));
+        drawing = drawing.children(line_of(scale, &result.ratio, index, result.verdict));
     }
     drawing
 }
 
-/// A small plot of one estimate, for the means.
-pub(super) fn mean(scale: &Scale, of: &Estimate, label: &str, number: usize) -> Element {
+/// A layer's means, one line for each metric.
+pub(super) fn means(scale: &Scale, layer: &str, means: &[&LayerMean], number: usize) -> Element {
     let title = format!("m{number}");
+    let words = |mean: &&LayerMean| format!("{} {}", mean.metric.name(), estimate(&mean.mean));
+    let words: Vec<String> = means.iter().map(words).collect();
+    let height = height(means.len());
     let (middle, _) = scale.place(1.0).expect("one is a ratio");
-    svg(18.0)
+    let mut drawing = svg(height)
         .class("forest")
         .attr("role", "img")
         .attr("aria-labelledby", &title)
         .child(
             el("title")
                 .attr("id", &title)
-                .text(format!("{label}: {}", estimate(of))),
+                .text(format!("{layer}: {}", words.join(", "))),
         )
-        .child(line("one", middle, 0.0, middle, 18.0))
-        .children(whisker(scale, of, 9.0, 4.0, "lead", Verdict::Same))
+        .child(line("one", middle, 0.0, middle, height));
+    for (index, mean) in means.iter().enumerate() {
+        drawing = drawing.children(line_of(scale, &mean.mean, index, Verdict::Same));
+    }
+    drawing
+}
+
+/// The whisker of a row's `index`th metric.
+fn line_of(scale: &Scale, of: &Estimate, index: usize, verdict: Verdict) -> Vec<Element> {
+    let y = FIRST + LINE * index as f64;
+    let (place, size) = if index == 0 {
+        ("lead", 4.0)
+    } else {
+        ("other", 3.0)
+    };
+    whisker(scale, of, y, size, &format!("{place} {verdict}"), verdict)
+}
+
+/// Of a row with so many metrics.
+fn height(metrics: usize) -> f64 {
+    FIRST + LINE * (metrics.max(1) as f64 - 1.0) + FIRST
 }
 
 /// An interval with its marker; arrows at the ends that lie beyond the axis.
@@ -164,10 +175,9 @@ pub(super) fn shape(verdict: Verdict, x: f64, y: f64, size: f64) -> String {
         Verdict::Faster => format!("M{right} {top}L{left} {y}L{right} {bottom}Z"),
         Verdict::Unstable => format!("M{x} {top}L{right} {y}L{x} {bottom}L{left} {y}Z"),
         Verdict::Same => {
-            let size = px(size * 0.8);
-            format!(
-                "M{x} {y}m-{size} 0a{size} {size} 0 1 0 {size}{size}a{size} {size} 0 1 0 -{size}-{size}Z"
-            )
+            let (radius, across) = (px(size * 0.75), px(size * 1.5));
+            let arc = format!("a{radius} {radius} 0 1 0");
+            format!("M{x} {y}m-{radius} 0{arc} {across} 0{arc} -{across} 0Z")
         }
     }
 }

@@ -118,6 +118,7 @@ fn banner(comparison: &Comparison) -> Element {
         (tally.unstable, "unstable"),
         (tally.same, "same"),
         (tally.identical, "identical"),
+        (tally.ungated, "not counted"),
     ];
     let tiles = tiles.map(|(amount, word)| {
         let class = if amount > 0 { word } else { "zero" };
@@ -179,30 +180,39 @@ fn benches(comparison: &Comparison) -> Element {
 
 /// Hidden until the script that serves it runs.
 fn tools() -> Element {
-    let option = |value: &str, text: &str| el("option").attr("value", value).text(text);
+    let option = |(value, text): (&str, &str)| el("option").attr("value", value).text(text);
+    let choice = |id: &str, label: &str, options: &[(&str, &str)]| {
+        let select = el("select").attr("id", id);
+        let label = el("label").attr("for", id).text(label);
+        let select = select.children(options.iter().copied().map(option));
+        el("span").class("tool").children([label, select])
+    };
+    let filter = el("span").class("tool").children([
+        el("label").attr("for", "filter").text("Filter"),
+        el("input")
+            .attr("id", "filter")
+            .attr("type", "search")
+            .attr("autocomplete", "off"),
+    ]);
+    let verdicts = [
+        ("", "all"),
+        ("slower faster unstable", "what is not the same"),
+        ("slower", "slower"),
+        ("faster", "faster"),
+        ("unstable", "unstable"),
+    ];
+    let orders = [
+        ("id", "by name"),
+        ("down", "slowest first"),
+        ("up", "fastest first"),
+    ];
     el("div")
         .attr("id", "tools")
         .attr("hidden", "hidden")
         .children([
-            el("label").attr("for", "filter").text("Filter"),
-            el("input")
-                .attr("id", "filter")
-                .attr("type", "search")
-                .attr("autocomplete", "off"),
-            el("label").attr("for", "show").text("Show"),
-            el("select").attr("id", "show").children([
-                option("", "all"),
-                option("slower faster unstable", "what is not the same"),
-                option("slower", "slower"),
-                option("faster", "faster"),
-                option("unstable", "unstable"),
-            ]),
-            el("label").attr("for", "order").text("Order"),
-            el("select").attr("id", "order").children([
-                option("id", "by name"),
-                option("down", "slowest first"),
-                option("up", "fastest first"),
-            ]),
+            filter,
+            choice("show", "Show", &verdicts),
+            choice("order", "Order", &orders),
             el("span").attr("id", "shown").attr("role", "status"),
         ])
 }

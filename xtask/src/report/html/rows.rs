@@ -4,10 +4,8 @@ use super::forest;
 use super::markup::{Element, el};
 use super::scale::Scale;
 use super::{drift, scroller};
-use crate::report::model::{Bench, Comparison, Metric, MetricResult, Verdict};
-use crate::report::units::{
-    change, counted, estimate, interval, is_finite, percent, ratio, values,
-};
+use crate::report::model::{Bench, Comparison, Estimate, LayerMean, Metric, Verdict};
+use crate::report::units::{change, counted, interval, is_finite, percent, ratio, values};
 use crate::report::words::{short, verdicts, worst};
 
 /// The sections of the layers; `number` counts rows through the page, for ids.
@@ -33,7 +31,7 @@ pub(super) fn sections(comparison: &Comparison, scale: &Scale) -> Vec<Element> {
                     row(comparison, scale, bench, number)
                 })
                 .collect();
-            section = section.child(table(comparison, scale, rows, index));
+            section = section.child(table(comparison, layer, scale, rows, index));
         }
         if !identical.is_empty() {
             let ids = identical
@@ -53,39 +51,35 @@ pub(super) fn sections(comparison: &Comparison, scale: &Scale) -> Vec<Element> {
     sections
 }
 
-/// Roles are spelt out because a narrow screen shows the rows as blocks, which drops the built-in ones.
-fn table(comparison: &Comparison, scale: &Scale, rows: Vec<Element>, index: usize) -> Element {
-    let lead = lead(comparison);
-    let head = |text: &str| {
-        el("th")
-            .attr("scope", "col")
-            .attr("role", "columnheader")
-            .text(text)
-    };
+fn table(
+    comparison: &Comparison,
+    layer: &str,
+    scale: &Scale,
+    rows: Vec<Element>,
+    index: usize,
+) -> Element {
     let mut header = vec![
         head("bench"),
         head("base").class("number"),
         head("head").class("number"),
-        head(&format!("{} head/base", short(lead))).class("number"),
-        head("faster ◂ ratio ▸ slower")
-            .class("plot")
-            .child(forest::axis(scale)),
+        head(&of(lead(comparison))).class("number"),
+        plot(scale),
         head("A/A floor").class("number"),
     ];
     let others = others(comparison).iter();
-    header.extend(others.map(|m| head(&format!("{} head/base", short(*m))).class("number")));
-    header.extend([head("rounds").class("plot"), head("verdict")]);
-    let table = el("table")
-        .class("benches")
-        .attr("role", "table")
-        .attr("aria-labelledby", format_args!("layer-{index}"))
-        .child(
-            el("thead")
-                .attr("role", "rowgroup")
-                .child(el("tr").attr("role", "row").children(header)),
-        )
-        .child(el("tbody").attr("role", "rowgroup").children(rows));
-    scroller("Benches of a layer", table)
+    header.extend(others.map(|metric| head(&of(*metric)).class("number")));
+    header.extend([
+        head("rounds").class("drifts"),
+        head("verdict").class("verdict"),
+    ]);
+    let labelled_by = format!("layer-{index}");
+    assembled(
+        &labelled_by,
+        &format!("Benches of {layer}"),
+        scale,
+        header,
+        rows,
+    )
 }
 
 fn row(comparison: &Comparison, scale: &Scale, bench: &Bench, number: usize) -> Element {
@@ -99,7 +93,7 @@ fn row(comparison: &Comparison, scale: &Scale, bench: &Bench, number: usize) -> 
             Some(threads) => counted(threads, "thread", "threads"),
             None => "too many threads".to_owned(),
         };
-        id = id.child(
+        id = id.text(" ").child(
             el("span")
                 .class("tag")
                 .text(format!("{threads}, not counted")),
@@ -112,7 +106,7 @@ fn row(comparison: &Comparison, scale: &Scale, bench: &Bench, number: usize) -> 
             cells.extend([
                 cell("base").class("number").text(base),
                 cell("head").class("number").text(head),
-                figures(&format!("{} head/base", short(lead)), result),
+                figures(&of(lead), &result.ratio),
                 cell("ratio")
                     .class("plot")
                     .child(forest::row(scale, bench, number)),
@@ -124,11 +118,11 @@ fn row(comparison: &Comparison, scale: &Scale, bench: &Bench, number: usize) -> 
         None => cells.extend(["base", "head", "ratio", "plot", "A/A floor"].map(empty)),
     }
     for other in others(comparison) {
-        let label = format!("{} head/base", short(*other));
+        let label = of(*other);
         cells.push(match bench.result(*other) {
             Some(result) => {
                 let [base, head] = values(*other, [result.base, result.head]);
-                figures(&label, result).attr("title", format_args!("{base} → {head}"))
+                figures(&label, &result.ratio).attr("title", format_args!("{base} → {head}"))
             }
             None => empty(&label),
         });
@@ -158,16 +152,14 @@ fn row(comparison: &Comparison, scale: &Scale, bench: &Bench, number: usize) -> 
 }
 
 /// The ratio, below it the interval.
-fn figures(label: &str, result: &MetricResult) -> Element {
-    let mut cell = cell(label)
-        .class("number")
-        .child(el("b").text(ratio(result.ratio.value)));
-    if is_finite(&result.ratio) {
-        cell = cell
-            .text(" ")
-            .child(el("small").text(interval(&result.ratio)));
+fn figures(label: &str, of: &Estimate) -> Element {
+    let value = el("b").text(ratio(of.value));
+    let cell = cell(label).class("number").child(value);
+    if is_finite(of) {
+        cell.text(" ").child(el("small").text(interval(of)))
+    } else {
+        cell
     }
-    cell
 }
 
 fn verdict(bench: &Bench) -> Element {
@@ -177,15 +169,15 @@ fn verdict(bench: &Bench) -> Element {
         .attr("viewBox", "0 0 14 14")
         .attr("aria-hidden", "true")
         .child(el("path").attr("d", forest::shape(worst, 7.0, 7.0, 5.0)));
-    let mut words = el("span").text(verdicts(bench).join(", "));
-    if let Some(result) = bench.results.iter().find(|r| r.verdict == worst)
-        && worst != Verdict::Same
-        && result.ratio.value.is_finite()
-    {
-        words = words
-            .text(" ")
-            .child(el("small").text(change(result.ratio.value)));
-    }
+    let lines = verdicts(bench).into_iter().map(|(words, ratio)| {
+        let line = el("div").text(&words);
+        if ratio.is_finite() {
+            line.text(" ").child(el("small").text(change(ratio)))
+        } else {
+            line
+        }
+    });
+    let words = el("div").children(lines);
     cell("verdict")
         .class(&format!("verdict {worst}"))
         .child(icon)
@@ -209,53 +201,85 @@ fn others(comparison: &Comparison) -> &[Metric] {
     comparison.settings.metrics.get(1..).unwrap_or_default()
 }
 
-/// The geometric means; `None` if there are none.
+/// The geometric means, a row for each layer; `None` if there are none.
 pub(super) fn means(comparison: &Comparison) -> Option<Element> {
-    if comparison.layers.is_empty() {
+    let mut layers: Vec<(&str, Vec<&LayerMean>)> = Vec::new();
+    for mean in &comparison.layers {
+        match layers.iter_mut().find(|(layer, _)| *layer == mean.layer) {
+            Some((_, means)) => means.push(mean),
+            None => layers.push((&mean.layer, vec![mean])),
+        }
+    }
+    if layers.is_empty() {
         return None;
     }
     let scale = Scale::around(forest::WIDTH, comparison.layers.iter().map(|m| &m.mean));
-    let head = |text: &str| {
-        el("th")
-            .attr("scope", "col")
-            .attr("role", "columnheader")
-            .text(text)
-    };
-    let rows = comparison.layers.iter().enumerate().map(|(index, mean)| {
-        let name = format!("{} {}", mean.layer, mean.metric.name());
-        el("tr").attr("role", "row").children([
+    let mut header = vec![head("layer"), head("benches").class("number")];
+    let metrics = &comparison.settings.metrics;
+    header.extend(metrics.iter().map(|m| head(&of(*m)).class("number")));
+    header.push(plot(&scale));
+    let rows = layers.iter().enumerate().map(|(index, (layer, means))| {
+        let counted = means.iter().map(|mean| mean.benches).max().unwrap_or(0);
+        let mut cells = vec![
             el("th")
                 .attr("scope", "row")
                 .attr("role", "rowheader")
-                .text(&mean.layer),
-            cell("metric").text(mean.metric.name()),
-            cell("benches")
-                .class("number")
-                .text(mean.benches.to_string()),
-            cell("head/base").class("number").text(estimate(&mean.mean)),
-            cell("ratio")
-                .class("plot")
-                .child(forest::mean(&scale, &mean.mean, &name, index)),
-        ])
+                .text(layer),
+            cell("benches").class("number").text(counted.to_string()),
+        ];
+        cells.extend(metrics.iter().map(|metric| {
+            let mean = means.iter().find(|mean| mean.metric == *metric);
+            match mean {
+                Some(mean) => figures(&of(*metric), &mean.mean),
+                None => empty(&of(*metric)),
+            }
+        }));
+        let drawing = forest::means(&scale, layer, means, index);
+        cells.push(cell("ratio").class("plot").child(drawing));
+        el("tr").attr("role", "row").children(cells)
     });
-    let header = [
-        head("layer"),
-        head("metric"),
-        head("benches").class("number"),
-        head("head/base").class("number"),
-        head("faster ◂ ratio ▸ slower")
-            .class("plot")
-            .child(forest::axis(&scale)),
-    ];
+    Some(assembled("means", "Geometric means", &scale, header, rows))
+}
+
+/// A table with an axis above it where its own head does not show. Roles are spelt out because a
+/// narrow screen shows the rows as blocks, which drops the built-in ones.
+fn assembled(
+    labelled_by: &str,
+    label: &str,
+    scale: &Scale,
+    header: Vec<Element>,
+    rows: impl IntoIterator<Item = Element>,
+) -> Element {
+    let class = if labelled_by == "means" {
+        "benches means"
+    } else {
+        "benches"
+    };
+    let row = el("tr").attr("role", "row").children(header);
     let table = el("table")
-        .class("benches means")
+        .class(class)
         .attr("role", "table")
-        .attr("aria-labelledby", "means")
-        .child(
-            el("thead")
-                .attr("role", "rowgroup")
-                .child(el("tr").attr("role", "row").children(header)),
-        )
+        .attr("aria-labelledby", labelled_by)
+        .child(el("thead").attr("role", "rowgroup").child(row))
         .child(el("tbody").attr("role", "rowgroup").children(rows));
-    Some(scroller("Geometric means", table))
+    let axis = el("div").class("axis-above").child(forest::axis(scale));
+    el("div").child(axis).child(scroller(label, table))
+}
+
+fn head(text: &str) -> Element {
+    el("th")
+        .attr("scope", "col")
+        .attr("role", "columnheader")
+        .text(text)
+}
+
+fn plot(scale: &Scale) -> Element {
+    head("faster ◂ ratio ▸ slower")
+        .class("plot")
+        .child(forest::axis(scale))
+}
+
+/// The name of a metric's ratio.
+fn of(metric: Metric) -> String {
+    format!("{} head/base", short(metric))
 }

@@ -4,10 +4,10 @@ use crate::report::model::Estimate;
 
 /// What is beyond is drawn at the edge with an arrow: one outlier must not squeeze all others.
 const FURTHEST: f64 = 4.0;
-/// The axis reaches at least so far to both sides.
+/// An axis of estimates reaches at least so far to both sides.
 const NEAREST: f64 = 1.12;
 /// Where a tick may be, beside 1; below 1 the reciprocals.
-const TICKS: [f64; 8] = [1.05, 1.1, 1.2, 1.5, 2.0, 3.0, 4.0, 8.0];
+const TICKS: [f64; 10] = [1.02, 1.05, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.5];
 
 /// From a ratio to a place.
 #[derive(Clone, Copy)]
@@ -21,15 +21,16 @@ impl Scale {
     /// An axis `width` wide that shows all intervals, if that is reasonable.
     pub(super) fn around<'e>(width: f64, estimates: impl Iterator<Item = &'e Estimate>) -> Self {
         let ends = estimates.flat_map(|e| [e.low, e.value, e.high]);
-        Self::reaching(width, ends)
+        Self::reaching(width, NEAREST, ends)
     }
 
-    /// An axis `width` wide that shows all ratios, if that is reasonable.
-    pub(super) fn reaching(width: f64, ratios: impl Iterator<Item = f64>) -> Self {
+    /// An axis `width` wide that shows `nearest` and all other ratios, if that is reasonable.
+    pub(super) fn reaching(width: f64, nearest: f64, ratios: impl Iterator<Item = f64>) -> Self {
         let furthest = ratios
+            .chain([nearest])
             .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
             .map(|ratio| ratio.max(1.0 / ratio))
-            .fold(NEAREST, f64::max);
+            .fold(1.01, f64::max);
         let margin = furthest.powf(0.06);
         Self {
             reach: (furthest * margin).min(FURTHEST),
@@ -62,7 +63,7 @@ impl Scale {
                 continue;
             };
             let free = |p: &f64| (p - place).abs() >= gap;
-            if place <= self.width - gap / 2.0 && places.iter().all(free) {
+            if places.iter().all(free) {
                 places.push(place);
                 ticks.extend([1.0 / tick, tick]);
             }
@@ -78,7 +79,7 @@ mod tests {
 
     #[test]
     fn doubling_and_halving_are_as_far_from_the_middle() {
-        let scale = Scale::reaching(200.0, [2.0].into_iter());
+        let scale = Scale::reaching(200.0, super::NEAREST, [2.0].into_iter());
         let (double, _) = scale.place(2.0).expect("a ratio");
         let (half, _) = scale.place(0.5).expect("a ratio");
         assert!((double + half - 200.0).abs() < 1e-9);
@@ -87,7 +88,11 @@ mod tests {
 
     #[test]
     fn outliers_are_at_the_edge() {
-        let scale = Scale::reaching(200.0, [50.0, f64::NAN, f64::INFINITY, 0.0].into_iter());
+        let scale = Scale::reaching(
+            200.0,
+            super::NEAREST,
+            [50.0, f64::NAN, f64::INFINITY, 0.0].into_iter(),
+        );
         assert_eq!(scale.place(50.0), Some((200.0, true)));
         assert_eq!(scale.place(0.0), Some((0.0, true)));
         assert_eq!(scale.place(f64::INFINITY), Some((200.0, true)));
@@ -98,7 +103,7 @@ mod tests {
     #[test]
     fn ticks_keep_their_distance() {
         for furthest in [1.0, 1.3, 2.0, 50.0] {
-            let scale = Scale::reaching(200.0, [furthest].into_iter());
+            let scale = Scale::reaching(200.0, super::NEAREST, [furthest].into_iter());
             let ticks = scale.ticks(36.0);
             assert!(ticks.len() >= 3, "{ticks:?}");
             let places: Vec<f64> = ticks
