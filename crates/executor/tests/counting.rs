@@ -111,3 +111,36 @@ fn a_spawn_on_a_worker_adds_one_rmw_and_one_fence() {
     assert!(counts.fences <= tasks + tasks / 20, "{counts:?}");
     assert_eq!(counts.locks, 0, "{counts:?}");
 }
+
+/// The same in a `run` future: it holds a ring like a worker does.
+#[test]
+fn a_spawn_in_a_run_allocates_once() {
+    static EXECUTOR: StaticExecutor = StaticExecutor::new();
+    let counted = block_on(EXECUTOR.run(EXECUTOR.spawn(async {
+        rounds(&EXECUTOR, 4).await;
+        let before = allocations();
+        rounds(&EXECUTOR, ROUNDS).await;
+        allocations() - before
+    })));
+    // A poll of `run` ends after 200 tasks, and a sleep and a wake now and then.
+    assert!(counted <= ROUND * ROUNDS + ROUNDS, "{counted}");
+}
+
+#[cfg(terrace_count)]
+#[test]
+fn a_spawn_in_a_run_takes_no_lock() {
+    use terrace_sync::count::Counts;
+
+    static EXECUTOR: StaticExecutor = StaticExecutor::new();
+    let counts = block_on(EXECUTOR.run(EXECUTOR.spawn(async {
+        rounds(&EXECUTOR, 4).await;
+        let before = Counts::now();
+        rounds(&EXECUTOR, ROUNDS).await;
+        Counts::now() - before
+    })));
+    let tasks = (ROUND * ROUNDS) as u64;
+    // The pop from the ring, as on a worker; every 200 tasks a poll ends.
+    assert!(counts.rmws <= tasks + tasks / 20, "{counts:?}");
+    assert!(counts.fences <= tasks + tasks / 20, "{counts:?}");
+    assert_eq!(counts.locks, 0, "{counts:?}");
+}
