@@ -1,0 +1,178 @@
+//! Spawns, ticks and drops out of polls, wakers and destructors.
+
+mod common;
+
+use std::cell::RefCell;
+use std::future::{Future, pending};
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Wake, Waker};
+
+use common::Slot;
+use terrace_local::LocalExecutor;
+
+/// Runs its function when it is dropped.
+struct OnDrop<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// The executors of these tests, and futures that borrow nothing of them.
+type Shared = Rc<LocalExecutor<'static>>;
+
+#[test]
+fn a_task_spawns_and_ticks_its_executor() {
+    let executor: Shared = Rc::default();
+    let weak = Rc::downgrade(&executor);
+    let mut task = executor.spawn(async move {
+        let executor = weak.upgrade().expect("it runs");
+        let mut inner = executor.spawn(async { 1 });
+        assert_eq!(executor.run_until_stalled(), 1);
+        inner.try_take()
+    });
+    assert_eq!(executor.run_until_stalled(), 1);
+    assert_eq!(task.try_take(), Some(Some(1)));
+}
+
+/// A destructor that runs in the executor's drop spawns, ticks and wakes a sibling.
+#[test]
+fn destructors_use_the_executor_while_it_ends() {
+    let executor: &'static LocalExecutor<'static> = Box::leak(Box::default());
+    let (slot, sibling) = (Slot::default(), Slot::default());
+    executor.spawn(sibling.clone().park::<()>()).detach();
+    let ran = Rc::new(RefCell::new(Vec::new()));
+    let log = ran.clone();
+    let on_drop = OnDrop(move || {
+        let spawned = log.clone();
+        let mut task = executor
+            .spawn(async move { spawned.borrow_mut().push("ran") })
+            .fallible();
+        executor.try_tick();
+        sibling.take().wake();
+        assert!(task.is_finished(), "dropped at once");
+        assert_eq!(common::poll_once(&mut task), std::task::Poll::Ready(None));
+        log.borrow_mut().push("dropped");
+    });
+    let parked = slot.clone();
+    executor
+        .spawn(async move {
+            let _on_drop = on_drop;
+            parked.park::<()>().await;
+        })
+        .detach();
+    executor.run_until_stalled();
+    assert!(executor.core().close());
+    assert_eq!(*ran.borrow(), ["dropped"]);
+    assert!(executor.is_empty());
+}
+
+/// A task drops the last handle of its own executor: nothing can be dropped under its feet, so all of it is leaked.
+#[test]
+fn an_executor_dropped_by_its_own_task_stays() {
+    let executor: Rc<RefCell<Option<Shared>>> = Rc::default();
+    *executor.borrow_mut() = Some(Rc::default());
+    let held = executor.clone();
+    let local = executor.borrow().clone().expect("just made");
+    let slot = Slot::default();
+    let waiting = local.spawn(slot.clone().park::<()>());
+    let mut task = local.spawn(async move {
+        drop(held.borrow_mut().take());
+        1
+    });
+    let core = local.core().clone();
+    assert!(core.try_tick());
+    drop(local);
+    assert!(core.try_tick());
+    assert_eq!(task.try_take(), Some(1));
+    assert!(!waiting.is_finished());
+    slot.take().wake();
+    assert!(core.try_tick());
+}
+
+thread_local! {
+    static TO_DROP: RefCell<Vec<Box<dyn std::any::Any>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The waker of a driver.
+struct Dropper;
+
+impl Wake for Dropper {
+    fn wake(self: Arc<Self>) {
+        let all = TO_DROP.with(RefCell::take);
+        drop(all);
+    }
+}
+
+/// A driver, with the executor that it borrows.
+struct Driven {
+    run: Option<Pin<Box<dyn Future<Output = ()>>>>,
+    executor: Option<Shared>,
+}
+
+impl Drop for Driven {
+    fn drop(&mut self) {
+        drop(self.run.take());
+        drop(self.executor.take());
+    }
+}
+
+/// A push on the owner's thread wakes a driver whose waker drops that driver and the executor's last handle: the rest of
+/// the push must find its core in place.
+#[test]
+fn a_drivers_waker_drops_driver_and_executor() {
+    let executor: Shared = Rc::default();
+    let slot = Slot::default();
+    let task = executor.spawn(slot.clone().park::<()>());
+    assert!(executor.try_tick());
+    let driven = executor.clone();
+    let mut run: Pin<Box<dyn Future<Output = ()>>> = Box::pin(async move {
+        driven.run(pending::<()>()).await;
+    });
+    let waker = Waker::from(Arc::new(Dropper));
+    assert!(
+        run.as_mut()
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending()
+    );
+    TO_DROP.with(|to_drop| {
+        to_drop.borrow_mut().push(Box::new(Driven {
+            run: Some(run),
+            executor: Some(executor),
+        }));
+    });
+    slot.take().wake();
+    assert!(
+        !task.is_finished(),
+        "leaked: the drop came in the middle of a push"
+    );
+}
+
+/// The owner's thread ends with an executor among its thread-locals; handles and wakers live on.
+#[test]
+fn an_executor_ends_with_its_thread() {
+    thread_local! {
+        static EXECUTOR: LocalExecutor<'static> = const { LocalExecutor::new() };
+    }
+    let (waker, task) = std::thread::spawn(|| {
+        let slot = Slot::default();
+        let task = EXECUTOR.with(|executor| {
+            let home = common::Homebody::new();
+            let parked = slot.clone();
+            let task = executor.spawn(async move {
+                parked.park::<()>().await;
+                drop(home);
+            });
+            executor.run_until_stalled();
+            task
+        });
+        (slot.take(), task)
+    })
+    .join()
+    .expect("ended");
+    assert!(task.is_finished());
+    waker.wake();
+}
