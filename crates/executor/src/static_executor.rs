@@ -93,7 +93,11 @@ impl StaticExecutor {
         &'static self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
-        // SAFETY: the future is 'static.
+        if task::is_large(&future) {
+            // SAFETY: the future is 'static.
+            return unsafe { self.spawn_scoped(task::boxed(future)) };
+        }
+        // SAFETY: as above.
         unsafe { self.spawn_scoped(future) }
     }
 

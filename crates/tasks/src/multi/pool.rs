@@ -3,6 +3,7 @@
 use std::io;
 
 use terrace_executor::Executor;
+use terrace_local::task;
 use terrace_sync::Arc;
 
 use super::{scope, thread_executor};
@@ -166,6 +167,9 @@ impl TaskPool {
     where
         T: Send + 'static,
     {
+        if task::is_large(&future) {
+            return self.executor.spawn(task::boxed(future));
+        }
         self.executor.spawn(future)
     }
 
@@ -179,6 +183,9 @@ impl TaskPool {
     where
         T: 'static,
     {
+        if task::is_large(&future) {
+            return terrace_thread::spawn_local(task::boxed(future));
+        }
         terrace_thread::spawn_local(future)
     }
 

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use terrace_local::task;
 use terrace_sync::Arc;
 
 use super::scope;
@@ -98,6 +99,16 @@ impl TaskPool {
     where
         T: 'static,
     {
+        if task::is_large(&future) {
+            return self.spawn_and_poll(task::boxed(future));
+        }
+        self.spawn_and_poll(future)
+    }
+
+    fn spawn_and_poll<T>(&self, future: impl Future<Output = T> + 'static) -> Task<T>
+    where
+        T: 'static,
+    {
         let task = terrace_thread::spawn_local(future);
         let nested = Nested::enter();
         if nested.depth < MAX_NESTED_SPAWNS {
@@ -115,7 +126,10 @@ impl TaskPool {
     where
         T: 'static,
     {
-        self.spawn(future)
+        if task::is_large(&future) {
+            return self.spawn_and_poll(task::boxed(future));
+        }
+        self.spawn_and_poll(future)
     }
 
     /// Calls `f` with the calling thread's executor, on which [`spawn`](Self::spawn) puts its tasks.
