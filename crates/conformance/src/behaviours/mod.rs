@@ -1,0 +1,8 @@
+//! The behaviours: each a function of an executor and a count of what lives.
+
+pub(crate) mod basics;
+pub(crate) mod cancel;
+pub(crate) mod panics;
+pub(crate) mod reentry;
+pub(crate) mod shutdown;
+pub(crate) mod wakes;

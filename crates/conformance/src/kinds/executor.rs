@@ -1,0 +1,158 @@
+//! The executors with workers, and without.
+
+use std::future::Future;
+
+use terrace_executor::{Builder, Executor, StaticExecutor, Task};
+use terrace_sync::unmodelled::Weak;
+use terrace_sync::{Arc, Mutex};
+
+use crate::kind::{Caps, Drivable, Handle, Kind};
+
+/// [`Executor`] with so many workers; without any it is ticked.
+pub struct Pool<const WORKERS: usize>(Arc<Executor<'static>>);
+
+/// Refers to [`Pool`] without keeping it.
+#[derive(Clone)]
+pub struct PoolHandle<const WORKERS: usize>(Weak<Executor<'static>>);
+
+impl<const WORKERS: usize> Kind for Pool<WORKERS> {
+    type Handle = PoolHandle<WORKERS>;
+
+    const CAPS: Caps = if WORKERS == 0 {
+        Caps::CLOSES
+            .and(Caps::MANUAL)
+            .and(Caps::ONE_THREAD)
+            .and(Caps::FIFO)
+    } else {
+        Caps::CLOSES
+    };
+
+    fn name() -> String {
+        format!("Executor with {WORKERS} workers")
+    }
+
+    fn make() -> Self {
+        Self(Arc::new(Builder::new().workers(WORKERS).build()))
+    }
+
+    fn handle(&self) -> PoolHandle<WORKERS> {
+        PoolHandle(Arc::downgrade(&self.0))
+    }
+
+    fn spawn_exact<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        self.0.spawn(future)
+    }
+
+    fn tick(&self) -> bool {
+        WORKERS == 0 && self.0.try_tick()
+    }
+}
+
+impl<const WORKERS: usize> Drivable for Pool<WORKERS> {
+    fn run<T>(&self, future: impl Future<Output = T>) -> impl Future<Output = T> {
+        self.0.run(future)
+    }
+
+    fn tick_async(&self) -> impl Future<Output = ()> {
+        self.0.tick()
+    }
+}
+
+impl<const WORKERS: usize> Handle for PoolHandle<WORKERS> {
+    fn spawn_exact<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Option<Task<T>> {
+        self.0.upgrade().map(|executor| executor.spawn(future))
+    }
+
+    fn tick(&self) -> bool {
+        WORKERS == 0 && self.0.upgrade().is_some_and(|executor| executor.try_tick())
+    }
+}
+
+/// [`StaticExecutor`] with so many workers: one for all behaviours, as its threads never end. Without workers it is
+/// ticked, and there is one for each behaviour.
+pub struct StaticPool<const WORKERS: usize>(&'static StaticExecutor);
+
+/// Refers to [`StaticPool`].
+#[derive(Clone)]
+pub struct StaticPoolHandle<const WORKERS: usize>(&'static StaticExecutor);
+
+/// Those that were made, where leak checkers find them.
+static STATIC: Mutex<Vec<&'static StaticExecutor>> = Mutex::new(Vec::new());
+
+impl<const WORKERS: usize> Kind for StaticPool<WORKERS> {
+    type Handle = StaticPoolHandle<WORKERS>;
+
+    const CAPS: Caps = if WORKERS == 0 {
+        Caps::MANUAL.and(Caps::FIFO).and(Caps::ONE_THREAD)
+    } else {
+        Caps::NONE
+    };
+
+    fn name() -> String {
+        format!("StaticExecutor with {WORKERS} workers")
+    }
+
+    fn make() -> Self {
+        let mut made = STATIC.lock();
+        let known = made.iter().find(|pool| pool.workers() == WORKERS);
+        if let Some(pool) = known.filter(|_| WORKERS != 0) {
+            return Self(pool);
+        }
+        let pool = Builder::new()
+            .workers(WORKERS)
+            .try_build_static()
+            .expect("threads can be started");
+        made.push(pool);
+        Self(pool)
+    }
+
+    fn handle(&self) -> StaticPoolHandle<WORKERS> {
+        StaticPoolHandle(self.0)
+    }
+
+    fn spawn_exact<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        self.0.spawn(future)
+    }
+
+    fn tick(&self) -> bool {
+        WORKERS == 0 && self.0.try_tick()
+    }
+}
+
+impl<const WORKERS: usize> Drop for StaticPool<WORKERS> {
+    fn drop(&mut self) {
+        while self.tick() {}
+    }
+}
+
+impl<const WORKERS: usize> Handle for StaticPoolHandle<WORKERS> {
+    fn spawn_exact<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Option<Task<T>> {
+        Some(self.0.spawn(future))
+    }
+
+    fn tick(&self) -> bool {
+        WORKERS == 0 && self.0.try_tick()
+    }
+}
+
+impl<const WORKERS: usize> Drivable for StaticPool<WORKERS> {
+    fn run<T>(&self, future: impl Future<Output = T>) -> impl Future<Output = T> {
+        self.0.run(future)
+    }
+
+    fn tick_async(&self) -> impl Future<Output = ()> {
+        self.0.tick()
+    }
+}

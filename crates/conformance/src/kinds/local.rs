@@ -1,0 +1,175 @@
+//! The single-thread executors.
+
+use std::future::Future;
+
+use terrace_local::{LocalCore, LocalExecutor, StaticLocalExecutor, Task};
+use terrace_sync::unmodelled::Weak;
+use terrace_sync::{Arc, Mutex};
+
+use super::here::Here;
+use crate::kind::{Caps, Drivable, Handle, Kind, LocalKind};
+
+/// [`LocalExecutor`], ticked.
+pub struct Local(Arc<LocalExecutor<'static>>);
+
+/// Refers to [`Local`] without keeping it.
+#[derive(Clone)]
+pub struct LocalHandle {
+    executor: Here<Weak<LocalExecutor<'static>>>,
+    core: Arc<LocalCore>,
+}
+
+impl Kind for Local {
+    type Handle = LocalHandle;
+
+    const CAPS: Caps = Caps::MANUAL
+        .and(Caps::ONE_THREAD)
+        .and(Caps::FIFO)
+        .and(Caps::CLOSES)
+        .and(Caps::SPAWNS_IN_DROP);
+
+    fn name() -> String {
+        "LocalExecutor".to_owned()
+    }
+
+    fn make() -> Self {
+        #[expect(
+            clippy::arc_with_non_send_sync,
+            reason = "handles are in tasks that must be Send"
+        )]
+        Self(Arc::new(LocalExecutor::new()))
+    }
+
+    fn handle(&self) -> LocalHandle {
+        // SAFETY: a `Weak` drops no executor, and its count is atomic.
+        let executor = unsafe { Here::new(Arc::downgrade(&self.0)) };
+        let core = Arc::clone(self.0.core());
+        LocalHandle { executor, core }
+    }
+
+    fn spawn_exact<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        self.0.spawn(future)
+    }
+
+    fn tick(&self) -> bool {
+        self.0.try_tick()
+    }
+}
+
+impl LocalKind for Local {
+    fn spawn_local<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> Task<T> {
+        self.0.spawn(future)
+    }
+}
+
+impl Drivable for Local {
+    fn run<T>(&self, future: impl Future<Output = T>) -> impl Future<Output = T> {
+        self.0.run(future)
+    }
+
+    fn tick_async(&self) -> impl Future<Output = ()> {
+        self.0.tick()
+    }
+}
+
+impl Handle for LocalHandle {
+    fn spawn_exact<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Option<Task<T>> {
+        match self.executor.get().upgrade() {
+            Some(executor) => Some(executor.spawn(future)),
+            None => Some(self.core.spawn_send(future)),
+        }
+    }
+
+    fn tick(&self) -> bool {
+        let executor = self.executor.get().upgrade();
+        executor.is_some_and(|executor| executor.try_tick())
+    }
+}
+
+/// [`StaticLocalExecutor`], ticked.
+pub struct StaticLocal(&'static StaticLocalExecutor);
+
+/// A static executor's address, kept where leak checkers find it.
+struct Kept(#[expect(dead_code, reason = "kept for leak checkers")] &'static StaticLocalExecutor);
+
+// SAFETY: it is never used.
+unsafe impl Send for Kept {}
+
+static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
+
+impl Kind for StaticLocal {
+    type Handle = StaticLocalHandle;
+
+    const CAPS: Caps = Caps::MANUAL.and(Caps::ONE_THREAD).and(Caps::FIFO);
+
+    fn name() -> String {
+        "StaticLocalExecutor".to_owned()
+    }
+
+    fn make() -> Self {
+        let executor: &'static _ = Box::leak(Box::new(StaticLocalExecutor::new()));
+        KEPT.lock().push(Kept(executor));
+        Self(executor)
+    }
+
+    fn handle(&self) -> StaticLocalHandle {
+        // SAFETY: a reference has no destructor.
+        StaticLocalHandle(unsafe { Here::new(self.0) })
+    }
+
+    fn spawn_exact<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        self.0.spawn(future)
+    }
+
+    fn tick(&self) -> bool {
+        self.0.try_tick()
+    }
+}
+
+impl LocalKind for StaticLocal {
+    fn spawn_local<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> Task<T> {
+        self.0.spawn(future)
+    }
+}
+
+impl Drivable for StaticLocal {
+    fn run<T>(&self, future: impl Future<Output = T>) -> impl Future<Output = T> {
+        self.0.run(future)
+    }
+
+    fn tick_async(&self) -> impl Future<Output = ()> {
+        self.0.tick()
+    }
+}
+
+impl Drop for StaticLocal {
+    fn drop(&mut self) {
+        while self.tick() {}
+    }
+}
+
+/// Refers to [`StaticLocal`].
+#[derive(Clone)]
+pub struct StaticLocalHandle(Here<&'static StaticLocalExecutor>);
+
+impl Handle for StaticLocalHandle {
+    fn spawn_exact<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Option<Task<T>> {
+        Some(self.0.get().spawn(future))
+    }
+
+    fn tick(&self) -> bool {
+        self.0.get().try_tick()
+    }
+}

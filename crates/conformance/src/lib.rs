@@ -1,0 +1,14 @@
+//! One behaviour suite for every Terrace executor, natively and on wasm32.
+#![doc = include_str!("../README.md")]
+#![cfg(not(terrace_loom))]
+
+mod behaviours;
+pub mod kind;
+pub mod kinds;
+pub mod suite;
+pub mod tools;
+#[cfg(target_arch = "wasm32")]
+mod wasm;
+
+pub use kind::{Caps, Handle, Kind};
+pub use suite::{Behaviour, Case, behaviours, cases};

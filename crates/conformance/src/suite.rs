@@ -1,0 +1,141 @@
+//! The table of behaviours, and how one of them is run.
+
+use crate::behaviours::{basics, cancel, panics, reentry, shutdown, wakes};
+use crate::kind::{Caps, Kind};
+use crate::tools::Tracker;
+
+/// Something that every executor does, and what it needs for that.
+pub struct Behaviour<K> {
+    /// `group::name`.
+    pub name: &'static str,
+    /// What the kind and the environment have to offer.
+    pub needs: Caps,
+    run: fn(K, &Tracker),
+}
+
+impl<K: Kind> Behaviour<K> {
+    /// Whether the kind can show it in this environment.
+    #[must_use]
+    pub fn applies(&self) -> bool {
+        K::CAPS.and(Caps::environment()).has(self.needs)
+    }
+
+    /// Makes an executor and checks the behaviour on it.
+    ///
+    /// # Panics
+    /// If the executor does not show it, or if futures or outputs are left at the end.
+    pub fn check(&self) {
+        let tracker = Tracker::new(K::patience());
+        (self.run)(K::make(), &tracker);
+        tracker.all_gone();
+    }
+}
+
+macro_rules! table {
+    ($($group:ident { $($name:ident $([$($need:ident),+])?)+ })+) => {
+        /// Every behaviour.
+        #[must_use]
+        pub fn behaviours<K: Kind>() -> Vec<Behaviour<K>> {
+            vec![$($(Behaviour {
+                name: concat!(stringify!($group), "::", stringify!($name)),
+                needs: Caps::NONE $($(.and(Caps::$need))+)?,
+                run: $group::$name::<K>,
+            },)+)+]
+        }
+    };
+}
+
+table! {
+    basics {
+        an_output_is_delivered
+        a_detached_task_runs
+        a_tick_polls_one_task [MANUAL]
+        ready_tasks_are_polled_in_order [MANUAL, FIFO]
+        each_wake_is_one_poll
+        finished_tasks_say_so
+        a_done_future_is_dropped_before_its_output_is_taken
+        zero_sized_futures_run
+        a_large_future_fits_a_small_stack [THREADS]
+        a_hundred_thousand_tasks_run
+        a_fallible_task_has_an_output
+    }
+    cancel {
+        before_the_first_poll [MANUAL]
+        while_pending
+        after_it_is_done
+        between_wake_and_poll [MANUAL]
+        by_dropping_the_handle
+        a_finished_task_drops_its_output_with_the_handle
+        a_task_that_drops_its_own_handle
+        awaited_from_elsewhere [THREADS]
+    }
+    panics {
+        in_a_poll_reaches_the_awaiter_alone [UNWINDS]
+        in_a_later_poll [UNWINDS]
+        in_the_futures_destructor [UNWINDS]
+        in_the_destructor_of_a_cancelled_future [UNWINDS]
+        in_the_outputs_destructor [UNWINDS]
+        of_detached_tasks_leave_the_executor_alive [UNWINDS]
+        through_try_take [UNWINDS]
+        with_a_payload_that_panics_when_dropped [UNWINDS]
+        in_destructors_during_the_drop [UNWINDS, CLOSES]
+    }
+    wakes {
+        from_another_thread_while_idle [THREADS]
+        from_another_thread_while_running [THREADS]
+        before_the_poll_returns
+        after_the_task_is_done
+        a_waker_outlives_its_executor
+        a_waker_outlives_its_executor_elsewhere [THREADS]
+        race_with_the_drop [THREADS, CLOSES]
+        a_task_that_wakes_itself_is_fair
+        ping_pong_over_a_channel
+        many_tasks_are_joined
+        a_chain_of_tasks_awaits_each_other
+    }
+    reentry {
+        a_poll_spawns
+        a_waker_spawns
+        a_destructor_spawns
+        a_poll_ticks [MANUAL]
+        a_waker_ticks [MANUAL]
+        a_destructor_ticks [MANUAL]
+        a_poll_waits_for_another_task
+        spawns_nest
+    }
+    shutdown {
+        drops_queued_and_pending_tasks [CLOSES]
+        a_fallible_task_has_no_output [CLOSES]
+        an_awaited_task_panics [CLOSES, UNWINDS]
+        a_destructor_spawns_a_sibling [CLOSES, SPAWNS_IN_DROP]
+        a_destructor_wakes_a_sibling [CLOSES]
+        a_destructor_cancels_siblings [CLOSES]
+        tasks_that_hold_each_other [CLOSES]
+        a_finished_output_survives [CLOSES]
+        handles_are_dropped_elsewhere_meanwhile [CLOSES, THREADS]
+    }
+}
+
+/// A behaviour of one kind.
+pub struct Case {
+    /// The kind's name.
+    pub kind: String,
+    /// The behaviour's.
+    pub name: &'static str,
+    /// Checks it; panics if it is not shown.
+    pub run: Box<dyn Fn() + Send + Sync>,
+}
+
+/// The behaviours that the kind can show in this environment.
+#[must_use]
+pub fn cases<K: Kind>() -> Vec<Case> {
+    behaviours::<K>()
+        .into_iter()
+        .filter(Behaviour::applies)
+        .map(|behaviour| Case {
+            kind: K::name(),
+            name: behaviour.name,
+            run: Box::new(move || behaviour.check()),
+        })
+        .collect()
+}

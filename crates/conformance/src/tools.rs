@@ -1,0 +1,385 @@
+//! What behaviours are made of: counts of what lives, places for wakers, ways to drive.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use terrace_sync::{Arc, Mutex};
+
+use crate::kind::{Caps, Kind};
+
+/// Counts futures and outputs that live, by the [`Token`]s in them.
+pub struct Tracker {
+    live: Arc<AtomicUsize>,
+    patience: Duration,
+}
+
+impl Tracker {
+    /// Nothing lives yet.
+    #[must_use]
+    pub fn new(patience: Duration) -> Self {
+        let live = Arc::default();
+        Self { live, patience }
+    }
+
+    /// Something that lives until it is dropped.
+    pub fn token(&self) -> Token {
+        self.live.fetch_add(1, Ordering::AcqRel);
+        Token(Arc::clone(&self.live))
+    }
+
+    /// How many live.
+    #[must_use]
+    pub fn live(&self) -> usize {
+        self.live.load(Ordering::Acquire)
+    }
+
+    /// A counter for what a behaviour counts.
+    #[must_use]
+    pub fn counter(&self) -> Counter {
+        Counter::default()
+    }
+
+    /// Waits for threads that are still dropping.
+    ///
+    /// # Panics
+    /// If something still lives after that.
+    pub fn all_gone(&self) {
+        let mut limit = Limit::new(self.patience);
+        while self.live() != 0 {
+            assert!(
+                limit.idle(),
+                "{} futures or outputs are leaked",
+                self.live()
+            );
+        }
+    }
+}
+
+/// Part of a future or an output; see [`Tracker`].
+#[must_use]
+pub struct Token(Arc<AtomicUsize>);
+
+impl Drop for Token {
+    fn drop(&mut self) {
+        // A second drop of the same token would be a use after free; the sanitizer sees that, this cannot.
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// A number that tasks add to.
+#[derive(Clone, Default, Debug)]
+pub struct Counter(Arc<AtomicUsize>);
+
+impl Counter {
+    /// Adds one.
+    pub fn add(&self) {
+        self.0.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The sum.
+    #[must_use]
+    pub fn get(&self) -> usize {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+/// A bound on waiting: a time where there are clocks and threads; where there is neither, nothing comes by waiting.
+pub struct Limit {
+    #[cfg(not(target_arch = "wasm32"))]
+    end: std::time::Instant,
+    rounds: u32,
+}
+
+impl Limit {
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn new(patience: Duration) -> Self {
+        let end = std::time::Instant::now() + patience;
+        Self { end, rounds: 0 }
+    }
+
+    #[cfg(target_arch = "wasm32")]
+    pub(crate) fn new(_patience: Duration) -> Self {
+        Self { rounds: 0 }
+    }
+
+    #[must_use]
+    /// Something was done; false if that went on for too long.
+    pub fn busy(&mut self) -> bool {
+        /// Far more polls than any behaviour makes.
+        const MAX_ROUNDS: u32 = 50_000_000;
+        self.rounds += 1;
+        self.rounds < MAX_ROUNDS && (self.rounds % 1024 != 0 || self.in_time())
+    }
+
+    /// Gives others time; false if that was the last.
+    #[must_use]
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn idle(&mut self) -> bool {
+        /// Yields before sleeps.
+        const YIELDS: u32 = 64;
+        self.rounds += 1;
+        if self.rounds < YIELDS {
+            std::thread::yield_now();
+        } else {
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        self.in_time()
+    }
+
+    #[cfg(target_arch = "wasm32")]
+    pub fn idle(&mut self) -> bool {
+        // No other thread can change anything.
+        false
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    fn in_time(&self) -> bool {
+        std::time::Instant::now() < self.end
+    }
+
+    #[cfg(target_arch = "wasm32")]
+    fn in_time(&self) -> bool {
+        true
+    }
+}
+
+/// Drives the executor until the condition holds.
+///
+/// # Panics
+/// If that does not happen.
+#[track_caller]
+pub fn until<K: Kind>(kind: &K, mut condition: impl FnMut() -> bool) {
+    let mut limit = Limit::new(K::patience());
+    let came = kind.drive(&mut condition, &mut limit);
+    assert!(came, "what must come does not");
+}
+
+/// Drives the executor until the future is done, which is polled when it was woken and at no other time.
+///
+/// # Panics
+/// If that does not happen, or if the future panics.
+#[track_caller]
+pub fn wait<K: Kind, T>(kind: &K, future: impl Future<Output = T>) -> T {
+    let flag = Arc::new(Flag(AtomicBool::new(true)));
+    let waker = Waker::from(Arc::clone(&flag));
+    let mut future = pin!(future);
+    let mut output = None;
+    until(kind, || {
+        if flag.0.swap(false, Ordering::AcqRel) {
+            let mut context = Context::from_waker(&waker);
+            if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
+                output = Some(value);
+            }
+        }
+        output.is_some()
+    });
+    output.expect("the condition held")
+}
+
+/// Polls the future whenever it was woken, until it is done; gives others time in between.
+pub(crate) fn wait_here<T>(future: impl Future<Output = T>) -> T {
+    let flag = Arc::new(Flag(AtomicBool::new(true)));
+    let waker = Waker::from(Arc::clone(&flag));
+    let mut future = pin!(future);
+    loop {
+        if !flag.0.swap(false, Ordering::AcqRel) {
+            terrace_sync::thread::yield_now();
+            continue;
+        }
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return output;
+        }
+    }
+}
+
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// Lets the executor run what is ready. Exact where tasks are polled by hand; elsewhere its threads get the chance,
+/// which makes statements about what did *not* happen weaker there, and never wrong.
+pub fn settle<K: Kind>(kind: &K) {
+    /// Enough for every thread of a small pool to take part.
+    const PROBES: usize = 8;
+    if K::CAPS.has(Caps::MANUAL) {
+        while kind.tick() {}
+        return;
+    }
+    for _ in 0..PROBES {
+        wait(kind, kind.spawn(async {}));
+    }
+}
+
+/// Wakes by a clone, as callers do that own their wakers.
+pub fn wake_owned(waker: &Waker) {
+    let clone = waker.clone();
+    clone.wake();
+}
+
+/// A place for the waker of a task that pauses.
+#[derive(Clone, Default)]
+pub struct Slot(Arc<Mutex<Option<Waker>>>);
+
+impl Slot {
+    /// Leaves the waker here and returns `Pending` once.
+    pub async fn pause(&self) {
+        let mut paused = false;
+        poll_fn(|context| {
+            if std::mem::replace(&mut paused, true) {
+                return Poll::Ready(());
+            }
+            self.leave(context);
+            Poll::Pending
+        })
+        .await;
+    }
+
+    /// Leaves the waker here at each poll, and never ends.
+    pub async fn forever<T>(&self) -> T {
+        poll_fn(|context| {
+            self.leave(context);
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Leaves the waker here.
+    pub fn leave(&self, context: &Context<'_>) {
+        let waker = context.waker().clone();
+        // The old one is dropped after the lock is released: that may be the end of a task.
+        let _old = self.0.lock().replace(waker);
+    }
+
+    /// Takes the waker out.
+    #[must_use]
+    pub fn take(&self) -> Option<Waker> {
+        self.0.lock().take()
+    }
+
+    /// Drives the executor until there is a waker, and takes it.
+    #[track_caller]
+    pub fn arrived<K: Kind>(&self, kind: &K) -> Waker {
+        let mut waker = None;
+        until(kind, || {
+            waker = self.take();
+            waker.is_some()
+        });
+        waker.expect("the condition held")
+    }
+}
+
+/// Wakes itself and returns `Pending`, so many times.
+pub async fn yields(times: usize) {
+    let mut left = times;
+    poll_fn(|context| {
+        if left == 0 {
+            return Poll::Ready(());
+        }
+        left -= 1;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Calls its function when dropped.
+pub struct OnDrop<F: FnMut()>(pub F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// A waker that calls a function.
+pub struct OnWake<F>(pub F);
+
+impl<F: Fn() + Send + Sync + 'static> OnWake<F> {
+    /// The waker.
+    pub fn waker(f: F) -> Waker {
+        Waker::from(Arc::new(Self(f)))
+    }
+}
+
+impl<F: Fn() + Send + Sync + 'static> Wake for OnWake<F> {
+    fn wake(self: Arc<Self>) {
+        (self.0)();
+    }
+}
+
+/// A queue between tasks: the least that makes them wait for each other.
+pub struct Channel<T>(Mutex<ChannelState<T>>);
+
+struct ChannelState<T> {
+    items: std::collections::VecDeque<T>,
+    receiver: Option<Waker>,
+}
+
+impl<T> Channel<T> {
+    /// An empty one.
+    #[must_use]
+    pub fn new() -> Arc<Self> {
+        Arc::new(Self(Mutex::new(ChannelState {
+            items: std::collections::VecDeque::new(),
+            receiver: None,
+        })))
+    }
+
+    /// Sends an item.
+    pub fn send(&self, item: T) {
+        let waker = {
+            let mut state = self.0.lock();
+            state.items.push_back(item);
+            state.receiver.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Waits for an item.
+    pub async fn receive(&self) -> T {
+        poll_fn(|context| {
+            let mut state = self.0.lock();
+            match state.items.pop_front() {
+                Some(item) => Poll::Ready(item),
+                None => {
+                    let old = state.receiver.replace(context.waker().clone());
+                    drop(state);
+                    drop(old);
+                    Poll::Pending
+                }
+            }
+        })
+        .await
+    }
+}
+
+/// What a call panics with.
+///
+/// # Panics
+/// If it does not panic.
+pub fn payload_of<T>(f: impl FnOnce() -> T) -> Box<dyn std::any::Any + Send> {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)) {
+        Ok(_) => panic!("a panic was expected"),
+        Err(payload) => payload,
+    }
+}
+
+/// The text that a call panics with.
+///
+/// # Panics
+/// If it does not panic, or with something else than a string literal.
+pub fn text_of<T>(f: impl FnOnce() -> T) -> &'static str {
+    payload_of(f)
+        .downcast_ref::<&str>()
+        .copied()
+        .expect("a panic with a literal")
+}

@@ -1,0 +1,53 @@
+//! Every kind shows every behaviour that it promises.
+
+mod common;
+
+use terrace_conformance::kinds::{
+    Local, Pool, RemoteThread, Running, StaticLocal, StaticPool, Tasks, Thread, Ticked,
+};
+use terrace_conformance::{Kind, kinds};
+
+fn conforms<K: Kind>() {
+    let failures = common::failures::<K>();
+    assert!(
+        failures.is_empty(),
+        "{} does not conform:\n{}",
+        K::name(),
+        failures.join("\n")
+    );
+}
+
+macro_rules! kinds {
+    ($($test:ident: $kind:ty;)+) => {
+        $(#[test]
+        fn $test() {
+            conforms::<$kind>();
+        })+
+
+        #[test]
+        fn every_kind_is_tested() {
+            let mut all: Vec<_> = kinds::all().into_iter().map(|case| case.kind).collect();
+            all.dedup();
+            assert_eq!(all, [$(<$kind>::name()),+]);
+        }
+    };
+}
+
+kinds! {
+    local: Local;
+    static_local: StaticLocal;
+    executor_without_workers: Pool<0>;
+    static_executor_without_workers: StaticPool<0>;
+    local_by_tick: Ticked<Local>;
+    local_by_run: Running<Local>;
+    executor_by_tick: Ticked<Pool<0>>;
+    executor_by_run: Running<Pool<0>>;
+    thread: Thread;
+    executor_with_one_worker: Pool<1>;
+    executor_with_two_workers: Pool<2>;
+    static_executor_with_one_worker: StaticPool<1>;
+    static_executor_with_two_workers: StaticPool<2>;
+    executor_with_one_worker_and_a_run: Running<Pool<1>>;
+    thread_from_elsewhere: RemoteThread;
+    task_pool: Tasks;
+}
