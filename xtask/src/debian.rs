@@ -58,6 +58,12 @@ impl Compiler {
         Ok(compiler)
     }
 
+    /// The newest one, with the sources of its standard library, for commands that build that anew: instrumented, or
+    /// for a target that comes without one.
+    pub(crate) fn with_sources(ws: &Workspace) -> Result<Self> {
+        Self::get(ws, "rustc-std", "", true)
+    }
+
     /// The compiler itself.
     pub(crate) fn rustc(&self) -> PathBuf {
         self.root.join("usr/bin/rustc")

@@ -3,6 +3,7 @@
 //! One module per command. The package depends on none of the product crates, so it builds when
 //! they do not.
 
+mod asan;
 mod build;
 mod ci;
 mod compat;
@@ -18,6 +19,7 @@ mod msrv;
 mod process;
 mod progress;
 mod report;
+mod sanitizer;
 mod shuttle;
 mod test;
 mod tidy;
@@ -62,7 +64,9 @@ enum Command {
     /// Run the models of the whole scheduler in random schedules with shuttle
     Shuttle(shuttle::ShuttleArgs),
     /// Run the tests of the layers under ThreadSanitizer with an instrumented standard library
-    Tsan(tsan::TsanArgs),
+    Tsan(sanitizer::SanitizerArgs),
+    /// Run the tests of the layers under AddressSanitizer, leaks included
+    Asan(sanitizer::SanitizerArgs),
     /// Run published Bevy crates on the drop-in package
     Compat(compat::CompatArgs),
     /// Run a headless Bevy app on the drop-in and say what the pool did
@@ -107,6 +111,7 @@ fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
         Command::Loom(args) => loom::run(ws, &args),
         Command::Shuttle(args) => shuttle::run(ws, &args),
         Command::Tsan(args) => tsan::run(ws, &args),
+        Command::Asan(args) => asan::run(ws, &args),
         Command::Compat(args) => compat::run(args),
         Command::Demo(args) => demo::run(args),
         Command::BenchReport(args) => report::run(&args),

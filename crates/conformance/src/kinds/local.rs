@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use terrace_local::{LocalCore, LocalExecutor, StaticLocalExecutor, Task};
+use terrace_local::{LocalExecutor, LocalSpawner, StaticLocalExecutor, Task};
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex};
 
@@ -16,7 +16,7 @@ pub struct Local(Arc<LocalExecutor<'static>>);
 #[derive(Clone)]
 pub struct LocalHandle {
     executor: Here<Weak<LocalExecutor<'static>>>,
-    core: Arc<LocalCore>,
+    spawner: LocalSpawner,
 }
 
 impl Kind for Local {
@@ -43,8 +43,8 @@ impl Kind for Local {
     fn handle(&self) -> LocalHandle {
         // SAFETY: a `Weak` drops no executor, and its count is atomic.
         let executor = unsafe { Here::new(Arc::downgrade(&self.0)) };
-        let core = Arc::clone(self.0.core());
-        LocalHandle { executor, core }
+        let spawner = self.0.spawner();
+        LocalHandle { executor, spawner }
     }
 
     fn spawn_exact<T: Send + 'static>(
@@ -82,7 +82,7 @@ impl Handle for LocalHandle {
     ) -> Option<Task<T>> {
         match self.executor.get().upgrade() {
             Some(executor) => Some(executor.spawn(future)),
-            None => Some(self.core.spawn_send(future)),
+            None => Some(self.spawner.spawn(future)),
         }
     }
 

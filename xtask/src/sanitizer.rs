@@ -1,0 +1,178 @@
+//! What `tsan` and `asan` share: the tests of the layers in an instrumented build.
+//!
+//! The standard library is built instrumented too: without that, what synchronises inside it looks
+//! like races. Compiler and sources come from Debian's packages, the sanitizer's runtime from the
+//! toolchain in use.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use xshell::cmd;
+
+use crate::build::Build;
+use crate::debian::{self, Compiler};
+use crate::workspace::Workspace;
+
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// Lets instrumented and plain code be linked.
+const MIXED: &str = "-Cunsafe-allow-abi-mismatch=sanitizer";
+
+/// Options of the commands.
+#[derive(Args)]
+pub(crate) struct SanitizerArgs {
+    /// Run only the tests whose name contains this text
+    filter: Option<String>,
+    /// Run only the tests of one layer, for example `queue`
+    #[arg(long)]
+    layer: Option<String>,
+}
+
+/// One sanitizer.
+pub(crate) struct Sanitizer {
+    /// The name of the command, of its target directory and of the runtime library.
+    pub(crate) name: &'static str,
+    /// What `-Zsanitizer` calls it.
+    pub(crate) flag: &'static str,
+    /// Further flags for rustc.
+    pub(crate) flags: &'static str,
+    /// The layers whose tests mean something under it; none: all.
+    pub(crate) layers: &'static [&'static str],
+    /// Variables of the environment of every instrumented program.
+    pub(crate) env: Vec<(&'static str, String)>,
+    /// Programs with a fault each, to see that faults are seen.
+    pub(crate) canaries: &'static [Canary],
+}
+
+/// A program with a fault.
+pub(crate) struct Canary {
+    /// What is wrong with it.
+    pub(crate) fault: &'static str,
+    pub(crate) source: &'static str,
+    /// The exit code of a program in which the fault was seen.
+    pub(crate) code: i32,
+    /// What its report contains.
+    pub(crate) report: &'static str,
+}
+
+/// Builds std and the layers instrumented and runs the layers' unit and integration tests.
+pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs, sanitizer: &Sanitizer) -> Result<()> {
+    ensure!(
+        debian::supported(),
+        "`cargo xtask {}` needs Debian 12 on x86-64: it takes compiler and sources from there",
+        sanitizer.name
+    );
+    let layers = layers(ws, sanitizer, args.layer.as_deref())?;
+    let compiler = Compiler::with_sources(ws)?;
+    runtime(ws, sanitizer, &compiler)?;
+    let flags = format!("-Zsanitizer={} {}", sanitizer.flag, sanitizer.flags);
+    let mut build = Build::special(ws, sanitizer.name, flags.trim())
+        .env("RUSTC_BOOTSTRAP", "1")
+        // Instrumented, the symbols of one backtrace take seconds.
+        .env("RUST_BACKTRACE", "0");
+    for (key, value) in &sanitizer.env {
+        build = build.env(key, value);
+    }
+    for (key, value) in compiler.env() {
+        build = build.env(key, value);
+    }
+    let dir = build.target().join("canary");
+    for canary in sanitizer.canaries {
+        see(sanitizer, canary, &dir, &compiler)?;
+    }
+    let mut all = vec![
+        "test",
+        "-Zbuild-std",
+        "--target",
+        TARGET,
+        "--all-features",
+        "--lib",
+        "--tests",
+    ];
+    all.extend(layers.iter().flat_map(|layer| ["-p", layer]));
+    if let Some(filter) = &args.filter {
+        all.extend(["--", filter]);
+    }
+    build.cargo(&all)
+}
+
+fn layers<'w>(
+    ws: &'w Workspace,
+    sanitizer: &Sanitizer,
+    chosen: Option<&str>,
+) -> Result<Vec<&'w str>> {
+    let all: Vec<&str> = ws.layers().iter().map(|l| l.name.as_str()).collect();
+    let named = |layer: &str| {
+        let name = format!("terrace-{layer}");
+        match all.iter().find(|l| **l == name) {
+            Some(layer) => Ok(*layer),
+            None => bail!("no layer `{layer}`; there are {}", all.join(", ")),
+        }
+    };
+    match chosen {
+        Some(layer) => Ok(vec![named(layer)?]),
+        None if sanitizer.layers.is_empty() => Ok(all.clone()),
+        None => sanitizer.layers.iter().map(|l| named(l)).collect(),
+    }
+}
+
+/// Debian's compiler comes without the sanitizer's runtime; that of the toolchain in use fits.
+fn runtime(ws: &Workspace, sanitizer: &Sanitizer, compiler: &Compiler) -> Result<()> {
+    let name = format!("librustc-stable_rt.{}.a", sanitizer.name);
+    let to = compiler.target_libs(TARGET).join(&name);
+    if to.is_file() {
+        return Ok(());
+    }
+    let sh = &ws.sh;
+    let sysroot = cmd!(sh, "rustc --print sysroot").quiet().read()?;
+    let from = Path::new(&sysroot)
+        .join("lib/rustlib")
+        .join(TARGET)
+        .join("lib")
+        .join(&name);
+    std::fs::copy(&from, &to).with_context(|| {
+        format!(
+            "cannot copy {}; is a stable toolchain of rustup in use?",
+            from.display()
+        )
+    })?;
+    Ok(())
+}
+
+/// Builds and runs a program with a fault: where that is not reported, no pass means anything. Its
+/// own standard library may be a plain one, as the fault is in its own code.
+fn see(sanitizer: &Sanitizer, canary: &Canary, dir: &PathBuf, compiler: &Compiler) -> Result<()> {
+    let fault = canary.fault;
+    std::fs::create_dir_all(dir)?;
+    let (source, program) = (dir.join("canary.rs"), dir.join("canary"));
+    std::fs::write(&source, canary.source)?;
+    let flag = format!("-Zsanitizer={}", sanitizer.flag);
+    let status = Command::new(compiler.rustc())
+        .args(["--edition=2024", "--target", TARGET, &flag, MIXED, "-o"])
+        .args([&program, &source])
+        .envs(compiler.env())
+        .env("RUSTC_BOOTSTRAP", "1")
+        .status()?;
+    ensure!(
+        status.success(),
+        "cannot build the program with a {fault}: {status}"
+    );
+    let output = Command::new(&program)
+        .envs(sanitizer.env.iter().map(|(key, value)| (key, value)))
+        .output()
+        .with_context(|| format!("cannot start {}", program.display()))?;
+    let report = String::from_utf8_lossy(&output.stderr);
+    ensure!(
+        output.status.code() == Some(canary.code) && report.contains(canary.report),
+        "{} does not see the {fault} of a program that has one: {}\n{report}",
+        sanitizer.name,
+        output.status
+    );
+    println!(
+        "{}: the {fault} of the test program is seen",
+        sanitizer.name
+    );
+    Ok(())
+}
