@@ -5,7 +5,7 @@ use std::future::Future;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use terrace_local::Task;
-use terrace_local::task::Runnable;
+use terrace_local::task::{self, Runnable};
 use terrace_sync::Arc;
 
 use crate::ThreadId;
@@ -59,6 +59,9 @@ impl ThreadSpawner {
     where
         T: Send + 'static,
     {
+        if task::is_large(&future) {
+            return self.pinned.spawner.spawn(task::boxed(future));
+        }
         self.pinned.spawner.spawn(future)
     }
 
