@@ -80,6 +80,7 @@ pub(crate) fn markdown(comparison: &Comparison) -> String {
 fn mark(comparison: &Comparison) -> &'static str {
     use super::model::Outcome;
     match comparison.outcome {
+        Outcome::Pass if comparison.benches.is_empty() => "🟡",
         Outcome::Pass => "🟢",
         Outcome::Regression | Outcome::Failed => "🔴",
         Outcome::TooNoisy | Outcome::Missing | Outcome::Interrupted => "🟡",

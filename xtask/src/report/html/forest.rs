@@ -125,7 +125,8 @@ fn height(metrics: usize) -> f64 {
     FIRST + LINE * (metrics.max(1) as f64 - 1.0) + FIRST
 }
 
-/// An interval with its marker; arrows at the ends that lie beyond the axis.
+/// An interval with its marker; an arrow where it leaves the axis, a double one if all of it is
+/// beyond.
 fn whisker(
     scale: &Scale,
     of: &Estimate,
@@ -135,27 +136,32 @@ fn whisker(
     verdict: Verdict,
 ) -> Vec<Element> {
     let mut parts = Vec::new();
+    let mut marked = true;
     if let (Some((low, low_beyond)), Some((high, high_beyond))) =
         (scale.place(of.low), scale.place(of.high))
     {
-        let mut path = format!("M{} {y}H{}", px(low), px(high));
-        let ends = [(low, low_beyond, size), (high, high_beyond, -size)];
-        for (x, beyond, inward) in ends {
-            let (top, bottom) = (y - size, y + size);
-            path += &if beyond {
-                let x2 = x + inward;
-                format!("M{} {top}L{} {y}L{} {bottom}", px(x2), px(x), px(x2))
-            } else {
-                format!("M{} {top}V{bottom}", px(x))
-            };
-        }
+        let arrow = |x: f64| {
+            let inward = if x > WIDTH / 2.0 { -size } else { size };
+            let (back, x, top, bottom) = (px(x + inward), px(x), y - size, y + size);
+            format!("M{back} {top}L{x} {y}L{back} {bottom}")
+        };
+        let cap = |x: f64| format!("M{} {}V{}", px(x), y - size, y + size);
+        let end = |x: f64, beyond: bool| if beyond { arrow(x) } else { cap(x) };
+        let path = if low_beyond && high_beyond && low == high {
+            marked = false;
+            let inward = if low > 0.0 { -size } else { size };
+            arrow(low) + &arrow(low + inward)
+        } else {
+            let line = format!("M{} {y}H{}", px(low), px(high));
+            line + &end(low, low_beyond) + &end(high, high_beyond)
+        };
         parts.push(
             el("path")
                 .class(&format!("whisker {class}"))
                 .attr("d", path),
         );
     }
-    if let Some((x, _)) = scale.place(of.value) {
+    if let Some((x, _)) = scale.place(of.value).filter(|_| marked) {
         let shape = shape(verdict, x, y, size + 0.5);
         parts.push(
             el("path")

@@ -3,8 +3,8 @@
 use std::fmt::{self, Write as _};
 
 /// Elements without an end tag: those of HTML that have none, and the shapes of SVG.
-const VOID: [&str; 8] = [
-    "meta", "br", "input", "path", "rect", "line", "circle", "polyline",
+const VOID: [&str; 9] = [
+    "meta", "br", "wbr", "input", "path", "rect", "line", "circle", "polyline",
 ];
 
 /// An element; made by [`el`].
@@ -60,6 +60,15 @@ impl Element {
         self.content.push_str(text);
         self
     }
+}
+
+/// The id of a bench, which may be broken after a slash.
+pub(super) fn id(id: &str) -> Element {
+    let mut parts = id.split_inclusive('/');
+    let first = parts.next().unwrap_or_default();
+    parts.fold(el("code").text(first), |code, part| {
+        code.child(el("wbr")).text(part)
+    })
 }
 
 impl fmt::Display for Element {

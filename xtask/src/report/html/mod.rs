@@ -100,6 +100,7 @@ fn scroller(label: &str, content: Element) -> Element {
 
 fn banner(comparison: &Comparison) -> Element {
     let (class, verdict) = match comparison.outcome {
+        Outcome::Pass if comparison.benches.is_empty() => ("unstable", Verdict::Unstable),
         Outcome::Pass => ("good", Verdict::Same),
         Outcome::Regression | Outcome::Failed => ("slower", Verdict::Slower),
         Outcome::TooNoisy | Outcome::Missing | Outcome::Interrupted => {
@@ -256,14 +257,14 @@ fn legend(comparison: &Comparison) -> Element {
 fn differences(comparison: &Comparison) -> Option<Element> {
     let list = |what: &str, ids: &[String]| {
         (!ids.is_empty()).then(|| {
-            let items = ids.iter().map(|id| el("li").child(el("code").text(id)));
+            let items = ids.iter().map(|id| el("li").child(markup::id(id)));
             disclosed(what, ids.len(), el("ul").class("ids").children(items))
         })
     };
     let failed = (!comparison.failed.is_empty()).then(|| {
         let items = comparison.failed.iter().map(|failure| {
             el("li")
-                .child(el("code").text(&failure.id))
+                .child(markup::id(&failure.id))
                 .text(format!(": {}", failure.message))
         });
         let list = el("ul").class("ids").children(items);

@@ -1,7 +1,7 @@
 //! The tables of benches, one for each layer.
 
 use super::forest;
-use super::markup::{Element, el};
+use super::markup::{self, Element, el};
 use super::scale::Scale;
 use super::{drift, scroller};
 use crate::report::model::{Bench, Comparison, Estimate, LayerMean, Metric, Verdict};
@@ -34,9 +34,7 @@ pub(super) fn sections(comparison: &Comparison, scale: &Scale) -> Vec<Element> {
             section = section.child(table(comparison, layer, scale, rows, index));
         }
         if !identical.is_empty() {
-            let ids = identical
-                .iter()
-                .map(|b| el("li").child(el("code").text(&b.id)));
+            let ids = identical.iter().map(|b| el("li").child(markup::id(&b.id)));
             let what = counted(identical.len(), "bench", "benches");
             section = section.child(
                 el("details")
@@ -87,7 +85,7 @@ fn row(comparison: &Comparison, scale: &Scale, bench: &Bench, number: usize) -> 
     let mut id = el("th")
         .attr("scope", "row")
         .attr("role", "rowheader")
-        .child(el("code").text(&bench.id));
+        .child(markup::id(&bench.id));
     if !bench.gated {
         let threads = match bench.threads {
             Some(threads) => counted(threads, "thread", "threads"),

@@ -2,10 +2,17 @@
 
 use crate::report::model::Estimate;
 
-/// What is beyond is drawn at the edge with an arrow: one outlier must not squeeze all others.
+/// An axis reaches no further to both sides; what is beyond is drawn at its edge with an arrow.
 const FURTHEST: f64 = 4.0;
+/// An axis reaches further than this only if the bulk of the ratios does: a few outliers must not
+/// squeeze all others.
+const FAR: f64 = 1.5;
+/// The share of the ratios that is the bulk.
+const BULK: f64 = 0.9;
 /// An axis of estimates reaches at least so far to both sides.
 const NEAREST: f64 = 1.12;
+/// No axis is shorter, whatever it shows.
+const LEAST: f64 = 1.01;
 /// Where a tick may be, beside 1; below 1 the reciprocals.
 const TICKS: [f64; 10] = [1.02, 1.05, 1.1, 1.2, 1.35, 1.5, 1.75, 2.0, 2.5, 3.5];
 
@@ -26,14 +33,18 @@ impl Scale {
 
     /// An axis `width` wide that shows `nearest` and all other ratios, if that is reasonable.
     pub(super) fn reaching(width: f64, nearest: f64, ratios: impl Iterator<Item = f64>) -> Self {
-        let furthest = ratios
+        let mut distances: Vec<f64> = ratios
             .chain([nearest])
             .filter(|ratio| ratio.is_finite() && *ratio > 0.0)
             .map(|ratio| ratio.max(1.0 / ratio))
-            .fold(1.01, f64::max);
-        let margin = furthest.powf(0.06);
+            .collect();
+        distances.sort_unstable_by(f64::total_cmp);
+        let last = distances.len().saturating_sub(1);
+        let at = |index: usize| distances.get(index).copied().unwrap_or(nearest);
+        let bulk = at((last as f64 * BULK) as usize);
+        let furthest = at(last).min(bulk.max(FAR)).max(LEAST);
         Self {
-            reach: (furthest * margin).min(FURTHEST),
+            reach: furthest.powf(1.06).min(FURTHEST),
             width,
         }
     }
@@ -79,7 +90,7 @@ mod tests {
 
     #[test]
     fn doubling_and_halving_are_as_far_from_the_middle() {
-        let scale = Scale::reaching(200.0, super::NEAREST, [2.0].into_iter());
+        let scale = Scale::reaching(200.0, super::NEAREST, std::iter::repeat_n(2.0, 9));
         let (double, _) = scale.place(2.0).expect("a ratio");
         let (half, _) = scale.place(0.5).expect("a ratio");
         assert!((double + half - 200.0).abs() < 1e-9);
@@ -101,9 +112,20 @@ mod tests {
     }
 
     #[test]
+    fn a_few_outliers_squeeze_nobody() {
+        let mut ratios = vec![1.02; 50];
+        ratios.extend([50.0, 0.02]);
+        let scale = Scale::reaching(200.0, super::NEAREST, ratios.into_iter());
+        let (place, beyond) = scale.place(1.2).expect("a ratio");
+        assert!(place > 130.0 && !beyond, "{place}");
+        let bulk = Scale::reaching(200.0, super::NEAREST, std::iter::repeat_n(3.0, 50));
+        assert!(bulk.place(3.0).is_some_and(|(_, beyond)| !beyond));
+    }
+
+    #[test]
     fn ticks_keep_their_distance() {
         for furthest in [1.0, 1.3, 2.0, 50.0] {
-            let scale = Scale::reaching(200.0, super::NEAREST, [furthest].into_iter());
+            let scale = Scale::reaching(200.0, super::NEAREST, std::iter::repeat_n(furthest, 9));
             let ticks = scale.ticks(36.0);
             assert!(ticks.len() >= 3, "{ticks:?}");
             let places: Vec<f64> = ticks
