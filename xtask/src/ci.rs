@@ -11,7 +11,7 @@ use crate::workspace::Workspace;
 /// Options of `cargo xtask ci`.
 #[derive(Args)]
 pub(crate) struct CiArgs {
-    /// Leave out what needs minutes: msrv, the mutants of loom and shuttle, tsan, compat
+    /// Leave out what needs minutes: msrv, the mutants of loom and shuttle, tsan, no-std, compat
     #[arg(long)]
     quick: bool,
 }
@@ -22,7 +22,7 @@ struct Part {
     quick: Option<&'static [&'static str]>,
 }
 
-const PARTS: [Part; 10] = [
+const PARTS: [Part; 11] = [
     same(&["lint"]),
     same(&["tidy"]),
     same(&["test"]),
@@ -32,6 +32,7 @@ const PARTS: [Part; 10] = [
     long(&["loom", "--mutants"], Some(&["loom"])),
     long(&["shuttle", "--mutants"], Some(&["shuttle"])),
     long(&["tsan"], None),
+    long(&["no-std"], None),
     long(&["compat"], None),
 ];
 

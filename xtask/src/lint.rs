@@ -35,6 +35,10 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
         let args = ["--manifest-path", &manifest, "--workspace", "--all-targets"];
         clippy(&compat, &args)?;
     }
+    // Builds for no host, so there is no clippy for it.
+    let firmware = ws.root.join("crates/firmware/Cargo.toml");
+    let firmware = firmware.display().to_string();
+    plain.cargo(&["fmt", "--all", "--check", "--manifest-path", &firmware])?;
     workflows(ws)
 }
 

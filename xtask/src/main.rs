@@ -16,6 +16,7 @@ mod loom;
 #[expect(dead_code, reason = "the bench commands that use all of it come next")]
 mod measure;
 mod msrv;
+mod no_std;
 mod process;
 mod progress;
 mod report;
@@ -67,6 +68,8 @@ enum Command {
     Tsan(sanitizer::SanitizerArgs),
     /// Run the tests of the layers under AddressSanitizer, leaks included
     Asan(sanitizer::SanitizerArgs),
+    /// Build the layers for machines without an operating system, and run two images under qemu
+    NoStd(no_std::NoStdArgs),
     /// Run published Bevy crates on the drop-in package
     Compat(compat::CompatArgs),
     /// Run a headless Bevy app on the drop-in and say what the pool did
@@ -112,6 +115,7 @@ fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
         Command::Shuttle(args) => shuttle::run(ws, &args),
         Command::Tsan(args) => tsan::run(ws, &args),
         Command::Asan(args) => asan::run(ws, &args),
+        Command::NoStd(args) => no_std::run(ws, &args),
         Command::Compat(args) => compat::run(args),
         Command::Demo(args) => demo::run(args),
         Command::BenchReport(args) => report::run(&args),

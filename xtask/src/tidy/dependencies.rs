@@ -73,7 +73,8 @@ fn unused(members: &[Member], sources: &[Source]) -> Vec<Finding> {
 }
 
 fn chosen(sources: &[Source]) -> Vec<Finding> {
-    let layers = |s: &&Source| s.is_in("crates") && !s.is_in("crates/compat") && !s.is_test_file();
+    let excluded = |s: &&Source| s.is_in("crates/compat") || s.is_in("crates/firmware");
+    let layers = |s: &&Source| s.is_in("crates") && !excluded(s) && !s.is_test_file();
     CHOSEN
         .iter()
         .filter(|name| {

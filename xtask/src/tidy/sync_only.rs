@@ -28,6 +28,7 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     let is_layer = source.is_in("crates")
         && !source.is_in("crates/sync")
         && !source.is_in("crates/compat")
+        && !source.is_in("crates/firmware")
         && !source.is_test_file();
     if !is_layer {
         return Vec::new();

@@ -20,7 +20,8 @@ impl PanicHandler {
     /// A handler.
     pub fn new(handler: impl Fn(Payload) + Send + Sync + 'static) -> Self {
         // The counted pointers of targets without compare-exchange do not coerce.
-        let handler: *const (dyn Fn(Payload) + Send + Sync) = Arc::into_raw(Arc::new(handler));
+        let handler: *const _ = Arc::into_raw(Arc::new(handler));
+        let handler: *const (dyn Fn(Payload) + Send + Sync) = handler;
         // SAFETY: the pointer comes out of `into_raw`; it has become an unsized view of the same value.
         Self(unsafe { Arc::from_raw(handler) })
     }
