@@ -17,11 +17,6 @@ pub(crate) struct Compiler {
 }
 
 impl Compiler {
-    /// The newest packaged compiler, with the sources of the standard library.
-    pub(crate) fn with_sources(ws: &Workspace) -> Result<Self> {
-        Self::get(ws, "rustc-sources", "", true)
-    }
-
     /// The newest packaged compiler whose version starts with `version` (any, if empty), unpacked
     /// in the subdirectory `name` of the target directory, with its sources if wanted.
     pub(crate) fn get(ws: &Workspace, name: &str, version: &str, sources: bool) -> Result<Self> {
