@@ -181,7 +181,9 @@ pub(super) fn shape(verdict: Verdict, x: f64, y: f64, size: f64) -> String {
         Verdict::Faster => format!("M{right} {top}L{left} {y}L{right} {bottom}Z"),
         Verdict::Unstable => format!("M{x} {top}L{right} {y}L{x} {bottom}L{left} {y}Z"),
         Verdict::Same => {
-            let (radius, across) = (px(size * 0.75), px(size * 1.5));
+            // Rounded first: the two arcs are halves of a circle only if they span it exactly.
+            let radius = (size * 7.5).round() / 10.0;
+            let (radius, across) = (px(radius), px(radius * 2.0));
             let arc = format!("a{radius} {radius} 0 1 0");
             format!("M{x} {y}m-{radius} 0{arc} {across} 0{arc} -{across} 0Z")
         }
