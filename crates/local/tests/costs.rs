@@ -80,7 +80,7 @@ fn spawn_run_detach_on_the_droppable_kind() {
     assert_eq!(
         counts,
         Counts::default(),
-        "nothing but the count of the core's references"
+        "nothing of our own, and no reference counted, see `tests/kinds.rs`"
     );
 }
 
@@ -105,6 +105,44 @@ fn a_wake_on_the_owner_adds_nothing() {
     assert_eq!(counts, Counts::default());
 }
 
+/// A task's first `Pending` allocates nothing, once the lists have grown.
+#[test]
+fn the_first_pending_allocates_nothing() {
+    let executor = LocalExecutor::new();
+    let (allocations, counts) = measure(|| {
+        let task = executor.spawn(std::future::pending::<()>());
+        assert!(executor.try_tick());
+        drop(task);
+        assert!(executor.try_tick());
+    });
+    assert_eq!(allocations, ROUNDS, "one a spawn");
+    assert_eq!(counts, Counts::default());
+    let executor = leaked();
+    let (allocations, counts) = measure(|| {
+        let task = executor.spawn(std::future::pending::<()>());
+        assert!(executor.try_tick());
+        drop(task);
+        assert!(executor.try_tick());
+    });
+    assert_eq!(allocations, ROUNDS, "one a spawn");
+    assert_eq!(counts, Counts::default());
+}
+
+/// A batch costs what its tasks cost one by one.
+#[test]
+fn a_batch_allocates_once_a_task() {
+    const TASKS: usize = 10;
+    let executor = LocalExecutor::new();
+    let mut tasks = Vec::with_capacity(TASKS);
+    let (allocations, counts) = measure(|| {
+        executor.spawn_many((0..TASKS).map(|_| async {}), &mut tasks);
+        assert_eq!(executor.run_until_stalled(), TASKS);
+        tasks.clear();
+    });
+    assert_eq!(allocations, ROUNDS * TASKS as u64);
+    assert_eq!(counts, Counts::default());
+}
+
 /// Leaves its waker in a thread-local.
 struct Leave;
 
@@ -121,7 +159,7 @@ impl Future for Leave {
     }
 }
 
-/// From another thread: the inbox's hint, two counts, one fence; no lock unless a driver sleeps.
+/// From another thread: the inbox, two counts, one fence; no lock.
 #[test]
 fn a_wake_from_elsewhere() {
     let executor = leaked();
