@@ -222,6 +222,7 @@ pub(super) fn extreme() -> Comparison {
         result.floor = f64::NAN;
         result.threshold = f64::INFINITY;
     }
+    comparison.benches[9].results.clear();
     comparison.layers[0].mean.value = f64::NAN;
     comparison.layers[1].layer = "a<layer>".to_owned();
     comparison.base.name = "feature/<x>&y's \"branch\"".to_owned();

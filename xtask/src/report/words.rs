@@ -11,7 +11,9 @@ pub(super) struct Tally {
     pub(super) unstable: usize,
     pub(super) same: usize,
     pub(super) identical: usize,
-    /// The others, whatever their verdicts are.
+    /// Those without a result, such as the failed ones.
+    pub(super) unmeasured: usize,
+    /// Those that do not count, whatever their verdicts are.
     pub(super) ungated: usize,
 }
 
@@ -20,7 +22,8 @@ impl Tally {
         let mut tally = Self::default();
         for bench in benches {
             *match worst(bench) {
-                None => &mut tally.identical,
+                None if bench.identical => &mut tally.identical,
+                None => &mut tally.unmeasured,
                 _ if !bench.gated => &mut tally.ungated,
                 Some(Verdict::Slower) => &mut tally.slower,
                 Some(Verdict::Unstable) => &mut tally.unstable,
@@ -39,6 +42,7 @@ impl Tally {
             (self.unstable, "unstable"),
             (self.same, "same"),
             (self.identical, "identical"),
+            (self.unmeasured, "not measured"),
             (self.ungated, "not counted"),
         ];
         let parts = parts.iter().filter(|(amount, _)| *amount > 0);
@@ -47,9 +51,9 @@ impl Tally {
     }
 }
 
-/// The verdict that weighs most; none for an identical bench.
+/// The verdict that weighs most; none for a bench without results.
 pub(super) fn worst(bench: &Bench) -> Option<Verdict> {
-    if bench.identical {
+    if bench.results.is_empty() {
         return None;
     }
     use Verdict::{Faster, Same, Slower, Unstable};
@@ -66,7 +70,11 @@ pub(super) fn verdicts(bench: &Bench) -> Vec<(String, f64)> {
         Verdict::Same | Verdict::Unstable => f64::NAN,
     };
     let Some((lead, others)) = bench.results.split_first() else {
-        let word = if bench.identical { "identical" } else { "none" };
+        let word = if bench.identical {
+            "identical"
+        } else {
+            "not measured"
+        };
         return vec![(word.to_owned(), f64::NAN)];
     };
     let others = others
@@ -130,7 +138,7 @@ pub(super) fn headline(comparison: &Comparison) -> String {
             ),
         },
         Outcome::Failed => format!(
-            "{} could not be measured; of the others, {all}.",
+            "{} could not be measured; {all}.",
             counted(comparison.failed.len(), "bench", "benches")
         ),
         Outcome::TooNoisy => format!("Too noisy for a verdict: {all}."),
@@ -287,6 +295,7 @@ mod tests {
         let tally = Tally::new(&comparison.benches);
         let counted = tally.slower + tally.faster + tally.unstable + tally.same;
         assert_eq!(counted + tally.identical + tally.ungated, 300);
+        assert_eq!(tally.unmeasured, 0);
         let gated = || comparison.benches.iter().filter(|b| b.gated);
         assert_eq!(counted, gated().filter(|b| !b.identical).count());
         let slower = gated().filter(|b| b.has(Verdict::Slower));
@@ -296,6 +305,15 @@ mod tests {
                 .words()
                 .starts_with(&format!("{} slower, ", tally.slower))
         );
+    }
+
+    #[test]
+    fn a_bench_without_results_has_no_verdict() {
+        let mut comparison = sample::comparison(1);
+        comparison.benches[0].results.clear();
+        let tally = Tally::new(&comparison.benches);
+        assert_eq!((tally.unmeasured, tally.same), (1, 0));
+        assert_eq!(tally.words(), "1 not measured");
     }
 
     #[test]

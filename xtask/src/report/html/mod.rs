@@ -119,9 +119,11 @@ fn banner(comparison: &Comparison) -> Element {
         (tally.unstable, "unstable"),
         (tally.same, "same"),
         (tally.identical, "identical"),
+        (tally.unmeasured, "not measured"),
         (tally.ungated, "not counted"),
     ];
-    let tiles = tiles.map(|(amount, word)| {
+    let always = |(amount, word): &(usize, &str)| *amount > 0 || *word != "not measured";
+    let tiles = tiles.into_iter().filter(always).map(|(amount, word)| {
         let class = if amount > 0 { word } else { "zero" };
         el("div")
             .class(&format!("tile {class}"))

@@ -4,7 +4,7 @@ use super::forest;
 use super::markup::{self, Element, el};
 use super::scale::Scale;
 use super::{drift, scroller};
-use crate::report::model::{Bench, Comparison, Estimate, LayerMean, Metric, Verdict};
+use crate::report::model::{Bench, Comparison, Estimate, LayerMean, Metric};
 use crate::report::units::{change, counted, interval, is_finite, percent, ratio, values};
 use crate::report::words::{short, verdicts, worst};
 
@@ -161,12 +161,15 @@ fn figures(label: &str, of: &Estimate) -> Element {
 }
 
 fn verdict(bench: &Bench) -> Element {
-    let worst = worst(bench).unwrap_or(Verdict::Same);
-    let icon = el("svg")
-        .class("icon")
-        .attr("viewBox", "0 0 14 14")
-        .attr("aria-hidden", "true")
-        .child(el("path").attr("d", forest::shape(worst, 7.0, 7.0, 5.0)));
+    let worst = worst(bench);
+    let icon = worst.map(|worst| {
+        let shape = forest::shape(worst, 7.0, 7.0, 5.0);
+        el("svg")
+            .class("icon")
+            .attr("viewBox", "0 0 14 14")
+            .attr("aria-hidden", "true")
+            .child(el("path").attr("d", shape))
+    });
     let lines = verdicts(bench).into_iter().map(|(words, ratio)| {
         let line = el("div").text(&words);
         if ratio.is_finite() {
@@ -177,8 +180,11 @@ fn verdict(bench: &Bench) -> Element {
     });
     let words = el("div").children(lines);
     cell("verdict")
-        .class(&format!("verdict {worst}"))
-        .child(icon)
+        .class(&match worst {
+            Some(worst) => format!("verdict {worst}"),
+            None => "verdict".to_owned(),
+        })
+        .children(icon)
         .child(words)
 }
 
