@@ -11,6 +11,7 @@ use terrace_sync::{Arc, OnceLock};
 
 use crate::builder::Builder;
 use crate::pool::current::Current;
+use crate::pool::lanes::{Lane, OnLane};
 use crate::pool::threads::Pool;
 use crate::pool::{Shared, driver};
 use crate::static_executor::StaticExecutor;
@@ -178,6 +179,50 @@ impl<'a> Executor<'a> {
         // SAFETY: future and output are Send; they live for `'a`, and the executor drops its tasks
         // before `'a` ends, in its own drop.
         unsafe { self.shared().spawn_task(self.core(), future) }
+    }
+
+    /// Spawns a task on a lane: before all others, as [`spawn`](Self::spawn) does, or behind all others and never on all
+    /// workers at once. Lanes other than the normal one are shared queues, also for tasks that workers spawn and wake.
+    ///
+    /// Costs as [`spawn`](Self::spawn) from elsewhere; a background task two read-modify-writes more a poll.
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Lane, block_on, current};
+    ///
+    /// let executor = Builder::new().workers(2).build();
+    /// let task = executor.spawn_on(Lane::Background, async { current().expect("on a worker").lane() });
+    /// assert_eq!(block_on(task), Lane::Background);
+    /// ```
+    pub fn spawn_on<T: Send + 'a>(
+        &self,
+        lane: Lane,
+        future: impl Future<Output = T> + Send + 'a,
+    ) -> Task<T> {
+        if task::is_large(&future) {
+            return self.spawn_on_here(lane, task::boxed(future));
+        }
+        self.spawn_on_here(lane, future)
+    }
+
+    fn spawn_on_here<T: Send + 'a>(
+        &self,
+        lane: Lane,
+        future: impl Future<Output = T> + Send + 'a,
+    ) -> Task<T> {
+        let pool = || Arc::clone(&self.pool().shared);
+        match lane {
+            Lane::Normal => self.spawn_here(future),
+            Lane::High => {
+                let core = CoreRef::Shared(OnLane::<true, true>::counted(pool()));
+                // SAFETY: as in `spawn`.
+                unsafe { self.shared().spawn_on_core(core, future) }
+            }
+            Lane::Background => {
+                let core = CoreRef::Shared(OnLane::<false, true>::counted(pool()));
+                // SAFETY: as in `spawn`.
+                unsafe { self.shared().spawn_on_core(core, future) }
+            }
+        }
     }
 
     /// Spawns a batch of tasks, whose handles go to `handles` as they are made. Workers and drivers are woken for the

@@ -8,6 +8,8 @@ mod block_on;
 mod builder;
 #[cfg(not(terrace_loom))]
 mod executor;
+#[doc(hidden)]
+pub mod permits;
 #[cfg(not(terrace_loom))]
 mod pool;
 #[doc(hidden)]
@@ -25,6 +27,7 @@ pub use crate::{
     builder::Builder,
     executor::Executor,
     pool::current::{Current, ExecutorId, current},
+    pool::lanes::Lane,
     shutdown::{Shutdown, StillRunning},
     static_executor::StaticExecutor,
     thread_executor::{ThreadExecutor, ThreadQueue, Ticker},

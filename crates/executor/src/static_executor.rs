@@ -9,6 +9,7 @@ use terrace_local::task::{self, CoreRef, Task};
 use terrace_sync::OnceLock;
 
 use crate::pool::current::Current;
+use crate::pool::lanes::{Lane, OnLane};
 use crate::pool::threads::Pool;
 use crate::pool::{Shared, Unregistered, driver};
 
@@ -115,6 +116,39 @@ impl StaticExecutor {
         }
         // SAFETY: as above.
         unsafe { self.shared().spawn_task(self.core(), future) }
+    }
+
+    /// As [`Executor::spawn_on`](crate::Executor::spawn_on).
+    pub fn spawn_on<T: Send + 'static>(
+        &'static self,
+        lane: Lane,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        if task::is_large(&future) {
+            return self.spawn_on_here(lane, task::boxed(future));
+        }
+        self.spawn_on_here(lane, future)
+    }
+
+    fn spawn_on_here<T: Send + 'static>(
+        &'static self,
+        lane: Lane,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        let pool = self.shared();
+        match lane {
+            Lane::Normal => self.spawn(future),
+            Lane::High => {
+                let core = CoreRef::Static(OnLane::<true, false>::of(pool));
+                // SAFETY: future and output are Send and 'static.
+                unsafe { pool.spawn_on_core(core, future) }
+            }
+            Lane::Background => {
+                let core = CoreRef::Static(OnLane::<false, false>::of(pool));
+                // SAFETY: as above.
+                unsafe { pool.spawn_on_core(core, future) }
+            }
+        }
     }
 
     /// As [`Executor::spawn_many`](crate::Executor::spawn_many).

@@ -11,6 +11,7 @@ use std::ptr;
 use terrace_local::task::Runnable;
 
 use super::Shared;
+use super::lanes::Lane;
 use super::seat::Seat;
 use super::worker::Worker;
 
@@ -24,8 +25,9 @@ terrace_sync::thread_local! {
 
 /// Whose tasks a thread polls.
 pub(crate) struct Context {
-    current: Current,
-    /// Compared, never followed.
+    /// With the lane of the task that is being polled.
+    current: Cell<Current>,
+    /// Kept alive by who has entered.
     pool: *const Shared,
     /// A seat that the thread holds for as long as the context is entered.
     seat: *const Seat,
@@ -35,13 +37,17 @@ impl Context {
     /// The context of the holder of `seat`, which is number `index` among its kind.
     pub(crate) fn new(pool: &Shared, seat: &Seat, index: u32) -> Self {
         Self {
-            current: Current {
-                executor: pool.id,
-                worker: index,
-            },
+            current: Cell::new(Current::of(pool.id, index as usize)),
             pool,
             seat,
         }
+    }
+
+    /// Notes the lane of the task that is going to be polled; what it was before.
+    fn set_lane(&self, lane: Lane) -> Lane {
+        let before = self.current.get();
+        self.current.set(Current { lane, ..before });
+        before.lane
     }
 
     /// Enters it until the guard is dropped.
@@ -147,6 +153,50 @@ pub(crate) fn push_local(pool: &Shared, task: Runnable) {
     });
 }
 
+/// Runs `f` as a task of `lane`, in the innermost context.
+pub(crate) fn in_lane<T>(lane: Lane, f: impl FnOnce() -> T) -> T {
+    let before = context(|context| context.map(|context| context.set_lane(lane)));
+    let result = f();
+    if let Some(before) = before {
+        context(|context| {
+            if let Some(context) = context {
+                context.set_lane(before);
+            }
+        });
+    }
+    result
+}
+
+/// Gives the permit of the background task that is being polled back, if one is, until dropped.
+pub(crate) fn lend_permit() -> Option<Lent> {
+    let pool = context(|context| {
+        context
+            .filter(|context| context.current.get().lane == Lane::Background)
+            .map(|context| context.pool)
+    })?;
+    let lent = Lent { pool };
+    lent.pool().give_permit_back();
+    Some(lent)
+}
+
+/// A permit that was given back for a while.
+pub(crate) struct Lent {
+    pool: *const Shared,
+}
+
+impl Lent {
+    fn pool(&self) -> &Shared {
+        // SAFETY: the worker or driver in whose context this was made keeps its pool alive, and waits meanwhile.
+        unsafe { &*self.pool }
+    }
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        self.pool().take_permit_again();
+    }
+}
+
 /// Which executor an object belongs to. Never reused while the program runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExecutorId(pub(crate) NonZeroU64);
@@ -156,6 +206,7 @@ pub struct ExecutorId(pub(crate) NonZeroU64);
 pub struct Current {
     executor: ExecutorId,
     worker: u32,
+    lane: Lane,
 }
 
 impl Current {
@@ -166,6 +217,7 @@ impl Current {
         Self {
             executor,
             worker: worker as u32,
+            lane: Lane::Normal,
         }
     }
 
@@ -182,6 +234,13 @@ impl Current {
     #[must_use]
     pub const fn is_driver(&self) -> bool {
         self.worker() >= Self::FIRST_DRIVER
+    }
+
+    /// The lane of the task.
+    #[inline]
+    #[must_use]
+    pub const fn lane(&self) -> Lane {
+        self.lane
     }
 
     /// The executor.
@@ -214,5 +273,5 @@ impl Shared {
 #[inline]
 #[must_use]
 pub fn current() -> Option<Current> {
-    context(|context| context.map(|context| context.current))
+    context(|context| context.map(|context| context.current.get()))
 }

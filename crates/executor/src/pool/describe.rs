@@ -15,6 +15,8 @@ impl Shared {
             .field("workers", &self.workers())
             .field("awake", &self.idle.awake())
             .field("injected", &self.injector.len_hint())
+            .field("high", &self.lanes.high.len_hint())
+            .field("background", &self.lanes.background.len_hint())
             .field(
                 "rings",
                 &lengths(&mut self.seats.scan().map(|seat| seat.ring.len())),

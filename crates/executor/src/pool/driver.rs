@@ -23,7 +23,7 @@ use super::Shared;
 use super::current::{self, Current};
 use super::search::Found;
 use super::seat::Seat;
-use super::worker::{Turns, run_task};
+use super::worker::Turns;
 
 /// Tasks that one poll of a `run` future runs at most.
 const TURNS_A_POLL: usize = 200;
@@ -51,7 +51,7 @@ pub(crate) async fn tick(pool: &Shared) {
                 }
                 // A tick whose task takes long is no sleeper any more.
                 sleeper.leave();
-                run_found(found);
+                found.run(pool);
                 return Poll::Ready(());
             }
             if sleeper.sleep(context) {
@@ -66,16 +66,10 @@ pub(crate) async fn tick(pool: &Shared) {
 pub(crate) fn try_tick(pool: &Shared) -> bool {
     match pool.find_any() {
         Some(found) => {
-            run_found(found);
+            found.run(pool);
             true
         }
         None => false,
-    }
-}
-
-fn run_found(found: Found<'_>) {
-    match found {
-        Found::Task(task) | Found::Child(task, _) => run_task(task),
     }
 }
 
@@ -182,7 +176,7 @@ fn drive<T>(
     if sleeper.wake() {
         if let Some(found) = find(pool, seat, turns) {
             pool.wake_for_rest();
-            run_found(found);
+            found.run(pool);
         }
     }
     if let Poll::Ready(value) = future.poll(context) {
@@ -191,7 +185,7 @@ fn drive<T>(
     for _ in 0..TURNS_A_POLL {
         loop {
             if let Some(found) = find(pool, seat, turns) {
-                run_found(found);
+                found.run(pool);
                 break;
             }
             if sleeper.sleep(context) {

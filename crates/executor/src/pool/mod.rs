@@ -3,6 +3,7 @@
 pub(crate) mod current;
 mod describe;
 pub(crate) mod driver;
+pub(crate) mod lanes;
 pub(crate) mod outside;
 mod search;
 pub(crate) mod seat;
@@ -41,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) id: ExecutorId,
     /// Every decision about sleeping and waking.
     pub(crate) idle: Idle,
+    /// Tasks that go before others, or after them.
+    pub(crate) lanes: lanes::Lanes,
     /// Tasks spawned or woken outside the workers.
     pub(crate) injector: Injector<Runnable>,
     /// The seats of workers and spares; their indices are the workers' numbers in `idle`.
@@ -117,6 +120,7 @@ impl Shared {
             this: this.clone(),
             id: new_id(),
             idle: Idle::with_workers(places),
+            lanes: lanes::Lanes::new(),
             injector: Injector::new(),
             seats: Board::new(),
             driver_seats: Board::new(),
@@ -315,7 +319,7 @@ impl Shared {
     pub(crate) fn drop_tasks(&self) {
         self.registry.close(|| {
             let mut dropped = false;
-            while let Some(task) = self.pop_any() {
+            while let Some(task) = self.pop_any().or_else(|| self.pop_lanes()) {
                 dropped = true;
                 drop(task);
             }

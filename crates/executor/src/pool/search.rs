@@ -5,7 +5,8 @@ use terrace_park::Work;
 use terrace_queue::Owner;
 use terrace_sync::atomic::Ordering;
 
-use super::worker::{Turns, Worker};
+use super::lanes::Lane;
+use super::worker::{Turns, Worker, run_task};
 use super::{Looking, Offer, Shared, current};
 use crate::scope::slot::Slot;
 
@@ -19,6 +20,8 @@ const INJECTOR_BATCH: usize = 32;
 pub(crate) enum Found<'a> {
     /// A task of the pool.
     Task(Runnable),
+    /// A task of a lane that is not the normal one; if it is the background lane, with the permit to run it.
+    Lane(Runnable, Lane),
     /// A child of a scope, and its slot.
     Child(Runnable, &'a Slot),
 }
@@ -33,14 +36,42 @@ pub(crate) struct Scan<'a> {
     pub(crate) heeds_closing: bool,
 }
 
-impl Shared {
-    /// The next piece of work for a worker: own ring, injector, scopes, peers; every
-    /// [`GLOBAL_INTERVAL`]th turn the injector first. A spare looks at its peers before the injector.
-    pub(crate) fn find(&self, worker: &Worker) -> Option<Found<'_>> {
-        if worker.turns.next() % GLOBAL_INTERVAL == 0 {
-            if let Some(task) = self.injector.pop() {
-                return Some(Found::Task(task));
+impl Found<'_> {
+    /// Runs it.
+    pub(crate) fn run(self, pool: &Shared) {
+        match self {
+            Found::Task(task) | Found::Child(task, _) => run_task(task),
+            Found::Lane(task, lane) => {
+                current::in_lane(lane, || run_task(task));
+                if lane == Lane::Background {
+                    pool.give_permit_back();
+                }
             }
+        }
+    }
+}
+
+impl Shared {
+    /// What a worker or driver looks for before its own ring: the high lane, but every [`GLOBAL_INTERVAL`]th turn the
+    /// injector or the background lane.
+    fn find_first(&self, turns: &Turns) -> Option<Found<'_>> {
+        if turns.next() % GLOBAL_INTERVAL != 0 {
+            return self.pop_high();
+        }
+        // Now this, now that, so that none keeps the others waiting for ever; the own ring is looked at next.
+        match turns.random(4) {
+            0 | 1 => self.injector.pop().map(Found::Task),
+            2 => self.pop_background(),
+            _ => None,
+        }
+    }
+
+    /// The next piece of work for a worker: high lane, own ring, injector, scopes, peers, background lane; every
+    /// [`GLOBAL_INTERVAL`]th turn some other one of these first. A spare looks at its peers before the injector.
+    pub(crate) fn find(&self, worker: &Worker) -> Option<Found<'_>> {
+        let first = self.find_first(&worker.turns);
+        if first.is_some() {
+            return first;
         }
         let ring = &worker.ring();
         let own = ring.pop();
@@ -50,12 +81,14 @@ impl Shared {
             return held
                 .map(Found::Task)
                 .or_else(|| self.steal_child())
-                .or_else(|| self.injector.pop().map(Found::Task));
+                .or_else(|| self.injector.pop().map(Found::Task))
+                .or_else(|| self.pop_background());
         }
         own.or_else(|| self.pop_injector(ring))
             .map(Found::Task)
             .or_else(|| self.steal_child())
             .or_else(|| self.steal_task(ring, &worker.turns).map(Found::Task))
+            .or_else(|| self.pop_background())
     }
 
     /// The next piece of work for the driver that holds `ring`: as for a worker, but it takes children whatever they are
@@ -66,10 +99,9 @@ impl Shared {
         ring: &Owner<'_, Runnable>,
         turns: &Turns,
     ) -> (Option<Found<'_>>, bool) {
-        if turns.next() % GLOBAL_INTERVAL == 0 {
-            if let Some(task) = self.injector.pop() {
-                return (Some(Found::Task(task)), false);
-            }
+        let first = self.find_first(turns);
+        if first.is_some() {
+            return (first, false);
         }
         if let Some(task) = ring.pop() {
             return (Some(Found::Task(task)), false);
@@ -79,7 +111,7 @@ impl Shared {
             .or_else(|| self.steal_task(ring, turns));
         match moved {
             Some(task) => (Some(Found::Task(task)), !ring.ring().is_empty()),
-            None => (self.any_child(), false),
+            None => (self.any_child().or_else(|| self.pop_background()), false),
         }
     }
 
@@ -132,7 +164,10 @@ impl Shared {
     /// Any task or child at all: for a driver without a ring, for a thread that is no worker and waits for a pool
     /// without workers, or for one that must help because no other thread can.
     pub(crate) fn find_any(&self) -> Option<Found<'_>> {
-        self.pop_any().map(Found::Task).or_else(|| self.any_child())
+        self.pop_high()
+            .or_else(|| self.pop_any().map(Found::Task))
+            .or_else(|| self.any_child())
+            .or_else(|| self.pop_background())
     }
 
     /// A child that did not move between two looks of the guard.
@@ -164,7 +199,10 @@ impl Shared {
 
     /// Whether a task lies where any worker could take it.
     pub(crate) fn has_tasks(&self) -> bool {
-        !self.injector.is_empty() || self.every_seat().any(|seat| !seat.ring.is_empty())
+        !self.injector.is_empty()
+            || !self.lanes.high.is_empty()
+            || self.every_seat().any(|seat| !seat.ring.is_empty())
+            || self.has_background()
     }
 }
 

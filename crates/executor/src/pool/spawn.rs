@@ -95,6 +95,21 @@ impl Shared {
         task
     }
 
+    /// Spawns a task that goes where `core` puts it.
+    ///
+    /// # Safety
+    /// As [`spawn_task`](Self::spawn_task).
+    pub(crate) unsafe fn spawn_on_core<C: Core, F: Future>(
+        &self,
+        core: CoreRef<C>,
+        future: F,
+    ) -> Task<F::Output> {
+        // SAFETY: forwarded to the caller.
+        let (runnable, task) = unsafe { self.make(core, future) };
+        runnable.schedule();
+        task
+    }
+
     /// Spawns all `futures` as one batch, and hands out their handles as they are made. They are woken for together:
     /// every [`BATCH`] tasks, and at the end, also if the iterator panics.
     ///

@@ -160,6 +160,10 @@ impl Shared {
             (1.., 0) => outside::register(self),
             _ => {}
         }
+        // There may be more permits now.
+        if self.has_background() {
+            self.publish();
+        }
         result
     }
 
@@ -230,7 +234,7 @@ impl Shared {
         }
         self.threads.draining.store(false, Ordering::Relaxed);
         if how == Shutdown::Cancel {
-            while let Some(task) = self.pop_any() {
+            while let Some(task) = self.pop_any().or_else(|| self.pop_lanes()) {
                 drop(task);
             }
         }

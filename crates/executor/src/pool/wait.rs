@@ -14,9 +14,10 @@ use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
 use terrace_sync::time::Instant;
 
+use super::lanes::Lane;
 use super::outside::OutsideWait;
 use super::search::{Found, Scan};
-use super::worker::{SPIN, Worker, run_task};
+use super::worker::{SPIN, Worker};
 use super::{Looking, Shared, current};
 
 /// How deep foreign jobs may nest on a waiter's stack where no spare worker can be started.
@@ -50,11 +51,14 @@ pub(crate) fn wait(own: &mut impl Own) {
         if own.run_one() || pinned || help_workerless(own) || spin(own) {
             continue;
         }
+        // A background task gives its permit back for the time it sleeps.
+        let lent = current::lend_permit();
         own.announce_sleep();
         current::with(|worker| match worker {
             Some(worker) => sleep_on_worker(worker, own),
             None => sleep_outside(own),
         });
+        drop(lent);
         own.end_sleep();
     }
 }
@@ -85,17 +89,11 @@ fn help_workerless(own: &impl Own) -> bool {
     let mut workerless = own.workerless().iter().filter(|pool| pool.workers() == 0);
     workerless.any(|pool| match pool.find_any() {
         Some(found) => {
-            run_foreign(found);
+            found.run(pool);
             true
         }
         None => false,
     })
-}
-
-fn run_foreign(found: Found<'_>) {
-    match found {
-        Found::Task(task) | Found::Child(task, _) => run_task(task),
-    }
 }
 
 /// Sleeps on the thread's own parker.
@@ -157,7 +155,8 @@ fn last_resort(worker: &Worker) -> bool {
         return depth < MAX_NESTED_HELP;
     };
     worker.nested_help.set(depth + 1);
-    run_foreign(found);
+    // Whatever lane the waiter is on.
+    current::in_lane(Lane::Normal, || found.run(pool));
     worker.nested_help.set(depth);
     true
 }

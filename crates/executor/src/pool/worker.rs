@@ -169,7 +169,9 @@ impl Worker {
                 if let Some(token) = &token {
                     let more = match &found {
                         Found::Child(_, slot) => pool.surplus(slot, true),
-                        Found::Task(_) => self.seat().ring.len() + pool.injector.len_hint(),
+                        Found::Task(_) | Found::Lane(..) => {
+                            self.seat().ring.len() + pool.injector.len_hint()
+                        }
                     };
                     pool.idle.hand_on(token, LANE, more);
                 }
@@ -250,8 +252,8 @@ impl Worker {
 
     fn run_found(&self, found: Found<'_>) {
         match found {
-            Found::Task(task) => run_task(task),
             Found::Child(child, slot) => self.run_children(child, slot),
+            found => found.run(&self.pool),
         }
     }
 
