@@ -11,7 +11,7 @@ use crate::workspace::Workspace;
 /// Options of `cargo xtask ci`.
 #[derive(Args)]
 pub(crate) struct CiArgs {
-    /// Leave out what needs minutes: msrv, the mutants of loom and shuttle, tsan, no-std, compat
+    /// Leave out what needs minutes: msrv, the mutants of loom and shuttle, soak, tsan, no-std, compat
     #[arg(long)]
     quick: bool,
 }
@@ -22,7 +22,7 @@ struct Part {
     quick: Option<&'static [&'static str]>,
 }
 
-const PARTS: [Part; 11] = [
+const PARTS: [Part; 12] = [
     same(&["lint"]),
     same(&["tidy"]),
     same(&["test"]),
@@ -31,6 +31,7 @@ const PARTS: [Part; 11] = [
     long(&["msrv"], None),
     long(&["loom", "--mutants"], Some(&["loom"])),
     long(&["shuttle", "--mutants"], Some(&["shuttle"])),
+    long(&["soak", "--minutes", "1"], None),
     long(&["tsan"], None),
     long(&["no-std"], None),
     long(&["compat"], None),

@@ -22,6 +22,7 @@ mod progress;
 mod report;
 mod sanitizer;
 mod shuttle;
+mod soak;
 mod test;
 mod tidy;
 mod tsan;
@@ -64,6 +65,8 @@ enum Command {
     Loom(loom::LoomArgs),
     /// Run the models of the whole scheduler in random schedules with shuttle
     Shuttle(shuttle::ShuttleArgs),
+    /// Use executors at random for minutes, and account for every future
+    Soak(soak::SoakArgs),
     /// Run the tests of the layers under ThreadSanitizer with an instrumented standard library
     Tsan(sanitizer::SanitizerArgs),
     /// Run the tests of the layers under AddressSanitizer, leaks included
@@ -113,6 +116,7 @@ fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
         Command::Msrv => msrv::run(ws),
         Command::Loom(args) => loom::run(ws, &args),
         Command::Shuttle(args) => shuttle::run(ws, &args),
+        Command::Soak(args) => soak::run(ws, &args),
         Command::Tsan(args) => tsan::run(ws, &args),
         Command::Asan(args) => asan::run(ws, &args),
         Command::NoStd(args) => no_std::run(ws, &args),

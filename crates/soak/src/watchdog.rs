@@ -1,0 +1,115 @@
+//! Looks whether anything still ends, and says what hangs.
+
+use std::fmt::Write as _;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use terrace_executor::Executor;
+use terrace_sync::Arc;
+use terrace_sync::unmodelled::Weak;
+
+use crate::account::Ledger;
+
+/// How long nothing may end.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How often it is looked.
+const LOOK: Duration = Duration::from_millis(500);
+
+#[derive(Default)]
+struct Watched {
+    round: u64,
+    ledger: Arc<Ledger>,
+    executors: Vec<Weak<Executor<'static>>>,
+    /// What each thread of the round is doing.
+    doing: Vec<&'static str>,
+}
+
+/// The watchdog, and what it watches now.
+#[derive(Clone)]
+pub(crate) struct Watchdog(Arc<Mutex<Watched>>);
+
+impl Watchdog {
+    /// Starts its thread, which ends the process if nothing ends any more.
+    pub(crate) fn start() -> Self {
+        let watchdog = Self(Arc::new(Mutex::default()));
+        let own = watchdog.clone();
+        std::thread::spawn(move || own.watch());
+        watchdog
+    }
+
+    fn locked<T>(&self, f: impl FnOnce(&mut Watched) -> T) -> T {
+        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// A new round begins.
+    pub(crate) fn begin(
+        &self,
+        round: u64,
+        ledger: &Arc<Ledger>,
+        executors: &[Arc<Executor<'static>>],
+        threads: usize,
+    ) {
+        self.locked(|watched| {
+            *watched = Watched {
+                round,
+                ledger: Arc::clone(ledger),
+                executors: executors.iter().map(Arc::downgrade).collect(),
+                doing: vec!["nothing yet"; threads],
+            };
+        });
+    }
+
+    /// Thread `thread` of the round begins to do `what`.
+    pub(crate) fn doing(&self, thread: usize, what: &'static str) {
+        self.locked(|watched| watched.doing[thread] = what);
+    }
+
+    fn watch(&self) {
+        let mut last = (0, String::new());
+        let mut since = Instant::now();
+        loop {
+            std::thread::sleep(LOOK);
+            let now = self.locked(|w| (w.round, w.ledger.totals().to_string()));
+            if now != last {
+                last = now;
+                since = Instant::now();
+            } else if since.elapsed() >= PATIENCE {
+                eprintln!(
+                    "soak: nothing has happened for {PATIENCE:?}\n{}",
+                    self.dump()
+                );
+                std::process::exit(3);
+            }
+        }
+    }
+
+    /// All that is known of a round: for a stall, and for accounts that do not balance.
+    pub(crate) fn dump(&self) -> String {
+        // An executor must not be dropped under the lock, nor by this thread if it hangs.
+        let (mut text, executors) = self.locked(|watched| {
+            let mut text = format!("round {}: {}\n", watched.round, watched.ledger.totals());
+            for (thread, what) in watched.doing.iter().enumerate() {
+                writeln!(text, "  thread {thread}: {what}").expect("a string takes it");
+            }
+            let open = watched.ledger.open_accounts();
+            writeln!(
+                text,
+                "  open, the last ones: {:?}",
+                open.iter().rev().take(9)
+            )
+            .expect("a string takes it");
+            drop(open);
+            let executors: Vec<_> = watched.executors.iter().map(Weak::upgrade).collect();
+            (text, executors)
+        });
+        for (number, executor) in executors.iter().enumerate() {
+            match executor {
+                Some(executor) => writeln!(text, "  executor {number}: {executor:#?}"),
+                None => writeln!(text, "  executor {number}: dropped"),
+            }
+            .expect("a string takes it");
+        }
+        std::mem::forget(executors);
+        text
+    }
+}

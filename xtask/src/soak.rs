@@ -1,0 +1,53 @@
+//! `cargo xtask soak`: random use of executors for minutes, with everything accounted for.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Result, ensure};
+use clap::Args;
+use xshell::cmd;
+
+use crate::workspace::Workspace;
+
+/// The package with the program.
+const PACKAGE: &str = "terrace-soak";
+
+/// Options of `cargo xtask soak`.
+#[derive(Args)]
+pub(crate) struct SoakArgs {
+    /// For how long
+    #[arg(long, value_name = "M", default_value_t = 1.0)]
+    minutes: f64,
+    /// What decides the random choices; without it the time, which is printed
+    #[arg(long, value_name = "S")]
+    seed: Option<u64>,
+    /// The round to begin with
+    #[arg(long, value_name = "R", default_value_t = 0)]
+    round: u64,
+}
+
+/// Builds the program optimised, with debug assertions, and runs it.
+pub(crate) fn run(ws: &Workspace, args: &SoakArgs) -> Result<()> {
+    ensure!(
+        args.minutes.is_finite() && args.minutes > 0.0,
+        "--minutes is a number above 0"
+    );
+    let seconds = Duration::from_secs_f64(args.minutes * 60.0)
+        .as_secs()
+        .max(1)
+        .to_string();
+    let seed = args.seed.unwrap_or_else(|| {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        since.map_or(0, |time| time.as_secs())
+    });
+    let (seed, round) = (seed.to_string(), args.round.to_string());
+    let sh = &ws.sh;
+    let checked = "profile.release.debug-assertions=true";
+    let target = ws.target.join("soak");
+    cmd!(
+        sh,
+        "cargo run --release --config {checked} -p {PACKAGE} -- {seconds} {seed} {round}"
+    )
+    .env("CARGO_TARGET_DIR", target)
+    .run()?;
+    Ok(())
+}
