@@ -110,7 +110,7 @@ impl Tree {
         match inherited_flags() {
             Some(flags) => {
                 command.env_remove("RUSTFLAGS");
-                command.env("CARGO_ENCODED_RUSTFLAGS", format!("{flags}\u{1f}{remap}"));
+                command.env("CARGO_ENCODED_RUSTFLAGS", extended(&flags, &remap));
             }
             None => {
                 let value = serde_json::Value::String(remap);
@@ -144,6 +144,16 @@ pub(crate) fn inherited_flags() -> Option<String> {
     Some(flags.split_whitespace().collect::<Vec<_>>().join("\u{1f}"))
 }
 
+/// Encoded flags with one more. Flags that are set and empty are none: rustc would take an empty one for
+/// the name of a file.
+fn extended(flags: &str, more: &str) -> String {
+    if flags.is_empty() {
+        more.to_owned()
+    } else {
+        format!("{flags}\u{1f}{more}")
+    }
+}
+
 /// A hash of the file's bytes as git computes it.
 pub(crate) fn hash(path: &Path) -> Result<String> {
     let output = Command::new("git")
@@ -159,4 +169,15 @@ pub(crate) fn hash(path: &Path) -> Result<String> {
         String::from_utf8_lossy(&output.stderr).trim()
     );
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::extended;
+
+    #[test]
+    fn empty_flags_are_no_flag() {
+        assert_eq!(extended("", "-x"), "-x");
+        assert_eq!(extended("-a\u{1f}-b", "-x"), "-a\u{1f}-b\u{1f}-x");
+    }
 }
