@@ -1,12 +1,12 @@
 //! A reference that travels with `Send` tasks and is used on one thread only.
 
-use terrace_local::thread_id;
+use terrace_local::{ThreadNumber, thread_id};
 
 /// A value of one thread, in the hands of tasks that stay on that thread but must be `Send` to be spawned on every
 /// kind.
 #[derive(Clone)]
 pub(crate) struct Here<T> {
-    thread: u64,
+    thread: ThreadNumber,
     value: T,
 }
 
