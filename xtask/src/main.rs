@@ -4,6 +4,7 @@
 //! they do not.
 
 mod asan;
+mod bench_compare;
 mod build;
 mod ci;
 mod compat;
@@ -13,7 +14,6 @@ mod doc;
 mod features;
 mod lint;
 mod loom;
-#[expect(dead_code, reason = "the bench commands that use all of it come next")]
 mod measure;
 mod msrv;
 mod no_std;
@@ -75,6 +75,8 @@ enum Command {
     NoStd(no_std::NoStdArgs),
     /// Run published Bevy crates on the drop-in package
     Compat(compat::CompatArgs),
+    /// Compare the benches of two commits, or of one with the working tree
+    BenchCompare(Box<bench_compare::BenchCompareArgs>),
     /// Run a headless Bevy app on the drop-in and say what the pool did
     Demo(demo::DemoArgs),
     /// Render a saved comparison of benches again
@@ -85,10 +87,18 @@ enum Command {
 
 fn main() -> ExitCode {
     let command = Cli::parse().command;
-    let result = Workspace::find().and_then(|ws| dispatch(&ws, command));
+    let result = match &command {
+        // It works in the repository around the current directory, whatever that is.
+        Command::BenchCompare(args) => bench_compare::run(args),
+        _ => Workspace::find().and_then(|ws| dispatch(&ws, command)),
+    };
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
+            if let Some(failure) = error.downcast_ref::<bench_compare::Failure>() {
+                eprintln!("error: {failure}");
+                return ExitCode::from(failure.code as u8);
+            }
             // No backtrace: these errors are about the workspace, not about this program.
             eprintln!("error: {error}");
             for cause in error.chain().skip(1) {
@@ -121,6 +131,7 @@ fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
         Command::Asan(args) => asan::run(ws, &args),
         Command::NoStd(args) => no_std::run(ws, &args),
         Command::Compat(args) => compat::run(args),
+        Command::BenchCompare(args) => bench_compare::run(&args),
         Command::Demo(args) => demo::run(args),
         Command::BenchReport(args) => report::run(&args),
         Command::BenchPage(args) => report::results::run(ws, &args),

@@ -42,11 +42,9 @@ pub(crate) struct Executable {
     pub(crate) path: PathBuf,
 }
 
-impl Executable {
-    /// Whether it counts instructions, which criterion's programs do not.
-    pub(crate) fn counts_instructions(&self) -> bool {
-        self.name.starts_with(INSTRUCTION_PREFIX)
-    }
+/// Whether a bench program of this name counts instructions, which criterion's programs do not.
+pub(crate) fn counts_instructions(name: &str) -> bool {
+    name.starts_with(INSTRUCTION_PREFIX)
 }
 
 impl Tree {

@@ -51,7 +51,7 @@ pub(crate) fn mean_of_medians(rows: &[Vec<f64>]) -> Estimate {
 fn bootstrap(rows: &[Vec<f64>], statistic: impl Fn(&[f64]) -> f64) -> Estimate {
     let mut medians: Vec<f64> = rows.iter().map(|row| median(&mut row.clone())).collect();
     let value = statistic(&medians);
-    let mut random = SplitMix64(0x7E44_ACE5);
+    let mut random = SplitMix64::new(0x7E44_ACE5);
     let mut drawn = Vec::new();
     let mut resampled: Vec<f64> = (0..RESAMPLES)
         .map(|_| {
@@ -74,15 +74,26 @@ fn bootstrap(rows: &[Vec<f64>], statistic: impl Fn(&[f64]) -> f64) -> Estimate {
 
 /// Steele, Lea and Flood's generator ("Fast splittable pseudorandom number generators", 2014); a fixed
 /// seed, so that a report can be computed again.
-struct SplitMix64(u64);
+pub(crate) struct SplitMix64(u64);
 
 impl SplitMix64 {
+    /// The same seed gives the same numbers.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         z ^ (z >> 31)
+    }
+
+    /// A number from 0 to 1, without 1.
+    #[cfg(test)]
+    pub(crate) fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
     /// A number below `bound`, which is small: the bias does not matter here.

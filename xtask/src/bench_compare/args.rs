@@ -1,0 +1,151 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use regex_lite::Regex;
+
+use crate::report::model::Metric;
+
+/// Rounds, and milliseconds of one run, unless told otherwise; and with `--quick`.
+const ROUNDS: u32 = 10;
+const TIME_MS: u64 = 100;
+const QUICK_ROUNDS: u32 = 6;
+const QUICK_TIME_MS: u64 = 40;
+/// The change that counts, in percent: of times, and of instruction counts, which hardly vary.
+const THRESHOLD: f64 = 5.0;
+const INSTRUCTIONS_THRESHOLD: f64 = 1.0;
+
+/// What can be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum MetricArg {
+    /// Time by the clock
+    Wall,
+    /// Time that all threads of the bench spent on processors
+    Cpu,
+    /// Instructions under callgrind, of the benches called instr_*
+    Instr,
+}
+
+impl From<MetricArg> for Metric {
+    fn from(arg: MetricArg) -> Self {
+        match arg {
+            MetricArg::Wall => Self::Wall,
+            MetricArg::Cpu => Self::Cpu,
+            MetricArg::Instr => Self::Instr,
+        }
+    }
+}
+
+/// Options of `cargo xtask bench-compare`.
+#[derive(Args, Clone)]
+#[command(after_help = "\
+Exit codes: 0 no regression, 1 a regression, 2 wrong arguments or a problem of git or files, 3 a side does not build \
+or a bench fails, 4 too noisy (with --strict), 5 benches on one side only (with --require-all), 130 interrupted \
+(--resume goes on).")]
+pub(crate) struct BenchCompareArgs {
+    /// The commit, branch or tag to compare with
+    pub(super) base: String,
+    /// What is compared; left out: the working tree as it is, untracked files too
+    #[arg(conflicts_with = "aa")]
+    pub(super) head: Option<String>,
+    /// Only benches of this layer, the first part of their ids; may be given again
+    #[arg(long = "layer", value_name = "LAYER")]
+    pub(super) layers: Vec<String>,
+    /// Only benches whose id matches
+    #[arg(long, value_name = "REGEX")]
+    pub(super) filter: Option<Regex>,
+    /// Rounds; each runs every bench twice a side [default: 10, with --quick 6]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..))]
+    rounds: Option<u32>,
+    /// How long one run measures, in milliseconds [default: 100, with --quick 40]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
+    time: Option<u64>,
+    /// Fewer and shorter rounds: a first look
+    #[arg(long)]
+    quick: bool,
+    /// The least change that counts, in percent [default: 5, instructions 1]
+    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    threshold: Option<f64>,
+    /// What is compared
+    #[arg(
+        long = "metric",
+        value_name = "METRIC",
+        value_delimiter = ',',
+        default_value = "wall,cpu"
+    )]
+    metrics: Vec<MetricArg>,
+    /// Of which metrics a regression fails the command [default: all that are compared]
+    #[arg(long, value_name = "METRIC", value_delimiter = ',')]
+    fail_on: Vec<MetricArg>,
+    /// Compare BASE with itself: what is found is noise
+    #[arg(long)]
+    pub(super) aa: bool,
+    /// A further argument for `cargo bench` of BASE, `--features=x` for instance; may be given again
+    #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
+    pub(super) base_arg: Vec<String>,
+    /// The same for HEAD
+    #[arg(
+        long,
+        value_name = "ARG",
+        allow_hyphen_values = true,
+        conflicts_with = "aa"
+    )]
+    pub(super) head_arg: Vec<String>,
+    /// Where runs and reports go [default: bench-compare/report in the target directory]
+    #[arg(long, value_name = "DIR")]
+    pub(super) out: Option<PathBuf>,
+    /// Fail if a bench is too noisy to say
+    #[arg(long)]
+    pub(super) strict: bool,
+    /// Fail if a bench is on one side only
+    #[arg(long)]
+    pub(super) require_all: bool,
+    /// Go on where an interrupted comparison of the same stopped; with more --rounds, extend it
+    #[arg(long)]
+    pub(super) resume: bool,
+}
+
+impl BenchCompareArgs {
+    pub(super) fn rounds(&self) -> u32 {
+        let usual = if self.quick { QUICK_ROUNDS } else { ROUNDS };
+        self.rounds.unwrap_or(usual)
+    }
+
+    pub(super) fn time_ms(&self) -> u64 {
+        let usual = if self.quick { QUICK_TIME_MS } else { TIME_MS };
+        self.time.unwrap_or(usual)
+    }
+
+    /// What is compared, each once.
+    pub(super) fn metrics(&self) -> Vec<Metric> {
+        let mut metrics = Vec::new();
+        for metric in self.metrics.iter().copied().map(Metric::from) {
+            if !metrics.contains(&metric) {
+                metrics.push(metric);
+            }
+        }
+        metrics
+    }
+
+    /// Whether a regression of the metric fails the command.
+    pub(super) fn fails_on(&self, metric: Metric) -> bool {
+        self.fail_on.is_empty() || self.fail_on.iter().any(|m| Metric::from(*m) == metric)
+    }
+
+    /// The least change that counts, as a fraction.
+    pub(super) fn threshold(&self, metric: Metric) -> f64 {
+        let usual = match metric {
+            Metric::Wall | Metric::Cpu => THRESHOLD,
+            Metric::Instr => INSTRUCTIONS_THRESHOLD,
+        };
+        self.threshold.unwrap_or(usual) / 100.0
+    }
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(value) if value > 0.0 && value < 1000.0 => Ok(value),
+        _ => Err("a positive number of percent is needed, such as 5".to_owned()),
+    }
+}

@@ -1,0 +1,225 @@
+//! From the runs to the result that is reported.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use super::args::BenchCompareArgs;
+use super::plan::{self, Matched, Plan};
+use super::rounds::{Failed, Series, series};
+use super::runs::{Found, Kind, Runs};
+use super::sides::Side;
+use super::verdict::judge;
+use crate::measure::criterion::Length;
+use crate::measure::stats::{self, mean_of_medians, median};
+use crate::report::model::{
+    self, Bench, Comparison, Estimate, LayerMean, Machine, Metric, MetricResult, Outcome, SCHEMA,
+    Settings, Verdict,
+};
+
+/// All that a comparison is made of.
+pub(super) struct Parts<'a> {
+    pub(super) args: &'a BenchCompareArgs,
+    pub(super) base: &'a Side,
+    pub(super) head: &'a Side,
+    pub(super) plan: &'a Plan,
+    pub(super) runs: &'a Runs,
+    pub(super) failed: Vec<Failed>,
+    pub(super) length: Length,
+    pub(super) machine: Machine,
+    pub(super) harness_changed: bool,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Parts<'_> {
+    /// Computes the figures, the verdicts and the outcome.
+    pub(super) fn compare(self) -> Comparison {
+        let args = self.args;
+        let benches: Vec<Bench> = self.plan.matched.iter().map(|m| self.bench(m)).collect();
+        let outcome = outcome(args, &benches, self.plan, &self.failed);
+        let mut warnings = self.warnings;
+        let many = benches.iter().filter(|b| !b.gated).count();
+        if many > 0 {
+            warnings.push(format!(
+                "{many} benches have more threads than the machine has cores: they are shown, and fail nothing"
+            ));
+        }
+        Comparison {
+            schema: SCHEMA,
+            created: now(),
+            seconds: self.runs.seconds(),
+            resumed: self.runs.resumed > 0,
+            base: side(self.base),
+            head: side(self.head),
+            machine: self.machine,
+            settings: Settings {
+                rounds: args.rounds() as usize,
+                warm_up_ms: self.length.warm_up_ms,
+                time_ms: self.length.time_ms,
+                threshold: args.threshold(args.metrics()[0]),
+                metrics: args.metrics(),
+                aa: args.aa,
+                strict: args.strict,
+                require_all: args.require_all,
+                filter: args.filter.as_ref().map(|f| f.as_str().to_owned()),
+                layers: args.layers.clone(),
+            },
+            harness_changed: self.harness_changed,
+            layers: layers(&benches, &args.metrics()),
+            benches,
+            added: self.plan.added.clone(),
+            removed: self.plan.removed.clone(),
+            failed: self
+                .failed
+                .into_iter()
+                .map(|f| model::Failure {
+                    id: f.id,
+                    message: f.message,
+                })
+                .collect(),
+            warnings,
+            outcome,
+        }
+    }
+
+    fn bench(&self, matched: &Matched) -> Bench {
+        let id = &matched.id;
+        let threads = plan::threads(id);
+        let identical = matched.identical && !self.args.aa;
+        let failed = self.failed.iter().any(|f| f.id == *id);
+        let metrics = self.args.metrics();
+        let results = metrics.into_iter().filter(|_| !identical && !failed);
+        Bench {
+            layer: plan::layer(id).to_owned(),
+            threads,
+            gated: threads.is_none_or(|t| t <= self.machine.cores),
+            identical,
+            results: results.filter_map(|m| self.result(id, m)).collect(),
+            id: id.clone(),
+        }
+    }
+
+    fn result(&self, id: &str, metric: Metric) -> Option<MetricResult> {
+        let rounds = self.args.rounds();
+        let time =
+            |value: fn(Found) -> Option<f64>| series(self.runs, id, Kind::Time, rounds, value);
+        let series = match metric {
+            Metric::Wall => time(|f| Some(f.value)),
+            Metric::Cpu => time(|f| f.cpu),
+            Metric::Instr => series(self.runs, id, Kind::Instructions, 1, |f| Some(f.value)),
+        };
+        (!series.aa.is_empty()).then(|| result(metric, series, self.args.threshold(metric)))
+    }
+}
+
+fn result(metric: Metric, mut series: Series, threshold: f64) -> MetricResult {
+    let rounds = series.ratios();
+    let judgement = judge(&rounds, &series.aa, threshold);
+    MetricResult {
+        metric,
+        base: median(&mut series.base),
+        head: median(&mut series.head),
+        rounds,
+        aa_rounds: series.aa,
+        ratio: estimate(judgement.ratio),
+        floor: judgement.floor,
+        threshold: judgement.threshold,
+        verdict: judgement.verdict,
+    }
+}
+
+fn estimate(estimate: stats::Estimate) -> Estimate {
+    let stats::Estimate { value, low, high } = estimate;
+    Estimate { value, low, high }
+}
+
+fn layers(benches: &[Bench], metrics: &[Metric]) -> Vec<LayerMean> {
+    let names: BTreeSet<&str> = benches.iter().map(|b| b.layer.as_str()).collect();
+    let mut means = Vec::new();
+    for layer in names {
+        for &metric in metrics {
+            let rows: Vec<Vec<f64>> = benches
+                .iter()
+                .filter(|b| b.layer == layer && b.gated)
+                .filter_map(|b| b.result(metric))
+                .map(|result| result.rounds.clone())
+                .collect();
+            if !rows.is_empty() {
+                means.push(LayerMean {
+                    layer: layer.to_owned(),
+                    metric,
+                    mean: estimate(mean_of_medians(&rows)),
+                    benches: rows.len(),
+                });
+            }
+        }
+    }
+    means
+}
+
+/// Whether the bench has the verdict in a metric that can fail the command.
+pub(super) fn counts(args: &BenchCompareArgs, bench: &Bench, verdict: Verdict) -> bool {
+    let counts = |r: &MetricResult| r.verdict == verdict && args.fails_on(r.metric);
+    bench.gated && bench.results.iter().any(counts)
+}
+
+fn outcome(args: &BenchCompareArgs, benches: &[Bench], plan: &Plan, failed: &[Failed]) -> Outcome {
+    let any = |verdict| benches.iter().any(|b| counts(args, b, verdict));
+    if !failed.is_empty() {
+        Outcome::Failed
+    } else if any(Verdict::Slower) {
+        Outcome::Regression
+    } else if args.require_all && !(plan.added.is_empty() && plan.removed.is_empty()) {
+        Outcome::Missing
+    } else if args.strict && any(Verdict::Unstable) {
+        Outcome::TooNoisy
+    } else {
+        Outcome::Pass
+    }
+}
+
+fn side(side: &Side) -> model::Side {
+    model::Side {
+        name: side.revision.name.clone(),
+        commit: side.revision.commit.clone(),
+        dirty: side.revision.dirty,
+        args: side.args.clone(),
+    }
+}
+
+/// The machine as it is before measuring.
+pub(super) fn machine(rustc: &str) -> Machine {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let (cpuinfo, release, load) = (
+        read("/proc/cpuinfo"),
+        read("/etc/os-release"),
+        read("/proc/loadavg"),
+    );
+    let value = |text: &str, name: &str, separator| {
+        let mut lines = text.lines().filter(|l| l.starts_with(name));
+        let (_, value) = lines.next()?.split_once(separator)?;
+        Some(value.trim().trim_matches('"').to_owned())
+    };
+    let unknown = || "unknown".to_owned();
+    Machine {
+        cpu: value(&cpuinfo, "model name", ':').unwrap_or_else(unknown),
+        cores: std::thread::available_parallelism().map_or(1, usize::from),
+        os: value(&release, "PRETTY_NAME", '=').unwrap_or_else(|| std::env::consts::OS.to_owned()),
+        rustc: rustc.lines().next().unwrap_or_default().to_owned(),
+        load_before: load
+            .split_whitespace()
+            .next()
+            .and_then(|word| word.parse().ok())
+            .unwrap_or(f64::NAN),
+    }
+}
+
+/// The time in RFC 3339, or nothing where there is no `date`.
+fn now() -> String {
+    let output = Command::new("date")
+        .args(["-u", "+%Y-%m-%dT%H:%M:%SZ"])
+        .output();
+    output.map_or_else(
+        |_| String::new(),
+        |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
+    )
+}

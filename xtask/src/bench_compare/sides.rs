@@ -1,0 +1,220 @@
+//! The two sides: a tree each, built in a target directory of its own, the programs kept by a hash of all
+//! they depend on.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+
+use super::failure::{Failure, OrCode};
+use super::git::{Repository, Revision};
+use crate::measure::build::{self, Tree};
+
+/// The package of the benches, below the root of the repository.
+pub(super) const PACKAGE: &str = "benches";
+/// Raised when builds of the same inputs are no longer the same.
+const FORMAT: u32 = 1;
+/// Sets of programs that are kept.
+const KEPT: usize = 8;
+
+/// Which side; in lower case in files and messages. The names are equally long, so are all paths: the length
+/// of a path shifts the stack of a program, and with it its times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Which {
+    Base,
+    Head,
+}
+
+impl Which {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Base => "base",
+            Self::Head => "head",
+        }
+    }
+}
+
+/// The command's own directory below the target directory, held by one process at a time.
+pub(super) struct State {
+    pub(super) dir: PathBuf,
+    _lock: File,
+}
+
+impl State {
+    pub(super) fn lock(target: &Path) -> Result<Self> {
+        let dir = target.join("bench-compare");
+        fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        let dir = dir.canonicalize()?;
+        let path = dir.join("lock");
+        let lock =
+            File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
+        lock.try_lock().map_err(|_| {
+            Failure::usage(format!(
+                "another bench-compare works in {}; wait for its end",
+                dir.display()
+            ))
+        })?;
+        Ok(Self { dir, _lock: lock })
+    }
+}
+
+/// A bench program that was built.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Built {
+    pub(super) name: String,
+    pub(super) path: PathBuf,
+    pub(super) hash: String,
+}
+
+impl Built {
+    pub(super) fn counts_instructions(&self) -> bool {
+        build::counts_instructions(&self.name)
+    }
+}
+
+/// A side, ready to be measured.
+#[derive(Clone, Debug)]
+pub(super) struct Side {
+    pub(super) which: Which,
+    pub(super) revision: Revision,
+    pub(super) args: Vec<String>,
+    /// The hash of all that the programs depend on.
+    pub(super) key: String,
+    /// Empty if the revision has no benches.
+    pub(super) programs: Vec<Built>,
+}
+
+impl Side {
+    /// For errors.
+    pub(super) fn label(&self) -> String {
+        label(self.which, &self.revision)
+    }
+}
+
+fn label(which: Which, revision: &Revision) -> String {
+    let short = &revision.commit[..revision.commit.len().min(9)];
+    format!("{} ({}, {short})", which.name(), revision.name)
+}
+
+/// Writes the side's tree out and builds its programs, or takes them from an earlier build of the same.
+pub(super) fn prepare(
+    state: &State,
+    repository: &Repository,
+    which: Which,
+    revision: Revision,
+    args: &[String],
+) -> Result<Side> {
+    let rustc = rustc_version()?;
+    let flags = build::inherited_flags().unwrap_or_default();
+    // The lock file is part of the tree.
+    let inputs = format!(
+        "{FORMAT}\n{}\n{rustc}\n{flags}\n{}",
+        revision.tree,
+        args.join("\n")
+    );
+    let key = hash_text(&inputs)?;
+    let mut side = Side {
+        which,
+        revision,
+        args: args.to_vec(),
+        key,
+        programs: Vec::new(),
+    };
+    let manifest = format!("{PACKAGE}/Cargo.toml");
+    if repository.object(&side.revision, &manifest)?.is_none() {
+        return Ok(side);
+    }
+    let kept = state.dir.join("bin").join(&side.key);
+    if let Some(programs) = known(&kept) {
+        eprintln!("{}: built before", side.label());
+        side.programs = programs;
+        return Ok(side);
+    }
+    eprintln!("{}: building", side.label());
+    let source = state.dir.join("src").join(which.name());
+    let index = state
+        .dir
+        .join("src")
+        .join(format!("{}.index", which.name()));
+    repository.write_out(&side.revision, &source, &index)?;
+    let tree = Tree {
+        root: source,
+        package: PACKAGE.into(),
+        target: state.dir.join("build").join(which.name()),
+        args: args.to_vec(),
+        side: side.label(),
+    };
+    let executables = tree.build().or_bench_failure()?;
+    forget_old(&state.dir.join("bin"))?;
+    // A directory without a manifest is not looked at: whatever stops this leaves no half of a set.
+    fs::create_dir_all(&kept).with_context(|| format!("cannot create {}", kept.display()))?;
+    for executable in executables {
+        let path = kept.join(&executable.name);
+        fs::copy(&executable.path, &path)
+            .with_context(|| format!("cannot copy a program to {}", path.display()))?;
+        side.programs.push(Built {
+            name: executable.name,
+            hash: build::hash(&path)?,
+            path,
+        });
+    }
+    let manifest = kept.join("programs.json");
+    fs::write(&manifest, serde_json::to_string_pretty(&side.programs)?)
+        .with_context(|| format!("cannot write {}", manifest.display()))?;
+    Ok(side)
+}
+
+/// The programs in a directory, if all are there and as they were written.
+fn known(dir: &Path) -> Option<Vec<Built>> {
+    let text = fs::read_to_string(dir.join("programs.json")).ok()?;
+    let programs: Vec<Built> = serde_json::from_str(&text).ok()?;
+    let whole = |p: &Built| build::hash(&p.path).is_ok_and(|hash| hash == p.hash);
+    programs.iter().all(whole).then_some(programs)
+}
+
+/// Removes all but the latest sets of programs.
+fn forget_old(dir: &Path) -> Result<()> {
+    let Ok(entries) = fs::read_dir(dir) else {
+        return Ok(());
+    };
+    let mut sets = Vec::new();
+    for entry in entries {
+        let entry = entry?;
+        sets.push((entry.metadata()?.modified()?, entry.path()));
+    }
+    sets.sort();
+    let old = sets.len().saturating_sub(KEPT);
+    for (_, path) in &sets[..old] {
+        fs::remove_dir_all(path).with_context(|| format!("cannot remove {}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// What `rustc -vV` says.
+pub(super) fn rustc_version() -> Result<String> {
+    let output = Command::new("rustc")
+        .arg("-vV")
+        .output()
+        .context("cannot start rustc; is it on the PATH?")?;
+    ensure!(output.status.success(), "`rustc -vV` failed");
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn hash_text(text: &str) -> Result<String> {
+    let mut child = Command::new("git")
+        .args(["hash-object", "--stdin"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot start git")?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(text.as_bytes())?;
+    }
+    let output = child.wait_with_output()?;
+    ensure!(output.status.success(), "`git hash-object` failed");
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}

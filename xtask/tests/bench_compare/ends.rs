@@ -1,0 +1,204 @@
+//! How it ends: the exit codes, one line that says what to do, and going on after an interruption.
+
+use std::collections::HashSet;
+use std::fs;
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use crate::fixture::{CONSTANT, COSTS, Fixture, compare, ended};
+
+#[test]
+fn an_unknown_ref_is_named() {
+    let fixture = Fixture::new();
+    fixture
+        .compare(&["no-such-ref"])
+        .fails(2, &["`no-such-ref`", "git fetch"]);
+    fixture
+        .compare(&["start", "--no-such"])
+        .fails(2, &["--no-such"]);
+    fixture.compare(&["start", "-x"]).fails(2, &["-x"]);
+}
+
+#[test]
+fn outside_of_a_repository_it_says_so() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    compare(dir.path(), &["main"]).fails(2, &["no git repository"]);
+}
+
+#[test]
+fn without_a_common_bench_there_is_nothing_to_do() {
+    let fixture = Fixture::new();
+    fixture
+        .compare(&["start", "--filter=nothing"])
+        .fails(2, &["no bench", "--filter"]);
+    fixture.git(&["rm", "-r", "--quiet", "benches"]);
+    fixture.write(
+        "Cargo.toml",
+        "[workspace]\nresolver = \"3\"\nmembers = [\"code\"]\n",
+    );
+    fixture
+        .compare(&["start"])
+        .fails(2, &["head", "no `benches`"]);
+}
+
+#[test]
+fn a_side_that_does_not_build_is_named() {
+    let fixture = Fixture::new();
+    fixture.library("        _ => missing,\n    }\n}\n");
+    let ended = fixture.compare(&["start"]);
+    ended.fails(3, &["head (working tree", "cargo bench"]);
+    assert!(ended.stderr.contains("missing"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_bench_that_panics_is_named_and_the_others_are_measured() {
+    let fixture = Fixture::new();
+    let arms = format!(
+        "        \"{}\" => panic!(\"too much\"),\n        _ => 100.0,\n    }}\n}}\n",
+        COSTS[0]
+    );
+    fixture.library(&arms);
+    let ended = fixture.compare(&["start"]);
+    ended.fails(3, &[COSTS[0], "head (working tree", "--exact"]);
+    assert!(ended.stderr.contains("too much"), "{}", ended.stderr);
+    let result = fixture.result();
+    assert_eq!(result.with_verdict("same"), COSTS[1..]);
+    assert_eq!(result.0["failed"][0]["id"], COSTS[0]);
+    assert_eq!(result.identical(), [CONSTANT]);
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_found_before_anything_is_built() {
+    let fixture = Fixture::new();
+    fixture.write("out", "a file\n");
+    let ended = fixture.compare(&["start", "--out=out"]);
+    ended.fails(2, &["cannot write to out", "--out"]);
+    assert!(!ended.stderr.contains("building"), "{}", ended.stderr);
+}
+
+#[test]
+fn what_is_too_noisy_fails_if_asked() {
+    let fixture = Fixture::new();
+    // A library whose costs depend on the time.
+    fixture.library(
+        "        _ => 100.0 + (std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |t| t.subsec_nanos()) % 199) as f64,\n    }\n}\n",
+    );
+    fixture.commit("noise");
+    fixture
+        .compare(&["main", "--aa", "--layer=alpha"])
+        .succeeds();
+    fixture
+        .compare(&["main", "--aa", "--layer=alpha", "--strict"])
+        .fails(4, &["too noisy", COSTS[0]]);
+}
+
+#[test]
+fn one_process_at_a_time() {
+    let fixture = Fixture::new();
+    let mut first = slow(&fixture, &[]).spawn().expect("the command starts");
+    wait_for_runs(&fixture, &mut first, 1);
+    fixture
+        .compare(&["start"])
+        .fails(2, &["another bench-compare"]);
+    signal("INT", first.id());
+    first.wait().expect("it ends");
+}
+
+#[test]
+fn after_ctrl_c_it_goes_on_and_runs_nothing_twice() {
+    stopped_and_resumed("INT", Some(130));
+}
+
+#[test]
+fn after_being_killed_it_goes_on_and_runs_nothing_twice() {
+    stopped_and_resumed("KILL", None);
+}
+
+const ROUNDS: usize = 4;
+
+/// A comparison of two sides that differ, of runs that take their time and are logged.
+fn slow(fixture: &Fixture, args: &[&str]) -> Command {
+    fixture.costs(120.0);
+    let rounds = format!("--rounds={ROUNDS}");
+    let usual = ["start", "--metric=wall", "--time=1", &rounds];
+    let mut command = fixture.command(&[&usual, args].concat());
+    command.env("FIXTURE_SLEEP_MS", "40");
+    command.env("FIXTURE_LOG", fixture.path().join("target/log"));
+    command
+}
+
+fn stopped_and_resumed(name: &str, code: Option<i32>) {
+    let fixture = Fixture::new();
+    let mut child = slow(&fixture, &[]).spawn().expect("the command starts");
+    wait_for_runs(&fixture, &mut child, 5);
+    signal(name, child.id());
+    let stopped = ended(child.wait_with_output().expect("it ends"));
+    assert_eq!(stopped.code, code, "{}", stopped.stderr);
+    if code.is_some() {
+        stopped.fails(130, &["--resume"]);
+    }
+    let before = fixture.runs();
+    assert!(
+        before.len() < COSTS.len() * 4 * ROUNDS,
+        "it was stopped too late"
+    );
+    assert_eq!(fixture.git(&["worktree", "list"]).lines().count(), 1);
+
+    let resumed = ended(
+        slow(&fixture, &["--resume"])
+            .output()
+            .expect("the command starts"),
+    );
+    resumed.fails(1, &["slower", COSTS[0]]);
+    assert!(
+        resumed.stderr.matches("built before").count() == 2,
+        "{}",
+        resumed.stderr
+    );
+    let after = fixture.runs();
+    assert_eq!(
+        after[..before.len()],
+        before[..],
+        "what was noted is left as it was"
+    );
+    let whole = COSTS.len() * 4 * ROUNDS;
+    assert_eq!(after.len(), whole);
+    assert_eq!(after.iter().collect::<HashSet<_>>().len(), whole);
+    let log = fs::read_to_string(fixture.path().join("target/log")).expect("runs are logged");
+    // The one that was running when it was stopped is the only one that was run again.
+    let again = log.lines().count() - whole;
+    assert!(again <= 1, "{again} runs too many");
+    assert_eq!(fixture.result().0["resumed"], true);
+
+    // Nothing is left to do, and another comparison is refused.
+    let done = ended(
+        slow(&fixture, &["--resume"])
+            .output()
+            .expect("the command starts"),
+    );
+    done.fails(1, &["slower"]);
+    assert_eq!(fixture.runs().len(), whole);
+    fixture.costs(140.0);
+    fixture
+        .compare(&["start", "--resume"])
+        .fails(2, &["another comparison", "--resume"]);
+}
+
+/// Waits until that many runs were noted.
+fn wait_for_runs(fixture: &Fixture, child: &mut Child, amount: usize) {
+    let start = Instant::now();
+    while fixture.runs().len() < amount {
+        let ended = child.try_wait().expect("it is our child");
+        assert_eq!(ended, None, "it ended too early");
+        assert!(start.elapsed() < Duration::from_secs(300), "nothing is run");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn signal(name: &str, process: u32) {
+    let status = Command::new("kill")
+        .args([&format!("-{name}"), &process.to_string()])
+        .status()
+        .expect("kill starts");
+    assert!(status.success());
+}

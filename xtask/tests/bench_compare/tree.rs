@@ -1,0 +1,143 @@
+//! The user's tree: a snapshot has all of it, and afterwards it is as it was.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::fixture::{COSTS, Fixture, compare, git};
+
+/// What must not change: the status, and every file of the git directory with its bytes.
+fn state(fixture: &Fixture) -> (String, BTreeMap<String, Vec<u8>>) {
+    let mut files = BTreeMap::new();
+    collect(&fixture.path().join(".git"), &mut files);
+    (fixture.git(&["status", "--porcelain"]), files)
+}
+
+fn collect(dir: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in fs::read_dir(dir).expect("it is a directory") {
+        let path = entry.expect("it can be read").path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else {
+            let bytes = fs::read(&path).expect("it can be read");
+            files.insert(path.display().to_string(), bytes);
+        }
+    }
+}
+
+#[test]
+fn a_dirty_tree_is_compared_and_left_as_it_was() {
+    let fixture = Fixture::new();
+    fixture.write("notes.txt", "to be deleted\n");
+    fixture.write("code/more.txt", "to be changed\n");
+    fixture.commit("more files");
+    fixture.write("staged.txt", "staged\n");
+    fixture.git(&["add", "staged.txt"]);
+    fixture.write("staged.txt", "staged, then changed\n");
+    fixture.write("code/more.txt", "changed\n");
+    fs::remove_file(fixture.path().join("notes.txt")).expect("it is there");
+    // The build needs what git does not know: it is in the snapshot, or nothing is slower.
+    fixture.write(
+        "code/src/a file with spaces.rs",
+        "pub const COST: f64 = 120.0;\n",
+    );
+    fixture.library(&format!(
+        "        \"{}\" => extra::COST,\n        _ => 100.0,\n    }}\n}}\n\n\
+         #[path = \"a file with spaces.rs\"]\nmod extra;\n",
+        COSTS[0]
+    ));
+    let before = state(&fixture);
+    fixture.compare(&["start"]).fails(1, &["slower", COSTS[0]]);
+    let after = state(&fixture);
+    assert_eq!(before.0, after.0);
+    assert!(before.1 == after.1, "files below .git have changed");
+    for line in [
+        " M code/more.txt",
+        " D notes.txt",
+        "AM staged.txt",
+        "?? \"code/src/a file",
+    ] {
+        assert!(before.0.contains(line), "{line} is not in {}", before.0);
+    }
+}
+
+#[test]
+fn it_works_in_a_linked_worktree_and_in_a_shallow_clone() {
+    let fixture = Fixture::new();
+    fixture.costs(120.0);
+    fixture.commit("slow");
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let linked = dir.path().join("linked");
+    fixture.git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        "--detach",
+        &linked.display().to_string(),
+    ]);
+    let before = state(&fixture);
+    compare(&linked, &["start", "--layer=alpha"]).fails(1, &["slower", COSTS[0]]);
+    let after = state(&fixture);
+    assert!(before == after, "the repository has changed");
+
+    let shallow = dir.path().join("shallow");
+    let url = format!("file://{}", fixture.path().display());
+    git(
+        dir.path(),
+        &[
+            "clone",
+            "--quiet",
+            "--depth=1",
+            &url,
+            &shallow.display().to_string(),
+        ],
+    );
+    compare(&shallow, &["HEAD", "--layer=gamma"]).succeeds();
+    compare(&shallow, &["HEAD~1"]).fails(2, &["`HEAD~1`", "--unshallow"]);
+}
+
+#[test]
+fn it_works_from_a_directory_below_and_with_a_broken_manifest_in_the_tree() {
+    let fixture = Fixture::new();
+    fixture.write("Cargo.toml", "this is no manifest\n");
+    compare(&fixture.path().join("code"), &["start", "start"]).succeeds();
+    let ended = fixture.compare(&["start"]);
+    ended.fails(3, &["head (working tree", "cargo bench"]);
+}
+
+#[test]
+fn what_an_earlier_run_left_half_done_is_repaired() {
+    let fixture = Fixture::new();
+    fixture.costs(120.0);
+    let args = ["start", "--layer=alpha", "--rounds=3"];
+    fixture.compare(&args).fails(1, &["slower"]);
+    let state = fixture.path().join("target/bench-compare");
+    fs::remove_dir_all(state.join("bin")).expect("it is there");
+    fs::write(state.join("src/head.index.lock"), "").expect("it is writable");
+    fs::write(state.join("src/base.index"), "no index").expect("it is writable");
+    fs::write(state.join("src/head/code/src/lib.rs"), "broken").expect("it is writable");
+    fs::create_dir_all(state.join("home/left/new")).expect("it is writable");
+    fixture.compare(&args).fails(1, &["slower", COSTS[0]]);
+}
+
+#[test]
+fn a_target_directory_that_git_does_not_ignore_is_left_out() {
+    let fixture = Fixture::new();
+    fixture.git(&["rm", "--quiet", ".gitignore"]);
+    fixture.compare(&["start", "--layer=gamma"]).succeeds();
+    let result = fixture.result();
+    let commit = result.0["head"]["commit"].as_str().expect("a string");
+    // The snapshot is where the repository does not see it.
+    let objects = fixture.path().join("target/bench-compare/objects");
+    let output = Command::new("git")
+        .arg("-C")
+        .arg(fixture.path())
+        .args(["ls-tree", "-r", "--name-only", commit])
+        .env("GIT_OBJECT_DIRECTORY", objects)
+        .output()
+        .expect("git starts");
+    let files = String::from_utf8_lossy(&output.stdout);
+    assert!(files.contains("code/src/lib.rs"), "{files}");
+    assert!(!files.contains("target/"), "{files}");
+}
