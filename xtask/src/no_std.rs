@@ -36,11 +36,12 @@ struct Target {
 }
 
 /// What is built for each target.
-const LAYERS: [&str; 4] = [
+const LAYERS: [&str; 5] = [
     "terrace-trace",
     "terrace-sync",
     "terrace-queue",
     "terrace-local",
+    "terrace-tasks",
 ];
 
 const TARGETS: [Target; 4] = [
@@ -67,6 +68,7 @@ const TARGETS: [Target; 4] = [
             "terrace-sync/portable-atomic",
             "terrace-queue/portable-atomic",
             "terrace-local/portable-atomic",
+            "terrace-tasks/portable-atomic",
         ],
     },
 ];

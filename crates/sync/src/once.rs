@@ -140,6 +140,19 @@ mod bare {
             Ok(())
         }
 
+        /// The value, written by `f` if the cell was empty. If an interrupt writes it meanwhile, what `f` gave is dropped.
+        ///
+        /// # Panics
+        /// If the code that was interrupted is writing it: that cannot be waited for.
+        pub fn get_or_init(&self, f: impl FnOnce() -> T) -> &T {
+            if let Some(value) = self.get() {
+                return value;
+            }
+            drop(self.set(f()));
+            self.get()
+                .expect("the code that was interrupted is writing the cell")
+        }
+
         fn take(&mut self) -> Option<T> {
             let written = self
                 .state

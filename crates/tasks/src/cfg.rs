@@ -37,7 +37,11 @@ macro_rules! __condition_fails {
 /// The `alloc` crate is available: always.
 pub use crate::__condition_holds as alloc;
 
-/// The standard library is available: always, for now.
+/// The standard library is available: feature `std`.
+#[cfg(not(feature = "std"))]
+pub use crate::__condition_fails as std;
+/// The standard library is available: feature `std`.
+#[cfg(feature = "std")]
 pub use crate::__condition_holds as std;
 
 /// The browser's APIs are available: never, for now.

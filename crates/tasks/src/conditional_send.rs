@@ -1,6 +1,7 @@
 //! `Send` where the target has threads, nothing where it has none.
 
-use std::pin::Pin;
+use alloc::boxed::Box;
+use core::pin::Pin;
 
 crate::cfg::conditional_send! {
     if {

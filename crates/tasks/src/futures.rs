@@ -3,8 +3,8 @@
 //! Both functions poll with a waker that does nothing, so neither allocates; a future looked at this way is
 //! not woken by it and has to be looked at again, for instance once a frame.
 
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+use core::pin::pin;
+use core::task::{Context, Poll, Waker};
 
 /// Polls `future` once and gives its output if it was ready; otherwise drops (that is, cancels) it.
 ///

@@ -1,7 +1,9 @@
 //! The view of the thread's own executor that [`TaskPool::with_local_executor`](crate::TaskPool::with_local_executor)
 //! hands out.
 
-use std::ops::Deref;
+use core::ops::Deref;
+
+use crate::host;
 
 /// The calling thread's own executor: of the tasks that only this thread polls.
 ///
@@ -13,7 +15,7 @@ pub struct LocalExecutor<'a>(&'a terrace_local::LocalExecutor<'static>);
 impl LocalExecutor<'_> {
     /// Calls `f` with the view of the calling thread's executor.
     pub(crate) fn with<R>(f: impl FnOnce(&LocalExecutor<'_>) -> R) -> R {
-        terrace_thread::with_local_executor(|executor| f(&LocalExecutor(executor)))
+        host::with_local_executor(|executor| f(&LocalExecutor(executor)))
     }
 }
 

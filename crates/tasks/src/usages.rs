@@ -1,6 +1,6 @@
 //! The three pools of a program, one for each kind of work.
 
-use std::ops::Deref;
+use core::ops::Deref;
 
 use terrace_sync::OnceLock;
 

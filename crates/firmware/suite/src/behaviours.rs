@@ -198,11 +198,7 @@ fn until_stalled() {
         yield_now().await;
         yield_now().await;
     });
-    let mut polls = 0;
-    while executor.try_tick() {
-        polls += 1;
-    }
-    assert_eq!(polls, 4);
+    assert_eq!(executor.run_until_stalled(), 4);
     assert_eq!(done.try_take(), Some(()));
     assert_eq!(stalled.try_take(), None);
 }

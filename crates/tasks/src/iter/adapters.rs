@@ -37,13 +37,13 @@ pub struct Map<P, F> {
     pub(super) f: F,
 }
 
-impl<B, U, T, F> ParallelIterator<std::iter::Map<B, F>> for Map<U, F>
+impl<B, U, T, F> ParallelIterator<core::iter::Map<B, F>> for Map<U, F>
 where
     B: Iterator + Send,
     U: ParallelIterator<B>,
     F: FnMut(B::Item) -> T + Send + Clone,
 {
-    fn next_batch(&mut self) -> Option<std::iter::Map<B, F>> {
+    fn next_batch(&mut self) -> Option<core::iter::Map<B, F>> {
         Some(self.iter.next_batch()?.map(self.f.clone()))
     }
 }
@@ -55,13 +55,13 @@ pub struct Filter<P, F> {
     pub(super) predicate: F,
 }
 
-impl<B, P, F> ParallelIterator<std::iter::Filter<B, F>> for Filter<P, F>
+impl<B, P, F> ParallelIterator<core::iter::Filter<B, F>> for Filter<P, F>
 where
     B: Iterator + Send,
     P: ParallelIterator<B>,
     F: FnMut(&B::Item) -> bool + Send + Clone,
 {
-    fn next_batch(&mut self) -> Option<std::iter::Filter<B, F>> {
+    fn next_batch(&mut self) -> Option<core::iter::Filter<B, F>> {
         Some(self.iter.next_batch()?.filter(self.predicate.clone()))
     }
 }
@@ -73,13 +73,13 @@ pub struct FilterMap<P, F> {
     pub(super) f: F,
 }
 
-impl<B, P, R, F> ParallelIterator<std::iter::FilterMap<B, F>> for FilterMap<P, F>
+impl<B, P, R, F> ParallelIterator<core::iter::FilterMap<B, F>> for FilterMap<P, F>
 where
     B: Iterator + Send,
     P: ParallelIterator<B>,
     F: FnMut(B::Item) -> Option<R> + Send + Clone,
 {
-    fn next_batch(&mut self) -> Option<std::iter::FilterMap<B, F>> {
+    fn next_batch(&mut self) -> Option<core::iter::FilterMap<B, F>> {
         Some(self.iter.next_batch()?.filter_map(self.f.clone()))
     }
 }
@@ -91,7 +91,7 @@ pub struct FlatMap<P, F> {
     pub(super) f: F,
 }
 
-impl<B, P, U, F> ParallelIterator<std::iter::FlatMap<B, U, F>> for FlatMap<P, F>
+impl<B, P, U, F> ParallelIterator<core::iter::FlatMap<B, U, F>> for FlatMap<P, F>
 where
     B: Iterator + Send,
     P: ParallelIterator<B>,
@@ -99,7 +99,7 @@ where
     U: IntoIterator,
     U::IntoIter: Send,
 {
-    fn next_batch(&mut self) -> Option<std::iter::FlatMap<B, U, F>> {
+    fn next_batch(&mut self) -> Option<core::iter::FlatMap<B, U, F>> {
         Some(self.iter.next_batch()?.flat_map(self.f.clone()))
     }
 }
@@ -110,14 +110,14 @@ pub struct Flatten<P> {
     pub(super) iter: P,
 }
 
-impl<B, P> ParallelIterator<std::iter::Flatten<B>> for Flatten<P>
+impl<B, P> ParallelIterator<core::iter::Flatten<B>> for Flatten<P>
 where
     B: Iterator + Send,
     P: ParallelIterator<B>,
     B::Item: IntoIterator,
     <B::Item as IntoIterator>::IntoIter: Send,
 {
-    fn next_batch(&mut self) -> Option<std::iter::Flatten<B>> {
+    fn next_batch(&mut self) -> Option<core::iter::Flatten<B>> {
         Some(self.iter.next_batch()?.flatten())
     }
 }
@@ -149,13 +149,13 @@ pub struct Inspect<P, F> {
     pub(super) f: F,
 }
 
-impl<B, P, F> ParallelIterator<std::iter::Inspect<B, F>> for Inspect<P, F>
+impl<B, P, F> ParallelIterator<core::iter::Inspect<B, F>> for Inspect<P, F>
 where
     B: Iterator + Send,
     P: ParallelIterator<B>,
     F: FnMut(&B::Item) + Send + Clone,
 {
-    fn next_batch(&mut self) -> Option<std::iter::Inspect<B, F>> {
+    fn next_batch(&mut self) -> Option<core::iter::Inspect<B, F>> {
         Some(self.iter.next_batch()?.inspect(self.f.clone()))
     }
 }
@@ -166,13 +166,13 @@ pub struct Copied<P> {
     pub(super) iter: P,
 }
 
-impl<'a, B, P, T> ParallelIterator<std::iter::Copied<B>> for Copied<P>
+impl<'a, B, P, T> ParallelIterator<core::iter::Copied<B>> for Copied<P>
 where
     B: Iterator<Item = &'a T> + Send,
     P: ParallelIterator<B>,
     T: 'a + Copy,
 {
-    fn next_batch(&mut self) -> Option<std::iter::Copied<B>> {
+    fn next_batch(&mut self) -> Option<core::iter::Copied<B>> {
         Some(self.iter.next_batch()?.copied())
     }
 }
@@ -183,13 +183,13 @@ pub struct Cloned<P> {
     pub(super) iter: P,
 }
 
-impl<'a, B, P, T> ParallelIterator<std::iter::Cloned<B>> for Cloned<P>
+impl<'a, B, P, T> ParallelIterator<core::iter::Cloned<B>> for Cloned<P>
 where
     B: Iterator<Item = &'a T> + Send,
     P: ParallelIterator<B>,
     T: 'a + Copy,
 {
-    fn next_batch(&mut self) -> Option<std::iter::Cloned<B>> {
+    fn next_batch(&mut self) -> Option<core::iter::Cloned<B>> {
         Some(self.iter.next_batch()?.cloned())
     }
 }

@@ -1,6 +1,7 @@
 //! The one way a parallel iterator meets a pool: a task for each batch.
 
 use crate::{ParallelIterator, TaskPool};
+use alloc::vec::Vec;
 
 /// Runs `work` on every batch, a task each, and gives the results in the order of the batches.
 ///

@@ -1,11 +1,12 @@
 //! Iterators whose items come in batches, and a pool task for each batch.
 
+use alloc::vec::Vec;
 mod adapters;
 mod batches;
 
-use std::cmp::Ordering;
-use std::convert::identity;
-use std::iter::{Product, Sum};
+use core::cmp::Ordering;
+use core::convert::identity;
+use core::iter::{Product, Sum};
 
 use crate::TaskPool;
 pub use adapters::{

@@ -1,5 +1,7 @@
 //! The builder of a pool that has nothing to set.
 
+use alloc::string::String;
+
 use crate::TaskPool;
 
 /// Makes a [`TaskPool`]. Without feature `multi_threaded` there are no threads to configure: every setting is

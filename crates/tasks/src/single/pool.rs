@@ -1,11 +1,12 @@
 //! The pool whose only thread is whichever calls it.
 
-use std::cell::Cell;
+use alloc::vec::Vec;
 
 use terrace_local::task;
 use terrace_sync::Arc;
 
 use super::scope;
+use crate::host;
 use crate::{LocalExecutor, Scope, Task, TaskPoolBuilder, ThreadExecutor};
 
 /// How many tasks [`TaskPool::spawn`] polls at most before it returns.
@@ -13,11 +14,6 @@ const POLLS_PER_SPAWN: usize = 1_000;
 
 /// How deep calls of [`TaskPool::spawn`] from tasks that such a call polls may nest before it only queues.
 const MAX_NESTED_SPAWNS: usize = 16;
-
-terrace_sync::thread_local! {
-    /// How many calls of [`TaskPool::spawn`] are polling tasks on this thread.
-    static NESTED_SPAWNS: Cell<usize> = const { Cell::new(0) };
-}
 
 /// Runs tasks on the calling thread.
 ///
@@ -109,7 +105,7 @@ impl TaskPool {
     where
         T: 'static,
     {
-        let task = terrace_thread::spawn_local(future);
+        let task = host::spawn_local(future);
         let nested = Nested::enter();
         if nested.depth < MAX_NESTED_SPAWNS {
             for _ in 0..POLLS_PER_SPAWN {
@@ -147,7 +143,7 @@ impl TaskPool {
 
     /// Polls a task of the calling thread, if one can go on.
     pub(crate) fn tick_on_this_thread(&self) -> bool {
-        terrace_thread::tick()
+        host::tick()
     }
 }
 
@@ -158,13 +154,14 @@ struct Nested {
 
 impl Nested {
     fn enter() -> Self {
-        let depth = NESTED_SPAWNS.with(|nested| nested.replace(nested.get() + 1));
+        let depth = host::nested_spawns();
+        host::set_nested_spawns(depth + 1);
         Self { depth }
     }
 }
 
 impl Drop for Nested {
     fn drop(&mut self) {
-        NESTED_SPAWNS.with(|nested| nested.set(self.depth));
+        host::set_nested_spawns(self.depth);
     }
 }

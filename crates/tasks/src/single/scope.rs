@@ -4,16 +4,19 @@
 //! while that borrow lasts. It therefore sits in a slot that has no destructor, and [`Emptied`] takes it out at the end
 //! of the call, while everything the futures may borrow is still alive.
 
-use std::cell::RefCell;
-use std::collections::VecDeque;
-use std::fmt;
-use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
+use alloc::collections::VecDeque;
+use alloc::rc::Rc;
+use alloc::vec::Vec;
+use core::cell::RefCell;
+use core::fmt;
+use core::marker::PhantomData;
+use core::mem::ManuallyDrop;
+#[cfg(feature = "std")]
 use std::panic::{AssertUnwindSafe, resume_unwind};
-use std::rc::Rc;
 
+#[cfg(feature = "std")]
 use futures_lite::FutureExt;
-use terrace_local::LocalExecutor;
+use terrace_local::{LocalExecutor, Payload};
 
 use crate::{Task, block_on};
 
@@ -50,22 +53,47 @@ where
     let results = block_on(executor.run(results(&tasks)));
     drop(executor);
     drop(emptied);
-    results.unwrap_or_else(|payload| resume_unwind(payload))
+    results.unwrap_or_else(|payload| rethrow(payload))
 }
 
 /// Awaits the tasks one after the other, those included that are spawned meanwhile.
-async fn results<T>(tasks: &RefCell<VecDeque<Task<T>>>) -> std::thread::Result<Vec<T>> {
+async fn results<T>(tasks: &RefCell<VecDeque<Task<T>>>) -> Result<Vec<T>, Payload> {
     let mut results = Ok(Vec::with_capacity(tasks.borrow().len()));
     loop {
         let Some(task) = tasks.borrow_mut().pop_front() else {
             return results;
         };
-        match (AssertUnwindSafe(task).catch_unwind().await, &mut results) {
+        match (caught(task).await, &mut results) {
             (Ok(result), Ok(results)) => results.push(result),
             (Err(payload), Ok(_)) => results = Err(payload),
             (_, Err(_)) => {}
         }
     }
+}
+
+/// A task's result, or the payload of its panic.
+#[cfg(feature = "std")]
+async fn caught<T>(task: Task<T>) -> Result<T, Payload> {
+    AssertUnwindSafe(task).catch_unwind().await
+}
+
+/// Throws a task's panic once more.
+#[cfg(feature = "std")]
+fn rethrow(payload: Payload) -> ! {
+    resume_unwind(payload)
+}
+
+/// A task's result: without unwinding a panic does not come back.
+#[cfg(not(feature = "std"))]
+async fn caught<T>(task: Task<T>) -> Result<T, Payload> {
+    Ok(task.await)
+}
+
+/// Unreachable in practice, as above.
+#[cfg(not(feature = "std"))]
+fn rethrow(payload: Payload) -> ! {
+    drop(payload);
+    panic!("a task of a scope panicked")
 }
 
 /// Where a call of [`TaskPool::scope`](crate::TaskPool::scope) spawns tasks that may borrow what outlives the call.

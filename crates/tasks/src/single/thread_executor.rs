@@ -1,6 +1,6 @@
 //! The executor of one named thread, where there is only one thread.
 
-use std::marker::PhantomData;
+use core::marker::PhantomData;
 
 /// Names a thread to run scope tasks on. Without feature `multi_threaded` a scope runs everything on its own
 /// thread and ignores it.

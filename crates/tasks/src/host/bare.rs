@@ -1,0 +1,62 @@
+//! What the facade stands on where there are no threads: one executor, of the context that uses it first.
+//!
+//! Who that is says the program's `terrace_local::context!`. Interrupts may wake its tasks; they cannot use it.
+
+use core::future::Future;
+use core::pin::pin;
+use core::task::{Context, Poll, Waker};
+
+use terrace_local::{LocalCore, LocalExecutor, Task};
+use terrace_sync::atomic::{AtomicUsize, Ordering};
+use terrace_sync::{Arc, OnceLock};
+
+/// How many calls of `TaskPool::spawn` are polling tasks.
+static NESTED: AtomicUsize = AtomicUsize::new(0);
+
+pub(crate) fn nested_spawns() -> usize {
+    // Ordering: Relaxed, one context uses it.
+    NESTED.load(Ordering::Relaxed)
+}
+
+pub(crate) fn set_nested_spawns(depth: usize) {
+    // Ordering: Relaxed, as above.
+    NESTED.store(depth, Ordering::Relaxed);
+}
+
+static CORE: OnceLock<Arc<LocalCore>> = OnceLock::new();
+
+fn core() -> &'static Arc<LocalCore> {
+    CORE.get_or_init(LocalCore::new)
+}
+
+/// Calls `f` with a view of the executor.
+pub(crate) fn with_local_executor<R>(f: impl FnOnce(&LocalExecutor<'static>) -> R) -> R {
+    f(&LocalExecutor::view(Arc::clone(core())))
+}
+
+/// Spawns onto the executor.
+pub(crate) fn spawn_local<T: 'static>(future: impl Future<Output = T> + 'static) -> Task<T> {
+    with_local_executor(|executor| executor.spawn(future))
+}
+
+/// Polls one task of the executor, if one can go on.
+pub(crate) fn tick() -> bool {
+    core().try_tick()
+}
+
+/// Polls `future` until it is done, and the tasks of the pools in between.
+///
+/// It never sleeps: without an operating system there is nobody to sleep with. A program that wants to wait for interrupts
+/// polls its future in a loop of its own, and `tick_global_task_pools_on_main_thread` or the local executor beside it.
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    let mut context = Context::from_waker(Waker::noop());
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return output;
+        }
+        if !tick() {
+            core::hint::spin_loop();
+        }
+    }
+}

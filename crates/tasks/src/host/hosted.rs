@@ -1,0 +1,28 @@
+//! What the facade stands on: threads of an operating system, each with an executor of its own.
+
+pub use terrace_executor::block_on;
+pub(crate) use terrace_thread::with_local_executor;
+#[cfg(not(all(not(target_arch = "wasm32"), feature = "multi_threaded")))]
+pub(crate) use terrace_thread::{spawn_local, tick};
+
+#[cfg(not(all(not(target_arch = "wasm32"), feature = "multi_threaded")))]
+pub(crate) use nested::{nested_spawns, set_nested_spawns};
+
+#[cfg(not(all(not(target_arch = "wasm32"), feature = "multi_threaded")))]
+mod nested {
+    //! How many calls of `TaskPool::spawn` are polling tasks on this thread.
+
+    use core::cell::Cell;
+
+    terrace_sync::thread_local! {
+        static NESTED: Cell<usize> = const { Cell::new(0) };
+    }
+
+    pub(crate) fn nested_spawns() -> usize {
+        NESTED.with(Cell::get)
+    }
+
+    pub(crate) fn set_nested_spawns(depth: usize) {
+        NESTED.with(|nested| nested.set(depth));
+    }
+}
