@@ -6,7 +6,7 @@ use core::future::Future;
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};
 
-use terrace_local::{LocalCore, LocalExecutor, Task};
+use terrace_local::{LocalCore, LocalExecutor, OwnedCore, Task};
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::{Arc, OnceLock};
 
@@ -25,13 +25,19 @@ pub(crate) fn set_nested_spawns(depth: usize) {
 
 static CORE: OnceLock<Arc<LocalCore>> = OnceLock::new();
 
-fn core() -> &'static Arc<LocalCore> {
-    CORE.get_or_init(LocalCore::new)
+fn shared() -> &'static Arc<LocalCore> {
+    CORE.get_or_init(|| {
+        let owned = OwnedCore::new();
+        let shared = Arc::clone(&owned);
+        // Whoever has it closes the executor, and this one is never closed.
+        core::mem::forget(owned);
+        shared
+    })
 }
 
 /// Calls `f` with a view of the executor.
 pub(crate) fn with_local_executor<R>(f: impl FnOnce(&LocalExecutor<'static>) -> R) -> R {
-    f(&LocalExecutor::view(Arc::clone(core())))
+    f(&LocalExecutor::view(Arc::clone(shared())))
 }
 
 /// Spawns onto the executor.
@@ -41,7 +47,7 @@ pub(crate) fn spawn_local<T: 'static>(future: impl Future<Output = T> + 'static)
 
 /// Polls one task of the executor, if one can go on.
 pub(crate) fn tick() -> bool {
-    core().try_tick()
+    shared().try_tick()
 }
 
 /// Polls `future` until it is done, and the tasks of the pools in between.
