@@ -431,14 +431,14 @@ impl LocalCore {
 
 impl Register for LocalCore {
     #[inline]
-    unsafe fn insert(&self, waker: &Waker) -> usize {
+    unsafe fn insert(&self, waker: &Waker) -> u32 {
         debug_assert!(self.is_here());
         // SAFETY: tasks of this core are polled on the owner's thread.
         unsafe { self.registry.insert(waker) }
     }
 
     #[inline]
-    unsafe fn remove(&self, key: usize) -> Option<Waker> {
+    unsafe fn remove(&self, key: u32) -> Option<Waker> {
         debug_assert!(self.is_here());
         // SAFETY: futures of this core are dropped on the owner's thread.
         unsafe { self.registry.remove(key) }

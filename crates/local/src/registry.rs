@@ -20,18 +20,21 @@ use terrace_sync::thread::yield_now;
 
 /// A set of wakers of pending tasks.
 pub trait Register {
-    /// Adds the task that `waker` wakes and returns its key, which is below `usize::MAX - 1`.
+    /// Adds the task that `waker` wakes and returns its key, which is below `u32::MAX - 1`.
+    ///
+    /// # Panics
+    /// If there are more pending tasks than keys.
     ///
     /// # Safety
     /// Called from a poll of a task of the executor that the registry belongs to.
-    unsafe fn insert(&self, waker: &Waker) -> usize;
+    unsafe fn insert(&self, waker: &Waker) -> u32;
 
     /// Takes a task out. The waker is handed over rather than dropped, so that no lock or borrow is held when
     /// the caller drops it.
     ///
     /// # Safety
     /// Called where that executor polls or drops the future of the task with this key.
-    unsafe fn remove(&self, key: usize) -> Option<Waker>;
+    unsafe fn remove(&self, key: u32) -> Option<Waker>;
 }
 
 /// The registry of an executor whose tasks run on many threads. One uncontended lock to register and one to
@@ -45,13 +48,13 @@ pub struct Registry {
 
 #[cfg(feature = "std")]
 impl Register for Registry {
-    unsafe fn insert(&self, waker: &Waker) -> usize {
+    unsafe fn insert(&self, waker: &Waker) -> u32 {
         let waker = waker.clone();
-        self.wakers.lock().insert(waker)
+        key(self.wakers.lock().insert(waker))
     }
 
-    unsafe fn remove(&self, key: usize) -> Option<Waker> {
-        self.wakers.lock().try_remove(key)
+    unsafe fn remove(&self, key: u32) -> Option<Waker> {
+        self.wakers.lock().try_remove(key as usize)
     }
 }
 
@@ -78,8 +81,21 @@ impl Registry {
 }
 
 /// The key of a task without an entry.
-#[cfg(not(terrace_loom))]
-const UNCOUNTED: usize = usize::MAX - 2;
+const UNCOUNTED: u32 = u32::MAX - 2;
+
+/// The key of an entry: half a word, to keep cells small.
+#[inline]
+fn key(entry: usize) -> u32 {
+    match u32::try_from(entry) {
+        Ok(key) if key < UNCOUNTED => key,
+        _ => too_many(),
+    }
+}
+
+#[cold]
+fn too_many() -> ! {
+    panic!("too many tasks are pending")
+}
 
 /// The registry of an executor whose tasks live on one thread: no lock. One that is never dropped need not find its
 /// pending tasks: it only counts them.
@@ -135,7 +151,7 @@ impl LocalRegistry {
 
     /// # Safety
     /// The caller is on the owner's thread.
-    pub(crate) unsafe fn insert(&self, waker: &Waker) -> usize {
+    pub(crate) unsafe fn insert(&self, waker: &Waker) -> u32 {
         if !self.keeps.get() {
             self.uncounted.set(self.uncounted.get() + 1);
             return UNCOUNTED;
@@ -144,13 +160,13 @@ impl LocalRegistry {
         self.wakers.with_mut(|wakers| {
             // SAFETY: on the owner's thread, and no other borrow is live (the field's invariant).
             let wakers = unsafe { &mut *wakers };
-            wakers.insert(waker)
+            key(wakers.insert(waker))
         })
     }
 
     /// # Safety
     /// The caller is on the owner's thread.
-    pub(crate) unsafe fn remove(&self, key: usize) -> Option<Waker> {
+    pub(crate) unsafe fn remove(&self, key: u32) -> Option<Waker> {
         if key == UNCOUNTED {
             self.uncounted.set(self.uncounted.get() - 1);
             return None;
@@ -158,7 +174,7 @@ impl LocalRegistry {
         self.wakers.with_mut(|wakers| {
             // SAFETY: as in `insert`.
             let wakers = unsafe { &mut *wakers };
-            wakers.try_remove(key)
+            wakers.try_remove(key as usize)
         })
     }
 

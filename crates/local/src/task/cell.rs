@@ -8,6 +8,8 @@ use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
 
+use terrace_sync::Arc;
+
 use super::core::unhandled;
 use super::handle::Task;
 use super::{Core, CoreRef, Meta, Outcome, PanicHandler, Runnable};
@@ -39,13 +41,16 @@ pub const fn is_large<F>(_future: &F) -> bool {
 struct Guarded<C: Core, F> {
     /// Dropped in place, once, when `key` becomes `ENDED`.
     future: ManuallyDrop<F>,
-    key: usize,
+    /// Half a word: with `counted` it fills one.
+    key: u32,
+    /// Whether `core` is a counted reference, which `drop` gives back.
+    counted: bool,
     /// Alive as long as the future; see `CoreRef`.
     core: NonNull<C>,
 }
 
-const NEW: usize = usize::MAX;
-const ENDED: usize = usize::MAX - 1;
+const NEW: u32 = u32::MAX;
+const ENDED: u32 = u32::MAX - 1;
 
 // SAFETY: the reference to the core (Send + Sync) may be used anywhere; the rest is as `F`.
 unsafe impl<C: Core, F: Send> Send for Guarded<C, F> {}
@@ -71,13 +76,13 @@ impl<C: Core, F> Guarded<C, F> {
 
     /// Marks the future as dropped and returns the key that it had. The caller drops it next.
     #[inline]
-    fn end(&mut self) -> usize {
+    fn end(&mut self) -> u32 {
         core::mem::replace(&mut self.key, ENDED)
     }
 
     /// Takes the task out of the registry.
     #[inline]
-    fn deregister(&self, key: usize) {
+    fn deregister(&self, key: u32) {
         if key == NEW {
             return;
         }
@@ -97,9 +102,8 @@ impl<C: Core, F> Guarded<C, F> {
         let core = unsafe { self.core() };
         if let Some(registry) = core.registry() {
             // SAFETY: this is a poll of a task of that executor.
-            let key = unsafe { registry.insert(context.waker()) };
-            debug_assert!(key < ENDED);
-            self.key = key;
+            self.key = unsafe { registry.insert(context.waker()) };
+            debug_assert!(self.key < ENDED);
         }
     }
 
@@ -166,6 +170,15 @@ impl<C: Core, F: Future> Future for Guarded<C, F> {
 }
 
 impl<C: Core, F> Guarded<C, F> {
+    /// Drops the future of a task that was cancelled, or whose executor ends.
+    #[cold]
+    fn abandon(&mut self) {
+        if let Some(payload) = self.finish() {
+            // SAFETY: tasks that may panic have a core that stays.
+            unhandled(unsafe { self.handler() }, payload);
+        }
+    }
+
     /// Drops the future and deregisters. Returns the panic of the destructor.
     #[cold]
     fn finish(&mut self) -> Option<Payload> {
@@ -182,15 +195,14 @@ impl<C: Core, F> Guarded<C, F> {
 }
 
 impl<C: Core, F> Drop for Guarded<C, F> {
-    /// Drops what was not polled to its end: the task was cancelled, or its executor ends.
     #[inline]
     fn drop(&mut self) {
-        if self.key == ENDED {
-            return;
+        if self.key != ENDED {
+            self.abandon();
         }
-        if let Some(payload) = self.finish() {
-            // SAFETY: tasks that may panic have a core that stays.
-            unhandled(unsafe { self.handler() }, payload);
+        if self.counted {
+            // SAFETY: made by `Arc::into_raw` and given back once, here: nothing uses the core afterwards.
+            drop(unsafe { Arc::from_raw(self.core.as_ptr()) });
         }
     }
 }
@@ -228,11 +240,12 @@ unsafe fn build_cell<C: Core, F: Future>(
     core: CoreRef<C>,
     future: F,
 ) -> (Runnable, Task<F::Output>) {
-    let (core, meta) = core.into_meta();
-    let builder = async_task::Builder::new().metadata(meta);
+    let (core, counted) = core.into_raw();
+    let builder = async_task::Builder::new().metadata(Meta::new(core));
     let guarded = |_: &Meta| Guarded {
         future: ManuallyDrop::new(future),
         key: NEW,
+        counted,
         core,
     };
     // SAFETY: the schedule function is Send, Sync and 'static; the rest is the caller's promise.

@@ -1,5 +1,6 @@
 //! What a task knows of its executor.
 
+use alloc::boxed::Box;
 use core::mem::ManuallyDrop;
 use core::panic::AssertUnwindSafe;
 use core::ptr::NonNull;
@@ -12,18 +13,17 @@ use crate::Payload;
 use crate::mailbox::Queueable;
 use crate::unwind::catch_unwind;
 
-/// Receives the payloads of panics that no handle will see: of detached tasks, of outputs' destructors. Counted.
+/// Receives the payloads of panics that no handle will see: of detached tasks, of outputs' destructors. Counted, and one
+/// word in size.
 #[derive(Clone)]
-pub struct PanicHandler(Arc<dyn Fn(Payload) + Send + Sync>);
+pub struct PanicHandler(Arc<Handler>);
+
+type Handler = Box<dyn Fn(Payload) + Send + Sync>;
 
 impl PanicHandler {
     /// A handler.
     pub fn new(handler: impl Fn(Payload) + Send + Sync + 'static) -> Self {
-        // The counted pointers of targets without compare-exchange do not coerce.
-        let handler: *const _ = Arc::into_raw(Arc::new(handler));
-        let handler: *const (dyn Fn(Payload) + Send + Sync) = handler;
-        // SAFETY: the pointer comes out of `into_raw`; it has become an unsized view of the same value.
-        Self(unsafe { Arc::from_raw(handler) })
+        Self(Arc::new(Box::new(handler)))
     }
 
     /// Hands over a payload. A panic of the handler is caught and dropped.
@@ -88,41 +88,25 @@ impl<C: Core> CoreRef<C> {
         Self::Borrowed(Borrowed(core))
     }
 
-    /// The core, and what drops the reference to it.
+    /// The core, and whether the pointer is a counted reference, as of `Arc::into_raw`.
     #[inline]
-    pub(super) fn into_meta(self) -> (NonNull<C>, Meta) {
-        let (core, release): (_, Option<Release>) = match self {
-            Self::Static(core) => (NonNull::from(core), None),
-            Self::Borrowed(core) => (core.0, None),
+    pub(super) fn into_raw(self) -> (NonNull<C>, bool) {
+        match self {
+            Self::Static(core) => (NonNull::from(core), false),
+            Self::Borrowed(core) => (core.0, false),
             Self::Shared(core) => {
                 // SAFETY: the pointer of an `Arc` is not null.
                 let core = unsafe { NonNull::new_unchecked(Arc::into_raw(core).cast_mut()) };
-                (core, Some(release::<C>))
+                (core, true)
             }
-        };
-        let meta = Meta {
-            core: core.cast(),
-            release,
-            link: Link::new(),
-        };
-        (core, meta)
+        }
     }
 }
 
-type Release = unsafe fn(NonNull<()>);
-
-/// # Safety
-/// `core` is a counted reference, made by `Arc::into_raw`; it is given up.
-unsafe fn release<C>(core: NonNull<()>) {
-    // SAFETY: forwarded to the caller.
-    drop(unsafe { Arc::from_raw(core.cast::<C>().as_ptr()) });
-}
-
-/// What each task cell holds beside its future: the core, of the type that the cell's schedule function knows.
+/// What each task cell holds beside its future: the core, of the type that the cell's schedule function knows. The
+/// reference to it is the future's, so this is good as long as that lives, which is as long as the task can be scheduled.
 pub struct Meta {
     core: NonNull<()>,
-    /// Drops a counted reference.
-    release: Option<Release>,
     /// For the inbox of a core.
     link: Link,
 }
@@ -133,20 +117,18 @@ unsafe impl Send for Meta {}
 unsafe impl Sync for Meta {}
 
 impl Meta {
+    #[inline]
+    pub(super) fn new<C: Core>(core: NonNull<C>) -> Self {
+        Self {
+            core: core.cast(),
+            link: Link::new(),
+        }
+    }
+
     /// The core of a task that was built with a `CoreRef<C>`.
     #[inline]
     pub(super) fn core<C>(&self) -> NonNull<C> {
         self.core.cast()
-    }
-}
-
-impl Drop for Meta {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(release) = self.release {
-            // SAFETY: made together with the counted reference, which is given up here.
-            unsafe { release(self.core) };
-        }
     }
 }
 
