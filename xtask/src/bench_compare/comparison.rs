@@ -57,6 +57,11 @@ impl Parts<'_> {
                 time_ms: self.length.time_ms,
                 threshold: args.threshold(args.metrics()[0]),
                 metrics: args.metrics(),
+                fail_on: args
+                    .metrics()
+                    .into_iter()
+                    .filter(|metric| args.fails_on(*metric))
+                    .collect(),
                 aa: args.aa,
                 strict: args.strict,
                 require_all: args.require_all,
@@ -104,7 +109,8 @@ impl Parts<'_> {
             |value: fn(Found) -> Option<f64>| series(self.runs, id, Kind::Time, rounds, value);
         let series = match metric {
             Metric::Wall => time(|f| Some(f.value)),
-            Metric::Cpu => time(|f| f.cpu),
+            // A process that slept through the samples has no ratio.
+            Metric::Cpu => time(|f| f.cpu.filter(|cpu| *cpu > 0.0)),
             Metric::Instr => series(self.runs, id, Kind::Instructions, 1, |f| Some(f.value)),
         };
         (!series.aa.is_empty()).then(|| result(metric, series, self.args.threshold(metric)))

@@ -134,8 +134,8 @@ impl Repository {
     }
 
     /// The working tree as it is, with staged, unstaged and untracked changes, without what is ignored and
-    /// without `excluded`, a directory that may lie in it. `index` is a file to work with.
-    pub(super) fn snapshot(&self, index: &Path, excluded: &Path) -> Result<Revision> {
+    /// without changes of `excluded`, files and directories that may lie in it. `index` is a file to work with.
+    pub(super) fn snapshot(&self, index: &Path, excluded: &[PathBuf]) -> Result<Revision> {
         let head = self.resolve("HEAD").map_err(|_| {
             Failure::usage("the repository has no commit yet; commit something first")
         })?;
@@ -155,10 +155,12 @@ impl Repository {
             ":/",
         ]);
         // Git refuses to exclude what is ignored anyway.
-        if let Ok(excluded) = excluded.strip_prefix(&self.root)
-            && !self.ignores(excluded)?
-        {
-            add.arg(format!(":(top,exclude,literal){}", excluded.display()));
+        for path in excluded {
+            if let Ok(path) = path.strip_prefix(&self.root)
+                && !self.ignores(path)?
+            {
+                add.arg(format!(":(top,exclude,literal){}", path.display()));
+            }
         }
         self.checked(&mut add, "cannot take a snapshot of the working tree")?;
         let mut write = self.git();

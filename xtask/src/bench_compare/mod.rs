@@ -57,7 +57,7 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
         .and_then(|()| tempfile::tempfile_in(&out))
         .with_context(|| format!("cannot write to {}; give another --out", out.display()))?;
     repository.write_objects_to(&state.dir.join("objects"))?;
-    let (base, head) = revisions(args, &repository, &state)?;
+    let (base, head) = revisions(args, &repository, &state, &out)?;
     let mut warnings = Vec::new();
     let differs = |path: &str| -> Result<bool> {
         Ok(repository.object(&base, path)? != repository.object(&head, path)?)
@@ -184,6 +184,7 @@ fn revisions(
     args: &BenchCompareArgs,
     repository: &Repository,
     state: &State,
+    out: &Path,
 ) -> Result<(Revision, Revision)> {
     let base = repository.resolve(&args.base)?;
     let head = match &args.head {
@@ -191,7 +192,12 @@ fn revisions(
         Some(name) => repository.resolve(name)?,
         None => {
             let target = state.dir.parent().unwrap_or(&state.dir);
-            repository.snapshot(&state.dir.join("snapshot.index"), target)?
+            // What this command wrote is no change: with it a resumed run would be of another tree.
+            let out = out.canonicalize()?;
+            let written = report::FILES.iter().chain([&runs::NAME]);
+            let mut excluded: Vec<PathBuf> = written.map(|name| out.join(name)).collect();
+            excluded.push(target.to_owned());
+            repository.snapshot(&state.dir.join("snapshot.index"), &excluded)?
         }
     };
     Ok((base, head))

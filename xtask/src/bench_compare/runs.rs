@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::failure::Failure;
 use crate::measure::criterion::Length;
 
+/// The name of the file.
+pub(super) const NAME: &str = "runs.jsonl";
+
 /// What runs must have in common.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Subject {
@@ -72,7 +75,7 @@ pub(super) struct Runs {
 impl Runs {
     /// Opens the file in `dir`: with `resume` what is there is kept, if it is of the same subject.
     pub(super) fn open(dir: &Path, subject: &Subject, resume: bool) -> Result<Self> {
-        let path = dir.join("runs.jsonl");
+        let path = dir.join(NAME);
         let mut done = HashMap::new();
         let mut end = 0;
         let text = match fs::read_to_string(&path) {

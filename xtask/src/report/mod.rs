@@ -28,6 +28,9 @@ pub(crate) use table::table;
 
 use model::Comparison;
 
+/// What [`write_all`] writes.
+pub(crate) const FILES: [&str; 3] = ["compare.json", "report.md", "report.html"];
+
 /// Options of `cargo xtask bench-report`.
 #[derive(Args)]
 pub(crate) struct ReportArgs {
@@ -56,13 +59,10 @@ pub(crate) fn run(args: &ReportArgs) -> Result<()> {
 /// If a file cannot be written; what was there before is then as it was.
 pub(crate) fn write_all(comparison: &Comparison, out: &Path) -> Result<Vec<PathBuf>> {
     let json = serde_json::to_string_pretty(comparison)? + "\n";
-    let files = [
-        ("compare.json", json),
-        ("report.md", markdown::markdown(comparison)),
-        ("report.html", html::html(comparison)),
-    ];
-    files
+    let texts = [json, markdown::markdown(comparison), html::html(comparison)];
+    FILES
         .into_iter()
+        .zip(texts)
         .map(|(name, text)| {
             let path = out.join(name);
             write(&path, &text)?;

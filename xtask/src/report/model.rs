@@ -91,6 +91,8 @@ pub(crate) struct Settings {
     pub(crate) threshold: f64,
     /// Not empty; the first one leads in the reports.
     pub(crate) metrics: Vec<Metric>,
+    /// The metrics in which slower is a regression.
+    pub(crate) fail_on: Vec<Metric>,
     /// Whether BASE was measured against itself.
     pub(crate) aa: bool,
     /// Whether too much noise fails the command.
@@ -146,11 +148,6 @@ impl Bench {
     /// The result for a metric, if it was measured.
     pub(crate) fn result(&self, metric: Metric) -> Option<&MetricResult> {
         self.results.iter().find(|result| result.metric == metric)
-    }
-
-    /// Whether any metric says slower, and that counts.
-    pub(crate) fn regressed(&self) -> bool {
-        self.gated && self.has(Verdict::Slower)
     }
 
     /// Whether any metric has this verdict.

@@ -114,7 +114,9 @@ pub(super) fn comparison(amount: usize) -> Comparison {
         bench.id += &format!("-{number}");
     }
     benches.sort_by(|a, b| (&a.layer, &a.id).cmp(&(&b.layer, &b.id)));
-    let regressed = benches.iter().any(Bench::regressed);
+    let regressed = benches
+        .iter()
+        .any(|bench| bench.gated && bench.has(Verdict::Slower));
     let outcome = if regressed {
         Outcome::Regression
     } else {
@@ -150,6 +152,7 @@ pub(super) fn comparison(amount: usize) -> Comparison {
             time_ms: 300,
             threshold: THRESHOLD,
             metrics: vec![Metric::Wall, Metric::Cpu],
+            fail_on: vec![Metric::Wall, Metric::Cpu],
             aa: false,
             strict: false,
             require_all: false,
@@ -253,6 +256,7 @@ pub(super) fn all() -> Vec<(&'static str, Comparison)> {
     identical.outcome = Outcome::Pass;
     let mut instructions = comparison(6);
     instructions.settings.metrics = vec![Metric::Instr];
+    instructions.settings.fail_on = vec![Metric::Instr];
     for bench in &mut instructions.benches {
         bench.results.truncate(1);
         for result in &mut bench.results {

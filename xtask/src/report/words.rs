@@ -95,15 +95,16 @@ pub(super) fn short(metric: Metric) -> &'static str {
     }
 }
 
-/// The gated benches that are slower, the worst first, each with the metric that says it loudest.
+/// The gated benches that are slower in a metric that counts, the worst first, each with the metric
+/// that says it loudest.
 pub(super) fn regressions(comparison: &Comparison) -> Vec<(&Bench, &MetricResult)> {
-    let mut found: Vec<_> = comparison
-        .benches
-        .iter()
-        .filter(|bench| bench.regressed())
+    let counts = |result: &&MetricResult| {
+        result.verdict == Verdict::Slower && comparison.settings.fail_on.contains(&result.metric)
+    };
+    let gated = comparison.benches.iter().filter(|bench| bench.gated);
+    let mut found: Vec<_> = gated
         .filter_map(|bench| {
-            let slower = bench.results.iter();
-            let slower = slower.filter(|r| r.verdict == Verdict::Slower);
+            let slower = bench.results.iter().filter(counts);
             let worst = slower.max_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value))?;
             Some((bench, worst))
         })
@@ -125,6 +126,7 @@ pub(super) fn headline(comparison: &Comparison) -> String {
         Outcome::Pass if tally.identical == compared => {
             format!("No change: both sides have the same executables ({benches}).")
         }
+        Outcome::Pass if tally.slower > 0 => format!("No regression that fails: {all}."),
         Outcome::Pass => format!("No regression: {all}."),
         Outcome::Regression => match regressions(comparison).as_slice() {
             [] => format!("Regression: {all}."),
@@ -255,7 +257,7 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::{Tally, again, escaped, headline, next_step, quoted, regressions};
-    use crate::report::model::{Outcome, Verdict};
+    use crate::report::model::{Metric, Outcome, Verdict};
     use crate::report::sample;
 
     #[test]
@@ -287,6 +289,15 @@ mod tests {
         assert!(next_step(&comparison).contains(&escaped(&found[0].0.id)));
         assert!(next_step(&comparison).contains("--rounds 30"));
         assert!(found.iter().all(|(bench, _)| bench.gated));
+    }
+
+    #[test]
+    fn slower_in_a_metric_that_does_not_fail_is_no_regression() {
+        let mut comparison = sample::comparison(42);
+        comparison.settings.fail_on = vec![Metric::Instr];
+        comparison.outcome = Outcome::Pass;
+        assert!(regressions(&comparison).is_empty());
+        assert!(headline(&comparison).starts_with("No regression that fails: "));
     }
 
     #[test]

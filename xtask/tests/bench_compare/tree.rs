@@ -141,3 +141,15 @@ fn a_target_directory_that_git_does_not_ignore_is_left_out() {
     assert!(files.contains("code/src/lib.rs"), "{files}");
     assert!(!files.contains("target/"), "{files}");
 }
+
+#[test]
+fn reports_in_the_tree_are_no_change_of_it() {
+    let fixture = Fixture::new();
+    fixture.costs(120.0);
+    let args = ["start", "--layer=alpha", "--rounds=3", "--out=reports"];
+    fixture.compare(&args).fails(1, &["slower", COSTS[0]]);
+    assert!(fixture.path().join("reports/report.html").is_file());
+    let resumed = fixture.compare(&[&args[..], &["--resume"]].concat());
+    resumed.fails(1, &["slower", COSTS[0]]);
+    assert!(resumed.stderr.contains("taken over"), "{}", resumed.stderr);
+}

@@ -314,11 +314,13 @@ fn conditions(comparison: &Comparison) -> Element {
         NONE.to_owned()
     };
     let metrics: Vec<&str> = settings.metrics.iter().map(|m| m.name()).collect();
+    let fail_on: Vec<&str> = settings.fail_on.iter().map(|m| m.name()).collect();
     let mut list = vec![
         ("BASE", side(&comparison.base)),
         ("HEAD", side(&comparison.head)),
         ("finished", comparison.created.clone()),
         ("measured", metrics.join(", ")),
+        ("fails on", fail_on.join(", ")),
         ("rounds", settings.rounds.to_string()),
         (
             "a run",
