@@ -99,7 +99,7 @@ fn local_dropped_driver_passes_on() {
 /// A spawn from another thread while the executor closes: the closing thread drops the task, or the spawner does, and
 /// nothing is left behind.
 ///
-/// Fails under: `local-spawn-fence`, `local-close-fence`, `local-drain-in-flight`, `local-in-flight-release`,
+/// Fails under: `local-spawn-fence`, `local-close-fence`, `local-drain-in-flight`,
 /// `local-in-flight-acquire`.
 #[test]
 fn local_spawn_against_close() {
@@ -234,7 +234,7 @@ impl Wake for Borrower {
 /// Another thread wakes a task while its executor is closed and freed at once, though nobody counts references: the last
 /// touch of the push comes before.
 ///
-/// Fails under: `local-leave-early`.
+/// Fails under: `local-leave-early`, `local-in-flight-release`.
 #[test]
 fn local_close_then_free() {
     model(|| {
