@@ -7,7 +7,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
-use event_listener::{Event, Listener};
+use event_listener::{Event, EventListener};
 use terrace_local::task::PanicHandler;
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::thread::{self, Builder, JoinHandle};
@@ -219,14 +219,7 @@ impl Shared {
             if self.join_ended(own) {
                 break;
             }
-            let ended = match deadline {
-                Some(deadline) => listener.wait_deadline(deadline).is_some(),
-                None => {
-                    listener.wait();
-                    true
-                }
-            };
-            if !ended && !self.join_ended(own) {
+            if !wait_for(listener, deadline) && !self.join_ended(own) {
                 // Ordering: Relaxed, a number to report.
                 let threads = self.running.load(Ordering::Relaxed).saturating_sub(own);
                 return Err(StillRunning { threads });
@@ -371,4 +364,24 @@ fn work(shared: Arc<Shared>, config: &Config, index: usize, spare: bool) {
 /// Runs a hook; a panic in it has been reported by the panic hook and ends nothing else.
 fn run_hook(hook: &crate::builder::Hook) {
     let _reported = catch_unwind(AssertUnwindSafe(|| hook()));
+}
+
+/// Waits for a notification; false if the deadline came first.
+#[cfg(not(target_family = "wasm"))]
+fn wait_for(listener: EventListener, deadline: Option<Instant>) -> bool {
+    use event_listener::Listener;
+
+    match deadline {
+        Some(deadline) => listener.wait_deadline(deadline).is_some(),
+        None => {
+            listener.wait();
+            true
+        }
+    }
+}
+
+/// A listener cannot block here; no thread was started that one could wait for.
+#[cfg(target_family = "wasm")]
+fn wait_for(_listener: EventListener, _deadline: Option<Instant>) -> bool {
+    false
 }
