@@ -11,7 +11,7 @@ use crate::workspace::Workspace;
 /// Options of `cargo xtask ci`.
 #[derive(Args)]
 pub(crate) struct CiArgs {
-    /// Leave out what needs minutes: msrv, the mutants of loom and shuttle, soak, tsan, no-std, compat
+    /// Leave out what needs minutes: msrv, the mutants of loom and shuttle, soak, tsan, asan, wasm, no-std, compat
     #[arg(long)]
     quick: bool,
 }
@@ -22,7 +22,7 @@ struct Part {
     quick: Option<&'static [&'static str]>,
 }
 
-const PARTS: [Part; 12] = [
+const PARTS: [Part; 14] = [
     same(&["lint"]),
     same(&["tidy"]),
     same(&["test"]),
@@ -33,6 +33,8 @@ const PARTS: [Part; 12] = [
     long(&["shuttle", "--mutants"], Some(&["shuttle"])),
     long(&["soak", "--minutes", "1"], None),
     long(&["tsan"], None),
+    long(&["asan"], None),
+    long(&["wasm"], None),
     long(&["no-std"], None),
     long(&["compat"], None),
 ];

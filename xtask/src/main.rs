@@ -26,6 +26,7 @@ mod soak;
 mod test;
 mod tidy;
 mod tsan;
+mod wasm;
 mod workspace;
 
 use std::process::ExitCode;
@@ -73,6 +74,8 @@ enum Command {
     Asan(sanitizer::SanitizerArgs),
     /// Build the layers for machines without an operating system, and run two images under qemu
     NoStd(no_std::NoStdArgs),
+    /// Run the behaviour suite on wasm32 under node
+    Wasm(wasm::WasmArgs),
     /// Run published Bevy crates on the drop-in package
     Compat(compat::CompatArgs),
     /// Compare the benches of two commits, or of one with the working tree
@@ -130,6 +133,7 @@ fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
         Command::Tsan(args) => tsan::run(ws, &args),
         Command::Asan(args) => asan::run(ws, &args),
         Command::NoStd(args) => no_std::run(ws, &args),
+        Command::Wasm(args) => wasm::run(ws, &args),
         Command::Compat(args) => compat::run(args),
         Command::BenchCompare(args) => bench_compare::run(&args),
         Command::Demo(args) => demo::run(args),

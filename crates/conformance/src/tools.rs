@@ -105,8 +105,8 @@ impl Limit {
         Self { rounds: 0 }
     }
 
-    #[must_use]
     /// Something was done; false if that went on for too long.
+    #[must_use]
     pub fn busy(&mut self) -> bool {
         /// Far more polls than any behaviour makes.
         const MAX_ROUNDS: u32 = 50_000_000;
@@ -129,9 +129,10 @@ impl Limit {
         self.in_time()
     }
 
+    /// False: no other thread can change anything.
+    #[must_use]
     #[cfg(target_arch = "wasm32")]
     pub fn idle(&mut self) -> bool {
-        // No other thread can change anything.
         false
     }
 

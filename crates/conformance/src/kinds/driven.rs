@@ -6,7 +6,7 @@ use std::task::Poll;
 
 use terrace_local::{Task, task};
 
-use crate::kind::{Caps, Drivable, Kind, poll_once};
+use crate::kind::{Caps, Drivable, Kind, LocalKind, poll_once};
 use crate::tools::{Limit, wait_here};
 
 /// Driven by `tick`: each is polled once, and dropped where it found nothing.
@@ -42,6 +42,12 @@ impl<K: Drivable> Kind for Ticked<K> {
 
     fn tick(&self) -> bool {
         poll_once(&mut pin!(self.0.tick_async())).is_ready()
+    }
+}
+
+impl<K: Drivable + LocalKind> LocalKind for Ticked<K> {
+    fn spawn_local<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> Task<T> {
+        self.0.spawn_local(future)
     }
 }
 
