@@ -17,8 +17,8 @@ use crate::watchdog::Watchdog;
 
 /// Acts of one thread in one round, at most.
 const ACTS: usize = 200;
-/// Workers that a resize asks for. Not 0: who waits already would not begin to drive.
-const RESIZED: [usize; 6] = [1, 1, 2, 3, 5, 8];
+/// Workers that a resize asks for.
+const RESIZED: [usize; 7] = [0, 1, 1, 2, 3, 5, 8];
 
 /// A thread that acts.
 pub(crate) struct Actor {
@@ -218,14 +218,7 @@ impl Actor {
         }
     }
 
-    /// Awaits a task whose executor may have lost its last worker: this thread, or a later resize, drives it.
     fn wait<T>(&mut self, future: impl Future<Output = T>) {
-        // A pool that has no workers is driven by threads that begin to wait then.
-        for executor in &self.executors {
-            if executor.workers() == 0 {
-                executor.set_workers(1).expect("a thread can be started");
-            }
-        }
         expect_planned_panics_only(|| block_on(future));
     }
 
