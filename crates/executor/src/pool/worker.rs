@@ -21,7 +21,7 @@ use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
 use terrace_sync::time::Instant;
 
-use super::search::{Found, Scan};
+use super::search::{Found, GLOBAL_INTERVAL, Scan};
 use super::seat::Seat;
 use super::{LANE, Looking, Shared, current};
 use crate::scope::pacing::{GUARD_PERIOD, Stopwatch};
@@ -150,13 +150,17 @@ impl Worker {
         let pool = &*self.pool;
         let mut token = Some(pool.idle.enter(self.index));
         let mut stalled = Vec::new();
+        // Pinned tasks come first, yet one that wakes itself for ever starves nobody.
+        let mut in_a_row = 0;
         let mut rested = false;
         // Ordering: Relaxed, a flag; `close` unparks everybody after raising it.
         while !pool.closing.load(Ordering::Relaxed) {
             if self.seat().is_asked_to_end() && self.may_end() && self.seat().end() {
                 break;
             }
-            if terrace_thread::has_work() {
+            let pinned = terrace_thread::has_work();
+            if pinned && in_a_row < GLOBAL_INTERVAL {
+                in_a_row += 1;
                 self.stop_search(&mut token);
                 if !terrace_thread::tick() {
                     // Announced by a thread that has not pushed it yet: let it.
@@ -165,6 +169,7 @@ impl Worker {
                 rested = false;
                 continue;
             }
+            in_a_row = 0;
             if let Some(found) = pool.find(self) {
                 if let Some(token) = &token {
                     let more = match &found {
@@ -178,6 +183,9 @@ impl Worker {
                 self.stop_search(&mut token);
                 self.run_found(found);
                 rested = false;
+                continue;
+            }
+            if pinned {
                 continue;
             }
             if token.is_none() {
