@@ -7,7 +7,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
-#[cfg(not(feature = "std"))]
+#[cfg(any(not(feature = "std"), doc))]
 pub mod context;
 #[cfg(not(terrace_loom))]
 mod core;
