@@ -161,6 +161,16 @@ pub trait Drivable: Kind {
     fn tick_async(&self) -> impl Future<Output = ()>;
 }
 
+/// A kind that spawns batches.
+pub trait Batch: Kind {
+    /// Spawns the futures; their handles go to `handles`.
+    fn spawn_many<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+        &self,
+        futures: impl IntoIterator<Item = F>,
+        handles: &mut impl Extend<Task<T>>,
+    );
+}
+
 /// Polls with a waker that does nothing.
 pub fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
     Pin::new(future).poll(&mut Context::from_waker(std::task::Waker::noop()))

@@ -11,4 +11,4 @@ pub mod tools;
 mod wasm;
 
 pub use kind::{Caps, Handle, Kind};
-pub use suite::{Behaviour, Case, behaviours, cases};
+pub use suite::{Behaviour, Case, all_behaviours, behaviours, cases};

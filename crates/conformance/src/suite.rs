@@ -1,7 +1,7 @@
 //! The table of behaviours, and how one of them is run.
 
-use crate::behaviours::{basics, cancel, panics, reentry, shutdown, wakes};
-use crate::kind::{Caps, Kind};
+use crate::behaviours::{basics, batch, cancel, drivers, panics, reentry, shutdown, wakes};
+use crate::kind::{Batch, Caps, Drivable, Kind};
 use crate::tools::Tracker;
 
 /// Something that every executor does, and what it needs for that.
@@ -32,10 +32,10 @@ impl<K: Kind> Behaviour<K> {
 }
 
 macro_rules! table {
-    ($($group:ident { $($name:ident $([$($need:ident),+])?)+ })+) => {
-        /// Every behaviour.
+    ($(#[$doc:meta])* $table:ident<$bound:ident>; $($group:ident { $($name:ident $([$($need:ident),+])?)+ })+) => {
+        $(#[$doc])*
         #[must_use]
-        pub fn behaviours<K: Kind>() -> Vec<Behaviour<K>> {
+        pub fn $table<K: $bound>() -> Vec<Behaviour<K>> {
             vec![$($(Behaviour {
                 name: concat!(stringify!($group), "::", stringify!($name)),
                 needs: Caps::NONE $($(.and(Caps::$need))+)?,
@@ -46,6 +46,8 @@ macro_rules! table {
 }
 
 table! {
+    /// What every kind shows.
+    behaviours<Kind>;
     basics {
         an_output_is_delivered
         a_detached_task_runs
@@ -116,6 +118,32 @@ table! {
     }
 }
 
+table! {
+    /// What kinds with asynchronous drivers show, that have no threads of their own.
+    driver_behaviours<Drivable>;
+    drivers {
+        two_runs_share_the_work [ONE_THREAD]
+        a_dropped_run_passes_its_wake_on [ONE_THREAD]
+        a_run_dropped_half_way_leaves_its_tasks
+        a_forgotten_run_holds_no_task
+        runs_nest
+        runs_of_two_executors_nest
+        each_tick_is_one_task [ONE_THREAD]
+        dropped_between_push_and_wake [ONE_THREAD, CLOSES, THREADS]
+    }
+}
+
+table! {
+    /// What kinds show that spawn batches.
+    batch_behaviours<Batch>;
+    batch {
+        runs_and_keeps_its_order
+        may_be_empty
+        its_iterator_spawns
+        its_iterator_panics [UNWINDS]
+    }
+}
+
 /// A behaviour of one kind.
 pub struct Case {
     /// The kind's name.
@@ -126,10 +154,10 @@ pub struct Case {
     pub run: Box<dyn Fn() + Send + Sync>,
 }
 
-/// The behaviours that the kind can show in this environment.
+/// The behaviours among these that the kind can show in this environment.
 #[must_use]
-pub fn cases<K: Kind>() -> Vec<Case> {
-    behaviours::<K>()
+pub fn cases<K: Kind>(behaviours: Vec<Behaviour<K>>) -> Vec<Case> {
+    behaviours
         .into_iter()
         .filter(Behaviour::applies)
         .map(|behaviour| Case {
@@ -138,4 +166,13 @@ pub fn cases<K: Kind>() -> Vec<Case> {
             run: Box::new(move || behaviour.check()),
         })
         .collect()
+}
+
+/// Those of every table, for a kind that has drivers and batches.
+#[must_use]
+pub fn all_behaviours<K: Drivable + Batch>() -> Vec<Behaviour<K>> {
+    let mut all = behaviours();
+    all.extend(driver_behaviours());
+    all.extend(batch_behaviours());
+    all
 }

@@ -252,7 +252,7 @@ fn without_a_fault_it_conforms() {
     impl Planted for None {
         const FAULT: Fault = Nothing;
     }
-    let failures = common::failures::<Broken<None>>();
+    let failures = common::failures(behaviours::<Broken<None>>());
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     let all = behaviours::<Broken<None>>();
     let applying = all.iter().filter(|behaviour| behaviour.applies()).count();

@@ -5,10 +5,10 @@ mod common;
 use terrace_conformance::kinds::{
     Local, Pool, RemoteThread, Running, StaticLocal, StaticPool, Tasks, Thread, Ticked,
 };
-use terrace_conformance::{Kind, kinds};
+use terrace_conformance::{Behaviour, Kind, all_behaviours, behaviours, kinds};
 
-fn conforms<K: Kind>() {
-    let failures = common::failures::<K>();
+fn conforms<K: Kind>(behaviours: Vec<Behaviour<K>>) {
+    let failures = common::failures(behaviours);
     assert!(
         failures.is_empty(),
         "{} does not conform:\n{}",
@@ -18,10 +18,10 @@ fn conforms<K: Kind>() {
 }
 
 macro_rules! kinds {
-    ($($test:ident: $kind:ty;)+) => {
+    ($($test:ident: $kind:ty, $behaviours:ident;)+) => {
         $(#[test]
         fn $test() {
-            conforms::<$kind>();
+            conforms($behaviours::<$kind>());
         })+
 
         #[test]
@@ -34,20 +34,20 @@ macro_rules! kinds {
 }
 
 kinds! {
-    local: Local;
-    static_local: StaticLocal;
-    executor_without_workers: Pool<0>;
-    static_executor_without_workers: StaticPool<0>;
-    local_by_tick: Ticked<Local>;
-    local_by_run: Running<Local>;
-    executor_by_tick: Ticked<Pool<0>>;
-    executor_by_run: Running<Pool<0>>;
-    thread: Thread;
-    executor_with_one_worker: Pool<1>;
-    executor_with_two_workers: Pool<2>;
-    static_executor_with_one_worker: StaticPool<1>;
-    static_executor_with_two_workers: StaticPool<2>;
-    executor_with_one_worker_and_a_run: Running<Pool<1>>;
-    thread_from_elsewhere: RemoteThread;
-    task_pool: Tasks;
+    local: Local, all_behaviours;
+    static_local: StaticLocal, all_behaviours;
+    executor_without_workers: Pool<0>, all_behaviours;
+    static_executor_without_workers: StaticPool<0>, all_behaviours;
+    local_by_tick: Ticked<Local>, behaviours;
+    local_by_run: Running<Local>, behaviours;
+    executor_by_tick: Ticked<Pool<0>>, behaviours;
+    executor_by_run: Running<Pool<0>>, behaviours;
+    thread: Thread, behaviours;
+    executor_with_one_worker: Pool<1>, all_behaviours;
+    executor_with_two_workers: Pool<2>, all_behaviours;
+    static_executor_with_one_worker: StaticPool<1>, all_behaviours;
+    static_executor_with_two_workers: StaticPool<2>, all_behaviours;
+    executor_with_one_worker_and_a_run: Running<Pool<1>>, behaviours;
+    thread_from_elsewhere: RemoteThread, behaviours;
+    task_pool: Tasks, behaviours;
 }

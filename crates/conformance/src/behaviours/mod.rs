@@ -1,7 +1,9 @@
 //! The behaviours: each a function of an executor and a count of what lives.
 
 pub(crate) mod basics;
+pub(crate) mod batch;
 pub(crate) mod cancel;
+pub(crate) mod drivers;
 pub(crate) mod panics;
 pub(crate) mod reentry;
 pub(crate) mod shutdown;

@@ -6,7 +6,7 @@ use terrace_executor::{Builder, Executor, StaticExecutor, Task};
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex};
 
-use crate::kind::{Caps, Drivable, Handle, Kind};
+use crate::kind::{Batch, Caps, Drivable, Handle, Kind};
 
 /// [`Executor`] with so many workers; without any it is ticked.
 pub struct Pool<const WORKERS: usize>(Arc<Executor<'static>>);
@@ -48,6 +48,16 @@ impl<const WORKERS: usize> Kind for Pool<WORKERS> {
 
     fn tick(&self) -> bool {
         WORKERS == 0 && self.0.try_tick()
+    }
+}
+
+impl<const WORKERS: usize> Batch for Pool<WORKERS> {
+    fn spawn_many<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+        &self,
+        futures: impl IntoIterator<Item = F>,
+        handles: &mut impl Extend<Task<T>>,
+    ) {
+        self.0.spawn_many(futures, handles);
     }
 }
 
@@ -144,6 +154,16 @@ impl<const WORKERS: usize> Handle for StaticPoolHandle<WORKERS> {
 
     fn tick(&self) -> bool {
         WORKERS == 0 && self.0.try_tick()
+    }
+}
+
+impl<const WORKERS: usize> Batch for StaticPool<WORKERS> {
+    fn spawn_many<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+        &self,
+        futures: impl IntoIterator<Item = F>,
+        handles: &mut impl Extend<Task<T>>,
+    ) {
+        self.0.spawn_many(futures, handles);
     }
 }
 

@@ -7,7 +7,7 @@ use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex};
 
 use super::here::Here;
-use crate::kind::{Caps, Drivable, Handle, Kind, LocalKind};
+use crate::kind::{Batch, Caps, Drivable, Handle, Kind, LocalKind};
 
 /// [`LocalExecutor`], ticked.
 pub struct Local(Arc<LocalExecutor<'static>>);
@@ -62,6 +62,16 @@ impl Kind for Local {
 impl LocalKind for Local {
     fn spawn_local<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> Task<T> {
         self.0.spawn(future)
+    }
+}
+
+impl Batch for Local {
+    fn spawn_many<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+        &self,
+        futures: impl IntoIterator<Item = F>,
+        handles: &mut impl Extend<Task<T>>,
+    ) {
+        self.0.spawn_many(futures, handles);
     }
 }
 
@@ -138,6 +148,16 @@ impl Kind for StaticLocal {
 impl LocalKind for StaticLocal {
     fn spawn_local<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> Task<T> {
         self.0.spawn(future)
+    }
+}
+
+impl Batch for StaticLocal {
+    fn spawn_many<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+        &self,
+        futures: impl IntoIterator<Item = F>,
+        handles: &mut impl Extend<Task<T>>,
+    ) {
+        self.0.spawn_many(futures, handles);
     }
 }
 

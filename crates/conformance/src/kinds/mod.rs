@@ -15,30 +15,30 @@ pub use pool::Tasks;
 pub use thread::RemoteThread;
 pub use thread::Thread;
 
-use crate::suite::{Case, cases};
+use crate::suite::{Case, all_behaviours, behaviours, cases};
 
 /// Every behaviour of every kind that this environment has.
 #[must_use]
 pub fn all() -> Vec<Case> {
     let mut all = Vec::new();
-    all.extend(cases::<Local>());
-    all.extend(cases::<StaticLocal>());
-    all.extend(cases::<Pool<0>>());
-    all.extend(cases::<StaticPool<0>>());
-    all.extend(cases::<Ticked<Local>>());
-    all.extend(cases::<Running<Local>>());
-    all.extend(cases::<Ticked<Pool<0>>>());
-    all.extend(cases::<Running<Pool<0>>>());
-    all.extend(cases::<Thread>());
+    all.extend(cases(all_behaviours::<Local>()));
+    all.extend(cases(all_behaviours::<StaticLocal>()));
+    all.extend(cases(all_behaviours::<Pool<0>>()));
+    all.extend(cases(all_behaviours::<StaticPool<0>>()));
+    all.extend(cases(behaviours::<Ticked<Local>>()));
+    all.extend(cases(behaviours::<Running<Local>>()));
+    all.extend(cases(behaviours::<Ticked<Pool<0>>>()));
+    all.extend(cases(behaviours::<Running<Pool<0>>>()));
+    all.extend(cases(behaviours::<Thread>()));
     #[cfg(not(target_arch = "wasm32"))]
     {
-        all.extend(cases::<Pool<1>>());
-        all.extend(cases::<Pool<2>>());
-        all.extend(cases::<StaticPool<1>>());
-        all.extend(cases::<StaticPool<2>>());
-        all.extend(cases::<Running<Pool<1>>>());
-        all.extend(cases::<RemoteThread>());
+        all.extend(cases(all_behaviours::<Pool<1>>()));
+        all.extend(cases(all_behaviours::<Pool<2>>()));
+        all.extend(cases(all_behaviours::<StaticPool<1>>()));
+        all.extend(cases(all_behaviours::<StaticPool<2>>()));
+        all.extend(cases(behaviours::<Running<Pool<1>>>()));
+        all.extend(cases(behaviours::<RemoteThread>()));
     }
-    all.extend(cases::<Tasks>());
+    all.extend(cases(behaviours::<Tasks>()));
     all
 }

@@ -3,7 +3,7 @@
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use terrace_conformance::{Behaviour, Kind, behaviours};
+use terrace_conformance::{Behaviour, Kind};
 
 /// Far more than any behaviour needs, sanitized.
 const GENEROUS: Duration = Duration::from_secs(120);
@@ -37,9 +37,9 @@ pub(crate) fn failure<K: Kind>(behaviour: Behaviour<K>) -> Option<String> {
 }
 
 /// The failures among the behaviours that the kind can show; at least one behaviour is checked.
-pub(crate) fn failures<K: Kind>() -> Vec<String> {
+pub(crate) fn failures<K: Kind>(behaviours: Vec<Behaviour<K>>) -> Vec<String> {
     let mut checked = 0;
-    let applying = behaviours::<K>().into_iter().filter(Behaviour::applies);
+    let applying = behaviours.into_iter().filter(Behaviour::applies);
     let failures: Vec<_> = applying
         .inspect(|_| checked += 1)
         .filter_map(failure)
