@@ -59,8 +59,11 @@ struct Real<K> {
     executor: RefCell<Weak<K>>,
     scripts: Vec<Script>,
     trace: RefCell<Vec<Event>>,
-    tasks: RefCell<Vec<(Option<Task<()>>, Option<Waker>)>>,
+    tasks: RefCell<Vec<Known>>,
 }
+
+/// What there is of a task outside: its handle and its waker.
+type Known = (Option<Task<()>>, Option<Waker>);
 
 impl<K: LocalKind> Real<K> {
     fn act(self: &Rc<Self>, act: &Act, within: Option<usize>) {
