@@ -7,6 +7,7 @@
 
 pub mod executor;
 pub mod fork;
+pub mod latency;
 pub mod local;
 pub mod park;
 pub mod queue;

@@ -11,7 +11,8 @@ use crate::workspace::Workspace;
 /// Options of `cargo xtask ci`.
 #[derive(Args)]
 pub(crate) struct CiArgs {
-    /// Leave out what needs minutes: msrv, the mutants of loom and shuttle, soak, tsan, asan, wasm, no-std, compat
+    /// Leave out what needs minutes: msrv, the mutants of loom and shuttle, soak, tsan, asan, wasm, no-std, compat,
+    /// bench
     #[arg(long)]
     quick: bool,
 }
@@ -22,7 +23,7 @@ struct Part {
     quick: Option<&'static [&'static str]>,
 }
 
-const PARTS: [Part; 14] = [
+const PARTS: [Part; 15] = [
     same(&["lint"]),
     same(&["tidy"]),
     same(&["test"]),
@@ -37,6 +38,7 @@ const PARTS: [Part; 14] = [
     long(&["wasm"], None),
     long(&["no-std"], None),
     long(&["compat"], None),
+    long(&["bench", "--smoke"], None),
 ];
 
 const fn same(words: &'static [&'static str]) -> Part {

@@ -4,6 +4,7 @@
 //! they do not.
 
 mod asan;
+mod bench;
 mod bench_compare;
 mod build;
 mod ci;
@@ -82,6 +83,8 @@ enum Command {
     BenchCompare(Box<bench_compare::BenchCompareArgs>),
     /// Run a headless Bevy app on the drop-in and say what the pool did
     Demo(demo::DemoArgs),
+    /// Measure our layers beside the projects one would use in their place
+    Bench(Box<bench::BenchArgs>),
     /// Render a saved comparison of benches again
     BenchReport(report::ReportArgs),
     /// Renew the page of benchmark results out of saved measurements
@@ -137,6 +140,7 @@ fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
         Command::Compat(args) => compat::run(args),
         Command::BenchCompare(args) => bench_compare::run(&args),
         Command::Demo(args) => demo::run(args),
+        Command::Bench(args) => bench::run(ws, &args),
         Command::BenchReport(args) => report::run(&args),
         Command::BenchPage(args) => report::results::run(ws, &args),
     }

@@ -10,7 +10,9 @@ pub use self::tokio::Tokio;
 pub use current::{Current, Lookup, RayonIndex, TokioHandle, lookup};
 pub use drivers::{Driven, Threads};
 pub use ours::{Executor, StaticExecutor};
-pub use workloads::{burst_wake, fan_out_fan_in, ping_pong, spawn_many_busy, spawn_many_inside};
+pub use workloads::{
+    Restless, burst_wake, fan_out_fan_in, ping_pong, spawn_many_busy, spawn_many_inside,
+};
 
 /// Ours, run by threads.
 pub type ExecutorRun = Threads<terrace_executor::Executor<'static>>;

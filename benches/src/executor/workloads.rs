@@ -22,20 +22,21 @@ pub fn spawn_many_inside<C: Contender>(contender: C, amount: usize) -> impl FnMu
 pub fn spawn_many_busy<C: Contender>(contender: C, workers: usize, amount: usize) -> impl FnMut() {
     let restless = Restless::new(contender, workers);
     move || {
-        let contender = &restless.contender;
+        let contender = restless.contender();
         contender.run(spawn::many(contender.spawner(), amount));
     }
 }
 
-/// Tasks that wake themselves until dropped.
-struct Restless<C: Contender> {
+/// An executor with tasks that wake themselves until dropped.
+pub struct Restless<C: Contender> {
     over: Arc<AtomicBool>,
     tasks: Vec<<C::Spawner as Spawner>::Task<()>>,
     contender: C,
 }
 
 impl<C: Contender> Restless<C> {
-    fn new(contender: C, tasks: usize) -> Self {
+    /// Spawns that many.
+    pub fn new(contender: C, tasks: usize) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let task = |_| {
             let over = Arc::clone(&over);
@@ -51,6 +52,13 @@ impl<C: Contender> Restless<C> {
             tasks,
             contender,
         }
+    }
+}
+
+impl<C: Contender> Restless<C> {
+    /// The executor.
+    pub fn contender(&self) -> &C {
+        &self.contender
     }
 }
 

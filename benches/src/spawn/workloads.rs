@@ -54,14 +54,13 @@ pub fn spawn_recursively<C: Contender>(contender: C) -> impl FnMut() {
     }
 }
 
-fn descend<S: Spawner>(spawner: S, left: usize) -> impl Future<Output = ()> + Send + 'static {
-    async move {
+/// Boxed, for the future would contain itself otherwise.
+fn descend<S: Spawner>(spawner: S, left: usize) -> future::Boxed<()> {
+    Box::pin(async move {
         if left > 0 {
-            // The box cuts the type, which would contain itself otherwise.
-            let below: future::Boxed<()> = Box::pin(descend(spawner, left - 1));
-            spawner.spawn(below).await;
+            spawner.spawn(descend(spawner, left - 1)).await;
         }
-    }
+    })
 }
 
 /// [`TASKS`] tasks that wake themselves [`STEPS`] times each.

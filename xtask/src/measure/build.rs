@@ -28,7 +28,7 @@ pub(crate) struct Tree {
     pub(crate) package: PathBuf,
     /// The target directory, of no other tree.
     pub(crate) target: PathBuf,
-    /// Further arguments for `cargo bench`.
+    /// Further arguments for `cargo bench`. Without a `--bench NAME` among them all benches are built.
     pub(crate) args: Vec<String>,
     /// For errors: which side, and of which ref.
     pub(crate) side: String,
@@ -95,7 +95,8 @@ impl Tree {
     fn command(&self) -> Command {
         let mut command = Command::new("cargo");
         command
-            .args(["bench", "--no-run", "--locked", "--benches"])
+            .args(["bench", "--no-run", "--locked"])
+            .args(self.all())
             .arg("--message-format=json-render-diagnostics")
             .arg("--manifest-path")
             .arg(self.root.join(&self.package).join("Cargo.toml"))
@@ -122,8 +123,14 @@ impl Tree {
         command
     }
 
+    fn all(&self) -> Option<&'static str> {
+        let named = self.args.iter().any(|arg| arg == "--bench");
+        (!named).then_some("--benches")
+    }
+
     fn shown(&self) -> String {
-        let mut words = vec!["cargo bench --no-run --locked --benches".to_owned()];
+        let mut words = vec!["cargo bench --no-run --locked".to_owned()];
+        words.extend(self.all().map(str::to_owned));
         words.extend(self.args.iter().cloned());
         format!(
             "cd {} && {}",

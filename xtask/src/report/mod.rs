@@ -16,7 +16,7 @@ mod sample;
 mod table;
 #[cfg(test)]
 mod tests;
-mod units;
+pub(crate) mod units;
 mod words;
 
 use std::path::{Path, PathBuf};
@@ -72,7 +72,7 @@ pub(crate) fn write_all(comparison: &Comparison, out: &Path) -> Result<Vec<PathB
 }
 
 /// Replaces a file at once, so that a full disk leaves the old one.
-fn write(path: &Path, text: &str) -> Result<()> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     use std::io::Write as _;
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

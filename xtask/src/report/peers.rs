@@ -27,7 +27,7 @@ pub(crate) struct BenchResults {
     pub(crate) time_ms: u64,
     /// In the order of the page.
     pub(crate) rows: Vec<PeerRow>,
-    /// For each layer, peer and metric with at least one gated row.
+    /// For each layer, contender of ours, peer and metric with at least one gated row.
     pub(crate) means: Vec<PeerMean>,
 }
 
@@ -60,10 +60,12 @@ pub(crate) struct PeerRow {
     pub(crate) rounds: Vec<f64>,
 }
 
-/// The geometric mean of a layer's gated rows against one peer.
+/// The geometric mean of the gated rows of a layer that one of ours has with one peer.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) struct PeerMean {
     pub(crate) layer: String,
+    /// The contender that is ours.
+    pub(crate) ours: String,
     pub(crate) peer: String,
     pub(crate) metric: Metric,
     /// Ours/peer.

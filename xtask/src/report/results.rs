@@ -125,38 +125,45 @@ fn load(value: f64) -> String {
     }
 }
 
-/// A line for each layer and peer, wall and CPU time beside each other.
+/// A line for each layer, contender of ours and peer, wall and CPU time beside each other.
 fn means_table(means: &[&PeerMean]) -> String {
     let find = |of: &PeerMean, metric| {
-        let same = |m: &&&PeerMean| m.layer == of.layer && m.peer == of.peer && m.metric == metric;
+        let same = |m: &&&PeerMean| {
+            (&m.layer, &m.ours, &m.peer) == (&of.layer, &of.ours, &of.peer) && m.metric == metric
+        };
         means.iter().find(same)
     };
     let shown = |mean: Option<&&PeerMean>| mean.map_or(NONE.to_owned(), |m| estimate(&m.mean));
-    let mut seen: Vec<(&str, &str)> = Vec::new();
+    let mut seen: Vec<(&str, &str, &str)> = Vec::new();
     let mut rows = Vec::new();
     for mean in means {
-        if seen.contains(&(&mean.layer, &mean.peer)) {
+        if seen.contains(&(&mean.layer, &mean.ours, &mean.peer)) {
             continue;
         }
-        seen.push((&mean.layer, &mean.peer));
+        seen.push((&mean.layer, &mean.ours, &mean.peer));
         rows.push(vec![
             plain(&mean.layer),
+            plain(&mean.ours),
             plain(&mean.peer),
             mean.rows.to_string(),
             shown(find(mean, Metric::Wall)),
             shown(find(mean, Metric::Cpu)),
         ]);
     }
-    table(&["layer", "peer", "rows", "wall time", "CPU time"], rows)
+    table(
+        &["layer", "ours", "peer", "rows", "wall time", "CPU time"],
+        rows,
+    )
 }
 
 fn rows_table<'r>(rows: impl Iterator<Item = &'r PeerRow>) -> String {
     let header = [
         "workload",
+        "ours",
         "peer",
         "threads",
-        "ours",
-        "peer's",
+        "our time",
+        "the peer's",
         "wall time",
         "CPU time",
         "rounds",
@@ -170,6 +177,7 @@ fn rows_table<'r>(rows: impl Iterator<Item = &'r PeerRow>) -> String {
         let mark = if row.gated { "" } else { MARK };
         vec![
             code(&workload) + mark,
+            plain(&row.ours),
             plain(&row.peer),
             row.threads.map_or(NONE.to_owned(), |n| n.to_string()),
             ours,
@@ -215,6 +223,7 @@ mod tests {
     fn results(layer: &str) -> BenchResults {
         let mean = |metric| PeerMean {
             layer: layer.to_owned(),
+            ours: "terrace".to_owned(),
             peer: "st3".to_owned(),
             metric,
             mean: RATIO,
@@ -247,10 +256,10 @@ mod tests {
         for expected in [
             "`cargo xtask bench --layer park`, 2026-01-02T03:04:05Z, at commit `0123456789ab` with changes",
             "9 rounds of 300 ms after 100 ms of warm-up a run, on A processor (2 cores, linux;",
-            "| queue | st3 | 1 | 0.500 (0.400–0.625) | 0.500 (0.400–0.625) |",
+            "| queue | terrace | st3 | 1 | 0.500 (0.400–0.625) | 0.500 (0.400–0.625) |",
             "## park",
-            "| `steal\\|all/64` | st3 | 2 | 0.500 µs | 1.000 µs | 0.500 (0.400–0.625) | – | 9 |",
-            "| `steal\\|all/64` \\* | st3 | 4 |",
+            "| `steal\\|all/64` | terrace | st3 | 2 | 0.500 µs | 1.000 µs | 0.500 (0.400–0.625) | – | 9 |",
+            "| `steal\\|all/64` \\* | terrace | st3 | 4 |",
             "\\* more threads than",
         ] {
             assert!(text.contains(expected), "{expected} is not in:\n{text}");

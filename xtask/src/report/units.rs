@@ -6,7 +6,7 @@ use super::model::{Estimate, Metric};
 pub(super) const NONE: &str = "–";
 
 /// Values of one metric in the unit that suits the largest of them.
-pub(super) fn values<const N: usize>(metric: Metric, values: [f64; N]) -> [String; N] {
+pub(crate) fn values<const N: usize>(metric: Metric, values: [f64; N]) -> [String; N] {
     let largest = values.iter().copied().filter(|v| v.is_finite());
     let largest = largest.fold(0.0, f64::max);
     let steps: &[(f64, &str)] = match metric {
@@ -35,7 +35,7 @@ pub(super) fn ratio(value: f64) -> String {
 }
 
 /// A ratio with its interval: `1.052 (1.031–1.073)`.
-pub(super) fn estimate(estimate: &Estimate) -> String {
+pub(crate) fn estimate(estimate: &Estimate) -> String {
     if is_finite(estimate) {
         format!("{} ({})", ratio(estimate.value), interval(estimate))
     } else {

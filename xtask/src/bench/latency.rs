@@ -1,0 +1,109 @@
+//! `cargo xtask bench --latency`: percentiles of the time from a wake to the woken task's poll.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+use super::rows;
+use super::{BenchArgs, programs, table};
+use crate::measure::build::Executable;
+use crate::measure::child;
+use crate::measure::criterion::Program;
+use crate::measure::stats::median;
+use crate::progress::Progress;
+use crate::report::model::Metric;
+use crate::report::units;
+use crate::workspace::Workspace;
+
+/// Of one run of one bench.
+const LIMIT: Duration = Duration::from_secs(120);
+/// Lines of a failed program's output that the error shows.
+const TAIL: usize = 12;
+/// How many wakes a run samples by default, and with `--quick`.
+const SAMPLES: (usize, usize) = (2_000, 200);
+
+/// A line that the program prints.
+#[derive(Clone, Copy, Debug, Deserialize)]
+struct Line {
+    p50: f64,
+    p90: f64,
+    p99: f64,
+}
+
+/// Runs the program's benches in interleaved rounds; prints the medians over the rounds.
+pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
+    let built = programs::build_targets(ws, &[programs::LATENCY])?;
+    let [executable] = &built[..] else {
+        anyhow::bail!("the latency program is one program, not {}", built.len());
+    };
+    let rows = rows::select(rows::group(listed(executable)?)?, &args.selection())?;
+    let samples = if args.quick { SAMPLES.1 } else { SAMPLES.0 };
+    let rounds = args.rounds();
+    let mut found: BTreeMap<String, Vec<Line>> = BTreeMap::new();
+    let progress = Progress::new("bench latency", rounds * rows.len());
+    for round in 1..=rounds {
+        for row in &rows {
+            progress.at(&format!("round {round} of {rounds}: {}", row.name()));
+            for entry in &row.entries {
+                let id = row.id(entry);
+                let line = measure(executable, &id, samples)?;
+                found.entry(id).or_default().push(line);
+            }
+            progress.step();
+        }
+    }
+    progress.finish();
+    let mut table = table::new(&["wake to run", "p50", "p90", "p99"], 1);
+    for row in &rows {
+        for entry in &row.entries {
+            let id = row.id(entry);
+            let lines = &found[&id];
+            let of = |part: fn(&Line) -> f64| {
+                let [time] = units::values(
+                    Metric::Wall,
+                    [median(&mut lines.iter().map(part).collect::<Vec<_>>())],
+                );
+                time
+            };
+            table.add_row([id, of(|l| l.p50), of(|l| l.p90), of(|l| l.p99)]);
+        }
+    }
+    println!("{table}\n\nmedians over {rounds} rounds of {samples} wakes each");
+    Ok(())
+}
+
+fn listed(executable: &Executable) -> Result<Vec<(String, Program)>> {
+    let mut command = std::process::Command::new(&executable.path);
+    command.arg("--ids");
+    let ended = child::run(&mut command, LIMIT, |_, _| {})?;
+    ensure!(
+        ended.succeeded(),
+        "`{} --ids` failed: {}{}",
+        executable.path.display(),
+        ended.how(LIMIT),
+        ended.tail(TAIL)
+    );
+    let program = Program {
+        path: executable.path.clone(),
+        side: "this tree".to_owned(),
+    };
+    let pair = |id: &str| (id.to_owned(), program.clone());
+    Ok(ended.stdout.lines().map(pair).collect())
+}
+
+fn measure(executable: &Executable, id: &str, samples: usize) -> Result<Line> {
+    let mut command = std::process::Command::new(&executable.path);
+    command.args(["--id", id, "--samples", &samples.to_string()]);
+    let ended = child::run(&mut command, LIMIT, |_, _| {})?;
+    ensure!(
+        ended.succeeded(),
+        "`{id}` failed: {}; to see it alone: `{} --id {id} --samples {samples}`{}",
+        ended.how(LIMIT),
+        executable.path.display(),
+        ended.tail(TAIL)
+    );
+    serde_json::from_str(ended.stdout.trim())
+        .with_context(|| format!("`{id}` printed something else: {}", ended.stdout.trim()))
+}

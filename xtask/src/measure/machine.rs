@@ -1,0 +1,73 @@
+//! Where and when is measured.
+
+use std::process::Command;
+
+use crate::report::model::Machine;
+
+/// The machine as it is now, before measuring.
+pub(crate) fn machine() -> Machine {
+    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    Machine {
+        cpu: value(&read("/proc/cpuinfo"), "model name", ':').unwrap_or_else(unknown),
+        cores: std::thread::available_parallelism().map_or(1, usize::from),
+        os: value(&read("/etc/os-release"), "PRETTY_NAME", '=')
+            .unwrap_or_else(|| std::env::consts::OS.to_owned()),
+        rustc: printed("rustc", &["--version"]).unwrap_or_else(unknown),
+        load_before: load(&read("/proc/loadavg")),
+    }
+}
+
+/// The time in RFC 3339, UTC; nothing where there is no `date`.
+pub(crate) fn now() -> String {
+    printed("date", &["-u", "+%Y-%m-%dT%H:%M:%SZ"]).unwrap_or_default()
+}
+
+fn unknown() -> String {
+    "unknown".to_owned()
+}
+
+/// The first line that a program prints.
+fn printed(program: &str, args: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(args).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    Some(text.lines().next()?.trim().to_owned())
+}
+
+/// What stands behind `name` and the separator.
+fn value(text: &str, name: &str, separator: char) -> Option<String> {
+    let line = text.lines().find(|line| line.starts_with(name))?;
+    let (_, value) = line.split_once(separator)?;
+    Some(value.trim().trim_matches('"').to_owned())
+}
+
+/// The load average of one minute.
+fn load(text: &str) -> f64 {
+    let word = text.split_whitespace().next();
+    word.and_then(|word| word.parse().ok()).unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{load, value};
+
+    #[test]
+    fn values_are_found_behind_their_names() {
+        let cpuinfo = "processor\t: 0\nmodel name\t: A processor\n";
+        assert_eq!(
+            value(cpuinfo, "model name", ':').as_deref(),
+            Some("A processor")
+        );
+        let release = "NAME=\"An OS\"\nPRETTY_NAME=\"An OS 12\"\n";
+        assert_eq!(
+            value(release, "PRETTY_NAME", '=').as_deref(),
+            Some("An OS 12")
+        );
+        assert_eq!(value("", "PRETTY_NAME", '='), None);
+    }
+
+    #[test]
+    fn a_load_that_is_not_there_is_no_number() {
+        assert_eq!(load("0.25 0.5 0.75 1/99 1000"), 0.25);
+        assert!(load("").is_nan());
+    }
+}
