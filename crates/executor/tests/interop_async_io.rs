@@ -5,7 +5,7 @@
 mod interop;
 
 use std::io::{Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use async_io::{Async, Timer};
@@ -37,7 +37,7 @@ async fn write_all(stream: &Async<TcpStream>, mut bytes: &[u8]) {
 #[test]
 fn loopback_sockets() {
     on_workers(|executor| async move {
-        let listener = Async::<TcpListener>::bind(([127, 0, 0, 1], 0)).expect("binds");
+        let listener = Async::<TcpListener>::bind((Ipv4Addr::LOCALHOST, 0)).expect("binds");
         let address = listener.get_ref().local_addr().expect("is bound");
         let clients: Vec<_> = (0..CLIENTS)
             .map(|i| {

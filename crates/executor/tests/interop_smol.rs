@@ -8,13 +8,15 @@ mod interop;
 use interop::{CLIENTS, answer, message, on_workers};
 use smol::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use smol::net::{TcpListener, TcpStream};
-use std::net::Shutdown;
+use std::net::{Ipv4Addr, Shutdown};
 use std::time::{Duration, Instant};
 
 #[test]
 fn loopback_sockets() {
     on_workers(|executor| async move {
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("binds");
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .await
+            .expect("binds");
         let address = listener.local_addr().expect("is bound");
         let clients: Vec<_> = (0..CLIENTS)
             .map(|i| {

@@ -5,6 +5,7 @@
 mod interop;
 
 use std::future::{Future, poll_fn};
+use std::net::Ipv4Addr;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
@@ -67,7 +68,9 @@ fn loopback_sockets() {
     on_workers(move |executor| {
         let handle = handle.clone();
         within(handle.clone(), async move {
-            let listener = TcpListener::bind("127.0.0.1:0").await.expect("binds");
+            let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+                .await
+                .expect("binds");
             let address = listener.local_addr().expect("is bound");
             let clients: Vec<_> = (0..CLIENTS)
                 .map(|i| {
