@@ -5,6 +5,7 @@
 //! criterion, `benches/instr_LAYER.rs` once under callgrind, `benches/latency.rs` has workloads of its own. The
 //! README says how rows are named and added.
 
+pub mod counted;
 pub mod executor;
 pub mod fork;
 pub mod latency;

@@ -6,6 +6,7 @@ use async_channel::{Receiver, Sender};
 use futures_lite::future::block_on;
 
 use crate::Owned;
+use crate::local::Ticked;
 use crate::spawn::{Contender, Spawner};
 
 /// Threads that run something until dropped, which joins them.
@@ -50,6 +51,9 @@ pub trait Driven: Sync + 'static {
 
     /// Runs tasks until the future is done.
     fn drive<T>(&self, future: impl Future<Output = T>) -> impl Future<Output = T>;
+
+    /// Runs a task, if one is ready.
+    fn try_tick(&self) -> bool;
 }
 
 /// An executor that threads run, until the row ends.
@@ -87,6 +91,15 @@ where
     }
 }
 
+impl<E: Driven> Ticked for Threads<E>
+where
+    &'static E: Spawner,
+{
+    fn try_tick(&self) -> bool {
+        self.executor.get().try_tick()
+    }
+}
+
 /// Executors whose methods have the same names in both libraries, spawn_many not in all.
 macro_rules! driven {
     ($($Executor:ty, $task:ident, $name:literal, $bare:expr $(, $spawn_many:ident)?;)+) => {$(
@@ -99,6 +112,10 @@ macro_rules! driven {
 
             fn drive<T>(&self, future: impl Future<Output = T>) -> impl Future<Output = T> {
                 self.run(future)
+            }
+
+            fn try_tick(&self) -> bool {
+                <$Executor>::try_tick(self)
             }
         }
 

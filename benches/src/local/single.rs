@@ -8,7 +8,7 @@ use futures_lite::future;
 
 use crate::spawn::{Contender, Spawner};
 
-/// A local executor that runs one task at a call.
+/// An executor that runs one task at a call, on the calling thread.
 pub trait Ticked: Contender {
     /// Runs a task, if one is ready.
     fn try_tick(&self) -> bool;

@@ -4,6 +4,7 @@
 //! is slow for a while is slow for both. benches/README.md says how rows are named.
 
 mod contenders;
+mod instr;
 mod latency;
 mod programs;
 mod results;
@@ -14,7 +15,7 @@ mod table;
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 use regex_lite::Regex;
 
@@ -119,7 +120,13 @@ pub(crate) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     }
     match args.metric {
         Counted::Time => time(ws, args),
-        Counted::Instr => bail!("instructions come with the benches called instr_*"),
+        Counted::Instr => {
+            ensure!(
+                args.json.is_none(),
+                "--json holds times; leave out --metric instr"
+            );
+            instr::run(ws, args)
+        }
     }
 }
 

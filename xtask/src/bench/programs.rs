@@ -1,6 +1,8 @@
 //! The bench programs of the working tree.
 
-use anyhow::{Context, Result};
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
 use cargo_metadata::{Package, TargetKind};
 
 use crate::measure::build::{Executable, Tree};
@@ -15,7 +17,7 @@ pub(super) const LATENCY: &str = "latency";
 /// Below the target directory: flags of their own would evict what other commands built.
 const TARGET: &str = "bench";
 /// For errors.
-const SIDE: &str = "this tree";
+pub(super) const SIDE: &str = "this tree";
 
 /// The layers that have benches, in the order of the package's manifest.
 pub(super) fn layers(ws: &Workspace) -> Result<Vec<String>> {
@@ -41,6 +43,39 @@ pub(super) fn build(ws: &Workspace, layers: &[String]) -> Result<Vec<Executable>
         .iter()
         .filter(|l| layers.is_empty() || layers.contains(l));
     build_targets(ws, &wanted.map(String::as_str).collect::<Vec<_>>())
+}
+
+/// Builds the programs that count instructions, those of some layers or all.
+///
+/// # Errors
+///
+/// If a layer has none.
+pub(super) fn build_instructions(ws: &Workspace, layers: &[String]) -> Result<Vec<Executable>> {
+    let targets = targets(ws)?;
+    let wanted: Vec<String> = match layers {
+        [] => targets
+            .iter()
+            .filter(|target| target.starts_with(INSTRUCTIONS))
+            .cloned()
+            .collect(),
+        layers => layers
+            .iter()
+            .map(|l| format!("{INSTRUCTIONS}{l}"))
+            .collect(),
+    };
+    for name in &wanted {
+        ensure!(
+            targets.contains(name),
+            "no instructions are counted of this layer: there is no {name} in benches/"
+        );
+    }
+    build_targets(ws, &wanted.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+/// The directory of the package.
+pub(super) fn directory(ws: &Workspace) -> Result<PathBuf> {
+    let manifest = package(ws)?.manifest_path.as_std_path();
+    Ok(manifest.with_file_name(""))
 }
 
 /// Builds bench targets by name.

@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(3 * 60 * 60);
 /// Lines of the compiler's output that an error shows.
 const TAIL: usize = 30;
 /// Targets with this prefix count instructions, the others measure time.
-const INSTRUCTION_PREFIX: &str = "instr_";
+pub(super) const INSTRUCTION_PREFIX: &str = "instr_";
 
 /// A tree with a package of benches.
 #[derive(Clone, Debug)]

@@ -5,5 +5,6 @@ pub(crate) mod build;
 pub(crate) mod child;
 pub(crate) mod criterion;
 pub(crate) mod id;
+pub(crate) mod instr;
 pub(crate) mod machine;
 pub(crate) mod stats;

@@ -26,7 +26,7 @@ pub(crate) fn values<const N: usize>(metric: Metric, values: [f64; N]) -> [Strin
 }
 
 /// A ratio: `1.052`.
-pub(super) fn ratio(value: f64) -> String {
+pub(crate) fn ratio(value: f64) -> String {
     if value.is_finite() {
         ratio_digits(value)
     } else {

@@ -1,0 +1,16 @@
+//! Workloads for benches that count instructions.
+
+/// One iteration of a workload.
+pub type Job = Box<dyn FnMut()>;
+
+/// A workload that has run once: what is made on first use is there.
+pub fn warm(job: impl FnMut() + 'static) -> Job {
+    let mut job: Job = Box::new(job);
+    job();
+    job
+}
+
+/// A workload as it is.
+pub fn cold(job: impl FnMut() + 'static) -> Job {
+    Box::new(job)
+}

@@ -1,0 +1,227 @@
+//! Bench programs that count instructions under callgrind: gungraun's, called `instr_LAYER`.
+//!
+//! Their functions are workloads, the names of a function's benches are `CONTENDER__PARAM`, with `_` for the `-` of a
+//! param: `instr_local`, `spawn_one`, `static_local__1` is `local/spawn_one/static_local/1`.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+use super::build::{Executable, INSTRUCTION_PREFIX};
+use super::child;
+
+/// What runs the benches under valgrind; as a package of the lock file, too.
+const RUNNER: &str = "gungraun-runner";
+/// Below the target directory: where it is installed.
+const TOOLS: &str = "tools";
+/// All benches of a program.
+const LIMIT: Duration = Duration::from_secs(60 * 60);
+/// Lines of a failed program's output that an error shows.
+const TAIL: usize = 12;
+
+/// What counting needs.
+#[derive(Clone, Debug)]
+pub(crate) struct Counter {
+    /// The search path, with the runner in front.
+    path: OsString,
+}
+
+/// What the runner prints for a bench; of many figures the ones that are used.
+#[derive(Deserialize)]
+struct Summary {
+    module_path: String,
+    id: Option<String>,
+    profiles: Vec<Profile>,
+}
+
+#[derive(Deserialize)]
+struct Profile {
+    data: Data,
+}
+
+#[derive(Deserialize)]
+struct Data {
+    total: Total,
+}
+
+#[derive(Deserialize)]
+struct Total {
+    metrics: Metrics,
+}
+
+#[derive(Deserialize)]
+struct Metrics {
+    #[serde(rename = "Ir")]
+    instructions: Values,
+}
+
+#[derive(Deserialize)]
+struct Values {
+    values: Value,
+}
+
+#[derive(Deserialize)]
+struct Value {
+    new: f64,
+}
+
+impl Counter {
+    /// Installs the runner that belongs to the lock file of the workspace at `root`, if it is not there.
+    ///
+    /// # Errors
+    ///
+    /// If it does not build, and without valgrind.
+    pub(crate) fn new(root: &Path, target: &Path) -> Result<Self> {
+        let valgrind = Command::new("valgrind")
+            .arg("--version")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .status();
+        ensure!(
+            valgrind.is_ok_and(|status| status.success()),
+            "counting instructions needs valgrind: install it, on Debian by `apt-get install valgrind`"
+        );
+        let lock = std::fs::read_to_string(root.join("Cargo.lock"))
+            .with_context(|| format!("cannot read the lock file of {}", root.display()))?;
+        let version = locked(&lock)
+            .with_context(|| format!("{RUNNER} is not in the lock file of {}", root.display()))?;
+        let tools = target.join(TOOLS).join(&version);
+        if !is_installed(&tools, &version) {
+            install(&tools, &version)?;
+        }
+        let mut paths = vec![tools.join("bin")];
+        paths.extend(std::env::split_paths(
+            &std::env::var_os("PATH").unwrap_or_default(),
+        ));
+        let path = std::env::join_paths(paths).context("the search path has an odd character")?;
+        Ok(Self { path })
+    }
+
+    /// Runs all benches of a program: their ids, `layer/workload/contender/param`, and instructions an iteration.
+    ///
+    /// # Errors
+    ///
+    /// If one fails; and `Interrupted`.
+    pub(crate) fn count(
+        &self,
+        executable: &Executable,
+        package: &Path,
+    ) -> Result<Vec<(String, f64)>> {
+        let home = tempfile::tempdir().context("cannot make a temporary directory")?;
+        let mut command = Command::new(&executable.path);
+        command
+            .args(["--bench", "--output-format=json", "--nosummary"])
+            .arg(format!("--home={}", home.path().display()))
+            .env("PATH", &self.path)
+            .current_dir(package);
+        let ended = child::run(&mut command, LIMIT, |_, _| {})?;
+        ensure!(
+            ended.succeeded(),
+            "{} failed: {}{}",
+            executable.name,
+            ended.how(LIMIT),
+            ended.tail(TAIL)
+        );
+        let layer = executable.name.strip_prefix(INSTRUCTION_PREFIX);
+        let layer = layer.unwrap_or(&executable.name);
+        ended
+            .stdout
+            .lines()
+            .filter(|line| line.starts_with('{'))
+            .map(|line| counted(layer, line))
+            .collect()
+    }
+}
+
+/// The id and the instructions in a line of the runner.
+fn counted(layer: &str, line: &str) -> Result<(String, f64)> {
+    let summary: Summary = serde_json::from_str(line)
+        .context("the runner of the instruction benches printed something else")?;
+    let workload = summary.module_path.rsplit("::").next().unwrap_or_default();
+    let id = summary.id.as_deref().and_then(|id| id.split_once("__"));
+    let (contender, param) = id.with_context(|| {
+        format!(
+            "a bench of {} is not called CONTENDER__PARAM; see benches/README.md",
+            summary.module_path
+        )
+    })?;
+    let profile = summary.profiles.first();
+    let profile = profile.with_context(|| format!("{} has no counts", summary.module_path))?;
+    Ok((
+        format!("{layer}/{workload}/{contender}/{}", param.replace('_', "-")),
+        profile.data.total.metrics.instructions.values.new,
+    ))
+}
+
+/// The version of the runner in a lock file.
+fn locked(lock: &str) -> Option<String> {
+    let (_, package) = lock.split_once(&format!("name = \"{RUNNER}\"\nversion = \""))?;
+    Some(package.split_once('"')?.0.to_owned())
+}
+
+fn is_installed(tools: &Path, version: &str) -> bool {
+    let list = std::fs::read_to_string(tools.join(".crates.toml")).unwrap_or_default();
+    list.contains(&format!("\"{RUNNER} {version} ")) && runner(tools).is_file()
+}
+
+fn runner(tools: &Path) -> PathBuf {
+    tools.join("bin").join(RUNNER)
+}
+
+fn install(tools: &Path, version: &str) -> Result<()> {
+    eprintln!("installing {RUNNER} {version} into {}", tools.display());
+    let status = Command::new("cargo")
+        .args(["install", "--locked", RUNNER, "--version"])
+        .arg(format!("={version}"))
+        .arg("--root")
+        .arg(tools)
+        // Build products of its own, which cargo removes.
+        .env_remove("CARGO_TARGET_DIR")
+        .stdin(Stdio::null())
+        .status()
+        .context("cannot start cargo; is it on the PATH?")?;
+    ensure!(
+        status.success(),
+        "cannot install {RUNNER} {version}: `cargo install` failed, {status}; is the registry reachable?"
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{counted, locked};
+
+    fn line(id: &str) -> String {
+        format!(
+            r#"{{"module_path":"instr_fork::rows::empty_children","id":{id},"profiles":[{{"data":{{"parts":[],
+            "total":{{"metrics":{{"Dr":{{"values":{{"new":3}}}},"Ir":{{"values":{{"new":2139}}}}}}}}}}}}]}}"#
+        )
+    }
+
+    #[test]
+    fn names_become_ids() {
+        let (id, count) = counted("fork", &line("\"static_fork__0_t1\"")).expect("a summary");
+        assert_eq!(id, "fork/empty_children/static_fork/0-t1");
+        assert_eq!(count, 2139.0);
+    }
+
+    #[test]
+    fn other_names_are_errors() {
+        for id in ["\"ring_64\"", "null"] {
+            let error = counted("queue", &line(id)).expect_err("no id");
+            assert!(error.to_string().contains("CONTENDER__PARAM"), "{error}");
+        }
+        assert!(counted("queue", "{}").is_err());
+    }
+
+    #[test]
+    fn the_version_is_read_from_the_lock_file() {
+        let lock = "[[package]]\nname = \"gungraun-runner\"\nversion = \"1.2.3\"\n";
+        assert_eq!(locked(lock).as_deref(), Some("1.2.3"));
+        assert_eq!(locked("[[package]]\nname = \"gungraun\"\n"), None);
+    }
+}
