@@ -84,6 +84,7 @@ pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs, sanitizer: &Sanitizer) -
     }
     let mut all = vec![
         "test",
+        "--no-fail-fast",
         "-Zbuild-std",
         "--target",
         TARGET,
