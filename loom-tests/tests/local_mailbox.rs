@@ -251,9 +251,13 @@ fn local_close_then_free() {
         let key = unsafe { registry.insert(&task.clone().into()) };
         let waker = thread::spawn(move || Waker::from(task).wake());
         core.mailbox.close();
+        let remove = || {
+            // SAFETY: stands for the drop of the task's future, on the owner's thread.
+            unsafe { registry.remove(key) }
+        };
         registry.close(|| {
-            // SAFETY: this thread is the owner; the removal stands for the drop of the task's future.
-            unsafe { core.mailbox.drain(|_| drop(registry.remove(key))) }
+            // SAFETY: this thread is the owner.
+            unsafe { core.mailbox.drain(|_| drop(remove())) }
         });
         // What frees the core.
         core.memory.with_mut(|_| ());

@@ -48,6 +48,20 @@ fn sync_fence_forms_are_never_mixed() {
     });
 }
 
+/// What the choice is prepared with.
+struct Shared(Arc<terrace_sync::cell::UnsafeCell<bool>>);
+
+// SAFETY: written by the thread that chooses, once, before the choice; read after it. loom checks that.
+unsafe impl Send for Shared {}
+impl Shared {
+    fn register(&self) {
+        self.0.with_mut(|flag| {
+            // SAFETY: nobody reads before the choice that follows.
+            unsafe { *flag = true }
+        });
+    }
+}
+
 /// Whoever finds the choice made finds done what it was prepared with: the first barrier must not come before the
 /// registration of the process.
 ///
@@ -57,17 +71,6 @@ fn sync_fence_choice_is_prepared() {
     model(|| {
         let choice = Arc::new(Choice::new());
         let registered = Arc::new(terrace_sync::cell::UnsafeCell::new(false));
-        struct Shared(Arc<terrace_sync::cell::UnsafeCell<bool>>);
-        // SAFETY: written by the thread that chooses, once, before the choice; read after it. loom checks that.
-        unsafe impl Send for Shared {}
-        impl Shared {
-            fn register(&self) {
-                self.0.with_mut(|flag| {
-                    // SAFETY: nobody reads before the choice that follows.
-                    unsafe { *flag = true }
-                });
-            }
-        }
         let (other, theirs) = (Arc::clone(&choice), Shared(Arc::clone(&registered)));
         let chooser = thread::spawn(move || {
             other.heavy(|| {

@@ -6,6 +6,7 @@ use std::sync::Barrier;
 use std::task::{Context, Poll, Waker};
 
 use terrace_sync::Arc;
+use terrace_sync::atomic::{AtomicBool, Ordering};
 
 use crate::kind::{Caps, Drivable};
 use crate::tools::{Counter, OnWake, Slot, Tracker, until, wait_here, yields};
@@ -219,12 +220,12 @@ pub(crate) fn each_tick_is_one_task<K: Drivable>(kind: K, tracker: &Tracker) {
 pub(crate) fn dropped_between_push_and_wake<K: Drivable>(kind: K, tracker: &Tracker) {
     assert!(K::CAPS.has(Caps::CLOSES));
     let (pushed, gone) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
-    let held = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let held = Arc::new(AtomicBool::new(false));
     let own = terrace_local::thread_id();
     let waker = OnWake::waker({
         let (pushed, gone, held) = (Arc::clone(&pushed), Arc::clone(&gone), Arc::clone(&held));
         move || {
-            let first = || !held.swap(true, std::sync::atomic::Ordering::AcqRel);
+            let first = || !held.swap(true, Ordering::AcqRel);
             if terrace_local::thread_id() != own && first() {
                 pushed.wait();
                 gone.wait();
