@@ -3,21 +3,18 @@
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use terrace_conformance::{Behaviour, Kind};
-
 /// Far more than any behaviour needs, sanitized.
 const GENEROUS: Duration = Duration::from_secs(120);
 
 /// What went wrong, if anything.
-pub(crate) fn failure<K: Kind>(behaviour: Behaviour<K>) -> Option<String> {
-    let name = behaviour.name;
+pub(crate) fn failure(name: &str, check: impl FnOnce() + Send + 'static) -> Option<String> {
     // Said before: what ends the process is the last one named.
-    eprintln!("{}: {name}", K::name());
+    eprintln!("{name}");
     let (done, end) = channel();
-    let thread = std::thread::Builder::new().name(format!("{}: {name}", K::name()));
+    let thread = std::thread::Builder::new().name(name.to_owned());
     let thread = thread
         .spawn(move || {
-            behaviour.check();
+            check();
             // The watchdog may have given up.
             let _listened = done.send(());
         })
@@ -34,16 +31,4 @@ pub(crate) fn failure<K: Kind>(behaviour: Behaviour<K>) -> Option<String> {
         "{name}: {}",
         text.unwrap_or("a panic without text")
     ))
-}
-
-/// The failures among the behaviours that the kind can show; at least one behaviour is checked.
-pub(crate) fn failures<K: Kind>(behaviours: Vec<Behaviour<K>>) -> Vec<String> {
-    let mut checked = 0;
-    let applying = behaviours.into_iter().filter(Behaviour::applies);
-    let failures: Vec<_> = applying
-        .inspect(|_| checked += 1)
-        .filter_map(failure)
-        .collect();
-    assert_ne!(checked, 0, "nothing is checked");
-    failures
 }
