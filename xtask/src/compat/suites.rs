@@ -17,7 +17,7 @@ enum Source {
     Package,
     /// `bevy_tasks`'s own tests, taken out of it; see [`published`].
     Extracted,
-    /// Tests, examples and documentation that import another crate; see [`imported`].
+    /// Tests, examples and documentation that import another crate; see [`mod@imported`].
     Imported,
 }
 
