@@ -23,7 +23,7 @@ struct Part {
     quick: Option<&'static [&'static str]>,
 }
 
-const PARTS: [Part; 15] = [
+const PARTS: [Part; 16] = [
     same(&["lint"]),
     same(&["tidy"]),
     same(&["test"]),
@@ -39,6 +39,7 @@ const PARTS: [Part; 15] = [
     long(&["no-std"], None),
     long(&["compat"], None),
     long(&["bench", "--smoke"], None),
+    long(&["bench-compare", "--self-test"], None),
 ];
 
 const fn same(words: &'static [&'static str]) -> Part {

@@ -45,7 +45,8 @@ or a bench fails, 4 too noisy (with --strict), 5 benches on one side only (with 
 (--resume goes on).")]
 pub(crate) struct BenchCompareArgs {
     /// The commit, branch or tag to compare with
-    pub(super) base: String,
+    #[arg(required_unless_present = "self_test")]
+    base: Option<String>,
     /// What is compared; left out: the working tree as it is, untracked files too
     #[arg(conflicts_with = "aa")]
     pub(super) head: Option<String>,
@@ -104,9 +105,19 @@ pub(crate) struct BenchCompareArgs {
     /// Go on where an interrupted comparison of the same stopped; with more --rounds, extend it
     #[arg(long)]
     pub(super) resume: bool,
+    /// Instead of comparing, prove the command on a small repository with real benches
+    #[arg(long, exclusive = true)]
+    pub(super) self_test: bool,
 }
 
 impl BenchCompareArgs {
+    /// What is compared with.
+    pub(super) fn base(&self) -> &str {
+        self.base
+            .as_deref()
+            .expect("only --self-test goes without BASE")
+    }
+
     pub(super) fn rounds(&self) -> u32 {
         let usual = if self.quick { QUICK_ROUNDS } else { ROUNDS };
         self.rounds.unwrap_or(usual)

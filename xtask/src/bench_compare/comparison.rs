@@ -1,20 +1,24 @@
 //! From the runs to the result that is reported.
 
-use std::collections::BTreeSet;
-use std::process::Command;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::args::BenchCompareArgs;
-use super::plan::{self, Matched, Plan};
+use super::plan::{self, Plan};
 use super::rounds::{Failed, Series, series};
 use super::runs::{Found, Kind, Runs};
 use super::sides::Side;
 use super::verdict::judge;
 use crate::measure::criterion::Length;
+use crate::measure::id;
+use crate::measure::machine::now;
 use crate::measure::stats::{self, mean_of_medians, median};
 use crate::report::model::{
     self, Bench, Comparison, Estimate, LayerMean, Machine, Metric, MetricResult, Outcome, SCHEMA,
     Settings, Verdict,
 };
+
+/// With fewer whole rounds there is no figure of a time: their interval would look narrow by chance.
+pub(super) const LEAST_ROUNDS: usize = 3;
 
 /// All that a comparison is made of.
 pub(super) struct Parts<'a> {
@@ -34,9 +38,27 @@ impl Parts<'_> {
     /// Computes the figures, the verdicts and the outcome.
     pub(super) fn compare(self) -> Comparison {
         let args = self.args;
-        let benches: Vec<Bench> = self.plan.matched.iter().map(|m| self.bench(m)).collect();
+        let timed = self.plan.matched.iter().map(|m| (&m.id, m.identical));
+        let counted = self.plan.counted.iter().map(|m| (&m.id, m.identical));
+        // One that is both timed and counted is identical if both of its programs are.
+        let mut ids: BTreeMap<&String, bool> = BTreeMap::new();
+        for (id, identical) in timed.chain(counted) {
+            *ids.entry(id).or_insert(true) &= identical;
+        }
+        let benches: Vec<Bench> = ids
+            .into_iter()
+            .map(|(id, identical)| self.bench(id, identical))
+            .collect();
         let outcome = outcome(args, &benches, self.plan, &self.failed);
         let mut warnings = self.warnings;
+        let lacks_cpu =
+            |b: &&Bench| b.result(Metric::Wall).is_some() && b.result(Metric::Cpu).is_none();
+        let without = benches.iter().filter(lacks_cpu).count();
+        if args.metrics().contains(&Metric::Cpu) && without > 0 {
+            warnings.push(format!(
+                "{without} benches have no CPU time: the machine was too busy to take it, or has no such clock"
+            ));
+        }
         let many = benches.iter().filter(|b| !b.gated).count();
         if many > 0 {
             warnings.push(format!(
@@ -86,20 +108,19 @@ impl Parts<'_> {
         }
     }
 
-    fn bench(&self, matched: &Matched) -> Bench {
-        let id = &matched.id;
-        let threads = plan::threads(id);
-        let identical = matched.identical && !self.args.aa;
-        let failed = self.failed.iter().any(|f| f.id == *id);
+    fn bench(&self, id: &str, identical: bool) -> Bench {
+        let threads = id::threads(id);
+        let identical = identical && !self.args.aa;
+        let failed = self.failed.iter().any(|f| f.id == id);
         let metrics = self.args.metrics();
         let results = metrics.into_iter().filter(|_| !identical && !failed);
         Bench {
             layer: plan::layer(id).to_owned(),
             threads,
-            gated: threads.is_none_or(|t| t <= self.machine.cores),
+            gated: id::is_gated(id, self.machine.cores),
             identical,
             results: results.filter_map(|m| self.result(id, m)).collect(),
-            id: id.clone(),
+            id: id.to_owned(),
         }
     }
 
@@ -113,7 +134,12 @@ impl Parts<'_> {
             Metric::Cpu => time(|f| f.cpu.filter(|cpu| *cpu > 0.0)),
             Metric::Instr => series(self.runs, id, Kind::Instructions, 1, |f| Some(f.value)),
         };
-        (!series.aa.is_empty()).then(|| result(metric, series, self.args.threshold(metric)))
+        let least = match metric {
+            Metric::Wall | Metric::Cpu => LEAST_ROUNDS,
+            Metric::Instr => 1,
+        };
+        let enough = series.aa.len() >= least;
+        enough.then(|| result(metric, series, self.args.threshold(metric)))
     }
 }
 
@@ -190,42 +216,4 @@ fn side(side: &Side) -> model::Side {
         dirty: side.revision.dirty,
         args: side.args.clone(),
     }
-}
-
-/// The machine as it is before measuring.
-pub(super) fn machine(rustc: &str) -> Machine {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
-    let (cpuinfo, release, load) = (
-        read("/proc/cpuinfo"),
-        read("/etc/os-release"),
-        read("/proc/loadavg"),
-    );
-    let value = |text: &str, name: &str, separator| {
-        let mut lines = text.lines().filter(|l| l.starts_with(name));
-        let (_, value) = lines.next()?.split_once(separator)?;
-        Some(value.trim().trim_matches('"').to_owned())
-    };
-    let unknown = || "unknown".to_owned();
-    Machine {
-        cpu: value(&cpuinfo, "model name", ':').unwrap_or_else(unknown),
-        cores: std::thread::available_parallelism().map_or(1, usize::from),
-        os: value(&release, "PRETTY_NAME", '=').unwrap_or_else(|| std::env::consts::OS.to_owned()),
-        rustc: rustc.lines().next().unwrap_or_default().to_owned(),
-        load_before: load
-            .split_whitespace()
-            .next()
-            .and_then(|word| word.parse().ok())
-            .unwrap_or(f64::NAN),
-    }
-}
-
-/// The time in RFC 3339, or nothing where there is no `date`.
-fn now() -> String {
-    let output = Command::new("date")
-        .args(["-u", "+%Y-%m-%dT%H:%M:%SZ"])
-        .output();
-    output.map_or_else(
-        |_| String::new(),
-        |output| String::from_utf8_lossy(&output.stdout).trim().to_owned(),
-    )
 }

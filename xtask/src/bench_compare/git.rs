@@ -196,6 +196,12 @@ impl Repository {
         Ok(output.status.success().then(|| text(&output)))
     }
 
+    /// The text of a file in a revision.
+    pub(super) fn file(&self, revision: &Revision, path: &str) -> Result<String> {
+        let name = format!("{}:{path}", revision.tree);
+        self.query(&["cat-file", "blob", &name])
+    }
+
     /// Makes `dir` hold the revision's files and no others that git knew of there; files that are the same
     /// already are not touched. `index` keeps what was written.
     pub(super) fn write_out(&self, revision: &Revision, dir: &Path, index: &Path) -> Result<()> {

@@ -8,9 +8,11 @@ mod args;
 mod comparison;
 mod failure;
 mod git;
+mod instructions;
 mod plan;
 mod rounds;
 mod runs;
+mod self_test;
 mod sides;
 mod verdict;
 
@@ -21,14 +23,15 @@ use cargo_metadata::MetadataCommand;
 
 use crate::measure::child;
 use crate::measure::criterion::Length;
+use crate::measure::machine;
 use crate::report;
-use crate::report::model::{Comparison, Outcome, Verdict};
+use crate::report::model::{Comparison, Metric, Outcome, Verdict};
 pub(crate) use args::BenchCompareArgs;
 use comparison::{Parts, counts};
 use failure::Code;
 pub(crate) use failure::Failure;
 use git::{Repository, Revision};
-use plan::{Plan, Selection};
+use plan::{Counters, Plan, Selection};
 use runs::{Runs, Subject};
 use sides::{PACKAGE, Side, State, Which};
 
@@ -41,6 +44,9 @@ const RUNS_SCHEMA: u32 = 1;
 ///
 /// A [`Failure`] with an exit code, for a regression too.
 pub(crate) fn run(args: &BenchCompareArgs) -> Result<()> {
+    if args.self_test {
+        return self_test::run();
+    }
     child::catch_interrupts()?;
     compare(args)
         .and_then(|(comparison, out)| conclude(args, &comparison, &out))
@@ -80,8 +86,23 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
         layers: args.layers.clone(),
         filter: args.filter.clone(),
     };
-    let plan = plan::plan(&base, &head, &selection)?;
-    if plan.matched.is_empty() {
+    let mut plan = Plan::default();
+    let metrics = args.metrics();
+    if metrics.iter().any(|m| *m != Metric::Instr) {
+        plan.add_timed(&base, &head, &selection)?;
+    }
+    let counters = if metrics.contains(&Metric::Instr) {
+        let target = state.target();
+        let counters = Counters {
+            base: instructions::programs(target, &repository, &base)?,
+            head: instructions::programs(target, &repository, &head)?,
+        };
+        plan.add_counted(&counters, &selection);
+        Some(counters)
+    } else {
+        None
+    };
+    if plan.is_empty() {
         return Err(nothing(&plan, &base, &head));
     }
     let length = Length::of_millis(args.time_ms());
@@ -96,13 +117,13 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
     if runs.resumed > 0 {
         eprintln!("{} runs are taken over", runs.resumed);
     }
-    let machine = comparison::machine(&sides::rustc_version()?);
+    let machine = machine::machine();
     let timed: Vec<_> = plan
         .matched
         .iter()
         .filter(|bench| args.aa || !bench.identical)
         .collect();
-    let failed = if timed.is_empty() {
+    let mut failed = if timed.is_empty() {
         Vec::new()
     } else {
         rounds::measure(
@@ -113,6 +134,9 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
             &mut runs,
         )?
     };
+    if let Some(counters) = &counters {
+        failed.extend(instructions::measure(counters, args.aa, &mut runs)?);
+    }
     let parts = Parts {
         args,
         base: &base,
@@ -186,12 +210,12 @@ fn revisions(
     state: &State,
     out: &Path,
 ) -> Result<(Revision, Revision)> {
-    let base = repository.resolve(&args.base)?;
+    let base = repository.resolve(args.base())?;
     let head = match &args.head {
         _ if args.aa => base.clone(),
         Some(name) => repository.resolve(name)?,
         None => {
-            let target = state.dir.parent().unwrap_or(&state.dir);
+            let target = state.target();
             // What this command wrote is no change: with it a resumed run would be of another tree.
             let out = out.canonicalize()?;
             let written = report::FILES.iter().chain([&runs::NAME]);

@@ -6,6 +6,7 @@ use anyhow::Result;
 use regex_lite::Regex;
 
 use super::failure::{Code, Failure, OrCode};
+use super::instructions::Counted;
 use super::sides::Side;
 use crate::measure::criterion::Program;
 
@@ -34,10 +35,24 @@ pub(super) struct Matched {
     pub(super) identical: bool,
 }
 
+/// A bench of both sides whose instructions are counted.
+#[derive(Clone, Debug)]
+pub(super) struct MatchedCount {
+    pub(super) id: String,
+    pub(super) identical: bool,
+}
+
+/// The programs of both sides that count instructions.
+pub(super) struct Counters {
+    pub(super) base: BTreeMap<String, Counted>,
+    pub(super) head: BTreeMap<String, Counted>,
+}
+
 /// The benches by the sides they are on.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) matched: Vec<Matched>,
+    pub(super) counted: Vec<MatchedCount>,
     pub(super) added: Vec<String>,
     pub(super) removed: Vec<String>,
 }
@@ -47,41 +62,74 @@ pub(super) fn layer(id: &str) -> &str {
     id.split('/').next().unwrap_or(id)
 }
 
-/// The threads a bench declares by a last part that is or ends in `t<N>`: `queue/steal/ring/64-t2`.
-pub(super) fn threads(id: &str) -> Option<usize> {
-    let last = id.rsplit('/').next()?;
-    let word = last.rsplit(['-', '_', ' ']).next()?;
-    word.strip_prefix('t')?.parse().ok()
-}
-
 /// A bench as one side lists it.
 struct Listed {
     program: Program,
     hash: String,
 }
 
-/// Lists both sides and matches them.
-///
-/// # Errors
-///
-/// If a program cannot list its benches.
-pub(super) fn plan(base: &Side, head: &Side, selection: &Selection) -> Result<Plan> {
-    let base = list(base, selection)?;
-    let mut head = list(head, selection)?;
-    let mut plan = Plan::default();
-    for (id, old) in base {
-        match head.remove(&id) {
-            Some(new) => plan.matched.push(Matched {
-                identical: old.hash == new.hash,
-                id,
-                base: old.program,
-                head: new.program,
-            }),
-            None => plan.removed.push(id),
+impl Plan {
+    /// Whether no bench is on both sides.
+    pub(super) fn is_empty(&self) -> bool {
+        self.matched.is_empty() && self.counted.is_empty()
+    }
+
+    /// Matches the benches that are timed.
+    ///
+    /// # Errors
+    ///
+    /// If a program cannot list its benches.
+    pub(super) fn add_timed(
+        &mut self,
+        base: &Side,
+        head: &Side,
+        selection: &Selection,
+    ) -> Result<()> {
+        let base = list(base, selection)?;
+        let mut head = list(head, selection)?;
+        for (id, old) in base {
+            match head.remove(&id) {
+                Some(new) => self.matched.push(Matched {
+                    identical: old.hash == new.hash,
+                    id,
+                    base: old.program,
+                    head: new.program,
+                }),
+                None => self.removed.push(id),
+            }
+        }
+        self.added.extend(head.into_keys());
+        Ok(())
+    }
+
+    /// Matches the benches whose instructions are counted. One that is timed on both sides is not missing
+    /// where it is not counted.
+    pub(super) fn add_counted(&mut self, counters: &Counters, selection: &Selection) {
+        let ids = |programs: &BTreeMap<String, Counted>| -> BTreeMap<String, String> {
+            let of = |p: &Counted| {
+                let hash = p.hash.clone();
+                p.ids.clone().into_iter().map(move |id| (id, hash.clone()))
+            };
+            let all = programs.values().flat_map(of);
+            all.filter(|(id, _)| selection.has(id)).collect()
+        };
+        let mut head = ids(&counters.head);
+        for (id, hash) in ids(&counters.base) {
+            match head.remove(&id) {
+                Some(other) => self.counted.push(MatchedCount {
+                    id,
+                    identical: hash == other,
+                }),
+                None => self.removed.push(id),
+            }
+        }
+        self.added.extend(head.into_keys());
+        for list in [&mut self.added, &mut self.removed] {
+            list.retain(|id| self.matched.iter().all(|m| m.id != *id));
+            list.sort();
+            list.dedup();
         }
     }
-    plan.added = head.into_keys().collect();
-    Ok(plan)
 }
 
 fn list(side: &Side, selection: &Selection) -> Result<BTreeMap<String, Listed>> {
@@ -114,16 +162,7 @@ fn list(side: &Side, selection: &Selection) -> Result<BTreeMap<String, Listed>> 
 mod tests {
     use regex_lite::Regex;
 
-    use super::{Selection, layer, threads};
-
-    #[test]
-    fn threads_are_declared_by_the_last_part() {
-        assert_eq!(threads("executor/spawn/terrace/1000-t4"), Some(4));
-        assert_eq!(threads("executor/spawn/terrace/t2"), Some(2));
-        assert_eq!(threads("executor/spawn/terrace/t2/10"), None);
-        assert_eq!(threads("executor/spawn/terrace/test"), None);
-        assert_eq!(threads("executor/spawn/terrace/-t"), None);
-    }
+    use super::{Selection, layer};
 
     #[test]
     fn layers_are_whole_first_parts() {

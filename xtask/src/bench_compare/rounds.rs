@@ -114,7 +114,7 @@ fn one_round(
     Ok(())
 }
 
-fn key(id: &str, kind: Kind, round: u32, slot: u32) -> Key {
+pub(super) fn key(id: &str, kind: Kind, round: u32, slot: u32) -> Key {
     Key {
         id: id.to_owned(),
         kind,

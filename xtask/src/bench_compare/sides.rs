@@ -60,6 +60,11 @@ impl State {
         })?;
         Ok(Self { dir, _lock: lock })
     }
+
+    /// The target directory.
+    pub(super) fn target(&self) -> &Path {
+        self.dir.parent().unwrap_or(&self.dir)
+    }
 }
 
 /// A bench program that was built.

@@ -32,10 +32,12 @@ impl std::fmt::Display for Interrupted {
 impl std::error::Error for Interrupted {}
 
 /// From now on Ctrl-C ends the running child and makes [`run`] fail with [`Interrupted`], instead of
-/// ending this program.
+/// ending this program. A second call changes nothing.
 pub(crate) fn catch_interrupts() -> Result<()> {
-    ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::SeqCst))
-        .context("cannot set a handler for Ctrl-C")
+    match ctrlc::set_handler(|| INTERRUPTED.store(true, Ordering::SeqCst)) {
+        Ok(()) | Err(ctrlc::Error::MultipleHandlers) => Ok(()),
+        Err(error) => Err(error).context("cannot set a handler for Ctrl-C"),
+    }
 }
 
 /// Fails with [`Interrupted`] after Ctrl-C.

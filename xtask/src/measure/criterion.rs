@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
@@ -19,6 +19,8 @@ const LIMIT_FACTOR: u32 = 20;
 const LIMIT_EXTRA: Duration = Duration::from_secs(60);
 /// Criterion's own analysis is not used: as little of it as it accepts without complaint.
 const RESAMPLES: &str = "1000";
+/// The part of the measured time that must lie between the two lines for CPU time to count.
+const SEEN_IN_TIME: f64 = 0.97;
 
 /// How long one run is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -50,7 +52,8 @@ pub(crate) struct Run {
     /// Nanoseconds an iteration: the median of the run's samples.
     pub(crate) wall: f64,
     /// Nanoseconds of CPU time an iteration, of all threads of the process, over the time in which
-    /// samples were taken, with the set-up of batches; absent where the system cannot tell.
+    /// samples were taken, with the set-up of batches; absent where the system cannot tell, or was too busy
+    /// to look at the right time.
     pub(crate) cpu: Option<f64>,
 }
 
@@ -130,9 +133,11 @@ impl Program {
             "`{id}` of {} took no measurable time; is its work optimised away?",
             self.side
         );
+        let measured = Duration::from_nanos(sample.times.iter().sum::<f64>() as u64);
+        let cpu = phases.cpu(measured);
         Ok(Run {
             wall: median(&mut walls),
-            cpu: phases.cpu().map(|cpu| cpu.as_nanos() as f64 / iterations),
+            cpu: cpu.map(|cpu| cpu.as_nanos() as f64 / iterations),
         })
     }
 
@@ -203,8 +208,24 @@ fn seconds(millis: u64) -> String {
 struct Phases {
     /// The line that is being printed.
     line: Vec<u8>,
-    start: Option<Duration>,
-    end: Option<Duration>,
+    start: Option<Moment>,
+    end: Option<Moment>,
+}
+
+/// When a line was seen, and the CPU time until then.
+struct Moment {
+    at: Instant,
+    cpu: Duration,
+}
+
+impl Moment {
+    fn now(clock: &CpuClock) -> Option<Self> {
+        let cpu = clock.now()?;
+        Some(Self {
+            at: Instant::now(),
+            cpu,
+        })
+    }
 }
 
 impl Phases {
@@ -216,17 +237,22 @@ impl Phases {
             }
             let line = String::from_utf8_lossy(&self.line);
             if line.starts_with("Benchmarking ") && line.contains(": Collecting ") {
-                self.start = clock.now();
+                self.start = Moment::now(clock);
             } else if line.starts_with("Benchmarking ") && line.trim_end().ends_with(": Analyzing")
             {
-                self.end = clock.now();
+                self.end = Moment::now(clock);
             }
             self.line.clear();
         }
     }
 
-    fn cpu(&self) -> Option<Duration> {
-        self.end?.checked_sub(self.start?)
+    /// The CPU time between the lines, unless the time between them is shorter than what was measured between
+    /// them: then the first was seen too late.
+    fn cpu(&self, measured: Duration) -> Option<Duration> {
+        let (start, end) = (self.start.as_ref()?, self.end.as_ref()?);
+        let seen = end.at.checked_duration_since(start.at)?;
+        let whole = seen.as_secs_f64() >= measured.as_secs_f64() * SEEN_IN_TIME;
+        end.cpu.checked_sub(start.cpu).filter(|_| whole)
     }
 }
 
@@ -301,6 +327,22 @@ echo '{"sampling_mode":"Flat","iters":[2.0,4.0,8.0],"times":[20.0,80.0,90.0]}' >
         if cfg!(target_os = "linux") {
             assert!(run.cpu.expect("both lines came") > 0.0);
         }
+    }
+
+    #[test]
+    fn a_line_that_is_seen_too_late_gives_no_cpu_time() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        // The samples are said to have taken far longer than the lines are apart.
+        let writes = WRITES.replace("20.0,80.0,90.0", "2e12,8e12,9e12");
+        let script = format!(
+            "echo 'Benchmarking x: Collecting 3 samples in estimated 1 s (14 iterations)' >&2\n\
+             echo 'Benchmarking x: Analyzing' >&2\n{writes}"
+        );
+        let program = program(dir.path(), &script);
+        let run = program
+            .run("x", LENGTH, &dir.path().join("home"))
+            .expect("it runs");
+        assert_eq!(run.cpu, None);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use super::build::{Executable, INSTRUCTION_PREFIX};
-use super::child;
+use super::child::{self, Ended};
 
 /// What runs the benches under valgrind; as a package of the lock file, too.
 const RUNNER: &str = "gungraun-runner";
@@ -76,6 +76,17 @@ impl Counter {
     ///
     /// If it does not build, and without valgrind.
     pub(crate) fn new(root: &Path, target: &Path) -> Result<Self> {
+        let lock = std::fs::read_to_string(root.join("Cargo.lock"))
+            .with_context(|| format!("cannot read the lock file of {}", root.display()))?;
+        Self::of_lock(&lock, target)
+    }
+
+    /// The same for the text of a lock file.
+    ///
+    /// # Errors
+    ///
+    /// As [`Counter::new`].
+    pub(crate) fn of_lock(lock: &str, target: &Path) -> Result<Self> {
         let valgrind = Command::new("valgrind")
             .arg("--version")
             .stdin(Stdio::null())
@@ -85,10 +96,7 @@ impl Counter {
             valgrind.is_ok_and(|status| status.success()),
             "counting instructions needs valgrind: install it, on Debian by `apt-get install valgrind`"
         );
-        let lock = std::fs::read_to_string(root.join("Cargo.lock"))
-            .with_context(|| format!("cannot read the lock file of {}", root.display()))?;
-        let version = locked(&lock)
-            .with_context(|| format!("{RUNNER} is not in the lock file of {}", root.display()))?;
+        let version = locked(lock).with_context(|| format!("{RUNNER} is not in Cargo.lock"))?;
         let tools = target.join(TOOLS).join(&version);
         if !is_installed(&tools, &version) {
             install(&tools, &version)?;
@@ -99,6 +107,26 @@ impl Counter {
         ));
         let path = std::env::join_paths(paths).context("the search path has an odd character")?;
         Ok(Self { path })
+    }
+
+    /// The ids of a program's benches.
+    ///
+    /// # Errors
+    ///
+    /// If it fails; and `Interrupted`.
+    pub(crate) fn list(&self, executable: &Executable, package: &Path) -> Result<Vec<String>> {
+        let ended = self.call(executable, package, &["--list", "--format", "terse"])?;
+        let lines = ended.stdout.lines().filter(|l| !l.trim().is_empty());
+        let listed = |line: &str| {
+            let path = line.strip_suffix(": benchmark");
+            let (path, name) = path
+                .and_then(|path| path.rsplit_once("::"))
+                .with_context(|| {
+                    format!("{} listed `{line}`, which is no bench", executable.name)
+                })?;
+            id(layer(executable), path, Some(name))
+        };
+        lines.map(listed).collect()
     }
 
     /// Runs all benches of a program: their ids, `layer/workload/contender/param`, and instructions an iteration.
@@ -112,10 +140,18 @@ impl Counter {
         package: &Path,
     ) -> Result<Vec<(String, f64)>> {
         let home = tempfile::tempdir().context("cannot make a temporary directory")?;
+        let at = format!("--home={}", home.path().display());
+        let args = ["--output-format=json", "--nosummary", &at];
+        let ended = self.call(executable, package, &args)?;
+        let lines = ended.stdout.lines().filter(|line| line.starts_with('{'));
+        lines.map(|line| counted(layer(executable), line)).collect()
+    }
+
+    fn call(&self, executable: &Executable, package: &Path, args: &[&str]) -> Result<Ended> {
         let mut command = Command::new(&executable.path);
         command
-            .args(["--bench", "--output-format=json", "--nosummary"])
-            .arg(format!("--home={}", home.path().display()))
+            .arg("--bench")
+            .args(args)
             .env("PATH", &self.path)
             .current_dir(package);
         let ended = child::run(&mut command, LIMIT, |_, _| {})?;
@@ -126,35 +162,37 @@ impl Counter {
             ended.how(LIMIT),
             ended.tail(TAIL)
         );
-        let layer = executable.name.strip_prefix(INSTRUCTION_PREFIX);
-        let layer = layer.unwrap_or(&executable.name);
-        ended
-            .stdout
-            .lines()
-            .filter(|line| line.starts_with('{'))
-            .map(|line| counted(layer, line))
-            .collect()
+        Ok(ended)
     }
+}
+
+/// The layer whose instructions a program counts.
+fn layer(executable: &Executable) -> &str {
+    let name = &executable.name;
+    name.strip_prefix(INSTRUCTION_PREFIX).unwrap_or(name)
+}
+
+/// The id of the bench `name` of the function at `path`.
+fn id(layer: &str, path: &str, name: Option<&str>) -> Result<String> {
+    let workload = path.rsplit("::").next().unwrap_or_default();
+    let parts = name.and_then(|name| name.split_once("__"));
+    let (contender, param) = parts.with_context(|| {
+        format!("a bench of {path} is not called CONTENDER__PARAM; see benches/README.md")
+    })?;
+    Ok(format!(
+        "{layer}/{workload}/{contender}/{}",
+        param.replace('_', "-")
+    ))
 }
 
 /// The id and the instructions in a line of the runner.
 fn counted(layer: &str, line: &str) -> Result<(String, f64)> {
     let summary: Summary = serde_json::from_str(line)
         .context("the runner of the instruction benches printed something else")?;
-    let workload = summary.module_path.rsplit("::").next().unwrap_or_default();
-    let id = summary.id.as_deref().and_then(|id| id.split_once("__"));
-    let (contender, param) = id.with_context(|| {
-        format!(
-            "a bench of {} is not called CONTENDER__PARAM; see benches/README.md",
-            summary.module_path
-        )
-    })?;
+    let id = id(layer, &summary.module_path, summary.id.as_deref())?;
     let profile = summary.profiles.first();
     let profile = profile.with_context(|| format!("{} has no counts", summary.module_path))?;
-    Ok((
-        format!("{layer}/{workload}/{contender}/{}", param.replace('_', "-")),
-        profile.data.total.metrics.instructions.values.new,
-    ))
+    Ok((id, profile.data.total.metrics.instructions.values.new))
 }
 
 /// The version of the runner in a lock file.

@@ -99,6 +99,11 @@ impl Fixture {
         fs::write(path, text).expect("the fixture is writable");
     }
 
+    pub(crate) fn append(&self, path: &str, text: &str) {
+        let all = fs::read_to_string(self.path().join(path)).expect("it is there");
+        self.write(path, &(all + text));
+    }
+
     pub(crate) fn commit(&self, message: &str) {
         self.git(&["add", "--all"]);
         self.git(&["commit", "--quiet", "--message", message]);

@@ -4,4 +4,5 @@
 mod ends;
 mod finds;
 mod fixture;
+mod instructions;
 mod tree;

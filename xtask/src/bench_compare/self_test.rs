@@ -1,0 +1,226 @@
+//! `cargo xtask bench-compare --self-test`: the command on a small repository with real criterion benches.
+//!
+//! The same commit is identical, a commit against itself flags nothing, and a loop that is a fifth longer flags its
+//! bench alone.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::report::model::{self, Comparison, Metric, Verdict};
+use crate::workspace::Workspace;
+
+/// The bench that gets slower; there is one that does not.
+const CHANGED: &str = "spin/changed/loop/1";
+/// Turns of the loop before and after.
+const TURNS: (u32, u32) = (10_000, 12_000);
+/// Rounds of the first attempt, and of the second if the machine was too loud.
+const ROUNDS: [u32; 2] = [8, 24];
+
+/// Proves the command on this machine.
+pub(super) fn run() -> Result<()> {
+    let ws = Workspace::find()?;
+    let dir = tempfile::tempdir().context("cannot create a temporary directory")?;
+    let repository = Repository { root: dir.path() };
+    repository.create(&ws)?;
+
+    println!("self-test: the same commit");
+    repository.compare(&["fast", "fast"], &[0])?;
+    let same = repository.result()?;
+    ensure!(
+        same.benches.len() == 2 && same.benches.iter().all(|b| b.identical),
+        "the same commit is not identical"
+    );
+
+    println!("self-test: a commit against itself");
+    let rounds = format!("--rounds={}", ROUNDS[0]);
+    repository.compare(&["fast", "--aa", &rounds], &[0])?;
+    let result = repository.result()?;
+    let flagged = flagged(&result);
+    ensure!(flagged.is_empty(), "{flagged:?} differ from themselves");
+
+    println!("self-test: a loop that is a fifth longer");
+    for (attempt, rounds) in ROUNDS.into_iter().enumerate() {
+        let rounds = format!("--rounds={rounds}");
+        let args = ["fast", "slow", &rounds, "--resume"];
+        // Without `--resume` the runs of the step before would be in the way.
+        repository.compare(if attempt == 0 { &args[..3] } else { &args }, &[0, 1])?;
+        let result = repository.result()?;
+        let flagged = self::flagged(&result);
+        let expected = |f: &(&str, Metric, Verdict)| f.0 == CHANGED && f.2 == Verdict::Slower;
+        ensure!(
+            flagged.iter().all(expected),
+            "{flagged:?} where only {CHANGED} got slower"
+        );
+        if !flagged.is_empty() {
+            println!("self-test passed");
+            return Ok(());
+        }
+        println!("self-test: too noisy to say, once more with more rounds");
+    }
+    bail!("a loop that is a fifth longer was not found; is the machine busy?")
+}
+
+/// What got slower or faster.
+fn flagged(result: &Comparison) -> Vec<(&str, Metric, Verdict)> {
+    let results = result.benches.iter().flat_map(|bench| {
+        let id = bench.id.as_str();
+        bench.results.iter().map(move |r| (id, r.metric, r.verdict))
+    });
+    results
+        .filter(|(_, _, verdict)| matches!(verdict, Verdict::Slower | Verdict::Faster))
+        .collect()
+}
+
+struct Repository<'a> {
+    root: &'a Path,
+}
+
+impl Repository<'_> {
+    /// Two commits, tagged `fast` and `slow`.
+    fn create(&self, ws: &Workspace) -> Result<()> {
+        let criterion = criterion_requirement(ws)?;
+        self.write(".gitignore", "/target\n")?;
+        self.write(
+            "Cargo.toml",
+            "[workspace]\nresolver = \"3\"\nmembers = [\"code\", \"benches\"]\n\n\
+             [profile.bench.package.\"*\"]\nopt-level = 0\ndebug = false\n",
+        )?;
+        self.write(
+            "benches/Cargo.toml",
+            &format!(
+                "[package]\nname = \"self-test-benches\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
+                 [lib]\nbench = false\n\n[dev-dependencies]\ncode = {{ path = \"../code\" }}\n\
+                 criterion = {{ version = \"{criterion}\", default-features = false, features = [\"cargo_bench_support\"] }}\n\n\
+                 [[bench]]\nname = \"spin\"\nharness = false\n"
+            ),
+        )?;
+        self.write("benches/benches/spin.rs", BENCHES)?;
+        self.write("benches/src/lib.rs", "//! Two loops.\n")?;
+        self.write(
+            "code/Cargo.toml",
+            "[package]\nname = \"code\"\nversion = \"0.1.0\"\nedition = \"2024\"\n",
+        )?;
+        self.turns(TURNS.0)?;
+        // The versions that the workspace has already; what it does not need is dropped by the next command.
+        fs::copy(ws.root.join("Cargo.lock"), self.root.join("Cargo.lock"))
+            .context("the workspace has no Cargo.lock")?;
+        self.checked("cargo", &["tree", "--quiet"])?;
+        self.git(&["init", "--quiet"])?;
+        self.commit("fast")?;
+        self.turns(TURNS.1)?;
+        self.commit("slow")
+    }
+
+    fn turns(&self, turns: u32) -> Result<()> {
+        let text = format!("//! How long the loop is.\n\npub const TURNS: u32 = {turns};\n");
+        self.write("code/src/lib.rs", &text)
+    }
+
+    fn commit(&self, tag: &str) -> Result<()> {
+        self.git(&["add", "--all"])?;
+        self.git(&["commit", "--quiet", "--message", tag])?;
+        self.git(&["tag", tag])
+    }
+
+    fn git(&self, args: &[&str]) -> Result<()> {
+        let identity = [
+            "-c",
+            "user.name=self-test",
+            "-c",
+            "user.email=self-test@localhost",
+        ];
+        let unsigned = ["-c", "commit.gpgSign=false", "-c", "tag.gpgSign=false"];
+        self.checked("git", &[&identity, &unsigned, args].concat())
+    }
+
+    /// Runs this program's command in the repository.
+    fn compare(&self, args: &[&str], codes: &[i32]) -> Result<()> {
+        let program = std::env::current_exe().context("this program has no path")?;
+        let mut command = Command::new(program);
+        command.arg("bench-compare").args(args);
+        let status = self
+            .here(&mut command)
+            .status()
+            .context("cannot start this program")?;
+        ensure!(
+            status.code().is_some_and(|code| codes.contains(&code)),
+            "`bench-compare {}` ended with {status}",
+            args.join(" ")
+        );
+        Ok(())
+    }
+
+    fn result(&self) -> Result<Comparison> {
+        model::read(&self.root.join("target/bench-compare/report/compare.json"))
+    }
+
+    fn checked(&self, program: &str, args: &[&str]) -> Result<()> {
+        let output = self
+            .here(Command::new(program).args(args))
+            .output()
+            .with_context(|| format!("cannot start {program}"))?;
+        ensure!(
+            output.status.success(),
+            "`{program} {}` failed: {}",
+            args.join(" "),
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+        Ok(())
+    }
+
+    /// In the repository, with nothing of this workspace's build.
+    fn here<'c>(&self, command: &'c mut Command) -> &'c mut Command {
+        command
+            .current_dir(self.root)
+            .env_remove("CARGO_TARGET_DIR")
+            .env_remove("RUSTFLAGS")
+            .env_remove("CARGO_ENCODED_RUSTFLAGS")
+    }
+
+    fn write(&self, path: &str, text: &str) -> Result<()> {
+        let path = self.root.join(path);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    }
+}
+
+/// The version of criterion that the workspace's benches ask for.
+fn criterion_requirement(ws: &Workspace) -> Result<String> {
+    let mut dependencies = ws.metadata.packages.iter().flat_map(|p| &p.dependencies);
+    let criterion = dependencies.find(|d| d.name == "criterion");
+    let criterion = criterion.context("no package of the workspace uses criterion")?;
+    Ok(criterion.req.to_string())
+}
+
+const BENCHES: &str = r#"//! Two loops, one of which gets longer.
+
+use std::hint::black_box;
+
+use code::TURNS;
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+
+
+fn turn(turns: u32) -> u64 {
+    let mut state = black_box(1_u64);
+    for _ in 0..turns {
+        state = black_box(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
+    }
+    state
+}
+
+fn spin(criterion: &mut Criterion) {
+    for (name, turns) in [("spin/changed", TURNS), ("spin/unchanged", 10_000)] {
+        let mut group = criterion.benchmark_group(name);
+        group.bench_function(BenchmarkId::new("loop", 1), |b| b.iter(|| turn(turns)));
+        group.finish();
+    }
+}
+
+criterion_group!(benches, spin);
+criterion_main!(benches);
+"#;
