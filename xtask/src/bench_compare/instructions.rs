@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 
 use super::failure::{Failure, OrCode};
 use super::git::Repository;
-use super::plan::Counters;
+use super::plan::{Counters, Selection};
 use super::rounds::{Failed, key, order};
 use super::runs::{Found, Kind, Runs};
 use super::sides::{Side, Which};
@@ -20,7 +20,7 @@ use crate::progress::Progress;
 /// The one round: counts hardly vary, four runs tell whether these do.
 const ROUND: u32 = 1;
 
-/// A program and the ids of its benches.
+/// A program and the ids of its benches that are selected.
 #[derive(Clone, Debug)]
 pub(super) struct Counted {
     pub(super) ids: Vec<String>,
@@ -30,7 +30,7 @@ pub(super) struct Counted {
     label: String,
 }
 
-/// The side's programs by name.
+/// The side's programs by name, those with benches that are selected.
 ///
 /// # Errors
 ///
@@ -39,6 +39,7 @@ pub(super) fn programs(
     target: &Path,
     repository: &Repository,
     side: &Side,
+    selection: &Selection,
 ) -> Result<BTreeMap<String, Counted>> {
     let mut programs = BTreeMap::new();
     let mut counter = None;
@@ -58,11 +59,16 @@ pub(super) fn programs(
             name: built.name.clone(),
             path: built.path.clone(),
         };
+        let mut ids = counter
+            .list(&executable, directory(&executable))
+            .with_context(|| side.label())
+            .or_bench_failure()?;
+        ids.retain(|id| selection.has(id));
+        if ids.is_empty() {
+            continue;
+        }
         let counted = Counted {
-            ids: counter
-                .list(&executable, directory(&executable))
-                .with_context(|| side.label())
-                .or_bench_failure()?,
+            ids,
             hash: built.hash.clone(),
             executable,
             counter: counter.clone(),
@@ -146,7 +152,7 @@ impl Counted {
             bail!("`{id}` was not counted");
         }
         let seconds = start.elapsed().as_secs_f64() / counts.len() as f64;
-        for (id, value) in counts {
+        for (id, value) in counts.into_iter().filter(|(id, _)| self.ids.contains(id)) {
             let found = Found {
                 value,
                 cpu: None,

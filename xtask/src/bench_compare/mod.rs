@@ -94,10 +94,10 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
     let counters = if metrics.contains(&Metric::Instr) {
         let target = state.target();
         let counters = Counters {
-            base: instructions::programs(target, &repository, &base)?,
-            head: instructions::programs(target, &repository, &head)?,
+            base: instructions::programs(target, &repository, &base, &selection)?,
+            head: instructions::programs(target, &repository, &head, &selection)?,
         };
-        plan.add_counted(&counters, &selection);
+        plan.add_counted(&counters);
         Some(counters)
     } else {
         None

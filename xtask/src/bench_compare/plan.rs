@@ -104,14 +104,13 @@ impl Plan {
 
     /// Matches the benches whose instructions are counted. One that is timed on both sides is not missing
     /// where it is not counted.
-    pub(super) fn add_counted(&mut self, counters: &Counters, selection: &Selection) {
+    pub(super) fn add_counted(&mut self, counters: &Counters) {
         let ids = |programs: &BTreeMap<String, Counted>| -> BTreeMap<String, String> {
             let of = |p: &Counted| {
                 let hash = p.hash.clone();
                 p.ids.clone().into_iter().map(move |id| (id, hash.clone()))
             };
-            let all = programs.values().flat_map(of);
-            all.filter(|(id, _)| selection.has(id)).collect()
+            programs.values().flat_map(of).collect()
         };
         let mut head = ids(&counters.head);
         for (id, hash) in ids(&counters.base) {
