@@ -234,6 +234,21 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_takes_no_more_is_named_with_the_way_on() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut runs = Runs::open(dir.path(), &subject("h"), false).expect("it opens");
+        // Like a full disk: the file is there and each write fails.
+        runs.file = fs::File::open(&runs.path).expect("it is there");
+        let error = runs.add(key(1), FOUND).expect_err("it cannot be written");
+        let text = format!("{error:#}");
+        assert!(
+            text.contains("runs.jsonl") && text.contains("--resume"),
+            "{text}"
+        );
+        assert_eq!(runs.get(&key(1)), None);
+    }
+
+    #[test]
     fn resuming_nothing_starts() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let runs = Runs::open(dir.path(), &subject("h"), true).expect("it opens");
