@@ -1,4 +1,4 @@
-//! `cargo xtask shuttle`: the models of the whole scheduler, `shuttle-tests`, in random schedules.
+//! `cargo xtask shuttle`: the models of the whole scheduler, `loom-tests/shuttle`, in random schedules.
 //!
 //! The models of single protocols, `loom-tests`, run in random schedules too. Each model is a process of its own. What it does depends on the seed and the number of schedules alone; the schedule of
 //! a failure is written to a file, and the command that replays it is printed.
@@ -77,7 +77,7 @@ pub(crate) fn run(ws: &Workspace, args: &ShuttleArgs) -> Result<()> {
     };
     ensure!(
         !chosen.is_empty() || !mutants.is_empty(),
-        "no model matches; see shuttle-tests/tests"
+        "no model matches; see loom-tests/shuttle/tests"
     );
     run_models(&build, &chosen, args)?;
     if args.mutants {

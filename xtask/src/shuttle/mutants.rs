@@ -14,7 +14,7 @@ use crate::progress::Progress;
 use crate::workspace::Workspace;
 
 /// Where the table lies.
-pub(crate) const TABLE: &str = "shuttle-tests/mutants.toml";
+pub(crate) const TABLE: &str = "loom-tests/shuttle/mutants.toml";
 
 /// A fault and the model that must find it.
 #[derive(Debug, Deserialize)]

@@ -6,13 +6,12 @@ use super::Finding;
 use super::source::Source;
 
 /// What may lie at the top level beside files that start with a dot.
-const TOP_LEVEL: [&str; 15] = [
+const TOP_LEVEL: [&str; 14] = [
     "Cargo.toml",
     "Cargo.lock",
     "crates",
     "benches",
     "loom-tests",
-    "shuttle-tests",
     "xtask",
     "docs",
     "README.md",
