@@ -48,17 +48,28 @@ fn sync_fence_forms_are_never_mixed() {
     });
 }
 
-/// What the choice is prepared with.
-struct Shared(Arc<terrace_sync::cell::UnsafeCell<bool>>);
+/// What the choice is prepared with: whether the process is registered.
+struct Registered(terrace_sync::cell::UnsafeCell<bool>);
 
 // SAFETY: written by the thread that chooses, once, before the choice; read after it. loom checks that.
-unsafe impl Send for Shared {}
-impl Shared {
+unsafe impl Send for Registered {}
+// SAFETY: as above.
+unsafe impl Sync for Registered {}
+
+impl Registered {
     fn register(&self) {
         self.0.with_mut(|flag| {
             // SAFETY: nobody reads before the choice that follows.
             unsafe { *flag = true }
         });
+    }
+
+    /// Only for who has seen the choice of the thread that registers.
+    fn is_done(&self) -> bool {
+        self.0.with(|flag| {
+            // SAFETY: the choice of the only writer is seen.
+            unsafe { *flag }
+        })
     }
 }
 
@@ -70,8 +81,8 @@ impl Shared {
 fn sync_fence_choice_is_prepared() {
     model(|| {
         let choice = Arc::new(Choice::new());
-        let registered = Arc::new(terrace_sync::cell::UnsafeCell::new(false));
-        let (other, theirs) = (Arc::clone(&choice), Shared(Arc::clone(&registered)));
+        let registered = Arc::new(Registered(terrace_sync::cell::UnsafeCell::new(false)));
+        let (other, theirs) = (Arc::clone(&choice), Arc::clone(&registered));
         let chooser = thread::spawn(move || {
             other.heavy(|| {
                 theirs.register();
@@ -80,11 +91,10 @@ fn sync_fence_choice_is_prepared() {
         });
         // A thread that chooses by itself has not registered anything here: only the other's choice counts.
         if choice.heavy(|| FenceKind::Symmetric) == FenceKind::Asymmetric {
-            let done = registered.with(|flag| {
-                // SAFETY: the choice of the only writer is seen.
-                unsafe { *flag }
-            });
-            assert!(done, "the barrier comes after the registration");
+            assert!(
+                registered.is_done(),
+                "the barrier comes after the registration"
+            );
         }
         chooser.join().expect("ends");
     });

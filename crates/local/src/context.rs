@@ -47,7 +47,7 @@ pub(crate) fn current() -> NonZeroUsize {
     context_id()
 }
 
-/// Makes a type that implements [`Context`](crate::context::Context) the program's: once a program.
+/// Makes a type that implements [`Context`] the program's: once a program.
 #[macro_export]
 macro_rules! context {
     ($context:ty) => {
