@@ -15,40 +15,60 @@ pub(crate) struct CiArgs {
     /// bench
     #[arg(long)]
     quick: bool,
+    /// Also what takes longest: every build of the tests, the sanitizers, machines without an operating system, published crates, benches
+    #[arg(long, conflicts_with = "quick")]
+    all: bool,
 }
 
-/// One check: the words after `cargo xtask`, and those with `--quick` (none: left out).
+/// One check: the words after `cargo xtask` with `--all`, without an option, and with `--quick` (none: left out).
 struct Part {
     words: &'static [&'static str],
+    usual: Option<&'static [&'static str]>,
     quick: Option<&'static [&'static str]>,
 }
 
 const PARTS: [Part; 16] = [
     same(&["lint"]),
     same(&["tidy"]),
-    same(&["test"]),
+    Part {
+        words: &["test"],
+        usual: Some(&["test", "--debug"]),
+        quick: Some(&["test", "--debug"]),
+    },
     same(&["doc"]),
     same(&["features"]),
     long(&["msrv"], None),
     long(&["loom", "--mutants"], Some(&["loom"])),
-    long(&["shuttle", "--mutants"], Some(&["shuttle"])),
-    long(&["soak", "--minutes", "1"], None),
-    long(&["tsan"], None),
-    long(&["asan"], None),
-    long(&["wasm"], None),
-    long(&["no-std"], None),
-    long(&["compat"], None),
-    long(&["bench", "--smoke"], None),
-    long(&["bench-compare", "--self-test"], None),
+    longest(&["shuttle", "--mutants"]),
+    longest(&["soak", "--minutes", "1"]),
+    longest(&["tsan"]),
+    longest(&["asan"]),
+    longest(&["wasm"]),
+    longest(&["no-std"]),
+    longest(&["compat"]),
+    longest(&["bench", "--smoke"]),
+    longest(&["bench-compare", "--self-test"]),
 ];
 
 const fn same(words: &'static [&'static str]) -> Part {
-    let quick = Some(words);
-    Part { words, quick }
+    long(words, Some(words))
 }
 
 const fn long(words: &'static [&'static str], quick: Option<&'static [&'static str]>) -> Part {
-    Part { words, quick }
+    let usual = Some(words);
+    Part {
+        words,
+        usual,
+        quick,
+    }
+}
+
+const fn longest(words: &'static [&'static str]) -> Part {
+    Part {
+        words,
+        usual: None,
+        quick: None,
+    }
 }
 
 /// How one part went.
@@ -65,10 +85,10 @@ pub(crate) fn run(ws: &Workspace, args: &CiArgs) -> Result<()> {
     let mut outcomes = Vec::new();
     let mut failure = None;
     for part in &PARTS {
-        let words = if args.quick {
-            part.quick
-        } else {
-            Some(part.words)
+        let words = match (args.all, args.quick) {
+            (true, _) => Some(part.words),
+            (false, false) => part.usual,
+            (false, true) => part.quick,
         };
         let outcome = match words {
             None => Outcome::LeftOut,
@@ -125,7 +145,10 @@ mod tests {
     #[test]
     fn every_part_is_a_command() {
         for part in &PARTS {
-            for words in [Some(part.words), part.quick].into_iter().flatten() {
+            for words in [Some(part.words), part.usual, part.quick]
+                .into_iter()
+                .flatten()
+            {
                 crate::parse(words).expect("a valid command line");
             }
         }

@@ -56,7 +56,7 @@ enum Command {
     /// Check the house rules that compilers do not
     Tidy,
     /// Run the tests of the workspace: debug, release, counted
-    Test,
+    Test(test::TestArgs),
     /// Build the documentation, warnings denied
     Doc,
     /// Build each layer alone with each combination of its features
@@ -126,7 +126,7 @@ fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
         Command::Ci(args) => ci::run(ws, &args),
         Command::Lint => lint::run(ws),
         Command::Tidy => tidy::run(ws),
-        Command::Test => test::run(ws),
+        Command::Test(args) => test::run(ws, &args),
         Command::Doc => doc::run(ws),
         Command::Features => features::run(ws),
         Command::Msrv => msrv::run(ws),

@@ -1,6 +1,7 @@
 //! `cargo xtask test`: the tests of the workspace in each build they mean something in.
 
 use anyhow::Result;
+use clap::Args;
 
 use crate::build::Build;
 use crate::features;
@@ -9,11 +10,22 @@ use crate::workspace::Workspace;
 /// Unit and integration tests; the others are documentation, which one build has to run.
 const TESTS: [&str; 2] = ["--lib", "--tests"];
 
+/// Options of `cargo xtask test`.
+#[derive(Args)]
+pub(crate) struct TestArgs {
+    /// Only the debug build with the default features
+    #[arg(long)]
+    debug: bool,
+}
+
 /// Runs all tests in debug (with documentation tests); those of the layers in release with every
 /// feature, in debug with none and with every one, and optimised with counted atomics.
-pub(crate) fn run(ws: &Workspace) -> Result<()> {
+pub(crate) fn run(ws: &Workspace, args: &TestArgs) -> Result<()> {
     let plain = Build::plain(ws);
     plain.cargo(&["test", "--workspace"])?;
+    if args.debug {
+        return Ok(());
+    }
     let layers = ws.layer_args();
     plain.cargo(
         &[
