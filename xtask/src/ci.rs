@@ -45,7 +45,11 @@ const PARTS: [Part; 16] = [
     longest(&["asan"]),
     longest(&["wasm"]),
     longest(&["no-std"]),
-    longest(&["compat"]),
+    Part {
+        words: &["compat"],
+        usual: Some(&["compat", "--apps"]),
+        quick: None,
+    },
     longest(&["bench", "--smoke"]),
     longest(&["bench-compare", "--self-test"]),
 ];
