@@ -111,7 +111,12 @@ mod on {
             // Ordering: Relaxed, a statistic that orders nothing.
             SHARD
                 .iter()
-                .map(|shard| shard[field as usize].load(Ordering::Relaxed) as u64)
+                .map(|shard| {
+                    let count = shard[field as usize].load(Ordering::Relaxed);
+                    #[cfg(not(feature = "std"))]
+                    let count = count as u64;
+                    count
+                })
                 .sum()
         };
         // Taken first: what is put in meanwhile then counts as depth, and depth never underflows for long.

@@ -5,7 +5,7 @@
 //! and as many chosen by priorities (PCT), all sequentially consistent. They are evidence against deadlocks and
 //! work lost in a hand-over.
 //!
-//! A model is an ordinary test whose body runs in [`explore`]; `cargo xtask shuttle` builds and runs them, on `std`
+//! A model is an ordinary test whose body runs in [`explore()`]; `cargo xtask shuttle` builds and runs them, on `std`
 //! they are small stress tests. A body is deterministic but for its schedule: time is modelled
 //! (`terrace_sync::time`), thread-locals and statics are made anew in each execution.
 
