@@ -13,6 +13,7 @@ pub mod local;
 pub mod park;
 pub mod queue;
 pub mod spawn;
+pub mod sync;
 pub mod tasks;
 pub mod thread;
 

@@ -27,9 +27,9 @@ unsafe impl<T> Send for Here<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Here<T> {}
 
-/// A [`Contender`] of one thread from the methods that all but tokio's share.
+/// A [`Contender`] of one thread from the methods that all but tokio's share, spawn_many where there is one.
 macro_rules! local {
-    ($(#[$doc:meta])* $Name:ident, $name:literal, $Executor:ty, $Task:ident, $new:expr, $get:expr, {$($batch:tt)*}) => {
+    ($($(#[$doc:meta])* $Name:ident, $name:literal, $Executor:ty, $task:ident, $new:expr $(, $spawn_many:ident)?;)+) => {$(
         $(#[$doc])*
         pub struct $Name(Owned<$Executor>);
 
@@ -42,22 +42,22 @@ macro_rules! local {
             }
 
             fn spawner(&self) -> Self::Spawner {
-                Here($get(&self.0))
+                Here(self.0.get())
             }
 
             fn run<T>(&self, future: impl Future<Output = T>) -> T {
-                block_on(self.spawner().0.run(future))
+                block_on(self.0.get().run(future))
             }
         }
 
         impl Ticked for $Name {
             fn try_tick(&self) -> bool {
-                self.spawner().0.try_tick()
+                self.0.get().try_tick()
             }
         }
 
         impl Spawner for Here<$Executor> {
-            type Task<T: Send + 'static> = $Task<T>;
+            type Task<T: Send + 'static> = $task::Task<T>;
 
             fn spawn<T: Send + 'static>(
                 self,
@@ -70,42 +70,31 @@ macro_rules! local {
                 task.detach();
             }
 
-            $($batch)*
+            $(fn spawn_many<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+                self,
+                futures: impl Iterator<Item = F>,
+                tasks: &mut Vec<Self::Task<T>>,
+            ) {
+                self.0.$spawn_many(futures, tasks);
+            })?
         }
-    };
+    )+};
 }
 
-use async_executor::Task as PeerTask;
-use terrace_local::Task as OwnTask;
-
-local!(
+local! {
     /// Ours, dropped with its tasks.
-    Local, "local", terrace_local::LocalExecutor<'static>, OwnTask,
-    Owned::row(terrace_local::LocalExecutor::new()), Owned::get, {}
-);
-local!(
+    Local, "local", terrace_local::LocalExecutor<'static>, terrace_local,
+        Owned::row(terrace_local::LocalExecutor::new()), spawn_many;
     /// Ours, for ever.
-    StaticLocal, "static_local", terrace_local::StaticLocalExecutor, OwnTask,
-    Owned::Ever(Box::leak(Box::new(terrace_local::StaticLocalExecutor::new()))), Owned::get, {}
-);
-local!(
+    StaticLocal, "static_local", terrace_local::StaticLocalExecutor, terrace_local,
+        Owned::Ever(terrace_local::LocalExecutor::new().leak()), spawn_many;
     /// `async_executor::LocalExecutor`.
-    AsyncExecutor, "async_executor", async_executor::LocalExecutor<'static>, PeerTask,
-    Owned::row(async_executor::LocalExecutor::new()), Owned::get, {
-        fn spawn_many<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
-            self,
-            futures: impl Iterator<Item = F>,
-            tasks: &mut Vec<Self::Task<T>>,
-        ) {
-            self.0.spawn_many(futures, tasks);
-        }
-    }
-);
-local!(
+    AsyncExecutor, "async_executor", async_executor::LocalExecutor<'static>, async_executor,
+        Owned::row(async_executor::LocalExecutor::new()), spawn_many;
     /// `async_executor::StaticLocalExecutor`.
-    AsyncExecutorStatic, "static_async_executor", async_executor::StaticLocalExecutor, PeerTask,
-    Owned::Ever(async_executor::LocalExecutor::new().leak()), Owned::get, {}
-);
+    AsyncExecutorStatic, "static_async_executor", async_executor::StaticLocalExecutor, async_executor,
+        Owned::Ever(async_executor::LocalExecutor::new().leak());
+}
 
 /// tokio's current-thread runtime with a `LocalSet`.
 pub struct TokioLocal {

@@ -1,7 +1,8 @@
 //! Which contenders are ours, and which of the others each of them is held against.
 
 /// The contenders of each layer that are ours; all others are peers.
-const OURS: [(&str, &[&str]); 7] = [
+const OURS: [(&str, &[&str]); 8] = [
+    ("sync", &["terrace"]),
     ("queue", &["ring", "injector", "inbox"]),
     ("park", &["parker", "idle"]),
     ("local", &["local", "static_local"]),
