@@ -9,8 +9,7 @@ use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::{Arc, light};
 use terrace_thread::Notify;
 
-use crate::pool::Shared;
-use crate::pool::outside;
+use crate::pool::outside::Workerless;
 use crate::pool::wait::{Own, wait};
 
 /// Set when the future was woken; wakes the thread where it sleeps.
@@ -59,7 +58,6 @@ struct Blocked<'a, F: Future> {
     output: Option<F::Output>,
     waker: Waker,
     flag: &'a BlockWaker,
-    workerless: Vec<Arc<Shared>>,
 }
 
 impl<F: Future> Own for Blocked<'_, F> {
@@ -91,10 +89,6 @@ impl<F: Future> Own for Blocked<'_, F> {
     }
 
     fn end_sleep(&mut self) {}
-
-    fn workerless(&self) -> &[Arc<Shared>] {
-        &self.workerless
-    }
 }
 
 /// Runs a future to its end on the current thread.
@@ -113,9 +107,8 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
         output: None,
         waker: Waker::from(Arc::clone(&flag)),
         flag: &flag,
-        workerless: outside::workerless(),
     };
-    wait(&mut blocked);
+    wait(&mut blocked, Workerless::all());
     let output = blocked.output.take().expect("the wait ends with an output");
     drop(blocked);
     // The thread's locals may be gone already; then the waker is just dropped.

@@ -94,7 +94,7 @@ impl Executor<'static> {
 
     /// Starts or ends worker threads until there are `workers`, at any time, from any thread. Workers that end finish the
     /// polls they are in first, and are not waited for; their pinned tasks (`terrace-thread`) end with them, all other
-    /// tasks stay. With 0, tasks run in `run`, `tick` and `try_tick`, and on threads that begin to wait.
+    /// tasks stay. With 0, tasks run in `run`, `tick` and `try_tick`, and on threads that wait, also those that wait already.
     ///
     /// # Errors
     /// When the operating system cannot start a thread; those that were started stay.

@@ -6,6 +6,8 @@
 mod block_on;
 #[cfg(not(terrace_loom))]
 mod builder;
+#[doc(hidden)]
+pub mod bulletin;
 #[cfg(not(terrace_loom))]
 mod executor;
 #[doc(hidden)]

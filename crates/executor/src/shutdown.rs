@@ -55,12 +55,13 @@ impl Executor<'static> {
 
 impl StaticExecutor {
     /// Ends all worker threads and joins them; blocks for at most `limit`, or as long as it takes. The executor goes on
-    /// without workers: its tasks run in `run`, `tick` and `try_tick`, or when [`set_workers`](Self::set_workers) gives it new
-    /// ones. On a worker of the
-    /// executor itself, the current thread is not waited for; it ends when its task's poll has.
+    /// without workers: its tasks run in `run`, `tick` and `try_tick` and on threads that wait, or when
+    /// [`set_workers`](Self::set_workers) gives it new ones. On a worker of the executor itself, the current thread is not
+    /// waited for; it ends when its task's poll has.
     ///
     /// # Errors
-    /// When threads have not ended in time. Calling it again waits again, perhaps with [`Shutdown::Cancel`].
+    /// When threads have not ended in time. Calling it again waits again, perhaps with [`Shutdown::Cancel`]. After a
+    /// `Cancel` that came too early, threads that wait drive the executor only once another call has succeeded.
     ///
     /// ```
     /// use terrace_executor::{Builder, Shutdown, block_on};

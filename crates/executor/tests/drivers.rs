@@ -1,5 +1,8 @@
 //! Async drivers: `run`, `tick` and `try_tick`, nested, dropped, forgotten and never polled again.
 
+mod limited;
+mod yields;
+
 use std::future::{Future, pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,47 +10,16 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
-use std::time::Duration;
 
+use limited::limited;
 use terrace_executor::{Builder, Executor, StaticExecutor, Task, block_on, current};
-
-/// For hangs; nothing here takes a hundredth of it.
-const LIMIT: Duration = Duration::from_secs(30);
+use yields::Yield;
 
 /// Polls once, with a waker that does nothing.
 fn poll_once<F: Future>(future: Pin<&mut F>) -> Option<F::Output> {
     match future.poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => Some(value),
         Poll::Pending => None,
-    }
-}
-
-struct Yield(u32);
-impl Future for Yield {
-    type Output = ();
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.0 == 0 {
-            return Poll::Ready(());
-        }
-        self.0 -= 1;
-        context.waker().wake_by_ref();
-        Poll::Pending
-    }
-}
-
-/// Runs `test` on a thread of its own, and fails if it hangs.
-fn limited(test: impl FnOnce() + Send + 'static) {
-    let (done, wait) = channel();
-    let thread = thread::spawn(move || {
-        test();
-        done.send(()).unwrap();
-    });
-    match wait.recv_timeout(LIMIT) {
-        Ok(()) => thread.join().unwrap(),
-        Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
-            std::panic::resume_unwind(thread.join().unwrap_err())
-        }
-        Err(error) => panic!("{error}: the test hangs"),
     }
 }
 

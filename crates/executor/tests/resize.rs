@@ -1,48 +1,20 @@
 //! Worker threads that come and go while the executor is in use.
 
+mod limited;
+mod yields;
+
 use std::collections::HashSet;
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
+use limited::limited;
 use terrace_executor::{Builder, Executor, Shutdown, StaticExecutor, block_on, current};
-
-/// For hangs; nothing here takes a hundredth of it.
-const LIMIT: Duration = Duration::from_secs(60);
-
-/// Runs `test` on a thread of its own, and fails if it hangs.
-fn limited(test: impl FnOnce() + Send + 'static) {
-    let (done, wait) = channel();
-    let thread = thread::spawn(move || {
-        test();
-        done.send(()).unwrap();
-    });
-    match wait.recv_timeout(LIMIT) {
-        Ok(()) => thread.join().unwrap(),
-        Err(RecvTimeoutError::Disconnected) => {
-            std::panic::resume_unwind(thread.join().unwrap_err())
-        }
-        Err(error) => panic!("{error}: the test hangs"),
-    }
-}
-
-struct Yield(u32);
-impl Future for Yield {
-    type Output = ();
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.0 == 0 {
-            return Poll::Ready(());
-        }
-        self.0 -= 1;
-        context.waker().wake_by_ref();
-        Poll::Pending
-    }
-}
+use yields::Yield;
 
 /// Starts and exits of worker threads.
 #[derive(Clone, Default)]

@@ -1,6 +1,10 @@
-//! Threads that wait for pools without workers: their pushes wake a waiting thread through an
-//! `event-listener` event, one listener a pool.
+//! Pools without workers, and the threads that wait and drive them meanwhile.
+//!
+//! A waiting thread keeps a list of them ([`Workerless`]). A pool that loses its last worker is added by
+//! [`register`]; [`announce`] wakes every thread that has ever waited ([`Bulletin`]), so that those that wait already drive
+//! it, too. A push to a pool without workers wakes a waiting thread through an `event-listener` event, one listener a pool.
 
+use std::cell::Cell;
 use std::pin::Pin;
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -10,20 +14,37 @@ use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex, heavy};
 use terrace_thread::Notify;
 
-use super::Shared;
+use super::{Shared, current};
+use crate::bulletin::Bulletin;
 
 terrace_sync::global! {
     /// Pools without workers that are alive. Their number is read first, so that programs without
     /// such pools pay one relaxed load.
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     static POOLS: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+    /// Tells waiting threads that there is one more.
+    static NEWS: Bulletin<Weak<dyn Notify>> = Bulletin::new();
 }
 
-/// Adds a pool without workers to those that waits drive.
+terrace_sync::thread_local! {
+    /// What of this thread has subscribed to `NEWS`. It is another one if the thread's core was closed since.
+    static SUBSCRIBED: Cell<Option<Weak<dyn Notify>>> = const { Cell::new(None) };
+}
+
+/// Adds a pool without workers to those that waits drive. The caller then calls [`announce`], without a lock.
 pub(crate) fn register(pool: &Arc<Shared>) {
-    POOLS.lock().push(Arc::downgrade(pool));
-    // Ordering: Relaxed, a hint; whoever is to see the pool's tasks was handed the pool.
-    COUNT.fetch_add(1, Ordering::Relaxed);
+    let weak = Arc::downgrade(pool);
+    let mut pools = POOLS.lock();
+    if !pools.iter().any(|other| other.ptr_eq(&weak)) {
+        pools.push(weak);
+        // Ordering: Relaxed, a hint; whoever is to see the pool's tasks was handed the pool, or sees the announcement.
+        COUNT.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Wakes the threads that wait, to look at the pools without workers.
+pub(crate) fn announce() {
+    NEWS.announce(Weak::upgrade, |thread| thread.notify());
 }
 
 /// Takes a pool out again.
@@ -40,12 +61,97 @@ pub(crate) fn unregister(pool: &Shared) {
 }
 
 /// The pools without workers.
-pub(crate) fn workerless() -> Vec<Arc<Shared>> {
+fn all() -> Vec<Arc<Shared>> {
     // Ordering: Relaxed, as above.
     if COUNT.load(Ordering::Relaxed) == 0 {
         return Vec::new();
     }
     POOLS.lock().iter().filter_map(Weak::upgrade).collect()
+}
+
+/// From now on the current thread is notified when a pool loses its last worker. Called before each sleep: a thread-local
+/// access, and a lock the first time.
+pub(crate) fn subscribe() {
+    let notifier = terrace_thread::notifier();
+    let weak = Arc::downgrade(&notifier);
+    let before = SUBSCRIBED.try_with(Cell::take).ok().flatten();
+    if !before.is_some_and(|before| before.ptr_eq(&weak)) {
+        NEWS.subscribe(weak.clone(), |thread| thread.strong_count() == 0);
+    }
+    // The thread's locals may be gone already; then it subscribes anew each time.
+    let _kept = SUBSCRIBED.try_with(|subscribed| subscribed.set(Some(weak)));
+}
+
+/// The pools without workers whose tasks the current thread runs in one wait.
+pub(crate) struct Workerless<'a> {
+    /// If not all there are.
+    only: Option<&'a Shared>,
+    /// The news that `pools` is made from.
+    number: usize,
+    pools: Vec<Arc<Shared>>,
+}
+
+impl<'a> Workerless<'a> {
+    /// Every one.
+    pub(crate) fn all() -> Self {
+        Self::new(None)
+    }
+
+    /// This one, while it has no workers.
+    pub(crate) fn only(pool: &'a Shared) -> Self {
+        Self::new(Some(pool))
+    }
+
+    fn new(only: Option<&'a Shared>) -> Self {
+        let number = NEWS.number();
+        let mut pools = match only {
+            None => all(),
+            Some(pool) if pool.workers() == 0 => vec![pool.arc()],
+            Some(_) => Vec::new(),
+        };
+        // A worker adopts nothing of its own pool, also if it was asked to end: that is the matter of the last resort.
+        pools.retain(|pool| !current::is_worker_of(&raw const **pool));
+        Self {
+            only,
+            number,
+            pools,
+        }
+    }
+
+    /// Whether a pool may have lost its last worker since.
+    #[inline]
+    pub(crate) fn is_stale(&self) -> bool {
+        NEWS.number() != self.number
+    }
+
+    /// Heeds what has changed.
+    #[inline]
+    pub(crate) fn refresh(&mut self) {
+        if self.is_stale() {
+            *self = Self::new(self.only);
+        }
+    }
+
+    fn pools(&self) -> impl Iterator<Item = &Arc<Shared>> {
+        // It may have got some since.
+        self.pools.iter().filter(|pool| pool.workers() == 0)
+    }
+
+    /// Runs one job of theirs; false if there is none.
+    pub(crate) fn run_one(&self) -> bool {
+        self.pools().any(|pool| match pool.find_any() {
+            Some(found) => {
+                found.run(pool);
+                true
+            }
+            None => false,
+        })
+    }
+
+    /// Listens to all of them, for one sleep of the current thread.
+    pub(crate) fn listen(&self) -> OutsideWait<'_> {
+        OutsideWait::listen(self)
+    }
 }
 
 struct NotifyWaker(Arc<dyn Notify>);
@@ -63,16 +169,17 @@ pub(crate) fn thread_waker() -> Waker {
 
 /// Listeners on pools without workers, for one sleep of the current thread.
 pub(crate) struct OutsideWait<'a> {
-    pools: &'a [Arc<Shared>],
+    workerless: &'a Workerless<'a>,
     /// Dropping a listener that was notified notifies the next thread.
     _listeners: Vec<Pin<Box<EventListener>>>,
 }
 
 impl<'a> OutsideWait<'a> {
-    pub(crate) fn listen(pools: &'a [Arc<Shared>]) -> Self {
+    fn listen(workerless: &'a Workerless<'a>) -> Self {
+        let pools = &workerless.pools;
         if pools.is_empty() {
             return Self {
-                pools,
+                workerless,
                 _listeners: Vec::new(),
             };
         }
@@ -94,22 +201,20 @@ impl<'a> OutsideWait<'a> {
         });
         let listeners = listeners.collect();
         Self {
-            pools,
+            workerless,
             _listeners: listeners,
         }
     }
 
-    /// Whether any of the pools has something to run.
+    /// Whether any of the pools has something to run, or there may be another pool.
     pub(crate) fn has_work(&self) -> bool {
-        self.pools
-            .iter()
-            .any(|pool| pool.workers() == 0 && pool.has_any())
+        self.workerless.is_stale() || self.workerless.pools().any(|pool| pool.has_any())
     }
 }
 
 impl Drop for OutsideWait<'_> {
     fn drop(&mut self) {
-        for pool in self.pools {
+        for pool in &self.workerless.pools {
             // Ordering: Relaxed; who still sees the count notifies in vain.
             pool.outsiders.fetch_sub(1, Ordering::Relaxed);
         }

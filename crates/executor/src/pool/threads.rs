@@ -31,6 +31,8 @@ pub(crate) struct Threads {
     list: Mutex<Vec<Thread>>,
     /// Whether workers that are asked to end run first what is queued.
     draining: AtomicBool,
+    /// Whether the pool has ever had workers.
+    were_any: AtomicBool,
     /// Notified when a thread has counted itself out.
     ended: Event,
 }
@@ -57,6 +59,7 @@ impl Threads {
             config: Arc::new(config),
             list: Mutex::new(Vec::new()),
             draining: AtomicBool::new(false),
+            were_any: AtomicBool::new(false),
             ended: Event::new(),
         }
     }
@@ -155,10 +158,15 @@ impl Shared {
         let mut list = self.threads.list.lock();
         let before = self.workers();
         let result = self.resize(&mut list, wanted);
-        match (before, self.workers()) {
+        let after = self.workers();
+        match (before, after) {
             (0, 1..) => outside::unregister(self),
             (1.., 0) => outside::register(self),
             _ => {}
+        }
+        drop(list);
+        if after == 0 {
+            outside::announce();
         }
         // There may be more permits now.
         if self.has_background() {
@@ -196,6 +204,10 @@ impl Shared {
 
     /// Makes known how many workers the pool is to have.
     fn publish_count(&self, count: usize) {
+        if count > 0 {
+            // Ordering: Relaxed, read under the list's lock, too.
+            self.threads.were_any.store(true, Ordering::Relaxed);
+        }
         // Ordering: Relaxed, a number that may change at any time; written under the list's lock.
         self.workers.store(count, Ordering::Relaxed);
     }
@@ -222,6 +234,9 @@ impl Shared {
             if !wait_for(listener, deadline) && !self.join_ended(own) {
                 // Ordering: Relaxed, a number to report.
                 let threads = self.running.load(Ordering::Relaxed).saturating_sub(own);
+                if how == Shutdown::Drain {
+                    self.leave_to_waiters();
+                }
                 return Err(StillRunning { threads });
             }
         }
@@ -231,7 +246,21 @@ impl Shared {
                 drop(task);
             }
         }
+        self.leave_to_waiters();
         Ok(())
+    }
+
+    /// After a shutdown: threads that wait drive the pool, unless it has got workers again, or never had any.
+    fn leave_to_waiters(self: &Arc<Self>) {
+        {
+            let _list = self.threads.list.lock();
+            // Ordering: Relaxed, written under the lock.
+            if self.workers() > 0 || !self.threads.were_any.load(Ordering::Relaxed) {
+                return;
+            }
+            outside::register(self);
+        }
+        outside::announce();
     }
 
     /// Joins every thread but `own`, the calling one, if they have all counted themselves out.

@@ -9,16 +9,15 @@
 //! levels more for tasks that workers hold in their rings.
 
 use terrace_park::Restricted;
-use terrace_sync::Arc;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
 use terrace_sync::time::Instant;
 
 use super::lanes::Lane;
-use super::outside::OutsideWait;
+use super::outside::{self, Workerless};
 use super::search::{Found, Scan};
 use super::worker::{SPIN, Worker};
-use super::{Looking, Shared, current};
+use super::{Looking, current};
 
 /// How deep foreign jobs may nest on a waiter's stack where no spare worker can be started.
 pub(crate) const MAX_NESTED_HELP: u32 = 8;
@@ -36,27 +35,27 @@ pub(crate) trait Own {
     fn announce_sleep(&mut self);
     /// The thread is awake again.
     fn end_sleep(&mut self);
-    /// Pools without workers whose work this thread runs while it waits.
-    fn workerless(&self) -> &[Arc<Shared>];
 }
 
-/// Waits until `own` is done.
-pub(crate) fn wait(own: &mut impl Own) {
+/// Waits until `own` is done, and meanwhile runs the work of pools without workers.
+pub(crate) fn wait(own: &mut impl Own, mut workerless: Workerless<'_>) {
     loop {
         if own.is_done() {
             return;
         }
+        workerless.refresh();
         // One pinned task, then one of the own: neither starves the other.
         let pinned = terrace_thread::has_work() && terrace_thread::tick();
-        if own.run_one() || pinned || help_workerless(own) || spin(own) {
+        if own.run_one() || pinned || workerless.run_one() || spin(own) {
             continue;
         }
+        outside::subscribe();
         // A background task gives its permit back for the time it sleeps.
         let lent = current::lend_permit();
         own.announce_sleep();
         current::with(|worker| match worker {
-            Some(worker) => sleep_on_worker(worker, own),
-            None => sleep_outside(own),
+            Some(worker) => sleep_on_worker(worker, own, &workerless),
+            None => sleep_outside(own, &workerless),
         });
         drop(lent);
         own.end_sleep();
@@ -83,24 +82,11 @@ fn spin(own: &impl Own) -> bool {
     }
 }
 
-/// Runs one job of a pool that has no workers of its own.
-fn help_workerless(own: &impl Own) -> bool {
-    // It may have got some since the wait began.
-    let mut workerless = own.workerless().iter().filter(|pool| pool.workers() == 0);
-    workerless.any(|pool| match pool.find_any() {
-        Some(found) => {
-            found.run(pool);
-            true
-        }
-        None => false,
-    })
-}
-
 /// Sleeps on the thread's own parker.
-fn sleep_outside(own: &impl Own) {
+fn sleep_outside(own: &impl Own, workerless: &Workerless<'_>) {
     // Pools without workers wake through their event; the listeners have to stand before the last
     // look.
-    let outside = OutsideWait::listen(own.workerless());
+    let outside = workerless.listen();
     if anything(own) || outside.has_work() {
         // Something came in the last moment, or is announced by a thread that has not pushed it yet.
         yield_now();
@@ -112,9 +98,9 @@ fn sleep_outside(own: &impl Own) {
 }
 
 /// Sleeps in `R`: woken by what it waits for, by pinned tasks, and by the rule of last resort.
-fn sleep_on_worker(worker: &Worker, own: &impl Own) {
+fn sleep_on_worker(worker: &Worker, own: &impl Own, workerless: &Workerless<'_>) {
     let pool = &**worker.pool();
-    let outside = OutsideWait::listen(own.workerless());
+    let outside = workerless.listen();
     let ready = || anything(own) || outside.has_work();
     let mut scan = Scan {
         pool,

@@ -10,11 +10,11 @@ use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
 use terrace_local::task::{self, Core, CoreRef, Runnable};
-use terrace_sync::Arc;
 use terrace_sync::time::Instant;
 
 use super::pacing::Stopwatch;
 use super::slot::Slot;
+use crate::pool::outside::Workerless;
 use crate::pool::wait::{Own, wait};
 use crate::pool::worker::run_task;
 use crate::pool::{Shared, current};
@@ -170,21 +170,15 @@ impl<'p> OpenScope<'p> {
         slot.core().body_ended();
         if !slot.core().has_ended() {
             self.pool.publish_batch(slot);
-            let workerless = if self.pool.workers() == 0 {
-                vec![self.pool.arc()]
-            } else {
-                Vec::new()
-            };
             let mut own = ScopeWait {
                 pool: self.pool,
                 slot,
                 executors,
-                workerless,
                 on_worker: current::is_worker_of(self.pool),
                 turn: 0,
                 watch: Stopwatch::start(),
             };
-            wait(&mut own);
+            wait(&mut own, Workerless::only(self.pool));
         }
         std::mem::forget(bomb);
         let panic = slot.core().take_panic();
@@ -285,7 +279,6 @@ struct ScopeWait<'a> {
     pool: &'a Shared,
     slot: &'a Slot,
     executors: &'a [&'a ThreadQueue],
-    workerless: Vec<Arc<Shared>>,
     on_worker: bool,
     turn: u32,
     watch: Stopwatch,
@@ -337,9 +330,5 @@ impl Own for ScopeWait<'_> {
             self.pool.driver_enters();
         }
         self.watch = Stopwatch::start();
-    }
-
-    fn workerless(&self) -> &[Arc<Shared>] {
-        &self.workerless
     }
 }

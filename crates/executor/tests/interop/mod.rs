@@ -1,9 +1,11 @@
 //! What the interop tests share: an end in sight, and the bytes that travel.
 
-use std::future::Future;
-use std::sync::mpsc::channel;
-use std::time::Duration;
+#[path = "../limited/mod.rs"]
+mod limited;
 
+use std::future::Future;
+
+use limited::limited;
 use terrace_executor::{Executor, block_on};
 
 /// Connections of one test.
@@ -24,20 +26,11 @@ pub(crate) fn answer(mut message: Vec<u8>) -> Vec<u8> {
 pub(crate) fn on_workers<F: Future<Output = ()> + Send + 'static>(
     test: impl Fn(std::sync::Arc<Executor<'static>>) -> F + Send + 'static,
 ) {
-    let (done, wait) = channel();
-    let thread = std::thread::spawn(move || {
+    limited(move || {
         for workers in [1, 3] {
             let executor = Executor::builder().workers(workers).build();
             let executor = std::sync::Arc::new(executor);
             block_on(executor.spawn(test(std::sync::Arc::clone(&executor))));
         }
-        done.send(()).expect("the test waits");
     });
-    if wait.recv_timeout(Duration::from_secs(60)) == Err(std::sync::mpsc::RecvTimeoutError::Timeout)
-    {
-        panic!("the futures hang");
-    }
-    if let Err(payload) = thread.join() {
-        std::panic::resume_unwind(payload);
-    }
 }

@@ -1,0 +1,226 @@
+//! Threads that wait already when a pool loses its last worker: they drive it from then on.
+
+mod limited;
+
+use std::future::{Future, poll_fn};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Poll, Waker};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use terrace_executor::{Builder, Executor, Shutdown, block_on};
+
+/// A future that waits for a number to be reached, tells when it has begun to, and says which thread polled it last.
+fn reaches(
+    count: &Arc<Step>,
+    number: usize,
+    waits: Sender<()>,
+) -> impl Future<Output = ThreadId> + use<> {
+    let count = Arc::clone(count);
+    poll_fn(move |context| {
+        *count.waker.lock().unwrap() = Some(context.waker().clone());
+        if count.number.load(Ordering::SeqCst) >= number {
+            return Poll::Ready(thread::current().id());
+        }
+        // Nobody listens to the second.
+        let _first = waits.send(());
+        Poll::Pending
+    })
+}
+
+/// Runs one test at a time: a thread that waits in another one would drive this one's pool, too.
+fn alone(test: impl FnOnce() + Send + 'static) {
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    limited::limited(test);
+}
+
+#[derive(Default)]
+struct Step {
+    number: AtomicUsize,
+    waker: Mutex<Option<Waker>>,
+}
+
+impl Step {
+    fn next(&self) {
+        self.number.fetch_add(1, Ordering::SeqCst);
+        let waker = self.waker.lock().unwrap().take();
+        waker.into_iter().for_each(Waker::wake);
+    }
+}
+
+/// Long enough for a thread to fall asleep; too short only makes a test easier.
+fn let_sleep() {
+    thread::sleep(Duration::from_millis(20));
+}
+
+/// A thread waits, by `wait`, for a task of a pool with two workers; then the workers are taken away by `end`, then the
+/// task is woken: the waiting thread has to run it.
+fn waits_already(
+    wait: impl FnOnce(&Arc<Executor<'static>>, terrace_executor::Task<ThreadId>) -> ThreadId
+    + Send
+    + 'static,
+    end: impl FnOnce(&Executor<'static>),
+) {
+    let executor = Arc::new(Builder::new().workers(2).build());
+    let step = Arc::new(Step::default());
+    let (waits, waiting) = channel();
+    let task = executor.spawn(reaches(&step, 1, waits));
+    waiting.recv().unwrap();
+    let waiter = thread::spawn({
+        let executor = Arc::clone(&executor);
+        move || (wait(&executor, task), thread::current().id())
+    });
+    let_sleep();
+    end(&executor);
+    let_sleep();
+    step.next();
+    let (ran_on, waited_on) = waiter.join().unwrap();
+    assert_eq!(ran_on, waited_on);
+}
+
+#[test]
+fn block_on_drives_a_pool_that_is_resized_to_nothing() {
+    alone(|| {
+        waits_already(
+            |_, task| block_on(task),
+            |executor| executor.set_workers(0).unwrap(),
+        )
+    });
+}
+
+#[test]
+fn block_on_drives_a_pool_that_was_shut_down() {
+    alone(|| {
+        waits_already(
+            |_, task| block_on(task),
+            |executor| executor.shutdown(Shutdown::Drain, None).unwrap(),
+        );
+    });
+    alone(|| {
+        waits_already(
+            |_, task| block_on(task),
+            |executor| executor.shutdown(Shutdown::Cancel, None).unwrap(),
+        );
+    });
+}
+
+/// A worker still blocks when the time of the shutdown is up; it is the last one, and ends later.
+#[test]
+fn block_on_drives_a_pool_whose_shutdown_took_too_long() {
+    alone(|| {
+        let executor = Builder::new().workers(1).build();
+        let step = Arc::new(Step::default());
+        let (waits, waiting) = channel();
+        let task = executor.spawn(reaches(&step, 1, waits));
+        waiting.recv().unwrap();
+        let (started, start) = channel();
+        let (release, released) = channel::<()>();
+        executor
+            .spawn(async move {
+                started.send(()).unwrap();
+                released.recv().unwrap();
+            })
+            .detach();
+        start.recv().unwrap();
+        let waiter = thread::spawn(move || (block_on(task), thread::current().id()));
+        let_sleep();
+        let late = executor.shutdown(Shutdown::Drain, Some(Duration::from_millis(1)));
+        assert_eq!(late.unwrap_err().threads(), 1);
+        step.next();
+        let (ran_on, waited_on) = waiter.join().unwrap();
+        assert_eq!(ran_on, waited_on);
+        release.send(()).unwrap();
+    });
+}
+
+/// A waiting worker of another pool drives it, too.
+#[test]
+fn a_waiting_worker_of_another_pool_drives_it() {
+    alone(|| {
+        waits_already(
+            |_, task| {
+                let other = Builder::new().workers(1).build();
+                let here = thread::current().id();
+                let (ran_on, worker) =
+                    block_on(other.spawn(async move { (block_on(task), thread::current().id()) }));
+                // On the worker, or on this thread, which waits as well.
+                assert!([here, worker].contains(&ran_on));
+                here
+            },
+            |executor| executor.set_workers(0).unwrap(),
+        );
+    });
+}
+
+/// A scope off the pool, one of whose children waits for a task of the pool.
+#[test]
+fn a_scope_drives_the_pool_it_is_open_on() {
+    use terrace_executor::scope::OpenScope;
+
+    alone(|| {
+        waits_already(
+            |executor, task| {
+                let result = Mutex::new(None);
+                let scope = OpenScope::open(executor);
+                let child = async {
+                    *result.lock().unwrap() = Some(task.await);
+                };
+                // SAFETY: the scope is open, and waited for in the next statement, before what the child borrows ends.
+                unsafe { scope.handle().spawn(child) };
+                assert!(scope.wait(&[]).is_none());
+                result.into_inner().unwrap().unwrap()
+            },
+            |executor| executor.set_workers(0).unwrap(),
+        );
+    });
+}
+
+/// Pools without workers that come while threads wait, many times, at random moments; each thread waits for what only a
+/// thread that waits can run.
+#[test]
+fn workers_go_at_any_moment() {
+    const ROUNDS: usize = 300;
+    alone(|| {
+        let executor = Arc::new(Builder::new().workers(1).build());
+        let stop = Arc::new(AtomicBool::new(false));
+        let resizer = {
+            let (executor, stop) = (Arc::clone(&executor), Arc::clone(&stop));
+            thread::spawn(move || {
+                for round in 0.. {
+                    if stop.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    executor.set_workers(round % 2).unwrap();
+                    thread::sleep(Duration::from_micros(round as u64 % 7 * 50));
+                }
+                executor.set_workers(0).unwrap();
+            })
+        };
+        let waiters: Vec<_> = (0..2)
+            .map(|_| {
+                let executor = Arc::clone(&executor);
+                thread::spawn(move || {
+                    for _ in 0..ROUNDS {
+                        let step = Arc::new(Step::default());
+                        let (waits, waiting) = channel();
+                        let task = executor.spawn(reaches(&step, 1, waits));
+                        let waker = thread::spawn(move || {
+                            waiting.recv().unwrap();
+                            step.next();
+                        });
+                        block_on(task);
+                        waker.join().unwrap();
+                    }
+                })
+            })
+            .collect();
+        for waiter in waiters {
+            waiter.join().unwrap();
+        }
+        stop.store(true, Ordering::Relaxed);
+        resizer.join().unwrap();
+    });
+}
