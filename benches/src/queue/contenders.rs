@@ -10,7 +10,7 @@ use terrace_queue::{Injector, Ring};
 use super::{BATCH, Batched, Deque, Item, Shared, Thief};
 
 /// Items that the rings have room for, as ours has.
-const CAPACITY: usize = 256;
+const CAPACITY: usize = Ring::<Item>::CAPACITY;
 
 /// Our ring.
 pub struct Own(Arc<Ring<Item>>);

@@ -1,12 +1,12 @@
 //! Need 34: tasks that wake themselves for ever starve nobody, wherever the others are queued.
 
 use std::future::poll_fn;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
-use terrace_executor::{Builder, block_on};
+use terrace_executor::{Builder, Executor, StaticExecutor, block_on};
 use terrace_thread::ThreadSpawner;
 
 /// Wakes itself until told to stop.
@@ -74,4 +74,94 @@ fn endless_pinned_tasks_share_their_thread() {
     stop.store(true, Ordering::Relaxed);
     block_on(pinned);
     block_on(free);
+}
+
+/// Who was polled, in order, after the others had been spawned: `None` is one of these, `Some` a restless task.
+type Polls = Mutex<Vec<Option<usize>>>;
+
+/// `restless` tasks wake themselves until `others` more have run, which a thread of its own spawns in the middle of one
+/// of their polls. What happens is told in polls, so that no clock is needed.
+async fn injected(
+    executor: &'static StaticExecutor,
+    restless: usize,
+    others: usize,
+) -> Vec<Option<usize>> {
+    /// Polls of each restless task before that: the queues are as they stay by then.
+    const WARM: usize = 10;
+    let polls = Arc::new(Polls::default());
+    let left = Arc::new(AtomicUsize::new(others));
+    let spawn_others = move |polls: &Arc<Polls>, left: &Arc<AtomicUsize>| {
+        for _ in 0..others {
+            let (polls, left) = (Arc::clone(polls), Arc::clone(left));
+            let other = async move {
+                polls.lock().unwrap().push(None);
+                left.fetch_sub(1, Ordering::Relaxed);
+            };
+            executor.spawn(other).detach();
+        }
+    };
+    let restless = (0..restless).map(|number| {
+        let (polls, left, mut polled) = (Arc::clone(&polls), Arc::clone(&left), 0);
+        executor.spawn(poll_fn(move |context| {
+            polls.lock().unwrap().push(Some(number));
+            polled += 1;
+            if number == 0 && polled == WARM {
+                polls.lock().unwrap().clear();
+                std::thread::scope(|scope| {
+                    scope.spawn(|| spawn_others(&polls, &left));
+                });
+            }
+            if left.load(Ordering::Relaxed) == 0 {
+                return Poll::Ready(());
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }))
+    });
+    for task in restless.collect::<Vec<_>>() {
+        task.await;
+    }
+    std::mem::take(&mut *polls.lock().unwrap())
+}
+
+/// Polls that one visit to the injector, and one round between two visits, may last.
+const BATCH: usize = 32;
+const ROUND: usize = 61;
+
+/// Neither those who wait in the injector nor those in the ring wait for long, however many there are of either.
+fn assert_fair(restless: usize, others: usize, polls: &[Option<usize>]) {
+    let last = polls.iter().rposition(Option::is_none).expect("they ran");
+    // With a batch for so many turns the ring does not become longer than this.
+    let ring = restless * ROUND / (ROUND - BATCH) + BATCH;
+    // A batch comes for each round of the ring; the last one goes through the ring as the others did.
+    let bound = (others.div_ceil(BATCH) + 1) * ring.min(ROUND) + ring;
+    assert!(last <= bound, "{restless}, {others}: {last} polls");
+    // Between two polls of a restless task lies one round of the ring, and the batch that comes in it.
+    let bound = ring + BATCH;
+    for number in 0..restless {
+        let mut since = 0;
+        for (at, who) in polls[..=last].iter().enumerate() {
+            if *who == Some(number) {
+                since = at;
+            }
+            assert!(
+                at - since <= bound,
+                "{restless}, {others}: {} polls",
+                at - since
+            );
+        }
+    }
+}
+
+#[test]
+fn waits_in_the_injector_and_in_the_ring_are_bounded() {
+    for (restless, others) in [(1, 1), (1, 1_000), (10, 500), (100, 10), (150, 500)] {
+        let executor = Builder::new().workers(1).try_build_static().unwrap();
+        let polls = block_on(executor.spawn(injected(executor, restless, others)));
+        assert_fair(restless, others, &polls);
+        executor.set_workers(0).unwrap();
+        let executor = Executor::new().leak();
+        let polls = block_on(executor.run(executor.spawn(injected(executor, restless, others))));
+        assert_fair(restless, others, &polls);
+    }
 }

@@ -52,6 +52,15 @@ impl Idle {
         }
     }
 
+    /// For a driver, or a worker without a token, that has moved shared work into its own ring, where others see it
+    /// again: as [`publish`](Self::publish). One that looked before it lay down may have seen it in neither place.
+    #[inline]
+    pub fn moved(&self, lanes: u32) {
+        unless_weakened!("park-moved", {
+            self.publish(lanes);
+        });
+    }
+
     /// For a searching worker that has taken an item and sees `surplus` more: wakes up to two parked workers,
     /// whoever searches. Returns how many. No fence: nothing depends on it but speed, since the last
     /// token given back looks again.

@@ -92,6 +92,28 @@ fn idle_moved_work_is_seen_by_the_last_searcher() {
     });
 }
 
+/// Worker 0, in the middle of its work and so without a token, takes two shared items, puts one of them into its ring, and
+/// runs the other for ever. Worker 1 gets the one in the ring, though it may have looked while that was on the way.
+///
+/// Seen to deadlock without the publish (`park-moved`).
+#[test]
+fn idle_moved_work_is_published() {
+    model(|| {
+        let f = Fixture::new(Shape::OneGroupOfTwo, 2);
+        f.put(2);
+        let token = f.idle.enter(0);
+        f.idle.stop_search(token, &*f);
+        let other = f.clone();
+        let worker = thread::spawn(move || other.run_one(1));
+        if f.take() && f.take() {
+            f.put(1);
+            f.idle.moved(LANE);
+        }
+        worker.join().unwrap();
+        f.assert_at_rest();
+    });
+}
+
 /// A worker that was woken sees what it was woken for, even if it had not blocked yet.
 ///
 /// Seen to fail its assertion with a relaxed load of the bit (`park-bit-acquire`), and of the bit that

@@ -6,8 +6,8 @@
 //! 1. If it was notified, it first runs one task, and wakes another driver if more is left: the notification is served
 //!    before code of unknown length (the future that it runs beside) is.
 //! 2. It polls that future.
-//! 3. It runs tasks: own ring, injector, thefts, children of scopes; every 61st turn the injector first. After
-//!    [`TURNS_A_POLL`] of them it lets others on its thread have a turn.
+//! 3. It runs tasks: own ring, injector, thefts, children of scopes; after a round of the ring the injector first.
+//!    After [`TURNS_A_POLL`] of them it lets others on its thread have a turn.
 //! 4. With nothing left it announces its sleep, looks once more, and returns.
 //!
 //! A driver that ends, or is dropped, moves what its ring holds to the injector and publishes.
@@ -128,7 +128,7 @@ struct Held<'p> {
     seat: &'p Seat,
     index: usize,
     /// Plain data between polls: the future has to be `Sync`.
-    turns: (u32, u32),
+    turns: [u32; 3],
 }
 
 impl<'p> Held<'p> {
@@ -203,8 +203,7 @@ fn find<'p>(pool: &'p Shared, seat: &Seat, turns: &Turns) -> Option<Found<'p>> {
     let ring = unsafe { seat.ring.owner() };
     let (found, moved) = pool.find_for_driver(&ring, turns);
     if moved {
-        // While it was being moved nobody saw it.
-        pool.publish();
+        pool.publish_moved();
     }
     found
 }

@@ -290,6 +290,14 @@ impl Shared {
         self.notify_outside(1);
     }
 
+    /// For a worker without a token, or a driver, that has moved tasks from where all could take them into its ring:
+    /// while they were on the way nobody saw them.
+    #[inline]
+    pub(crate) fn publish_moved(&self) {
+        self.idle.moved(LANE);
+        self.notify_outside(1);
+    }
+
     /// Wakes whoever is needed for `items` tasks that were just made visible.
     pub(crate) fn publish_tasks(&self, items: usize) {
         if items > 0 {

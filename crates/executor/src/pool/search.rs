@@ -2,7 +2,7 @@
 
 use terrace_local::task::Runnable;
 use terrace_park::Work;
-use terrace_queue::Owner;
+use terrace_queue::{Owner, Ring};
 use terrace_sync::atomic::Ordering;
 
 use super::lanes::Lane;
@@ -10,8 +10,8 @@ use super::worker::{Turns, Worker, run_task};
 use super::{Looking, Offer, Shared, current};
 use crate::scope::slot::Slot;
 
-/// A prime: every so many turns the injector comes before the worker's own ring, so that a task
-/// that keeps waking itself starves nobody.
+/// At most so many turns go to a worker's own ring before the injector has one, so that tasks that keep waking
+/// themselves starve nobody; and every so many turns something else than the high lane has one. A prime.
 pub(crate) const GLOBAL_INTERVAL: u32 = 61;
 /// Tasks that one visit to the injector may bring home.
 const INJECTOR_BATCH: usize = 32;
@@ -51,6 +51,11 @@ impl Found<'_> {
     }
 }
 
+/// A task that was taken out of a shared queue or a peer's ring, and whether others came with it.
+fn moved<'a>(task: Runnable, ring: &Owner<'_, Runnable>) -> (Option<Found<'a>>, bool) {
+    (Some(Found::Task(task)), !ring.ring().is_empty())
+}
+
 impl Shared {
     /// What a worker or driver looks for before its own ring: the high lane, but every [`GLOBAL_INTERVAL`]th turn the
     /// injector or the background lane.
@@ -66,29 +71,45 @@ impl Shared {
         }
     }
 
-    /// The next piece of work for a worker: high lane, own ring, injector, scopes, peers, background lane; every
-    /// [`GLOBAL_INTERVAL`]th turn some other one of these first. A spare looks at its peers before the injector.
-    pub(crate) fn find(&self, worker: &Worker) -> Option<Found<'_>> {
+    /// The next piece of work for a worker: high lane, own ring, injector, scopes, peers, background lane; after each
+    /// round of the ring the injector before it, and every [`GLOBAL_INTERVAL`]th turn some other one of these first. A
+    /// spare looks at its peers before the injector. The second value: whether more was moved into the ring, which a
+    /// worker without a token then publishes.
+    pub(crate) fn find(&self, worker: &Worker) -> (Option<Found<'_>>, bool) {
         let first = self.find_first(&worker.turns);
         if first.is_some() {
-            return first;
+            return (first, false);
         }
         let ring = &worker.ring();
-        let own = ring.pop();
         if worker.is_spare() {
             // What the waiting workers hold comes first: it is mostly what they wait for.
-            let held = own.or_else(|| self.steal_task(ring, &worker.turns));
-            return held
-                .map(Found::Task)
-                .or_else(|| self.steal_child())
-                .or_else(|| self.injector.pop().map(Found::Task))
-                .or_else(|| self.pop_background());
+            if let Some(task) = ring.pop() {
+                return (Some(Found::Task(task)), false);
+            }
+            if let Some(task) = self.steal_task(ring, &worker.turns) {
+                return moved(task, ring);
+            }
+            let rest = self
+                .steal_child()
+                .or_else(|| self.injector.pop().map(Found::Task));
+            return (rest.or_else(|| self.pop_background()), false);
         }
-        own.or_else(|| self.pop_injector(ring))
-            .map(Found::Task)
-            .or_else(|| self.steal_child())
-            .or_else(|| self.steal_task(ring, &worker.turns).map(Found::Task))
-            .or_else(|| self.pop_background())
+        if let Some(task) = self.pop_in_round(ring, &worker.turns) {
+            return moved(task, ring);
+        }
+        if let Some(task) = ring.pop() {
+            return (Some(Found::Task(task)), false);
+        }
+        if let Some(task) = self.pop_injector(ring) {
+            return moved(task, ring);
+        }
+        if let Some(child) = self.steal_child() {
+            return (Some(child), false);
+        }
+        match self.steal_task(ring, &worker.turns) {
+            Some(task) => moved(task, ring),
+            None => (self.pop_background(), false),
+        }
     }
 
     /// The next piece of work for the driver that holds `ring`: as for a worker, but it takes children whatever they are
@@ -103,23 +124,47 @@ impl Shared {
         if first.is_some() {
             return (first, false);
         }
+        if let Some(task) = self.pop_in_round(ring, turns) {
+            return moved(task, ring);
+        }
         if let Some(task) = ring.pop() {
             return (Some(Found::Task(task)), false);
         }
-        let moved = self
+        let found = self
             .pop_injector(ring)
             .or_else(|| self.steal_task(ring, turns));
-        match moved {
-            Some(task) => (Some(Found::Task(task)), !ring.ring().is_empty()),
+        match found {
+            Some(task) => moved(task, ring),
             None => (self.any_child().or_else(|| self.pop_background()), false),
         }
     }
 
-    fn pop_injector(&self, ring: &Owner<'_, Runnable>) -> Option<Runnable> {
-        if self.injector.is_empty() {
+    /// After each round of the ring, however short, those who wait in the injector have their turn: so a task there waits
+    /// for one round, or [`GLOBAL_INTERVAL`] turns, for each batch before it, and one in the ring for one batch a round.
+    #[inline]
+    fn pop_in_round(&self, ring: &Owner<'_, Runnable>, turns: &Turns) -> Option<Runnable> {
+        if !turns.round_is_over(|| ring.ring().len()) {
             return None;
         }
-        self.injector.pop_batch_into(ring, INJECTOR_BATCH)
+        self.pop_injector(ring)
+    }
+
+    /// The oldest task in the injector; a few more go into the ring, where they wait behind those that are there.
+    fn pop_injector(&self, ring: &Owner<'_, Runnable>) -> Option<Runnable> {
+        let waiting = self.injector.len_hint();
+        if waiting == 0 {
+            return None;
+        }
+        // As many as everybody can have, and few enough for the ring not to overflow right away.
+        let share = waiting / self.all_seats() + 1;
+        let room = (Ring::<Runnable>::CAPACITY - ring.ring().len()) / 2 + 1;
+        let max = share.min(room).min(INJECTOR_BATCH);
+        self.injector.pop_batch_into(ring, max)
+    }
+
+    /// Seats of workers and drivers, at least one.
+    fn all_seats(&self) -> usize {
+        (self.seats.high() + self.driver_seats.high()).max(1)
     }
 
     /// A child of a scope whose list is ready for a worker.

@@ -33,6 +33,8 @@ pub(crate) const SPIN: Duration = Duration::from_micros(5);
 /// Counts the looks for work of one worker or driver, and makes its random numbers.
 pub(crate) struct Turns {
     turn: Cell<u32>,
+    /// Turns of the own ring until the next look into the injector.
+    left: Cell<u32>,
     seed: Cell<u32>,
 }
 
@@ -40,20 +42,29 @@ impl Turns {
     pub(crate) fn new(index: usize) -> Self {
         Self {
             turn: Cell::new(0),
+            left: Cell::new(0),
             seed: Cell::new((index as u32).wrapping_mul(0x9E37_79B9) | 1),
         }
     }
 
     /// Its state as plain data, and back.
-    pub(crate) fn into_parts(self) -> (u32, u32) {
-        (self.turn.into_inner(), self.seed.into_inner())
+    pub(crate) fn into_parts(self) -> [u32; 3] {
+        [self.turn, self.left, self.seed].map(Cell::into_inner)
     }
 
-    pub(crate) fn from_parts((turn, seed): (u32, u32)) -> Self {
-        Self {
-            turn: Cell::new(turn),
-            seed: Cell::new(seed),
-        }
+    pub(crate) fn from_parts(parts: [u32; 3]) -> Self {
+        let [turn, left, seed] = parts.map(Cell::new);
+        Self { turn, left, seed }
+    }
+
+    /// Whether the ring has had a full round since this was true last: as many turns as it had tasks then, at most
+    /// [`GLOBAL_INTERVAL`]. If so, `length` tells how many it has now.
+    #[inline]
+    pub(crate) fn round_is_over(&self, length: impl FnOnce() -> usize) -> bool {
+        let left = self.left.get().checked_sub(1);
+        self.left
+            .set(left.unwrap_or_else(|| (length() as u32).min(GLOBAL_INTERVAL - 1)));
+        left.is_none()
     }
 
     pub(crate) fn next(&self) -> u32 {
@@ -170,7 +181,11 @@ impl Worker {
                 continue;
             }
             in_a_row = 0;
-            if let Some(found) = pool.find(self) {
+            let (found, moved) = pool.find(self);
+            if moved && token.is_none() {
+                pool.publish_moved();
+            }
+            if let Some(found) = found {
                 if let Some(token) = &token {
                     let more = match &found {
                         Found::Child(_, slot) => pool.surplus(slot, true),
