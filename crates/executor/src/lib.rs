@@ -10,6 +10,9 @@ mod builder;
 pub mod bulletin;
 #[cfg(not(terrace_loom))]
 mod executor;
+#[macro_use]
+mod weaken;
+
 #[doc(hidden)]
 pub mod permits;
 #[cfg(not(terrace_loom))]
@@ -22,6 +25,8 @@ mod shutdown;
 mod static_executor;
 #[cfg(not(terrace_loom))]
 mod thread_executor;
+#[doc(hidden)]
+pub mod woken;
 
 #[cfg(not(terrace_loom))]
 pub use crate::{

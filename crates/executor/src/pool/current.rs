@@ -153,6 +153,40 @@ pub(crate) fn push_local(pool: &Shared, task: Runnable) {
     });
 }
 
+/// Where [`push_woken`] has put a task.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[must_use = "what was queued has to be published"]
+pub(crate) enum Placed {
+    /// Into the worker's slot: to be published unless a guard watches.
+    Slot,
+    /// It, or the task that it displaced, lies in a queue.
+    Queue,
+}
+
+/// As [`push_local`], for a task that was woken by another one: on a worker of `pool` it goes into the worker's slot.
+#[inline]
+pub(crate) fn push_woken(pool: &Shared, task: Runnable) -> Placed {
+    let displaced = context(|context| {
+        match context.filter(|context| ptr::eq(context.pool, pool)) {
+            Some(context) if !context.current.get().is_driver() => {
+                // SAFETY: the seat is one of the pool's, which its worker keeps alive while it is entered.
+                unsafe { &*context.seat }.woken.put(task)
+            }
+            _ => Some(task),
+        }
+    });
+    match displaced {
+        Some(task) => {
+            push_local(pool, task);
+            Placed::Queue
+        }
+        None => {
+            terrace_trace::local_schedule(index());
+            Placed::Slot
+        }
+    }
+}
+
 /// Runs `f` as a task of `lane`, in the innermost context.
 pub(crate) fn in_lane<T>(lane: Lane, f: impl FnOnce() -> T) -> T {
     let before = context(|context| context.map(|context| context.set_lane(lane)));

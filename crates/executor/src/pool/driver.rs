@@ -102,7 +102,7 @@ impl<'p> Sleeper<'p> {
     fn sleep(&mut self, context: &Context<'_>) -> bool {
         let place = self.place.get_or_insert_with(|| self.pool.idle.driver());
         place.sleep(context.waker());
-        if !self.pool.has_any() {
+        if !self.pool.has_any() && !self.pool.has_woken() {
             return true;
         }
         // It may be announced by a thread that has not pushed it yet.

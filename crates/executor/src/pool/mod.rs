@@ -18,13 +18,13 @@ use std::ptr::NonNull;
 use event_listener::Event;
 use terrace_local::registry::Registry;
 use terrace_local::task::{Core, PanicHandler, Register, Runnable};
-use terrace_park::Idle;
+use terrace_park::{Idle, Wake};
 use terrace_queue::Injector;
 use terrace_sync::Arc;
 use terrace_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use terrace_sync::unmodelled::Weak;
 
-use self::current::ExecutorId;
+use self::current::{ExecutorId, Placed};
 use self::seat::{Seat, Tally};
 use self::threads::Threads;
 
@@ -322,6 +322,19 @@ impl Shared {
         self.publish();
     }
 
+    /// Queues a task that another one woke, from any thread that keeps the pool alive.
+    #[inline]
+    fn push_woken(&self, task: Runnable) {
+        match current::push_woken(self, task) {
+            Placed::Queue => self.publish(),
+            Placed::Slot => {
+                if self.idle.publish_paced(LANE, false) != Wake::Guarded {
+                    self.notify_outside(1);
+                }
+            }
+        }
+    }
+
     /// Wakes every registered task so that it is queued, and drops what is queued, until nothing
     /// is left. Called when no worker runs any more.
     pub(crate) fn drop_tasks(&self) {
@@ -367,11 +380,22 @@ impl Core for Shared {
         let this = unsafe { this.as_ref() };
         if current::with_seat_in(this, |seat| seat.is_some()) {
             // The worker, or who polls the driver, keeps the pool alive.
-            this.push_task(task);
+            this.push_woken(task);
         } else {
             // The task holds a reference to the pool, which goes with the push.
             let pool = this.arc();
             pool.push_task(task);
+        }
+    }
+
+    unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
+        // SAFETY: as in `schedule`.
+        let this = unsafe { this.as_ref() };
+        if current::with_seat_in(this, |seat| seat.is_some()) {
+            // To the back of the queue: it has yielded.
+            this.push_task(task);
+        } else {
+            this.arc().push_task(task);
         }
     }
 
@@ -386,6 +410,11 @@ impl Core for Shared {
 
 impl Core for Unregistered {
     unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
+        // SAFETY: the pool of these tasks is never dropped.
+        unsafe { this.as_ref() }.0.push_woken(task);
+    }
+
+    unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
         // SAFETY: the pool of these tasks is never dropped.
         unsafe { this.as_ref() }.0.push_task(task);
     }

@@ -208,7 +208,11 @@ impl<'a> OutsideWait<'a> {
 
     /// Whether any of the pools has something to run, or there may be another pool.
     pub(crate) fn has_work(&self) -> bool {
-        self.workerless.is_stale() || self.workerless.pools().any(|pool| pool.has_any())
+        self.workerless.is_stale()
+            || self
+                .workerless
+                .pools()
+                .any(|pool| pool.has_any() || pool.has_woken())
     }
 }
 

@@ -26,6 +26,13 @@ pub(crate) enum Found<'a> {
     Child(Runnable, &'a Slot),
 }
 
+/// What a guard saw at its last look: the index of a slot, and a number that changes when what is there does.
+#[derive(Default)]
+pub(crate) struct Stalled {
+    children: Vec<(usize, u32)>,
+    woken: Vec<(usize, u32)>,
+}
+
 /// What may be taken, as the sleeping protocol sees it.
 pub(crate) struct Scan<'a> {
     pub(crate) pool: &'a Shared,
@@ -71,7 +78,7 @@ impl Shared {
         }
     }
 
-    /// The next piece of work for a worker: high lane, own ring, injector, scopes, peers, background lane; after each
+    /// The next piece of work for a worker: high lane, slot, own ring, injector, scopes, peers, background lane; after each
     /// round of the ring the injector before it, and every [`GLOBAL_INTERVAL`]th turn some other one of these first. A
     /// spare looks at its peers before the injector. The second value: whether more was moved into the ring, which a
     /// worker without a token then publishes.
@@ -81,9 +88,14 @@ impl Shared {
             return (first, false);
         }
         let ring = &worker.ring();
+        if let Some(task) = worker.pop_woken() {
+            return (Some(Found::Task(task)), false);
+        }
+        // The slot again: it may be all there is.
+        let queued = || ring.pop().or_else(|| worker.pop_woken());
         if worker.is_spare() {
             // What the waiting workers hold comes first: it is mostly what they wait for.
-            if let Some(task) = ring.pop() {
+            if let Some(task) = queued() {
                 return (Some(Found::Task(task)), false);
             }
             if let Some(task) = self.steal_task(ring, &worker.turns) {
@@ -97,7 +109,7 @@ impl Shared {
         if let Some(task) = self.pop_in_round(ring, &worker.turns) {
             return moved(task, ring);
         }
-        if let Some(task) = ring.pop() {
+        if let Some(task) = queued() {
             return (Some(Found::Task(task)), false);
         }
         if let Some(task) = self.pop_injector(ring) {
@@ -135,7 +147,10 @@ impl Shared {
             .or_else(|| self.steal_task(ring, turns));
         match found {
             Some(task) => moved(task, ring),
-            None => (self.any_child().or_else(|| self.pop_background()), false),
+            None => {
+                let found = self.any_child().or_else(|| self.pop_background());
+                (found.or_else(|| self.pop_woken()), false)
+            }
         }
     }
 
@@ -213,10 +228,40 @@ impl Shared {
             .or_else(|| self.pop_any().map(Found::Task))
             .or_else(|| self.any_child())
             .or_else(|| self.pop_background())
+            .or_else(|| self.pop_woken())
     }
 
-    /// A child that did not move between two looks of the guard.
-    pub(crate) fn find_stalled(&self, last: &mut Vec<(usize, u32)>) -> Option<Found<'_>> {
+    /// What lies in the slot of some worker: for those for whom no guard watches.
+    fn pop_woken(&self) -> Option<Found<'_>> {
+        let mut seats = self.seats.scan();
+        seats.find_map(|seat| seat.woken.take()).map(Found::Task)
+    }
+
+    /// Whether the slot of some worker is full.
+    pub(crate) fn has_woken(&self) -> bool {
+        self.seats.scan().any(|seat| !seat.woken.is_empty())
+    }
+
+    /// A task or child that did not move between two looks of the guard.
+    pub(crate) fn find_stalled(&self, last: &mut Stalled) -> Option<Found<'_>> {
+        let child = self.find_stalled_child(&mut last.children);
+        let mut now = Vec::new();
+        let mut found = child;
+        for (index, seat) in self.seats.scan().enumerate() {
+            let Some(look) = seat.woken.look() else {
+                continue;
+            };
+            if found.is_none() && last.woken.contains(&(index, look)) {
+                found = seat.woken.take().map(Found::Task);
+            } else {
+                now.push((index, look));
+            }
+        }
+        last.woken = now;
+        found
+    }
+
+    fn find_stalled_child(&self, last: &mut Vec<(usize, u32)>) -> Option<Found<'_>> {
         let mut now = Vec::new();
         let mut found = None;
         for (index, slot) in self.board.scan().enumerate() {
@@ -275,6 +320,10 @@ impl Scan<'_> {
     fn finds_something(&self) -> bool {
         let pool = self.pool;
         if pool.has_tasks() {
+            return true;
+        }
+        let mut slots = pool.seats.scan();
+        if slots.any(|seat| seat.woken.is_takeable(&pool.idle)) {
             return true;
         }
         let mut covered = false;

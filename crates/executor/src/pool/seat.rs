@@ -1,8 +1,10 @@
 //! What a worker or a driver shows to the others.
 
-use terrace_local::task::Runnable;
+use terrace_local::task::{Runnable, RunnableLinks};
 use terrace_queue::Ring;
 use terrace_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use crate::woken::WokenSlot;
 
 /// A place where runnables wait: of one worker, or of one `run` future, at a time. Lies on a board of the pool, so that
 /// thieves may look into it at any time.
@@ -10,6 +12,8 @@ use terrace_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 pub(crate) struct Seat {
     /// Runnables of its holder, stealable by everybody else.
     pub(crate) ring: Ring<Runnable>,
+    /// The task that a worker's running one has just woken; not used by drivers.
+    pub(crate) woken: WokenSlot<RunnableLinks>,
     /// Tasks that its holders have spawned and finished.
     pub(crate) tally: Tally,
     fate: AtomicU32,

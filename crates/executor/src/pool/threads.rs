@@ -372,6 +372,7 @@ fn work(shared: Arc<Shared>, config: &Config, index: usize, spare: bool) {
     drop(entered);
     drop(on_worker);
     // What was spawned since the worker left is stealable where it is, but the seat may get a new holder.
+    worker.empty_slot();
     let ring = worker.ring();
     let mut moved = 0;
     while let Some(task) = ring.pop() {

@@ -40,6 +40,8 @@ pub(crate) trait Own {
 /// Waits until `own` is done, and meanwhile runs the work of pools without workers.
 pub(crate) fn wait(own: &mut impl Own, mut workerless: Workerless<'_>) {
     loop {
+        // Nobody else looks at this worker's slot before a guard does.
+        current::with(|worker| worker.map(Worker::empty_slot));
         if own.is_done() {
             return;
         }

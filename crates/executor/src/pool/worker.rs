@@ -21,11 +21,12 @@ use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
 use terrace_sync::time::Instant;
 
-use super::search::{Found, GLOBAL_INTERVAL, Scan};
+use super::search::{Found, GLOBAL_INTERVAL, Scan, Stalled};
 use super::seat::Seat;
 use super::{LANE, Looking, Shared, current};
 use crate::scope::pacing::{GUARD_PERIOD, Stopwatch};
 use crate::scope::slot::Slot;
+use crate::woken::IN_A_ROW;
 
 /// How long a search may spin after work ran out, at most (invariant 8).
 pub(crate) const SPIN: Duration = Duration::from_micros(5);
@@ -93,6 +94,8 @@ pub(crate) struct Worker {
     /// A spare ends when it runs out of work.
     spare: bool,
     pub(crate) turns: Turns,
+    /// Tasks out of its slot that it ran in a row.
+    in_a_row: Cell<u32>,
     /// Foreign jobs run on top of each other by waits of last resort.
     pub(crate) nested_help: Cell<u32>,
 }
@@ -107,6 +110,7 @@ impl Worker {
             index,
             spare,
             turns: Turns::new(index),
+            in_a_row: Cell::new(0),
             nested_help: Cell::new(0),
         }
     }
@@ -138,6 +142,27 @@ impl Worker {
         unsafe { self.seat().ring.owner() }
     }
 
+    /// The task in its slot; but after [`IN_A_ROW`] of them others have a turn.
+    #[inline]
+    pub(crate) fn pop_woken(&self) -> Option<Runnable> {
+        let row = self.in_a_row.get();
+        if row == IN_A_ROW {
+            self.in_a_row.set(0);
+            return None;
+        }
+        let task = self.seat().woken.take();
+        self.in_a_row.set(if task.is_some() { row + 1 } else { 0 });
+        task
+    }
+
+    /// Moves the task in its slot to where others find it: before the worker waits in the middle of a poll, or ends.
+    pub(crate) fn empty_slot(&self) {
+        self.seat().woken.empty(|task| {
+            self.ring().push_or_overflow(task, &self.pool.injector);
+            self.pool.publish();
+        });
+    }
+
     fn scan(&self, looking: Looking) -> Scan<'_> {
         Scan {
             pool: &self.pool,
@@ -160,7 +185,7 @@ impl Worker {
     pub(crate) fn run(&self) {
         let pool = &*self.pool;
         let mut token = Some(pool.idle.enter(self.index));
-        let mut stalled = Vec::new();
+        let mut stalled = Stalled::default();
         // Pinned tasks come first, yet one that wakes itself for ever starves nobody.
         let mut in_a_row = 0;
         let mut rested = false;
@@ -223,6 +248,7 @@ impl Worker {
                 }
             }
         }
+        self.empty_slot();
         let token = token.or_else(|| pool.idle.try_search(self.index));
         pool.idle
             .leave(self.index, token, &self.scan(Looking::ToWake));
@@ -256,7 +282,7 @@ impl Worker {
         let pool = &*self.pool;
         let scan = self.scan(Looking::Parking);
         terrace_trace::park(self.index);
-        let token = if pool.others_active() {
+        let token = if pool.others_active() || pool.has_woken() {
             match pool
                 .idle
                 .park_as_guard(self.index, token, &scan, GUARD_PERIOD)
@@ -290,7 +316,7 @@ impl Worker {
             if watch.child_ran(&pool.pacing) {
                 pool.reconsider(slot);
             }
-            if terrace_thread::has_work() || pool.has_tasks() {
+            if terrace_thread::has_work() || !self.seat().woken.is_empty() || pool.has_tasks() {
                 return;
             }
             next = match pool.offer(slot, Looking::Awake) {

@@ -249,14 +249,20 @@ unsafe fn build_cell<C: Core, F: Future>(
         core,
     };
     // SAFETY: the schedule function is Send, Sync and 'static; the rest is the caller's promise.
-    let (runnable, task) = unsafe { builder.spawn_unchecked(guarded, schedule::<C>) };
+    let (runnable, task) =
+        unsafe { builder.spawn_unchecked(guarded, async_task::WithInfo(schedule::<C>)) };
     (runnable, Task::new(task))
 }
 
 /// The schedule function of every task of a kind of core: it has no size.
-fn schedule<C: Core>(task: Runnable) {
+fn schedule<C: Core>(task: Runnable, info: async_task::ScheduleInfo) {
     let core = task.metadata().core::<C>();
-    // SAFETY: the task was made with this function and a core of this type; the runnable has not run, so its future has
-    // not been dropped.
-    unsafe { C::schedule(core, task) };
+    if info.woken_while_running {
+        // SAFETY: as below.
+        unsafe { C::schedule_again(core, task) };
+    } else {
+        // SAFETY: the task was made with this function and a core of this type; the runnable has not run, so its future
+        // has not been dropped.
+        unsafe { C::schedule(core, task) };
+    }
 }

@@ -51,6 +51,16 @@ pub trait Core: Send + Sync + Sized + 'static {
     /// `task` was made with a reference to `this`, and its future has not been dropped.
     unsafe fn schedule(this: NonNull<Self>, task: Runnable);
 
+    /// The same for a task that was woken while it was polled, called by whoever polled it: mostly it has yielded.
+    ///
+    /// # Safety
+    /// As [`schedule`](Self::schedule).
+    #[inline]
+    unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
+        // SAFETY: forwarded to the caller.
+        unsafe { Self::schedule(this, task) }
+    }
+
     /// Who gets the payloads of panics that no handle will see; without one they are dropped, the panic hook having
     /// reported them.
     fn panic_handler(&self) -> Option<PanicHandler> {

@@ -1,0 +1,91 @@
+//! Pairs of tasks that wake each other, and what that costs beside time: context switches and CPU time a message.
+//!
+//! ```sh
+//! cargo run --release -p terrace-executor --example ping_pong -- WORKERS PAIRS MESSAGES
+//! ```
+//!
+//! Under `strace -f -c -e trace=futex` the number of futex calls as well; with `--cfg terrace_count` the atomic operations of
+//! our own in the first pair's first task, which are all that there are if there is one worker and one pair.
+
+use std::time::Instant;
+
+use terrace_executor::{Builder, block_on};
+
+/// Context switches of both kinds and CPU time in ns, of all threads so far.
+#[derive(Clone, Copy, Default)]
+struct Usage {
+    switches: u64,
+    nanos: u64,
+}
+
+impl Usage {
+    fn now() -> Self {
+        let mut usage = Self::default();
+        for task in std::fs::read_dir("/proc/self/task").expect("this is Linux") {
+            let path = task.expect("readable").path();
+            let read = |file: &str| std::fs::read_to_string(path.join(file)).unwrap_or_default();
+            let number =
+                |text: Option<&str>| text.and_then(|text| text.trim().parse().ok()).unwrap_or(0);
+            for line in read("status")
+                .lines()
+                .filter(|line| line.contains("ctxt_switches"))
+            {
+                usage.switches += number(line.split(':').nth(1));
+            }
+            usage.nanos += number(read("schedstat").split(' ').next());
+        }
+        usage
+    }
+}
+
+#[cfg(terrace_count)]
+fn operations() -> terrace_sync::count::Counts {
+    terrace_sync::count::Counts::now()
+}
+
+fn main() {
+    let mut arguments = std::env::args()
+        .skip(1)
+        .map(|text| text.parse::<usize>().expect("a number"));
+    let mut next = |default| arguments.next().unwrap_or(default);
+    let (workers, pairs, messages) = (next(2), next(1), next(100_000));
+    let executor = Builder::new()
+        .workers(workers)
+        .try_build_static()
+        .expect("threads start");
+    let (before, start) = (Usage::now(), Instant::now());
+    let tasks: Vec<_> = (0..pairs)
+        .map(|_| {
+            let (ping, ping_here) = smol::channel::bounded(1);
+            let (pong, pong_here) = smol::channel::bounded(1);
+            executor
+                .spawn(async move {
+                    while let Ok(message) = ping_here.recv().await {
+                        pong.send(message).await.expect("the partner waits");
+                    }
+                })
+                .detach();
+            executor.spawn(async move {
+                #[cfg(terrace_count)]
+                let counted = operations();
+                for message in 0..messages {
+                    ping.send(message).await.expect("the partner waits");
+                    pong_here.recv().await.expect("the partner answers");
+                }
+                #[cfg(terrace_count)]
+                println!("{:?} in {messages} round trips", operations() - counted);
+            })
+        })
+        .collect();
+    for task in tasks {
+        block_on(task);
+    }
+    let (wall, after) = (start.elapsed(), Usage::now());
+    let trips = (pairs * messages) as f64;
+    println!(
+        "{workers} workers, {pairs} pairs: {:.0} ns, {:.0} ns of CPU and {:.4} context switches a round trip",
+        wall.as_nanos() as f64 / trips,
+        (after.nanos - before.nanos) as f64 / trips,
+        (after.switches - before.switches) as f64 / trips,
+    );
+}

@@ -1,0 +1,138 @@
+//! The slot of the task that a worker has just woken: what runs next is mostly still in the cache, and a chain of tasks
+//! that wake each other needs no other thread.
+//!
+//! | operation      | by               | what it does                                                                |
+//! |----------------|------------------|------------------------------------------------------------------------------|
+//! | [`WokenSlot::put`]  | its worker   | empty: a store; occupied: a swap, and what was there goes to the ring, published |
+//! | [`WokenSlot::take`] | anybody      | a load, and a swap if there was something                                    |
+//!
+//! A full slot is not published while a guard watches (`Idle::park_as_guard`): its worker mostly takes it in the next
+//! moment. It is covered by this handshake, whose fences are those of `Idle::publish_paced` and of the guard's end:
+//!
+//! ```text
+//! put:       slot; F; a guard exists -> done; else publish
+//! guard:     time's up and the same task lies there as at its last look -> takes it
+//! guard end: flag down; F; scan (stop_search, park): a slot is full and no guard exists -> takeable
+//! wait, end: its worker empties the slot into its ring, and publishes
+//! ```
+//!
+//! So whoever comes later of a `put` and a guard's end sees the other. A worker that finds nothing but full slots becomes
+//! the guard. Nothing stays in the slot of a worker that waits inside a poll, or has gone. Not an API; public for its models.
+
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use terrace_park::Idle;
+use terrace_queue::Links;
+use terrace_sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+/// Tasks out of the slot that run in a row before others have a turn.
+pub const IN_A_ROW: u32 = 3;
+
+/// Room for one task.
+pub struct WokenSlot<L: Links> {
+    /// Null, or what [`Links::into_raw`] gave: whoever replaces it owns the task.
+    task: AtomicPtr<()>,
+    /// How many were ever put, wrapping; written by the worker alone.
+    puts: AtomicU32,
+    _tasks: PhantomData<fn(L::Item) -> L::Item>,
+}
+
+impl<L: Links> Default for WokenSlot<L> {
+    fn default() -> Self {
+        Self {
+            task: AtomicPtr::new(std::ptr::null_mut()),
+            puts: AtomicU32::new(0),
+            _tasks: PhantomData,
+        }
+    }
+}
+
+impl<L: Links<Item: Send>> WokenSlot<L> {
+    /// Puts a task in; gives out what was there. For the slot's worker only: of two who put at the same time into an empty
+    /// slot, one loses its task.
+    #[inline]
+    #[must_use = "the task that was displaced has to be queued"]
+    pub fn put(&self, task: L::Item) -> Option<L::Item> {
+        let task = L::into_raw(task).as_ptr();
+        // Ordering: Relaxed, nobody else writes; read by the guard, for which an old number is as good.
+        let puts = self.puts.load(Ordering::Relaxed);
+        self.puts.store(puts.wrapping_add(1), Ordering::Relaxed);
+        // Ordering: Release in both, pairs with the Acquire in `take`: who takes the task sees what was written before it
+        // was woken.
+        if self.is_empty() || cfg!(terrace_weaken = "executor-slot-put-blind") {
+            self.task
+                .store(task, ordering!("executor-slot-put-relaxed", Release));
+            return None;
+        }
+        // A thief may empty it meanwhile.
+        self.replace(task)
+    }
+
+    /// Takes the task out.
+    #[inline]
+    pub fn take(&self) -> Option<L::Item> {
+        if self.is_empty() {
+            return None;
+        }
+        self.replace(std::ptr::null_mut())
+    }
+
+    /// Gives the task to `queue`, which makes it visible to all and publishes it: its worker is going to wait, or ends.
+    #[inline]
+    pub fn empty(&self, queue: impl FnOnce(L::Item)) {
+        if cfg!(terrace_weaken = "executor-slot-kept") {
+            return;
+        }
+        if let Some(task) = self.take() {
+            queue(task);
+        }
+    }
+
+    #[inline]
+    fn replace(&self, task: *mut ()) -> Option<L::Item> {
+        // Ordering: Release as in `put`; Acquire pairs with the Release of the `put` of what is taken.
+        let old = if cfg!(terrace_weaken = "executor-slot-swap-release") {
+            self.task.swap(task, Ordering::Release)
+        } else if cfg!(terrace_weaken = "executor-slot-swap-split") {
+            let old = self.task.load(Ordering::Acquire);
+            self.task.store(task, Ordering::Release);
+            old
+        } else {
+            self.task.swap(task, Ordering::AcqRel)
+        };
+        // SAFETY: a pointer in the slot came out of `into_raw`, and we alone have replaced it.
+        NonNull::new(old).map(|old| unsafe { L::from_raw(old) })
+    }
+
+    /// Whether there is no task. A hint for all but the worker; valid after a fence.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        // Ordering: Relaxed; `replace` acquires, and who must not miss a task has fenced.
+        self.task.load(Ordering::Relaxed).is_null()
+    }
+
+    /// The number of the task that is there: if it is the same at two looks, so is the task.
+    pub fn look(&self) -> Option<u32> {
+        // Ordering: Relaxed; a number that does not match its task makes the guard late or early, no more.
+        (!self.is_empty()).then(|| self.puts.load(Ordering::Relaxed))
+    }
+
+    /// Whether a task in the slot counts as takeable work for the sleeping protocol: not while a guard watches.
+    #[inline]
+    pub fn is_takeable(&self, idle: &Idle) -> bool {
+        !cfg!(terrace_weaken = "executor-slot-never-takeable")
+            && !self.is_empty()
+            && !idle.has_guard()
+    }
+}
+
+impl<L: Links> Drop for WokenSlot<L> {
+    fn drop(&mut self) {
+        // Ordering: Relaxed, `&mut self` excludes everybody else.
+        if let Some(task) = NonNull::new(self.task.load(Ordering::Relaxed)) {
+            // SAFETY: it came out of `into_raw`, and nobody else can take it any more.
+            drop(unsafe { L::from_raw(task) });
+        }
+    }
+}

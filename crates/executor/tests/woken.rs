@@ -1,0 +1,262 @@
+//! The slot of the task that was just woken: nobody is stranded in it, nobody starves behind it, nothing comes out twice.
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
+use std::sync::mpsc::channel;
+use std::task::{Poll, Waker};
+use std::time::Duration;
+
+use smol::channel::{bounded, unbounded};
+use terrace_executor::{Builder, StaticExecutor, block_on};
+
+/// Far longer than any of this takes.
+const WATCHDOG: Duration = Duration::from_secs(60);
+
+fn pool(workers: usize) -> &'static StaticExecutor {
+    Builder::new()
+        .workers(workers)
+        .try_build_static()
+        .expect("threads start")
+}
+
+/// A task woken by one that then blocks its worker is run by another.
+#[test]
+fn a_blocker_strands_nobody() {
+    let pool = pool(2);
+    for _ in 0..20 {
+        let (wake, woken) = bounded::<()>(1);
+        let (ran, has_run) = channel();
+        let waiting = pool.spawn(async move {
+            woken.recv().await.expect("is sent");
+            ran.send(()).expect("the blocker waits");
+        });
+        let blocker = pool.spawn(async move {
+            wake.send(()).await.expect("there is room");
+            // Blocks the worker until the task that was woken has run.
+            has_run.recv_timeout(WATCHDOG).is_ok()
+        });
+        assert!(block_on(blocker));
+        block_on(waiting);
+    }
+}
+
+/// The same for one that waits in the middle of its poll, also on a pool without another worker.
+#[test]
+fn a_nested_wait_strands_nobody() {
+    for workers in [1, 2] {
+        let pool = pool(workers);
+        let (wake, woken) = bounded::<()>(1);
+        let waiting = pool.spawn(async move { woken.recv().await.is_ok() });
+        // Lets the other one run first, so that it is woken from here.
+        let waiter = pool.spawn(async move {
+            smol::future::yield_now().await;
+            wake.send(()).await.expect("there is room");
+            block_on(waiting)
+        });
+        assert!(block_on(waiter));
+    }
+}
+
+/// Two tasks that wake each other for ever leave turns to a third on the same worker, and to tasks from outside.
+#[test]
+fn partners_starve_nobody() {
+    let pool = pool(1);
+    let stop = Arc::new(AtomicBool::new(false));
+    let (ping, ping_here) = bounded(1);
+    let (pong, pong_here) = bounded(1);
+    let first = {
+        let stop = stop.clone();
+        pool.spawn(async move {
+            while !stop.load(SeqCst) {
+                ping.send(()).await.expect("the partner waits");
+                pong_here.recv().await.expect("the partner answers");
+            }
+        })
+    };
+    let second = pool.spawn(async move {
+        while ping_here.recv().await.is_ok() {
+            pong.send(()).await.expect("the partner waits");
+        }
+    });
+    let done = Arc::new(AtomicUsize::new(0));
+    let count = |done: &Arc<AtomicUsize>| {
+        done.fetch_add(1, SeqCst);
+    };
+    let inside = {
+        let done = done.clone();
+        pool.spawn(async move {
+            for _ in 0..100 {
+                smol::future::yield_now().await;
+            }
+            // Onto the worker's own ring.
+            for _ in 0..10 {
+                let done = done.clone();
+                pool.spawn(async move { count(&done) }).await;
+            }
+        })
+    };
+    let (ended, all_ended) = channel();
+    let outside: Vec<_> = (0..10)
+        .map(|_| {
+            let done = done.clone();
+            pool.spawn(async move { count(&done) })
+        })
+        .collect();
+    let watched = pool.spawn(async move {
+        inside.await;
+        for task in outside {
+            task.await;
+        }
+        ended.send(()).expect("is waited for");
+    });
+    let in_time = all_ended.recv_timeout(WATCHDOG).is_ok();
+    stop.store(true, SeqCst);
+    assert!(in_time, "{} of 20 ran", done.load(SeqCst));
+    block_on(first);
+    block_on(second);
+    block_on(watched);
+}
+
+/// A task that yields goes behind what is queued, not into the slot.
+#[test]
+fn a_yield_goes_to_the_back() {
+    let pool = pool(1);
+    let order = block_on(pool.spawn(async move {
+        let (note, noted) = unbounded();
+        for name in ["queued", "queued, too"] {
+            let note = note.clone();
+            pool.spawn(async move { note.try_send(name) }).detach();
+        }
+        smol::future::yield_now().await;
+        note.try_send("yielded").expect("there is room");
+        drop(note);
+        let mut order = Vec::new();
+        while let Ok(name) = noted.recv().await {
+            order.push(name);
+        }
+        order
+    }));
+    assert_eq!(order, ["queued", "queued, too", "yielded"]);
+}
+
+/// A task that was woken runs before what was queued earlier; but after three of them it is the ring's turn.
+#[test]
+fn a_woken_task_runs_next_but_three_in_a_row() {
+    let pool = pool(1);
+    let order = block_on(pool.spawn(async move {
+        let (note, noted) = unbounded();
+        // A chain: each wakes the next.
+        let links: Vec<_> = (0..6).map(|_| bounded::<()>(1)).collect();
+        let start = links[0].0.clone();
+        for (number, (_, wait)) in links.iter().enumerate() {
+            let (wait, note) = (wait.clone(), note.clone());
+            let next = links.get(number + 1).map(|(next, _)| next.clone());
+            pool.spawn(async move {
+                wait.recv().await.expect("is sent");
+                note.try_send(format!("chain {number}"))
+                    .expect("there is room");
+                if let Some(next) = next {
+                    next.send(()).await.expect("there is room");
+                }
+            })
+            .detach();
+        }
+        // Now they all wait.
+        smol::future::yield_now().await;
+        for name in ["queued", "queued, too"] {
+            let note = note.clone();
+            pool.spawn(async move { note.try_send(name.to_owned()) })
+                .detach();
+        }
+        drop(note);
+        start.send(()).await.expect("there is room");
+        let mut order = Vec::new();
+        while let Ok(name) = noted.recv().await {
+            order.push(name);
+        }
+        order
+    }));
+    // Every note wakes the task that reads them, which displaces nothing: what it displaces goes to the ring.
+    let place = |name: &str| order.iter().position(|noted| noted == name).expect("ran");
+    assert!(place("chain 0") < place("queued"), "{order:?}");
+    assert!(place("queued") < place("chain 5"), "{order:?}");
+    assert_eq!(order.len(), 8);
+}
+
+/// Ids travel over slots, rings and the injector, woken from tasks and from outside: each is polled once a wake, and all end.
+#[test]
+fn each_wake_is_served_once() {
+    const TASKS: usize = 64;
+    const ROUNDS: u32 = 300;
+    struct Cell {
+        /// Wakes that were asked for and polls that saw them.
+        asked: AtomicU32,
+        seen: AtomicU32,
+        waker: std::sync::Mutex<Option<Waker>>,
+    }
+    let pool = pool(3);
+    let cells: Arc<Vec<Cell>> = Arc::new(
+        (0..TASKS)
+            .map(|_| Cell {
+                asked: AtomicU32::new(0),
+                seen: AtomicU32::new(0),
+                waker: std::sync::Mutex::new(None),
+            })
+            .collect(),
+    );
+    let ask = |cells: &[Cell], number: usize| {
+        let cell = &cells[number % TASKS];
+        cell.asked.fetch_add(1, SeqCst);
+        let waker = cell.waker.lock().expect("not poisoned").take();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    };
+    let polling = Arc::new(
+        (0..TASKS)
+            .map(|_| AtomicBool::new(false))
+            .collect::<Vec<_>>(),
+    );
+    let tasks: Vec<_> = (0..TASKS)
+        .map(|number| {
+            let (cells, polling) = (cells.clone(), polling.clone());
+            pool.spawn(poll_fn(move |context| {
+                assert!(!polling[number].swap(true, SeqCst), "polled twice at once");
+                let cell = &cells[number];
+                *cell.waker.lock().expect("not poisoned") = Some(context.waker().clone());
+                let asked = cell.asked.load(SeqCst);
+                let fresh = asked - cell.seen.swap(asked, SeqCst);
+                for step in 0..fresh.min(2) {
+                    // Two wakes: the slot is displaced now and then. Those that have enough do not ask back.
+                    if asked < ROUNDS {
+                        ask(&cells, number * 7 + 1 + step as usize * 13);
+                    }
+                }
+                polling[number].store(false, SeqCst);
+                if asked >= ROUNDS {
+                    Poll::Ready(())
+                } else {
+                    Poll::Pending
+                }
+            }))
+        })
+        .collect();
+    let (ended, all_ended) = channel();
+    let asker = std::thread::spawn({
+        let cells = cells.clone();
+        move || {
+            let mut number = 0;
+            while all_ended.recv_timeout(Duration::from_micros(50)).is_err() {
+                ask(&cells, number);
+                number += 5;
+            }
+        }
+    });
+    for task in tasks {
+        block_on(task);
+    }
+    ended.send(()).expect("the asker listens");
+    asker.join().expect("no panic");
+    assert!(cells.iter().all(|cell| cell.seen.load(SeqCst) >= ROUNDS));
+}
