@@ -17,7 +17,8 @@
 //! ```
 //!
 //! So whoever comes later of a `put` and a guard's end sees the other. A worker that finds nothing but full slots becomes
-//! the guard. Nothing stays in the slot of a worker that waits inside a poll, or has gone. Not an API; public for its models.
+//! the guard. Nothing stays in the slot of a worker that waits inside a poll, or for the end
+//! of the others, or has gone. Not an API; public for its models.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;

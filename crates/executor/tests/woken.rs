@@ -1,14 +1,14 @@
 //! The slot of the task that was just woken: nobody is stranded in it, nobody starves behind it, nothing comes out twice.
 
-use std::future::poll_fn;
+use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use smol::channel::{bounded, unbounded};
-use terrace_executor::{Builder, StaticExecutor, block_on};
+use terrace_executor::{Builder, Executor, Shutdown, StaticExecutor, block_on};
 
 /// Far longer than any of this takes.
 const WATCHDOG: Duration = Duration::from_secs(60);
@@ -55,6 +55,96 @@ fn a_nested_wait_strands_nobody() {
             block_on(waiting)
         });
         assert!(block_on(waiter));
+    }
+}
+
+/// A future that has to be woken once, and where its waker arrives when it waits.
+fn sleeper() -> (impl Future<Output = ()> + Send, Receiver<Waker>) {
+    let (give, given) = channel();
+    let mut give = Some(give);
+    let future = poll_fn(move |context| match give.take() {
+        Some(give) => {
+            give.send(context.waker().clone()).expect("is waited for");
+            Poll::Pending
+        }
+        None => Poll::Ready(()),
+    });
+    (future, given)
+}
+
+/// A task wakes another and then ends the threads of its own executor, and waits for them: other workers run what was
+/// woken, or the shutdown drops it.
+#[test]
+fn a_shutdown_strands_nobody() {
+    for workers in [1, 2, 3] {
+        let pool = pool(workers);
+        for how in [Shutdown::Drain, Shutdown::Cancel] {
+            let (sleeper, waker) = sleeper();
+            let woken = pool.spawn(sleeper);
+            let waker = waker.recv_timeout(WATCHDOG).expect("is polled");
+            // What is woken in the middle of its poll is queued by who polls it.
+            std::thread::sleep(Duration::from_millis(1));
+            let (woken, ended) = block_on(pool.spawn(async move {
+                waker.wake();
+                pool.shutdown(how, None).expect("no limit");
+                let ended = woken.is_finished();
+                (woken, ended)
+            }));
+            if how == Shutdown::Cancel || workers > 1 {
+                assert!(ended, "{how:?} of {workers} workers");
+            }
+            pool.shutdown(Shutdown::Drain, None).expect("no limit");
+            pool.set_workers(workers).expect("threads start");
+            if how == Shutdown::Drain {
+                block_on(woken);
+            }
+        }
+    }
+}
+
+/// A worker that is to end when nothing is queued first runs what its last task has woken.
+#[test]
+fn a_worker_drains_its_slot() {
+    let pool = pool(1);
+    let (sleeper, waker) = sleeper();
+    let woken = pool.spawn(sleeper);
+    let waker = waker.recv_timeout(WATCHDOG).expect("is polled");
+    let (release, released) = channel::<()>();
+    let last = pool.spawn(async move {
+        let in_time = released.recv_timeout(WATCHDOG).is_ok();
+        waker.wake();
+        in_time
+    });
+    pool.shutdown(Shutdown::Drain, Some(Duration::from_millis(1)))
+        .expect_err("the worker is blocked");
+    release.send(()).expect("is waited for");
+    pool.shutdown(Shutdown::Drain, None).expect("no limit");
+    assert!(last.is_finished() && woken.is_finished());
+    assert!(block_on(last));
+}
+
+/// A task wakes another and then drops its own executor: what was woken ends, one way or the other.
+#[test]
+fn a_drop_strands_nobody() {
+    for workers in [1, 2, 3] {
+        let executor = Arc::new(Builder::new().workers(workers).build());
+        let (sleeper, waker) = sleeper();
+        let woken = executor.spawn(sleeper);
+        let waker = waker.recv_timeout(WATCHDOG).expect("is polled");
+        let (drop_it, dropped) = channel::<Arc<Executor<'_>>>();
+        let dropper = executor.spawn(async move {
+            let executor = dropped.recv_timeout(WATCHDOG).expect("is sent");
+            waker.wake();
+            drop(executor);
+        });
+        drop_it.send(executor).expect("is waited for");
+        block_on(dropper);
+        let (ended, has_ended) = channel();
+        std::thread::spawn(move || ended.send(block_on(woken.fallible())));
+        assert!(
+            has_ended.recv_timeout(WATCHDOG).is_ok(),
+            "{workers} workers"
+        );
     }
 }
 

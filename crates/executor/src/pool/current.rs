@@ -134,6 +134,13 @@ pub(crate) fn is_worker_of(pool: *const Shared) -> bool {
     with(|worker| worker.is_some_and(|worker| ptr::eq(&**worker.pool(), pool)))
 }
 
+/// For a worker of `pool` that is going to wait for the others to end: no guard will be left to look at its slot.
+pub(crate) fn empty_slot_in(pool: &Shared) {
+    if is_worker_of(pool) {
+        with(|worker| worker.map(Worker::empty_slot));
+    }
+}
+
 /// Queues `task`: into the ring of the worker or driver of `pool` that the thread is, else into the pool's injector. The
 /// caller keeps the pool alive and publishes.
 #[inline]

@@ -121,6 +121,7 @@ impl Pool {
     /// thread but the current one.
     fn close(&self) {
         let shared = &self.shared;
+        current::empty_slot_in(shared);
         // Ordering: Relaxed, `unpark_all` fences and every worker looks at the flag before it
         // parks again.
         shared.closing.store(true, Ordering::Relaxed);
@@ -223,6 +224,7 @@ impl Shared {
         self.threads
             .draining
             .store(how == Shutdown::Drain, Ordering::Relaxed);
+        current::empty_slot_in(self);
         self.resize(&mut self.threads.list.lock(), 0)
             .expect("ending threads needs nothing of the system");
         let own = usize::from(current::is_worker_of(&raw const **self));

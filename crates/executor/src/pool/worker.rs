@@ -256,7 +256,7 @@ impl Worker {
 
     /// Whether a worker that was asked to end may do so now: the pool may want its queues empty first.
     fn may_end(&self) -> bool {
-        !self.pool.threads.is_draining() || !self.pool.has_any()
+        !self.pool.threads.is_draining() || (self.seat().woken.is_empty() && !self.pool.has_any())
     }
 
     /// Looks around for at most [`SPIN`]; true as soon as something is there.
@@ -287,8 +287,13 @@ impl Worker {
                 .idle
                 .park_as_guard(self.index, token, &scan, GUARD_PERIOD)
             {
-                Ok(Woken::Unparked(token)) => return (token, false),
-                Ok(Woken::TimedOut(token)) => return (token, true),
+                Ok(woken) => {
+                    terrace_trace::unpark(self.index);
+                    return match woken {
+                        Woken::Unparked(token) => (token, false),
+                        Woken::TimedOut(token) => (token, true),
+                    };
+                }
                 Err(token) => token,
             }
         } else {
