@@ -107,17 +107,7 @@ pub trait Kind: Sized + 'static {
 
     /// Drives until the condition holds; false if the limit was reached before.
     fn drive(&self, condition: &mut dyn FnMut() -> bool, limit: &mut Limit) -> bool {
-        while !condition() {
-            let goes_on = if self.tick() {
-                limit.busy()
-            } else {
-                limit.idle()
-            };
-            if !goes_on {
-                return false;
-            }
-        }
-        true
+        drive_by_ticks(self, condition, limit)
     }
 
     /// How long to wait for what must come.
@@ -169,6 +159,25 @@ pub trait Batch: Kind {
         futures: impl IntoIterator<Item = F>,
         handles: &mut impl Extend<Task<T>>,
     );
+}
+
+/// How a kind is driven that does not say otherwise.
+pub(crate) fn drive_by_ticks<K: Kind>(
+    kind: &K,
+    condition: &mut dyn FnMut() -> bool,
+    limit: &mut Limit,
+) -> bool {
+    while !condition() {
+        let goes_on = if kind.tick() {
+            limit.busy()
+        } else {
+            limit.idle()
+        };
+        if !goes_on {
+            return false;
+        }
+    }
+    true
 }
 
 /// Polls with a waker that does nothing.

@@ -4,6 +4,7 @@ mod common;
 
 use terrace_conformance::kinds::{
     self, Local, Pool, RemoteThread, Running, StaticLocal, StaticPool, Tasks, Thread, Ticked,
+    Waited,
 };
 use terrace_conformance::{Case, Kind};
 
@@ -25,8 +26,9 @@ fn conforms(kind: &str) {
 }
 
 macro_rules! kinds {
-    ($($test:ident: $kind:ty;)+) => {
-        $(#[test]
+    ($($(#[$attr:meta])* $test:ident: $kind:ty;)+) => {
+        $($(#[$attr])*
+        #[test]
         fn $test() {
             conforms(&<$kind>::name());
         })+
@@ -35,7 +37,7 @@ macro_rules! kinds {
         fn every_kind_is_tested() {
             let mut all: Vec<_> = kinds::all().into_iter().map(|case| case.kind).collect();
             all.dedup();
-            assert_eq!(all, [$(<$kind>::name()),+]);
+            assert_eq!(all, [$($(#[$attr])* <$kind>::name()),+]);
         }
     };
 }
@@ -56,5 +58,10 @@ kinds! {
     static_executor_with_two_workers: StaticPool<2>;
     executor_with_one_worker_and_a_run: Running<Pool<1>>;
     thread_from_elsewhere: RemoteThread;
-    task_pool: Tasks;
+    executor_without_workers_by_waiting: Waited;
+    task_pool: Tasks<2>;
+    #[cfg(feature = "multi_threaded")]
+    task_pool_without_threads: Tasks<0>;
+    #[cfg(feature = "multi_threaded")]
+    task_pool_with_one_thread: Tasks<1>;
 }

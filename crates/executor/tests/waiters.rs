@@ -1,15 +1,16 @@
 //! Threads that wait already when a pool loses its last worker: they drive it from then on.
 
-mod limited;
+mod alone;
 
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
+use alone::alone;
 use terrace_executor::{Builder, Executor, Shutdown, block_on};
 
 /// A future that waits for a number to be reached, tells when it has begun to, and says which thread polled it last.
@@ -28,13 +29,6 @@ fn reaches(
         let _first = waits.send(());
         Poll::Pending
     })
-}
-
-/// Runs one test at a time: a thread that waits in another one would drive this one's pool, too.
-fn alone(test: impl FnOnce() + Send + 'static) {
-    static ALONE: Mutex<()> = Mutex::new(());
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    limited::limited(test);
 }
 
 #[derive(Default)]

@@ -218,15 +218,3 @@ fn a_thread_spawner_reaches_its_thread_from_anywhere() {
         assert_eq!(block_on(not_send), there);
     });
 }
-
-#[test]
-fn a_pool_without_threads_runs_its_tasks_in_block_on_and_scopes() {
-    within(|| {
-        let pool = TaskPoolBuilder::new().num_threads(0).build();
-        let here = thread::current().id();
-        assert_eq!(block_on(pool.spawn(async { thread::current().id() })), here);
-        let task = pool.spawn(async { thread::current().id() });
-        let ids = pool.scope(|scope| scope.spawn(task));
-        assert_eq!(ids, [here]);
-    });
-}

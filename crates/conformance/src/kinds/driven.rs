@@ -6,8 +6,30 @@ use std::task::Poll;
 
 use terrace_local::{Task, task};
 
+#[cfg(not(target_arch = "wasm32"))]
+use super::executor::Pool;
 use crate::kind::{Caps, Drivable, Kind, LocalKind, poll_once};
 use crate::tools::{Limit, wait_here};
+
+/// What is as in the kind inside.
+macro_rules! passed_on {
+    () => {
+        fn handle(&self) -> Self::Handle {
+            self.0.handle()
+        }
+
+        fn spawn_exact<T: Send + 'static>(
+            &self,
+            future: impl Future<Output = T> + Send + 'static,
+        ) -> Task<T> {
+            // One more function that passes the future on: asked here, too, see `task::is_large`.
+            if task::is_large(&future) {
+                return self.0.spawn_exact(task::boxed(future));
+            }
+            self.0.spawn_exact(future)
+        }
+    };
+}
 
 /// Driven by `tick`: each is polled once, and dropped where it found nothing.
 pub struct Ticked<K>(K);
@@ -25,20 +47,7 @@ impl<K: Drivable> Kind for Ticked<K> {
         Self(K::make())
     }
 
-    fn handle(&self) -> K::Handle {
-        self.0.handle()
-    }
-
-    fn spawn_exact<T: Send + 'static>(
-        &self,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> Task<T> {
-        // One more function that passes the future on: asked here, too, see `task::is_large`.
-        if task::is_large(&future) {
-            return self.0.spawn_exact(task::boxed(future));
-        }
-        self.0.spawn_exact(future)
-    }
+    passed_on!();
 
     fn tick(&self) -> bool {
         poll_once(&mut pin!(self.0.tick_async())).is_ready()
@@ -68,40 +77,69 @@ impl<K: Drivable> Kind for Running<K> {
         Self(K::make())
     }
 
-    fn handle(&self) -> K::Handle {
-        self.0.handle()
-    }
-
-    fn spawn_exact<T: Send + 'static>(
-        &self,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> Task<T> {
-        // One more function that passes the future on: asked here, too, see `task::is_large`.
-        if task::is_large(&future) {
-            return self.0.spawn_exact(task::boxed(future));
-        }
-        self.0.spawn_exact(future)
-    }
+    passed_on!();
 
     fn tick(&self) -> bool {
         poll_once(&mut pin!(self.0.run(std::future::pending::<()>()))).is_ready()
     }
 
     fn drive(&self, condition: &mut dyn FnMut() -> bool, limit: &mut Limit) -> bool {
-        /// Looks without a limit of time: what is ready runs in between.
-        const LOOKS: u32 = 1_000;
-        let mut looks = 0;
-        let end = poll_fn(|context| {
-            looks += 1;
-            let end = match condition() {
-                true => Poll::Ready(true),
-                false if looks > LOOKS && !limit.idle() => Poll::Ready(false),
-                false => Poll::Pending,
-            };
-            // Conditions wake nobody.
-            context.waker().wake_by_ref();
-            end
-        });
-        wait_here(self.0.run(end))
+        wait_here(self.0.run(holds(condition, limit)))
     }
+}
+
+/// An executor without workers, driven by a thread that waits in `block_on`. Other threads of the process that wait drive it,
+/// too.
+#[cfg(not(target_arch = "wasm32"))]
+pub struct Waited(Pool<0>);
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Kind for Waited {
+    type Handle = <Pool<0> as Kind>::Handle;
+
+    const CAPS: Caps = Caps::CLOSES;
+
+    fn name() -> String {
+        "Executor with 0 workers by waiting".to_owned()
+    }
+
+    fn make() -> Self {
+        Self(Pool::built())
+    }
+
+    passed_on!();
+
+    fn tick(&self) -> bool {
+        false
+    }
+
+    fn drive(&self, condition: &mut dyn FnMut() -> bool, limit: &mut Limit) -> bool {
+        terrace_executor::block_on(holds(condition, limit))
+    }
+}
+
+/// Ready with true when the condition holds, with false when the limit was reached before.
+pub(super) fn holds(
+    condition: &mut dyn FnMut() -> bool,
+    limit: &mut Limit,
+) -> impl Future<Output = bool> {
+    /// Looks after each of which others get time: what is ready runs in between.
+    const LOOKS: u32 = 1_000;
+    let mut looks: u32 = 0;
+    poll_fn(move |context| {
+        looks += 1;
+        let goes_on = if looks % LOOKS == 0 {
+            limit.idle()
+        } else {
+            limit.busy()
+        };
+        let end = match condition() {
+            true => Poll::Ready(true),
+            false if !goes_on => Poll::Ready(false),
+            false => Poll::Pending,
+        };
+        // Conditions wake nobody.
+        context.waker().wake_by_ref();
+        end
+    })
 }

@@ -8,12 +8,19 @@ use terrace_sync::{Arc, Mutex};
 
 use crate::kind::{Batch, Caps, Drivable, Handle, Kind};
 
-/// [`Executor`] with so many workers; without any it is ticked.
+/// [`Executor`] with so many workers; without any it is ticked, and never had threads: waiting ones leave it alone.
 pub struct Pool<const WORKERS: usize>(Arc<Executor<'static>>);
 
 /// Refers to [`Pool`] without keeping it.
 #[derive(Clone)]
 pub struct PoolHandle<const WORKERS: usize>(Weak<Executor<'static>>);
+
+impl<const WORKERS: usize> Pool<WORKERS> {
+    /// By a builder: without workers, threads that wait drive it.
+    pub(super) fn built() -> Self {
+        Self(Arc::new(Builder::new().workers(WORKERS).build()))
+    }
+}
 
 impl<const WORKERS: usize> Kind for Pool<WORKERS> {
     type Handle = PoolHandle<WORKERS>;
@@ -32,7 +39,11 @@ impl<const WORKERS: usize> Kind for Pool<WORKERS> {
     }
 
     fn make() -> Self {
-        Self(Arc::new(Builder::new().workers(WORKERS).build()))
+        if WORKERS == 0 {
+            Self(Arc::new(Executor::new()))
+        } else {
+            Self::built()
+        }
     }
 
     fn handle(&self) -> PoolHandle<WORKERS> {
@@ -114,10 +125,13 @@ impl<const WORKERS: usize> Kind for StaticPool<WORKERS> {
         if let Some(pool) = known.filter(|_| WORKERS != 0) {
             return Self(pool);
         }
-        let pool = Builder::new()
-            .workers(WORKERS)
-            .try_build_static()
-            .expect("threads can be started");
+        let pool = match WORKERS {
+            0 => Executor::new().leak(),
+            workers => Builder::new()
+                .workers(workers)
+                .try_build_static()
+                .expect("threads can be started"),
+        };
         made.push(pool);
         Self(pool)
     }

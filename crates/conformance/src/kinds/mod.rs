@@ -7,6 +7,8 @@ mod local;
 mod pool;
 mod thread;
 
+#[cfg(not(target_arch = "wasm32"))]
+pub use driven::Waited;
 pub use driven::{Running, Ticked};
 pub use executor::{Pool, StaticPool};
 pub use local::{Local, StaticLocal};
@@ -38,7 +40,12 @@ pub fn all() -> Vec<Case> {
         all.extend(cases(all_behaviours::<StaticPool<2>>()));
         all.extend(cases(behaviours::<Running<Pool<1>>>()));
         all.extend(cases(behaviours::<RemoteThread>()));
+        all.extend(cases(behaviours::<Waited>()));
     }
-    all.extend(cases(behaviours::<Tasks>()));
+    all.extend(cases(behaviours::<Tasks<2>>()));
+    if cfg!(feature = "multi_threaded") {
+        all.extend(cases(behaviours::<Tasks<0>>()));
+        all.extend(cases(behaviours::<Tasks<1>>()));
+    }
     all
 }

@@ -6,13 +6,18 @@ use terrace_sync::Arc;
 use terrace_sync::unmodelled::Weak;
 use terrace_tasks::{Task, TaskPool, TaskPoolBuilder};
 
+#[cfg(not(target_arch = "wasm32"))]
+use super::driven::holds;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::kind::drive_by_ticks;
 use crate::kind::{Caps, Handle, Kind};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::tools::Limit;
 
 const THREADED: bool = terrace_tasks::cfg::multi_threaded!();
-const THREADS: usize = 2;
 
-/// [`TaskPool`].
-pub struct Tasks(Arc<TaskPool>);
+/// [`TaskPool`] with so many threads; without any it is driven by a thread that waits.
+pub struct Tasks<const THREADS: usize>(Arc<TaskPool>);
 
 /// Refers to [`Tasks`] without keeping it.
 #[derive(Clone)]
@@ -23,18 +28,17 @@ fn tick(pool: &TaskPool) -> bool {
     !THREADED && pool.with_local_executor(|executor| executor.try_tick())
 }
 
-impl Kind for Tasks {
+impl<const THREADS: usize> Kind for Tasks<THREADS> {
     type Handle = TasksHandle;
 
     const CAPS: Caps = Caps::CLOSES;
 
     fn name() -> String {
-        let variant = if THREADED {
-            "with threads"
+        if THREADED {
+            format!("TaskPool with {THREADS} threads")
         } else {
-            "without threads"
-        };
-        format!("TaskPool {variant}")
+            "TaskPool on the calling thread".to_owned()
+        }
     }
 
     fn make() -> Self {
@@ -57,9 +61,17 @@ impl Kind for Tasks {
     fn tick(&self) -> bool {
         tick(&self.0)
     }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    fn drive(&self, condition: &mut dyn FnMut() -> bool, limit: &mut Limit) -> bool {
+        if THREADED && THREADS == 0 {
+            return terrace_executor::block_on(holds(condition, limit));
+        }
+        drive_by_ticks(self, condition, limit)
+    }
 }
 
-impl Drop for Tasks {
+impl<const THREADS: usize> Drop for Tasks<THREADS> {
     fn drop(&mut self) {
         if !THREADED {
             terrace_thread::close();

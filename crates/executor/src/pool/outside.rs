@@ -17,6 +17,9 @@ use terrace_thread::Notify;
 use super::{Shared, current};
 use crate::bulletin::Bulletin;
 
+/// Children that a scope's wait runs before a job of a pool without workers has its turn. A prime.
+const SCOPES_INTERVAL: u32 = 1021;
+
 terrace_sync::global! {
     /// Pools without workers that are alive. Their number is read first, so that programs without
     /// such pools pay one relaxed load.
@@ -89,6 +92,8 @@ pub(crate) struct Workerless<'a> {
     /// The news that `pools` is made from.
     number: usize,
     pools: Vec<Arc<Shared>>,
+    /// Pieces of own work that went before.
+    passed_over: u32,
 }
 
 impl<'a> Workerless<'a> {
@@ -115,6 +120,7 @@ impl<'a> Workerless<'a> {
             only,
             number,
             pools,
+            passed_over: 0,
         }
     }
 
@@ -146,6 +152,21 @@ impl<'a> Workerless<'a> {
             }
             None => false,
         })
+    }
+
+    /// Called after a piece of own work: a future in `block_on` and these pools have turns, one by one; a scope's children go
+    /// first, but not for ever: they may wake themselves until a job of the pool has run.
+    #[inline]
+    pub(crate) fn have_a_turn(&mut self) {
+        if self.pools.is_empty() {
+            return;
+        }
+        self.passed_over += 1;
+        // A scope is to end soon, and seldom has so many children.
+        if self.only.is_none() || self.passed_over >= SCOPES_INTERVAL {
+            self.passed_over = 0;
+            self.run_one();
+        }
     }
 
     /// Listens to all of them, for one sleep of the current thread.

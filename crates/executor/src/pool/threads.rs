@@ -111,6 +111,7 @@ impl Pool {
         };
         if workers == 0 {
             outside::register(&pool.shared);
+            outside::announce();
         }
         // A failure drops `pool`, which ends the threads that were started.
         pool.shared.set_workers(workers)?;

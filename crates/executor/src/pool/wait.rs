@@ -48,7 +48,11 @@ pub(crate) fn wait(own: &mut impl Own, mut workerless: Workerless<'_>) {
         workerless.refresh();
         // One pinned task, then one of the own: neither starves the other.
         let pinned = terrace_thread::has_work() && terrace_thread::tick();
-        if own.run_one() || pinned || workerless.run_one() || spin(own) {
+        if own.run_one() || pinned {
+            workerless.have_a_turn();
+            continue;
+        }
+        if workerless.run_one() || spin(own) {
             continue;
         }
         outside::subscribe();
