@@ -74,6 +74,17 @@ fn channels(mut job: Job) -> Job {
 }
 
 #[library_benchmark]
+#[bench::local__300(warm(spawn::web_server(Local::new(1))))]
+#[bench::static_local__300(warm(spawn::web_server(StaticLocal::new(1))))]
+#[bench::async_executor__300(warm(spawn::web_server(AsyncExecutor::new(1))))]
+#[bench::static_async_executor__300(warm(spawn::web_server(AsyncExecutorStatic::new(1))))]
+#[bench::tokio__300(warm(spawn::web_server(TokioLocal::new(1))))]
+fn web_server(mut job: Job) -> Job {
+    job();
+    job
+}
+
+#[library_benchmark]
 #[bench::local__1000(warm(local::spawn_run_detach(Local::new(1), MANY)))]
 #[bench::static_local__1000(warm(local::spawn_run_detach(StaticLocal::new(1), MANY)))]
 #[bench::async_executor__1000(warm(local::spawn_run_detach(AsyncExecutor::new(1), MANY)))]
@@ -114,6 +125,7 @@ library_benchmark_group!(
         spawn_recursively,
         yield_now,
         channels,
+        web_server,
         spawn_run_detach,
         wake_self,
         wake_owner

@@ -5,26 +5,31 @@ use std::collections::BTreeMap;
 use anyhow::{Result, ensure};
 
 use super::rows::{self, Row};
-use super::{BenchArgs, programs, table};
+use super::{BenchArgs, programs, results, table};
 use crate::measure::criterion::Program;
-use crate::measure::instr::Counter;
+use crate::measure::instr::{Count, Counter};
 use crate::measure::stats::geometric_mean;
 use crate::progress::Progress;
-use crate::report::model::Metric;
+use crate::report;
+use crate::report::sheet::{Cell, Sheet};
 use crate::report::units;
 use crate::workspace::Workspace;
+
+/// Below the rows.
+const NOTE: &str = "Instructions an iteration under callgrind; ours/peer, below 1 ours needs fewer. The executor's \
+                    own part leaves out what the workload calls beside it: channels, allocator, the bench itself.";
 
 /// One of ours beside one peer.
 struct Pair<'r> {
     row: &'r Row,
     ours: &'r str,
     peer: &'r str,
-    counts: [f64; 2],
+    counts: [&'r Count; 2],
 }
 
 impl Pair<'_> {
     fn ratio(&self) -> f64 {
-        self.counts[0] / self.counts[1]
+        self.counts[0].instructions / self.counts[1].instructions
     }
 }
 
@@ -41,26 +46,37 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
             path: executable.path.clone(),
             side: programs::SIDE.to_owned(),
         };
-        for (id, count) in counter.count(executable, &programs::directory(ws)?)? {
-            listed.push((id.clone(), program.clone()));
-            counts.insert(id, count);
+        for count in counter.count(executable, &programs::directory(ws)?)? {
+            listed.push((count.id.clone(), program.clone()));
+            counts.insert(count.id.clone(), count);
         }
         progress.step();
     }
     progress.finish();
     let rows = rows::select(rows::group(listed)?, &args.selection())?;
     let pairs = pairs(&rows, &counts);
-    println!("{}", shown(&pairs));
+    let sheet = Sheet {
+        origin: results::origin(ws),
+        title: "Instructions".to_owned(),
+        note: NOTE.to_owned(),
+        header: HEADER.map(str::to_owned).into(),
+        rows: pairs.iter().map(cells).collect(),
+    };
+    println!("{}\n\n{}", sheet.terminal(), means(&pairs));
     for row in rows.iter().filter(|row| row.pairs().is_empty()) {
         for entry in &row.entries {
             let id = row.id(entry);
-            println!("{id}: {}, no peer has this", counts[&id]);
+            println!("{id}: {}, no peer has this", counts[&id].instructions);
         }
+    }
+    if let Some(path) = &args.json {
+        report::write(path, &(serde_json::to_string_pretty(&sheet)? + "\n"))?;
+        println!("wrote {}", path.display());
     }
     args.gate.map_or(Ok(()), |gate| check(&pairs, gate))
 }
 
-fn pairs<'r>(rows: &'r [Row], counts: &BTreeMap<String, f64>) -> Vec<Pair<'r>> {
+fn pairs<'r>(rows: &'r [Row], counts: &'r BTreeMap<String, Count>) -> Vec<Pair<'r>> {
     let pairs = rows.iter().flat_map(|row| {
         row.pairs().into_iter().map(move |(ours, peer)| {
             let [ours, peer] = [&row.entries[ours], &row.entries[peer]];
@@ -68,26 +84,41 @@ fn pairs<'r>(rows: &'r [Row], counts: &BTreeMap<String, f64>) -> Vec<Pair<'r>> {
                 row,
                 ours: &ours.contender,
                 peer: &peer.contender,
-                counts: [counts[&row.id(ours)], counts[&row.id(peer)]],
+                counts: [&counts[&row.id(ours)], &counts[&row.id(peer)]],
             }
         })
     });
     pairs.collect()
 }
 
-fn shown(pairs: &[Pair<'_>]) -> String {
-    let mut rows = table::new(&["row", "ours", "peer", "ours", "peer's", "ratio"], 3);
+const HEADER: [&str; 8] = [
+    "row",
+    "ours",
+    "peer",
+    "our instructions",
+    "the peer's",
+    "ratio",
+    "our own part",
+    "the peer's own part",
+];
+
+fn cells(pair: &Pair<'_>) -> Vec<Cell> {
+    let [ours, peer] = pair.counts;
+    vec![
+        Cell::Text(pair.row.name()),
+        Cell::Text(pair.ours.to_owned()),
+        Cell::Text(pair.peer.to_owned()),
+        Cell::Instructions(ours.instructions),
+        Cell::Instructions(peer.instructions),
+        Cell::Ratio(pair.ratio()),
+        Cell::Part(ours.own),
+        Cell::Part(peer.own),
+    ]
+}
+
+fn means(pairs: &[Pair<'_>]) -> comfy_table::Table {
     let mut means: Vec<([&str; 3], Vec<f64>)> = Vec::new();
     for pair in pairs {
-        let [ours, peer] = units::values(Metric::Instr, pair.counts);
-        rows.add_row([
-            pair.row.name(),
-            pair.ours.to_owned(),
-            pair.peer.to_owned(),
-            ours,
-            peer,
-            units::ratio(pair.ratio()),
-        ]);
         let key = [&*pair.row.layer, pair.ours, pair.peer];
         match means.iter_mut().find(|(known, _)| *known == key) {
             Some((_, ratios)) => ratios.push(pair.ratio()),
@@ -100,7 +131,7 @@ fn shown(pairs: &[Pair<'_>]) -> String {
         let mean = units::ratio(geometric_mean(ratios.into_iter()));
         table.add_row([layer, ours, peer, &amount, &mean]);
     }
-    format!("{rows}\n\n{table}\n\ninstructions an iteration; ours/peer, below 1 ours needs fewer")
+    table
 }
 
 fn check(pairs: &[Pair<'_>], gate: f64) -> Result<()> {
@@ -130,9 +161,11 @@ fn check(pairs: &[Pair<'_>], gate: f64) -> Result<()> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{check, pairs, shown};
+    use super::{cells, check, means, pairs};
     use crate::bench::rows::group;
     use crate::measure::criterion::Program;
+    use crate::measure::instr::Count;
+    use crate::report::sheet::Cell;
 
     #[test]
     fn counts_are_held_against_the_peers() {
@@ -148,11 +181,24 @@ mod tests {
         };
         let listed = counts.map(|(id, _)| (id.to_owned(), program.clone()));
         let rows = group(listed.into()).expect("well-formed");
-        let counts: BTreeMap<String, f64> = counts.map(|(id, n)| (id.to_owned(), n)).into();
+        let count = |(id, instructions): (&str, f64)| {
+            let id = id.to_owned();
+            let own = 0.5;
+            (
+                id.clone(),
+                Count {
+                    id,
+                    instructions,
+                    own,
+                },
+            )
+        };
+        let counts: BTreeMap<String, Count> = counts.map(count).into();
         let pairs = pairs(&rows, &counts);
         let ratios: Vec<f64> = pairs.iter().map(super::Pair::ratio).collect();
         assert_eq!(ratios, [0.5, 2.0]);
-        assert!(shown(&pairs).contains("1.000"), "{}", shown(&pairs));
+        assert!(means(&pairs).to_string().contains("1.000"));
+        assert_eq!(cells(&pairs[0])[5..7], [Cell::Ratio(0.5), Cell::Part(0.5)]);
         check(&pairs, 2.0).expect("none is above");
         let error = check(&pairs, 1.0).expect_err("one is above");
         assert!(error.to_string().contains("queue/push/64"), "{error}");

@@ -7,14 +7,14 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use super::rows;
-use super::{BenchArgs, programs, table};
+use super::{BenchArgs, programs, results};
 use crate::measure::build::Executable;
 use crate::measure::child;
 use crate::measure::criterion::Program;
 use crate::measure::stats::median;
 use crate::progress::Progress;
-use crate::report::model::Metric;
-use crate::report::units;
+use crate::report;
+use crate::report::sheet::{Cell, Sheet};
 use crate::workspace::Workspace;
 
 /// Of one run of one bench.
@@ -23,6 +23,9 @@ const LIMIT: Duration = Duration::from_secs(120);
 const TAIL: usize = 12;
 /// How many wakes a run samples by default, and with `--quick`.
 const SAMPLES: (usize, usize) = (2_000, 200);
+
+/// Of the table.
+const HEADER: [&str; 4] = ["wake to run", "p50", "p90", "p99"];
 
 /// A line that the program prints.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -55,22 +58,36 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
         }
     }
     progress.finish();
-    let mut table = table::new(&["wake to run", "p50", "p90", "p99"], 1);
-    for row in &rows {
-        for entry in &row.entries {
-            let id = row.id(entry);
-            let lines = &found[&id];
-            let of = |part: fn(&Line) -> f64| {
-                let [time] = units::values(
-                    Metric::Wall,
-                    [median(&mut lines.iter().map(part).collect::<Vec<_>>())],
-                );
-                time
-            };
-            table.add_row([id, of(|l| l.p50), of(|l| l.p90), of(|l| l.p99)]);
-        }
+    let line = |row: &rows::Row, entry| {
+        let id = row.id(entry);
+        let of = |part: fn(&Line) -> f64| {
+            let mut lines: Vec<f64> = found[&id].iter().map(part).collect();
+            Cell::Nanoseconds(median(&mut lines))
+        };
+        let figures = [of(|l| l.p50), of(|l| l.p90), of(|l| l.p99)];
+        [Cell::Text(id.clone())]
+            .into_iter()
+            .chain(figures)
+            .collect()
+    };
+    let lines = |row| {
+        let row: &rows::Row = row;
+        row.entries.iter().map(move |entry| line(row, entry))
+    };
+    let sheet = Sheet {
+        origin: results::origin(ws),
+        title: "Latency".to_owned(),
+        note: format!(
+            "From a wake to the woken task's poll: medians over {rounds} rounds of {samples} wakes each."
+        ),
+        header: HEADER.map(str::to_owned).into(),
+        rows: rows.iter().flat_map(lines).collect(),
+    };
+    println!("{}", sheet.terminal());
+    if let Some(path) = &args.json {
+        report::write(path, &(serde_json::to_string_pretty(&sheet)? + "\n"))?;
+        println!("wrote {}", path.display());
     }
-    println!("{table}\n\nmedians over {rounds} rounds of {samples} wakes each");
     Ok(())
 }
 

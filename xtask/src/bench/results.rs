@@ -9,7 +9,7 @@ use crate::measure::id::is_gated;
 use crate::measure::machine::{machine, now};
 use crate::measure::stats::{self, mean_of_medians, median, median_of_ratios};
 use crate::report::model::{Estimate, Metric, SCHEMA};
-use crate::report::peers::{BenchResults, PeerMean, PeerRow};
+use crate::report::peers::{BenchResults, Origin, PeerMean, PeerRow};
 use crate::report::units;
 use crate::workspace::Workspace;
 
@@ -20,22 +20,29 @@ pub(super) fn results(
     rows: &[Row],
     measured: &Measured,
 ) -> BenchResults {
-    let machine = machine();
-    let (rows, cpus) = pairs(rows, measured, machine.cores);
-    let git = |args: &[&str]| xshell::cmd!(ws.sh, "git {args...}").quiet().read();
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let origin = origin(ws);
+    let (rows, cpus) = pairs(rows, measured, origin.machine.cores);
     BenchResults {
-        schema: SCHEMA,
-        created: now(),
-        command: format!("cargo xtask {}", words.join(" ")),
-        commit: git(&["rev-parse", "HEAD"]).unwrap_or_default(),
-        dirty: git(&["status", "--porcelain"]).is_ok_and(|text| !text.is_empty()),
-        machine,
+        origin,
         rounds: args.rounds(),
         warm_up_ms: args.length().warm_up_ms,
         time_ms: args.length().time_ms,
         means: means(&rows, &cpus),
         rows,
+    }
+}
+
+/// What this command line measures, on this machine, of this tree.
+pub(super) fn origin(ws: &Workspace) -> Origin {
+    let git = |args: &[&str]| xshell::cmd!(ws.sh, "git {args...}").quiet().read();
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    Origin {
+        schema: SCHEMA,
+        created: now(),
+        command: format!("cargo xtask {}", words.join(" ")),
+        commit: git(&["rev-parse", "HEAD"]).unwrap_or_default(),
+        dirty: git(&["status", "--porcelain"]).is_ok_and(|text| !text.is_empty()),
+        machine: machine(),
     }
 }
 

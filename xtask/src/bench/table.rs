@@ -31,7 +31,7 @@ pub(super) fn table(results: &BenchResults) -> String {
         text += &format!(
             "{} more threads than the machine has cores ({}): in no mean, not gated\n",
             MARK.trim(),
-            results.machine.cores
+            results.origin.machine.cores
         );
     }
     if !results.means.is_empty() {

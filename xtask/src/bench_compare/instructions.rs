@@ -147,12 +147,13 @@ impl Counted {
         if let Some(id) = self
             .ids
             .iter()
-            .find(|id| counts.iter().all(|(c, _)| c != *id))
+            .find(|id| counts.iter().all(|count| count.id != **id))
         {
             bail!("`{id}` was not counted");
         }
         let seconds = start.elapsed().as_secs_f64() / counts.len() as f64;
-        for (id, value) in counts.into_iter().filter(|(id, _)| self.ids.contains(id)) {
+        for count in counts.into_iter().filter(|c| self.ids.contains(&c.id)) {
+            let (id, value) = (count.id, count.instructions);
             let found = Found {
                 value,
                 cpu: None,

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::build::{Executable, INSTRUCTION_PREFIX};
 use super::child::{self, Ended};
+use super::share::share;
 
 /// What runs the benches under valgrind; as a package of the lock file, too.
 const RUNNER: &str = "gungraun-runner";
@@ -28,6 +29,17 @@ const TAIL: usize = 12;
 pub(crate) struct Counter {
     /// The search path, with the runner in front.
     path: OsString,
+}
+
+/// What was counted of a bench.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Count {
+    /// `layer/workload/contender/param`.
+    pub(crate) id: String,
+    /// An iteration.
+    pub(crate) instructions: f64,
+    /// Which part of them, of one, is the executor's own: see [`share`]. NaN without a profile.
+    pub(crate) own: f64,
 }
 
 /// What the runner prints for a bench; of many figures the ones that are used.
@@ -129,22 +141,20 @@ impl Counter {
         lines.map(listed).collect()
     }
 
-    /// Runs all benches of a program: their ids, `layer/workload/contender/param`, and instructions an iteration.
+    /// Runs all benches of a program.
     ///
     /// # Errors
     ///
     /// If one fails; and `Interrupted`.
-    pub(crate) fn count(
-        &self,
-        executable: &Executable,
-        package: &Path,
-    ) -> Result<Vec<(String, f64)>> {
+    pub(crate) fn count(&self, executable: &Executable, package: &Path) -> Result<Vec<Count>> {
         let home = tempfile::tempdir().context("cannot make a temporary directory")?;
         let at = format!("--home={}", home.path().display());
         let args = ["--output-format=json", "--nosummary", &at];
         let ended = self.call(executable, package, &args)?;
         let lines = ended.stdout.lines().filter(|line| line.starts_with('{'));
-        lines.map(|line| counted(layer(executable), line)).collect()
+        lines
+            .map(|line| counted(layer(executable), line, home.path()))
+            .collect()
     }
 
     fn call(&self, executable: &Executable, package: &Path, args: &[&str]) -> Result<Ended> {
@@ -185,14 +195,46 @@ fn id(layer: &str, path: &str, name: Option<&str>) -> Result<String> {
     ))
 }
 
-/// The id and the instructions in a line of the runner.
-fn counted(layer: &str, line: &str) -> Result<(String, f64)> {
+/// What a line of the runner says, and the profile of that bench below `home`.
+fn counted(layer: &str, line: &str, home: &Path) -> Result<Count> {
     let summary: Summary = serde_json::from_str(line)
         .context("the runner of the instruction benches printed something else")?;
-    let id = id(layer, &summary.module_path, summary.id.as_deref())?;
+    let path = &summary.module_path;
+    let name = summary.id.as_deref();
+    let id = id(layer, path, name)?;
     let profile = summary.profiles.first();
-    let profile = profile.with_context(|| format!("{} has no counts", summary.module_path))?;
-    Ok((id, profile.data.total.metrics.instructions.values.new))
+    let profile = profile.with_context(|| format!("{path} has no counts"))?;
+    let function = path.rsplit("::").next().unwrap_or_default();
+    let bench = format!("{function}.{}", name.unwrap_or_default());
+    let own = match find(home, &bench, &format!("callgrind.{bench}.out")) {
+        Some(file) => {
+            let profile =
+                std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+            let share = share(&String::from_utf8_lossy(&profile));
+            share.own as f64 / share.all as f64
+        }
+        None => f64::NAN,
+    };
+    Ok(Count {
+        id,
+        instructions: profile.data.total.metrics.instructions.values.new,
+        own,
+    })
+}
+
+/// The file of a directory of that name, however deep below `from`.
+fn find(from: &Path, directory: &str, file: &str) -> Option<PathBuf> {
+    let below = |path: PathBuf| {
+        let here = path.join(file);
+        if path.ends_with(directory) && here.is_file() {
+            Some(here)
+        } else {
+            find(&path, directory, file)
+        }
+    };
+    let entries = std::fs::read_dir(from).ok()?;
+    let directories = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    directories.filter(|path| path.is_dir()).find_map(below)
 }
 
 /// The version of the runner in a lock file.
@@ -241,19 +283,28 @@ mod tests {
     }
 
     #[test]
-    fn names_become_ids() {
-        let (id, count) = counted("fork", &line("\"static_fork__0_t1\"")).expect("a summary");
-        assert_eq!(id, "fork/empty_children/static_fork/0-t1");
-        assert_eq!(count, 2139.0);
+    fn names_become_ids_and_profiles_are_found() {
+        let home = tempfile::tempdir().expect("a directory");
+        let line = line("\"static_fork__0_t1\"");
+        let count = counted("fork", &line, home.path()).expect("a summary");
+        assert!(count.own.is_nan());
+        let bench = "empty_children.static_fork__0_t1";
+        let directory = home.path().join("package").join("group").join(bench);
+        std::fs::create_dir_all(&directory).expect("writable");
+        let profile = "fl=crates/fork/src/lib.rs\nfn=terrace_fork::x\n1 3\nfl=other.rs\n1 1\n";
+        std::fs::write(directory.join(format!("callgrind.{bench}.out")), profile).expect("space");
+        let count = counted("fork", &line, home.path()).expect("a summary");
+        assert_eq!(count.id, "fork/empty_children/static_fork/0-t1");
+        assert_eq!((count.instructions, count.own), (2139.0, 0.75));
     }
 
     #[test]
     fn other_names_are_errors() {
         for id in ["\"ring_64\"", "null"] {
-            let error = counted("queue", &line(id)).expect_err("no id");
+            let error = counted("queue", &line(id), "".as_ref()).expect_err("no id");
             assert!(error.to_string().contains("CONTENDER__PARAM"), "{error}");
         }
-        assert!(counted("queue", "{}").is_err());
+        assert!(counted("queue", "{}", "".as_ref()).is_err());
     }
 
     #[test]

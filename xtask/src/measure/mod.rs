@@ -7,4 +7,5 @@ pub(crate) mod criterion;
 pub(crate) mod id;
 pub(crate) mod instr;
 pub(crate) mod machine;
+pub(crate) mod share;
 pub(crate) mod stats;

@@ -13,6 +13,7 @@ pub(crate) mod peers;
 pub(crate) mod results;
 #[cfg(test)]
 mod sample;
+pub(crate) mod sheet;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -1,16 +1,16 @@
-//! `cargo xtask bench --json FILE`: our layers measured against their peers.
+//! `cargo xtask bench --json FILE`: our layers measured against their peers in rounds.
 
 use serde::{Deserialize, Serialize};
 
 use super::figure;
 use super::model::{Estimate, Machine, Metric};
 
-/// One run of `cargo xtask bench`.
+/// Where figures come from.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub(crate) struct BenchResults {
+pub(crate) struct Origin {
     /// [`SCHEMA`](super::model::SCHEMA).
     pub(crate) schema: u32,
-    /// When it was finished: RFC 3339, UTC.
+    /// When they were finished: RFC 3339, UTC.
     pub(crate) created: String,
     /// The command line that measures this again, beginning with `cargo xtask`.
     pub(crate) command: String,
@@ -19,6 +19,13 @@ pub(crate) struct BenchResults {
     /// Whether the tree had changes that are in no commit.
     pub(crate) dirty: bool,
     pub(crate) machine: Machine,
+}
+
+/// One run of `cargo xtask bench` in rounds.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) struct BenchResults {
+    #[serde(flatten)]
+    pub(crate) origin: Origin,
     /// Rounds asked for.
     pub(crate) rounds: usize,
     /// Of each run of a bench, before the measurement.

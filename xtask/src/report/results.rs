@@ -4,10 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
+use serde::Deserialize;
 
 use super::escape::{code, plain, table};
 use super::model::{self, Metric};
-use super::peers::{BenchResults, PeerMean, PeerRow};
+use super::peers::{BenchResults, Origin, PeerMean, PeerRow};
+use super::sheet::Sheet;
 use super::units::{NONE, counted, estimate, values};
 use super::{generated, write};
 use crate::workspace::Workspace;
@@ -24,7 +26,7 @@ const MARK: &str = " \\*";
 /// Options of `cargo xtask bench-page`.
 #[derive(Args)]
 pub(crate) struct PageArgs {
-    /// Files that `cargo xtask bench --json FILE` wrote; no layer in two of them
+    /// Files that `cargo xtask bench --json FILE` wrote, also with --metric instr and --latency; no layer in two of one kind
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The page to make or to renew [default: docs/benchmarks.md of the workspace]
@@ -32,10 +34,23 @@ pub(crate) struct PageArgs {
     out: Option<PathBuf>,
 }
 
+/// What a file of `cargo xtask bench` may hold.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Saved {
+    Sheet(Sheet),
+    Rounds(BenchResults),
+}
+
 /// Renews the generated part of the page.
 pub(crate) fn run(ws: &Workspace, args: &PageArgs) -> Result<()> {
-    let read = |path: &PathBuf| model::read::<BenchResults>(path);
-    let results: Vec<_> = args.files.iter().map(read).collect::<Result<_>>()?;
+    let (mut results, mut sheets) = (Vec::new(), Vec::new());
+    for path in &args.files {
+        match model::read(path)? {
+            Saved::Sheet(sheet) => sheets.push(sheet),
+            Saved::Rounds(rounds) => results.push(rounds),
+        }
+    }
     let path = match &args.out {
         Some(path) => path.clone(),
         None => ws.root.join(PAGE),
@@ -46,15 +61,19 @@ pub(crate) fn run(ws: &Workspace, args: &PageArgs) -> Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => OPENING.to_owned(),
         Err(error) => return Err(error).with_context(|| format!("cannot read {shown}")),
     };
-    let new = generated::replace(&old, "cargo xtask bench-page FILE…", &part(&results)?)
-        .with_context(|| format!("the generated part of {shown} is torn; mend or delete it"))?;
+    let new = generated::replace(
+        &old,
+        "cargo xtask bench-page FILE…",
+        &part(&results, &sheets)?,
+    )
+    .with_context(|| format!("the generated part of {shown} is torn; mend or delete it"))?;
     write(&path, &new)?;
     println!("wrote {shown}");
     Ok(())
 }
 
 /// The generated part.
-fn part(results: &[BenchResults]) -> Result<String> {
+fn part(results: &[BenchResults], sheets: &[Sheet]) -> Result<String> {
     let mut layers: Vec<(&str, &BenchResults)> = Vec::new();
     for result in results {
         let of_this = |(_, from): &(&str, &BenchResults)| std::ptr::eq(*from, result);
@@ -69,19 +88,11 @@ fn part(results: &[BenchResults]) -> Result<String> {
             }
         }
     }
-    ensure!(!layers.is_empty(), "there is no row in the files");
+    let empty = layers.is_empty() && sheets.iter().all(|sheet| sheet.rows.is_empty());
+    ensure!(!empty, "there is no row in the files");
     let mut parts: Vec<String> = results.iter().map(made_by).collect();
-    parts.push(
-        "A ratio is ours/peer, so below 1 ours is faster; in brackets its 95 % confidence interval \
-         over the rounds. Times are medians over the rounds for one iteration."
-            .to_owned(),
-    );
-    let ungated = |result: &BenchResults| result.rows.iter().any(|row| !row.gated);
-    if results.iter().any(ungated) {
-        parts.push(format!(
-            "{} more threads than the machine has cores: measured, but in no mean.",
-            MARK.trim()
-        ));
+    if !results.is_empty() {
+        parts.push(reading(results));
     }
     let means: Vec<&PeerMean> = results.iter().flat_map(|result| &result.means).collect();
     if !means.is_empty() {
@@ -93,22 +104,49 @@ fn part(results: &[BenchResults]) -> Result<String> {
         let rows = result.rows.iter().filter(|row| row.layer == layer);
         parts.push(rows_table(rows));
     }
+    for sheet in sheets {
+        parts.push(format!("## {}", plain(&sheet.title)));
+        parts.push(format!("{}.", origin(&sheet.origin)));
+        parts.push(plain(&sheet.note));
+        parts.push(sheet.markdown());
+    }
     Ok(parts.join("\n\n"))
 }
 
-fn made_by(result: &BenchResults) -> String {
-    let machine = &result.machine;
-    let commit: String = result.commit.chars().take(12).collect();
-    let changed = if result.dirty { " with changes" } else { "" };
+/// How rows are to be read.
+fn reading(results: &[BenchResults]) -> String {
+    let text = "A ratio is ours/peer, so below 1 ours is faster; in brackets its 95 % confidence interval \
+                over the rounds. Times are medians over the rounds for one iteration.";
+    let ungated = |result: &BenchResults| result.rows.iter().any(|row| !row.gated);
+    if !results.iter().any(ungated) {
+        return text.to_owned();
+    }
     format!(
-        "{}, {}, at commit {}{changed}: {} of {} ms after {} ms of warm-up a run, on {} ({}, {}; {}; \
-         load before {}).",
-        code(&result.command),
-        plain(&result.created),
-        code(&commit),
+        "{text}\n\n{} more threads than the machine has cores: measured, but in no mean.",
+        MARK.trim()
+    )
+}
+
+fn made_by(result: &BenchResults) -> String {
+    format!(
+        "{}: {} of {} ms after {} ms of warm-up a run.",
+        origin(&result.origin),
         counted(result.rounds, "round", "rounds"),
         result.time_ms,
         result.warm_up_ms,
+    )
+}
+
+/// How, when, of what and where.
+fn origin(origin: &Origin) -> String {
+    let machine = &origin.machine;
+    let commit: String = origin.commit.chars().take(12).collect();
+    let changed = if origin.dirty { " with changes" } else { "" };
+    format!(
+        "{}, {}, at commit {}{changed}, on {} ({}, {}; {}; load before {})",
+        code(&origin.command),
+        plain(&origin.created),
+        code(&commit),
         plain(&machine.cpu),
         counted(machine.cores, "core", "cores"),
         plain(&machine.os),
@@ -192,10 +230,11 @@ fn rows_table<'r>(rows: impl Iterator<Item = &'r PeerRow>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::part;
+    use super::{Saved, part};
     use crate::report::generated;
     use crate::report::model::{Estimate, Machine, Metric, SCHEMA};
-    use crate::report::peers::{BenchResults, PeerMean, PeerRow};
+    use crate::report::peers::{BenchResults, Origin, PeerMean, PeerRow};
+    use crate::report::sheet::{Cell, Sheet};
 
     const RATIO: Estimate = Estimate {
         value: 0.5,
@@ -220,6 +259,23 @@ mod tests {
         }
     }
 
+    fn origin(command: &str) -> Origin {
+        Origin {
+            schema: SCHEMA,
+            created: "2026-01-02T03:04:05Z".to_owned(),
+            command: command.to_owned(),
+            commit: "0123456789abcdef".to_owned(),
+            dirty: true,
+            machine: Machine {
+                cpu: "A processor".to_owned(),
+                cores: 2,
+                os: "linux".to_owned(),
+                rustc: "rustc 1.95.0".to_owned(),
+                load_before: f64::NAN,
+            },
+        }
+    }
+
     fn results(layer: &str) -> BenchResults {
         let mean = |metric| PeerMean {
             layer: layer.to_owned(),
@@ -230,18 +286,7 @@ mod tests {
             rows: 1,
         };
         BenchResults {
-            schema: SCHEMA,
-            created: "2026-01-02T03:04:05Z".to_owned(),
-            command: format!("cargo xtask bench --layer {layer}"),
-            commit: "0123456789abcdef".to_owned(),
-            dirty: true,
-            machine: Machine {
-                cpu: "A processor".to_owned(),
-                cores: 2,
-                os: "linux".to_owned(),
-                rustc: "rustc 1.95.0".to_owned(),
-                load_before: f64::NAN,
-            },
+            origin: origin(&format!("cargo xtask bench --layer {layer}")),
             rounds: 9,
             warm_up_ms: 100,
             time_ms: 300,
@@ -252,10 +297,10 @@ mod tests {
 
     #[test]
     fn the_page_says_how_it_was_made_and_every_row() {
-        let text = part(&[results("queue"), results("park")]).expect("two layers");
+        let text = part(&[results("queue"), results("park")], &[]).expect("two layers");
         for expected in [
-            "`cargo xtask bench --layer park`, 2026-01-02T03:04:05Z, at commit `0123456789ab` with changes",
-            "9 rounds of 300 ms after 100 ms of warm-up a run, on A processor (2 cores, linux;",
+            "`cargo xtask bench --layer park`, 2026-01-02T03:04:05Z, at commit `0123456789ab` with changes, on A processor (2 cores, linux;",
+            "9 rounds of 300 ms after 100 ms of warm-up a run.",
             "| queue | terrace | st3 | 1 | 0.500 (0.400–0.625) | 0.500 (0.400–0.625) |",
             "## park",
             "| `steal\\|all/64` | terrace | st3 | 2 | 0.500 µs | 1.000 µs | 0.500 (0.400–0.625) | – | 9 |",
@@ -269,14 +314,14 @@ mod tests {
 
     #[test]
     fn a_layer_comes_from_one_file() {
-        let error = part(&[results("queue"), results("queue")]).expect_err("twice queue");
+        let error = part(&[results("queue"), results("queue")], &[]).expect_err("twice queue");
         assert!(error.to_string().contains("queue is in two files"));
-        assert!(part(&[]).is_err());
+        assert!(part(&[], &[]).is_err());
     }
 
     #[test]
     fn the_part_can_be_sealed() {
-        let text = part(&[results("queue")]).expect("one layer");
+        let text = part(&[results("queue")], &[]).expect("one layer");
         let page = generated::replace("# B", "cargo xtask bench-page", &text).expect("no part");
         assert_eq!(generated::check(&page), None);
         assert!(generated::check(&page.replace("0.400", "0.300")).is_some());
@@ -285,9 +330,40 @@ mod tests {
     #[test]
     fn json_round_trip() {
         let mut before = results("queue");
-        before.machine.load_before = 0.25;
+        before.origin.machine.load_before = 0.25;
         let text = serde_json::to_string(&before).expect("plain data");
         let after: BenchResults = serde_json::from_str(&text).expect("the same form");
         assert_eq!(after, before);
+    }
+
+    #[test]
+    fn sheets_stand_below_the_rounds_and_alone() {
+        let mut sheet = Sheet {
+            origin: origin("cargo xtask bench --latency"),
+            title: "Latency".to_owned(),
+            note: "From a wake to the poll.".to_owned(),
+            header: vec!["row".to_owned(), "p50".to_owned()],
+            rows: vec![vec![
+                Cell::Text("a|b".to_owned()),
+                Cell::Nanoseconds(1500.0),
+            ]],
+        };
+        sheet.origin.machine.load_before = 0.25;
+        for rounds in [vec![results("queue")], Vec::new()] {
+            let text = part(&rounds, std::slice::from_ref(&sheet)).expect("rows");
+            for expected in [
+                "## Latency\n\n`cargo xtask bench --latency`, 2026",
+                "From a wake to the poll.",
+                "| a\\|b | 1.500 µs |",
+            ] {
+                assert!(text.contains(expected), "{expected} is not in:\n{text}");
+            }
+        }
+        let saved = serde_json::to_string(&sheet).expect("plain data");
+        let read: Saved = serde_json::from_str(&saved).expect("the same form");
+        assert!(matches!(read, Saved::Sheet(read) if read == sheet));
+        let saved = serde_json::to_string(&results("queue")).expect("plain data");
+        let read: Saved = serde_json::from_str(&saved).expect("the same form");
+        assert!(matches!(read, Saved::Rounds(_)));
     }
 }
