@@ -7,13 +7,15 @@ mod common;
 
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use terrace_conformance::{Behaviour, Caps, Handle, Kind, behaviours};
+use terrace_conformance::kind::{Batch, Drivable};
+use terrace_conformance::{Behaviour, Caps, Handle, Kind, all_behaviours};
 use terrace_local::registry::Registry;
 use terrace_local::task::{self, Core, CoreRef, Register, Runnable, Task};
 use terrace_local::{ThreadNumber, thread_id};
@@ -33,6 +35,14 @@ enum Fault {
     LeaksPendingTasks,
     LeaksQueuedTasks,
     DropsSpawnsOfTasks,
+    // Of its drivers.
+    SwallowsWakesOfDroppedRuns,
+    KeepsABatchInARun,
+    PollsTwoInATick,
+    ForgetsDriversAtSpawn,
+    // Of its batches.
+    TurnsBatchesAround,
+    DropsBatchesWhosePanic,
 }
 
 use Fault::*;
@@ -53,6 +63,7 @@ struct Shared {
     owner: ThreadNumber,
     schedules: AtomicUsize,
     polling: AtomicBool,
+    drivers: Mutex<Drivers>,
 }
 
 impl Core for Shared {
@@ -72,6 +83,7 @@ impl Core for Shared {
             std::mem::forget(task);
         } else {
             shared.push(task);
+            shared.wake_driver();
         }
     }
 
@@ -106,6 +118,9 @@ impl Shared {
             drop(runnable);
         } else {
             self.push(runnable);
+            if self.fault != ForgetsDriversAtSpawn {
+                self.wake_driver();
+            }
         }
         if self.fault == PollsAtSpawn {
             self.tick();
@@ -117,18 +132,22 @@ impl Shared {
         let mut ticked = false;
         while let Some(task) = self.pop() {
             ticked = true;
-            let waker = (self.fault == PollsTwice).then(|| task.waker());
-            let before = self.polling.swap(true, Ordering::Relaxed);
-            task.run();
-            self.polling.store(before, Ordering::Relaxed);
-            if let Some(waker) = waker {
-                waker.wake();
-            }
+            self.poll(task);
             if self.fault != PollsAllInATick {
                 break;
             }
         }
         ticked
+    }
+
+    fn poll(&self, task: Runnable) {
+        let waker = (self.fault == PollsTwice).then(|| task.waker());
+        let before = self.polling.swap(true, Ordering::Relaxed);
+        task.run();
+        self.polling.store(before, Ordering::Relaxed);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
     }
 
     fn close(&self) {
@@ -140,9 +159,11 @@ impl Shared {
         };
         match self.fault {
             // A registry waits for tasks whose wake is on its way: for ever, where that was lost.
-            LeaksPendingTasks | LosesWakes | LosesForeignWakes | LosesWakesDuringPolls => {
-                while drain() {}
-            }
+            LeaksPendingTasks
+            | LosesWakes
+            | LosesForeignWakes
+            | LosesWakesDuringPolls
+            | KeepsABatchInARun => while drain() {},
             LeaksQueuedTasks => {
                 let queued = std::mem::take(&mut *self.queue.lock().expect("not poisoned"));
                 std::mem::forget(queued);
@@ -174,6 +195,7 @@ impl Kind for Broken {
             owner: thread_id(),
             schedules: AtomicUsize::new(0),
             polling: AtomicBool::new(false),
+            drivers: Mutex::default(),
         }))
     }
 
@@ -211,6 +233,156 @@ impl Drop for Broken {
     }
 }
 
+/// Who drives the executor, by number.
+#[derive(Default)]
+struct Drivers {
+    next: usize,
+    /// Those that sleep.
+    asleep: Vec<(usize, Waker)>,
+}
+
+impl Shared {
+    fn wake_driver(&self) {
+        let mut drivers = self.drivers.lock().expect("not poisoned");
+        let first = (!drivers.asleep.is_empty()).then(|| drivers.asleep.remove(0));
+        drop(drivers);
+        if let Some((_, waker)) = first {
+            waker.wake();
+        }
+    }
+}
+
+/// One driver, as long as its future exists.
+struct Driver<'k> {
+    executor: &'k Broken,
+    number: usize,
+    slept: bool,
+    /// What only this driver runs: nothing, but for a fault.
+    kept: VecDeque<Runnable>,
+}
+
+impl<'k> Driver<'k> {
+    fn new(executor: &'k Broken) -> Self {
+        let mut drivers = executor.0.drivers.lock().expect("not poisoned");
+        drivers.next += 1;
+        Self {
+            executor,
+            number: drivers.next,
+            slept: false,
+            kept: VecDeque::new(),
+        }
+    }
+
+    /// Awake again. True if nobody had woken it.
+    fn wake_up(&mut self) -> bool {
+        let mut drivers = self.executor.0.drivers.lock().expect("not poisoned");
+        let before = drivers.asleep.len();
+        drivers.asleep.retain(|(number, _)| *number != self.number);
+        let unwoken = drivers.asleep.len() < before;
+        drop(drivers);
+        !std::mem::take(&mut self.slept) || unwoken
+    }
+
+    fn take(&mut self) -> Option<Runnable> {
+        let shared = &self.executor.0;
+        if shared.fault == KeepsABatchInARun {
+            while let Some(task) = shared.pop() {
+                self.kept.push_back(task);
+            }
+        }
+        self.kept.pop_front().or_else(|| shared.pop())
+    }
+
+    /// A task, or asleep.
+    fn take_or_sleep(&mut self, waker: &Waker) -> Option<Runnable> {
+        if let Some(task) = self.take() {
+            return Some(task);
+        }
+        let shared = &self.executor.0;
+        let mut drivers = shared.drivers.lock().expect("not poisoned");
+        drivers.asleep.push((self.number, waker.clone()));
+        drop(drivers);
+        self.slept = true;
+        let task = self.take();
+        if task.is_some() {
+            self.wake_up();
+        }
+        task
+    }
+}
+
+impl Drop for Driver<'_> {
+    fn drop(&mut self) {
+        let shared = &self.executor.0;
+        let woken = !self.wake_up();
+        if woken && shared.fault != SwallowsWakesOfDroppedRuns {
+            shared.wake_driver();
+        }
+    }
+}
+
+/// Tasks that a run polls before it gives way.
+const RUN_BATCH: usize = 100;
+
+impl Drivable for Broken {
+    async fn run<T>(&self, future: impl Future<Output = T>) -> T {
+        let mut driver = Driver::new(self);
+        let mut future = std::pin::pin!(future);
+        poll_fn(|context| {
+            driver.wake_up();
+            for _ in 0..RUN_BATCH {
+                if let Poll::Ready(output) = future.as_mut().poll(context) {
+                    return Poll::Ready(output);
+                }
+                match driver.take_or_sleep(context.waker()) {
+                    Some(task) => self.0.poll(task),
+                    None => return Poll::Pending,
+                }
+            }
+            context.waker().wake_by_ref();
+            Poll::Pending
+        })
+        .await
+    }
+
+    async fn tick_async(&self) {
+        let mut driver = Driver::new(self);
+        poll_fn(|context| {
+            driver.wake_up();
+            match driver.take_or_sleep(context.waker()) {
+                Some(task) => self.0.poll(task),
+                None => return Poll::Pending,
+            }
+            if self.0.fault == PollsTwoInATick {
+                self.0.tick();
+            }
+            Poll::Ready(())
+        })
+        .await;
+    }
+}
+
+impl Batch for Broken {
+    fn spawn_many<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+        &self,
+        futures: impl IntoIterator<Item = F>,
+        handles: &mut impl Extend<Task<T>>,
+    ) {
+        let mut made = Vec::new();
+        for future in futures {
+            let task = self.0.spawn(future);
+            match self.0.fault {
+                DropsBatchesWhosePanic | TurnsBatchesAround => made.push(task),
+                _ => handles.extend([task]),
+            }
+        }
+        if self.0.fault == TurnsBatchesAround {
+            made.reverse();
+        }
+        handles.extend(made);
+    }
+}
+
 /// Refers to the executor without keeping it.
 #[derive(Clone)]
 struct BrokenHandle(Weak<Shared>);
@@ -237,7 +409,7 @@ fn failure(behaviour: Behaviour<Broken>, fault: Fault) -> Option<String> {
 }
 
 fn catches(fault: Fault, name: &str) {
-    let behaviour = behaviours()
+    let behaviour = all_behaviours()
         .into_iter()
         .find(|behaviour| behaviour.name == name)
         .expect("a behaviour of that name");
@@ -249,7 +421,7 @@ fn catches(fault: Fault, name: &str) {
 #[test]
 fn without_a_fault_it_conforms() {
     let (applying, others): (Vec<_>, Vec<_>) =
-        behaviours().into_iter().partition(Behaviour::applies);
+        all_behaviours().into_iter().partition(Behaviour::applies);
     let failures = applying
         .into_iter()
         .filter_map(|behaviour| failure(behaviour, Nothing));
@@ -280,4 +452,10 @@ faults! {
     pending_tasks_leak: LeaksPendingTasks "shutdown::drops_queued_and_pending_tasks" "shutdown::tasks_that_hold_each_other";
     queued_tasks_leak: LeaksQueuedTasks "shutdown::drops_queued_and_pending_tasks";
     spawns_of_tasks_are_dropped: DropsSpawnsOfTasks "reentry::a_poll_spawns" "reentry::spawns_nest";
+    a_dropped_run_swallows_its_wake: SwallowsWakesOfDroppedRuns "drivers::a_dropped_run_passes_its_wake_on";
+    a_run_keeps_a_batch: KeepsABatchInARun "drivers::a_run_dropped_half_way_leaves_its_tasks" "drivers::a_forgotten_run_holds_no_task";
+    a_tick_is_two_tasks: PollsTwoInATick "drivers::each_tick_is_one_task";
+    a_spawn_wakes_no_driver: ForgetsDriversAtSpawn "drivers::each_tick_is_one_task";
+    a_batch_is_turned_around: TurnsBatchesAround "batch::runs_and_keeps_its_order";
+    a_batch_is_dropped_when_its_iterator_panics: DropsBatchesWhosePanic "batch::its_iterator_panics";
 }

@@ -64,6 +64,7 @@ pub(crate) fn its_iterator_panics<K: Batch>(kind: K, tracker: &Tracker) {
     });
     assert_eq!(text, "half way");
     // What was made before is as good as spawned alone.
+    assert_eq!(tasks.len(), 50);
     for (n, task) in tasks.into_iter().enumerate() {
         assert_eq!(wait(&kind, task).0, n);
     }

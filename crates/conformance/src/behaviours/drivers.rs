@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::Barrier;
 use std::task::{Context, Poll, Waker};
 
+use terrace_local::Task;
 use terrace_sync::Arc;
 use terrace_sync::atomic::{AtomicBool, Ordering};
 
@@ -120,16 +121,22 @@ pub(crate) fn a_dropped_run_passes_its_wake_on<K: Drivable>(kind: K, tracker: &T
     }
 }
 
-pub(crate) fn a_run_dropped_half_way_leaves_its_tasks<K: Drivable>(kind: K, tracker: &Tracker) {
-    let tasks: Vec<_> = (0..300)
-        .map(|_| {
-            let token = tracker.token();
-            kind.spawn(async move {
-                let _inside = token;
-                yields(5).await;
-            })
+/// Many tasks of a few polls each, and how many of them got to their end.
+fn many<K: Drivable>(kind: &K, tracker: &Tracker) -> (Vec<Task<()>>, Counter) {
+    let done = tracker.counter();
+    let task = |_| {
+        let (token, done) = (tracker.token(), done.clone());
+        kind.spawn(async move {
+            let _inside = token;
+            yields(5).await;
+            done.add();
         })
-        .collect();
+    };
+    ((0..300).map(task).collect(), done)
+}
+
+pub(crate) fn a_run_dropped_half_way_leaves_its_tasks<K: Drivable>(kind: K, tracker: &Tracker) {
+    let (tasks, done) = many(&kind, tracker);
     for polls in 1..4 {
         let mut driver = Driver::new(kind.run(pending::<()>()));
         for _ in 0..polls {
@@ -137,19 +144,12 @@ pub(crate) fn a_run_dropped_half_way_leaves_its_tasks<K: Drivable>(kind: K, trac
         }
     }
     until(&kind, || tasks.iter().all(|task| task.is_finished()));
+    assert_eq!(done.get(), tasks.len(), "none is cancelled with the run");
 }
 
 /// What a forgotten driver had is taken by the others.
 pub(crate) fn a_forgotten_run_holds_no_task<K: Drivable>(kind: K, tracker: &Tracker) {
-    let tasks: Vec<_> = (0..300)
-        .map(|_| {
-            let token = tracker.token();
-            kind.spawn(async move {
-                let _inside = token;
-                yields(5).await;
-            })
-        })
-        .collect();
+    let (tasks, done) = many(&kind, tracker);
     if !cfg!(terrace_asan) {
         // It leaks what is not the executor's, of course.
         let mut driver = Driver::new(kind.run(pending::<()>()));
@@ -157,6 +157,7 @@ pub(crate) fn a_forgotten_run_holds_no_task<K: Drivable>(kind: K, tracker: &Trac
         std::mem::forget(driver);
     }
     until(&kind, || tasks.iter().all(|task| task.is_finished()));
+    assert_eq!(done.get(), tasks.len());
 }
 
 pub(crate) fn runs_nest<K: Drivable>(kind: K, tracker: &Tracker) {
