@@ -38,12 +38,18 @@ pub(crate) struct Sanitizer {
     pub(crate) flag: &'static str,
     /// Further flags for rustc.
     pub(crate) flags: &'static str,
-    /// The layers whose tests mean something under it; none: all.
+    /// What is run, one after the other; the first has its canaries.
+    pub(crate) runs: Vec<Run>,
+    /// Programs with a fault each, to see that the first run sees faults.
+    pub(crate) canaries: &'static [Canary],
+}
+
+/// The tests of some layers, and how they are run.
+pub(crate) struct Run {
+    /// The layers whose tests mean something in this run; none: all.
     pub(crate) layers: &'static [&'static str],
     /// Variables of the environment of every instrumented program.
     pub(crate) env: Vec<(&'static str, String)>,
-    /// Programs with a fault each, to see that faults are seen.
-    pub(crate) canaries: &'static [Canary],
 }
 
 /// A program with a fault.
@@ -68,19 +74,39 @@ pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs, sanitizer: &Sanitizer) -
     let compiler = Compiler::with_sources(ws)?;
     runtime(ws, sanitizer, &compiler)?;
     let flags = format!("-Zsanitizer={} {}", sanitizer.flag, sanitizer.flags);
-    let mut build = Build::special(ws, sanitizer.name, flags.trim())
-        .env("RUSTC_BOOTSTRAP", "1")
-        // Instrumented, the symbols of one backtrace take seconds.
-        .env("RUST_BACKTRACE", "0");
-    for (key, value) in &sanitizer.env {
-        build = build.env(key, value);
+    let build = |run: &Run| {
+        let mut build = Build::special(ws, sanitizer.name, flags.trim())
+            .env("RUSTC_BOOTSTRAP", "1")
+            // Instrumented, the symbols of one backtrace take seconds.
+            .env("RUST_BACKTRACE", "0");
+        for (key, value) in &run.env {
+            build = build.env(key, value);
+        }
+        for (key, value) in compiler.env() {
+            build = build.env(key, value);
+        }
+        build
+    };
+    let mut failed = Vec::new();
+    for (index, (run, layers)) in sanitizer.runs.iter().zip(&layers).enumerate() {
+        let build = build(run);
+        if index == 0 {
+            let dir = build.target().join("canary");
+            for canary in sanitizer.canaries {
+                see(sanitizer, run, canary, &dir, &compiler)?;
+            }
+        }
+        if let Some(error) = test(&build, layers, args).err() {
+            failed.push(error);
+        }
     }
-    for (key, value) in compiler.env() {
-        build = build.env(key, value);
-    }
-    let dir = build.target().join("canary");
-    for canary in sanitizer.canaries {
-        see(sanitizer, canary, &dir, &compiler)?;
+    // All are run before the verdict.
+    failed.into_iter().next().map_or(Ok(()), Err)
+}
+
+fn test(build: &Build, layers: &[&str], args: &SanitizerArgs) -> Result<()> {
+    if layers.is_empty() {
+        return Ok(());
     }
     let mut all = vec![
         "test",
@@ -99,11 +125,12 @@ pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs, sanitizer: &Sanitizer) -
     build.cargo(&all)
 }
 
+/// Those of each run. A chosen one is in the run that names it, or in the last.
 fn layers<'w>(
     ws: &'w Workspace,
     sanitizer: &Sanitizer,
     chosen: Option<&str>,
-) -> Result<Vec<&'w str>> {
+) -> Result<Vec<Vec<&'w str>>> {
     let all: Vec<&str> = ws.layers().iter().map(|l| l.name.as_str()).collect();
     let named = |layer: &str| {
         let name = format!("terrace-{layer}");
@@ -112,11 +139,18 @@ fn layers<'w>(
             None => bail!("no layer `{layer}`; there are {}", all.join(", ")),
         }
     };
-    match chosen {
-        Some(layer) => Ok(vec![named(layer)?]),
-        None if sanitizer.layers.is_empty() => Ok(all.clone()),
-        None => sanitizer.layers.iter().map(|l| named(l)).collect(),
-    }
+    let runs = &sanitizer.runs;
+    let Some(chosen) = chosen else {
+        let of = |run: &Run| match run.layers {
+            [] => Ok(all.clone()),
+            layers => layers.iter().map(|l| named(l)).collect(),
+        };
+        return runs.iter().map(of).collect();
+    };
+    let mut layers = vec![Vec::new(); runs.len()];
+    let run = runs.iter().position(|run| run.layers.contains(&chosen));
+    layers[run.unwrap_or(runs.len() - 1)].push(named(chosen)?);
+    Ok(layers)
 }
 
 /// Debian's compiler comes without the sanitizer's runtime; that of the toolchain in use fits.
@@ -144,7 +178,13 @@ fn runtime(ws: &Workspace, sanitizer: &Sanitizer, compiler: &Compiler) -> Result
 
 /// Builds and runs a program with a fault: where that is not reported, no pass means anything. Its
 /// own standard library may be a plain one, as the fault is in its own code.
-fn see(sanitizer: &Sanitizer, canary: &Canary, dir: &PathBuf, compiler: &Compiler) -> Result<()> {
+fn see(
+    sanitizer: &Sanitizer,
+    run: &Run,
+    canary: &Canary,
+    dir: &PathBuf,
+    compiler: &Compiler,
+) -> Result<()> {
     let fault = canary.fault;
     std::fs::create_dir_all(dir)?;
     let (source, program) = (dir.join("canary.rs"), dir.join("canary"));
@@ -161,7 +201,7 @@ fn see(sanitizer: &Sanitizer, canary: &Canary, dir: &PathBuf, compiler: &Compile
         "cannot build the program with a {fault}: {status}"
     );
     let output = Command::new(&program)
-        .envs(sanitizer.env.iter().map(|(key, value)| (key, value)))
+        .envs(run.env.iter().map(|(key, value)| (key, value)))
         .output()
         .with_context(|| format!("cannot start {}", program.display()))?;
     let report = String::from_utf8_lossy(&output.stderr);

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::sanitizer::{self, Canary, Sanitizer, SanitizerArgs};
+use crate::sanitizer::{self, Canary, Run, Sanitizer, SanitizerArgs};
 use crate::workspace::Workspace;
 
 /// Races are reported at once and remembered long: the runtime reports one only while it can
@@ -41,8 +41,10 @@ pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs) -> Result<()> {
         name: "tsan",
         flag: "thread",
         flags: "--cfg terrace_tsan",
-        layers: &[],
-        env: vec![("TSAN_OPTIONS", OPTIONS.to_owned())],
+        runs: vec![Run {
+            layers: &[],
+            env: vec![("TSAN_OPTIONS", OPTIONS.to_owned())],
+        }],
         canaries: &CANARIES,
     };
     sanitizer::run(ws, args, &sanitizer)
