@@ -170,4 +170,11 @@ impl<const HIGH: bool, const KEPT: bool> Core for OnLane<HIGH, KEPT> {
     fn registry(&self) -> Option<&dyn Register> {
         if KEPT { Core::registry(&self.0) } else { None }
     }
+
+    const COUNTS: bool = true;
+
+    #[inline]
+    fn ended(&self) {
+        self.0.count_end();
+    }
 }

@@ -406,6 +406,13 @@ impl Core for Shared {
     fn registry(&self) -> Option<&dyn Register> {
         Some(&self.registry)
     }
+
+    const COUNTS: bool = true;
+
+    #[inline]
+    fn ended(&self) {
+        self.count_end();
+    }
 }
 
 impl Core for Unregistered {
@@ -421,6 +428,13 @@ impl Core for Unregistered {
 
     fn panic_handler(&self) -> Option<PanicHandler> {
         self.0.handler.clone()
+    }
+
+    const COUNTS: bool = true;
+
+    #[inline]
+    fn ended(&self) {
+        self.0.count_end();
     }
 }
 

@@ -1,64 +1,13 @@
 //! Making tasks of a pool, one by one and many at once.
 
 use std::future::Future;
-use std::pin::Pin;
-use std::ptr::NonNull;
-use std::task::{Context, Poll};
 
-use pin_project_lite::pin_project;
 use terrace_local::task::{self, Core, CoreRef, Runnable, Task};
 
 use super::{Shared, current};
 
 /// Tasks of a large batch that are made before the first of them are published.
 const BATCH: usize = 256;
-
-/// Counts a task as active for as long as its future lives.
-struct Active {
-    pool: NonNull<Shared>,
-}
-
-// SAFETY: it stands for a shared reference to a pool, which is Sync.
-unsafe impl Send for Active {}
-// SAFETY: as above.
-unsafe impl Sync for Active {}
-
-impl Active {
-    fn new(pool: &Shared) -> Self {
-        pool.count_spawn();
-        Self {
-            pool: NonNull::from(pool),
-        }
-    }
-}
-
-impl Drop for Active {
-    fn drop(&mut self) {
-        // SAFETY: this lies in the future of a task of the pool, whose cell keeps its core until the future is gone; a
-        // future that never came into a cell is dropped by a spawn function, which borrows the pool.
-        let pool = unsafe { self.pool.as_ref() };
-        pool.count_end();
-    }
-}
-
-pin_project! {
-    /// A task's future, counted.
-    struct Counted<F> {
-        // Dropped first.
-        #[pin]
-        future: F,
-        active: Active,
-    }
-}
-
-impl<F: Future> Future for Counted<F> {
-    type Output = F::Output;
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        self.project().future.poll(context)
-    }
-}
 
 impl Shared {
     /// Makes a task and queues it; the caller publishes it.
@@ -72,10 +21,12 @@ impl Shared {
         core: CoreRef<C>,
         future: F,
     ) -> (Runnable, Task<F::Output>) {
-        let active = Active::new(self);
+        // The cell counts it out again, by `Core::ended`.
+        const { assert!(C::COUNTS) };
+        self.count_spawn();
         terrace_trace::spawn(current::index());
         // SAFETY: forwarded to the caller.
-        unsafe { task::build(core, Counted { future, active }) }
+        unsafe { task::build(core, future) }
     }
 
     /// Spawns a task: onto the current worker's own queue, from elsewhere into the injector.

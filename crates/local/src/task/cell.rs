@@ -80,9 +80,13 @@ impl<C: Core, F> Guarded<C, F> {
         core::mem::replace(&mut self.key, ENDED)
     }
 
-    /// Takes the task out of the registry.
+    /// Tells the core that the future has been dropped, and takes the task out of the registry.
     #[inline]
     fn deregister(&self, key: u32) {
+        if C::COUNTS {
+            // SAFETY: a core that counts is in place until this call returns.
+            unsafe { self.core() }.ended();
+        }
         if key == NEW {
             return;
         }

@@ -71,6 +71,12 @@ pub trait Core: Send + Sync + Sized + 'static {
     fn registry(&self) -> Option<&dyn Register> {
         None
     }
+
+    /// Whether [`ended`](Self::ended) is called.
+    const COUNTS: bool = false;
+
+    /// The future of a task has just been dropped: called once for each, on the thread that dropped it.
+    fn ended(&self) {}
 }
 
 /// A task's reference to its core.
@@ -91,7 +97,7 @@ impl<C: Core> CoreRef<C> {
     ///
     /// # Safety
     /// The core stays in place until the future of every task made with this reference has been dropped. A core that
-    /// has a registry, or whose tasks may panic in their poll, their destructor or their output's, stays until the call
+    /// counts or has a registry, or whose tasks may panic in their poll, their destructor or their output's, stays until the call
     /// that dropped the future, of the runnable's `run` or `drop`, returns.
     #[inline]
     pub unsafe fn borrowed(core: NonNull<C>) -> Self {

@@ -19,6 +19,7 @@ impl Head {
     const STEAL_SHIFT: u32 = 32;
 
     /// No thief is copying; `position` is the next one to be taken.
+    #[inline]
     pub(super) const fn idle(position: u32) -> Self {
         Self {
             steal: position,
@@ -27,10 +28,12 @@ impl Head {
     }
 
     /// Whether a thief is copying.
+    #[inline]
     pub(super) const fn stealing(self) -> bool {
         self.steal != self.real
     }
 
+    #[inline]
     pub(super) const fn unpack(word: u64) -> Self {
         #[expect(
             clippy::cast_possible_truncation,
@@ -42,11 +45,13 @@ impl Head {
         }
     }
 
+    #[inline]
     pub(super) const fn pack(self) -> u64 {
         (self.steal as u64) << Self::STEAL_SHIFT | self.real as u64
     }
 
     /// The owner takes `n` positions. With a thief at work only `real` moves: `steal` is the thief's.
+    #[inline]
     pub(super) const fn take(self, n: u32) -> Self {
         let real = self.real.wrapping_add(n);
         if self.stealing() {
@@ -60,6 +65,7 @@ impl Head {
     }
 
     /// A thief claims `n` positions: they stay between `steal` and `real` until it is done.
+    #[inline]
     pub(super) const fn claim(self, n: u32) -> Self {
         Self {
             steal: self.steal,
@@ -68,6 +74,7 @@ impl Head {
     }
 
     /// The thief is done: the slots up to whatever `real` is by now belong to the owner again.
+    #[inline]
     pub(super) const fn release(self) -> Self {
         Self::idle(self.real)
     }
