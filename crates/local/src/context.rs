@@ -5,7 +5,7 @@
 //! spawned onto it); a wake from any other goes through the inbox, so an interrupt may wake, and drop what it woke with
 //! [`wake_by_ref`](core::task::Waker::wake_by_ref), whatever it interrupted.
 //!
-//! ```ignore
+//! ```text
 //! struct CortexM;
 //!
 //! // SAFETY: the number of the active exception, 0 in thread mode, is that of the running handler.
