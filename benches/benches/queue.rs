@@ -4,7 +4,8 @@ use concurrent_queue::ConcurrentQueue;
 use criterion::{Criterion, criterion_group, criterion_main};
 use terrace_benches::Rows;
 use terrace_benches::queue::{
-    self, BATCH, Batched, CrossbeamFifo, Deque, Item, Mail, Mutexed, Own, Shared, St3Fifo, St3Lifo,
+    self, BATCH, Batched, CrossbeamFifo, Deque, HalfAfterGlobal, Item, Mail, Mutexed,
+    OneBeforeGlobal, Order, Own, RoundThenHalf, Shared, St3Fifo, St3Lifo, Start,
 };
 use terrace_queue::{Boxed, Inbox, Injector};
 
@@ -44,6 +45,16 @@ fn inbox<M: Mail>(rows: &mut Rows<'_>) {
     }
 }
 
+fn steal_order<O: Order>(rows: &mut Rows<'_>) {
+    for workers in [2, 4] {
+        for (name, start) in Start::ALL {
+            rows.row("steal_order", O::NAME, format!("{name}-t{workers}"), || {
+                queue::steal_order::<O>(workers, start)
+            });
+        }
+    }
+}
+
 fn rows(criterion: &mut Criterion) {
     let rows = &mut Rows::new(criterion, "queue");
     deque::<Own>(rows);
@@ -57,6 +68,9 @@ fn rows(criterion: &mut Criterion) {
     batched::<Injector<Item>>(rows);
     batched::<crossbeam_deque::Injector<Item>>(rows);
     batched::<ConcurrentQueue<Item>>(rows);
+    steal_order::<RoundThenHalf>(rows);
+    steal_order::<HalfAfterGlobal>(rows);
+    steal_order::<OneBeforeGlobal>(rows);
     inbox::<Inbox<Boxed<usize>>>(rows);
     inbox::<crossbeam_deque::Injector<Box<usize>>>(rows);
     inbox::<ConcurrentQueue<Box<usize>>>(rows);
