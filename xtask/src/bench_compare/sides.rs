@@ -1,6 +1,7 @@
 //! The two sides: a tree each, built in a target directory of its own, the programs kept by a hash of all
 //! they depend on.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -105,6 +106,46 @@ fn label(which: Which, revision: &Revision) -> String {
     format!("{} ({}, {short})", which.name(), revision.name)
 }
 
+/// Variables of the environment that change what cargo builds begin like this.
+const VARIABLES: [&str; 6] = [
+    "CARGO_BUILD_",
+    "CARGO_PROFILE_",
+    "CARGO_TARGET_",
+    "RUSTC",
+    "RUSTUP_TOOLCHAIN",
+    "CC",
+];
+/// Where the programs are built; it does not change them.
+const TARGET_DIR: &str = "CARGO_TARGET_DIR";
+
+/// What the environment and cargo's own files say about builds. Which of it matters is cargo's to know: all counts.
+fn settings(variables: impl Iterator<Item = (OsString, OsString)>, files: &[String]) -> String {
+    let mut lines: Vec<String> = variables
+        .filter(|(name, _)| {
+            let name = name.to_string_lossy();
+            name != TARGET_DIR && VARIABLES.iter().any(|start| name.starts_with(start))
+        })
+        .map(|(name, value)| format!("{}={}", name.display(), value.display()))
+        .collect();
+    lines.sort();
+    lines.extend(files.iter().cloned());
+    lines.join("\n")
+}
+
+/// The texts of the configuration files that cargo reads beside those of the tree: of the directories above it, and the
+/// user's.
+fn configurations(below: &Path) -> Vec<String> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
+    let above = below.ancestors().map(|directory| directory.join(".cargo"));
+    let names = |directory: PathBuf| ["config.toml", "config"].map(|name| directory.join(name));
+    above
+        .chain(home)
+        .flat_map(names)
+        .filter_map(|path| fs::read_to_string(path).ok())
+        .collect()
+}
+
 /// Writes the side's tree out and builds its programs, or takes them from an earlier build of the same.
 pub(super) fn prepare(
     state: &State,
@@ -117,8 +158,9 @@ pub(super) fn prepare(
     let flags = build::inherited_flags().unwrap_or_default();
     // The lock file is part of the tree.
     let inputs = format!(
-        "{FORMAT}\n{}\n{rustc}\n{flags}\n{}",
+        "{FORMAT}\n{}\n{rustc}\n{flags}\n{}\n{}",
         revision.tree,
+        settings(std::env::vars_os(), &configurations(&state.dir)),
         args.join("\n")
     );
     let key = hash_text(&inputs)?;
@@ -222,4 +264,37 @@ fn hash_text(text: &str) -> Result<String> {
     let output = child.wait_with_output()?;
     ensure!(output.status.success(), "`git hash-object` failed");
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{configurations, settings};
+
+    #[test]
+    fn what_changes_builds_counts() {
+        let of = |variables: &[(&str, &str)]| {
+            let pair = |(name, value): &(&str, &str)| ((*name).into(), (*value).into());
+            settings(variables.iter().map(pair), &[])
+        };
+        let profile = ("CARGO_PROFILE_BENCH_LTO", "fat");
+        let linker = ("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER", "ld");
+        assert_eq!(of(&[profile, linker]), of(&[linker, profile]));
+        assert_ne!(of(&[profile]), of(&[]));
+        let elsewhere = ("CARGO_TARGET_DIR", "elsewhere");
+        assert_eq!(of(&[elsewhere, ("CARGO_PKG_NAME", "xtask")]), of(&[]));
+    }
+
+    #[test]
+    fn configurations_above_count() {
+        let top = tempfile::tempdir().expect("a directory");
+        let below = top.path().join("a").join("b");
+        let before = configurations(&below);
+        std::fs::create_dir_all(top.path().join(".cargo")).expect("writable");
+        let text = "[profile.bench]\nlto = true\n";
+        std::fs::write(top.path().join(".cargo").join("config.toml"), text).expect("writable");
+        let mut after = configurations(&below);
+        assert!(after.contains(&text.to_owned()));
+        after.retain(|known| known != text);
+        assert_eq!(after, before);
+    }
 }
