@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
@@ -100,7 +101,7 @@ fn one_process_at_a_time() {
     fixture
         .compare(&["start"])
         .fails(2, &["another bench-compare"]);
-    signal("INT", first.id());
+    signal("INT", &first.id().to_string());
     first.wait().expect("it ends");
 }
 
@@ -112,6 +113,38 @@ fn after_ctrl_c_it_goes_on_and_runs_nothing_twice() {
 #[test]
 fn after_being_killed_it_goes_on_and_runs_nothing_twice() {
     stopped_and_resumed("KILL", None);
+}
+
+/// The build script says that it runs, and waits to be killed with the rest.
+#[test]
+fn an_interrupt_ends_a_build_and_the_next_one_is_whole() {
+    let fixture = Fixture::new();
+    let marker = fixture.path().join("target/builds");
+    fs::create_dir_all(fixture.path().join("target")).expect("writable");
+    let script = format!(
+        "fn main() {{\n    std::fs::write({marker:?}, \"\").unwrap();\n    std::thread::sleep(std::time::Duration::from_secs(600));\n}}\n"
+    );
+    fixture.write("code/build.rs", &script);
+    fixture.commit("a build that takes its time");
+    let mut command = fixture.command(&["HEAD~1"]);
+    let mut child = command
+        .process_group(0)
+        .spawn()
+        .expect("the command starts");
+    let start = Instant::now();
+    while !marker.exists() {
+        assert!(child.try_wait().expect("a child").is_none(), "it ended");
+        assert!(start.elapsed() < Duration::from_secs(300), "no build began");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // As a terminal does: everybody in the foreground gets it.
+    signal("INT", &format!("-{}", child.id()));
+    let stopped = ended(child.wait_with_output().expect("it ends"));
+    stopped.fails(130, &["interrupted"]);
+    assert_eq!(fixture.git(&["status", "--porcelain"]), "");
+
+    fs::remove_file(fixture.path().join("code/build.rs")).expect("it is there");
+    fixture.compare(&["HEAD~1"]).succeeds();
 }
 
 const ROUNDS: usize = 4;
@@ -131,7 +164,7 @@ fn stopped_and_resumed(name: &str, code: Option<i32>) {
     let fixture = Fixture::new();
     let mut child = slow(&fixture, &[]).spawn().expect("the command starts");
     wait_for_runs(&fixture, &mut child, 5);
-    signal(name, child.id());
+    signal(name, &child.id().to_string());
     let stopped = ended(child.wait_with_output().expect("it ends"));
     assert_eq!(stopped.code, code, "{}", stopped.stderr);
     if code.is_some() {
@@ -195,9 +228,9 @@ fn wait_for_runs(fixture: &Fixture, child: &mut Child, amount: usize) {
     }
 }
 
-fn signal(name: &str, process: u32) {
+fn signal(name: &str, process: &str) {
     let status = Command::new("kill")
-        .args([&format!("-{name}"), &process.to_string()])
+        .args([&format!("-{name}"), "--", process])
         .status()
         .expect("kill starts");
     assert!(status.success());
