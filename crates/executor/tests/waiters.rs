@@ -218,3 +218,63 @@ fn workers_go_at_any_moment() {
         resizer.join().unwrap();
     });
 }
+
+/// Context switches of the threads of this process whose names begin with `name`.
+#[cfg(target_os = "linux")]
+fn switches(name: &str) -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let switches = tasks.filter_map(|task| {
+        let path = task.unwrap().path();
+        if !std::fs::read_to_string(path.join("comm"))
+            .ok()?
+            .starts_with(name)
+        {
+            return None;
+        }
+        let status = std::fs::read_to_string(path.join("status")).ok()?;
+        let line = status.lines().find(|line| line.starts_with("voluntary"))?;
+        line.split_whitespace().last()?.parse::<usize>().ok()
+    });
+    switches.sum()
+}
+
+/// A task for a pool without workers wakes one waiting thread, which does not wake the next one when it goes to sleep
+/// again.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_push_wakes_one_of_many_that_wait() {
+    const THREADS: usize = 8;
+    const TASKS: usize = 200;
+    /// That one, and others by chance: it has just been busy, or is woken while it looks.
+    const SWITCHES_A_TASK: usize = 10;
+    alone(|| {
+        let executor = Builder::new().workers(0).build();
+        let waiters: Vec<_> = (0..THREADS)
+            .map(|i| {
+                let (waits, waiting) = channel();
+                // Each has a step of its own to wait for.
+                let own = Arc::new(Step::default());
+                let until = reaches(&own, 1, waits);
+                let thread = thread::Builder::new().name(format!("waiter-{i}"));
+                let thread = thread.spawn(move || block_on(until)).unwrap();
+                waiting.recv().unwrap();
+                (own, thread)
+            })
+            .collect();
+        let_sleep();
+        let before = switches("waiter-");
+        for _ in 0..TASKS {
+            let task = executor.spawn(async {});
+            while !task.is_finished() {
+                thread::yield_now();
+            }
+        }
+        let_sleep();
+        let per_task = (switches("waiter-") - before) / TASKS;
+        for (own, thread) in waiters {
+            own.next();
+            thread.join().unwrap();
+        }
+        assert!(per_task <= SWITCHES_A_TASK, "{per_task} switches a task");
+    });
+}

@@ -309,7 +309,7 @@ impl Shared {
 
     /// Wakes up to `count` threads that wait for a pool without workers, after a publish.
     #[inline]
-    fn notify_outside(&self, count: usize) {
+    pub(crate) fn notify_outside(&self, count: usize) {
         // Ordering: Relaxed, after the publisher's fence; see `OutsideWait::listen`.
         if self.outsiders.load(Ordering::Relaxed) != 0 {
             self.outside.notify_additional(count);

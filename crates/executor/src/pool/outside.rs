@@ -5,10 +5,11 @@
 //! it, too. A push to a pool without workers wakes a waiting thread through an `event-listener` event, one listener a pool.
 
 use std::cell::Cell;
+use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Wake, Waker};
 
-use event_listener::EventListener;
+use event_listener::{EventListener, Listener};
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex, heavy};
@@ -169,6 +170,14 @@ impl<'a> Workerless<'a> {
         }
     }
 
+    /// For a thread that was notified and has something else to do first: wakes another one, if there is anything for it.
+    #[cold]
+    pub(crate) fn pass_on(&self) {
+        for pool in self.pools().filter(|pool| pool.has_any()) {
+            pool.notify_outside(1);
+        }
+    }
+
     /// Listens to all of them, for one sleep of the current thread.
     pub(crate) fn listen(&self) -> OutsideWait<'_> {
         OutsideWait::listen(self)
@@ -191,8 +200,7 @@ pub(crate) fn thread_waker() -> Waker {
 /// Listeners on pools without workers, for one sleep of the current thread.
 pub(crate) struct OutsideWait<'a> {
     workerless: &'a Workerless<'a>,
-    /// Dropping a listener that was notified notifies the next thread.
-    _listeners: Vec<Pin<Box<EventListener>>>,
+    listeners: Vec<EventListener>,
 }
 
 impl<'a> OutsideWait<'a> {
@@ -201,7 +209,7 @@ impl<'a> OutsideWait<'a> {
         if pools.is_empty() {
             return Self {
                 workerless,
-                _listeners: Vec::new(),
+                listeners: Vec::new(),
             };
         }
         for pool in pools {
@@ -213,17 +221,17 @@ impl<'a> OutsideWait<'a> {
         let waker = thread_waker();
         let mut context = Context::from_waker(&waker);
         let listeners = pools.iter().map(|pool| {
-            let mut listener = Box::pin(pool.outside.listen());
-            if let Poll::Ready(()) = listener.as_mut().poll(&mut context) {
+            let mut listener = pool.outside.listen();
+            if let Poll::Ready(()) = Pin::new(&mut listener).poll(&mut context) {
                 // Notified between the two lines: the caller's look at the queues finds the item.
-                listener = Box::pin(pool.outside.listen());
+                listener = pool.outside.listen();
             }
             listener
         });
         let listeners = listeners.collect();
         Self {
             workerless,
-            _listeners: listeners,
+            listeners,
         }
     }
 
@@ -234,6 +242,16 @@ impl<'a> OutsideWait<'a> {
                 .workerless
                 .pools()
                 .any(|pool| pool.has_any() || pool.has_woken())
+    }
+}
+
+impl OutsideWait<'_> {
+    /// Ends the sleep; whether the thread was notified. It then looks at the pools, or [passes on](Workerless::pass_on): a
+    /// listener that is merely dropped would wake the next thread in any case, and that one the next, for ever.
+    #[must_use = "a notification is for somebody"]
+    pub(crate) fn end(mut self) -> bool {
+        let listeners = std::mem::take(&mut self.listeners).into_iter();
+        listeners.fold(false, |notified, listener| listener.discard() || notified)
     }
 }
 

@@ -38,19 +38,28 @@ pub(crate) trait Own {
 
 /// Waits until `own` is done, and meanwhile runs the work of pools without workers.
 pub(crate) fn wait(own: &mut impl Own, mut workerless: Workerless<'_>) {
+    // Whether the thread was notified of a pool without workers, and has not looked at it since.
+    let mut notified = false;
     loop {
         // Nobody else looks at this worker's slot before a guard does.
         current::with(|worker| worker.map(Worker::empty_slot));
         if own.is_done() {
+            if notified {
+                workerless.pass_on();
+            }
             return;
         }
         workerless.refresh();
         // One pinned task, then one of the own: neither starves the other.
         let pinned = terrace_thread::has_work() && terrace_thread::tick();
         if own.run_one() || pinned {
+            if std::mem::take(&mut notified) {
+                workerless.pass_on();
+            }
             workerless.have_a_turn();
             continue;
         }
+        notified = false;
         if workerless.run_one() || spin(own) {
             continue;
         }
@@ -58,7 +67,7 @@ pub(crate) fn wait(own: &mut impl Own, mut workerless: Workerless<'_>) {
         // A background task gives its permit back for the time it sleeps.
         let lent = current::lend_permit();
         own.announce_sleep();
-        current::with(|worker| match worker {
+        notified = current::with(|worker| match worker {
             Some(worker) => sleep_on_worker(worker, own, &workerless),
             None => sleep_outside(own, &workerless),
         });
@@ -83,23 +92,25 @@ fn spin(own: &impl Own) -> bool {
     SPIN.try_with(look).unwrap_or(false)
 }
 
-/// Sleeps on the thread's own parker.
-fn sleep_outside(own: &impl Own, workerless: &Workerless<'_>) {
+/// Sleeps on the thread's own parker. Whether it was notified of a pool without workers.
+fn sleep_outside(own: &impl Own, workerless: &Workerless<'_>) -> bool {
     // Pools without workers wake through their event; the listeners have to stand before the last
     // look.
     let outside = workerless.listen();
     if anything(own) || outside.has_work() {
         // Something came in the last moment, or is announced by a thread that has not pushed it yet.
         yield_now();
-        return;
+    } else {
+        terrace_trace::park(terrace_trace::EXTERNAL);
+        terrace_thread::park();
+        terrace_trace::unpark(terrace_trace::EXTERNAL);
     }
-    terrace_trace::park(terrace_trace::EXTERNAL);
-    terrace_thread::park();
-    terrace_trace::unpark(terrace_trace::EXTERNAL);
+    outside.end()
 }
 
-/// Sleeps in `R`: woken by what it waits for, by pinned tasks, and by the rule of last resort.
-fn sleep_on_worker(worker: &Worker, own: &impl Own, workerless: &Workerless<'_>) {
+/// Sleeps in `R`: woken by what it waits for, by pinned tasks, and by the rule of last resort. Whether it was
+/// notified of a pool without workers.
+fn sleep_on_worker(worker: &Worker, own: &impl Own, workerless: &Workerless<'_>) -> bool {
     let pool = &**worker.pool();
     let outside = workerless.listen();
     let ready = || anything(own) || outside.has_work();
@@ -120,6 +131,7 @@ fn sleep_on_worker(worker: &Worker, own: &impl Own, workerless: &Workerless<'_>)
         }
     }
     terrace_trace::unpark(worker.index());
+    outside.end()
 }
 
 /// Every live worker of the pool waits and there is work that none of them may adopt. False if this one can do
