@@ -250,8 +250,11 @@ impl OutsideWait<'_> {
     /// listener that is merely dropped would wake the next thread in any case, and that one the next, for ever.
     #[must_use = "a notification is for somebody"]
     pub(crate) fn end(mut self) -> bool {
-        let listeners = std::mem::take(&mut self.listeners).into_iter();
-        listeners.fold(false, |notified, listener| listener.discard() || notified)
+        let mut notified = false;
+        for listener in std::mem::take(&mut self.listeners) {
+            notified |= listener.discard();
+        }
+        notified
     }
 }
 
