@@ -1,4 +1,4 @@
-//! Models of `Injector` and `Inbox`: each item once, and a hint that announces it in time.
+//! Models of `Injector` and `Inbox`: each item once, and a look that does not miss it.
 
 use terrace_loom_tests::assert_each_once;
 use terrace_queue::{Boxed, Inbox, Injector, Node, Owner, Ring};
@@ -10,12 +10,11 @@ fn owner<T>(ring: &Ring<T>) -> Owner<'_, T> {
     unsafe { ring.owner() }
 }
 
-/// An item whose push has returned is announced by the hint until it is taken, whatever other pushers are
-/// doing.
+/// An item whose push has returned is seen until it is taken, whatever other pushers are doing.
 ///
-/// Fails under: `queue-hint-after-item`.
+/// Fails under: `queue-tail-after-item`.
 #[test]
-fn injector_hint_before_item() {
+fn injector_tail_before_item() {
     model(|| {
         let injector = Arc::new(Injector::new());
         let pusher = {
@@ -29,7 +28,7 @@ fn injector_hint_before_item() {
         }
         assert!(
             injector.len_hint() <= 2,
-            "the hint was lowered before it was raised"
+            "more are announced than were pushed"
         );
         pusher.join().unwrap();
         let rest = std::iter::from_fn(|| injector.pop());

@@ -1,15 +1,14 @@
 //! [`Injector`]: the shared queue.
 
 use crate::Owner;
-use crate::shared::Shared;
+use crate::shared::Store;
 use core::fmt;
 use terrace_sync::const_fn;
 
 /// An unbounded queue that any thread pushes to and any thread pops from, first in first out.
 ///
-/// The length hint in front makes the check for an empty queue one relaxed load. Cost: one RMW on the hint
-/// for a push, a batch, a pop or a batch of pops, plus concurrent-queue's own (two for an item pushed, two for
-/// an item popped, 1/31 allocation an item).
+/// Cost: concurrent-queue's own, two RMW for an item pushed, two for an item popped, 1/31 allocation an item; the check
+/// for an empty queue is two loads.
 ///
 /// Waking somebody for what was pushed is the caller's business.
 ///
@@ -21,66 +20,69 @@ use terrace_sync::const_fn;
 /// assert_eq!(injector.pop(), Some(1));
 /// ```
 pub struct Injector<T> {
-    shared: Shared<T>,
+    store: Store<T>,
 }
 
 impl<T> Injector<T> {
     const_fn! {
         /// An empty queue; allocates at the first push.
         pub const fn new() -> Self {
-            Self { shared: Shared::new() }
+            Self { store: Store::new() }
         }
     }
 
     /// Appends an item.
     #[inline]
     pub fn push(&self, item: T) {
-        self.shared.push(item);
+        self.store.push(item);
     }
 
     /// Appends items; other pushes may come between them.
     ///
     /// # Panics
     /// If the iterator does. The items it gave before are in the queue, and the queue is as good as before.
-    pub fn push_batch(&self, items: impl ExactSizeIterator<Item = T>) {
-        self.shared.push_batch(items);
+    pub fn push_batch(&self, items: impl Iterator<Item = T>) {
+        items.for_each(|item| self.store.push(item));
     }
 
     /// Takes the first item.
     #[inline]
     pub fn pop(&self) -> Option<T> {
-        self.shared.pop()
+        if self.is_empty() {
+            return None;
+        }
+        self.store.pop()
     }
 
     /// Takes up to `max` items: returns the first and puts the others into `dst`, as far as it has room.
     ///
     /// Whoever moves shared work into a ring holds a search token until done, or publishes it.
     pub fn pop_batch_into(&self, dst: &Owner<'_, T>, max: usize) -> Option<T> {
-        let mut first = None;
+        if max == 0 {
+            return None;
+        }
+        let first = self.pop()?;
         let mut batch = dst.batch();
-        self.shared
-            .pop_batch(max.min(batch.room().saturating_add(1)), |item| {
-                if first.is_none() {
-                    first = Some(item);
-                } else {
-                    batch.push(item);
-                }
-            });
+        for _ in 0..(max - 1).min(batch.room()) {
+            let Some(item) = self.store.pop() else { break };
+            batch.push(item);
+        }
         batch.publish();
-        first
+        Some(first)
     }
 
-    /// The number of items, as a hint: at least the number of those whose push has returned.
+    /// The number of items, as a hint: at some time during the call there were that many, those included whose push has
+    /// not returned.
     #[inline]
     pub fn len_hint(&self) -> usize {
-        self.shared.len_hint()
+        self.store.len()
     }
 
-    /// Whether there is no item, as a hint: one relaxed load. After the fences of the parking protocol it
-    /// does not miss an item whose push had returned.
+    /// Whether there is no item, as a hint: two loads. After the fences of the parking protocol it does not miss an
+    /// item whose push had returned.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.shared.is_empty()
+        self.store.is_empty()
     }
 }
 

@@ -1,11 +1,11 @@
-//! `Injector`, `Inbox` and `RunQueue` on one thread: order, hints, and iterators that misbehave.
+//! `Injector`, `Inbox` and `RunQueue` on one thread: order, lengths, and iterators that misbehave.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use terrace_queue::{Boxed, Inbox, Injector, Node, RunQueue};
 
 #[test]
-fn injector_is_first_in_first_out_with_an_exact_hint_at_rest() {
+fn injector_is_first_in_first_out_with_an_exact_length_at_rest() {
     let injector = Injector::new();
     assert!(injector.is_empty());
     injector.push(0);
@@ -46,7 +46,7 @@ impl Iterator for Misbehaving {
 impl ExactSizeIterator for Misbehaving {}
 
 #[test]
-fn a_batch_leaves_the_hint_exact_whatever_the_iterator_does() {
+fn a_batch_leaves_the_length_exact_whatever_the_iterator_does() {
     for claimed in 0..4 {
         for yields in 0..4 {
             for panics in [false, true] {

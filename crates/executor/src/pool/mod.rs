@@ -365,6 +365,10 @@ impl Shared {
 
     /// A task that lies in the ring of a worker or driver.
     pub(crate) fn pop_held(&self) -> Option<Runnable> {
+        // Nobody may ever have had one.
+        if self.seats.high() + self.driver_seats.high() == 0 {
+            return None;
+        }
         self.every_seat().find_map(|seat| seat.ring.steal_one())
     }
 

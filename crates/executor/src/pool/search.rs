@@ -166,12 +166,11 @@ impl Shared {
 
     /// The oldest task in the injector; a few more go into the ring, where they wait behind those that are there.
     fn pop_injector(&self, ring: &Owner<'_, Runnable>) -> Option<Runnable> {
-        let waiting = self.injector.len_hint();
-        if waiting == 0 {
+        if self.injector.is_empty() {
             return None;
         }
         // As many as everybody can have, and few enough for the ring not to overflow right away.
-        let share = waiting / self.all_seats() + 1;
+        let share = self.injector.len_hint() / self.all_seats() + 1;
         let room = (Ring::<Runnable>::CAPACITY - ring.ring().len()) / 2 + 1;
         let max = share.min(room).min(INJECTOR_BATCH);
         self.injector.pop_batch_into(ring, max)

@@ -106,10 +106,7 @@ impl<'a, T> Owner<'a, T> {
             // below the tail: the head had not moved, and it lay a whole capacity below.
             unsafe { self.ring.read(head.real.wrapping_add(offset)) }
         });
-        injector.push_batch(Chained {
-            half,
-            last: Some(item),
-        });
+        injector.push_batch(half.chain([item]));
     }
 
     /// Takes the oldest item. One compare-exchange, more only if a thief interferes.
@@ -233,24 +230,3 @@ impl<T> Batch<'_, T> {
             .store(self.tail.wrapping_add(self.written), PUBLISH);
     }
 }
-
-/// An iterator and one item behind it, with an exact length (`Iterator::chain` has none).
-struct Chained<I: Iterator> {
-    half: I,
-    last: Option<I::Item>,
-}
-
-impl<I: ExactSizeIterator> Iterator for Chained<I> {
-    type Item = I::Item;
-
-    fn next(&mut self) -> Option<I::Item> {
-        self.half.next().or_else(|| self.last.take())
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let left = self.half.len() + usize::from(self.last.is_some());
-        (left, Some(left))
-    }
-}
-
-impl<I: ExactSizeIterator> ExactSizeIterator for Chained<I> {}
