@@ -13,6 +13,9 @@ use crate::report::peers::{BenchResults, Origin, PeerMean, PeerRow};
 use crate::report::units;
 use crate::workspace::Workspace;
 
+/// Chooses the form of `terrace-sync`'s fences.
+const FENCE: &str = "TERRACE_FENCE";
+
 /// Computes everything that is reported.
 pub(super) fn results(
     ws: &Workspace,
@@ -39,11 +42,17 @@ pub(super) fn origin(ws: &Workspace) -> Origin {
     Origin {
         schema: SCHEMA,
         created: now(),
-        command: format!("cargo xtask {}", words.join(" ")),
+        command: format!("{}cargo xtask {}", fence(), words.join(" ")),
         commit: git(&["rev-parse", "HEAD"]).unwrap_or_default(),
         dirty: git(&["status", "--porcelain"]).is_ok_and(|text| !text.is_empty()),
         machine: machine(),
     }
+}
+
+/// The choice of fences, if the environment makes one: part of the command line.
+fn fence() -> String {
+    let chosen = std::env::var(FENCE).map(|kind| format!("{FENCE}={kind} "));
+    chosen.unwrap_or_default()
 }
 
 /// A line for each row without peers.

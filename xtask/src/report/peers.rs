@@ -12,7 +12,7 @@ pub(crate) struct Origin {
     pub(crate) schema: u32,
     /// When they were finished: RFC 3339, UTC.
     pub(crate) created: String,
-    /// The command line that measures this again, beginning with `cargo xtask`.
+    /// The command line that measures this again, `cargo xtask …`.
     pub(crate) command: String,
     /// The hash of the commit.
     pub(crate) commit: String,
