@@ -133,7 +133,7 @@ version: 1
 positions: line
 events: Ir Dr
 
-fl=(1) /home/somebody/terrace/crates/local/src/core.rs
+fl=(1) somewhere/terrace/crates/local/src/core.rs
 fn=(1) terrace_local::core::LocalCore::run
 12 5 1
 fi=(2) /rustc/0/library/core/src/ptr.rs
