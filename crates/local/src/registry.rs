@@ -12,11 +12,14 @@ use core::cell::Cell;
 use core::task::Waker;
 
 use slab::Slab;
-#[cfg(feature = "std")]
-use terrace_sync::Mutex;
 #[cfg(not(terrace_loom))]
 use terrace_sync::cell::UnsafeCell;
 use terrace_sync::thread::yield_now;
+#[cfg(feature = "std")]
+use terrace_sync::{CachePadded, Mutex};
+
+#[cfg(feature = "std")]
+use crate::thread_id::thread_id;
 
 /// A set of wakers of pending tasks.
 pub trait Register {
@@ -37,24 +40,39 @@ pub trait Register {
     unsafe fn remove(&self, key: u32) -> Option<Waker>;
 }
 
-/// The registry of an executor whose tasks run on many threads. One uncontended lock to register and one to
-/// deregister; tasks that are done at their first poll never do.
+/// Parts of a [`Registry`], so that workers seldom meet at a lock. A power of two.
+#[cfg(feature = "std")]
+const SHARDS: usize = if cfg!(any(terrace_loom, terrace_shuttle)) {
+    2
+} else {
+    8
+};
+
+/// The registry of an executor whose tasks run on many threads. One lock to register and one to deregister, uncontended
+/// unless tasks end on other threads than they first waited on: there is a shard for each of a few threads. Tasks that are
+/// done at their first poll never do.
+///
+/// A key is the shard's number in its lowest bits, and the entry in the shard above.
 #[cfg(feature = "std")]
 #[derive(Default)]
 pub struct Registry {
-    /// Only plain operations of the slab happen under the lock.
-    wakers: Mutex<Slab<Waker>>,
+    /// Only plain operations of a slab happen under its lock.
+    shards: [CachePadded<Mutex<Slab<Waker>>>; SHARDS],
 }
 
 #[cfg(feature = "std")]
 impl Register for Registry {
     unsafe fn insert(&self, waker: &Waker) -> u32 {
         let waker = waker.clone();
-        key(self.wakers.lock().insert(waker))
+        // The threads of a pool are started one after the other, so their numbers are mostly in a row.
+        let shard = thread_id() as usize % SHARDS;
+        let entry = self.shards[shard].lock().insert(waker);
+        key(entry * SHARDS + shard)
     }
 
     unsafe fn remove(&self, key: u32) -> Option<Waker> {
-        self.wakers.lock().try_remove(key as usize)
+        let key = key as usize;
+        self.shards[key % SHARDS].lock().try_remove(key / SHARDS)
     }
 }
 
@@ -72,8 +90,12 @@ impl Registry {
     pub fn close(&self, drain: impl FnMut() -> bool) {
         close(
             || {
-                let wakers = self.wakers.lock();
-                wakers.iter().map(|(_, waker)| waker.clone()).collect()
+                let mut pending = Vec::new();
+                for shard in &self.shards {
+                    let wakers = shard.lock();
+                    pending.extend(wakers.iter().map(|(_, waker)| waker.clone()));
+                }
+                pending
             },
             drain,
         );
@@ -212,5 +234,54 @@ fn close(pending: impl Fn() -> Vec<Waker>, mut drain: impl FnMut() -> bool) {
             // Some other thread has set a task's scheduled bit and is about to queue it.
             yield_now();
         }
+    }
+}
+
+#[cfg(all(test, feature = "std", not(any(terrace_loom, terrace_shuttle))))]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Wake, Waker};
+    use std::thread;
+
+    use super::{Register, Registry, SHARDS};
+
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Threads whose shards are all there are, twice: each key is another one and is removed from any thread, once; what
+    /// is left is woken at the end.
+    #[test]
+    fn every_shard_is_reached() {
+        let registry = Registry::new();
+        let woken = Arc::new(Woken::default());
+        let insert = || {
+            let waker = Waker::from(Arc::clone(&woken));
+            // SAFETY: there are no tasks, this test is all that uses the registry.
+            unsafe { registry.insert(&waker) }
+        };
+        let insert_elsewhere = |_| thread::scope(|scope| scope.spawn(insert).join().unwrap());
+        let mut keys: BTreeSet<u32> = (0..2 * SHARDS).map(insert_elsewhere).collect();
+        assert_eq!(keys.len(), 2 * SHARDS);
+        // SAFETY: as above.
+        let remove = |key| unsafe { registry.remove(key) }.is_some();
+        let first = keys.pop_first().unwrap();
+        assert!(remove(first) && !remove(first));
+        let left = keys.len();
+        registry.close(|| {
+            let some = !keys.is_empty();
+            while let Some(key) = keys.pop_last() {
+                assert!(remove(key));
+            }
+            some
+        });
+        assert_eq!(woken.0.load(Ordering::Relaxed), left);
     }
 }
