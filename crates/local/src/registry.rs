@@ -240,10 +240,10 @@ fn close(pending: impl Fn() -> Vec<Waker>, mut drain: impl FnMut() -> bool) {
 #[cfg(all(test, feature = "std", not(any(terrace_loom, terrace_shuttle))))]
 mod tests {
     use std::collections::BTreeSet;
-    use std::sync::Arc;
-    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::task::{Wake, Waker};
     use std::thread;
+    use terrace_sync::Arc;
+    use terrace_sync::atomic::{AtomicUsize, Ordering};
 
     use super::{Register, Registry, SHARDS};
 
