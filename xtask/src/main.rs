@@ -13,6 +13,7 @@ mod debian;
 mod demo;
 mod doc;
 mod features;
+mod footprint;
 mod lint;
 mod loom;
 mod measure;
@@ -89,6 +90,8 @@ enum Command {
     BenchReport(report::ReportArgs),
     /// Renew the page of benchmark results out of saved measurements
     BenchPage(report::results::PageArgs),
+    /// Count bytes, dependencies and build time of our executor beside others
+    Footprint(footprint::FootprintArgs),
 }
 
 fn main() -> ExitCode {
@@ -143,5 +146,6 @@ fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
         Command::Bench(args) => bench::run(ws, &args),
         Command::BenchReport(args) => report::run(&args),
         Command::BenchPage(args) => report::results::run(ws, &args),
+        Command::Footprint(args) => footprint::run(ws, &args),
     }
 }
