@@ -18,7 +18,7 @@ use terrace_sync::thread::yield_now;
 #[cfg(feature = "std")]
 use terrace_sync::{CachePadded, Mutex};
 
-#[cfg(feature = "std")]
+#[cfg(all(feature = "std", not(terrace_loom)))]
 use crate::thread_id::thread_id;
 
 /// A set of wakers of pending tasks.
@@ -38,6 +38,19 @@ pub trait Register {
     /// # Safety
     /// Called where that executor polls or drops the future of the task with this key.
     unsafe fn remove(&self, key: u32) -> Option<Waker>;
+}
+
+/// The shard of the calling thread. The threads of a pool are started one after the other, so that their numbers are mostly
+/// in a row.
+#[cfg(all(feature = "std", not(terrace_loom)))]
+fn shard() -> usize {
+    thread_id() as usize % SHARDS
+}
+
+/// Threads have no numbers in a model.
+#[cfg(all(feature = "std", terrace_loom))]
+fn shard() -> usize {
+    0
 }
 
 /// Parts of a [`Registry`], so that workers seldom meet at a lock. A power of two.
@@ -64,8 +77,7 @@ pub struct Registry {
 impl Register for Registry {
     unsafe fn insert(&self, waker: &Waker) -> u32 {
         let waker = waker.clone();
-        // The threads of a pool are started one after the other, so their numbers are mostly in a row.
-        let shard = thread_id() as usize % SHARDS;
+        let shard = shard();
         let entry = self.shards[shard].lock().insert(waker);
         key(entry * SHARDS + shard)
     }
