@@ -6,7 +6,7 @@ use terrace_executor::{Builder, Executor, StaticExecutor, Task};
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex};
 
-use crate::kind::{Batch, Caps, Drivable, Handle, Kind};
+use crate::kind::{Caps, Handle, Kind};
 
 /// [`Executor`] with so many workers; without any it is ticked, and never had threads: waiting ones leave it alone.
 pub struct Pool<const WORKERS: usize>(Arc<Executor<'static>>);
@@ -62,25 +62,7 @@ impl<const WORKERS: usize> Kind for Pool<WORKERS> {
     }
 }
 
-impl<const WORKERS: usize> Batch for Pool<WORKERS> {
-    fn spawn_many<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
-        &self,
-        futures: impl IntoIterator<Item = F>,
-        handles: &mut impl Extend<Task<T>>,
-    ) {
-        self.0.spawn_many(futures, handles);
-    }
-}
-
-impl<const WORKERS: usize> Drivable for Pool<WORKERS> {
-    fn run<T>(&self, future: impl Future<Output = T>) -> impl Future<Output = T> {
-        self.0.run(future)
-    }
-
-    fn tick_async(&self) -> impl Future<Output = ()> {
-        self.0.tick()
-    }
-}
+spawns_batches_and_is_driven!(for [const WORKERS: usize] impl Pool<WORKERS>);
 
 impl<const WORKERS: usize> Handle for PoolHandle<WORKERS> {
     fn spawn_exact<T: Send + 'static>(
@@ -171,22 +153,4 @@ impl<const WORKERS: usize> Handle for StaticPoolHandle<WORKERS> {
     }
 }
 
-impl<const WORKERS: usize> Batch for StaticPool<WORKERS> {
-    fn spawn_many<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
-        &self,
-        futures: impl IntoIterator<Item = F>,
-        handles: &mut impl Extend<Task<T>>,
-    ) {
-        self.0.spawn_many(futures, handles);
-    }
-}
-
-impl<const WORKERS: usize> Drivable for StaticPool<WORKERS> {
-    fn run<T>(&self, future: impl Future<Output = T>) -> impl Future<Output = T> {
-        self.0.run(future)
-    }
-
-    fn tick_async(&self) -> impl Future<Output = ()> {
-        self.0.tick()
-    }
-}
+spawns_batches_and_is_driven!(for [const WORKERS: usize] impl StaticPool<WORKERS>);

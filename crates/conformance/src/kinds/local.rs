@@ -7,7 +7,7 @@ use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex};
 
 use super::here::Here;
-use crate::kind::{Batch, Caps, Drivable, Handle, Kind, LocalKind};
+use crate::kind::{Caps, Handle, Kind, LocalKind};
 
 /// [`LocalExecutor`], ticked.
 pub struct Local(Arc<LocalExecutor<'static>>);
@@ -65,25 +65,7 @@ impl LocalKind for Local {
     }
 }
 
-impl Batch for Local {
-    fn spawn_many<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
-        &self,
-        futures: impl IntoIterator<Item = F>,
-        handles: &mut impl Extend<Task<T>>,
-    ) {
-        self.0.spawn_many(futures, handles);
-    }
-}
-
-impl Drivable for Local {
-    fn run<T>(&self, future: impl Future<Output = T>) -> impl Future<Output = T> {
-        self.0.run(future)
-    }
-
-    fn tick_async(&self) -> impl Future<Output = ()> {
-        self.0.tick()
-    }
-}
+spawns_batches_and_is_driven!(impl Local);
 
 impl Handle for LocalHandle {
     fn spawn_exact<T: Send + 'static>(
@@ -151,25 +133,7 @@ impl LocalKind for StaticLocal {
     }
 }
 
-impl Batch for StaticLocal {
-    fn spawn_many<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
-        &self,
-        futures: impl IntoIterator<Item = F>,
-        handles: &mut impl Extend<Task<T>>,
-    ) {
-        self.0.spawn_many(futures, handles);
-    }
-}
-
-impl Drivable for StaticLocal {
-    fn run<T>(&self, future: impl Future<Output = T>) -> impl Future<Output = T> {
-        self.0.run(future)
-    }
-
-    fn tick_async(&self) -> impl Future<Output = ()> {
-        self.0.tick()
-    }
-}
+spawns_batches_and_is_driven!(impl StaticLocal);
 
 impl Drop for StaticLocal {
     fn drop(&mut self) {

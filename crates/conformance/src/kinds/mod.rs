@@ -1,5 +1,30 @@
 //! The kinds of this workspace.
 
+/// The executor inside the kind spawns batches and has asynchronous drivers.
+macro_rules! spawns_batches_and_is_driven {
+    ($(for [$($generic:tt)+])? impl $kind:ty) => {
+        impl$(<$($generic)+>)? crate::kind::Batch for $kind {
+            fn spawn_many<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
+                &self,
+                futures: impl IntoIterator<Item = F>,
+                handles: &mut impl Extend<Task<T>>,
+            ) {
+                self.0.spawn_many(futures, handles);
+            }
+        }
+
+        impl$(<$($generic)+>)? crate::kind::Drivable for $kind {
+            fn run<T>(&self, future: impl Future<Output = T>) -> impl Future<Output = T> {
+                self.0.run(future)
+            }
+
+            fn tick_async(&self) -> impl Future<Output = ()> {
+                self.0.tick()
+            }
+        }
+    };
+}
+
 mod driven;
 mod executor;
 mod here;

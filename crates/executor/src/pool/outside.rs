@@ -173,7 +173,10 @@ impl<'a> Workerless<'a> {
     /// For a thread that was notified and has something else to do first: wakes another one, if there is anything for it.
     #[cold]
     pub(crate) fn pass_on(&self) {
-        for pool in self.pools().filter(|pool| pool.has_any() || pool.has_woken()) {
+        for pool in self
+            .pools()
+            .filter(|pool| pool.has_any() || pool.has_woken())
+        {
             pool.notify_outside(1);
         }
     }
