@@ -170,14 +170,22 @@ pub(crate) enum Placed {
     Queue,
 }
 
-/// As [`push_local`], for a task that was woken by another one: on a worker of `pool` it goes into the worker's slot.
+/// As [`push_local`], for a task that was woken by another one: on a worker of `pool` whose ring is empty it goes into the
+/// worker's slot.
 #[inline]
 pub(crate) fn push_woken(pool: &Shared, task: Runnable) -> Placed {
     let displaced = context(|context| {
         match context.filter(|context| ptr::eq(context.pool, pool)) {
             Some(context) if !context.current.get().is_driver() => {
                 // SAFETY: the seat is one of the pool's, which its worker keeps alive while it is entered.
-                unsafe { &*context.seat }.woken.put(task)
+                let seat = unsafe { &*context.seat };
+                // Behind others it waits as they do: of many chains each would be unwound to its end otherwise, and
+                // none of the memory they leave be warm for the next.
+                if seat.ring.is_empty() {
+                    seat.woken.put(task)
+                } else {
+                    Some(task)
+                }
             }
             _ => Some(task),
         }

@@ -75,6 +75,8 @@ pub(crate) struct Shared {
     pub(crate) outside: Event,
     /// How many there are, raised before they listen.
     pub(crate) outsiders: AtomicUsize,
+    /// Whether it has no workers and is no longer being shut down: threads that wait drive it.
+    pub(crate) left_to_waits: AtomicBool,
     /// How threads are started, and those that were.
     pub(crate) threads: Threads,
 }
@@ -137,6 +139,7 @@ impl Shared {
             closing: AtomicBool::new(false),
             outside: Event::new(),
             outsiders: AtomicUsize::new(0),
+            left_to_waits: AtomicBool::new(false),
             threads,
         })
     }

@@ -41,6 +41,8 @@ pub(crate) fn register(pool: &Arc<Shared>) {
     let mut pools = POOLS.lock();
     if !pools.iter().any(|other| other.ptr_eq(&weak)) {
         pools.push(weak);
+        // Ordering: Relaxed, as below.
+        pool.left_to_waits.store(true, Ordering::Relaxed);
         // Ordering: Relaxed, a hint; whoever is to see the pool's tasks was handed the pool, or sees the announcement.
         COUNT.fetch_add(1, Ordering::Relaxed);
     }
@@ -58,6 +60,8 @@ pub(crate) fn unregister(pool: &Shared) {
         return;
     }
     let mut pools = POOLS.lock();
+    // Ordering: Relaxed, a thread that is in the middle of a look takes one task more.
+    pool.left_to_waits.store(false, Ordering::Relaxed);
     let before = pools.len();
     pools.retain(|other| !std::ptr::eq(other.as_ptr(), pool));
     // Ordering: Relaxed, as above.
@@ -140,8 +144,13 @@ impl<'a> Workerless<'a> {
     }
 
     fn pools(&self) -> impl Iterator<Item = &Arc<Shared>> {
-        // It may have got some since.
-        self.pools.iter().filter(|pool| pool.workers() == 0)
+        // It may have got some since, and may be losing them again: what a shutdown drains is not ours.
+        let ours = |pool: &&Arc<Shared>| match self.only {
+            Some(_) => pool.workers() == 0,
+            // Ordering: Relaxed, see `register`.
+            None => pool.left_to_waits.load(Ordering::Relaxed),
+        };
+        self.pools.iter().filter(ours)
     }
 
     /// Runs one job of theirs; false if there is none.
