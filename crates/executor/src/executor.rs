@@ -260,8 +260,8 @@ impl<'a> Executor<'a> {
     /// Runs tasks until `future` is done, beside the executor's workers if it has any. Any number of these can be polled at
     /// once; tasks that one of them has queued for itself can be stolen by the others, also while it is not polled.
     ///
-    /// One that was woken for a task and is then neither polled nor dropped delays that task, and what is left to it, until
-    /// up to 17 more are queued.
+    /// One that was woken for a task and is then neither polled nor dropped delays that task until the next one is
+    /// queued.
     pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
         driver::run(self.shared(), future).await
     }

@@ -9,15 +9,11 @@
 //! | notified | 0   | empty | [`Driver::wake`] → awake, and is told so; drop → gone, and publishes           |
 //!
 //! Bit and cell change together, under the cell's lock. Publishers look at the bits without it.
-//!
-//! While a driver is notified and has not been polled, the next [`PATIENCE`] publishes are left to it: `cover` counts them
-//! down. Who notifies sets it, under the cell's lock; the notified one clears it when it wakes, and sees what was left to it,
-//! since all of these are read-modify-writes of one word. One that is never polled so delays that many publishes, once.
 
 use std::ptr;
 use std::task::Waker;
 
-use terrace_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use terrace_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use terrace_sync::{CachePadded, Mutex, heavy};
 
 use crate::idle::Idle;
@@ -26,16 +22,11 @@ use crate::word::{WIDE, bits_of_64};
 /// Drivers that share one pair of masks.
 const CHUNK: usize = if cfg!(terrace_loom) { 2 } else { 64 };
 
-/// Publishes that are left to a driver that was notified and has not been polled yet.
-pub(crate) const PATIENCE: u32 = if cfg!(terrace_loom) { 1 } else { 16 };
-
 /// All drivers of one `Idle`: chunks in a list that only grows.
 pub(crate) struct Drivers {
     first: AtomicPtr<Chunk>,
     /// Whether every group's word has the bit that tells of drivers.
     announced: AtomicBool,
-    /// Publishes that a notified driver still stands for.
-    cover: CachePadded<AtomicU32>,
 }
 
 /// Places for [`CHUNK`] drivers.
@@ -80,15 +71,14 @@ impl Chunk {
         }
     }
 
-    /// Clears the bit of a driver; its waker, if the bit was set, and then `claimed` was called under the lock.
-    fn claim(&self, bit: u32, claimed: impl FnOnce()) -> Option<Waker> {
+    /// Clears the bit of a driver; its waker, if the bit was set.
+    fn claim(&self, bit: u32) -> Option<Waker> {
         let mut cell = self.cells[bit as usize].lock();
         // Ordering: Relaxed, bits change under the lock of their cell; publishers and sleepers meet by fences.
         let before = self.asleep.fetch_and(!(1 << bit), Ordering::Relaxed);
         if before & (1 << bit) == 0 {
             return None;
         }
-        claimed();
         cell.take()
     }
 }
@@ -98,7 +88,6 @@ impl Drivers {
         Self {
             first: AtomicPtr::new(ptr::null_mut()),
             announced: AtomicBool::new(false),
-            cover: CachePadded::new(AtomicU32::new(0)),
         }
     }
 
@@ -126,71 +115,22 @@ impl Drivers {
         })
     }
 
-    /// Wakes one driver that is asleep, after the publisher's fence, or leaves that to one that was notified and has not
-    /// been polled yet; whether there was one.
+    /// Wakes one driver that is asleep, after the publisher's fence; whether there was one.
     #[inline]
     pub(crate) fn notify(&self) -> bool {
-        self.any_asleep() && (self.is_covered() || self.notify_another())
-    }
-
-    /// As [`notify`](Self::notify), but whoever was notified already.
-    pub(crate) fn notify_another(&self) -> bool {
         if cfg!(terrace_weaken = "park-driver-notify") {
             return false;
         }
-        let late = cfg!(terrace_weaken = "park-driver-cover-late");
-        // Ordering: AcqRel as in `is_covered`.
-        let cover = || {
-            self.cover.swap(PATIENCE, Ordering::AcqRel);
-        };
         for chunk in self.chunks() {
             // Ordering: Relaxed, after the caller's fence.
             for bit in bits_of_64(chunk.asleep.load(Ordering::Relaxed)) {
-                let claimed = || {
-                    if !late {
-                        cover();
-                    }
-                };
-                if let Some(waker) = chunk.claim(bit, claimed) {
-                    if late {
-                        cover();
-                    }
+                if let Some(waker) = chunk.claim(bit) {
                     waker.wake();
                     return true;
                 }
             }
         }
         false
-    }
-
-    /// Leaves a publish to a driver that was notified and has not been polled, if there is one with patience left.
-    fn is_covered(&self) -> bool {
-        let mut left = self.cover.load(Ordering::Relaxed);
-        while left > 0 {
-            // Ordering: Release pairs with the Acquire in `uncover`: who was notified sees our item. All changes are
-            // read-modify-writes, so that it sees those of all that came before it.
-            match self
-                .cover
-                .compare_exchange(left, left - 1, Ordering::AcqRel, Ordering::Relaxed)
-            {
-                Ok(_) => return true,
-                Err(now) => left = now,
-            }
-        }
-        false
-    }
-
-    /// A driver that was notified is going to look at everything.
-    fn uncover(&self) {
-        if cfg!(terrace_weaken = "park-driver-cover-kept") {
-            return;
-        }
-        // Ordering: Acquire pairs with the Release in `is_covered`; Release, for another one that clears it after us.
-        if cfg!(terrace_weaken = "park-driver-cover-relaxed") {
-            self.cover.swap(0, Ordering::Relaxed);
-        } else {
-            self.cover.swap(0, Ordering::AcqRel);
-        }
     }
 
     fn enter(&self) -> (&Chunk, u32) {
@@ -243,7 +183,7 @@ fn append(link: &AtomicPtr<Chunk>) -> &Chunk {
 /// One async driver's place. Made awake; belongs to the future that drives.
 ///
 /// Forgetting it leaks its place, and may cost one notification: a driver that was notified and is neither polled nor
-/// dropped delays what it was notified of, and up to 16 publishes that were left to it.
+/// dropped delays what it was notified of until the next publish.
 #[derive(Debug)]
 pub struct Driver<'i> {
     idle: &'i Idle,
@@ -327,11 +267,7 @@ impl Driver<'_> {
         }
         self.slept = false;
         // The waker is dropped here, with the cell's lock released.
-        let notified = self.chunk.claim(self.bit, || ()).is_none();
-        if notified {
-            self.idle.drivers.uncover();
-        }
-        notified
+        self.chunk.claim(self.bit).is_none()
     }
 }
 

@@ -224,7 +224,7 @@ impl Idle {
     /// Wakes up to `count`: parked workers, then drivers.
     fn wake_some(&self, lanes: u32, count: usize) -> usize {
         let mut woken = self.wake_many(lanes, count);
-        while woken < count && self.drivers.notify_another() {
+        while woken < count && self.drivers.notify() {
             woken += 1;
         }
         woken
