@@ -9,13 +9,14 @@
 //! levels more for tasks that workers hold in their rings.
 
 use terrace_park::Restricted;
+use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
+use terrace_sync::time::Instant;
 
 use super::lanes::Lane;
 use super::outside::{self, Workerless};
 use super::search::{Found, Scan};
-use super::spin::Spin;
-use super::worker::Worker;
+use super::worker::{SPIN, Worker};
 use super::{Looking, current};
 
 /// How deep foreign jobs may nest on a waiter's stack where no spare worker can be started.
@@ -80,16 +81,20 @@ fn anything(own: &impl Own) -> bool {
     own.is_done() || own.has_work() || terrace_thread::has_work()
 }
 
-terrace_sync::thread_local! {
-    /// How this thread's waits have spun.
-    static SPIN: Spin = const { Spin::new() };
-}
-
-/// Looks for a while whether anything turns up; true if so.
+/// Looks for at most [`SPIN`] whether anything turns up; true if so.
 fn spin(own: &impl Own) -> bool {
-    let look = |spin: &Spin| spin.look(|| anything(own));
-    // The thread's locals may be gone already.
-    SPIN.try_with(look).unwrap_or(false)
+    let start = Instant::now();
+    loop {
+        for _ in 0..16 {
+            spin_loop();
+        }
+        if anything(own) {
+            return true;
+        }
+        if start.elapsed() >= SPIN {
+            return false;
+        }
+    }
 }
 
 /// Sleeps on the thread's own parker. Whether it was notified of a pool without workers.
