@@ -12,6 +12,15 @@ use super::{BATCH, Batched, Deque, Item, Shared, Thief};
 /// Items that the rings have room for, as ours has.
 const CAPACITY: usize = Ring::<Item>::CAPACITY;
 
+/// Pushes to a ring of fixed size: a thief that the system stopped half way keeps the places of what it takes.
+#[inline]
+fn until_there_is_room(mut item: Item, push: impl Fn(Item) -> Result<(), Item>) {
+    while let Err(back) = push(item) {
+        item = back;
+        std::thread::yield_now();
+    }
+}
+
 /// Our ring.
 pub struct Own(Arc<Ring<Item>>);
 
@@ -27,7 +36,7 @@ impl Deque for Own {
     fn push(&self, item: Item) {
         // SAFETY: a row keeps an `Own` on one thread; it has no other owner handles.
         let owner = unsafe { self.0.owner() };
-        assert!(owner.push(item).is_ok(), "there is room");
+        until_there_is_room(item, |item| owner.push(item).map_err(|full| full.0));
     }
 
     #[inline]
@@ -112,7 +121,7 @@ macro_rules! st3 {
 
             #[inline]
             fn push(&self, item: Item) {
-                assert!(self.0.push(item).is_ok(), "there is room");
+                until_there_is_room(item, |item| self.0.push(item));
             }
 
             #[inline]

@@ -20,7 +20,7 @@ pub trait Deque: 'static {
     /// An empty one, for at least 256 items.
     fn new() -> Self;
 
-    /// Pushes; there is room.
+    /// Pushes; there is room, or will be.
     fn push(&self, item: Item);
 
     /// Pops.
