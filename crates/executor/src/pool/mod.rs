@@ -8,6 +8,7 @@ pub(crate) mod outside;
 mod search;
 pub(crate) mod seat;
 mod spawn;
+mod spin;
 pub(crate) mod threads;
 pub(crate) mod wait;
 pub(crate) mod worker;

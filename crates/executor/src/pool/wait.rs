@@ -9,14 +9,13 @@
 //! levels more for tasks that workers hold in their rings.
 
 use terrace_park::Restricted;
-use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
-use terrace_sync::time::Instant;
 
 use super::lanes::Lane;
 use super::outside::{self, Workerless};
 use super::search::{Found, Scan};
-use super::worker::{SPIN, Worker};
+use super::spin::spin;
+use super::worker::Worker;
 use super::{Looking, current};
 
 /// How deep foreign jobs may nest on a waiter's stack where no spare worker can be started.
@@ -61,7 +60,7 @@ pub(crate) fn wait(own: &mut impl Own, mut workerless: Workerless<'_>) {
             continue;
         }
         notified = false;
-        if workerless.run_one() || spin(own) {
+        if workerless.run_one() || spin(|| anything(own)) {
             continue;
         }
         outside::subscribe();
@@ -79,22 +78,6 @@ pub(crate) fn wait(own: &mut impl Own, mut workerless: Workerless<'_>) {
 
 fn anything(own: &impl Own) -> bool {
     own.is_done() || own.has_work() || terrace_thread::has_work()
-}
-
-/// Looks for at most [`SPIN`] whether anything turns up; true if so.
-fn spin(own: &impl Own) -> bool {
-    let start = Instant::now();
-    loop {
-        for _ in 0..16 {
-            spin_loop();
-        }
-        if anything(own) {
-            return true;
-        }
-        if start.elapsed() >= SPIN {
-            return false;
-        }
-    }
 }
 
 /// Sleeps on the thread's own parker. Whether it was notified of a pool without workers.

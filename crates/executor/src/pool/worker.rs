@@ -10,26 +10,21 @@
 
 use std::cell::Cell;
 use std::ptr::NonNull;
-use std::time::Duration;
 
 use terrace_local::task::Runnable;
 use terrace_park::{Token, Woken};
 use terrace_queue::Owner;
 use terrace_sync::Arc;
 use terrace_sync::atomic::Ordering;
-use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
-use terrace_sync::time::Instant;
 
 use super::search::{Found, GLOBAL_INTERVAL, Scan, Stalled};
 use super::seat::Seat;
+use super::spin::spin;
 use super::{LANE, Looking, Shared, current};
 use crate::scope::pacing::{GUARD_PERIOD, Stopwatch};
 use crate::scope::slot::Slot;
 use crate::woken::IN_A_ROW;
-
-/// How long a search may spin after work ran out, at most (invariant 8).
-pub(crate) const SPIN: Duration = Duration::from_micros(5);
 
 /// Counts the looks for work of one worker or driver, and makes its random numbers.
 pub(crate) struct Turns {
@@ -259,21 +254,10 @@ impl Worker {
         !self.pool.threads.is_draining() || (self.seat().woken.is_empty() && !self.pool.has_any())
     }
 
-    /// Looks around for at most [`SPIN`]; true as soon as something is there.
+    /// Looks around for a while; true as soon as something is there.
     fn spin(&self) -> bool {
         let scan = self.scan(Looking::Awake);
-        let start = Instant::now();
-        loop {
-            for _ in 0..16 {
-                spin_loop();
-            }
-            if terrace_park::Work::inlet(&scan, self.index) || self.pool.has_work_for_awake() {
-                return true;
-            }
-            if start.elapsed() >= SPIN {
-                return false;
-            }
-        }
+        spin(|| terrace_park::Work::inlet(&scan, self.index) || self.pool.has_work_for_awake())
     }
 
     /// Sleeps until woken; as the guard, if somebody is active and nobody else is it. Whether a

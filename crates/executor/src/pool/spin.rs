@@ -1,0 +1,28 @@
+//! The short look around before a thread sleeps.
+
+use std::time::Duration;
+
+use terrace_sync::hint::spin_loop;
+use terrace_sync::time::Instant;
+
+/// How long it may take, at most (invariant 8).
+const SPIN: Duration = Duration::from_micros(5);
+
+/// Asks again and again whether `found`, for at most [`SPIN`]; true as soon as it is.
+///
+/// Always as long: made shorter after looks in vain, a lone task from outside finds its worker asleep, and the worker its
+/// waiter, which costs ten times what the looks do.
+pub(crate) fn spin(found: impl Fn() -> bool) -> bool {
+    let start = Instant::now();
+    loop {
+        for _ in 0..16 {
+            spin_loop();
+        }
+        if found() {
+            return true;
+        }
+        if start.elapsed() >= SPIN {
+            return false;
+        }
+    }
+}
