@@ -1,32 +1,21 @@
 //! The executors with workers: with 0, 1, 2 and 5 of them.
 
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+mod yields;
+
+use std::future::poll_fn;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
 use terrace_executor::{Builder, Executor, block_on, current};
+use yields::Yield;
 
 fn with_each(test: impl Fn(&Executor<'static>)) {
     for workers in [0, 1, 2, 5] {
         test(&Builder::new().workers(workers).build());
-    }
-}
-
-struct Yield(u32);
-impl Future for Yield {
-    type Output = ();
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.0 == 0 {
-            return Poll::Ready(());
-        }
-        self.0 -= 1;
-        context.waker().wake_by_ref();
-        Poll::Pending
     }
 }
 

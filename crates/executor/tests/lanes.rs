@@ -1,30 +1,17 @@
 //! Lanes: what goes first, and what may not take every worker.
 
-use std::future::Future;
-use std::pin::Pin;
+mod yields;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier, Mutex};
-use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
 use terrace_executor::{Builder, Executor, Lane, block_on, current};
+use yields::Yield;
 
 const LIMIT: Duration = Duration::from_secs(30);
-
-struct Yield(u32);
-impl Future for Yield {
-    type Output = ();
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.0 == 0 {
-            return Poll::Ready(());
-        }
-        self.0 -= 1;
-        context.waker().wake_by_ref();
-        Poll::Pending
-    }
-}
 
 #[test]
 fn lanes_run_in_order() {

@@ -1,19 +1,11 @@
 //! Random operations on rings and an injector against `VecDeque`s that say what must come out.
 
+mod random;
+
 use std::collections::VecDeque;
+
+use random::Random;
 use terrace_queue::{Injector, Owner, Ring};
-
-/// Marsaglia's xorshift64: fast, seeded, the same on every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % limit as u64).expect("below a usize")
-    }
-}
 
 const FULL: usize = Ring::<u64>::CAPACITY;
 

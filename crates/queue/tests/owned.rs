@@ -3,23 +3,14 @@
 
 #![cfg(not(any(terrace_loom, terrace_shuttle)))]
 
+mod random;
+
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
+use random::Random;
 use terrace_queue::{Boxed, Inbox, Node, RunQueue};
-
-/// Marsaglia's xorshift64: fast, seeded, the same on every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % limit as u64).expect("below a usize")
-    }
-}
 
 fn seeds() -> impl Iterator<Item = Random> {
     (1..=20u64).map(|seed| Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
