@@ -34,6 +34,7 @@ fn main() {
     let number = Box::new(std::process::id());
     let freed = &raw const *number;
     drop(number);
+    // SAFETY: there is none: this is the fault that has to be seen.
     println!(\"{}\", unsafe { freed.read_volatile() });
 }
 ",

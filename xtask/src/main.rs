@@ -72,13 +72,13 @@ enum Command {
     Soak(soak::SoakArgs),
     /// Run the tests of the layers under ThreadSanitizer with an instrumented standard library
     Tsan(sanitizer::SanitizerArgs),
-    /// Run the tests of the layers under AddressSanitizer, leaks included
+    /// Run the tests of the layers under AddressSanitizer; leaks, too, where the suite runs
     Asan(sanitizer::SanitizerArgs),
     /// Build the layers for machines without an operating system, and run two images under qemu
     NoStd(no_std::NoStdArgs),
     /// Run the behaviour suite on wasm32 under node
     Wasm(wasm::WasmArgs),
-    /// Run published Bevy crates on the drop-in package
+    /// Run published Bevy crates on the drop-in package, and async-executor's tests on ours
     Compat(compat::CompatArgs),
     /// Compare the benches of two commits, or of one with the working tree
     BenchCompare(Box<bench_compare::BenchCompareArgs>),

@@ -19,6 +19,7 @@ static mut SHARED: u64 = 0;
 fn race() {
     ARRIVED.fetch_add(1, Relaxed);
     while ARRIVED.load(Relaxed) < 2 { std::thread::yield_now(); }
+    // SAFETY: there is none: this is the race that has to be seen.
     for _ in 0..100 { unsafe { SHARED += 1 } }
 }
 fn main() {
