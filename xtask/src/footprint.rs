@@ -5,24 +5,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use clap::Args;
-use comfy_table::Table;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use xshell::{Shell, cmd};
 
-use crate::measure::machine::{machine, now};
+use crate::measure::machine::origin;
 use crate::measure::stats::median;
 use crate::progress::Progress;
-use crate::report::generated;
-use crate::report::model::Machine;
-use crate::report::write;
+use crate::report::sheet::{Cell, Sheet};
 use crate::workspace::Workspace;
 
-/// The page, and how it begins before anybody has written more.
-const PAGE: &str = "docs/footprint.md";
-const OPENING: &str = "# Footprint\n\nWhat an executor costs before it runs anything, beside those one would use in its place.";
-const COMMAND: &str = "cargo xtask footprint --page";
+const HEADER: [&str; 6] = [
+    "project",
+    "pool, bytes",
+    "worker, bytes",
+    "task, bytes",
+    "dependencies",
+    "clean build",
+];
+
+/// Below the table.
+const NOTE: &str = "A pool is one with a worker that has run a task; bytes are those of the heap that a counting allocator \
+                    sees, threads' stacks left out. A task waits, and its future holds one word. Dependencies are packages \
+                    beside the project itself. The build is a clean optimised one.";
+
 /// The program that counts bytes.
 const PROGRAM: [&str; 4] = ["-p", "terrace-benches", "--example", "footprint"];
 
@@ -32,16 +39,13 @@ pub(crate) struct FootprintArgs {
     /// Clean builds of each project, whose median counts; 0 leaves the time out
     #[arg(long, default_value_t = 5)]
     builds: usize,
-    /// Also write what was measured
+    /// Write what was measured, for `cargo xtask bench-page`
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Also renew the page docs/footprint.md
-    #[arg(long)]
-    page: bool,
 }
 
 /// Bytes of heap.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 struct Bytes {
     /// Of a pool with one worker.
     pool: u64,
@@ -52,23 +56,14 @@ struct Bytes {
 }
 
 /// What was measured of one project.
-#[derive(Debug, PartialEq, Serialize)]
+#[derive(Debug, PartialEq)]
 struct Row {
     project: String,
     bytes: Bytes,
     /// Packages that it needs, itself left out.
-    dependencies: usize,
-    /// Median seconds of a clean optimised build.
-    build: Option<f64>,
-}
-
-/// All of it.
-#[derive(Serialize)]
-struct Footprint {
-    machine: Machine,
-    measured: String,
-    builds: usize,
-    rows: Vec<Row>,
+    dependencies: u64,
+    /// Median seconds of a clean optimised build; NaN without one.
+    build: f64,
 }
 
 /// One project, and a package that depends on it and on nothing else.
@@ -134,7 +129,7 @@ fn dependencies(tree: &str, project: &str) -> usize {
 
 /// Measures, prints, and writes where it was told to.
 pub(crate) fn run(ws: &Workspace, args: &FootprintArgs) -> Result<()> {
-    let machine = machine();
+    let origin = origin(ws);
     let program = PROGRAM;
     let counted = cmd!(ws.sh, "cargo run --quiet --release {program...}").read()?;
     let bytes: BTreeMap<String, Bytes> =
@@ -171,94 +166,40 @@ pub(crate) fn run(ws: &Workspace, args: &FootprintArgs) -> Result<()> {
             bytes: *bytes
                 .get(probe.name)
                 .with_context(|| format!("the program did not measure {}", probe.name))?,
-            dependencies,
-            build: (!times.is_empty()).then(|| median(&mut times)),
+            dependencies: dependencies as u64,
+            build: if times.is_empty() {
+                f64::NAN
+            } else {
+                median(&mut times)
+            },
         });
     }
-    let footprint = Footprint {
-        machine,
-        measured: now(),
-        builds: args.builds,
-        rows,
+    let sheet = Sheet {
+        origin,
+        title: "Footprint".to_owned(),
+        note: format!("{NOTE} Builds: the median of {}, in turn.", args.builds),
+        header: HEADER.map(str::to_owned).into(),
+        rows: rows.iter().map(cells).collect(),
     };
-    println!("{}", table(&footprint));
-    if let Some(path) = &args.json {
-        write(path, &serde_json::to_string_pretty(&footprint)?)?;
-    }
-    if args.page {
-        ensure!(args.builds > 0, "the page needs the time of builds");
-        let path = ws.root.join(PAGE);
-        let old = match std::fs::read_to_string(&path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => OPENING.to_owned(),
-            Err(error) => return Err(error).with_context(|| format!("cannot read {PAGE}")),
-        };
-        let page = generated::replace(&old, COMMAND, &part(&footprint))
-            .with_context(|| format!("the generated part of {PAGE} is torn; mend or delete it"))?;
-        write(&path, &page)?;
-        println!("wrote {PAGE}");
-    }
-    Ok(())
+    println!("{}", sheet.terminal());
+    args.json.as_ref().map_or(Ok(()), |path| sheet.write(path))
 }
 
-const HEADER: [&str; 6] = [
-    "project",
-    "pool, bytes",
-    "worker, bytes",
-    "task, bytes",
-    "dependencies",
-    "clean build",
-];
-
-fn cells(row: &Row) -> [String; 6] {
-    [
-        row.project.clone(),
-        row.bytes.pool.to_string(),
-        row.bytes.worker.to_string(),
-        row.bytes.task.to_string(),
-        row.dependencies.to_string(),
-        row.build
-            .map_or_else(|| "–".to_owned(), |seconds| format!("{seconds:.1} s")),
+fn cells(row: &Row) -> Vec<Cell> {
+    vec![
+        Cell::Text(row.project.clone()),
+        Cell::Count(row.bytes.pool),
+        Cell::Count(row.bytes.worker),
+        Cell::Count(row.bytes.task),
+        Cell::Count(row.dependencies),
+        Cell::Seconds(row.build),
     ]
-}
-
-fn table(footprint: &Footprint) -> Table {
-    let mut table = Table::new();
-    table.load_preset(comfy_table::presets::NOTHING);
-    table.set_header(HEADER);
-    for row in &footprint.rows {
-        table.add_row(cells(row));
-    }
-    table
-}
-
-/// The generated part of the page.
-fn part(footprint: &Footprint) -> String {
-    let Machine {
-        cpu, cores, rustc, ..
-    } = &footprint.machine;
-    let mut text = format!(
-        "Measured {} on {cpu}, {cores} cores, {rustc}. A pool is one with a worker that has run a task; bytes are those of the \
-         heap that a counting allocator sees, threads' stacks left out. A task waits, and its future holds one word. \
-         Dependencies are packages beside the project itself. The build is a clean optimised one, the median of {}, in turn.\n\n",
-        footprint.measured, footprint.builds
-    );
-    text += &format!(
-        "| {} |\n|---|{}\n",
-        HEADER.join(" | "),
-        "---:|".repeat(HEADER.len() - 1)
-    );
-    for row in &footprint.rows {
-        text += &format!("| {} |\n", cells(row).join(" | "));
-    }
-    text
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Bytes, Footprint, Row, dependencies, part};
-    use crate::report::generated;
-    use crate::report::model::Machine;
+    use super::{Bytes, HEADER, Row, cells, dependencies};
+    use crate::report::sheet::Cell;
 
     #[test]
     fn packages_are_counted_once_and_the_project_not_at_all() {
@@ -271,40 +212,21 @@ mod tests {
     }
 
     #[test]
-    fn the_page_has_a_row_a_project_and_is_sealed() {
-        let row = |project: &str, build| Row {
-            project: project.to_owned(),
-            bytes: Bytes {
-                pool: 1000,
-                worker: 200,
-                task: 30,
-            },
+    fn a_row_has_a_cell_a_column() {
+        let bytes = Bytes {
+            pool: 1000,
+            worker: 200,
+            task: 30,
+        };
+        let row = Row {
+            project: "one".to_owned(),
+            bytes,
             dependencies: 4,
-            build,
+            build: 1.25,
         };
-        let footprint = Footprint {
-            machine: Machine {
-                cpu: "a".to_owned(),
-                cores: 2,
-                os: "b".to_owned(),
-                rustc: "c".to_owned(),
-                load_before: 0.0,
-            },
-            measured: "today".to_owned(),
-            builds: 5,
-            rows: vec![row("one", Some(1.25)), row("other", None)],
-        };
-        let text = part(&footprint);
-        assert!(
-            text.contains("| one | 1000 | 200 | 30 | 4 | 1.2 s |"),
-            "{text}"
-        );
-        assert!(
-            text.contains("| other | 1000 | 200 | 30 | 4 | – |"),
-            "{text}"
-        );
-        let page = generated::replace("# Title", super::COMMAND, &text).expect("no part yet");
-        assert_eq!(generated::check(&page), None);
-        assert!(generated::check(&page.replace("1000", "10")).is_some());
+        let cells = cells(&row);
+        assert_eq!(cells.len(), HEADER.len());
+        assert_eq!(cells[1..3], [Cell::Count(1000), Cell::Count(200)]);
+        assert_eq!(cells[5], Cell::Seconds(1.25));
     }
 }

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use anyhow::{Result, ensure};
 
 use super::rows::{self, Row};
-use super::{BenchArgs, programs, results, table};
+use super::{BenchArgs, programs, table};
 use crate::measure::criterion::Program;
 use crate::measure::instr::{Count, Counter};
+use crate::measure::machine::origin;
 use crate::measure::stats::geometric_mean;
 use crate::progress::Progress;
-use crate::report;
 use crate::report::sheet::{Cell, Sheet};
 use crate::report::units;
 use crate::workspace::Workspace;
@@ -56,7 +56,7 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     let rows = rows::select(rows::group(listed)?, &args.selection())?;
     let pairs = pairs(&rows, &counts);
     let sheet = Sheet {
-        origin: results::origin(ws),
+        origin: origin(ws),
         title: "Instructions".to_owned(),
         note: NOTE.to_owned(),
         header: HEADER.map(str::to_owned).into(),
@@ -70,8 +70,7 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
         }
     }
     if let Some(path) = &args.json {
-        report::write(path, &(serde_json::to_string_pretty(&sheet)? + "\n"))?;
-        println!("wrote {}", path.display());
+        sheet.write(path)?;
     }
     args.gate.map_or(Ok(()), |gate| check(&pairs, gate))
 }

@@ -7,13 +7,13 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use super::rows;
-use super::{BenchArgs, programs, results};
+use super::{BenchArgs, programs};
 use crate::measure::build::Executable;
 use crate::measure::child;
 use crate::measure::criterion::Program;
+use crate::measure::machine::origin;
 use crate::measure::stats::median;
 use crate::progress::Progress;
-use crate::report;
 use crate::report::sheet::{Cell, Sheet};
 use crate::workspace::Workspace;
 
@@ -75,7 +75,7 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
         row.entries.iter().map(move |entry| line(row, entry))
     };
     let sheet = Sheet {
-        origin: results::origin(ws),
+        origin: origin(ws),
         title: "Latency".to_owned(),
         note: format!(
             "From a wake to the woken task's poll: medians over {rounds} rounds of {samples} wakes each."
@@ -85,8 +85,7 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     };
     println!("{}", sheet.terminal());
     if let Some(path) = &args.json {
-        report::write(path, &(serde_json::to_string_pretty(&sheet)? + "\n"))?;
-        println!("wrote {}", path.display());
+        sheet.write(path)?;
     }
     Ok(())
 }

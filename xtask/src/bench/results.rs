@@ -6,15 +6,12 @@ use super::BenchArgs;
 use super::rounds::{Measured, Series};
 use super::rows::Row;
 use crate::measure::id::is_gated;
-use crate::measure::machine::{machine, now};
+use crate::measure::machine::origin;
 use crate::measure::stats::{self, mean_of_medians, median, median_of_ratios};
-use crate::report::model::{Estimate, Metric, SCHEMA};
-use crate::report::peers::{BenchResults, Origin, PeerMean, PeerRow};
+use crate::report::model::{Estimate, Metric};
+use crate::report::peers::{BenchResults, PeerMean, PeerRow};
 use crate::report::units;
 use crate::workspace::Workspace;
-
-/// Chooses the form of `terrace-sync`'s fences.
-const FENCE: &str = "TERRACE_FENCE";
 
 /// Computes everything that is reported.
 pub(super) fn results(
@@ -33,26 +30,6 @@ pub(super) fn results(
         means: means(&rows, &cpus),
         rows,
     }
-}
-
-/// What this command line measures, on this machine, of this tree.
-pub(super) fn origin(ws: &Workspace) -> Origin {
-    let git = |args: &[&str]| xshell::cmd!(ws.sh, "git {args...}").quiet().read();
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    Origin {
-        schema: SCHEMA,
-        created: now(),
-        command: format!("{}cargo xtask {}", fence(), words.join(" ")),
-        commit: git(&["rev-parse", "HEAD"]).unwrap_or_default(),
-        dirty: git(&["status", "--porcelain"]).is_ok_and(|text| !text.is_empty()),
-        machine: machine(),
-    }
-}
-
-/// The choice of fences, if the environment makes one: part of the command line.
-fn fence() -> String {
-    let chosen = std::env::var(FENCE).map(|kind| format!("{FENCE}={kind} "));
-    chosen.unwrap_or_default()
 }
 
 /// A line for each row without peers.

@@ -1,8 +1,13 @@
-//! Where and when is measured.
+//! Where, when and of what is measured.
 
 use std::process::Command;
 
-use crate::report::model::Machine;
+use crate::report::model::{Machine, SCHEMA};
+use crate::report::peers::Origin;
+use crate::workspace::Workspace;
+
+/// Chooses the form of `terrace-sync`'s fences.
+const FENCE: &str = "TERRACE_FENCE";
 
 /// The machine as it is now, before measuring.
 pub(crate) fn machine() -> Machine {
@@ -20,6 +25,26 @@ pub(crate) fn machine() -> Machine {
 /// The time in RFC 3339, UTC; nothing where there is no `date`.
 pub(crate) fn now() -> String {
     printed("date", &["-u", "+%Y-%m-%dT%H:%M:%SZ"]).unwrap_or_default()
+}
+
+/// What this command line measures, on this machine, of this tree.
+pub(crate) fn origin(ws: &Workspace) -> Origin {
+    let git = |args: &[&str]| xshell::cmd!(ws.sh, "git {args...}").quiet().read();
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    Origin {
+        schema: SCHEMA,
+        created: now(),
+        command: format!("{}cargo xtask {}", fence(), words.join(" ")),
+        commit: git(&["rev-parse", "HEAD"]).unwrap_or_default(),
+        dirty: git(&["status", "--porcelain"]).is_ok_and(|text| !text.is_empty()),
+        machine: machine(),
+    }
+}
+
+/// The choice of fences, if the environment makes one: part of the command line.
+fn fence() -> String {
+    let chosen = std::env::var(FENCE).map(|kind| format!("{FENCE}={kind} "));
+    chosen.unwrap_or_default()
 }
 
 fn unknown() -> String {

@@ -26,7 +26,7 @@ const MARK: &str = " \\*";
 /// Options of `cargo xtask bench-page`.
 #[derive(Args)]
 pub(crate) struct PageArgs {
-    /// Files that `cargo xtask bench --json FILE` wrote, also with --metric instr and --latency; no layer in two of one kind
+    /// Files that `cargo xtask bench --json FILE` wrote, also with --metric instr and --latency, and `cargo xtask footprint`; no layer in two of one kind
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The page to make or to renew [default: docs/benchmarks.md of the workspace]

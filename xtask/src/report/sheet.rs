@@ -1,5 +1,8 @@
 //! A table of figures with its origin: what `cargo xtask bench` counts once instead of timing it in rounds.
 
+use std::path::Path;
+
+use anyhow::Result;
 use comfy_table::{CellAlignment, Table};
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +34,8 @@ pub(crate) enum Cell {
     Ratio(#[serde(with = "figure")] f64),
     /// Of one.
     Part(#[serde(with = "figure")] f64),
+    Count(u64),
+    Seconds(#[serde(with = "figure")] f64),
 }
 
 impl Cell {
@@ -45,6 +50,8 @@ impl Cell {
             Self::Instructions(count) => value(Metric::Instr, *count),
             Self::Ratio(ratio) => units::ratio(*ratio),
             Self::Part(part) => units::percent(*part),
+            Self::Count(count) => count.to_string(),
+            Self::Seconds(time) => value(Metric::Wall, *time * 1e9),
         }
     }
 }
@@ -66,6 +73,13 @@ impl Sheet {
             }));
         }
         format!("{table}\n\n{}", self.note)
+    }
+
+    /// Saves it for the page.
+    pub(crate) fn write(&self, path: &Path) -> Result<()> {
+        super::write(path, &(serde_json::to_string_pretty(self)? + "\n"))?;
+        println!("wrote {}", path.display());
+        Ok(())
     }
 
     /// For the page, without the note.
