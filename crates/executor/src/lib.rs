@@ -2,6 +2,8 @@
 //! scopes stand on.
 #![doc = include_str!("../README.md")]
 
+#[doc(hidden)]
+pub mod again;
 #[cfg(not(terrace_loom))]
 mod block_on;
 #[cfg(not(terrace_loom))]
@@ -10,9 +12,6 @@ mod builder;
 pub mod bulletin;
 #[cfg(not(terrace_loom))]
 mod executor;
-#[macro_use]
-mod weaken;
-
 #[doc(hidden)]
 pub mod permits;
 #[cfg(not(terrace_loom))]

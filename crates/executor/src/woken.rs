@@ -26,6 +26,7 @@ use std::ptr::NonNull;
 use terrace_park::Idle;
 use terrace_queue::Links;
 use terrace_sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use terrace_sync::ordering;
 
 /// Tasks out of the slot that run in a row before others have a turn.
 pub const IN_A_ROW: u32 = 3;

@@ -112,6 +112,39 @@ fn a_spawn_on_a_worker_adds_one_rmw_and_one_fence() {
     assert_eq!(counts.locks, 0, "{counts:?}");
 }
 
+/// Tasks that yield take turns: the pop from the ring, and nothing for others to see.
+#[cfg(terrace_count)]
+#[test]
+fn a_yield_on_a_worker_adds_one_rmw_and_no_fence() {
+    use terrace_sync::count::Counts;
+
+    const YIELDS: usize = 1_000;
+    let executor = Builder::new().workers(1).try_build_static().unwrap();
+    let counts = block_on(executor.spawn(async {
+        for _ in 1..ROUND {
+            executor
+                .spawn(async {
+                    for _ in 0..2 * YIELDS {
+                        Yield(false).await;
+                    }
+                })
+                .detach();
+        }
+        Yield(false).await;
+        let before = Counts::now();
+        for _ in 0..YIELDS {
+            Yield(false).await;
+        }
+        Counts::now() - before
+    }));
+    let yields = (ROUND * YIELDS) as u64;
+    assert!(counts.rmws >= yields, "they took turns: {counts:?}");
+    assert!(counts.rmws <= yields + yields / 20, "{counts:?}");
+    // Every 61st turn may look elsewhere first.
+    assert!(counts.fences <= yields / 20, "{counts:?}");
+    assert_eq!(counts.locks, 0, "{counts:?}");
+}
+
 /// The same in a `run` future: it holds a ring like a worker does.
 #[test]
 fn a_spawn_in_a_run_allocates_once() {

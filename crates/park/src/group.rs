@@ -65,6 +65,7 @@ impl Group {
         groups
     }
 
+    #[inline]
     pub(crate) fn load(&self, ordering: Ordering) -> Word {
         Word::from_bits(self.word.load(ordering))
     }

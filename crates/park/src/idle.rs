@@ -37,7 +37,7 @@ impl<W: Work + ?Sized> Work for &W {
 /// used by one thread at a time, from [`enter`](Self::enter) to [`leave`](Self::leave); only that thread calls the
 /// methods that say so. Breaking this rule loses wakes, yet never memory safety.
 pub struct Idle {
-    first: Box<[Group]>,
+    pub(crate) first: Box<[Group]>,
     /// For each worker of the first groups its group and its bit there.
     places: Box<[Place]>,
     /// Groups added later, each of [`GROUP_CAPACITY`]: a list that only grows.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use terrace_sync::Arc;
 use terrace_sync::atomic::{AtomicU32, Ordering};
+use terrace_sync::ordering;
 use terrace_sync::thread::{self, Thread};
 
 /// No token, and the thread does not sleep.

@@ -1,7 +1,7 @@
 //! Restricted waits: a worker that sleeps in the middle of a job, for its own work only.
 
 use terrace_sync::atomic::Ordering;
-use terrace_sync::{heavy, thread};
+use terrace_sync::{heavy, ordering, thread};
 
 use crate::Restricted;
 use crate::group::Group;

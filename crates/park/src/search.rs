@@ -1,7 +1,7 @@
 //! The worker's side: search, stop searching, park.
 
 use terrace_sync::atomic::Ordering;
-use terrace_sync::{heavy, thread};
+use terrace_sync::{heavy, ordering, thread};
 
 use crate::Token;
 use crate::group::Group;

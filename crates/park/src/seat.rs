@@ -2,6 +2,7 @@
 
 use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::cell::UnsafeCell;
+use terrace_sync::ordering;
 use terrace_sync::thread::{self, Thread};
 
 /// Set in `gate` while the handle is being replaced; the bits below count those who read it.

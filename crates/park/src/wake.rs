@@ -16,11 +16,13 @@ impl Idle {
     ///
     /// Cost: one light fence and one relaxed load a group where a worker searches or nobody sleeps;
     /// else one compare-and-swap, two more read-modify-writes on the seat of the woken thread, and its unpark.
+    #[inline]
     pub fn publish(&self, lanes: u32) -> Wake {
         // Fence pair: `heavy` in park, stop_search, wait_restricted and leave. Either those see our
         // item, or we see what they wrote to the word before.
         unless_weakened!("park-publish-fence", light());
-        self.wake_one(lanes)
+        self.nobody_to_wake(lanes)
+            .unwrap_or_else(|| self.wake_one(lanes))
     }
 
     /// As [`publish`](Self::publish), but leaves the item to the guard if there is one that serves
@@ -129,6 +131,22 @@ impl Idle {
             if work.takeable(lane) {
                 self.wake_one(lane);
             }
+        }
+    }
+
+    /// What [`wake_one`](Self::wake_one) decides where one word says it all: somebody in the first group searches, or nobody
+    /// in it sleeps and there is neither another group nor a driver.
+    #[inline]
+    fn nobody_to_wake(&self, lanes: u32) -> Option<Wake> {
+        let [group] = &*self.first else { return None };
+        // Ordering: relaxed, after the fence.
+        let word = group.load(Ordering::Relaxed);
+        if word.nobody_sleeps() {
+            Some(Wake::NoneParked)
+        } else if word.searching() > 0 && group.lanes & lanes != 0 {
+            Some(Wake::Covered)
+        } else {
+            None
         }
     }
 

@@ -8,14 +8,3 @@ macro_rules! unless_weakened {
         }
     };
 }
-
-/// `$ordering`, or `Relaxed` in the mutant `$name`.
-macro_rules! ordering {
-    ($name:tt, $ordering:ident) => {
-        if cfg!(terrace_weaken = $name) {
-            ::terrace_sync::atomic::Ordering::Relaxed
-        } else {
-            ::terrace_sync::atomic::Ordering::$ordering
-        }
-    };
-}

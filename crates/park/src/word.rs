@@ -70,6 +70,11 @@ impl Word {
         (self.0 >> S_SHIFT) as u32
     }
 
+    /// Whether it is known of nobody at all, in this word or elsewhere, that he sleeps; and nobody searches.
+    pub(crate) const fn nobody_sleeps(self) -> bool {
+        self.0 == 0
+    }
+
     /// `W`.
     pub(crate) const fn is_wide(self) -> bool {
         self.0 & WIDE != 0

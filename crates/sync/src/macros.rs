@@ -107,3 +107,16 @@ macro_rules! __modelled_thread_local {
         };
     };
 }
+
+/// `$ordering`, or `Relaxed` in the mutant `$name`: a model has to fail that is built with `cfg(terrace_weaken = "$name")`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! ordering {
+    ($name:tt, $ordering:ident) => {
+        if cfg!(terrace_weaken = $name) {
+            $crate::atomic::Ordering::Relaxed
+        } else {
+            $crate::atomic::Ordering::$ordering
+        }
+    };
+}

@@ -14,6 +14,7 @@ use super::Shared;
 use super::lanes::Lane;
 use super::seat::Seat;
 use super::worker::Worker;
+use crate::again::Again;
 
 terrace_sync::thread_local! {
     /// The worker whose loop runs on this thread; null elsewhere. Plain data without a destructor,
@@ -27,6 +28,8 @@ terrace_sync::thread_local! {
 pub(crate) struct Context {
     /// With the lane of the task that is being polled.
     current: Cell<Current>,
+    /// Of a worker: a driver always publishes.
+    pub(crate) again: Again,
     /// Kept alive by who has entered.
     pool: *const Shared,
     /// A seat that the thread holds for as long as the context is entered.
@@ -38,6 +41,7 @@ impl Context {
     pub(crate) fn new(pool: &Shared, seat: &Seat, index: u32) -> Self {
         Self {
             current: Cell::new(Current::of(pool.id, index as usize)),
+            again: Again::default(),
             pool,
             seat,
         }
@@ -147,17 +151,25 @@ pub(crate) fn empty_slot_in(pool: &Shared) {
 pub(crate) fn push_local(pool: &Shared, task: Runnable) {
     with_seat_in(pool, |seat| match seat {
         Some(seat) => {
-            terrace_trace::local_schedule(index());
-            // SAFETY: only the thread that holds the seat takes the owner's side of its ring, and the ring's operations
-            // do not come back here.
-            let owner = unsafe { seat.ring.owner() };
-            owner.push_or_overflow(task, &pool.injector);
+            push_to(seat, task, pool);
         }
-        None => {
-            terrace_trace::inject(terrace_trace::EXTERNAL, 1);
-            pool.injector.push(task);
-        }
+        None => inject(pool, task),
     });
+}
+
+/// Queues `task` into the ring of `seat`, which the thread holds; whether others went into the injector for it.
+#[inline]
+fn push_to(seat: &Seat, task: Runnable, pool: &Shared) -> bool {
+    terrace_trace::local_schedule(index());
+    // SAFETY: only the thread that holds the seat takes the owner's side of its ring, and the ring's operations do not come
+    // back here.
+    let owner = unsafe { seat.ring.owner() };
+    owner.push_or_overflow(task, &pool.injector)
+}
+
+fn inject(pool: &Shared, task: Runnable) {
+    terrace_trace::inject(terrace_trace::EXTERNAL, 1);
+    pool.injector.push(task);
 }
 
 /// Where [`push_woken`] has put a task.
@@ -200,6 +212,32 @@ pub(crate) fn push_woken(pool: &Shared, task: Runnable) -> Placed {
             Placed::Slot
         }
     }
+}
+
+/// As [`push_local`], for a task that has yielded; whether it has to be published.
+#[inline]
+#[must_use = "true: it has to be published"]
+pub(crate) fn push_again(pool: &Shared, task: Runnable) -> bool {
+    context(
+        |context| match context.filter(|context| ptr::eq(context.pool, pool)) {
+            Some(context) => {
+                // SAFETY: the seat is one of the pool's, which its worker or driver keeps alive while it is entered.
+                let seat = unsafe { &*context.seat };
+                // What overflows was published where it no longer is.
+                push_to(seat, task, pool) || context.again.pushed()
+            }
+            None => {
+                inject(pool, task);
+                true
+            }
+        },
+    )
+}
+
+/// A task is going to be polled by somebody else than the loop of the worker that the thread is.
+#[inline]
+pub(crate) fn forbid_again() {
+    context(|context| context.map(|context| context.again.forbid()));
 }
 
 /// Runs `f` as a task of `lane`, in the innermost context.

@@ -326,6 +326,14 @@ impl Shared {
         self.publish();
     }
 
+    /// Queues a task that has yielded, from any thread that keeps the pool alive.
+    #[inline]
+    fn push_again(&self, task: Runnable) {
+        if current::push_again(self, task) {
+            self.publish();
+        }
+    }
+
     /// Queues a task that another one woke, from any thread that keeps the pool alive.
     #[inline]
     fn push_woken(&self, task: Runnable) {
@@ -401,7 +409,7 @@ impl Core for Shared {
         let this = unsafe { this.as_ref() };
         if current::with_seat_in(this, |seat| seat.is_some()) {
             // To the back of the queue: it has yielded.
-            this.push_task(task);
+            this.push_again(task);
         } else {
             this.arc().push_task(task);
         }
@@ -431,7 +439,7 @@ impl Core for Unregistered {
 
     unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
         // SAFETY: the pool of these tasks is never dropped.
-        unsafe { this.as_ref() }.0.push_task(task);
+        unsafe { this.as_ref() }.0.push_again(task);
     }
 
     fn panic_handler(&self) -> Option<PanicHandler> {

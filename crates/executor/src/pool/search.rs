@@ -67,7 +67,7 @@ impl Shared {
     /// What a worker or driver looks for before its own ring: the high lane, but every [`GLOBAL_INTERVAL`]th turn the
     /// injector or the background lane.
     fn find_first(&self, turns: &Turns) -> Option<Found<'_>> {
-        if turns.next() % GLOBAL_INTERVAL != 0 {
+        if !turns.is_others() {
             return self.pop_high();
         }
         // Now this, now that, so that none keeps the others waiting for ever; the own ring is looked at next.

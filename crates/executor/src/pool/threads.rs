@@ -14,7 +14,7 @@ use terrace_sync::thread::{self, Builder, JoinHandle};
 use terrace_sync::{Arc, Mutex};
 use terrace_thread::Notify;
 
-use super::current::{Context, OnWorker};
+use super::current::OnWorker;
 use super::search::Scan;
 use super::seat::Seat;
 use super::worker::Worker;
@@ -360,9 +360,8 @@ fn work(shared: Arc<Shared>, config: &Config, index: usize, spare: bool) {
     let worker = Worker::new(Arc::clone(&shared), index, spare);
     // SAFETY: the worker stays where it is until the end of this function, which drops the guard first.
     let on_worker = unsafe { OnWorker::new(&worker) };
-    let context = Context::new(&shared, worker.seat(), index as u32);
     // SAFETY: likewise; and the seat is this thread's until it is released below.
-    let entered = unsafe { context.enter() };
+    let entered = unsafe { worker.context.enter() };
     if let Some(start) = &config.on_start {
         run_hook(start);
     }

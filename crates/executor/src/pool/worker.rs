@@ -3,7 +3,7 @@
 //! | state     | holds a token | next                                                        |
 //! |-----------|---------------|-------------------------------------------------------------|
 //! | searching | yes           | found: `stop_search`, run; nothing: spin once, then park    |
-//! | running   | no            | after each piece of work it looks again, without a token    |
+//! | running   | no            | after each piece of work it looks again, without a token: `next_at_hand`, then `find` |
 //! | parked    | no (in `P`)   | woken: the waker's token is mine, search                    |
 //! | guard     | no (in `P`)   | as parked; also wakes by itself and takes what stood still  |
 //! | waiting   | no (in `R`)   | see `super::wait`                                           |
@@ -18,6 +18,7 @@ use terrace_sync::Arc;
 use terrace_sync::atomic::Ordering;
 use terrace_sync::thread::yield_now;
 
+use super::current::Context;
 use super::search::{Found, GLOBAL_INTERVAL, Scan, Stalled};
 use super::seat::Seat;
 use super::spin::spin;
@@ -26,9 +27,10 @@ use crate::scope::pacing::{GUARD_PERIOD, Stopwatch};
 use crate::scope::slot::Slot;
 use crate::woken::IN_A_ROW;
 
-/// Counts the looks for work of one worker or driver, and makes its random numbers.
+/// Counts the turns of one worker or driver, and makes its random numbers.
 pub(crate) struct Turns {
-    turn: Cell<u32>,
+    /// Turns until something else than the high lane goes first.
+    until_other: Cell<u32>,
     /// Turns of the own ring until the next look into the injector.
     left: Cell<u32>,
     seed: Cell<u32>,
@@ -37,7 +39,7 @@ pub(crate) struct Turns {
 impl Turns {
     pub(crate) fn new(index: usize) -> Self {
         Self {
-            turn: Cell::new(0),
+            until_other: Cell::new(GLOBAL_INTERVAL - 1),
             left: Cell::new(0),
             seed: Cell::new((index as u32).wrapping_mul(0x9E37_79B9) | 1),
         }
@@ -45,12 +47,16 @@ impl Turns {
 
     /// Its state as plain data, and back.
     pub(crate) fn into_parts(self) -> [u32; 3] {
-        [self.turn, self.left, self.seed].map(Cell::into_inner)
+        [self.until_other, self.left, self.seed].map(Cell::into_inner)
     }
 
     pub(crate) fn from_parts(parts: [u32; 3]) -> Self {
-        let [turn, left, seed] = parts.map(Cell::new);
-        Self { turn, left, seed }
+        let [until_other, left, seed] = parts.map(Cell::new);
+        Self {
+            until_other,
+            left,
+            seed,
+        }
     }
 
     /// Whether the ring has had a full round since this was true last: as many turns as it had tasks then, at most
@@ -63,10 +69,31 @@ impl Turns {
         left.is_none()
     }
 
-    pub(crate) fn next(&self) -> u32 {
-        let turn = self.turn.get().wrapping_add(1);
-        self.turn.set(turn);
-        turn
+    /// Whether this turn is one of those, every [`GLOBAL_INTERVAL`]th, in which something else goes first.
+    #[inline]
+    pub(crate) fn is_others(&self) -> bool {
+        let left = self.until_other.get().checked_sub(1);
+        self.until_other.set(left.unwrap_or(GLOBAL_INTERVAL - 1));
+        left.is_none()
+    }
+
+    /// Whether neither `is_others` nor `round_is_over` would be true: nobody else has a turn before the slot and the ring.
+    #[inline]
+    fn are_own(&self) -> bool {
+        self.until_other.get() != 0 && self.left.get() != 0
+    }
+
+    /// Counts a turn of the slot; `are_own` was true.
+    #[inline]
+    fn slot_ran(&self) {
+        self.until_other.set(self.until_other.get() - 1);
+    }
+
+    /// Counts a turn of the ring; `are_own` was true.
+    #[inline]
+    fn ring_ran(&self) {
+        self.slot_ran();
+        self.left.set(self.left.get() - 1);
     }
 
     /// A number below `bound`. Marsaglia's xorshift32.
@@ -84,6 +111,8 @@ impl Turns {
 pub(crate) struct Worker {
     pool: Arc<Shared>,
     index: usize,
+    /// What is entered while it runs.
+    pub(crate) context: Context,
     /// One of the pool's, held by this thread.
     seat: NonNull<Seat>,
     /// A spare ends when it runs out of work.
@@ -100,6 +129,7 @@ impl Worker {
     pub(crate) fn new(pool: Arc<Shared>, index: usize, spare: bool) -> Self {
         let seat = pool.seats.get(index).expect("a seat was acquired");
         Self {
+            context: Context::new(&pool, seat, index as u32),
             seat: NonNull::from(seat),
             pool,
             index,
@@ -150,8 +180,38 @@ impl Worker {
         task
     }
 
+    /// The next task out of the slot or the own ring, where nothing else has a turn before: what
+    /// [`find`](Shared::find) would find, for less. What has yielded is settled with unless the task is the ring's.
+    #[inline]
+    fn next_at_hand(&self) -> Option<Runnable> {
+        if !self.turns.are_own() || !self.pool.lanes.high.is_empty() {
+            return None;
+        }
+        if self.seat().woken.is_empty() {
+            let task = self.ring().pop()?;
+            self.turns.ring_ran();
+            return Some(task);
+        }
+        let row = self.in_a_row.get();
+        if row == IN_A_ROW {
+            return None;
+        }
+        self.settle();
+        let task = self.seat().woken.take()?;
+        self.in_a_row.set(row + 1);
+        self.turns.slot_ran();
+        Some(task)
+    }
+
+    /// Publishes what has yielded, unless it is next.
+    #[inline]
+    fn settle(&self) {
+        self.context.again.settle(|| self.pool.publish());
+    }
+
     /// Moves the task in its slot to where others find it: before the worker waits in the middle of a poll, or ends.
     pub(crate) fn empty_slot(&self) {
+        self.context.again.forbid();
         self.seat().woken.empty(|task| {
             self.ring().push_or_overflow(task, &self.pool.injector);
             self.pool.publish();
@@ -192,6 +252,7 @@ impl Worker {
             let pinned = terrace_thread::has_work();
             if pinned && in_a_row < GLOBAL_INTERVAL {
                 in_a_row += 1;
+                self.settle();
                 self.stop_search(&mut token);
                 if !terrace_thread::tick() {
                     // Announced by a thread that has not pushed it yet: let it.
@@ -201,6 +262,14 @@ impl Worker {
                 continue;
             }
             in_a_row = 0;
+            if token.is_none() {
+                if let Some(task) = self.next_at_hand() {
+                    self.run_turn(task);
+                    rested = false;
+                    continue;
+                }
+            }
+            self.settle();
             let (found, moved) = pool.find(self);
             if moved && token.is_none() {
                 pool.publish_moved();
@@ -243,6 +312,7 @@ impl Worker {
                 }
             }
         }
+        self.settle();
         self.empty_slot();
         let token = token.or_else(|| pool.idle.try_search(self.index));
         pool.idle
@@ -290,9 +360,17 @@ impl Worker {
 
     fn run_found(&self, found: Found<'_>) {
         match found {
+            Found::Task(task) => self.run_turn(task),
             Found::Child(child, slot) => self.run_children(child, slot),
-            found => found.run(&self.pool),
+            found @ Found::Lane(..) => found.run(&self.pool),
         }
+    }
+
+    /// Polls a task, after which the worker looks for its next.
+    #[inline]
+    fn run_turn(&self, task: Runnable) {
+        self.context.again.allow();
+        poll_task(task);
     }
 
     /// Runs children of one scope, as long as its list offers any.
@@ -316,8 +394,15 @@ impl Worker {
     }
 }
 
-/// Polls a task once. Panics do not come out of it: the task's cell keeps them for its handle.
+/// Polls a task once, wherever. Panics do not come out of it: the task's cell keeps them for its handle.
 pub(crate) fn run_task(task: Runnable) {
+    current::forbid_again();
+    poll_task(task);
+}
+
+/// Polls a task once.
+#[inline]
+fn poll_task(task: Runnable) {
     let worker = if terrace_trace::ENABLED {
         current::index()
     } else {

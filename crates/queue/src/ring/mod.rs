@@ -16,6 +16,7 @@ pub use owner::{Overflow, Owner};
 use terrace_sync::CachePadded;
 use terrace_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use terrace_sync::cell::UnsafeCell;
+use terrace_sync::ordering;
 
 /// Slots of a ring. A power of two, so that positions may wrap.
 const CAPACITY: usize = if cfg!(any(terrace_loom, terrace_shuttle)) {
@@ -90,9 +91,11 @@ impl<T> Ring<T> {
     /// The number of items, as a hint: exact for the owner while nobody steals.
     #[inline]
     pub fn len(&self) -> usize {
-        // Ordering: Relaxed, a hint. That a parking thread does not miss a push is the business of the
-        // fences of the parking protocol, between the push and this load.
-        let real = Head::unpack(self.head.load(Ordering::Relaxed)).real;
+        // Ordering: Relaxed for the tail, a hint. That a parking thread does not miss a push is the business of the
+        // fences of the parking protocol, between the push and this load. Acquire for the head pairs with the Release of
+        // the owner's pop, whatever thieves put on top: who sees an item gone sees those that the owner had pushed behind it.
+        let head = self.head.load(ordering!("queue-look-relaxed", Acquire));
+        let real = Head::unpack(head).real;
         let length = self.tail.load(Ordering::Relaxed).wrapping_sub(real);
         // The two loads are not one: a length that makes no sense is either stale end of an empty or of a
         // full ring.
@@ -103,7 +106,7 @@ impl<T> Ring<T> {
         }
     }
 
-    /// Whether there is no item, as a hint: two relaxed loads.
+    /// Whether there is no item, as a hint: an acquiring load of the head, then a relaxed one of the tail.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -1,0 +1,140 @@
+//! Tasks that yield, and are mostly not published.
+
+use terrace_executor::again::Again;
+use terrace_park::{Idle, Work};
+use terrace_queue::Ring;
+use terrace_sync::{Arc, model, thread};
+
+/// The only lane.
+const LANE: u32 = 1;
+
+/// Worker 0 with its ring and no token, worker 1 with nothing, and items that are run for ever.
+struct Pool {
+    idle: Idle,
+    ring: Ring<u32>,
+}
+
+impl Work for Pool {
+    fn takeable(&self, _lanes: u32) -> bool {
+        !self.ring.is_empty()
+    }
+
+    fn inlet(&self, _worker: usize) -> bool {
+        false
+    }
+}
+
+impl Pool {
+    fn new() -> Arc<Self> {
+        let idle = Idle::with_workers(2);
+        for worker in 0..2 {
+            assert!(idle.adopt_live(worker));
+        }
+        Arc::new(Self {
+            idle,
+            ring: Ring::new(),
+        })
+    }
+
+    /// Worker 1 parks until it gets an item.
+    fn thief(pool: &Arc<Self>) -> thread::JoinHandle<u32> {
+        let pool = pool.clone();
+        thread::spawn(move || {
+            let mut token = pool.idle.enter(1);
+            let item = loop {
+                match pool.ring.steal_one() {
+                    Some(item) => break item,
+                    None => token = pool.idle.park(1, token, &*pool),
+                }
+            };
+            pool.idle.stop_search(token, &*pool);
+            item
+        })
+    }
+}
+
+/// What worker 0 has published is in front of what yields. Whichever item it takes next, worker 1 gets the other.
+///
+/// Seen to deadlock with a relaxed look at the head (`queue-look-relaxed`): the head has moved, the tail has not.
+#[test]
+fn executor_again_behind_others() {
+    model(|| {
+        let pool = Pool::new();
+        let again = Again::default();
+        let token = pool.idle.enter(0);
+        pool.idle.stop_search(token, &*pool);
+        let thief = Pool::thief(&pool);
+        // SAFETY: the only owner handle.
+        let ring = unsafe { pool.ring.owner() };
+        again.allow();
+        ring.push(0).expect("room");
+        pool.idle.publish(LANE);
+        ring.push(1).expect("room");
+        assert!(!again.pushed());
+        let mine = ring.pop().expect("one thief takes one item");
+        again.allow();
+        assert_eq!(mine + thief.join().unwrap(), 1);
+    });
+}
+
+/// The same again: what is in front has itself yielded before, behind an item that was published.
+#[test]
+fn executor_again_behind_one_that_yielded() {
+    model(|| {
+        let pool = Pool::new();
+        let again = Again::default();
+        let token = pool.idle.enter(0);
+        pool.idle.stop_search(token, &*pool);
+        // SAFETY: the only owner handle.
+        let ring = unsafe { pool.ring.owner() };
+        again.allow();
+        ring.push(0).expect("room");
+        pool.idle.publish(LANE);
+        ring.push(1).expect("room");
+        assert!(!again.pushed());
+        let thief = Pool::thief(&pool);
+        let first = ring.pop().expect("two items, one thief");
+        again.allow();
+        // It yields, too, while the other may be in front of it.
+        ring.push(first).expect("room");
+        assert!(!again.pushed());
+        let mine = ring.pop().expect("two items, one thief");
+        assert_eq!(mine + thief.join().unwrap(), 1);
+    });
+}
+
+/// Worker 0 runs something else next, for ever: worker 1 gets what yielded.
+///
+/// Seen to deadlock if it is not published then (`executor-again-unsettled`).
+#[test]
+fn executor_again_is_settled() {
+    model(|| {
+        let pool = Pool::new();
+        let again = Again::default();
+        let token = pool.idle.enter(0);
+        pool.idle.stop_search(token, &*pool);
+        let thief = Pool::thief(&pool);
+        // SAFETY: the only owner handle.
+        let ring = unsafe { pool.ring.owner() };
+        again.allow();
+        ring.push(7).expect("room");
+        assert!(!again.pushed());
+        again.settle(|| {
+            pool.idle.publish(LANE);
+        });
+        assert_eq!(thief.join().unwrap(), 7);
+    });
+}
+
+/// Where the worker's loop is not what polls, or its task has waited, each push is published at once.
+#[test]
+fn executor_again_is_for_the_loop_alone() {
+    let again = Again::default();
+    assert!(again.pushed());
+    again.allow();
+    assert!(!again.pushed());
+    again.allow();
+    again.forbid();
+    assert!(again.pushed());
+    again.settle(|| panic!("nothing is left"));
+}
