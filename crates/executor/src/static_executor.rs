@@ -10,8 +10,9 @@ use terrace_sync::OnceLock;
 
 use crate::pool::current::Current;
 use crate::pool::lanes::{Lane, OnLane};
+use crate::pool::schedule::Unregistered;
 use crate::pool::threads::Pool;
-use crate::pool::{Shared, Unregistered, driver};
+use crate::pool::{Shared, driver};
 
 /// An executor that lives as long as the program: spawning counts no references and keeps no
 /// list of tasks.

@@ -86,6 +86,18 @@ impl<T> Injector<T> {
     }
 }
 
+/// Where the older half of a full [`Ring`](crate::Ring) goes: an [`Injector`], or what is made of several.
+pub trait Spill<T> {
+    /// Appends items, oldest first. The iterator does not panic.
+    fn spill(&self, items: impl Iterator<Item = T>);
+}
+
+impl<T> Spill<T> for Injector<T> {
+    fn spill(&self, items: impl Iterator<Item = T>) {
+        self.push_batch(items);
+    }
+}
+
 impl<T> Default for Injector<T> {
     fn default() -> Self {
         Self::new()

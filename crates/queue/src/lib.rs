@@ -49,7 +49,7 @@ mod shared;
 
 pub use inbox::{Inbox, Taken};
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
-pub use injector::Injector;
+pub use injector::{Injector, Spill};
 pub use links::{Boxed, Link, Links, Node};
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 pub use ring::{Overflow, Owner, Ring};

@@ -164,12 +164,12 @@ fn push_to(seat: &Seat, task: Runnable, pool: &Shared) -> bool {
     // SAFETY: only the thread that holds the seat takes the owner's side of its ring, and the ring's operations do not come
     // back here.
     let owner = unsafe { seat.ring.owner() };
-    owner.push_or_overflow(task, &pool.injector)
+    owner.push_or_overflow(task, &pool.injected)
 }
 
 fn inject(pool: &Shared, task: Runnable) {
     terrace_trace::inject(terrace_trace::EXTERNAL, 1);
-    pool.injector.push(task);
+    pool.injected.push(task);
 }
 
 /// Where [`push_woken`] has put a task.

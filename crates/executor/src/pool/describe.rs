@@ -14,7 +14,7 @@ impl Shared {
             .field("active", &self.active())
             .field("workers", &self.workers())
             .field("awake", &self.idle.awake())
-            .field("injected", &self.injector.len_hint())
+            .field("injected", &self.injected.len_hint())
             .field("high", &self.lanes.high.len_hint())
             .field("background", &self.lanes.background.len_hint())
             .field(

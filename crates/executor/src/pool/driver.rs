@@ -23,7 +23,7 @@ use super::Shared;
 use super::current::{self, Current};
 use super::search::Found;
 use super::seat::Seat;
-use super::worker::Turns;
+use super::turns::Turns;
 
 /// Tasks that one poll of a `run` future runs at most.
 const TURNS_A_POLL: usize = 200;
@@ -214,7 +214,7 @@ impl Drop for Held<'_> {
         let ring = unsafe { self.seat.ring.owner() };
         let mut moved = 0;
         while let Some(task) = ring.pop() {
-            self.pool.injector.push(task);
+            self.pool.injected.push(task);
             moved += 1;
         }
         self.pool.driver_seats.release(self.index);

@@ -3,29 +3,31 @@
 pub(crate) mod current;
 mod describe;
 pub(crate) mod driver;
+mod injected;
 pub(crate) mod lanes;
 pub(crate) mod outside;
+pub(crate) mod schedule;
 mod search;
 pub(crate) mod seat;
 mod spawn;
 mod spin;
 pub(crate) mod threads;
+mod turns;
 pub(crate) mod wait;
 pub(crate) mod worker;
 
 use std::num::NonZeroU64;
-use std::ptr::NonNull;
 
 use event_listener::Event;
 use terrace_local::registry::Registry;
-use terrace_local::task::{Core, PanicHandler, Register, Runnable};
-use terrace_park::{Idle, Wake};
-use terrace_queue::Injector;
+use terrace_local::task::{PanicHandler, Runnable};
+use terrace_park::Idle;
 use terrace_sync::Arc;
 use terrace_sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use terrace_sync::unmodelled::Weak;
 
-use self::current::{ExecutorId, Placed};
+use self::current::ExecutorId;
+use self::injected::Injected;
 use self::seat::{Seat, Tally};
 use self::threads::Threads;
 
@@ -46,7 +48,7 @@ pub(crate) struct Shared {
     /// Tasks that go before others, or after them.
     pub(crate) lanes: lanes::Lanes,
     /// Tasks spawned or woken outside the workers.
-    pub(crate) injector: Injector<Runnable>,
+    pub(crate) injected: Injected,
     /// The seats of workers and spares; their indices are the workers' numbers in `idle`.
     pub(crate) seats: Board<Seat>,
     /// The seats of `run` futures.
@@ -80,10 +82,6 @@ pub(crate) struct Shared {
     /// How threads are started, and those that were.
     pub(crate) threads: Threads,
 }
-
-/// The same pool as the core of tasks of a static executor: it is never dropped, so that they need not register.
-#[repr(transparent)]
-pub(crate) struct Unregistered(Shared);
 
 /// Whether a scope's list asks for the one who looks at it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -124,7 +122,7 @@ impl Shared {
             id: new_id(),
             idle: Idle::with_workers(places),
             lanes: lanes::Lanes::new(),
-            injector: Injector::new(),
+            injected: Injected::default(),
             seats: Board::new(),
             driver_seats: Board::new(),
             elsewhere: Tally::default(),
@@ -155,12 +153,6 @@ impl Shared {
     fn cap(&self) -> usize {
         let workers = self.workers();
         workers.max((workers + 1).min(self.cores))
-    }
-
-    /// This pool as the core of tasks that do not register.
-    pub(crate) fn unregistered(&self) -> &Unregistered {
-        // SAFETY: `Unregistered` is a transparent wrapper of `Shared`.
-        unsafe { &*std::ptr::from_ref(self).cast::<Unregistered>() }
     }
 
     /// Counts a task that is being spawned.
@@ -319,34 +311,6 @@ impl Shared {
         }
     }
 
-    /// Queues a task from any thread that keeps the pool alive.
-    #[inline]
-    pub(crate) fn push_task(&self, task: Runnable) {
-        current::push_local(self, task);
-        self.publish();
-    }
-
-    /// Queues a task that has yielded, from any thread that keeps the pool alive.
-    #[inline]
-    fn push_again(&self, task: Runnable) {
-        if current::push_again(self, task) {
-            self.publish();
-        }
-    }
-
-    /// Queues a task that another one woke, from any thread that keeps the pool alive.
-    #[inline]
-    fn push_woken(&self, task: Runnable) {
-        match current::push_woken(self, task) {
-            Placed::Queue => self.publish(),
-            Placed::Slot => {
-                if self.idle.publish_paced(LANE, false) != Wake::Guarded {
-                    self.notify_outside(1);
-                }
-            }
-        }
-    }
-
     /// Wakes every registered task so that it is queued, and drops what is queued, until nothing
     /// is left. Called when no worker runs any more.
     pub(crate) fn drop_tasks(&self) {
@@ -386,71 +350,16 @@ impl Shared {
     /// Any queued task, for a thread that is no worker or must help: what workers hold comes first, since those who
     /// wait for tasks mostly wait for their own.
     pub(crate) fn pop_any(&self) -> Option<Runnable> {
-        self.pop_held().or_else(|| self.injector.pop())
+        self.pop_held().or_else(|| self.pop_injected())
     }
-}
 
-impl Core for Shared {
-    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
-        // SAFETY: the task refers to its pool, which is alive up to the push, and longer as said below.
-        let this = unsafe { this.as_ref() };
-        if current::with_seat_in(this, |seat| seat.is_some()) {
-            // The worker, or who polls the driver, keeps the pool alive.
-            this.push_woken(task);
-        } else {
-            // The task holds a reference to the pool, which goes with the push.
-            let pool = this.arc();
-            pool.push_task(task);
+    /// An injected task, for a thread without a ring.
+    fn pop_injected(&self) -> Option<Runnable> {
+        let (task, others) = self.injected.take()?;
+        if others {
+            self.publish_moved();
         }
-    }
-
-    unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
-        // SAFETY: as in `schedule`.
-        let this = unsafe { this.as_ref() };
-        if current::with_seat_in(this, |seat| seat.is_some()) {
-            // To the back of the queue: it has yielded.
-            this.push_again(task);
-        } else {
-            this.arc().push_task(task);
-        }
-    }
-
-    fn panic_handler(&self) -> Option<PanicHandler> {
-        self.handler.clone()
-    }
-
-    fn registry(&self) -> Option<&dyn Register> {
-        Some(&self.registry)
-    }
-
-    const COUNTS: bool = true;
-
-    #[inline]
-    fn ended(&self) {
-        self.count_end();
-    }
-}
-
-impl Core for Unregistered {
-    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
-        // SAFETY: the pool of these tasks is never dropped.
-        unsafe { this.as_ref() }.0.push_woken(task);
-    }
-
-    unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
-        // SAFETY: the pool of these tasks is never dropped.
-        unsafe { this.as_ref() }.0.push_again(task);
-    }
-
-    fn panic_handler(&self) -> Option<PanicHandler> {
-        self.0.handler.clone()
-    }
-
-    const COUNTS: bool = true;
-
-    #[inline]
-    fn ended(&self) {
-        self.0.count_end();
+        Some(task)
     }
 }
 

@@ -6,13 +6,11 @@ use terrace_queue::{Owner, Ring};
 use terrace_sync::atomic::Ordering;
 
 use super::lanes::Lane;
-use super::worker::{Turns, Worker, run_task};
+use super::turns::Turns;
+use super::worker::{Worker, run_task};
 use super::{Looking, Offer, Shared, current};
 use crate::scope::slot::Slot;
 
-/// At most so many turns go to a worker's own ring before the injector has one, so that tasks that keep waking
-/// themselves starve nobody; and every so many turns something else than the high lane has one. A prime.
-pub(crate) const GLOBAL_INTERVAL: u32 = 61;
 /// Tasks that one visit to the injector may bring home.
 const INJECTOR_BATCH: usize = 32;
 
@@ -66,15 +64,18 @@ fn moved<'a>(task: Runnable, ring: &Owner<'_, Runnable>) -> (Option<Found<'a>>, 
 impl Shared {
     /// What a worker or driver looks for before its own ring: the high lane, but every [`GLOBAL_INTERVAL`]th turn the
     /// injector or the background lane.
-    fn find_first(&self, turns: &Turns) -> Option<Found<'_>> {
+    fn find_first(&self, ring: &Owner<'_, Runnable>, turns: &Turns) -> (Option<Found<'_>>, bool) {
         if !turns.is_others() {
-            return self.pop_high();
+            return (self.pop_high(), false);
         }
         // Now this, now that, so that none keeps the others waiting for ever; the own ring is looked at next.
         match turns.random(4) {
-            0 | 1 => self.injector.pop().map(Found::Task),
-            2 => self.pop_background(),
-            _ => None,
+            0 | 1 => match self.injected.take_into(ring, 1) {
+                Some(task) => moved(task, ring),
+                None => (None, false),
+            },
+            2 => (self.pop_background(), false),
+            _ => (None, false),
         }
     }
 
@@ -83,11 +84,11 @@ impl Shared {
     /// spare looks at its peers before the injector. The second value: whether more was moved into the ring, which a
     /// worker without a token then publishes.
     pub(crate) fn find(&self, worker: &Worker) -> (Option<Found<'_>>, bool) {
-        let first = self.find_first(&worker.turns);
-        if first.is_some() {
-            return (first, false);
-        }
         let ring = &worker.ring();
+        let first = self.find_first(ring, &worker.turns);
+        if first.0.is_some() {
+            return first;
+        }
         if let Some(task) = worker.pop_woken() {
             return (Some(Found::Task(task)), false);
         }
@@ -101,10 +102,13 @@ impl Shared {
             if let Some(task) = self.steal_task(ring, &worker.turns) {
                 return moved(task, ring);
             }
-            let rest = self
-                .steal_child()
-                .or_else(|| self.injector.pop().map(Found::Task));
-            return (rest.or_else(|| self.pop_background()), false);
+            if let Some(child) = self.steal_child() {
+                return (Some(child), false);
+            }
+            return match self.injected.take_into(ring, 1) {
+                Some(task) => moved(task, ring),
+                None => (self.pop_background(), false),
+            };
         }
         if let Some(task) = self.pop_in_round(ring, &worker.turns) {
             return moved(task, ring);
@@ -132,9 +136,9 @@ impl Shared {
         ring: &Owner<'_, Runnable>,
         turns: &Turns,
     ) -> (Option<Found<'_>>, bool) {
-        let first = self.find_first(turns);
-        if first.is_some() {
-            return (first, false);
+        let first = self.find_first(ring, turns);
+        if first.0.is_some() {
+            return first;
         }
         if let Some(task) = self.pop_in_round(ring, turns) {
             return moved(task, ring);
@@ -166,14 +170,14 @@ impl Shared {
 
     /// The oldest task in the injector; a few more go into the ring, where they wait behind those that are there.
     fn pop_injector(&self, ring: &Owner<'_, Runnable>) -> Option<Runnable> {
-        if self.injector.is_empty() {
+        if self.injected.is_empty() {
             return None;
         }
-        // As many as everybody can have, and few enough for the ring not to overflow right away.
-        let share = self.injector.len_hint() / self.all_seats() + 1;
+        // As many as everybody can have, and few enough for the ring not to overflow right away; or one parcel.
+        let share = self.injected.len_hint() / self.all_seats() + 1;
         let room = (Ring::<Runnable>::CAPACITY - ring.ring().len()) / 2 + 1;
         let max = share.min(room).min(INJECTOR_BATCH);
-        self.injector.pop_batch_into(ring, max)
+        self.injected.take_into(ring, max)
     }
 
     /// Seats of workers and drivers, at least one.
@@ -288,7 +292,7 @@ impl Shared {
 
     /// Whether a task lies where any worker could take it.
     pub(crate) fn has_tasks(&self) -> bool {
-        !self.injector.is_empty()
+        !self.injected.is_empty()
             || !self.lanes.high.is_empty()
             || self.every_seat().any(|seat| !seat.ring.is_empty())
             || self.has_background()

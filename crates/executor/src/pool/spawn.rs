@@ -3,6 +3,7 @@
 use std::future::Future;
 
 use terrace_local::task::{self, Core, CoreRef, Runnable, Task};
+use terrace_queue::Spill;
 
 use super::{Shared, current};
 
@@ -117,7 +118,13 @@ impl Batch<'_> {
         let items = self.queued + self.foreign.len();
         if !self.foreign.is_empty() {
             terrace_trace::inject(terrace_trace::EXTERNAL, self.foreign.len());
-            self.pool.injector.push_batch(self.foreign.drain(..));
+            let tasks = self.foreign.drain(..);
+            if self.pool.workers() > 0 {
+                self.pool.injected.spill(tasks);
+            } else {
+                // In the order in which threads that tick without a ring are to find them.
+                tasks.for_each(|task| self.pool.injected.push(task));
+            }
         }
         self.queued = 0;
         self.pool.publish_tasks(items);

@@ -378,7 +378,7 @@ fn work(shared: Arc<Shared>, config: &Config, index: usize, spare: bool) {
     let ring = worker.ring();
     let mut moved = 0;
     while let Some(task) = ring.pop() {
-        shared.injector.push(task);
+        shared.injected.push(task);
         moved += 1;
     }
     shared.seats.release(index);

@@ -19,93 +19,14 @@ use terrace_sync::atomic::Ordering;
 use terrace_sync::thread::yield_now;
 
 use super::current::Context;
-use super::search::{Found, GLOBAL_INTERVAL, Scan, Stalled};
+use super::search::{Found, Scan, Stalled};
 use super::seat::Seat;
 use super::spin::spin;
+use super::turns::{GLOBAL_INTERVAL, Turns};
 use super::{LANE, Looking, Shared, current};
 use crate::scope::pacing::{GUARD_PERIOD, Stopwatch};
 use crate::scope::slot::Slot;
 use crate::woken::IN_A_ROW;
-
-/// Counts the turns of one worker or driver, and makes its random numbers.
-pub(crate) struct Turns {
-    /// Turns until something else than the high lane goes first.
-    until_other: Cell<u32>,
-    /// Turns of the own ring until the next look into the injector.
-    left: Cell<u32>,
-    seed: Cell<u32>,
-}
-
-impl Turns {
-    pub(crate) fn new(index: usize) -> Self {
-        Self {
-            until_other: Cell::new(GLOBAL_INTERVAL - 1),
-            left: Cell::new(0),
-            seed: Cell::new((index as u32).wrapping_mul(0x9E37_79B9) | 1),
-        }
-    }
-
-    /// Its state as plain data, and back.
-    pub(crate) fn into_parts(self) -> [u32; 3] {
-        [self.until_other, self.left, self.seed].map(Cell::into_inner)
-    }
-
-    pub(crate) fn from_parts(parts: [u32; 3]) -> Self {
-        let [until_other, left, seed] = parts.map(Cell::new);
-        Self {
-            until_other,
-            left,
-            seed,
-        }
-    }
-
-    /// Whether the ring has had a full round since this was true last: as many turns as it had tasks then, at most
-    /// [`GLOBAL_INTERVAL`]. If so, `length` tells how many it has now.
-    #[inline]
-    pub(crate) fn round_is_over(&self, length: impl FnOnce() -> usize) -> bool {
-        let left = self.left.get().checked_sub(1);
-        self.left
-            .set(left.unwrap_or_else(|| (length() as u32).min(GLOBAL_INTERVAL - 1)));
-        left.is_none()
-    }
-
-    /// Whether this turn is one of those, every [`GLOBAL_INTERVAL`]th, in which something else goes first.
-    #[inline]
-    pub(crate) fn is_others(&self) -> bool {
-        let left = self.until_other.get().checked_sub(1);
-        self.until_other.set(left.unwrap_or(GLOBAL_INTERVAL - 1));
-        left.is_none()
-    }
-
-    /// Whether neither `is_others` nor `round_is_over` would be true: nobody else has a turn before the slot and the ring.
-    #[inline]
-    fn are_own(&self) -> bool {
-        self.until_other.get() != 0 && self.left.get() != 0
-    }
-
-    /// Counts a turn of the slot; `are_own` was true.
-    #[inline]
-    fn slot_ran(&self) {
-        self.until_other.set(self.until_other.get() - 1);
-    }
-
-    /// Counts a turn of the ring; `are_own` was true.
-    #[inline]
-    fn ring_ran(&self) {
-        self.slot_ran();
-        self.left.set(self.left.get() - 1);
-    }
-
-    /// A number below `bound`. Marsaglia's xorshift32.
-    pub(crate) fn random(&self, bound: usize) -> usize {
-        let mut x = self.seed.get();
-        x ^= x << 13;
-        x ^= x >> 17;
-        x ^= x << 5;
-        self.seed.set(x);
-        x as usize % bound
-    }
-}
 
 /// One worker, on its own thread's stack.
 pub(crate) struct Worker {
@@ -213,7 +134,7 @@ impl Worker {
     pub(crate) fn empty_slot(&self) {
         self.context.again.forbid();
         self.seat().woken.empty(|task| {
-            self.ring().push_or_overflow(task, &self.pool.injector);
+            self.ring().push_or_overflow(task, &self.pool.injected);
             self.pool.publish();
         });
     }
@@ -279,7 +200,7 @@ impl Worker {
                     let more = match &found {
                         Found::Child(_, slot) => pool.surplus(slot, true),
                         Found::Task(_) | Found::Lane(..) => {
-                            self.seat().ring.len() + pool.injector.len_hint()
+                            self.seat().ring.len() + pool.injected.len_hint()
                         }
                     };
                     pool.idle.hand_on(token, LANE, more);

@@ -1,7 +1,7 @@
 //! The owner's side of a ring: push, pop, overflow.
 
 use super::{CAPACITY, CAPACITY_U32, Head, Ring};
-use crate::Injector;
+use crate::Spill;
 use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
@@ -70,23 +70,23 @@ impl<'a, T> Owner<'a, T> {
         Ok(())
     }
 
-    /// Appends an item; if there is no room, moves the older half of the ring and the item to `injector`, as
+    /// Appends an item; if there is no room, moves the older half of the ring and the item to `rest`, as
     /// one batch. Returns whether that was the case: then others than thieves may need to be woken.
     ///
     /// While a thief is copying, the half is not the owner's to move, and the item goes alone.
     #[inline]
-    pub fn push_or_overflow(&self, item: T, injector: &Injector<T>) -> bool {
+    pub fn push_or_overflow(&self, item: T, rest: &impl Spill<T>) -> bool {
         match self.push(item) {
             Ok(()) => false,
             Err(Overflow(item)) => {
-                self.overflow(item, injector);
+                self.overflow(item, rest);
                 true
             }
         }
     }
 
     #[cold]
-    fn overflow(&self, item: T, injector: &Injector<T>) {
+    fn overflow(&self, item: T, rest: &impl Spill<T>) {
         const HALF: u32 = CAPACITY_U32 / 2;
         // Ordering: Relaxed, for the reasons given in `pop`.
         let head = Head::unpack(self.ring.head.load(Ordering::Relaxed));
@@ -106,7 +106,7 @@ impl<'a, T> Owner<'a, T> {
             // below the tail: the head had not moved, and it lay a whole capacity below.
             unsafe { self.ring.read(head.real.wrapping_add(offset)) }
         });
-        injector.push_batch(half.chain([item]));
+        rest.spill(half.chain([item]));
     }
 
     /// Takes the oldest item. One compare-exchange, more only if a thief interferes.

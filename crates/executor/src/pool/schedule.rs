@@ -1,0 +1,113 @@
+//! Where a task goes that is to run: what `terrace-local`'s task cell asks of its executor.
+
+use std::ptr::NonNull;
+
+use terrace_local::task::{Core, PanicHandler, Register, Runnable};
+use terrace_park::Wake;
+
+use super::current::Placed;
+use super::{LANE, Shared, current};
+
+/// The same pool as the core of tasks of a static executor: it is never dropped, so that they need not register.
+#[repr(transparent)]
+pub(crate) struct Unregistered(Shared);
+
+impl Shared {
+    /// This pool as the core of tasks that do not register.
+    pub(crate) fn unregistered(&self) -> &Unregistered {
+        // SAFETY: `Unregistered` is a transparent wrapper of `Shared`.
+        unsafe { &*std::ptr::from_ref(self).cast::<Unregistered>() }
+    }
+
+    /// Queues a task from any thread that keeps the pool alive.
+    #[inline]
+    pub(crate) fn push_task(&self, task: Runnable) {
+        current::push_local(self, task);
+        self.publish();
+    }
+
+    /// Queues a task that has yielded, from any thread that keeps the pool alive.
+    #[inline]
+    fn push_again(&self, task: Runnable) {
+        if current::push_again(self, task) {
+            self.publish();
+        }
+    }
+
+    /// Queues a task that another one woke, from any thread that keeps the pool alive.
+    #[inline]
+    fn push_woken(&self, task: Runnable) {
+        match current::push_woken(self, task) {
+            Placed::Queue => self.publish(),
+            Placed::Slot => {
+                if self.idle.publish_paced(LANE, false) != Wake::Guarded {
+                    self.notify_outside(1);
+                }
+            }
+        }
+    }
+}
+
+impl Core for Shared {
+    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
+        // SAFETY: the task refers to its pool, which is alive up to the push, and longer as said below.
+        let this = unsafe { this.as_ref() };
+        if current::with_seat_in(this, |seat| seat.is_some()) {
+            // The worker, or who polls the driver, keeps the pool alive.
+            this.push_woken(task);
+        } else {
+            // The task holds a reference to the pool, which goes with the push.
+            let pool = this.arc();
+            pool.push_task(task);
+        }
+    }
+
+    unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
+        // SAFETY: as in `schedule`.
+        let this = unsafe { this.as_ref() };
+        if current::with_seat_in(this, |seat| seat.is_some()) {
+            // To the back of the queue: it has yielded.
+            this.push_again(task);
+        } else {
+            this.arc().push_task(task);
+        }
+    }
+
+    fn panic_handler(&self) -> Option<PanicHandler> {
+        self.handler.clone()
+    }
+
+    fn registry(&self) -> Option<&dyn Register> {
+        Some(&self.registry)
+    }
+
+    const COUNTS: bool = true;
+
+    #[inline]
+    fn ended(&self) {
+        self.count_end();
+    }
+}
+
+impl Core for Unregistered {
+    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
+        // SAFETY: the pool of these tasks is never dropped.
+        unsafe { this.as_ref() }.0.push_woken(task);
+    }
+
+    unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
+        // SAFETY: the pool of these tasks is never dropped.
+        unsafe { this.as_ref() }.0.push_again(task);
+    }
+
+    fn panic_handler(&self) -> Option<PanicHandler> {
+        self.0.handler.clone()
+    }
+
+    const COUNTS: bool = true;
+
+    #[inline]
+    fn ended(&self) {
+        self.0.count_end();
+    }
+}
