@@ -10,7 +10,7 @@ use terrace_local::task::{self, CoreRef, Task};
 use terrace_sync::{Arc, OnceLock};
 
 use crate::builder::Builder;
-use crate::pool::current::Current;
+use crate::pool::current::{Current, take_reference};
 use crate::pool::lanes::{Lane, OnLane};
 use crate::pool::threads::Pool;
 use crate::pool::{Shared, driver};
@@ -136,7 +136,8 @@ impl<'a> Executor<'a> {
     }
 
     fn core(&self) -> CoreRef<Shared> {
-        CoreRef::Shared(Arc::clone(&self.pool().shared))
+        let shared = &self.pool().shared;
+        CoreRef::Shared(take_reference(shared).unwrap_or_else(|| Arc::clone(shared)))
     }
 
     /// The number of worker threads, spare ones not counted.

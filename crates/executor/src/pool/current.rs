@@ -9,8 +9,10 @@ use std::num::NonZeroU64;
 use std::ptr;
 
 use terrace_local::task::Runnable;
+use terrace_sync::Arc;
 
 use super::Shared;
+use super::in_hand::InHand;
 use super::lanes::Lane;
 use super::seat::Seat;
 use super::worker::Worker;
@@ -30,6 +32,8 @@ pub(crate) struct Context {
     current: Cell<Current>,
     /// Of a worker: a driver always publishes.
     pub(crate) again: Again,
+    /// Of a worker: a driver may be forgotten.
+    in_hand: InHand,
     /// Kept alive by who has entered.
     pool: *const Shared,
     /// A seat that the thread holds for as long as the context is entered.
@@ -42,6 +46,7 @@ impl Context {
         Self {
             current: Cell::new(Current::of(pool.id, index as usize)),
             again: Again::default(),
+            in_hand: InHand::new(),
             pool,
             seat,
         }
@@ -232,6 +237,30 @@ pub(crate) fn push_again(pool: &Shared, task: Runnable) -> bool {
             }
         },
     )
+}
+
+/// A reference to `pool`, if the thread is a worker of it that has one in hand.
+#[inline]
+pub(crate) fn take_reference(pool: &Shared) -> Option<Arc<Shared>> {
+    context(|context| {
+        context
+            .filter(|context| ptr::eq(context.pool, pool))?
+            .in_hand
+            .take()
+    })
+}
+
+/// Gives back a task's reference to a pool: into the hand of its worker, if the thread is one.
+#[inline]
+pub(crate) fn keep_reference(reference: Arc<Shared>) {
+    context(|context| match context {
+        Some(context)
+            if ptr::eq(context.pool, &*reference) && !context.current.get().is_driver() =>
+        {
+            context.in_hand.keep(reference);
+        }
+        _ => drop(reference),
+    });
 }
 
 /// A task is going to be polled by somebody else than the loop of the worker that the thread is.

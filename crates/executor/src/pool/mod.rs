@@ -3,6 +3,7 @@
 pub(crate) mod current;
 mod describe;
 pub(crate) mod driver;
+mod in_hand;
 mod injected;
 pub(crate) mod lanes;
 pub(crate) mod outside;

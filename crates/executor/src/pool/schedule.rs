@@ -1,9 +1,11 @@
 //! Where a task goes that is to run: what `terrace-local`'s task cell asks of its executor.
 
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
 use terrace_local::task::{Core, PanicHandler, Register, Runnable};
 use terrace_park::Wake;
+use terrace_sync::Arc;
 
 use super::current::Placed;
 use super::{LANE, Shared, current};
@@ -17,6 +19,18 @@ impl Shared {
     pub(crate) fn unregistered(&self) -> &Unregistered {
         // SAFETY: `Unregistered` is a transparent wrapper of `Shared`.
         unsafe { &*std::ptr::from_ref(self).cast::<Unregistered>() }
+    }
+
+    /// A counted reference to itself, for who is going to give away the one by which it is known to live. Cheaper than
+    /// [`arc`](Self::arc), which looks whether there is one.
+    ///
+    /// # Safety
+    /// `this` came out of `Arc::into_raw`, of a reference that there is at this time.
+    #[inline]
+    unsafe fn another_reference(this: NonNull<Self>) -> Arc<Self> {
+        // SAFETY: the caller's; and this one is not dropped.
+        let known = ManuallyDrop::new(unsafe { Arc::from_raw(this.as_ptr()) });
+        Arc::clone(&known)
     }
 
     /// Queues a task from any thread that keeps the pool alive.
@@ -51,25 +65,27 @@ impl Shared {
 impl Core for Shared {
     unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
         // SAFETY: the task refers to its pool, which is alive up to the push, and longer as said below.
-        let this = unsafe { this.as_ref() };
-        if current::with_seat_in(this, |seat| seat.is_some()) {
+        let pool = unsafe { this.as_ref() };
+        if current::with_seat_in(pool, |seat| seat.is_some()) {
             // The worker, or who polls the driver, keeps the pool alive.
-            this.push_woken(task);
+            pool.push_woken(task);
         } else {
-            // The task holds a reference to the pool, which goes with the push.
-            let pool = this.arc();
+            // SAFETY: the task's, which has not been pushed.
+            let pool = unsafe { Self::another_reference(this) };
             pool.push_task(task);
         }
     }
 
     unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
         // SAFETY: as in `schedule`.
-        let this = unsafe { this.as_ref() };
-        if current::with_seat_in(this, |seat| seat.is_some()) {
+        let pool = unsafe { this.as_ref() };
+        if current::with_seat_in(pool, |seat| seat.is_some()) {
             // To the back of the queue: it has yielded.
-            this.push_again(task);
+            pool.push_again(task);
         } else {
-            this.arc().push_task(task);
+            // SAFETY: as in `schedule`.
+            let pool = unsafe { Self::another_reference(this) };
+            pool.push_task(task);
         }
     }
 
@@ -79,6 +95,13 @@ impl Core for Shared {
 
     fn registry(&self) -> Option<&dyn Register> {
         Some(&self.registry)
+    }
+
+    #[inline]
+    unsafe fn release(this: NonNull<Self>) {
+        // SAFETY: forwarded to the caller.
+        let reference = unsafe { Arc::from_raw(this.as_ptr()) };
+        current::keep_reference(reference);
     }
 
     const COUNTS: bool = true;

@@ -8,8 +8,6 @@ use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
 
-use terrace_sync::Arc;
-
 use super::core::unhandled;
 use super::handle::Task;
 use super::{Core, CoreRef, Meta, Outcome, PanicHandler, Runnable};
@@ -206,7 +204,7 @@ impl<C: Core, F> Drop for Guarded<C, F> {
         }
         if self.counted {
             // SAFETY: made by `Arc::into_raw` and given back once, here: nothing uses the core afterwards.
-            drop(unsafe { Arc::from_raw(self.core.as_ptr()) });
+            unsafe { C::release(self.core) };
         }
     }
 }

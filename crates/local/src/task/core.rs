@@ -61,6 +61,16 @@ pub trait Core: Send + Sync + Sized + 'static {
         unsafe { Self::schedule(this, task) }
     }
 
+    /// Takes back the counted reference of a task whose future has been dropped.
+    ///
+    /// # Safety
+    /// `this` came out of `Arc::into_raw`, and is given back once.
+    #[inline]
+    unsafe fn release(this: NonNull<Self>) {
+        // SAFETY: forwarded to the caller.
+        drop(unsafe { Arc::from_raw(this.as_ptr()) });
+    }
+
     /// Who gets the payloads of panics that no handle will see; without one they are dropped, the panic hook having
     /// reported them.
     fn panic_handler(&self) -> Option<PanicHandler> {
