@@ -10,7 +10,8 @@ use terrace_local::task::{self, CoreRef, Task};
 use terrace_sync::{Arc, OnceLock};
 
 use crate::builder::Builder;
-use crate::pool::current::{Current, take_reference};
+use crate::pool::context::take_reference;
+use crate::pool::current::Current;
 use crate::pool::lanes::{Lane, OnLane};
 use crate::pool::threads::Pool;
 use crate::pool::{Shared, driver};

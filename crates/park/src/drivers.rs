@@ -105,6 +105,13 @@ impl Drivers {
             .any(|chunk| chunk.asleep.load(Ordering::Relaxed) != 0)
     }
 
+    /// Whether no driver ever slept.
+    #[inline]
+    pub(crate) fn were_none(&self) -> bool {
+        // Ordering: Relaxed, after the caller's fence, and not followed.
+        self.first.load(Ordering::Relaxed).is_null()
+    }
+
     /// Drivers there are, and those asleep: a hint.
     fn count(&self) -> (u32, u32) {
         self.chunks().fold((0, 0), |(taken, asleep), chunk| {

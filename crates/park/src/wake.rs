@@ -4,7 +4,7 @@ use terrace_sync::atomic::Ordering;
 use terrace_sync::light;
 
 use crate::group::Group;
-use crate::idle::{Idle, Work, each_lane};
+use crate::idle::{Idle, Work, each_lane, follow};
 use crate::word::{Word, lowest};
 use crate::{Token, Wake};
 
@@ -134,11 +134,17 @@ impl Idle {
         }
     }
 
-    /// What [`wake_one`](Self::wake_one) decides where one word says it all: somebody in the first group searches, or nobody
+    /// What [`wake_one`](Self::wake_one) decides where a look says it all: somebody in the first group searches, or nobody
     /// in it sleeps and there is neither another group nor a driver.
     #[inline]
     fn nobody_to_wake(&self, lanes: u32) -> Option<Wake> {
-        let [group] = &*self.first else { return None };
+        let group = match &*self.first {
+            [group] => group,
+            [] if self.drivers.were_none() && follow(&self.grown).is_none() => {
+                return Some(Wake::NoneParked);
+            }
+            _ => return None,
+        };
         // Ordering: relaxed, after the fence.
         let word = group.load(Ordering::Relaxed);
         if word.nobody_sleeps() {

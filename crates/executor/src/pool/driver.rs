@@ -20,10 +20,12 @@ use terrace_park::Driver;
 use terrace_sync::hint::spin_loop;
 
 use super::Shared;
-use super::current::{self, Current};
+use super::context;
+use super::current::Current;
 use super::search::Found;
 use super::seat::Seat;
 use super::turns::Turns;
+use super::worker::run_task;
 
 /// Tasks that one poll of a `run` future runs at most.
 const TURNS_A_POLL: usize = 200;
@@ -64,6 +66,13 @@ pub(crate) async fn tick(pool: &Shared) {
 
 /// Polls one queued task, if there is one.
 pub(crate) fn try_tick(pool: &Shared) -> bool {
+    // `find_any`, for the usual case.
+    if pool.lanes.high.is_empty() {
+        if let Some(task) = pool.pop_any() {
+            run_task(task);
+            return true;
+        }
+    }
     match pool.find_any() {
         Some(found) => {
             found.run(pool);
@@ -153,7 +162,7 @@ impl Running<'_> {
         let pool = self.pool;
         let held = self.held.get_or_insert_with(|| Held::take(pool));
         let here =
-            current::Context::new(pool, held.seat, (Current::FIRST_DRIVER + held.index) as u32);
+            context::Context::new(pool, held.seat, (Current::FIRST_DRIVER + held.index) as u32);
         // SAFETY: the guard is dropped at the end of this function, after everything that is entered in it. The seat is
         // held by this future, which is borrowed mutably.
         let _entered = unsafe { here.enter() };

@@ -50,6 +50,9 @@ impl Injected {
     /// Takes a task, and more into `ring`: up to `max` singles, or a parcel. If `ring` is not empty then, the caller publishes.
     pub(crate) fn take_into(&self, ring: &Owner<'_, Runnable>, max: usize) -> Option<Runnable> {
         let singles = || self.singles.pop_batch_into(ring, max);
+        if self.parcels.is_empty() {
+            return singles();
+        }
         let parcel = || self.unpack(|task| ring.push(task));
         if self.singles_first() {
             singles().or_else(parcel)
@@ -60,8 +63,12 @@ impl Injected {
 
     /// Takes a task, for a thread without a ring. The second value: whether others became visible again, which the caller
     /// then publishes.
+    #[inline]
     pub(crate) fn take(&self) -> Option<(Runnable, bool)> {
         let single = || self.singles.pop().map(|task| (task, false));
+        if self.parcels.is_empty() {
+            return single();
+        }
         let parcel = || {
             self.unpack(|task| Err(Overflow(task)))
                 .map(|task| (task, true))

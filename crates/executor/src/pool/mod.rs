@@ -1,5 +1,6 @@
 //! One pool: what its workers, its spawners and the threads that wait for it share.
 
+pub(crate) mod context;
 pub(crate) mod current;
 mod describe;
 pub(crate) mod driver;
@@ -159,7 +160,7 @@ impl Shared {
     /// Counts a task that is being spawned.
     #[inline]
     pub(crate) fn count_spawn(&self) {
-        current::with_seat_in(self, |seat| match seat {
+        context::with_seat_in(self, |seat| match seat {
             Some(seat) => seat.tally.spawn(),
             None => self.elsewhere.spawn_shared(),
         });
@@ -168,7 +169,7 @@ impl Shared {
     /// Counts a task whose future has been dropped.
     #[inline]
     pub(crate) fn count_end(&self) {
-        current::with_seat_in(self, |seat| match seat {
+        context::with_seat_in(self, |seat| match seat {
             Some(seat) => seat.tally.end(),
             None => self.elsewhere.end_shared(),
         });
@@ -340,6 +341,7 @@ impl Shared {
     }
 
     /// A task that lies in the ring of a worker or driver.
+    #[inline]
     pub(crate) fn pop_held(&self) -> Option<Runnable> {
         // Nobody may ever have had one.
         if self.seats.high() + self.driver_seats.high() == 0 {
@@ -350,11 +352,13 @@ impl Shared {
 
     /// Any queued task, for a thread that is no worker or must help: what workers hold comes first, since those who
     /// wait for tasks mostly wait for their own.
+    #[inline]
     pub(crate) fn pop_any(&self) -> Option<Runnable> {
         self.pop_held().or_else(|| self.pop_injected())
     }
 
     /// An injected task, for a thread without a ring.
+    #[inline]
     fn pop_injected(&self) -> Option<Runnable> {
         let (task, others) = self.injected.take()?;
         if others {

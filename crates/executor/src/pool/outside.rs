@@ -15,7 +15,7 @@ use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex, heavy};
 use terrace_thread::Notify;
 
-use super::{Shared, current};
+use super::{Shared, context};
 use crate::bulletin::Bulletin;
 
 /// Children that a scope's wait runs before a job of a pool without workers has its turn. A prime.
@@ -120,7 +120,7 @@ impl<'a> Workerless<'a> {
             Some(_) => Vec::new(),
         };
         // A worker adopts nothing of its own pool, also if it was asked to end: that is the matter of the last resort.
-        pools.retain(|pool| !current::is_worker_of(&raw const **pool));
+        pools.retain(|pool| !context::is_worker_of(&raw const **pool));
         Self {
             only,
             number,

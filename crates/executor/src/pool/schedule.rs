@@ -7,8 +7,8 @@ use terrace_local::task::{Core, PanicHandler, Register, Runnable};
 use terrace_park::Wake;
 use terrace_sync::Arc;
 
-use super::current::Placed;
-use super::{LANE, Shared, current};
+use super::context::Placed;
+use super::{LANE, Shared, context};
 
 /// The same pool as the core of tasks of a static executor: it is never dropped, so that they need not register.
 #[repr(transparent)]
@@ -36,14 +36,14 @@ impl Shared {
     /// Queues a task from any thread that keeps the pool alive.
     #[inline]
     pub(crate) fn push_task(&self, task: Runnable) {
-        current::push_local(self, task);
+        context::push_local(self, task);
         self.publish();
     }
 
     /// Queues a task that has yielded, from any thread that keeps the pool alive.
     #[inline]
     fn push_again(&self, task: Runnable) {
-        if current::push_again(self, task) {
+        if context::push_again(self, task) {
             self.publish();
         }
     }
@@ -51,7 +51,7 @@ impl Shared {
     /// Queues a task that another one woke, from any thread that keeps the pool alive.
     #[inline]
     fn push_woken(&self, task: Runnable) {
-        match current::push_woken(self, task) {
+        match context::push_woken(self, task) {
             Placed::Queue => self.publish(),
             Placed::Slot => {
                 if self.idle.publish_paced(LANE, false) != Wake::Guarded {
@@ -66,7 +66,7 @@ impl Core for Shared {
     unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
         // SAFETY: the task refers to its pool, which is alive up to the push, and longer as said below.
         let pool = unsafe { this.as_ref() };
-        if current::with_seat_in(pool, |seat| seat.is_some()) {
+        if context::with_seat_in(pool, |seat| seat.is_some()) {
             // The worker, or who polls the driver, keeps the pool alive.
             pool.push_woken(task);
         } else {
@@ -79,7 +79,7 @@ impl Core for Shared {
     unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
         // SAFETY: as in `schedule`.
         let pool = unsafe { this.as_ref() };
-        if current::with_seat_in(pool, |seat| seat.is_some()) {
+        if context::with_seat_in(pool, |seat| seat.is_some()) {
             // To the back of the queue: it has yielded.
             pool.push_again(task);
         } else {
@@ -101,7 +101,7 @@ impl Core for Shared {
     unsafe fn release(this: NonNull<Self>) {
         // SAFETY: forwarded to the caller.
         let reference = unsafe { Arc::from_raw(this.as_ptr()) };
-        current::keep_reference(reference);
+        context::keep_reference(reference);
     }
 
     const COUNTS: bool = true;

@@ -8,7 +8,7 @@ use terrace_sync::atomic::Ordering;
 use super::lanes::Lane;
 use super::turns::Turns;
 use super::worker::{Worker, run_task};
-use super::{Looking, Offer, Shared, current};
+use super::{Looking, Offer, Shared, context};
 use crate::scope::slot::Slot;
 
 /// Tasks that one visit to the injector may bring home.
@@ -47,7 +47,7 @@ impl Found<'_> {
         match self {
             Found::Task(task) | Found::Child(task, _) => run_task(task),
             Found::Lane(task, lane) => {
-                current::in_lane(lane, || run_task(task));
+                context::in_lane(lane, || run_task(task));
                 if lane == Lane::Background {
                     pool.give_permit_back();
                 }
@@ -211,7 +211,7 @@ impl Shared {
             }
             let task = ring.steal_into(own);
             if task.is_some() {
-                terrace_trace::steal(current::index(), 1 + own.ring().len());
+                terrace_trace::steal(context::index(), 1 + own.ring().len());
             }
             task
         })

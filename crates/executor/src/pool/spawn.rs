@@ -5,7 +5,7 @@ use std::future::Future;
 use terrace_local::task::{self, Core, CoreRef, Runnable, Task};
 use terrace_queue::Spill;
 
-use super::{Shared, current};
+use super::{Shared, context};
 
 /// Tasks of a large batch that are made before the first of them are published.
 const BATCH: usize = 256;
@@ -25,7 +25,7 @@ impl Shared {
         // The cell counts it out again, by `Core::ended`.
         const { assert!(C::COUNTS) };
         self.count_spawn();
-        terrace_trace::spawn(current::index());
+        terrace_trace::spawn(context::index());
         // SAFETY: forwarded to the caller.
         unsafe { task::build(core, future) }
     }
@@ -103,8 +103,8 @@ struct Batch<'p> {
 
 impl Batch<'_> {
     fn push(&mut self, task: Runnable) {
-        if current::with_seat_in(self.pool, |seat| seat.is_some()) {
-            current::push_local(self.pool, task);
+        if context::with_seat_in(self.pool, |seat| seat.is_some()) {
+            context::push_local(self.pool, task);
             self.queued += 1;
         } else {
             self.foreign.push(task);

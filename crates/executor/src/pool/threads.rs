@@ -14,11 +14,11 @@ use terrace_sync::thread::{self, Builder, JoinHandle};
 use terrace_sync::{Arc, Mutex};
 use terrace_thread::Notify;
 
-use super::current::OnWorker;
+use super::context::OnWorker;
 use super::search::Scan;
 use super::seat::Seat;
 use super::worker::Worker;
-use super::{Looking, Shared, current, outside};
+use super::{Looking, Shared, context, outside};
 use crate::builder::Config;
 use crate::shutdown::{Shutdown, StillRunning};
 
@@ -122,7 +122,7 @@ impl Pool {
     /// thread but the current one.
     fn close(&self) {
         let shared = &self.shared;
-        current::empty_slot_in(shared);
+        context::empty_slot_in(shared);
         // Ordering: Relaxed, `unpark_all` fences and every worker looks at the flag before it
         // parks again.
         shared.closing.store(true, Ordering::Relaxed);
@@ -225,10 +225,10 @@ impl Shared {
         self.threads
             .draining
             .store(how == Shutdown::Drain, Ordering::Relaxed);
-        current::empty_slot_in(self);
+        context::empty_slot_in(self);
         self.resize(&mut self.threads.list.lock(), 0)
             .expect("ending threads needs nothing of the system");
-        let own = usize::from(current::is_worker_of(&raw const **self));
+        let own = usize::from(context::is_worker_of(&raw const **self));
         loop {
             let listener = self.threads.ended.listen();
             if self.join_ended(own) {

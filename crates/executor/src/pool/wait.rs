@@ -16,7 +16,7 @@ use super::outside::{self, Workerless};
 use super::search::{Found, Scan};
 use super::spin::spin;
 use super::worker::Worker;
-use super::{Looking, current};
+use super::{Looking, context};
 
 /// How deep foreign jobs may nest on a waiter's stack where no spare worker can be started.
 pub(crate) const MAX_NESTED_HELP: u32 = 8;
@@ -42,7 +42,7 @@ pub(crate) fn wait(own: &mut impl Own, mut workerless: Workerless<'_>) {
     let mut notified = false;
     loop {
         // Nobody else looks at this worker's slot before a guard does.
-        current::with(|worker| worker.map(Worker::empty_slot));
+        context::with(|worker| worker.map(Worker::empty_slot));
         if own.is_done() {
             if notified {
                 workerless.pass_on();
@@ -65,9 +65,9 @@ pub(crate) fn wait(own: &mut impl Own, mut workerless: Workerless<'_>) {
         }
         outside::subscribe();
         // A background task gives its permit back for the time it sleeps.
-        let lent = current::lend_permit();
+        let lent = context::lend_permit();
         own.announce_sleep();
-        notified = current::with(|worker| match worker {
+        notified = context::with(|worker| match worker {
             Some(worker) => sleep_on_worker(worker, own, &workerless),
             None => sleep_outside(own, &workerless),
         });
@@ -143,7 +143,7 @@ fn last_resort(worker: &Worker) -> bool {
     };
     worker.nested_help.set(depth + 1);
     // Whatever lane the waiter is on.
-    current::in_lane(Lane::Normal, || found.run(pool));
+    context::in_lane(Lane::Normal, || found.run(pool));
     worker.nested_help.set(depth);
     true
 }

@@ -18,12 +18,12 @@ use terrace_sync::Arc;
 use terrace_sync::atomic::Ordering;
 use terrace_sync::thread::yield_now;
 
-use super::current::Context;
+use super::context::Context;
 use super::search::{Found, Scan, Stalled};
 use super::seat::Seat;
 use super::spin::spin;
 use super::turns::{GLOBAL_INTERVAL, Turns};
-use super::{LANE, Looking, Shared, current};
+use super::{LANE, Looking, Shared, context};
 use crate::scope::pacing::{GUARD_PERIOD, Stopwatch};
 use crate::scope::slot::Slot;
 use crate::woken::IN_A_ROW;
@@ -317,7 +317,7 @@ impl Worker {
 
 /// Polls a task once, wherever. Panics do not come out of it: the task's cell keeps them for its handle.
 pub(crate) fn run_task(task: Runnable) {
-    current::forbid_again();
+    context::forbid_again();
     poll_task(task);
 }
 
@@ -325,7 +325,7 @@ pub(crate) fn run_task(task: Runnable) {
 #[inline]
 fn poll_task(task: Runnable) {
     let worker = if terrace_trace::ENABLED {
-        current::index()
+        context::index()
     } else {
         0
     };

@@ -17,7 +17,7 @@ use super::slot::Slot;
 use crate::pool::outside::Workerless;
 use crate::pool::wait::{Own, wait};
 use crate::pool::worker::run_task;
-use crate::pool::{Shared, current};
+use crate::pool::{Shared, context};
 use crate::thread_executor::ThreadQueue;
 use crate::{Executor, Payload};
 
@@ -144,7 +144,7 @@ impl<'p> OpenScope<'p> {
     /// Whether the thread counts as a driver because of this scope: a worker counts as awake anyway, and a scope nested
     /// in another of the same pool is on the same thread.
     fn is_outermost(&self) -> bool {
-        !std::ptr::eq(self.outer, self.pool) && !current::is_worker_of(self.pool)
+        !std::ptr::eq(self.outer, self.pool) && !context::is_worker_of(self.pool)
     }
 
     fn slot(&self) -> &'p Slot {
@@ -174,7 +174,7 @@ impl<'p> OpenScope<'p> {
                 pool: self.pool,
                 slot,
                 executors,
-                on_worker: current::is_worker_of(self.pool),
+                on_worker: context::is_worker_of(self.pool),
                 turn: 0,
                 watch: Stopwatch::start(),
             };
@@ -219,7 +219,7 @@ impl ScopeHandle<'_> {
         // for before anything that it borrows ends.
         let (runnable, task) = unsafe { task::build(core, self.child(future)) };
         task.detach();
-        terrace_trace::spawn(current::index());
+        terrace_trace::spawn(context::index());
         runnable
     }
 
@@ -270,7 +270,7 @@ impl ScopeHandle<'_> {
         // SAFETY: the future is dropped before the scope ends (the caller's promise), so that its
         // lifetime may be hidden from the executor.
         unsafe { queue.spawn_erased(self.child(future)) }.detach();
-        terrace_trace::spawn(current::index());
+        terrace_trace::spawn(context::index());
     }
 }
 

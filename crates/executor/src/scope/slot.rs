@@ -11,7 +11,7 @@ use terrace_thread::ThreadSpawner;
 use super::core::{ChildEnd, ScopeCore};
 use crate::Payload;
 use crate::pool::Shared;
-use crate::pool::current;
+use crate::pool::context;
 
 /// One scope on one pool. Children reach it through `CoreRef::Borrowed`: a child that has not
 /// ended keeps the scope open, an open scope borrows its pool, and the pool owns the slot.
@@ -128,7 +128,7 @@ impl Slot {
             Pusher::Waiter
         } else {
             self.core.push_foreign(child);
-            if current::is_worker_of(pool) {
+            if context::is_worker_of(pool) {
                 Pusher::Worker
             } else {
                 Pusher::Foreign
@@ -183,7 +183,7 @@ impl Core for Slot {
         let pool = unsafe { &*this.pool_ptr() }.arc();
         // SAFETY: as above.
         let waiter = unsafe { this.core.waiter() };
-        let by = if current::is_worker_of(&*pool) {
+        let by = if context::is_worker_of(&*pool) {
             Pusher::Worker
         } else {
             Pusher::Foreign
