@@ -8,7 +8,7 @@ use terrace_sync::{Arc, model, thread};
 /// The only lane.
 const LANE: u32 = 1;
 
-/// Worker 0 with its ring and no token, worker 1 with nothing, and items that are run for ever.
+/// Worker 0 with its ring, which runs something; worker 1 with nothing, and items that are run for ever.
 struct Pool {
     idle: Idle,
     ring: Ring<u32>,
@@ -30,10 +30,14 @@ impl Pool {
         for worker in 0..2 {
             assert!(idle.adopt_live(worker));
         }
-        Arc::new(Self {
+        // Worker 0 runs something.
+        let token = idle.enter(0);
+        let pool = Self {
             idle,
             ring: Ring::new(),
-        })
+        };
+        pool.idle.stop_search(token, &pool);
+        Arc::new(pool)
     }
 
     /// Worker 1 parks until it gets an item.
@@ -61,8 +65,6 @@ fn executor_again_behind_others() {
     model(|| {
         let pool = Pool::new();
         let again = Again::default();
-        let token = pool.idle.enter(0);
-        pool.idle.stop_search(token, &*pool);
         let thief = Pool::thief(&pool);
         // SAFETY: the only owner handle.
         let ring = unsafe { pool.ring.owner() };
@@ -83,8 +85,6 @@ fn executor_again_behind_one_that_yielded() {
     model(|| {
         let pool = Pool::new();
         let again = Again::default();
-        let token = pool.idle.enter(0);
-        pool.idle.stop_search(token, &*pool);
         // SAFETY: the only owner handle.
         let ring = unsafe { pool.ring.owner() };
         again.allow();
@@ -111,8 +111,6 @@ fn executor_again_is_settled() {
     model(|| {
         let pool = Pool::new();
         let again = Again::default();
-        let token = pool.idle.enter(0);
-        pool.idle.stop_search(token, &*pool);
         let thief = Pool::thief(&pool);
         // SAFETY: the only owner handle.
         let ring = unsafe { pool.ring.owner() };

@@ -1,5 +1,7 @@
 //! One thread of a round: a few hundred random acts on the round's executors.
 
+mod spawns;
+
 use std::cell::RefCell;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +12,7 @@ use terrace_sync::atomic::{AtomicU64, Ordering};
 use terrace_thread::ThreadSpawner;
 
 use crate::account::{Ledger, expect_planned, panic_as_planned};
-use crate::futures::{armed_life, life, naps, never, panicking_life, yields};
+use crate::futures::{life, naps, never, panicking_life, yields};
 use crate::random::Random;
 use crate::wakery::Counter;
 use crate::watchdog::Watchdog;
@@ -110,99 +112,6 @@ impl Actor {
     fn executor(&mut self) -> Arc<Executor<'static>> {
         let at = self.random.below(self.executors.len());
         Arc::clone(&self.executors[at])
-    }
-
-    fn life(&mut self) -> impl Future<Output = u32> + Send + use<> {
-        life(
-            self.ledger.open("life"),
-            self.counter.clone(),
-            self.random.split(),
-        )
-    }
-
-    fn spawn(&mut self) {
-        let life = self.life();
-        let task = self.executor().spawn(life);
-        self.tasks.push(task);
-    }
-
-    fn spawn_detached(&mut self) {
-        for _ in 0..1 + self.random.below(8) {
-            let life = self.life();
-            self.executor().spawn(life).detach();
-        }
-    }
-
-    fn spawn_batch(&mut self) {
-        let lives: Vec<_> = (0..self.random.below(40)).map(|_| self.life()).collect();
-        let executor = self.executor();
-        executor.spawn_many(lives, &mut self.tasks);
-    }
-
-    fn spawn_inside(&mut self) {
-        let executor = self.executor();
-        let lives: Vec<_> = (0..self.random.below(20)).map(|_| self.life()).collect();
-        let (weak, account) = (Arc::downgrade(&executor), self.ledger.open("spawn_inside"));
-        let parent = async move {
-            let children: Vec<_> = match weak.upgrade() {
-                Some(own) => lives.into_iter().map(|life| own.spawn(life)).collect(),
-                // The executor is being dropped: the lives are, too.
-                None => Vec::new(),
-            };
-            let mut sum = 0;
-            for child in children {
-                sum += child.await;
-            }
-            account.finish();
-            sum
-        };
-        let task = executor.spawn(parent);
-        self.tasks.push(task);
-    }
-
-    fn spawn_endless(&mut self) {
-        let (account, counter) = (self.ledger.open("spawn_endless"), self.counter.clone());
-        let endless = async move {
-            let _account = account;
-            never(counter).await;
-        };
-        let task = self.executor().spawn(endless);
-        match self.random.below(3) {
-            0 => task.detach(),
-            1 => drop(task),
-            _ => {
-                let executor = self.executor();
-                executor.spawn(task.cancel()).detach();
-            }
-        }
-    }
-
-    fn spawn_panicking(&mut self) {
-        let life = panicking_life(
-            self.ledger.open("spawn_panicking"),
-            self.counter.clone(),
-            self.random.split(),
-        );
-        let task = self.executor().spawn(life);
-        if self.random.once_in(2) {
-            task.detach();
-        } else {
-            self.tasks.push(task);
-        }
-    }
-
-    fn spawn_armed(&mut self) {
-        let life = armed_life(
-            self.ledger.open("spawn_armed"),
-            self.counter.clone(),
-            self.random.split(),
-        );
-        let task = self.executor().spawn(life);
-        if self.random.once_in(2) {
-            task.detach();
-        } else {
-            self.tasks.push(task);
-        }
     }
 
     fn take_task(&mut self) -> Option<Task<u32>> {

@@ -2,8 +2,8 @@
 //! edge between the threads is one of `Idle`'s own, and a worker that takes one item and runs it for ever.
 
 use terrace_park::{GroupConfig, Idle, Token, Work};
-use terrace_sync::Arc;
 use terrace_sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use terrace_sync::{Arc, model, thread};
 
 /// How the two workers are grouped.
 #[derive(Clone, Copy)]
@@ -98,6 +98,15 @@ impl Fixture {
         self.idle.stop_search(token, self);
     }
 
+    /// The thread of a worker that parks until its inlet has something, and leaves.
+    pub(crate) fn park_for_inlet(&self, worker: usize) {
+        let mut token = self.idle.enter(worker);
+        while self.inlets[worker].load(Relaxed) == 0 {
+            token = self.idle.park(worker, token, self);
+        }
+        self.idle.leave(worker, token, self);
+    }
+
     /// The thread of a worker whose job waits for its latch, which the run of an item will set.
     pub(crate) fn wait_for_latch(&self, worker: usize) {
         let token = self.idle.enter(worker);
@@ -119,9 +128,46 @@ impl Fixture {
         }
     }
 
-    /// At the end nobody searches and nobody sleeps.
+    /// Makes an item visible and publishes it.
+    pub(crate) fn publish_one(&self) {
+        self.put(1);
+        self.idle.publish(LANE);
+    }
+
+    /// At the end nobody searches, nobody sleeps, and nobody is the guard.
     pub(crate) fn assert_at_rest(&self) {
+        assert!(!self.idle.has_guard());
         assert_eq!(self.idle.searching(), 0, "{:?}", self.idle);
         assert!(!self.idle.any_parked(LANE), "{:?}", self.idle);
     }
+}
+
+/// Both workers as [`Fixture::run_one`].
+pub(crate) const RUN_ONE: [fn(&Fixture); 2] = [|f| f.run_one(0), |f| f.run_one(1)];
+
+/// Models two workers on threads of their own, and `beside` next to them; at the end all are at rest.
+pub(crate) fn model_of_two(shape: Shape, workers: [fn(&Fixture); 2], beside: fn(&Fixture)) {
+    model_from(shape, |_| {}, workers, beside);
+}
+
+/// The same from what `before` has made.
+pub(crate) fn model_from(
+    shape: Shape,
+    before: fn(&Fixture),
+    workers: [fn(&Fixture); 2],
+    beside: fn(&Fixture),
+) {
+    model(move || {
+        let f = Fixture::new(shape, 2);
+        before(&f);
+        let threads = workers.map(|worker| {
+            let f = f.clone();
+            thread::spawn(move || worker(&f))
+        });
+        beside(&f);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        f.assert_at_rest();
+    });
 }

@@ -6,7 +6,7 @@ use terrace_park::Wake;
 use terrace_sync::atomic::Ordering::Relaxed;
 use terrace_sync::{model, thread};
 
-use crate::fixture::{Fixture, LANE, Shape};
+use crate::fixture::{Fixture, LANE, Shape, model_of_two};
 
 /// Two items, each left to the guard if there is one. Worker 0 is the guard once and then parks for
 /// good; worker 1 parks for good. Both get an item.
@@ -15,30 +15,19 @@ use crate::fixture::{Fixture, LANE, Shape};
 /// sleeps on after its flag went down (`park-guard-rescan`). With the flag left up
 /// (`park-guard-flag-kept`) there is a guard for ever.
 fn guard(shape: Shape) {
-    model(move || {
-        let f = Fixture::new(shape, 2);
-        let guard = f.clone();
-        let parked = f.clone();
-        let workers = [
-            thread::spawn(move || {
-                let token = guard.idle.enter(0);
-                let woken = guard
-                    .idle
-                    .park_as_guard(0, token, &*guard, Duration::from_millis(2))
-                    .expect("the only guard");
-                guard.run_one_from(0, woken.into_token());
-            }),
-            thread::spawn(move || parked.run_one(1)),
-        ];
+    let guard = |f: &Fixture| {
+        let token = f.idle.enter(0);
+        let woken = f
+            .idle
+            .park_as_guard(0, token, f, Duration::from_millis(2))
+            .expect("the only guard");
+        f.run_one_from(0, woken.into_token());
+    };
+    model_of_two(shape, [guard, |f| f.run_one(1)], |f| {
         for _ in 0..2 {
             f.put(1);
             f.idle.publish_paced(LANE, false);
         }
-        for worker in workers {
-            worker.join().unwrap();
-        }
-        f.assert_at_rest();
-        assert!(!f.idle.has_guard());
     });
 }
 

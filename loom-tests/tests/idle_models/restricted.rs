@@ -4,7 +4,7 @@ use terrace_park::{Restricted, Work};
 use terrace_sync::atomic::Ordering::Relaxed;
 use terrace_sync::{model, thread};
 
-use crate::fixture::{Fixture, LANE, Shape};
+use crate::fixture::{Fixture, Shape, model_of_two};
 
 /// Worker 0 waits for its latch. Ending that wait makes no token, so the item published after it
 /// still wakes worker 1.
@@ -12,22 +12,11 @@ use crate::fixture::{Fixture, LANE, Shape};
 /// Seen to deadlock with a token made for an `R` bit (`park-release-token`), without the second look
 /// (`park-wait-rescan`), and without the fence (`park-wait-fence`).
 fn restricted_wake(shape: Shape) {
-    model(move || {
-        let f = Fixture::new(shape, 2);
-        let waiter = f.clone();
-        let parked = f.clone();
-        let workers = [
-            thread::spawn(move || waiter.wait_for_latch(0)),
-            thread::spawn(move || parked.run_one(1)),
-        ];
+    let workers: [fn(&Fixture); 2] = [|f| f.wait_for_latch(0), |f| f.run_one(1)];
+    model_of_two(shape, workers, |f| {
         f.latches[0].store(1, Relaxed);
         f.idle.targeted(0);
-        f.put(1);
-        f.idle.publish(LANE);
-        for worker in workers {
-            worker.join().unwrap();
-        }
-        f.assert_at_rest();
+        f.publish_one();
     });
 }
 
@@ -47,19 +36,8 @@ fn idle_restricted_wake_two_groups() {
 /// (`park-last-resort`), without the fence (`park-wait-fence`), and with two groups also with the
 /// other group's bits loaded before the fence (`park-wait-early-load`).
 fn last_resort(shape: Shape) {
-    model(move || {
-        let f = Fixture::new(shape, 2);
-        let workers = [0, 1].map(|w| {
-            let f = f.clone();
-            thread::spawn(move || f.wait_for_latch(w))
-        });
-        f.put(1);
-        f.idle.publish(LANE);
-        for worker in workers {
-            worker.join().unwrap();
-        }
-        f.assert_at_rest();
-    });
+    let workers: [fn(&Fixture); 2] = [|f| f.wait_for_latch(0), |f| f.wait_for_latch(1)];
+    model_of_two(shape, workers, Fixture::publish_one);
 }
 
 #[test]
@@ -90,31 +68,17 @@ impl Work for Exhausted<'_> {
 
 /// As the last resort, but worker 0 cannot help: worker 1 must, whichever of them is woken or goes to sleep last.
 fn turn_is_passed_on(shape: Shape) {
-    model(move || {
-        let f = Fixture::new(shape, 2);
-        let exhausted = f.clone();
-        let helper = f.clone();
-        let workers = [
-            thread::spawn(move || {
-                let token = exhausted.idle.enter(0);
-                exhausted.idle.stop_search(token, &*exhausted);
-                let ready = || exhausted.latches[0].load(Relaxed) > 0;
-                while !ready() {
-                    let outcome = exhausted
-                        .idle
-                        .wait_restricted(0, &Exhausted(&exhausted), ready);
-                    assert_ne!(outcome, Restricted::LastResort);
-                }
-            }),
-            thread::spawn(move || helper.wait_for_latch(1)),
-        ];
-        f.put(1);
-        f.idle.publish(LANE);
-        for worker in workers {
-            worker.join().unwrap();
+    let exhausted = |f: &Fixture| {
+        let token = f.idle.enter(0);
+        f.idle.stop_search(token, f);
+        let ready = || f.latches[0].load(Relaxed) > 0;
+        while !ready() {
+            let outcome = f.idle.wait_restricted(0, &Exhausted(f), ready);
+            assert_ne!(outcome, Restricted::LastResort);
         }
-        f.assert_at_rest();
-    });
+    };
+    let workers: [fn(&Fixture); 2] = [exhausted, |f| f.wait_for_latch(1)];
+    model_of_two(shape, workers, Fixture::publish_one);
 }
 
 #[test]
@@ -156,24 +120,12 @@ fn idle_released_worker_sees_the_latch() {
 ///
 /// Seen to deadlock without the fence (`park-leave-fence`), and without the look (`park-leave-rescan`).
 fn leave_parked(shape: Shape) {
-    model(move || {
-        let f = Fixture::new(shape, 2);
-        let parked = f.clone();
-        let leaver = f.clone();
-        let workers = [
-            thread::spawn(move || parked.run_one(0)),
-            thread::spawn(move || {
-                let token = leaver.idle.enter(1);
-                leaver.idle.leave(1, token, &*leaver);
-            }),
-        ];
-        f.put(1);
-        f.idle.publish(LANE);
-        for worker in workers {
-            worker.join().unwrap();
-        }
-        f.assert_at_rest();
-    });
+    let leaver = |f: &Fixture| {
+        let token = f.idle.enter(1);
+        f.idle.leave(1, token, f);
+    };
+    let workers: [fn(&Fixture); 2] = [|f| f.run_one(0), leaver];
+    model_of_two(shape, workers, Fixture::publish_one);
 }
 
 #[test]
@@ -191,21 +143,8 @@ fn idle_leave_parked_two_groups() {
 ///
 /// Seen to deadlock without the fence (`park-leave-fence`), and without the look (`park-leave-rescan`).
 fn leave_restricted(shape: Shape) {
-    model(move || {
-        let f = Fixture::new(shape, 2);
-        let waiter = f.clone();
-        let leaver = f.clone();
-        let workers = [
-            thread::spawn(move || waiter.wait_for_latch(0)),
-            thread::spawn(move || leaver.idle.leave(1, None, &*leaver)),
-        ];
-        f.put(1);
-        f.idle.publish(LANE);
-        for worker in workers {
-            worker.join().unwrap();
-        }
-        f.assert_at_rest();
-    });
+    let workers: [fn(&Fixture); 2] = [|f| f.wait_for_latch(0), |f| f.idle.leave(1, None, f)];
+    model_of_two(shape, workers, Fixture::publish_one);
 }
 
 #[test]
@@ -230,10 +169,7 @@ fn idle_abandoned_spare() {
         let producer = f.clone();
         let threads = [
             thread::spawn(move || waiter.wait_for_latch(0)),
-            thread::spawn(move || {
-                producer.put(1);
-                producer.idle.publish(LANE);
-            }),
+            thread::spawn(move || producer.publish_one()),
         ];
         f.idle.abandon_live(spare, &*f);
         for thread in threads {

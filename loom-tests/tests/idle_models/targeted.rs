@@ -3,33 +3,19 @@
 use terrace_sync::atomic::Ordering::Relaxed;
 use terrace_sync::{model, thread};
 
-use crate::fixture::{Fixture, LANE, Shape};
+use crate::fixture::{Fixture, Shape, model_of_two};
 
 /// Each worker parks until its inlet has something; both are targeted, once.
 ///
 /// Seen to deadlock without the fence (`park-targeted-fence`), and without the second look at the
 /// inlet (`park-inlet-rescan`).
 fn targeted(shape: Shape) {
-    model(move || {
-        let f = Fixture::new(shape, 2);
-        let workers = [0, 1].map(|w| {
-            let f = f.clone();
-            thread::spawn(move || {
-                let mut token = f.idle.enter(w);
-                while f.inlets[w].load(Relaxed) == 0 {
-                    token = f.idle.park(w, token, &*f);
-                }
-                f.idle.leave(w, token, &*f);
-            })
-        });
+    let workers: [fn(&Fixture); 2] = [|f| f.park_for_inlet(0), |f| f.park_for_inlet(1)];
+    model_of_two(shape, workers, |f| {
         for (w, inlet) in f.inlets.iter().enumerate() {
             inlet.store(1, Relaxed);
             f.idle.targeted(w);
         }
-        for worker in workers {
-            worker.join().unwrap();
-        }
-        f.assert_at_rest();
     });
 }
 
@@ -49,32 +35,18 @@ fn idle_targeted_two_groups() {
 /// Seen to fail: without a token for a cleared bit `S` falls below zero (`park-claim-no-token`); with a
 /// second one for a bit cleared by somebody else `S` never gets back to zero (`park-take-back-twice`).
 fn take_back(shape: Shape) {
-    model(move || {
-        let f = Fixture::new(shape, 2);
-        let workers = [0, 1].map(|w| {
-            let f = f.clone();
-            thread::spawn(move || {
-                if w == 0 {
-                    let mut token = f.idle.enter(0);
-                    while !f.take() {
-                        token = f.idle.park(0, token, &*f);
-                        f.inlets[0].store(0, Relaxed);
-                    }
-                    f.idle.stop_search(token, &*f);
-                } else {
-                    f.run_one(1);
-                }
-            })
-        });
-        f.inlets[0].store(1, Relaxed);
-        f.put(1);
-        f.idle.publish(LANE);
-        f.put(1);
-        f.idle.publish(LANE);
-        for worker in workers {
-            worker.join().unwrap();
+    let by_itself = |f: &Fixture| {
+        let mut token = f.idle.enter(0);
+        while !f.take() {
+            token = f.idle.park(0, token, f);
+            f.inlets[0].store(0, Relaxed);
         }
-        f.assert_at_rest();
+        f.idle.stop_search(token, f);
+    };
+    model_of_two(shape, [by_itself, |f| f.run_one(1)], |f| {
+        f.inlets[0].store(1, Relaxed);
+        f.publish_one();
+        f.publish_one();
     });
 }
 
@@ -92,27 +64,11 @@ fn idle_take_back_two_groups() {
 ///
 /// Seen to deadlock without the fence (`park-unpark-all-fence`).
 fn unpark_all(shape: Shape) {
-    model(move || {
-        let f = Fixture::new(shape, 2);
-        let parked = f.clone();
-        let restricted = f.clone();
-        let workers = [
-            thread::spawn(move || {
-                let mut token = parked.idle.enter(0);
-                while parked.inlets[0].load(Relaxed) == 0 {
-                    token = parked.idle.park(0, token, &*parked);
-                }
-                parked.idle.leave(0, token, &*parked);
-            }),
-            thread::spawn(move || restricted.wait_for_latch(1)),
-        ];
+    let workers: [fn(&Fixture); 2] = [|f| f.park_for_inlet(0), |f| f.wait_for_latch(1)];
+    model_of_two(shape, workers, |f| {
         f.inlets[0].store(1, Relaxed);
         f.latches[1].store(1, Relaxed);
         f.idle.unpark_all();
-        for worker in workers {
-            worker.join().unwrap();
-        }
-        f.assert_at_rest();
     });
 }
 

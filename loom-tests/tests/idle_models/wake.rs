@@ -4,7 +4,7 @@ use terrace_park::Wake;
 use terrace_sync::atomic::Ordering::Relaxed;
 use terrace_sync::{model, thread};
 
-use crate::fixture::{Fixture, LANE, Shape};
+use crate::fixture::{Fixture, LANE, RUN_ONE, Shape, model_from, model_of_two};
 
 /// Two workers, two items published one by one, and whoever takes an item never comes back: each
 /// worker must get one, whatever the other does.
@@ -12,20 +12,9 @@ use crate::fixture::{Fixture, LANE, Shape};
 /// Seen to deadlock without the fence in publish (`park-publish-fence`), without the one in park
 /// (`park-fence`), and without the second look before sleeping (`park-rescan`).
 fn no_lost_wake(shape: Shape) {
-    model(move || {
-        let f = Fixture::new(shape, 2);
-        let workers = [0, 1].map(|w| {
-            let f = f.clone();
-            thread::spawn(move || f.run_one(w))
-        });
-        for _ in 0..2 {
-            f.put(1);
-            f.idle.publish(LANE);
-        }
-        for worker in workers {
-            worker.join().unwrap();
-        }
-        f.assert_at_rest();
+    model_of_two(shape, RUN_ONE, |f| {
+        f.publish_one();
+        f.publish_one();
     });
 }
 
@@ -47,20 +36,7 @@ fn idle_no_lost_wake_two_groups() {
 /// fence (`park-stop-search-early-load`; one group loads them by its read-modify-write). With the token
 /// kept while running (`park-token-kept`) it stays in `S` for ever.
 fn last_searcher(shape: Shape) {
-    model(move || {
-        let f = Fixture::new(shape, 2);
-        f.put(1);
-        let tokens = [0, 1].map(|w| {
-            let f = f.clone();
-            thread::spawn(move || f.run_one(w))
-        });
-        f.put(1);
-        f.idle.publish(LANE);
-        for worker in tokens {
-            worker.join().unwrap();
-        }
-        f.assert_at_rest();
-    });
+    model_from(shape, |f| f.put(1), RUN_ONE, Fixture::publish_one);
 }
 
 #[test]
@@ -154,18 +130,9 @@ fn idle_taken_back_worker_sees_the_item() {
 ///
 /// Seen to deadlock without the fence (`park-batch-fence`).
 fn batch(shape: Shape) {
-    model(move || {
-        let f = Fixture::new(shape, 2);
-        let workers = [0, 1].map(|w| {
-            let f = f.clone();
-            thread::spawn(move || f.run_one(w))
-        });
+    model_of_two(shape, RUN_ONE, |f| {
         f.put(2);
         f.idle.publish_batch(LANE, 2);
-        for worker in workers {
-            worker.join().unwrap();
-        }
-        f.assert_at_rest();
     });
 }
 
@@ -182,28 +149,18 @@ fn idle_batch_two_groups() {
 /// Worker 0 comes back from running: it searches again, or, if its group does not let it, parks without
 /// a token. Both get an item.
 fn search_again(shape: Shape) {
-    model(move || {
-        let f = Fixture::new(shape, 2);
-        let returning = f.clone();
-        let searching = f.clone();
-        let workers = [
-            thread::spawn(move || {
-                let token = returning.idle.enter(0);
-                returning.idle.stop_search(token, &*returning);
-                let token = returning
-                    .idle
-                    .try_search(0)
-                    .unwrap_or_else(|| returning.idle.park(0, None, &*returning));
-                returning.run_one_from(0, token);
-            }),
-            thread::spawn(move || searching.run_one(1)),
-        ];
+    let returning = |f: &Fixture| {
+        let token = f.idle.enter(0);
+        f.idle.stop_search(token, f);
+        let token = f
+            .idle
+            .try_search(0)
+            .unwrap_or_else(|| f.idle.park(0, None, f));
+        f.run_one_from(0, token);
+    };
+    model_of_two(shape, [returning, |f| f.run_one(1)], |f| {
         f.put(2);
         f.idle.publish(LANE);
-        for worker in workers {
-            worker.join().unwrap();
-        }
-        f.assert_at_rest();
     });
 }
 

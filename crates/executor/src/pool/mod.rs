@@ -4,6 +4,7 @@ pub(crate) mod context;
 pub(crate) mod current;
 mod describe;
 pub(crate) mod driver;
+mod ending;
 mod in_hand;
 mod injected;
 pub(crate) mod lanes;
@@ -52,15 +53,15 @@ pub(crate) struct Shared {
     /// Tasks spawned or woken outside the workers.
     pub(crate) injected: Injected,
     /// The seats of workers and spares; their indices are the workers' numbers in `idle`.
-    pub(crate) seats: Board<Seat>,
+    pub(crate) seats: Board<Seat, 1>,
     /// The seats of `run` futures.
-    pub(crate) driver_seats: Board<Seat>,
+    pub(crate) driver_seats: Board<Seat, 1>,
     /// What threads without a seat spawned and finished.
     pub(crate) elsewhere: Tally,
     /// The number of worker threads that the pool is to have; spares come on top.
     workers: AtomicUsize,
     /// Open scopes.
-    pub(crate) board: Board<Slot>,
+    pub(crate) board: Board<Slot, 8>,
     /// How long their children take.
     pub(crate) pacing: Pacing,
     /// Threads off the pool that are driving a scope of it now.

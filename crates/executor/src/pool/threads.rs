@@ -1,13 +1,12 @@
-//! Starting and ending the OS threads of a pool: its workers, and spares.
+//! The OS threads of a pool, its workers and spares: how they are started, and asked to end.
 //!
 //! A spare is started when every worker of a pool waits and work is left that none of them may adopt; it ends when it finds
 //! nothing more to do. There may be as many as the system has threads for.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::time::{Duration, Instant};
 
-use event_listener::{Event, EventListener};
+use event_listener::Event;
 use terrace_local::task::PanicHandler;
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::thread::{self, Builder, JoinHandle};
@@ -20,7 +19,6 @@ use super::seat::Seat;
 use super::worker::Worker;
 use super::{Looking, Shared, context, outside};
 use crate::builder::Config;
-use crate::shutdown::{Shutdown, StillRunning};
 
 /// Places kept for spares beside a pool's first workers; for more, groups are added to its `Idle`.
 pub(crate) const FEW_SPARES: usize = 16;
@@ -28,13 +26,13 @@ pub(crate) const FEW_SPARES: usize = 16;
 /// How a pool's threads are made, and those that were.
 pub(crate) struct Threads {
     config: Arc<Config>,
-    list: Mutex<Vec<Thread>>,
+    pub(super) list: Mutex<Vec<Thread>>,
     /// Whether workers that are asked to end run first what is queued.
-    draining: AtomicBool,
+    pub(super) draining: AtomicBool,
     /// Whether the pool has ever had workers.
-    were_any: AtomicBool,
+    pub(super) were_any: AtomicBool,
     /// Notified when a thread has counted itself out.
-    ended: Event,
+    pub(super) ended: Event,
 }
 
 /// One thread that was started and has not been joined.
@@ -177,7 +175,11 @@ impl Shared {
         result
     }
 
-    fn resize(self: &Arc<Self>, list: &mut Vec<Thread>, wanted: usize) -> io::Result<()> {
+    pub(super) fn resize(
+        self: &Arc<Self>,
+        list: &mut Vec<Thread>,
+        wanted: usize,
+    ) -> io::Result<()> {
         let workers = |list: &[Thread]| {
             let staying =
                 |thread: &&Thread| thread.is_worker() && !self.is_asked_to_end(thread.seat);
@@ -212,81 +214,6 @@ impl Shared {
         }
         // Ordering: Relaxed, a number that may change at any time; written under the list's lock.
         self.workers.store(count, Ordering::Relaxed);
-    }
-
-    /// Ends all threads, and waits for them, at most for `limit`.
-    pub(crate) fn shutdown(
-        self: &Arc<Self>,
-        how: Shutdown,
-        limit: Option<Duration>,
-    ) -> Result<(), StillRunning> {
-        let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
-        // Ordering: Relaxed, read by workers that were asked to end.
-        self.threads
-            .draining
-            .store(how == Shutdown::Drain, Ordering::Relaxed);
-        context::empty_slot_in(self);
-        self.resize(&mut self.threads.list.lock(), 0)
-            .expect("ending threads needs nothing of the system");
-        let own = usize::from(context::is_worker_of(&raw const **self));
-        loop {
-            let listener = self.threads.ended.listen();
-            if self.join_ended(own) {
-                break;
-            }
-            if !wait_for(listener, deadline) && !self.join_ended(own) {
-                // Ordering: Relaxed, a number to report.
-                let threads = self.running.load(Ordering::Relaxed).saturating_sub(own);
-                if how == Shutdown::Drain {
-                    self.leave_to_waiters();
-                }
-                return Err(StillRunning { threads });
-            }
-        }
-        self.threads.draining.store(false, Ordering::Relaxed);
-        if how == Shutdown::Cancel {
-            while let Some(task) = self.pop_any().or_else(|| self.pop_lanes()) {
-                drop(task);
-            }
-        }
-        self.leave_to_waiters();
-        Ok(())
-    }
-
-    /// After a shutdown: threads that wait drive the pool, unless it has got workers again, or never had any.
-    fn leave_to_waiters(self: &Arc<Self>) {
-        {
-            let _list = self.threads.list.lock();
-            // Ordering: Relaxed, written under the lock.
-            if self.workers() > 0 || !self.threads.were_any.load(Ordering::Relaxed) {
-                return;
-            }
-            outside::register(self);
-        }
-        outside::announce();
-    }
-
-    /// Joins every thread but `own`, the calling one, if they have all counted themselves out.
-    fn join_ended(&self, own: usize) -> bool {
-        let mut list = self.threads.list.lock();
-        // Threads are counted in under the lock.
-        // Ordering: Acquire, pairs with the AcqRel of `last_one_out`: what the threads did happens before the return.
-        if self.running.load(Ordering::Acquire) > own {
-            return false;
-        }
-        let here = thread::current();
-        let (own, ended): (Vec<_>, Vec<_>) = std::mem::take(&mut *list)
-            .into_iter()
-            .partition(|thread| thread.handle.thread().is(&here));
-        *list = own;
-        drop(list);
-        for thread in ended {
-            thread
-                .handle
-                .join()
-                .expect("a worker catches every panic of what it runs");
-        }
-        true
     }
 
     /// Starts a spare worker; false if no thread can be started.
@@ -396,24 +323,4 @@ fn work(shared: Arc<Shared>, config: &Config, index: usize, spare: bool) {
 /// Runs a hook; a panic in it has been reported by the panic hook and ends nothing else.
 fn run_hook(hook: &crate::builder::Hook) {
     let _reported = catch_unwind(AssertUnwindSafe(|| hook()));
-}
-
-/// Waits for a notification; false if the deadline came first.
-#[cfg(not(target_family = "wasm"))]
-fn wait_for(listener: EventListener, deadline: Option<Instant>) -> bool {
-    use event_listener::Listener;
-
-    match deadline {
-        Some(deadline) => listener.wait_deadline(deadline).is_some(),
-        None => {
-            listener.wait();
-            true
-        }
-    }
-}
-
-/// A listener cannot block here; no thread was started that one could wait for.
-#[cfg(target_family = "wasm")]
-fn wait_for(_listener: EventListener, _deadline: Option<Instant>) -> bool {
-    false
 }

@@ -7,14 +7,12 @@
 use terrace_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use terrace_sync::{CachePadded, Mutex};
 
-/// Slots in the first chunk; chunk `k` has `FIRST << k`.
-const FIRST: usize = 8;
 /// Enough chunks for more scopes than threads can exist.
 const CHUNKS: usize = 24;
 
 /// A growing table of slots `S`; indices of closed scopes are reused, lowest first, which keeps
-/// the range that workers scan short.
-pub(crate) struct Board<S> {
+/// the range that workers scan short. Chunk `k` has `FIRST << k` slots.
+pub(crate) struct Board<S, const FIRST: usize> {
     chunks: [AtomicPtr<CachePadded<S>>; CHUNKS],
     /// One past the highest open slot.
     high: AtomicUsize,
@@ -22,18 +20,20 @@ pub(crate) struct Board<S> {
     open: Mutex<Vec<u64>>,
 }
 
-/// Chunk and offset of a slot.
-fn locate(index: usize) -> (usize, usize) {
-    let chunk = (index / FIRST + 1).ilog2() as usize;
-    (chunk, index - FIRST * ((1 << chunk) - 1))
+impl<S, const FIRST: usize> Board<S, FIRST> {
+    /// Chunk and offset of a slot.
+    fn locate(index: usize) -> (usize, usize) {
+        let chunk = (index / FIRST + 1).ilog2() as usize;
+        (chunk, index - FIRST * ((1 << chunk) - 1))
+    }
+
+    /// Slots in a chunk.
+    fn chunk_len(chunk: usize) -> usize {
+        FIRST << chunk
+    }
 }
 
-/// Slots in a chunk.
-fn chunk_len(chunk: usize) -> usize {
-    FIRST << chunk
-}
-
-impl<S: Default> Board<S> {
+impl<S: Default, const FIRST: usize> Board<S, FIRST> {
     /// An empty board; allocates nothing.
     pub(crate) fn new() -> Self {
         Self {
@@ -46,7 +46,7 @@ impl<S: Default> Board<S> {
     /// Opens the lowest free slot. One lock; allocates when the board grows.
     ///
     /// # Panics
-    /// When 2^27 slots are open at once.
+    /// When 2^24 slots are open at once.
     pub(crate) fn acquire(&self) -> usize {
         let mut open = self.open.lock();
         let word = match open.iter().position(|&word| word != u64::MAX) {
@@ -57,14 +57,14 @@ impl<S: Default> Board<S> {
             }
         };
         let index = word * 64 + open[word].trailing_ones() as usize;
-        let (chunk, _) = locate(index);
+        let (chunk, _) = Self::locate(index);
         assert!(
             chunk < CHUNKS,
             "too many scopes or workers at once on one pool"
         );
         // Ordering: Relaxed, written under the same lock.
         if self.chunks[chunk].load(Ordering::Relaxed).is_null() {
-            let slots: Box<[CachePadded<S>]> = (0..chunk_len(chunk))
+            let slots: Box<[CachePadded<S>]> = (0..Self::chunk_len(chunk))
                 .map(|_| CachePadded::new(S::default()))
                 .collect();
             let slots = Box::into_raw(slots).cast::<CachePadded<S>>();
@@ -94,7 +94,7 @@ impl<S: Default> Board<S> {
     /// The slot at `index`, which was acquired at some time; `None` where its chunk never was.
     #[inline]
     pub(crate) fn get(&self, index: usize) -> Option<&S> {
-        let (chunk, offset) = locate(index);
+        let (chunk, offset) = Self::locate(index);
         // Ordering: Acquire, pairs with the Release in `acquire`.
         let slots = self.chunks[chunk].load(Ordering::Acquire);
         if slots.is_null() {
@@ -127,13 +127,13 @@ impl<S: Default> Board<S> {
     }
 }
 
-impl<S> Drop for Board<S> {
+impl<S, const FIRST: usize> Drop for Board<S, FIRST> {
     fn drop(&mut self) {
         for (chunk, slots) in self.chunks.iter_mut().enumerate() {
             // Ordering: Relaxed, `&mut self` excludes everybody else.
             let slots = slots.load(Ordering::Relaxed);
             if !slots.is_null() {
-                let slots = std::ptr::slice_from_raw_parts_mut(slots, chunk_len(chunk));
+                let slots = std::ptr::slice_from_raw_parts_mut(slots, Self::chunk_len(chunk));
                 // SAFETY: the pointer came from `Box::into_raw` of a slice of this length.
                 drop(unsafe { Box::from_raw(slots) });
             }
@@ -147,18 +147,22 @@ mod tests {
 
     #[test]
     fn locate_covers_every_index_once() {
-        let mut next = 0;
-        for chunk in 0..6 {
-            for offset in 0..chunk_len(chunk) {
-                assert_eq!(locate(next), (chunk, offset));
-                next += 1;
+        fn covers<const FIRST: usize>() {
+            let mut next = 0;
+            for chunk in 0..6 {
+                for offset in 0..Board::<u8, FIRST>::chunk_len(chunk) {
+                    assert_eq!(Board::<u8, FIRST>::locate(next), (chunk, offset));
+                    next += 1;
+                }
             }
         }
+        covers::<1>();
+        covers::<8>();
     }
 
     #[test]
     fn slots_are_reused_lowest_first_and_the_scan_shrinks() {
-        let board = Board::<u8>::new();
+        let board = Board::<u8, 1>::new();
         let taken: Vec<_> = (0..200).map(|_| board.acquire()).collect();
         assert_eq!(taken, (0..200).collect::<Vec<_>>());
         assert_eq!(board.scan().count(), 200);
