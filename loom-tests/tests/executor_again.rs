@@ -1,12 +1,21 @@
 //! Tasks that yield, and are mostly not published.
 
 use terrace_executor::again::Again;
-use terrace_park::{Idle, Work};
+use terrace_park::{Idle, Parker, Unparker, Work};
 use terrace_queue::Ring;
 use terrace_sync::{Arc, model, thread};
 
 /// The only lane.
 const LANE: u32 = 1;
+
+/// A waker that unparks the thread which polls the driver.
+struct Unpark(Unparker);
+
+impl std::task::Wake for Unpark {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.0.unpark();
+    }
+}
 
 /// Worker 0 with its ring, which runs something; worker 1 with nothing, and items that are run for ever.
 struct Pool {
@@ -75,6 +84,42 @@ fn executor_again_behind_others() {
         assert!(!again.pushed());
         let mine = ring.pop().expect("one thief takes one item");
         again.allow();
+        assert_eq!(mine + thief.join().unwrap(), 1);
+    });
+}
+
+/// The same against a `run` future of another thread, which sleeps as a waker.
+///
+/// Seen to deadlock likewise (`queue-look-relaxed`).
+#[test]
+fn executor_again_behind_others_for_a_driver() {
+    model(|| {
+        let pool = Pool::new();
+        let again = Again::default();
+        let other = pool.clone();
+        let thief = thread::spawn(move || {
+            let parker = Parker::new();
+            let waker = std::sync::Arc::new(Unpark(parker.unparker())).into();
+            let mut driver = other.idle.driver();
+            loop {
+                driver.wake();
+                if let Some(item) = other.ring.steal_one() {
+                    break item;
+                }
+                driver.sleep(&waker);
+                if other.ring.is_empty() {
+                    parker.park();
+                }
+            }
+        });
+        // SAFETY: the only owner handle.
+        let ring = unsafe { pool.ring.owner() };
+        again.allow();
+        ring.push(0).expect("room");
+        pool.idle.publish(LANE);
+        ring.push(1).expect("room");
+        assert!(!again.pushed());
+        let mine = ring.pop().expect("one thief takes one item");
         assert_eq!(mine + thief.join().unwrap(), 1);
     });
 }

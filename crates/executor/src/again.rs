@@ -15,17 +15,18 @@
 //! place as what has been published, for the next task that yields; and the searcher that X's publish relied on looks
 //! at the ring before it stops. If a thief was faster and took X, the worker takes the task itself.
 //!
-//! Only where the worker's loop polls a task in its next turn anyway: [`Again::forbid`] before every other poll, and before
-//! a wait in the middle of one. Not an API; public for its models.
+//! The same in the loop of a `run` future, while it is being polled. Only where such a loop takes a task in its next turn
+//! anyway: [`Again::forbid`] before every other poll, and before a wait in the middle of one. Not an API; public for its
+//! models.
 
 use std::cell::Cell;
 
-/// The state of one worker.
+/// The state of one worker or driver.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     /// Every push is published.
     Publish,
-    /// The worker's loop polls, and takes its next task right after.
+    /// The loop polls, and takes its next task right after.
     Defer,
     /// As `Defer`; a task was pushed.
     Deferred,
@@ -41,7 +42,7 @@ impl Default for Again {
 }
 
 impl Again {
-    /// The worker's loop is going to poll a task, and nothing is left from the turn before.
+    /// The loop is going to poll a task, and nothing is left from the turn before.
     #[inline]
     pub fn allow(&self) {
         self.0.set(State::Defer);

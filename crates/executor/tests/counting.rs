@@ -112,37 +112,54 @@ fn a_spawn_on_a_worker_adds_one_rmw_and_one_fence() {
     assert_eq!(counts.locks, 0, "{counts:?}");
 }
 
-/// Tasks that yield take turns: the pop from the ring, and nothing for others to see.
 #[cfg(terrace_count)]
-#[test]
-fn a_yield_on_a_worker_adds_one_rmw_and_no_fence() {
+const YIELDS: usize = 1_000;
+
+/// What one of many tasks that yield counts while all of them do.
+#[cfg(terrace_count)]
+async fn yields(executor: &'static StaticExecutor) -> terrace_sync::count::Counts {
     use terrace_sync::count::Counts;
 
-    const YIELDS: usize = 1_000;
-    let executor = Builder::new().workers(1).try_build_static().unwrap();
-    let counts = block_on(executor.spawn(async {
-        for _ in 1..ROUND {
-            executor
-                .spawn(async {
-                    for _ in 0..2 * YIELDS {
-                        Yield(false).await;
-                    }
-                })
-                .detach();
-        }
+    for _ in 1..ROUND {
+        executor
+            .spawn(async {
+                for _ in 0..2 * YIELDS {
+                    Yield(false).await;
+                }
+            })
+            .detach();
+    }
+    Yield(false).await;
+    let before = Counts::now();
+    for _ in 0..YIELDS {
         Yield(false).await;
-        let before = Counts::now();
-        for _ in 0..YIELDS {
-            Yield(false).await;
-        }
-        Counts::now() - before
-    }));
+    }
+    Counts::now() - before
+}
+
+/// They take turns: the pop from the ring, and nothing for others to see.
+#[cfg(terrace_count)]
+fn assert_turns_are_cheap(counts: &terrace_sync::count::Counts) {
     let yields = (ROUND * YIELDS) as u64;
     assert!(counts.rmws >= yields, "they took turns: {counts:?}");
     assert!(counts.rmws <= yields + yields / 20, "{counts:?}");
     // Every 61st turn may look elsewhere first.
     assert!(counts.fences <= yields / 20, "{counts:?}");
     assert_eq!(counts.locks, 0, "{counts:?}");
+}
+
+#[cfg(terrace_count)]
+#[test]
+fn a_yield_on_a_worker_adds_one_rmw_and_no_fence() {
+    let executor = Builder::new().workers(1).try_build_static().unwrap();
+    assert_turns_are_cheap(&block_on(executor.spawn(yields(executor))));
+}
+
+#[cfg(terrace_count)]
+#[test]
+fn a_yield_in_a_run_adds_one_rmw_and_no_fence() {
+    static EXECUTOR: StaticExecutor = StaticExecutor::new();
+    assert_turns_are_cheap(&block_on(EXECUTOR.run(EXECUTOR.spawn(yields(&EXECUTOR)))));
 }
 
 /// The same in a `run` future: it holds a ring like a worker does.

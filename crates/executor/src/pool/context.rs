@@ -30,7 +30,6 @@ terrace_sync::thread_local! {
 pub(crate) struct Context {
     /// What tasks are told when it is entered.
     told: Current,
-    /// Of a worker: a driver always publishes.
     pub(crate) again: Again,
     /// Of a worker: a driver may be forgotten.
     in_hand: InHand,

@@ -16,7 +16,9 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
+use terrace_local::task::Runnable;
 use terrace_park::Driver;
+use terrace_queue::Owner;
 use terrace_sync::hint::spin_loop;
 
 use super::Shared;
@@ -25,7 +27,8 @@ use super::current::Current;
 use super::search::Found;
 use super::seat::Seat;
 use super::turns::Turns;
-use super::worker::run_task;
+use super::worker::{run_task, run_turn};
+use crate::again::Again;
 
 /// Tasks that one poll of a `run` future runs at most.
 const TURNS_A_POLL: usize = 200;
@@ -167,54 +170,85 @@ impl Running<'_> {
         // held by this future, which is borrowed mutably.
         let _entered = unsafe { here.enter() };
         let turns = Turns::from_parts(held.turns);
-        let result = drive(pool, held.seat, &turns, &mut self.sleeper, context, future);
+        let this = Here {
+            pool,
+            seat: held.seat,
+            turns: &turns,
+            again: &here.again,
+        };
+        let result = this.drive(&mut self.sleeper, context, future);
         held.turns = turns.into_parts();
         result
     }
 }
 
-/// One poll, inside the driver's context.
-fn drive<T>(
-    pool: &Shared,
-    seat: &Seat,
-    turns: &Turns,
-    sleeper: &mut Sleeper<'_>,
-    context: &mut Context<'_>,
-    future: Pin<&mut impl Future<Output = T>>,
-) -> Poll<T> {
-    if sleeper.wake() {
-        if let Some(found) = find(pool, seat, turns) {
-            pool.wake_for_rest();
-            found.run(pool);
-        }
-    }
-    if let Poll::Ready(value) = future.poll(context) {
-        return Poll::Ready(value);
-    }
-    for _ in 0..TURNS_A_POLL {
-        loop {
-            if let Some(found) = find(pool, seat, turns) {
-                found.run(pool);
-                break;
-            }
-            if sleeper.sleep(context) {
-                return Poll::Pending;
-            }
-            sleeper.wake();
-        }
-    }
-    context.waker().wake_by_ref();
-    Poll::Pending
+/// One poll of a driver, inside its context.
+struct Here<'p> {
+    pool: &'p Shared,
+    /// Held by the driver.
+    seat: &'p Seat,
+    turns: &'p Turns,
+    again: &'p Again,
 }
 
-fn find<'p>(pool: &'p Shared, seat: &Seat, turns: &Turns) -> Option<Found<'p>> {
-    // SAFETY: the caller holds the seat, and the ring's operations run no code of anybody else.
-    let ring = unsafe { seat.ring.owner() };
-    let (found, moved) = pool.find_for_driver(&ring, turns);
-    if moved {
-        pool.publish_moved();
+impl<'p> Here<'p> {
+    fn drive<T>(
+        &self,
+        sleeper: &mut Sleeper<'_>,
+        context: &mut Context<'_>,
+        future: Pin<&mut impl Future<Output = T>>,
+    ) -> Poll<T> {
+        if sleeper.wake() {
+            if let Some(found) = self.find() {
+                self.pool.wake_for_rest();
+                found.run(self.pool);
+            }
+        }
+        if let Poll::Ready(value) = future.poll(context) {
+            return Poll::Ready(value);
+        }
+        for _ in 0..TURNS_A_POLL {
+            if let Some(task) = self.pool.pop_own(&self.ring(), self.turns) {
+                run_turn(task, self.again);
+                continue;
+            }
+            self.settle();
+            loop {
+                match self.find() {
+                    Some(Found::Task(task)) => run_turn(task, self.again),
+                    Some(found) => found.run(self.pool),
+                    None if sleeper.sleep(context) => return Poll::Pending,
+                    None => {
+                        sleeper.wake();
+                        continue;
+                    }
+                }
+                break;
+            }
+        }
+        // It does something else next.
+        self.settle();
+        context.waker().wake_by_ref();
+        Poll::Pending
     }
-    found
+
+    /// Publishes what has yielded, unless it is next.
+    fn settle(&self) {
+        self.again.settle(|| self.pool.publish());
+    }
+
+    fn ring(&self) -> Owner<'p, Runnable> {
+        // SAFETY: the driver holds the seat, and the ring's operations run no code of anybody else.
+        unsafe { self.seat.ring.owner() }
+    }
+
+    fn find(&self) -> Option<Found<'p>> {
+        let (found, moved) = self.pool.find_for_driver(&self.ring(), self.turns);
+        if moved {
+            self.pool.publish_moved();
+        }
+        found
+    }
 }
 
 impl Drop for Held<'_> {

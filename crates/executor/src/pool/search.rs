@@ -158,6 +158,24 @@ impl Shared {
         }
     }
 
+    /// The next task of the own ring, where nothing else has a turn before: what [`find`](Self::find) would find there, for
+    /// less.
+    #[inline]
+    pub(crate) fn pop_own(&self, ring: &Owner<'_, Runnable>, turns: &Turns) -> Option<Runnable> {
+        if !self.is_own_turn(turns) {
+            return None;
+        }
+        let task = ring.pop()?;
+        turns.ring_ran();
+        Some(task)
+    }
+
+    /// Whether nothing has a turn before the slot and the ring of who has these `turns`.
+    #[inline]
+    pub(crate) fn is_own_turn(&self, turns: &Turns) -> bool {
+        turns.are_own() && self.lanes.high.is_empty()
+    }
+
     /// After each round of the ring, however short, those who wait in the injector have their turn: so a task there waits
     /// for one round, or [`GLOBAL_INTERVAL`] turns, for each batch before it, and one in the ring for one batch a round.
     #[inline]

@@ -24,6 +24,7 @@ use super::seat::Seat;
 use super::spin::spin;
 use super::turns::{GLOBAL_INTERVAL, Turns};
 use super::{LANE, Looking, Shared, context};
+use crate::again::Again;
 use crate::scope::pacing::{GUARD_PERIOD, Stopwatch};
 use crate::scope::slot::Slot;
 use crate::woken::IN_A_ROW;
@@ -105,16 +106,11 @@ impl Worker {
     /// [`find`](Shared::find) would find, for less. What has yielded is settled with unless the task is the ring's.
     #[inline]
     fn next_at_hand(&self) -> Option<Runnable> {
-        if !self.turns.are_own() || !self.pool.lanes.high.is_empty() {
-            return None;
-        }
         if self.seat().woken.is_empty() {
-            let task = self.ring().pop()?;
-            self.turns.ring_ran();
-            return Some(task);
+            return self.pool.pop_own(&self.ring(), &self.turns);
         }
         let row = self.in_a_row.get();
-        if row == IN_A_ROW {
+        if row == IN_A_ROW || !self.pool.is_own_turn(&self.turns) {
             return None;
         }
         self.settle();
@@ -185,7 +181,7 @@ impl Worker {
             in_a_row = 0;
             if token.is_none() {
                 if let Some(task) = self.next_at_hand() {
-                    self.run_turn(task);
+                    run_turn(task, &self.context.again);
                     rested = false;
                     continue;
                 }
@@ -281,17 +277,10 @@ impl Worker {
 
     fn run_found(&self, found: Found<'_>) {
         match found {
-            Found::Task(task) => self.run_turn(task),
+            Found::Task(task) => run_turn(task, &self.context.again),
             Found::Child(child, slot) => self.run_children(child, slot),
             found @ Found::Lane(..) => found.run(&self.pool),
         }
-    }
-
-    /// Polls a task, after which the worker looks for its next.
-    #[inline]
-    fn run_turn(&self, task: Runnable) {
-        self.context.again.allow();
-        poll_task(task);
     }
 
     /// Runs children of one scope, as long as its list offers any.
@@ -318,6 +307,13 @@ impl Worker {
 /// Polls a task once, wherever. Panics do not come out of it: the task's cell keeps them for its handle.
 pub(crate) fn run_task(task: Runnable) {
     context::forbid_again();
+    poll_task(task);
+}
+
+/// Polls a task once, in a loop whose next turn follows.
+#[inline]
+pub(crate) fn run_turn(task: Runnable, again: &Again) {
+    again.allow();
     poll_task(task);
 }
 
