@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::future::pending;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -116,6 +117,8 @@ fn assert_idle(watched: usize) {
 fn every_kind_is_idle_for_nothing() {
     static TICKED: StaticExecutor = StaticExecutor::new();
     static DRIVEN: Executor<'static> = Executor::new();
+    // Never dropped: that would wait for its task.
+    static WAITING: OnceLock<Executor<'static>> = OnceLock::new();
     let mut watched = Watched::default();
 
     // Executors with workers; one of them waits in a task, for ever.
@@ -124,8 +127,7 @@ fn every_kind_is_idle_for_nothing() {
         .workers("static")
         .try_build_static()
         .expect("starts");
-    // Never dropped: that would wait for the task.
-    let waiting = &*Box::leak(Box::new(watched.workers("waits").build()));
+    let waiting = WAITING.get_or_init(|| watched.workers("waits").build());
     let (entered, enters) = channel();
     waiting
         .spawn(async move {
