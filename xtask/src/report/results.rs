@@ -1,5 +1,6 @@
 //! `cargo xtask bench-page`: the results page, out of what `cargo xtask bench --json` measured.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
@@ -26,7 +27,7 @@ const MARK: &str = " \\*";
 /// Options of `cargo xtask bench-page`.
 #[derive(Args)]
 pub(crate) struct PageArgs {
-    /// Files that `cargo xtask bench --json FILE` wrote, also with --metric instr and --latency, and `cargo xtask footprint`; no layer in two of one kind
+    /// Files that `cargo xtask bench --json FILE` wrote, also with --metric instr and --latency, and `cargo xtask footprint`; no row in two
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The page to make or to renew [default: docs/benchmarks.md of the workspace]
@@ -74,19 +75,27 @@ pub(crate) fn run(ws: &Workspace, args: &PageArgs) -> Result<()> {
 
 /// The generated part.
 fn part(results: &[BenchResults], sheets: &[Sheet]) -> Result<String> {
-    let mut layers: Vec<(&str, &BenchResults)> = Vec::new();
-    for result in results {
-        let of_this = |(_, from): &(&str, &BenchResults)| std::ptr::eq(*from, result);
-        for row in &result.rows {
-            match layers.iter().find(|(layer, _)| *layer == row.layer) {
-                None => layers.push((&row.layer, result)),
-                Some(known) => ensure!(
-                    of_this(known),
-                    "layer {} is in two files; give the one that holds",
-                    row.layer
-                ),
-            }
+    let mut layers: Vec<&str> = Vec::new();
+    let mut seen = HashSet::new();
+    for row in results.iter().flat_map(|result| &result.rows) {
+        if !layers.contains(&row.layer.as_str()) {
+            layers.push(&row.layer);
         }
+        let sides = (&row.ours, &row.peer);
+        ensure!(
+            seen.insert((&row.layer, &row.workload, &row.param, row.threads, sides)),
+            "a row of layer {}, {}, is in two files; give the one that holds",
+            row.layer,
+            row.workload
+        );
+    }
+    let mut averaged = HashSet::new();
+    for mean in results.iter().flat_map(|result| &result.means) {
+        ensure!(
+            averaged.insert((&mean.layer, &mean.ours, &mean.peer, mean.metric)),
+            "gated rows of layer {} are in two files; a mean is over all of them: measure them in one run",
+            mean.layer
+        );
     }
     let empty = layers.is_empty() && sheets.iter().all(|sheet| sheet.rows.is_empty());
     ensure!(!empty, "there is no row in the files");
@@ -99,9 +108,10 @@ fn part(results: &[BenchResults], sheets: &[Sheet]) -> Result<String> {
         parts.push("## Geometric means".to_owned());
         parts.push(means_table(&means));
     }
-    for (layer, result) in layers {
+    for layer in layers {
         parts.push(format!("## {}", plain(layer)));
-        let rows = result.rows.iter().filter(|row| row.layer == layer);
+        let rows = results.iter().flat_map(|result| &result.rows);
+        let rows = rows.filter(|row| row.layer == layer);
         parts.push(rows_table(rows));
     }
     for sheet in sheets {
@@ -313,9 +323,19 @@ mod tests {
     }
 
     #[test]
-    fn a_layer_comes_from_one_file() {
+    fn a_row_and_a_mean_come_from_one_file() {
         let error = part(&[results("queue"), results("queue")], &[]).expect_err("twice queue");
-        assert!(error.to_string().contains("queue is in two files"));
+        assert!(error.to_string().contains("is in two files"), "{error}");
+        let mut other = results("queue");
+        for row in &mut other.rows {
+            row.param = Some("t64".to_owned());
+        }
+        let error = part(&[results("queue"), other.clone()], &[]).expect_err("two means");
+        assert!(error.to_string().contains("in one run"), "{error}");
+        other.means.clear();
+        let text = part(&[results("queue"), other], &[]).expect("other rows");
+        assert_eq!(text.matches("## queue").count(), 1, "{text}");
+        assert!(text.contains("t64"), "{text}");
         assert!(part(&[], &[]).is_err());
     }
 
