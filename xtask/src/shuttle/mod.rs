@@ -31,9 +31,10 @@ const LIMIT_EACH: Duration = Duration::from_millis(200);
 pub(crate) struct ShuttleArgs {
     /// Run only the models (with --mutants also the mutants) whose name contains this text
     filter: Option<String>,
-    /// How many random schedules, and as many by priorities, each model runs in
-    #[arg(long, value_name = "N", default_value_t = 300)]
-    iterations: u32,
+    /// How many random schedules, and as many by priorities, each model runs in [default: 300; with a fault planted 6000,
+    /// of which the first that finds it is the last]
+    #[arg(long, value_name = "N")]
+    iterations: Option<u32>,
     /// Where the random choices start; the same seed gives the same schedules
     #[arg(long, value_name = "S", default_value_t = 0)]
     seed: u64,
@@ -43,6 +44,18 @@ pub(crate) struct ShuttleArgs {
     /// Then plant faults one by one and require the named model to fail each time
     #[arg(long)]
     mutants: bool,
+}
+
+/// Schedules of each kind for a model as it is.
+const ITERATIONS: u32 = 300;
+/// The same for a model with a fault, which is to be found in any case: some hide behind several rare choices.
+const ITERATIONS_WITH_FAULT: u32 = 6_000;
+
+impl ShuttleArgs {
+    /// Schedules of each kind.
+    fn iterations(&self) -> u32 {
+        self.iterations.unwrap_or(ITERATIONS)
+    }
 }
 
 /// One model.
@@ -127,29 +140,35 @@ fn command(model: &Model) -> Command {
     command
 }
 
-fn explore(model: &Model, failed: &Path, args: &ShuttleArgs) -> Result<(Verdict, Finished)> {
+fn explore(
+    model: &Model,
+    failed: &Path,
+    iterations: u32,
+    seed: u64,
+) -> Result<(Verdict, Finished)> {
     let mut command = command(model);
     command
-        .env("TERRACE_SHUTTLE_RUNS", args.iterations.to_string())
-        .env("TERRACE_SHUTTLE_SEED", args.seed.to_string())
+        .env("TERRACE_SHUTTLE_RUNS", iterations.to_string())
+        .env("TERRACE_SHUTTLE_SEED", seed.to_string())
         // The same for the models of `terrace_sync::model`.
-        .env("SHUTTLE_RANDOM_SEED", args.seed.to_string())
+        .env("SHUTTLE_RANDOM_SEED", seed.to_string())
         .env("TERRACE_SHUTTLE_FAILED", failed);
-    let finished = run_limited(command, LIMIT + LIMIT_EACH * args.iterations)?;
+    let finished = run_limited(command, LIMIT + LIMIT_EACH * iterations)?;
     Ok((judge(&finished), finished))
 }
 
 fn run_models(build: &Build, models: &[Model], args: &ShuttleArgs) -> Result<()> {
     println!(
         "shuttle: 2 x {} schedules a model, seed {}",
-        args.iterations, args.seed
+        args.iterations(),
+        args.seed
     );
     let progress = Progress::new("shuttle models", models.len());
     let results = parallel(models, |model| {
         let title = model.title();
         progress.at(&title);
         let failed = failed_dir(build, &title)?;
-        let (verdict, finished) = explore(model, &failed, args)?;
+        let (verdict, finished) = explore(model, &failed, args.iterations(), args.seed)?;
         let word = match &verdict {
             Verdict::Passed => "ok",
             Verdict::Failed(_) => "FAILED",
@@ -184,7 +203,8 @@ fn run_models(build: &Build, models: &[Model], args: &ShuttleArgs) -> Result<()>
 fn how_to_replay(title: &str, failed: &Path, args: &ShuttleArgs) -> Result<String> {
     let mut text = format!(
         "all schedules up to the failing one again:\n  cargo xtask shuttle {title} --iterations {} --seed {}",
-        args.iterations, args.seed
+        args.iterations(),
+        args.seed
     );
     for entry in std::fs::read_dir(failed)? {
         let file = entry?.path();

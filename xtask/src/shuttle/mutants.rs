@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use comfy_table::Table as Printed;
 use serde::Deserialize;
 
-use super::{Model, PACKAGE, ShuttleArgs, explore, failed_dir};
+use super::{ITERATIONS_WITH_FAULT, Model, PACKAGE, ShuttleArgs, explore, failed_dir};
 use crate::build::Build;
 use crate::loom::model::{PROFILE, Verdict};
 use crate::loom::mutants::wrapper;
@@ -111,5 +111,6 @@ fn run_one(build: &Build, plan: &Planned, args: &ShuttleArgs) -> Result<Verdict>
         test: plan.model.test.clone(),
     };
     let failed = failed_dir(&build, &format!("mutant-{}", plan.mutant.name))?;
-    Ok(explore(&model, &failed, args)?.0)
+    let iterations = args.iterations.unwrap_or(ITERATIONS_WITH_FAULT);
+    Ok(explore(&model, &failed, iterations, args.seed)?.0)
 }
