@@ -1,4 +1,4 @@
-//! What a spawn costs: allocations, and with `--cfg terrace_count` our own read-modify-writes, fences and locks.
+//! Need 7, and what a spawn costs: allocations, and with `--cfg terrace_count` our own read-modify-writes, fences and locks.
 //! Amortised over many spawns after a warm-up, since two cores hide contention and counts do not.
 
 use std::alloc::{GlobalAlloc, Layout, System};

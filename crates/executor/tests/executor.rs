@@ -290,6 +290,7 @@ fn a_thread_that_cannot_start_is_an_error() {
     assert!(error.is_err());
 }
 
+/// Need 42: 48 KiB on a stack of 256, also in a debug build.
 #[test]
 fn a_large_future_fits_a_small_stack() {
     // ThreadSanitizer's instrumentation makes frames larger.

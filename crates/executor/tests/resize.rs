@@ -1,4 +1,4 @@
-//! Worker threads that come and go while the executor is in use.
+//! Need 27: worker threads that come and go while the executor is in use.
 
 mod limited;
 mod yields;

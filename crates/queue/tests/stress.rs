@@ -1,4 +1,4 @@
-//! Threads against each other: each item, a box with a unique id, comes out exactly once.
+//! Bug 10 of deques, and threads against each other: each item, a box with a unique id, comes out exactly once.
 //!
 //! Small enough for ThreadSanitizer and AddressSanitizer, under which these tests also run.
 

@@ -167,7 +167,8 @@ fn push_to(seat: &Seat, task: Runnable, pool: &Shared) -> bool {
     owner.push_or_overflow(task, &pool.injected)
 }
 
-fn inject(pool: &Shared, task: Runnable) {
+/// Queues `task` into the injector of `pool`; the caller publishes.
+pub(crate) fn inject(pool: &Shared, task: Runnable) {
     terrace_trace::inject(terrace_trace::EXTERNAL, 1);
     pool.injected.push(task);
 }
@@ -183,55 +184,41 @@ pub(crate) enum Placed {
 }
 
 /// As [`push_local`], for a task that was woken by another one: on a worker of `pool` whose ring is empty it goes into the
-/// worker's slot.
+/// worker's slot. `Err` where the thread is neither worker nor driver of `pool`.
 #[inline]
-pub(crate) fn push_woken(pool: &Shared, task: Runnable) -> Placed {
-    let displaced = context(|context| {
-        match context.filter(|context| ptr::eq(context.pool, pool)) {
-            Some(context) if !context.told.is_driver() => {
-                // SAFETY: the seat is one of the pool's, which its worker keeps alive while it is entered.
-                let seat = unsafe { &*context.seat };
-                // Behind others it waits as they do: of many chains each would be unwound to its end otherwise, and
-                // none of the memory they leave be warm for the next.
-                if seat.ring.is_empty() {
-                    seat.woken.put(task)
-                } else {
-                    Some(task)
-                }
-            }
-            _ => Some(task),
-        }
-    });
-    match displaced {
-        Some(task) => {
-            push_local(pool, task);
-            Placed::Queue
-        }
-        None => {
+pub(crate) fn push_woken(pool: &Shared, task: Runnable) -> Result<Placed, Runnable> {
+    context(|context| {
+        let Some(context) = context.filter(|context| ptr::eq(context.pool, pool)) else {
+            return Err(task);
+        };
+        // SAFETY: the seat is one of the pool's, which its worker or driver keeps alive while it is entered.
+        let seat = unsafe { &*context.seat };
+        // Behind others it waits as they do: of many chains each would be unwound to its end otherwise, and none of the
+        // memory they leave be warm for the next.
+        if context.told.is_driver() || !seat.ring.is_empty() {
+            push_to(seat, task, pool);
+        } else if let Some(displaced) = seat.woken.put(task) {
+            push_to(seat, displaced, pool);
+        } else {
             terrace_trace::local_schedule(index());
-            Placed::Slot
+            return Ok(Placed::Slot);
         }
-    }
+        Ok(Placed::Queue)
+    })
 }
 
-/// As [`push_local`], for a task that has yielded; whether it has to be published.
+/// As [`push_woken`], for a task that has yielded; whether it has to be published.
 #[inline]
-#[must_use = "true: it has to be published"]
-pub(crate) fn push_again(pool: &Shared, task: Runnable) -> bool {
-    context(
-        |context| match context.filter(|context| ptr::eq(context.pool, pool)) {
-            Some(context) => {
-                // SAFETY: the seat is one of the pool's, which its worker or driver keeps alive while it is entered.
-                let seat = unsafe { &*context.seat };
-                // What overflows was published where it no longer is.
-                push_to(seat, task, pool) || context.again.pushed()
-            }
-            None => {
-                inject(pool, task);
-                true
-            }
-        },
-    )
+pub(crate) fn push_again(pool: &Shared, task: Runnable) -> Result<bool, Runnable> {
+    context(|context| {
+        let Some(context) = context.filter(|context| ptr::eq(context.pool, pool)) else {
+            return Err(task);
+        };
+        // SAFETY: the seat is one of the pool's, which its worker or driver keeps alive while it is entered.
+        let seat = unsafe { &*context.seat };
+        // What overflows was published where it no longer is.
+        Ok(push_to(seat, task, pool) || context.again.pushed())
+    })
 }
 
 /// A reference to `pool`, if the thread is a worker of it that has one in hand.

@@ -40,18 +40,25 @@ impl Shared {
         self.publish();
     }
 
-    /// Queues a task that has yielded, from any thread that keeps the pool alive.
-    #[inline]
-    fn push_again(&self, task: Runnable) {
-        if context::push_again(self, task) {
-            self.publish();
-        }
+    /// Queues a task from a thread that is neither worker nor driver of the pool, and keeps it alive.
+    fn inject(&self, task: Runnable) {
+        context::inject(self, task);
+        self.publish();
     }
 
-    /// Queues a task that another one woke, from any thread that keeps the pool alive.
+    /// Queues a task that has yielded; gives it back on a thread that is neither worker nor driver.
     #[inline]
-    fn push_woken(&self, task: Runnable) {
-        match context::push_woken(self, task) {
+    fn push_again(&self, task: Runnable) -> Result<(), Runnable> {
+        if context::push_again(self, task)? {
+            self.publish();
+        }
+        Ok(())
+    }
+
+    /// Queues a task that another one woke; gives it back on a thread that is neither worker nor driver.
+    #[inline]
+    fn push_woken(&self, task: Runnable) -> Result<(), Runnable> {
+        match context::push_woken(self, task)? {
             Placed::Queue => self.publish(),
             Placed::Slot => {
                 if self.idle.publish_paced(LANE, false) != Wake::Guarded {
@@ -59,33 +66,28 @@ impl Shared {
                 }
             }
         }
+        Ok(())
     }
 }
 
 impl Core for Shared {
     unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
-        // SAFETY: the task refers to its pool, which is alive up to the push, and longer as said below.
-        let pool = unsafe { this.as_ref() };
-        if context::with_seat_in(pool, |seat| seat.is_some()) {
-            // The worker, or who polls the driver, keeps the pool alive.
-            pool.push_woken(task);
-        } else {
+        // SAFETY: the task refers to its pool, which is alive up to the push, and longer where that succeeds: the worker, or
+        // who polls the driver, keeps it alive.
+        if let Err(task) = unsafe { this.as_ref() }.push_woken(task) {
             // SAFETY: the task's, which has not been pushed.
             let pool = unsafe { Self::another_reference(this) };
-            pool.push_task(task);
+            pool.inject(task);
         }
     }
 
     unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
+        // To the back of the queue: it has yielded.
         // SAFETY: as in `schedule`.
-        let pool = unsafe { this.as_ref() };
-        if context::with_seat_in(pool, |seat| seat.is_some()) {
-            // To the back of the queue: it has yielded.
-            pool.push_again(task);
-        } else {
+        if let Err(task) = unsafe { this.as_ref() }.push_again(task) {
             // SAFETY: as in `schedule`.
             let pool = unsafe { Self::another_reference(this) };
-            pool.push_task(task);
+            pool.inject(task);
         }
     }
 
@@ -115,12 +117,18 @@ impl Core for Shared {
 impl Core for Unregistered {
     unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
         // SAFETY: the pool of these tasks is never dropped.
-        unsafe { this.as_ref() }.0.push_woken(task);
+        let pool = &unsafe { this.as_ref() }.0;
+        if let Err(task) = pool.push_woken(task) {
+            pool.inject(task);
+        }
     }
 
     unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
         // SAFETY: the pool of these tasks is never dropped.
-        unsafe { this.as_ref() }.0.push_again(task);
+        let pool = &unsafe { this.as_ref() }.0;
+        if let Err(task) = pool.push_again(task) {
+            pool.inject(task);
+        }
     }
 
     fn panic_handler(&self) -> Option<PanicHandler> {
