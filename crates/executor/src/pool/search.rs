@@ -62,7 +62,7 @@ fn moved<'a>(task: Runnable, ring: &Owner<'_, Runnable>) -> (Option<Found<'a>>, 
 }
 
 impl Shared {
-    /// What a worker or driver looks for before its own ring: the high lane, but every [`GLOBAL_INTERVAL`]th turn the
+    /// What a worker or driver looks for before its own ring: the high lane, but every [`GLOBAL_INTERVAL`](super::turns::GLOBAL_INTERVAL)th turn the
     /// injector or the background lane.
     fn find_first(&self, ring: &Owner<'_, Runnable>, turns: &Turns) -> (Option<Found<'_>>, bool) {
         if !turns.is_others() {
@@ -80,7 +80,7 @@ impl Shared {
     }
 
     /// The next piece of work for a worker: high lane, slot, own ring, injector, scopes, peers, background lane; after each
-    /// round of the ring the injector before it, and every [`GLOBAL_INTERVAL`]th turn some other one of these first. A
+    /// round of the ring the injector before it, and every [`GLOBAL_INTERVAL`](super::turns::GLOBAL_INTERVAL)th turn some other one of these first. A
     /// spare looks at its peers before the injector. The second value: whether more was moved into the ring, which a
     /// worker without a token then publishes.
     pub(crate) fn find(&self, worker: &Worker) -> (Option<Found<'_>>, bool) {
@@ -177,7 +177,7 @@ impl Shared {
     }
 
     /// After each round of the ring, however short, those who wait in the injector have their turn: so a task there waits
-    /// for one round, or [`GLOBAL_INTERVAL`] turns, for each batch before it, and one in the ring for one batch a round.
+    /// for one round, or [`GLOBAL_INTERVAL`](super::turns::GLOBAL_INTERVAL) turns, for each batch before it, and one in the ring for one batch a round.
     #[inline]
     fn pop_in_round(&self, ring: &Owner<'_, Runnable>, turns: &Turns) -> Option<Runnable> {
         if !turns.round_is_over(|| ring.ring().len()) {
