@@ -93,6 +93,27 @@ fn a_spawn_from_elsewhere_allocates_once_and_a_block_now_and_then() {
     assert!(counted <= count + count / 31 + 4, "{counted}");
 }
 
+#[test]
+fn a_batch_from_elsewhere_allocates_once_a_task_and_once_a_parcel() {
+    let executor = Builder::new().workers(1).try_build_static().unwrap();
+    let spawn = |count: usize| {
+        let mut tasks = Vec::with_capacity(count);
+        let before = allocations();
+        executor.spawn_many((0..count).map(|_| async {}), &mut tasks);
+        let counted = allocations() - before;
+        tasks.into_iter().for_each(block_on);
+        counted
+    };
+    spawn(1_000);
+    let count = 10_000;
+    let counted = spawn(count);
+    // One a task, one a parcel of 32, one for each block of 31 parcels, and the list of those that are not published yet.
+    assert!(
+        counted <= count + count.div_ceil(32) + count / 992 + 64,
+        "{counted}"
+    );
+}
+
 #[cfg(terrace_count)]
 #[test]
 fn a_spawn_on_a_worker_adds_one_rmw_and_one_fence() {

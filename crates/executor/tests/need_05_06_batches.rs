@@ -1,17 +1,17 @@
 //! Needs 5 and 6: a batch wakes all the workers it needs, and is announced once, not task by task.
 
 mod limited;
+mod waiting;
 
-use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, Mutex};
-use std::task::{Poll, Waker};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
 use limited::limited;
 use terrace_executor::{Builder, Executor, Task, block_on};
+use waiting::waiting;
 
 /// Batches that meet sleeping workers.
 const ROUNDS: usize = 30;
@@ -59,7 +59,7 @@ fn a_burst_of_wakes_starts_on_every_sleeping_worker() {
                 let all = Arc::new(Barrier::new(workers));
                 let (starts, tasks): (Vec<_>, Vec<_>) = (0..workers)
                     .map(|_| {
-                        let (start, started) = gate();
+                        let (started, start) = waiting();
                         let all = Arc::clone(&all);
                         let task = executor.spawn(async move {
                             started.await;
@@ -74,31 +74,6 @@ fn a_burst_of_wakes_starts_on_every_sleeping_worker() {
             }
         }
     });
-}
-
-/// A flag that a future waits for, and how it is raised.
-fn gate() -> (impl Fn(), impl Future<Output = ()> + Send) {
-    let gate = Arc::new(Mutex::new((false, None::<Waker>)));
-    let other = Arc::clone(&gate);
-    let raise = move || {
-        let waker = {
-            let mut gate = other.lock().unwrap();
-            gate.0 = true;
-            gate.1.take()
-        };
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    };
-    let wait = poll_fn(move |context| {
-        let mut gate = gate.lock().unwrap();
-        if gate.0 {
-            return Poll::Ready(());
-        }
-        gate.1 = Some(context.waker().clone());
-        Poll::Pending
-    });
-    (raise, wait)
 }
 
 /// Need 6: where the iterator panics, what it gave is spawned, nothing is leaked, and the executor is as good as before.

@@ -1,19 +1,19 @@
 //! Need 27: worker threads that come and go while the executor is in use.
 
 mod limited;
+mod waiting;
 mod yields;
 
 use std::collections::HashSet;
-use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Barrier, Mutex};
-use std::task::{Poll, Waker};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
 use limited::limited;
 use terrace_executor::{Builder, Executor, Shutdown, StaticExecutor, block_on, current};
+use waiting::waiting;
 use yields::Yield;
 
 /// Starts and exits of worker threads.
@@ -179,29 +179,6 @@ fn random_resizes_lose_nothing() {
         assert_eq!(ran.load(Ordering::Relaxed), spawned.load(Ordering::Relaxed));
         assert_eq!(hooks.starts(), hooks.stops());
     });
-}
-
-/// A task that waits for its waker, and the waker.
-fn waiting() -> (impl Future<Output = ()> + Send, impl Fn()) {
-    let state = Arc::new(Mutex::new((false, None::<Waker>)));
-    let other = Arc::clone(&state);
-    let future = poll_fn(move |context| {
-        let mut state = state.lock().unwrap();
-        if state.0 {
-            return Poll::Ready(());
-        }
-        state.1 = Some(context.waker().clone());
-        Poll::Pending
-    });
-    let wake = move || {
-        let waker = {
-            let mut state = other.lock().unwrap();
-            state.0 = true;
-            state.1.take()
-        };
-        waker.into_iter().for_each(Waker::wake);
-    };
-    (future, wake)
 }
 
 #[test]
