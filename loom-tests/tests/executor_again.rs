@@ -2,7 +2,7 @@
 
 use terrace_executor::again::Again;
 use terrace_park::{Idle, Parker, Unparker, Work};
-use terrace_queue::Ring;
+use terrace_queue::{Owner, Ring};
 use terrace_sync::{Arc, model, thread};
 
 /// The only lane.
@@ -49,6 +49,18 @@ impl Pool {
         Arc::new(pool)
     }
 
+    /// Worker 0 publishes item 0; item 1 yields behind it. The ring, for its next turn.
+    fn publish_and_yield(&self, again: &Again) -> Owner<'_, u32> {
+        // SAFETY: called once a model, so this is the only owner handle.
+        let ring = unsafe { self.ring.owner() };
+        again.allow();
+        ring.push(0).expect("room");
+        self.idle.publish(LANE);
+        ring.push(1).expect("room");
+        assert!(!again.pushed());
+        ring
+    }
+
     /// Worker 1 parks until it gets an item.
     fn thief(pool: &Arc<Self>) -> thread::JoinHandle<u32> {
         let pool = pool.clone();
@@ -75,15 +87,8 @@ fn executor_again_behind_others() {
         let pool = Pool::new();
         let again = Again::default();
         let thief = Pool::thief(&pool);
-        // SAFETY: the only owner handle.
-        let ring = unsafe { pool.ring.owner() };
-        again.allow();
-        ring.push(0).expect("room");
-        pool.idle.publish(LANE);
-        ring.push(1).expect("room");
-        assert!(!again.pushed());
+        let ring = pool.publish_and_yield(&again);
         let mine = ring.pop().expect("one thief takes one item");
-        again.allow();
         assert_eq!(mine + thief.join().unwrap(), 1);
     });
 }
@@ -112,13 +117,7 @@ fn executor_again_behind_others_for_a_driver() {
                 }
             }
         });
-        // SAFETY: the only owner handle.
-        let ring = unsafe { pool.ring.owner() };
-        again.allow();
-        ring.push(0).expect("room");
-        pool.idle.publish(LANE);
-        ring.push(1).expect("room");
-        assert!(!again.pushed());
+        let ring = pool.publish_and_yield(&again);
         let mine = ring.pop().expect("one thief takes one item");
         assert_eq!(mine + thief.join().unwrap(), 1);
     });
@@ -130,13 +129,7 @@ fn executor_again_behind_one_that_yielded() {
     model(|| {
         let pool = Pool::new();
         let again = Again::default();
-        // SAFETY: the only owner handle.
-        let ring = unsafe { pool.ring.owner() };
-        again.allow();
-        ring.push(0).expect("room");
-        pool.idle.publish(LANE);
-        ring.push(1).expect("room");
-        assert!(!again.pushed());
+        let ring = pool.publish_and_yield(&again);
         let thief = Pool::thief(&pool);
         let first = ring.pop().expect("two items, one thief");
         again.allow();
