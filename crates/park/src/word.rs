@@ -70,7 +70,7 @@ impl Word {
         (self.0 >> S_SHIFT) as u32
     }
 
-    /// Whether it is known of nobody at all, in this word or elsewhere, that he sleeps; and nobody searches.
+    /// Whether nobody sleeps, in this word or outside it, and nobody searches.
     pub(crate) const fn nobody_sleeps(self) -> bool {
         self.0 == 0
     }

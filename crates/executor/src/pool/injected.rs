@@ -1,11 +1,11 @@
 //! Tasks that no worker has: spawned or woken elsewhere, or more than fit into a ring.
 //!
-//! They come one by one, or many at once: a batch from outside, the older half of a full ring. Many travel as *parcels*,
-//! one entry of a queue for up to [`PARCEL`] tasks. Two queues, then, which take turns:
+//! They come one by one, or many at once: a batch from outside (where there are workers; without any it is taken task by
+//! task anyway, in its order), the older half of a full ring. Many travel as *parcels*, one entry of a queue for up to [`PARCEL`] tasks. Two queues, then, which take turns:
 //!
 //! ```text
 //! push:           single;  F at the caller's publish
-//! push_batch:     parcels, and a single if one is left over;  F likewise
+//! spill:          parcels, and a single if one is left over;  F likewise
 //! take, to ring:  the parcel's first; the others into the ring (full: singles)      -> the caller publishes
 //! take, no ring:  the parcel's first; the others become singles                     -> the caller publishes
 //! ```
