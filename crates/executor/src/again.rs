@@ -16,8 +16,8 @@
 //! at the ring before it stops. If a thief was faster and took X, the worker takes the task itself.
 //!
 //! The same in the loop of a `run` future, while it is being polled. Only where such a loop takes a task in its next turn
-//! anyway: [`Again::forbid`] before every other poll, and before a wait in the middle of one. Not an API; public for its
-//! models.
+//! anyway: [`Again::forbid`] before every other poll, such as that of a task run by a wait in the middle of one. Not an
+//! API; public for its models.
 
 use std::cell::Cell;
 
@@ -48,8 +48,7 @@ impl Again {
         self.0.set(State::Defer);
     }
 
-    /// Somebody else polls, or the worker waits in the middle of a poll. Nothing can be left: tasks yield at the end of
-    /// a poll.
+    /// Somebody else polls. Nothing can be left: tasks yield at the end of a poll.
     #[inline]
     pub fn forbid(&self) {
         self.0.set(State::Publish);

@@ -51,6 +51,14 @@ impl Context {
         }
     }
 
+    /// The seat.
+    #[inline]
+    fn seat(&self) -> &Seat {
+        // SAFETY: the seat is one of the pool's, which its worker or driver keeps alive while the context is entered; nobody
+        // else gets at it.
+        unsafe { &*self.seat }
+    }
+
     /// Enters it until the guard is dropped.
     ///
     /// # Safety
@@ -112,18 +120,16 @@ fn context<T>(f: impl FnOnce(Option<&Context>) -> T) -> T {
     f(unsafe { context.as_ref() })
 }
 
+/// Calls `f` with the innermost context, if it is of `pool`.
+#[inline]
+fn context_in<T>(pool: *const Shared, f: impl FnOnce(Option<&Context>) -> T) -> T {
+    context(|context| f(context.filter(|context| ptr::eq(context.pool, pool))))
+}
+
 /// Calls `f` with the seat that the current thread holds in `pool`, if its innermost context is of that pool.
 #[inline]
 pub(crate) fn with_seat_in<T>(pool: *const Shared, f: impl FnOnce(Option<&Seat>) -> T) -> T {
-    context(|context| {
-        let seat = context
-            .filter(|context| ptr::eq(context.pool, pool))
-            .map(|context| {
-                // SAFETY: the seat is one of the pool's, which its worker or driver keeps alive while it is entered.
-                unsafe { &*context.seat }
-            });
-        f(seat)
-    })
+    context_in(pool, |context| f(context.map(Context::seat)))
 }
 
 /// The index for the trace hooks of the worker that this thread is.
@@ -187,12 +193,11 @@ pub(crate) enum Placed {
 /// worker's slot. `Err` where the thread is neither worker nor driver of `pool`.
 #[inline]
 pub(crate) fn push_woken(pool: &Shared, task: Runnable) -> Result<Placed, Runnable> {
-    context(|context| {
-        let Some(context) = context.filter(|context| ptr::eq(context.pool, pool)) else {
+    context_in(pool, |context| {
+        let Some(context) = context else {
             return Err(task);
         };
-        // SAFETY: the seat is one of the pool's, which its worker or driver keeps alive while it is entered.
-        let seat = unsafe { &*context.seat };
+        let seat = context.seat();
         // Behind others it waits as they do: of many chains each would be unwound to its end otherwise, and none of the
         // memory they leave be warm for the next.
         if context.told.is_driver() || !seat.ring.is_empty() {
@@ -210,26 +215,17 @@ pub(crate) fn push_woken(pool: &Shared, task: Runnable) -> Result<Placed, Runnab
 /// As [`push_woken`], for a task that has yielded; whether it has to be published.
 #[inline]
 pub(crate) fn push_again(pool: &Shared, task: Runnable) -> Result<bool, Runnable> {
-    context(|context| {
-        let Some(context) = context.filter(|context| ptr::eq(context.pool, pool)) else {
-            return Err(task);
-        };
-        // SAFETY: the seat is one of the pool's, which its worker or driver keeps alive while it is entered.
-        let seat = unsafe { &*context.seat };
+    context_in(pool, |context| match context {
         // What overflows was published where it no longer is.
-        Ok(push_to(seat, task, pool) || context.again.pushed())
+        Some(context) => Ok(push_to(context.seat(), task, pool) || context.again.pushed()),
+        None => Err(task),
     })
 }
 
 /// A reference to `pool`, if the thread is a worker of it that has one in hand.
 #[inline]
 pub(crate) fn take_reference(pool: &Shared) -> Option<Arc<Shared>> {
-    context(|context| {
-        context
-            .filter(|context| ptr::eq(context.pool, pool))?
-            .in_hand
-            .take()
-    })
+    context_in(pool, |context| context?.in_hand.take())
 }
 
 /// Gives back a task's reference to a pool: into the hand of its worker, if the thread is one.
@@ -243,7 +239,7 @@ pub(crate) fn keep_reference(reference: Arc<Shared>) {
     });
 }
 
-/// A task is going to be polled by somebody else than the loop of the worker that the thread is.
+/// A task is going to be polled by somebody else than the loop of the worker or driver in whose context the thread is.
 #[inline]
 pub(crate) fn forbid_again() {
     context(|context| context.map(|context| context.again.forbid()));

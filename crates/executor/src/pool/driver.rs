@@ -69,14 +69,18 @@ pub(crate) async fn tick(pool: &Shared) {
 
 /// Polls one queued task, if there is one.
 pub(crate) fn try_tick(pool: &Shared) -> bool {
-    // `find_any`, for the usual case.
-    if pool.lanes.high.is_empty() {
-        if let Some(task) = pool.pop_any() {
-            run_task(task);
-            return true;
-        }
-    }
-    match pool.find_any() {
+    // `find_any`, with a short way for the usual case.
+    let found = match pool.pop_high() {
+        None => match pool.pop_any() {
+            Some(task) => {
+                run_task(task);
+                return true;
+            }
+            None => pool.find_unqueued(),
+        },
+        high => high,
+    };
+    match found {
         Some(found) => {
             found.run(pool);
             true

@@ -247,7 +247,12 @@ impl Shared {
     pub(crate) fn find_any(&self) -> Option<Found<'_>> {
         self.pop_high()
             .or_else(|| self.pop_any().map(Found::Task))
-            .or_else(|| self.any_child())
+            .or_else(|| self.find_unqueued())
+    }
+
+    /// The same where neither the high lane nor a ring nor the injector has anything.
+    pub(crate) fn find_unqueued(&self) -> Option<Found<'_>> {
+        self.any_child()
             .or_else(|| self.pop_background())
             .or_else(|| self.pop_woken())
     }

@@ -128,7 +128,6 @@ impl Worker {
 
     /// Moves the task in its slot to where others find it: before the worker waits in the middle of a poll, or ends.
     pub(crate) fn empty_slot(&self) {
-        self.context.again.forbid();
         self.seat().woken.empty(|task| {
             self.ring().push_or_overflow(task, &self.pool.injected);
             self.pool.publish();
