@@ -74,6 +74,36 @@ fn a_driver_that_is_not_polled_delays_until_the_next_publish() {
     assert!(first.is_finished() && second.is_finished());
 }
 
+/// Sixteen futures sleep in `run`, and none of them is polled while a hundred tasks come: few are woken, and more with every
+/// doubling of the tasks that wait. The first one that is polled runs everything.
+#[test]
+fn a_burst_calls_few_drivers() {
+    let executor = Executor::new();
+    let wakes = Arc::new(Counting(AtomicUsize::new(0)));
+    let waker = Waker::from(Arc::clone(&wakes));
+    let mut runs: Vec<_> = (0..16)
+        .map(|_| Box::pin(executor.run(pending::<()>())))
+        .collect();
+    let mut context = Context::from_waker(&waker);
+    for run in &mut runs {
+        assert!(run.as_mut().poll(&mut context).is_pending());
+    }
+    let woken_after: Vec<_> = (0..100)
+        .map(|_| {
+            executor.spawn(async {}).detach();
+            wakes.0.load(Ordering::Relaxed)
+        })
+        .collect();
+    let doublings = |tasks: usize| tasks.ilog2() as usize + 1;
+    assert_eq!(woken_after, (1..=100).map(doublings).collect::<Vec<_>>());
+    assert!(runs[0].as_mut().poll(&mut context).is_pending());
+    assert!(executor.is_empty());
+    // It has answered for all: the next task calls one again.
+    let before = wakes.0.load(Ordering::Relaxed);
+    executor.spawn(async {}).detach();
+    assert_eq!(wakes.0.load(Ordering::Relaxed), before + 1);
+}
+
 /// Workers come first: a driver is notified only where no worker is asleep.
 #[test]
 fn workers_are_preferred_to_drivers() {

@@ -8,6 +8,8 @@
 //! | asleep   | 1   | waker | a publisher → notified; [`Driver::wake`] → awake; drop → gone                  |
 //! | notified | 0   | empty | [`Driver::wake`] → awake, and is told so; drop → gone, and publishes           |
 //!
+//! While one is notified few others are: `call.rs`.
+//!
 //! Bit and cell change together, under the cell's lock. Publishers look at the bits without it.
 
 use std::ptr;
@@ -16,6 +18,8 @@ use std::task::Waker;
 use terrace_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use terrace_sync::{CachePadded, Mutex, heavy};
 
+use crate::Wake;
+use crate::call::Call;
 use crate::idle::Idle;
 use crate::word::{WIDE, bits_of_64};
 
@@ -27,6 +31,7 @@ pub(crate) struct Drivers {
     first: AtomicPtr<Chunk>,
     /// Whether every group's word has the bit that tells of drivers.
     announced: AtomicBool,
+    call: CachePadded<Call>,
 }
 
 /// Places for [`CHUNK`] drivers.
@@ -88,6 +93,7 @@ impl Drivers {
         Self {
             first: AtomicPtr::new(ptr::null_mut()),
             announced: AtomicBool::new(false),
+            call: CachePadded::new(Call::new()),
         }
     }
 
@@ -122,22 +128,38 @@ impl Drivers {
         })
     }
 
-    /// Wakes one driver that is asleep, after the publisher's fence; whether there was one.
+    /// Has a driver look, after the publisher's fence: wakes one that is asleep, unless an earlier one has yet to answer
+    /// and this publish is none of those that wake another meanwhile.
     #[inline]
-    pub(crate) fn notify(&self) -> bool {
+    pub(crate) fn notify(&self) -> Wake {
         if cfg!(terrace_weaken = "park-driver-notify") {
-            return false;
+            return Wake::NoneParked;
         }
-        for chunk in self.chunks() {
-            // Ordering: Relaxed, after the caller's fence.
-            for bit in bits_of_64(chunk.asleep.load(Ordering::Relaxed)) {
-                if let Some(waker) = chunk.claim(bit) {
-                    waker.wake();
-                    return true;
-                }
+        loop {
+            if !self.any_asleep() {
+                return Wake::NoneParked;
+            }
+            let Some(first) = self.call.count() else {
+                return Wake::Covered;
+            };
+            if let Some(waker) = self.claim_any() {
+                waker.wake();
+                return Wake::Driver;
+            }
+            // Those seen asleep have got up by themselves. But others may have counted on this notification.
+            if !first || !self.call.withdraw() {
+                return Wake::NoneParked;
             }
         }
-        false
+    }
+
+    /// The waker of one driver that was asleep.
+    fn claim_any(&self) -> Option<Waker> {
+        self.chunks().find_map(|chunk| {
+            // Ordering: Relaxed, after the caller's fence.
+            let asleep = chunk.asleep.load(Ordering::Relaxed);
+            bits_of_64(asleep).find_map(|bit| chunk.claim(bit))
+        })
     }
 
     fn enter(&self) -> (&Chunk, u32) {
@@ -190,7 +212,8 @@ fn append(link: &AtomicPtr<Chunk>) -> &Chunk {
 /// One async driver's place. Made awake; belongs to the future that drives.
 ///
 /// Forgetting it leaks its place, and may cost one notification: a driver that was notified and is neither polled nor
-/// dropped delays what it was notified of until the next publish.
+/// dropped delays what it was notified of until the next publish, and two that are until the next but one: a publish
+/// notifies while those since a driver last looked are a power of two.
 #[derive(Debug)]
 pub struct Driver<'i> {
     idle: &'i Idle,
@@ -264,6 +287,23 @@ impl Driver<'_> {
         unless_weakened!("park-driver-fence", heavy());
     }
 
+    /// Calls `look`, which asks again and again for a short time whether anything is there; until it returns no publish
+    /// notifies a driver. It must not run code of others, which might not come back. At most half of the drivers search at
+    /// once, so one alone never does: nobody would be spared.
+    ///
+    /// True if it was called: the driver then owes a look at everything, and a publish if it leaves something behind.
+    ///
+    /// Cost: two read-modify-writes beside what `look` does.
+    pub fn search(&self, look: impl FnOnce()) -> bool {
+        let drivers = &self.idle.drivers;
+        let Some(searching) = drivers.call.try_search(drivers.count().0 / 2) else {
+            return false;
+        };
+        look();
+        drop(searching);
+        true
+    }
+
     /// Ends the sleep; true if a publisher had notified this driver meanwhile: it then owes a look at everything, and a
     /// publish if it leaves something behind. To be called whenever the driver is polled.
     ///
@@ -274,7 +314,11 @@ impl Driver<'_> {
         }
         self.slept = false;
         // The waker is dropped here, with the cell's lock released.
-        self.chunk.claim(self.bit).is_none()
+        let notified = self.chunk.claim(self.bit).is_none();
+        if notified {
+            unless_weakened!("park-driver-answer", self.idle.drivers.call.answer());
+        }
+        notified
     }
 }
 

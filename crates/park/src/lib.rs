@@ -58,6 +58,7 @@
 mod weaken;
 
 mod awake;
+mod call;
 mod drivers;
 mod group;
 mod guard;

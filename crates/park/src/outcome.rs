@@ -8,7 +8,8 @@ use crate::Token;
 /// no free worker was asleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
-    /// A worker that serves the lane is searching, and will look again before it stops.
+    /// A worker that serves the lane is searching, and will look again before it stops; or, where no worker can be woken,
+    /// an async driver is, or was notified and has yet to look.
     Covered,
     /// This worker was parked and has been woken, owning a token.
     Woke(usize),

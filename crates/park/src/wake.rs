@@ -161,7 +161,7 @@ impl Idle {
         let wake = self.wake_worker(lanes);
         match wake {
             // Drivers may be left unpolled, so nobody relies on one while a worker can be woken.
-            Wake::NoneParked if self.drivers.notify() => Wake::Driver,
+            Wake::NoneParked => self.drivers.notify(),
             Wake::WokeRestricted(_) => {
                 self.drivers.notify();
                 wake
@@ -248,7 +248,7 @@ impl Idle {
     /// Wakes up to `count`: parked workers, then drivers.
     fn wake_some(&self, lanes: u32, count: usize) -> usize {
         let mut woken = self.wake_many(lanes, count);
-        while woken < count && self.drivers.notify() {
+        while woken < count && self.drivers.notify() == Wake::Driver {
             woken += 1;
         }
         woken

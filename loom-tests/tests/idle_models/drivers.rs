@@ -3,7 +3,7 @@
 use std::task::{Wake, Waker};
 
 use terrace_park::{Driver, Idle, Parker, Unparker, Work};
-use terrace_sync::atomic::Ordering::Relaxed;
+use terrace_sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use terrace_sync::{Arc, model, thread};
 
 use crate::fixture::{Fixture, LANE, Shape};
@@ -23,12 +23,12 @@ fn parker_and_waker() -> (Parker, Waker) {
     (parker, waker)
 }
 
-/// Polls a driver until it has taken one item.
+/// Polls a driver until it has taken one item, and publishes what it leaves behind if it was notified.
 fn take_one(f: &Fixture, driver: &mut Driver<'_>) {
     let (parker, waker) = parker_and_waker();
     loop {
-        driver.wake();
-        if f.take() {
+        let notified = driver.wake();
+        if take_and_publish_rest(f, notified) {
             return;
         }
         driver.sleep(&waker);
@@ -36,6 +36,15 @@ fn take_one(f: &Fixture, driver: &mut Driver<'_>) {
             parker.park();
         }
     }
+}
+
+/// One look; by a driver that `owes` one, whatever others counted on is taken or published.
+fn take_and_publish_rest(f: &Fixture, owes: bool) -> bool {
+    let taken = f.take();
+    if taken && owes && f.takeable(LANE) {
+        f.idle.publish(LANE);
+    }
+    taken
 }
 
 fn no_workers() -> Arc<Fixture> {
@@ -103,6 +112,119 @@ fn idle_driver_forgotten_costs_one_notification() {
         }
         driver.join().unwrap();
         assert_eq!(f.items.load(Relaxed), 1);
+    });
+}
+
+/// Counts its wakes.
+#[derive(Default)]
+struct Counting(AtomicUsize);
+
+impl Wake for Counting {
+    fn wake(self: std::sync::Arc<Self>) {
+        self.0.fetch_add(1, Relaxed);
+    }
+}
+
+/// A driver that sleeps, and how often it was notified.
+fn asleep(f: &Fixture) -> (Driver<'_>, std::sync::Arc<Counting>) {
+    let count = std::sync::Arc::new(Counting::default());
+    let mut driver = f.idle.driver();
+    driver.sleep(&count.clone().into());
+    (driver, count)
+}
+
+/// Two drivers were notified, and a third one sleeps. One of the two is polled while an item is published: it takes the
+/// item, or the third is notified.
+///
+/// Seen to strand the item where an answer is not announced (`park-driver-answer`), and where it does not acquire what
+/// was counted on it (`park-driver-answer-acquire`).
+#[test]
+fn idle_driver_answers() {
+    model(|| {
+        let f = no_workers();
+        let (mut notified, _) = asleep(&f);
+        let _stalled = asleep(&f);
+        for _ in 0..2 {
+            f.publish_one();
+            assert!(f.take());
+        }
+        let (_third, wakes) = asleep(&f);
+        let other = f.clone();
+        let publisher = thread::spawn(move || other.publish_one());
+        assert!(notified.wake());
+        let taken = f.take();
+        publisher.join().unwrap();
+        assert!(taken || wakes.0.load(Relaxed) == 1);
+    });
+}
+
+/// A driver searches while two items are published, and takes one. Another one, which sleeps, is notified of what is left.
+///
+/// Seen to strand an item where the count of those who relied on the search outlives it (`park-driver-search-over`), and
+/// where its end does not acquire what they published (`park-driver-search-acquire`).
+#[test]
+fn idle_driver_searches() {
+    model(|| {
+        let f = no_workers();
+        let (_asleep, wakes) = asleep(&f);
+        let driver = f.idle.driver();
+        let other = f.clone();
+        let publisher = thread::spawn(move || {
+            for _ in 0..2 {
+                other.publish_one();
+            }
+        });
+        let searched = driver.search(|| {
+            f.takeable(LANE);
+        });
+        assert!(searched);
+        take_and_publish_rest(&f, true);
+        publisher.join().unwrap();
+        assert!(f.items.load(Relaxed) == 0 || wakes.0.load(Relaxed) > 0);
+    });
+}
+
+/// A driver gets up by itself while a publish is about to notify it: nobody is told. Later publishes do not believe that
+/// somebody was.
+///
+/// Seen to fail where such a publish does not withdraw its notification (`park-driver-withdraw`).
+#[test]
+fn idle_driver_gets_up_by_itself() {
+    model(|| {
+        let f = no_workers();
+        let (mut driver, _) = asleep(&f);
+        let other = f.clone();
+        let publisher = thread::spawn(move || other.publish_one());
+        driver.wake();
+        publisher.join().unwrap();
+        let all = [asleep(&f), asleep(&f)];
+        for _ in &all {
+            f.publish_one();
+        }
+        assert!(all.iter().all(|(_, wakes)| wakes.0.load(Relaxed) == 1));
+    });
+}
+
+/// The same with a second publisher, which counts on a notification that the first turns out not to send.
+///
+/// With the two preemptions that models are allowed it does not show why the first looks for sleepers once more.
+#[test]
+fn idle_driver_gets_up_by_itself_with_two_publishers() {
+    model(|| {
+        let f = no_workers();
+        let [one, other] = [f.clone(), f.clone()];
+        let driver = thread::spawn(move || {
+            let mut driver = other.idle.driver();
+            for _ in 0..3 {
+                take_one(&other, &mut driver);
+            }
+        });
+        let publisher = thread::spawn(move || one.publish_one());
+        for _ in 0..2 {
+            f.publish_one();
+        }
+        publisher.join().unwrap();
+        driver.join().unwrap();
     });
 }
 

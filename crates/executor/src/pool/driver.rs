@@ -8,7 +8,11 @@
 //! 2. It polls that future.
 //! 3. It runs tasks: own ring, injector, thefts, children of scopes; after a round of the ring the injector first.
 //!    After [`TURNS_A_POLL`] of them it lets others on its thread have a turn.
-//! 4. With nothing left it announces its sleep, looks once more, and returns.
+//! 4. With nothing left it searches for a few microseconds more, if it is not the only driver: whoever publishes meanwhile
+//!    need not wake another. Then it announces its sleep, looks once more, and returns.
+//!
+//! A driver that was notified, or has searched, owes the others a look: what it then leaves behind it publishes, so that
+//! the next driver is woken by it and not each by a publish of its own.
 //!
 //! A driver that ends, or is dropped, moves what its ring holds to the injector and publishes.
 
@@ -26,6 +30,7 @@ use super::context;
 use super::current::Current;
 use super::search::Found;
 use super::seat::Seat;
+use super::spin::spin;
 use super::turns::Turns;
 use super::worker::{run_task, run_turn};
 use crate::again::Again;
@@ -116,14 +121,25 @@ impl<'p> Sleeper<'p> {
 
     /// Announces the sleep and looks once more; false if there is something to take.
     fn sleep(&mut self, context: &Context<'_>) -> bool {
-        let place = self.place.get_or_insert_with(|| self.pool.idle.driver());
-        place.sleep(context.waker());
+        self.place().sleep(context.waker());
         if !self.pool.has_any() && !self.pool.has_woken() {
             return true;
         }
         // It may be announced by a thread that has not pushed it yet.
         spin_loop();
         false
+    }
+
+    fn place(&mut self) -> &mut Driver<'p> {
+        self.place.get_or_insert_with(|| self.pool.idle.driver())
+    }
+
+    /// Looks around for a while, if others may be asleep who need not be woken meanwhile; whether it did.
+    fn search(&mut self) -> bool {
+        let pool = self.pool;
+        self.place().search(|| {
+            spin(|| pool.has_any() || pool.has_woken());
+        })
     }
 
     fn leave(&mut self) {
@@ -203,8 +219,7 @@ impl<'p> Here<'p> {
         future: Pin<&mut impl Future<Output = T>>,
     ) -> Poll<T> {
         if sleeper.wake() {
-            if let Some(found) = self.find() {
-                self.pool.wake_for_rest();
+            if let Some(found) = self.find(true) {
                 found.run(self.pool);
             }
         }
@@ -217,23 +232,36 @@ impl<'p> Here<'p> {
                 continue;
             }
             self.settle();
-            loop {
-                match self.find() {
-                    Some(Found::Task(task)) => run_turn(task, self.again),
-                    Some(found) => found.run(self.pool),
-                    None if sleeper.sleep(context) => return Poll::Pending,
-                    None => {
-                        sleeper.wake();
-                        continue;
-                    }
-                }
-                break;
+            match self.next(sleeper, context) {
+                Some(Found::Task(task)) => run_turn(task, self.again),
+                Some(found) => found.run(self.pool),
+                None => return Poll::Pending,
             }
         }
         // It does something else next.
         self.settle();
         context.waker().wake_by_ref();
         Poll::Pending
+    }
+
+    /// What is found, else none: the driver is asleep.
+    fn next(&self, sleeper: &mut Sleeper<'_>, context: &Context<'_>) -> Option<Found<'p>> {
+        let mut owes = false;
+        let mut searched = false;
+        loop {
+            let found = self.find(owes);
+            if found.is_some() {
+                return found;
+            }
+            if !std::mem::replace(&mut searched, true) && sleeper.search() {
+                owes = true;
+                continue;
+            }
+            if sleeper.sleep(context) {
+                return None;
+            }
+            owes |= sleeper.wake();
+        }
     }
 
     /// Publishes what has yielded, unless it is next.
@@ -246,10 +274,13 @@ impl<'p> Here<'p> {
         unsafe { self.seat.ring.owner() }
     }
 
-    fn find(&self) -> Option<Found<'p>> {
+    /// Looks everywhere. What becomes visible again by that is published; if the driver `owes` a look, what is left is.
+    fn find(&self, owes: bool) -> Option<Found<'p>> {
         let (found, moved) = self.pool.find_for_driver(&self.ring(), self.turns);
         if moved {
             self.pool.publish_moved();
+        } else if owes && found.is_some() {
+            self.pool.wake_for_rest();
         }
         found
     }
