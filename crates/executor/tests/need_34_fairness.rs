@@ -1,13 +1,86 @@
 //! Need 34: tasks that wake themselves for ever starve nobody, wherever the others are queued.
 
-use std::future::poll_fn;
+mod limited;
+mod waiting;
+
+use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
 use std::time::Duration;
 
+use limited::limited;
+use smol::future::yield_now;
 use terrace_executor::{Builder, Executor, StaticExecutor, block_on};
 use terrace_thread::ThreadSpawner;
+use waiting::waiting;
+
+/// Of two workers or two threads in `run`, one has a task that wakes itself for ever. A task on the other blocks until those
+/// have run that it has spawned or woken itself: they lie behind it, and it is the busy one who comes for them.
+#[test]
+fn what_lies_behind_a_blocker_is_run_by_the_busy() {
+    for (workers, drivers) in [(2, 0), (0, 2)] {
+        for woken in [false, true] {
+            limited(move || {
+                let executor = Builder::new().workers(workers).try_build_static().unwrap();
+                let (over, wait_for_end) = smol::channel::bounded::<()>(1);
+                std::thread::scope(|threads| {
+                    for _ in 0..drivers {
+                        let end = wait_for_end.clone();
+                        threads.spawn(move || {
+                            block_on(executor.run(end.recv())).expect_err("nothing is sent");
+                        });
+                    }
+                    block_on(executor.spawn(blocker(executor, woken)));
+                    drop(over);
+                });
+                executor.set_workers(0).unwrap();
+            });
+        }
+    }
+}
+
+async fn blocker(executor: &'static StaticExecutor, woken: bool) {
+    let (polls, stop) = (
+        Arc::new(AtomicUsize::new(0)),
+        Arc::new(AtomicBool::new(false)),
+    );
+    let busy = executor.spawn({
+        let (polls, mut endless) = (Arc::clone(&polls), Box::pin(endless(Arc::clone(&stop))));
+        poll_fn(move |context| {
+            polls.fetch_add(1, Ordering::Relaxed);
+            endless.as_mut().poll(context)
+        })
+    });
+    let (ready, wake) = waiting();
+    let (ran, has_run) = channel();
+    let spawn = || {
+        executor.spawn(async move {
+            ready.await;
+            ran.send(()).expect("the blocker waits");
+        })
+    };
+    let mut behind = Err(spawn);
+    if woken {
+        behind = behind.or_else(|spawn| Ok(spawn()));
+        // It is polled, and waits.
+        for _ in 0..3 {
+            yield_now().await;
+        }
+    }
+    // From here on this thread is blocked, and the busy task is on the other one.
+    let before = polls.load(Ordering::Relaxed);
+    while polls.load(Ordering::Relaxed) < before + 1_000 {
+        std::thread::yield_now();
+    }
+    wake();
+    let behind = behind.unwrap_or_else(|spawn| spawn());
+    has_run.recv().expect("it was sent");
+    behind.await;
+    stop.store(true, Ordering::Relaxed);
+    busy.await;
+}
 
 /// Wakes itself until told to stop.
 async fn endless(stop: Arc<AtomicBool>) {

@@ -31,7 +31,7 @@ use super::current::Current;
 use super::search::Found;
 use super::seat::Seat;
 use super::spin::spin;
-use super::turns::Turns;
+use super::turns::{Rest, Turns};
 use super::worker::{run_task, run_turn};
 use crate::again::Again;
 
@@ -160,7 +160,7 @@ struct Held<'p> {
     seat: &'p Seat,
     index: usize,
     /// Plain data between polls: the future has to be `Sync`.
-    turns: [u32; 3],
+    turns: Rest,
 }
 
 impl<'p> Held<'p> {
@@ -171,7 +171,7 @@ impl<'p> Held<'p> {
             pool,
             seat: seat.expect("an acquired seat exists"),
             index,
-            turns: Turns::new(index).into_parts(),
+            turns: Turns::new(index).rest(),
         }
     }
 }
@@ -189,7 +189,7 @@ impl Running<'_> {
         // SAFETY: the guard is dropped at the end of this function, after everything that is entered in it. The seat is
         // held by this future, which is borrowed mutably.
         let _entered = unsafe { here.enter() };
-        let turns = Turns::from_parts(held.turns);
+        let turns = Turns::go_on(held.turns);
         let this = Here {
             pool,
             seat: held.seat,
@@ -197,7 +197,7 @@ impl Running<'_> {
             again: &here.again,
         };
         let result = this.drive(&mut self.sleeper, context, future);
-        held.turns = turns.into_parts();
+        held.turns = turns.rest();
         result
     }
 }

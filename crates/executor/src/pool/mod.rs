@@ -14,6 +14,7 @@ mod search;
 pub(crate) mod seat;
 mod spawn;
 mod spin;
+mod stalled;
 pub(crate) mod threads;
 mod turns;
 pub(crate) mod wait;

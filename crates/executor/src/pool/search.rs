@@ -6,6 +6,7 @@ use terrace_queue::{Owner, Ring};
 use terrace_sync::atomic::Ordering;
 
 use super::lanes::Lane;
+use super::seat::Seat;
 use super::turns::Turns;
 use super::worker::{Worker, run_task};
 use super::{Looking, Offer, Shared, context};
@@ -22,13 +23,6 @@ pub(crate) enum Found<'a> {
     Lane(Runnable, Lane),
     /// A child of a scope, and its slot.
     Child(Runnable, &'a Slot),
-}
-
-/// What a guard saw at its last look: the index of a slot, and a number that changes when what is there does.
-#[derive(Default)]
-pub(crate) struct Stalled {
-    children: Vec<(usize, u32)>,
-    woken: Vec<(usize, u32)>,
 }
 
 /// What may be taken, as the sleeping protocol sees it.
@@ -57,7 +51,7 @@ impl Found<'_> {
 }
 
 /// A task that was taken out of a shared queue or a peer's ring, and whether others came with it.
-fn moved<'a>(task: Runnable, ring: &Owner<'_, Runnable>) -> (Option<Found<'a>>, bool) {
+pub(super) fn moved<'a>(task: Runnable, ring: &Owner<'_, Runnable>) -> (Option<Found<'a>>, bool) {
     (Some(Found::Task(task)), !ring.ring().is_empty())
 }
 
@@ -75,7 +69,7 @@ impl Shared {
                 None => (None, false),
             },
             2 => (self.pop_background(), false),
-            _ => (None, false),
+            _ => self.relieve(ring, turns),
         }
     }
 
@@ -199,8 +193,16 @@ impl Shared {
     }
 
     /// Seats of workers and drivers, at least one.
-    fn all_seats(&self) -> usize {
+    pub(super) fn all_seats(&self) -> usize {
         (self.seats.high() + self.driver_seats.high()).max(1)
+    }
+
+    /// A seat by its number among those of workers and drivers.
+    pub(super) fn seat_at(&self, number: usize) -> Option<&Seat> {
+        match number.checked_sub(self.seats.high()) {
+            None => self.seats.get(number),
+            Some(driver) => self.driver_seats.get(driver),
+        }
     }
 
     /// A child of a scope whose list is ready for a worker.
@@ -215,15 +217,10 @@ impl Shared {
 
     /// Half of what some other seat holds, from a random one on.
     fn steal_task(&self, own: &Owner<'_, Runnable>, turns: &Turns) -> Option<Runnable> {
-        let workers = self.seats.high();
-        let all = workers + self.driver_seats.high();
+        let all = self.all_seats();
         let start = turns.random(all);
         (start..all).chain(0..start).find_map(|i| {
-            let seat = match i.checked_sub(workers) {
-                None => self.seats.get(i),
-                Some(driver) => self.driver_seats.get(driver),
-            };
-            let ring = &seat?.ring;
+            let ring = &self.seat_at(i)?.ring;
             if ring.is_empty() || std::ptr::eq(ring, own.ring()) {
                 return None;
             }
@@ -266,46 +263,6 @@ impl Shared {
     /// Whether the slot of some worker is full.
     pub(crate) fn has_woken(&self) -> bool {
         self.seats.scan().any(|seat| !seat.woken.is_empty())
-    }
-
-    /// A task or child that did not move between two looks of the guard.
-    pub(crate) fn find_stalled(&self, last: &mut Stalled) -> Option<Found<'_>> {
-        let child = self.find_stalled_child(&mut last.children);
-        let mut now = Vec::new();
-        let mut found = child;
-        for (index, seat) in self.seats.scan().enumerate() {
-            let Some(look) = seat.woken.look() else {
-                continue;
-            };
-            if found.is_none() && last.woken.contains(&(index, look)) {
-                found = seat.woken.take().map(Found::Task);
-            } else {
-                now.push((index, look));
-            }
-        }
-        last.woken = now;
-        found
-    }
-
-    fn find_stalled_child(&self, last: &mut Vec<(usize, u32)>) -> Option<Found<'_>> {
-        let mut now = Vec::new();
-        let mut found = None;
-        for (index, slot) in self.board.scan().enumerate() {
-            if slot.core().is_empty() {
-                continue;
-            }
-            let look = (index, slot.core().taken());
-            if found.is_none() && last.contains(&look) {
-                found = slot.core().steal().map(|child| Found::Child(child, slot));
-            } else {
-                now.push(look);
-            }
-        }
-        *last = now;
-        if found.is_some() {
-            self.pacing.observe_stall();
-        }
-        found
     }
 
     /// Whether `find_any` would find something.

@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use super::stalled::Suspect;
+
 /// At most so many turns go to a worker's own ring before the injector has one, so that tasks that keep waking
 /// themselves starve nobody; and every so many turns something else than the high lane has one. A prime.
 pub(crate) const GLOBAL_INTERVAL: u32 = 61;
@@ -13,6 +15,16 @@ pub(crate) struct Turns {
     /// Turns of the own ring until the next look into the injector.
     left: Cell<u32>,
     seed: Cell<u32>,
+    suspect: Cell<Suspect>,
+}
+
+/// The same between polls, as plain data.
+#[derive(Clone, Copy)]
+pub(crate) struct Rest {
+    until_other: u32,
+    left: u32,
+    seed: u32,
+    suspect: Suspect,
 }
 
 impl Turns {
@@ -21,21 +33,36 @@ impl Turns {
             until_other: Cell::new(GLOBAL_INTERVAL - 1),
             left: Cell::new(0),
             seed: Cell::new((index as u32).wrapping_mul(0x9E37_79B9) | 1),
+            suspect: Cell::default(),
         }
     }
 
     /// Its state as plain data, and back.
-    pub(crate) fn into_parts(self) -> [u32; 3] {
-        [self.until_other, self.left, self.seed].map(Cell::into_inner)
+    pub(crate) fn rest(self) -> Rest {
+        Rest {
+            until_other: self.until_other.into_inner(),
+            left: self.left.into_inner(),
+            seed: self.seed.into_inner(),
+            suspect: self.suspect.into_inner(),
+        }
     }
 
-    pub(crate) fn from_parts(parts: [u32; 3]) -> Self {
-        let [until_other, left, seed] = parts.map(Cell::new);
+    pub(crate) fn go_on(rest: Rest) -> Self {
         Self {
-            until_other,
-            left,
-            seed,
+            until_other: Cell::new(rest.until_other),
+            left: Cell::new(rest.left),
+            seed: Cell::new(rest.seed),
+            suspect: Cell::new(rest.suspect),
         }
+    }
+
+    /// Whose work may be stalled.
+    pub(super) fn suspect(&self) -> Suspect {
+        self.suspect.get()
+    }
+
+    pub(super) fn suspects(&self, suspect: Suspect) {
+        self.suspect.set(suspect);
     }
 
     /// Whether the ring has had a full round since this was true last: as many turns as it had tasks then, at most

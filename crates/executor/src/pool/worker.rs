@@ -19,9 +19,10 @@ use terrace_sync::atomic::Ordering;
 use terrace_sync::thread::yield_now;
 
 use super::context::Context;
-use super::search::{Found, Scan, Stalled};
+use super::search::{Found, Scan};
 use super::seat::Seat;
 use super::spin::spin;
+use super::stalled::Stalled;
 use super::turns::{GLOBAL_INTERVAL, Turns};
 use super::{LANE, Looking, Shared, context};
 use crate::again::Again;

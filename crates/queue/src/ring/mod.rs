@@ -112,6 +112,14 @@ impl<T> Ring<T> {
         self.len() == 0
     }
 
+    /// How many items were ever taken out, wrapping at 2³²: if it is the same at two looks, none was taken between them.
+    /// One relaxed load.
+    #[inline]
+    pub fn taken(&self) -> u32 {
+        // Ordering: Relaxed, a hint.
+        Head::unpack(self.head.load(Ordering::Relaxed)).real
+    }
+
     fn slot(&self, position: u32) -> &UnsafeCell<MaybeUninit<T>> {
         &self.slots[(position % CAPACITY_U32) as usize]
     }
