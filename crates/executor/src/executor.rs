@@ -263,7 +263,9 @@ impl<'a> Executor<'a> {
     /// once; tasks that one of them has queued for itself can be stolen by the others, also while it is not polled.
     ///
     /// One that was woken for a task and is then neither polled nor dropped delays that task until the next one is
-    /// queued.
+    /// queued. Several that are delay what is queued until as many tasks more have come.
+    ///
+    /// Cost: where others of its kind are about, a poll that runs out of tasks looks around for 5 µs before it returns.
     pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
         driver::run(self.shared(), future).await
     }
