@@ -228,7 +228,7 @@ impl<'a> Executor<'a> {
     }
 
     /// Spawns a batch of tasks, whose handles go to `handles` as they are made. Workers and drivers are woken for the
-    /// batch as a whole, two at a time, each of which wakes two more.
+    /// batch as a whole, two at first; each worker of them wakes two more, each driver one.
     ///
     /// No lock is held while the iterator or `handles` run. If one of them panics, what was spawned before is as good as
     /// spawned one by one.
@@ -263,7 +263,8 @@ impl<'a> Executor<'a> {
     /// once; tasks that one of them has queued for itself can be stolen by the others, also while it is not polled.
     ///
     /// One that was woken for a task and is then neither polled nor dropped delays that task until the next one is
-    /// queued. Several that are delay what is queued until as many tasks more have come.
+    /// queued. Where several are, the next one is woken when the tasks that came since reach a power of two, or
+    /// a multiple of 64.
     ///
     /// Cost: where others of its kind are about, a poll that runs out of tasks looks around for 5 µs before it returns.
     pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {

@@ -12,6 +12,7 @@
 //! ```text
 //! put:       slot; F; a guard exists -> done; else publish
 //! guard:     time's up and the same task lies there as at its last look -> takes it
+//! the busy:  in some of its turns, likewise
 //! guard end: flag down; F; scan (stop_search, park): a slot is full and no guard exists -> takeable
 //! wait, end: its worker empties the slot into its ring, and publishes
 //! ```
@@ -57,7 +58,7 @@ impl<L: Links<Item: Send>> WokenSlot<L> {
     #[must_use = "the task that was displaced has to be queued"]
     pub fn put(&self, task: L::Item) -> Option<L::Item> {
         let task = L::into_raw(task).as_ptr();
-        // Ordering: Relaxed, nobody else writes; read by the guard, for which an old number is as good.
+        // Ordering: Relaxed, nobody else writes; read by who looks twice, for whom an old number is as good.
         let puts = self.puts.load(Ordering::Relaxed);
         self.puts.store(puts.wrapping_add(1), Ordering::Relaxed);
         // Ordering: Release in both, pairs with the Acquire in `take`: who takes the task sees what was written before it
@@ -116,7 +117,7 @@ impl<L: Links<Item: Send>> WokenSlot<L> {
 
     /// The number of the task that is there: if it is the same at two looks, so is the task.
     pub fn look(&self) -> Option<u32> {
-        // Ordering: Relaxed; a number that does not match its task makes the guard late or early, no more.
+        // Ordering: Relaxed; a number that does not match its task makes who looks late or early, no more.
         (!self.is_empty()).then(|| self.puts.load(Ordering::Relaxed))
     }
 

@@ -2,6 +2,7 @@
 
 mod limited;
 mod polls;
+mod waiting;
 mod yields;
 
 use std::future::{Future, pending, poll_fn};
@@ -15,6 +16,7 @@ use std::thread;
 use limited::limited;
 use polls::poll_once;
 use terrace_executor::{Builder, Executor, StaticExecutor, block_on, current};
+use waiting::waiting;
 use yields::Yield;
 
 /// Counts its wakes.
@@ -74,8 +76,8 @@ fn a_driver_that_is_not_polled_delays_until_the_next_publish() {
     assert!(first.is_finished() && second.is_finished());
 }
 
-/// Sixteen futures sleep in `run`, and none of them is polled while a hundred tasks come: few are woken, and more with every
-/// doubling of the tasks that wait. The first one that is polled runs everything.
+/// Sixteen futures sleep in `run`, and none of them is polled while two hundred tasks come: few are woken, one with every
+/// doubling of the tasks that wait, and one for each 64. The first one that is polled runs everything.
 #[test]
 fn a_burst_calls_few_drivers() {
     let executor = Executor::new();
@@ -88,20 +90,80 @@ fn a_burst_calls_few_drivers() {
     for run in &mut runs {
         assert!(run.as_mut().poll(&mut context).is_pending());
     }
-    let woken_after: Vec<_> = (0..100)
+    let woken_after: Vec<_> = (0..199)
         .map(|_| {
             executor.spawn(async {}).detach();
             wakes.0.load(Ordering::Relaxed)
         })
         .collect();
-    let doublings = |tasks: usize| tasks.ilog2() as usize + 1;
-    assert_eq!(woken_after, (1..=100).map(doublings).collect::<Vec<_>>());
+    let doublings = |tasks: usize| tasks.min(64).ilog2() as usize + 1;
+    let called = |tasks: usize| doublings(tasks) + (tasks / 64).saturating_sub(1);
+    assert_eq!(woken_after, (1..=199).map(called).collect::<Vec<_>>());
     assert!(runs[0].as_mut().poll(&mut context).is_pending());
     assert!(executor.is_empty());
     // It has answered for all: the next task calls one again.
     let before = wakes.0.load(Ordering::Relaxed);
     executor.spawn(async {}).detach();
     assert_eq!(wakes.0.load(Ordering::Relaxed), before + 1);
+}
+
+/// The only worker blocks, with a task in its slot and one in its ring. Two drivers are called for them, and one of the two is
+/// polled: it takes the task in the ring, which blocks as well, but not before it has called a third one for the slot.
+#[test]
+fn a_driver_hands_on_what_is_in_a_slot() {
+    limited(|| {
+        let executor: &StaticExecutor = Builder::new().workers(1).try_build_static().unwrap();
+        let (ready, wake) = waiting();
+        let woken = executor.spawn(ready);
+        // The worker is at rest afterwards, and has polled the other one before.
+        block_on(executor.spawn(async {}));
+        let wakes = [(); 3].map(|()| Arc::new(Counting(AtomicUsize::new(0))));
+        let [mut first, _unpolled, mut third] = wakes.each_ref().map(|wakes| {
+            let mut run = Box::pin(executor.run(pending::<()>()));
+            let waker = Waker::from(Arc::clone(wakes));
+            assert!(
+                run.as_mut()
+                    .poll(&mut Context::from_waker(&waker))
+                    .is_pending()
+            );
+            run
+        });
+        let called = || {
+            wakes
+                .each_ref()
+                .map(|wakes| wakes.0.load(Ordering::Relaxed))
+        };
+
+        let [(started, both_queued), (blocks, blocked)] = [(); 2].map(|()| channel());
+        let [
+            (release_worker, worker_waits),
+            (release_driver, driver_waits),
+        ] = [(); 2].map(|()| channel::<()>());
+        executor
+            .spawn(async move {
+                wake();
+                let in_ring = async move {
+                    blocks.send(()).expect("it is waited for");
+                    driver_waits.recv().expect("it is released");
+                };
+                executor.spawn(in_ring).detach();
+                started.send(()).expect("it is waited for");
+                worker_waits.recv().expect("it is released");
+            })
+            .detach();
+        both_queued.recv().unwrap();
+        assert_eq!(called(), [1, 1, 0]);
+        thread::scope(|threads| {
+            threads.spawn(|| assert!(poll_once(first.as_mut()).is_none()));
+            blocked.recv().unwrap();
+            assert_eq!(called(), [1, 1, 1]);
+            assert!(poll_once(third.as_mut()).is_none());
+            assert!(woken.is_finished());
+            release_driver.send(()).unwrap();
+            release_worker.send(()).unwrap();
+        });
+        executor.set_workers(0).unwrap();
+    });
 }
 
 /// Workers come first: a driver is notified only where no worker is asleep.

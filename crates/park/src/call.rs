@@ -3,7 +3,10 @@
 //! | bits   | meaning                                                                                   |
 //! |--------|-------------------------------------------------------------------------------------------|
 //! | 0..16  | drivers that search inside a poll: they are back soon, and look then                        |
-//! | 16..64 | publishes since the first notification that no driver has answered; 0: none is under way   |
+//! | 16..64 | publishes that count on a driver's look since the last one that was announced               |
+//!
+//! Publishes are counted where a driver is asleep. The first of them notifies it, unless one searches; who finds nobody left to
+//! notify withdraws. So while the count is not 0 and nobody searches, somebody was notified, or is about to be.
 //!
 //! Every change is a read-modify-write of this one word, so all of them have an order. Who counts on a look does so by a
 //! change that comes before the one by which the driver announces it, and is acquired by it: the look sees the item.
@@ -13,6 +16,8 @@ use terrace_sync::ordering;
 
 /// One publish.
 const PUBLISH: u64 = 1 << 16;
+/// Publishes after which a driver is notified at the latest, however many have not answered.
+const FAR: u64 = 64;
 /// One driver that searches.
 const SEARCH: u64 = 1;
 const SEARCHING: u64 = PUBLISH - 1;
@@ -31,8 +36,8 @@ impl Call {
     /// Counts a publish. None if a driver will look that has not yet; else somebody has to be notified, and whether it is
     /// the first to be: others count on it.
     ///
-    /// A driver may be left unpolled though it was notified: whenever the number of publishes reaches a power of two another
-    /// one is, so that it delays no more of them than there were since.
+    /// A driver may be left unpolled though it was notified: so another one is whenever the number of publishes reaches a
+    /// power of two, or a multiple of [`FAR`].
     #[inline]
     pub(crate) fn count(&self) -> Option<bool> {
         // Ordering: Release, for the item. Acquire, whoever withdraws looks again for those before it.
@@ -41,7 +46,8 @@ impl Call {
             return None;
         }
         let publishes = before / PUBLISH + 1;
-        publishes.is_power_of_two().then_some(publishes == 1)
+        let another = publishes.is_power_of_two() || publishes % FAR == 0;
+        another.then_some(publishes == 1)
     }
 
     /// For the first publish since an answer, which found nobody to notify; true if others have counted on it.

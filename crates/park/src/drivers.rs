@@ -212,8 +212,8 @@ fn append(link: &AtomicPtr<Chunk>) -> &Chunk {
 /// One async driver's place. Made awake; belongs to the future that drives.
 ///
 /// Forgetting it leaks its place, and may cost one notification: a driver that was notified and is neither polled nor
-/// dropped delays what it was notified of until the next publish, and two that are until the next but one: a publish
-/// notifies while those since a driver last looked are a power of two.
+/// dropped delays what it was notified of until the next publish. Where several are, another driver is notified when the
+/// publishes since one last looked reach a power of two, or a multiple of 64.
 #[derive(Debug)]
 pub struct Driver<'i> {
     idle: &'i Idle,
@@ -289,7 +289,7 @@ impl Driver<'_> {
 
     /// Calls `look`, which asks again and again for a short time whether anything is there; until it returns no publish
     /// notifies a driver. It must not run code of others, which might not come back. At most half of the drivers search at
-    /// once, so one alone never does: nobody would be spared.
+    /// once, those counted that are not polled any more; so one alone never does: nobody would be spared.
     ///
     /// True if it was called: the driver then owes a look at everything, and a publish if it leaves something behind.
     ///

@@ -14,7 +14,7 @@
 //! - **A woken worker sees what it was woken for**: everything written before the `publish` or
 //!   `targeted` that cleared its bit happens before its `park` returns.
 //! - **At most one futex wake a claimed worker**, and none where the worker has not blocked yet.
-//! - A publish that finds a searcher, or nobody parked, costs one fence and no read-modify-write.
+//! - A publish that finds a searcher, or nobody asleep, costs one fence and no read-modify-write.
 //!
 //! # What it deliberately lacks
 //!

@@ -4,8 +4,8 @@ use crate::Token;
 
 /// What a publish did.
 ///
-/// Only [`NoneParked`](Wake::NoneParked), [`Driver`](Wake::Driver) and [`WokeRestricted`](Wake::WokeRestricted) mean that
-/// no free worker was asleep.
+/// [`NoneParked`](Wake::NoneParked), [`Driver`](Wake::Driver) and [`WokeRestricted`](Wake::WokeRestricted) mean that no free
+/// worker was asleep; the others do not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
     /// A worker that serves the lane is searching, and will look again before it stops; or, where no worker can be woken,
@@ -14,7 +14,7 @@ pub enum Wake {
     /// This worker was parked and has been woken, owning a token.
     Woke(usize),
     /// Every live worker of the lane waits for its own work; this one was woken to do something about it, and a driver
-    /// that was asleep was notified, too.
+    /// that was asleep was called, too.
     WokeRestricted(usize),
     /// No worker was asleep; an async driver was, and has been notified.
     Driver,

@@ -2,6 +2,7 @@
 #![cfg(terrace_count)]
 
 use std::sync::mpsc::channel;
+use std::task::Waker;
 use std::time::Duration;
 
 use terrace_park::{GroupConfig, Idle, Parker, Wake, Work};
@@ -79,6 +80,25 @@ fn a_publish_that_wakes_is_three_rmws_and_one_unpark() {
         assert_eq!(counts.locks, 0);
         receive.recv().expect("the worker is woken");
     });
+}
+
+/// The first two publishes notify a driver each; the third counts on their looks. A search costs as much again, twice.
+#[test]
+fn a_publish_that_counts_on_a_driver_is_one_rmw() {
+    let idle = Idle::with_workers(0);
+    let mut drivers = [(); 3].map(|()| idle.driver());
+    for driver in &mut drivers {
+        driver.sleep(Waker::noop());
+    }
+    for _ in 0..2 {
+        let counts = Counts::of(|| assert_eq!(idle.publish(1), Wake::Driver));
+        assert_eq!((counts.rmws, counts.fences, counts.locks), (2, 1, 1));
+    }
+    assert_eq!(
+        cost(|| assert_eq!(idle.publish(1), Wake::Covered)),
+        (1, 1, 0)
+    );
+    assert_eq!(cost(|| assert!(drivers[2].search(|| ()))), (2, 0, 0));
 }
 
 #[test]

@@ -8,7 +8,7 @@
 //! 2. It polls that future.
 //! 3. It runs tasks: own ring, injector, thefts, children of scopes; after a round of the ring the injector first.
 //!    After [`TURNS_A_POLL`] of them it lets others on its thread have a turn.
-//! 4. With nothing left it searches for a few microseconds more, if it is not the only driver: whoever publishes meanwhile
+//! 4. With nothing left it searches for a few microseconds more, unless half of the drivers do: whoever publishes meanwhile
 //!    need not wake another. Then it announces its sleep, looks once more, and returns.
 //!
 //! A driver that was notified, or has searched, owes the others a look: what it then leaves behind it publishes, so that
@@ -54,11 +54,12 @@ pub(crate) async fn tick(pool: &Shared) {
     let mut sleeper = Sleeper::new(pool);
     poll_fn(|context| {
         loop {
-            let notified = sleeper.wake();
-            if let Some(found) = pool.find_any() {
-                if notified {
-                    pool.wake_for_rest();
-                }
+            let owes = sleeper.wake();
+            let found = pool.find_any();
+            if owes {
+                pool.wake_for_rest();
+            }
+            if let Some(found) = found {
                 // A tick whose task takes long is no sleeper any more.
                 sleeper.leave();
                 found.run(pool);
@@ -95,15 +96,16 @@ pub(crate) fn try_tick(pool: &Shared) -> bool {
 }
 
 impl Shared {
-    /// For a driver that was woken and has taken a task: wakes others if more is left.
+    /// For a driver that owed others a look, and has looked: wakes the next one if something is left, of which several
+    /// publishes may have told this one alone. What is in a slot is left to the guard, if there is one.
     fn wake_for_rest(&self) {
-        if self.has_any() {
+        if self.has_any() || (self.has_woken() && !self.idle.has_guard()) {
             self.publish();
         }
     }
 }
 
-/// A driver's place among the sleepers, taken when it first sleeps.
+/// A driver's place among the sleepers, taken when it first has nothing to do.
 struct Sleeper<'p> {
     pool: &'p Shared,
     place: Option<Driver<'p>>,
@@ -249,7 +251,7 @@ impl<'p> Here<'p> {
         let mut owes = false;
         let mut searched = false;
         loop {
-            let found = self.find(owes);
+            let found = self.find(std::mem::take(&mut owes));
             if found.is_some() {
                 return found;
             }
@@ -274,12 +276,13 @@ impl<'p> Here<'p> {
         unsafe { self.seat.ring.owner() }
     }
 
-    /// Looks everywhere. What becomes visible again by that is published; if the driver `owes` a look, what is left is.
+    /// Looks everywhere. What becomes visible again by that is published; if the driver `owes` a look, what is left is, also
+    /// where it found nothing: a thief may have been in the way.
     fn find(&self, owes: bool) -> Option<Found<'p>> {
         let (found, moved) = self.pool.find_for_driver(&self.ring(), self.turns);
         if moved {
             self.pool.publish_moved();
-        } else if owes && found.is_some() {
+        } else if owes {
             self.pool.wake_for_rest();
         }
         found

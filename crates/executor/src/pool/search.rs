@@ -57,7 +57,7 @@ pub(super) fn moved<'a>(task: Runnable, ring: &Owner<'_, Runnable>) -> (Option<F
 
 impl Shared {
     /// What a worker or driver looks for before its own ring: the high lane, but every [`GLOBAL_INTERVAL`](super::turns::GLOBAL_INTERVAL)th turn the
-    /// injector or the background lane.
+    /// injector, the background lane, or what a peer does not come to.
     fn find_first(&self, ring: &Owner<'_, Runnable>, turns: &Turns) -> (Option<Found<'_>>, bool) {
         if !turns.is_others() {
             return (self.pop_high(), false);
@@ -193,13 +193,13 @@ impl Shared {
     }
 
     /// Seats of workers and drivers, at least one.
-    pub(super) fn all_seats(&self) -> usize {
+    fn all_seats(&self) -> usize {
         (self.seats.high() + self.driver_seats.high()).max(1)
     }
 
-    /// A seat by its number among those of workers and drivers.
-    pub(super) fn seat_at(&self, number: usize) -> Option<&Seat> {
-        match number.checked_sub(self.seats.high()) {
+    /// A seat by its number: first those of workers, of which there are so many, then those of drivers.
+    pub(super) fn seat_at(&self, workers: usize, number: usize) -> Option<&Seat> {
+        match number.checked_sub(workers) {
             None => self.seats.get(number),
             Some(driver) => self.driver_seats.get(driver),
         }
@@ -217,10 +217,12 @@ impl Shared {
 
     /// Half of what some other seat holds, from a random one on.
     fn steal_task(&self, own: &Owner<'_, Runnable>, turns: &Turns) -> Option<Runnable> {
-        let all = self.all_seats();
+        // Once, or a seat that comes meanwhile would shift the others.
+        let workers = self.seats.high();
+        let all = workers + self.driver_seats.high();
         let start = turns.random(all);
         (start..all).chain(0..start).find_map(|i| {
-            let ring = &self.seat_at(i)?.ring;
+            let ring = &self.seat_at(workers, i)?.ring;
             if ring.is_empty() || std::ptr::eq(ring, own.ring()) {
                 return None;
             }

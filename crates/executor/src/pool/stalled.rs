@@ -1,8 +1,8 @@
 //! Work whose holder does not come to it, because it runs something long or was preempted.
 //!
-//! Those who have nothing to do take it anyway, out of rings and lists. For the rest there are two who look twice, and take
-//! what has not moved between the looks: the guard, a parked worker with a time-out, for slots and scopes; and where nobody
-//! parks, each busy worker and driver in some of its turns, for rings and slots.
+//! Those who have nothing else to do take it anyway: workers out of rings and lists, drivers also out of slots. For the rest
+//! there are two who look twice, and take what has not moved between the looks: the guard, a parked worker with a time-out,
+//! for slots and scopes; and each busy worker and driver in some of its turns, for rings and slots.
 
 use terrace_local::task::Runnable;
 use terrace_queue::Owner;
@@ -52,7 +52,8 @@ impl Shared {
         turns: &Turns,
     ) -> (Option<Found<'_>>, bool) {
         let last = turns.suspect();
-        if let Some(seat) = self.seat_at(last.seat) {
+        let workers = self.seats.high();
+        if let Some(seat) = self.seat_at(workers, last.seat) {
             let found = self.take_stalled(seat, &last, own);
             if found.0.is_some() {
                 // It may hold more.
@@ -60,8 +61,8 @@ impl Shared {
                 return found;
             }
         }
-        let next = turns.random(self.all_seats());
-        if let Some(seat) = self.seat_at(next) {
+        let next = turns.random(workers + self.driver_seats.high());
+        if let Some(seat) = self.seat_at(workers, next) {
             turns.suspects(Suspect::new(next, seat));
         }
         (None, false)
