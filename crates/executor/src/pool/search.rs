@@ -55,6 +55,13 @@ pub(super) fn moved<'a>(task: Runnable, ring: &Owner<'_, Runnable>) -> (Option<F
     (Some(Found::Task(task)), !ring.ring().is_empty())
 }
 
+/// Half of what lies in `ring`: the oldest task, and the others in the thief's own ring.
+pub(super) fn steal_half(ring: &Ring<Runnable>, own: &Owner<'_, Runnable>) -> Option<Runnable> {
+    let task = ring.steal_into(own)?;
+    terrace_trace::steal(context::index(), 1 + own.ring().len());
+    Some(task)
+}
+
 impl Shared {
     /// What a worker or driver looks for before its own ring: the high lane, but every [`GLOBAL_INTERVAL`](super::turns::GLOBAL_INTERVAL)th turn the
     /// injector, the background lane, or what a peer does not come to.
@@ -226,11 +233,7 @@ impl Shared {
             if ring.is_empty() || std::ptr::eq(ring, own.ring()) {
                 return None;
             }
-            let task = ring.steal_into(own);
-            if task.is_some() {
-                terrace_trace::steal(context::index(), 1 + own.ring().len());
-            }
-            task
+            steal_half(ring, own)
         })
     }
 

@@ -7,10 +7,10 @@
 use terrace_local::task::Runnable;
 use terrace_queue::Owner;
 
-use super::search::{Found, moved};
+use super::Shared;
+use super::search::{Found, moved, steal_half};
 use super::seat::Seat;
 use super::turns::Turns;
-use super::{Shared, context};
 
 /// What a guard saw at its last look: the index of a slot, and a number that changes when what is there does.
 #[derive(Default)]
@@ -85,11 +85,8 @@ impl Shared {
         if seat.ring.is_empty() || seat.ring.taken() != last.taken {
             return (None, false);
         }
-        match seat.ring.steal_into(own) {
-            Some(task) => {
-                terrace_trace::steal(context::index(), 1 + own.ring().len());
-                moved(task, own)
-            }
+        match steal_half(&seat.ring, own) {
+            Some(task) => moved(task, own),
             None => (None, false),
         }
     }
