@@ -76,7 +76,7 @@ fn a_driver_that_is_not_polled_delays_until_the_next_publish() {
     assert!(first.is_finished() && second.is_finished());
 }
 
-/// Sixteen futures sleep in `run`, and none of them is polled while two hundred tasks come: few are woken, one with every
+/// Sixteen futures sleep in `run`, and none of them is polled while 199 tasks come: few are woken, one with every
 /// doubling of the tasks that wait, and one for each 64. The first one that is polled runs everything.
 #[test]
 fn a_burst_calls_few_drivers() {

@@ -82,7 +82,7 @@ fn a_publish_that_wakes_is_three_rmws_and_one_unpark() {
     });
 }
 
-/// The first two publishes notify a driver each; the third counts on their looks. A search costs as much again, twice.
+/// The first two publishes notify a driver each; the third counts on their looks. A search costs two.
 #[test]
 fn a_publish_that_counts_on_a_driver_is_one_rmw() {
     let idle = Idle::with_workers(0);

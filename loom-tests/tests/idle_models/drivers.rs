@@ -23,7 +23,7 @@ fn parker_and_waker() -> (Parker, Waker) {
     (parker, waker)
 }
 
-/// Polls a driver until it has taken one item, and publishes what it leaves behind if it was notified.
+/// Polls a driver until it has taken one item; if it was notified it publishes what it leaves behind.
 fn take_one(f: &Fixture, driver: &mut Driver<'_>) {
     let (parker, waker) = parker_and_waker();
     loop {
