@@ -356,3 +356,30 @@ fn current_is_right_in_nested_executors() {
     }));
     assert!(current().is_none());
 }
+
+/// Off the pool, and in a `run` of another one, `current_or_any` names some worker, always the same one for a thread; where
+/// the pool itself polls, it is `current`.
+#[test]
+fn current_or_any_is_current_or_some_worker() {
+    for workers in [0, 1, 2, 5] {
+        let executor = Builder::new().workers(workers).try_build_static().unwrap();
+        let outside = executor.current_or_any();
+        assert_eq!(outside.is_some(), workers > 0);
+        assert_eq!(outside, executor.current_or_any());
+        if let Some(outside) = outside {
+            assert!(outside.worker() < workers);
+            let inside = executor.spawn(async { (current(), executor.current_or_any()) });
+            let (here, or_any) = block_on(inside);
+            assert_eq!(here.expect("on a worker").executor(), outside.executor());
+            assert_eq!(here, or_any);
+        }
+        let other = Executor::new();
+        block_on(other.run(async {
+            assert_eq!(executor.current_or_any(), outside);
+            assert!(current().is_some());
+            assert_eq!(other.current_or_any(), current());
+        }));
+        assert_eq!(other.current_or_any(), None);
+        executor.set_workers(0).unwrap();
+    }
+}
