@@ -7,6 +7,7 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+pub mod biased;
 #[cfg(any(not(feature = "std"), doc))]
 pub mod context;
 #[cfg(not(terrace_loom))]

@@ -17,6 +17,7 @@
 //! reference to it. The wake, whose code is the user's, is outside: a close does not wait for it.
 
 use alloc::boxed::Box;
+use core::cell::Cell;
 use core::ptr::NonNull;
 use core::task::Waker;
 
@@ -31,6 +32,15 @@ use crate::sleepers::{SeatRef, Sleepers};
 pub trait Queueable: Sized {
     /// Finds that link.
     type Links: Links<Item = Self>;
+
+    /// Called for each item that comes out of the inbox; `None` if it needs no turn. Runs no code of users.
+    ///
+    /// # Safety
+    /// This is the owner's thread.
+    #[inline]
+    unsafe fn arrive(self) -> Option<Self> {
+        Some(self)
+    }
 }
 
 /// Tokens of models and tests.
@@ -45,13 +55,15 @@ pub struct Mailbox<R: Queueable> {
     inbox: Inbox<R::Links>,
     /// Foreign pushes that have begun and not ended.
     in_flight: AtomicUsize,
+    /// Items that are to come from elsewhere for tasks that have ended already. Owner only.
+    awaited: Cell<usize>,
     /// Raised once, when nothing new is taken in any more.
     closed: AtomicBool,
     /// Drivers, as far as they have slept yet.
     sleepers: Sleepers,
 }
 
-// SAFETY: the run queue is touched only by the owner's thread, which the unsafe methods require; runnables that
+// SAFETY: the run queue and `awaited` are touched only by the owner's thread, which the unsafe methods require; runnables that
 // other threads push are moved (`R: Send`).
 unsafe impl<R: Queueable + Send> Send for Mailbox<R> {}
 // SAFETY: as above.
@@ -66,6 +78,7 @@ impl<R: Queueable> Mailbox<R> {
                 queue: RunQueue::new(),
                 inbox: Inbox::new(),
                 in_flight: AtomicUsize::new(0),
+                awaited: Cell::new(0),
                 closed: AtomicBool::new(false),
                 sleepers: Sleepers::new(),
             }
@@ -193,12 +206,49 @@ impl<R: Queueable> Mailbox<R> {
     /// The caller is on the owner's thread.
     #[inline]
     pub unsafe fn pop(&self) -> Option<R> {
-        if !self.inbox.is_empty() {
-            for runnable in self.inbox.take() {
+        // SAFETY: forwarded to the caller.
+        unsafe { self.admit() };
+        self.queue.pop_front()
+    }
+
+    /// Lets what is in the inbox join the run queue. True if there was anything, also if it needs no turn.
+    ///
+    /// # Safety
+    /// The caller is on the owner's thread.
+    #[inline]
+    pub unsafe fn admit(&self) -> bool {
+        if self.inbox.is_empty() {
+            return false;
+        }
+        for runnable in self.inbox.take() {
+            // SAFETY: forwarded to the caller.
+            if let Some(runnable) = unsafe { runnable.arrive() } {
                 self.queue.push_back(runnable);
             }
         }
-        self.queue.pop_front()
+        true
+    }
+
+    /// A task has ended while an item of it is under way from elsewhere, or in the inbox: what drains this waits for it.
+    ///
+    /// # Safety
+    /// The caller is on the owner's thread.
+    #[cold]
+    pub unsafe fn await_item(&self) {
+        if !cfg!(terrace_weaken = "local-task-await-item") {
+            self.awaited.set(self.awaited.get() + 1);
+        }
+    }
+
+    /// It has arrived.
+    ///
+    /// # Safety
+    /// As for [`await_item`](Self::await_item), which was called for it.
+    #[cold]
+    pub unsafe fn item_arrived(&self) {
+        if !cfg!(terrace_weaken = "local-task-await-item") {
+            self.awaited.set(self.awaited.get() - 1);
+        }
     }
 
     /// Whether nothing is queued; valid after a fence.
@@ -290,8 +340,8 @@ impl<R: Queueable> Mailbox<R> {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Hands everything that is queued to `each`. True if there was anything, or if a push is still in flight: in that
-    /// case it gives the pusher time to end.
+    /// Hands everything that is queued to `each`. True if anything was there or came, if a push is
+    /// still in flight, or an item awaited: in these cases it gives the pusher time to end.
     ///
     /// # Safety
     /// The caller is on the owner's thread.
@@ -305,15 +355,21 @@ impl<R: Queueable> Mailbox<R> {
         // before is found there.
         let in_flight = self.in_flight.load(acquire) != 0;
         let mut found = false;
-        // SAFETY: forwarded to the caller. The runnable is out of the queue before `each` runs.
-        while let Some(runnable) = unsafe { self.pop() } {
+        loop {
+            // SAFETY: forwarded to the caller. What arrived and needed no turn was found, too: its pusher has not left yet.
+            found |= unsafe { self.admit() };
+            // The runnable is out of the queue before `each` runs.
+            let Some(runnable) = self.queue.pop_front() else {
+                break;
+            };
             found = true;
             each(runnable);
         }
-        if !found && in_flight {
+        let awaited = self.awaited.get() != 0;
+        if !found && (in_flight || awaited) {
             yield_now();
         }
-        found || in_flight && !cfg!(terrace_weaken = "local-drain-in-flight")
+        found || awaited || in_flight && !cfg!(terrace_weaken = "local-drain-in-flight")
     }
 }
 
