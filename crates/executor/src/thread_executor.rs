@@ -10,7 +10,7 @@ use std::task::Poll;
 
 use event_listener::Event;
 use terrace_local::registry::Registry;
-use terrace_local::task::{self, Core, CoreRef, Register, Runnable, Task};
+use terrace_local::task::{self, Core, CoreRef, Register, Runnable, Schedule, Task};
 use terrace_queue::Injector;
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, light};
@@ -88,6 +88,12 @@ impl ThreadQueue {
 }
 
 impl Core for ThreadQueue {
+    fn registry(&self) -> Option<&dyn Register> {
+        Some(&self.registry)
+    }
+}
+
+impl Schedule for ThreadQueue {
     unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
         // SAFETY: the task refers to its queue, which is alive up to the push.
         let this = unsafe { this.as_ref() };
@@ -99,10 +105,6 @@ impl Core for ThreadQueue {
         if !queue.is_here() {
             queue.notify.notify();
         }
-    }
-
-    fn registry(&self) -> Option<&dyn Register> {
-        Some(&self.registry)
     }
 }
 

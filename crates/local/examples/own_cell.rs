@@ -1,5 +1,5 @@
-//! What a task cell of our own would save: spawn + run + detach, and a self-wake, on async-task's cell and on two minimal
-//! ones that work on one thread only. See "What a cell of our own would save" in the README.
+//! What this crate's task cell saves, and what others would: spawn + run + detach, and a self-wake, on it, on async-task's
+//! cell with nothing around it, and on two minimal ones that work on one thread only. See "What the cell saves" in the README.
 //!
 //! Arguments: the name of one contender, to run it alone (for an instruction count); none: all, with times.
 
@@ -12,6 +12,7 @@ use std::task::{Context, Poll, RawWaker, RawWakerVTable, Waker};
 use std::time::Instant;
 
 use terrace_local::StaticLocalExecutor;
+use terrace_queue::RunQueue;
 
 /// Operations of one sample.
 const OPERATIONS: u32 = 200_000;
@@ -151,11 +152,26 @@ impl Future for Ping {
 /// Spawns, runs and forgets `tasks` tasks that wake themselves `wakes` times.
 type Contender = fn(tasks: u32, wakes: u32);
 
-fn async_task(tasks: u32, wakes: u32) {
+fn terrace(tasks: u32, wakes: u32) {
     let executor: &'static StaticLocalExecutor = Box::leak(Box::default());
     for _ in 0..tasks {
         executor.spawn(Ping(black_box(wakes))).detach();
         while executor.try_tick() {}
+    }
+}
+
+fn async_task(tasks: u32, wakes: u32) {
+    let queue = RunQueue::new();
+    for _ in 0..tasks {
+        let schedule = |task| queue.push_back(task);
+        // SAFETY: the queue outlives its tasks, which stay on this thread.
+        let (runnable, task) =
+            unsafe { async_task::spawn_unchecked(Ping(black_box(wakes)), schedule) };
+        runnable.schedule();
+        task.detach();
+        while let Some(runnable) = queue.pop_front() {
+            runnable.run();
+        }
     }
 }
 
@@ -174,7 +190,8 @@ fn queue(queue: &Queue<Ping>, tasks: u32, wakes: u32) {
     }
 }
 
-const CONTENDERS: [(&str, Contender); 3] = [
+const CONTENDERS: [(&str, Contender); 4] = [
+    ("terrace", terrace),
     ("async_task", async_task),
     ("plain", plain),
     ("recycled", recycled),

@@ -8,7 +8,7 @@ use pin_project_lite::pin_project;
 
 use crate::core::LocalCore;
 use crate::driver::Driver;
-use crate::task::Runnable;
+use crate::task::Item;
 
 /// Runnables polled by `run` between two polls of its own future.
 const RUN_BATCH: usize = 200;
@@ -16,7 +16,7 @@ const RUN_BATCH: usize = 200;
 /// Waits until a task is queued and polls it.
 pub(crate) struct Tick<'c> {
     core: &'c LocalCore,
-    driver: Driver<'c, Runnable>,
+    driver: Driver<'c, Item>,
 }
 
 impl<'c> Tick<'c> {
@@ -54,7 +54,7 @@ pin_project! {
         // Before `driver`: the future's destructor may spawn, and the driver looks last.
         #[pin]
         future: F,
-        driver: Driver<'c, Runnable>,
+        driver: Driver<'c, Item>,
     }
 }
 

@@ -1,5 +1,5 @@
 //! Single-thread executors without locks or queue atomics on their own thread, sound under wakes from any
-//! other; and the task cell that all Terrace executors share.
+//! other; and the task handles that all Terrace executors share.
 #![doc = include_str!("../README.md")]
 #![no_std]
 

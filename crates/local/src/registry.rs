@@ -115,7 +115,7 @@ impl Registry {
 }
 
 /// The key of a task without an entry.
-const UNCOUNTED: u32 = u32::MAX - 2;
+pub(crate) const UNCOUNTED: u32 = u32::MAX - 2;
 
 /// The key of an entry: half a word, to keep cells small.
 #[inline]
@@ -134,10 +134,7 @@ fn too_many() -> ! {
 /// The registry of an executor whose tasks live on one thread: no lock. One that is never dropped need not find its
 /// pending tasks: it only counts them.
 ///
-/// The waker that is kept is a counted one (two read-modify-writes of async-task's). A plain pointer to the cell would do
-/// for its memory, which stays as long as the future; yet when the last counted waker of a detached task is dropped
-/// elsewhere, async-task closes the task by a plain store, and a wake through our pointer at that moment would be lost in
-/// it, and the task be queued twice.
+/// The waker that is kept is a counted one, of two plain counts.
 #[cfg(not(terrace_loom))]
 pub(crate) struct LocalRegistry {
     /// Whether wakers are kept. Owner only, as are the others.

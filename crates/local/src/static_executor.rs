@@ -104,7 +104,7 @@ impl StaticLocalExecutor {
     /// Spawns a task that borrows.
     ///
     /// # Safety
-    /// The task ends, or is cancelled and its future dropped, before `'a` does.
+    /// The task ends, or is cancelled and its future dropped, before `'a` does, and so is its output taken or dropped.
     pub unsafe fn spawn_scoped<'a, T: 'a>(
         &'static self,
         future: impl Future<Output = T> + 'a,

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use terrace_conformance::{Behaviour, Caps, Handle, Kind, all_behaviours};
 use terrace_local::registry::Registry;
-use terrace_local::task::{self, Core, CoreRef, Register, Runnable, Task};
+use terrace_local::task::{self, Core, CoreRef, Register, Runnable, Schedule, Task};
 use terrace_local::{ThreadNumber, thread_id};
 
 /// What is wrong with an executor.
@@ -68,6 +68,12 @@ struct Shared {
 }
 
 impl Core for Shared {
+    fn registry(&self) -> Option<&dyn Register> {
+        Some(&self.registry)
+    }
+}
+
+impl Schedule for Shared {
     unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
         // SAFETY: the task refers to its executor, which is alive up to the push.
         let shared = unsafe { this.as_ref() };
@@ -86,10 +92,6 @@ impl Core for Shared {
             shared.push(task);
             shared.wake_driver();
         }
-    }
-
-    fn registry(&self) -> Option<&dyn Register> {
-        Some(&self.registry)
     }
 }
 

@@ -16,7 +16,7 @@
 
 use std::ptr::NonNull;
 
-use terrace_local::task::{Core, PanicHandler, Register, Runnable};
+use terrace_local::task::{Core, PanicHandler, Register, Runnable, Schedule};
 use terrace_queue::Injector;
 use terrace_sync::Arc;
 
@@ -151,18 +151,6 @@ impl<const HIGH: bool> OnLane<HIGH, false> {
 }
 
 impl<const HIGH: bool, const KEPT: bool> Core for OnLane<HIGH, KEPT> {
-    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
-        let lane = if HIGH { Lane::High } else { Lane::Background };
-        // SAFETY: the task refers to its pool, which is alive up to the push, and longer as said below.
-        let pool = unsafe { &this.as_ref().0 };
-        if KEPT {
-            // The task holds a reference to the pool, which goes with the push.
-            pool.arc().push_on(lane, task);
-        } else {
-            pool.push_on(lane, task);
-        }
-    }
-
     fn panic_handler(&self) -> Option<PanicHandler> {
         Core::panic_handler(&self.0)
     }
@@ -176,5 +164,19 @@ impl<const HIGH: bool, const KEPT: bool> Core for OnLane<HIGH, KEPT> {
     #[inline]
     fn ended(&self) {
         self.0.count_end();
+    }
+}
+
+impl<const HIGH: bool, const KEPT: bool> Schedule for OnLane<HIGH, KEPT> {
+    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
+        let lane = if HIGH { Lane::High } else { Lane::Background };
+        // SAFETY: the task refers to its pool, which is alive up to the push, and longer as said below.
+        let pool = unsafe { &this.as_ref().0 };
+        if KEPT {
+            // The task holds a reference to the pool, which goes with the push.
+            pool.arc().push_on(lane, task);
+        } else {
+            pool.push_on(lane, task);
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
-use terrace_local::task::{Core, PanicHandler, Register, Runnable};
+use terrace_local::task::{Core, PanicHandler, Register, Runnable, Schedule};
 use terrace_park::Wake;
 use terrace_sync::Arc;
 
@@ -71,26 +71,6 @@ impl Shared {
 }
 
 impl Core for Shared {
-    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
-        // SAFETY: the task refers to its pool, which is alive up to the push, and longer where that succeeds: the worker, or
-        // who polls the driver, keeps it alive.
-        if let Err(task) = unsafe { this.as_ref() }.push_woken(task) {
-            // SAFETY: the task's, which has not been pushed.
-            let pool = unsafe { Self::another_reference(this) };
-            pool.inject(task);
-        }
-    }
-
-    unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
-        // To the back of the queue: it has yielded.
-        // SAFETY: as in `schedule`.
-        if let Err(task) = unsafe { this.as_ref() }.push_again(task) {
-            // SAFETY: as in `schedule`.
-            let pool = unsafe { Self::another_reference(this) };
-            pool.inject(task);
-        }
-    }
-
     fn panic_handler(&self) -> Option<PanicHandler> {
         self.handler.clone()
     }
@@ -114,7 +94,42 @@ impl Core for Shared {
     }
 }
 
+impl Schedule for Shared {
+    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
+        // SAFETY: the task refers to its pool, which is alive up to the push, and longer where that succeeds: the worker, or
+        // who polls the driver, keeps it alive.
+        if let Err(task) = unsafe { this.as_ref() }.push_woken(task) {
+            // SAFETY: the task's, which has not been pushed.
+            let pool = unsafe { Self::another_reference(this) };
+            pool.inject(task);
+        }
+    }
+
+    unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
+        // To the back of the queue: it has yielded.
+        // SAFETY: as in `schedule`.
+        if let Err(task) = unsafe { this.as_ref() }.push_again(task) {
+            // SAFETY: as in `schedule`.
+            let pool = unsafe { Self::another_reference(this) };
+            pool.inject(task);
+        }
+    }
+}
+
 impl Core for Unregistered {
+    fn panic_handler(&self) -> Option<PanicHandler> {
+        self.0.handler.clone()
+    }
+
+    const COUNTS: bool = true;
+
+    #[inline]
+    fn ended(&self) {
+        self.0.count_end();
+    }
+}
+
+impl Schedule for Unregistered {
     unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
         // SAFETY: the pool of these tasks is never dropped.
         let pool = &unsafe { this.as_ref() }.0;
@@ -129,16 +144,5 @@ impl Core for Unregistered {
         if let Err(task) = pool.push_again(task) {
             pool.inject(task);
         }
-    }
-
-    fn panic_handler(&self) -> Option<PanicHandler> {
-        self.0.handler.clone()
-    }
-
-    const COUNTS: bool = true;
-
-    #[inline]
-    fn ended(&self) {
-        self.0.count_end();
     }
 }

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use terrace_local::task::{self, Core, CoreRef, Runnable, Task};
+use terrace_local::task::{self, CoreRef, Runnable, Schedule, Task};
 use terrace_queue::Spill;
 
 use super::{Shared, context};
@@ -17,7 +17,7 @@ impl Shared {
     /// The future and its output are Send, and what they borrow lives until they have been dropped. `core` refers to
     /// this pool.
     #[inline]
-    unsafe fn make<C: Core, F: Future>(
+    unsafe fn make<C: Schedule, F: Future>(
         &self,
         core: CoreRef<C>,
         future: F,
@@ -36,7 +36,7 @@ impl Shared {
     /// The future and its output are Send, and what they borrow lives until they have been dropped. `core` refers to
     /// this pool.
     #[inline]
-    pub(crate) unsafe fn spawn_task<C: Core, F: Future>(
+    pub(crate) unsafe fn spawn_task<C: Schedule, F: Future>(
         &self,
         core: CoreRef<C>,
         future: F,
@@ -51,7 +51,7 @@ impl Shared {
     ///
     /// # Safety
     /// As [`spawn_task`](Self::spawn_task).
-    pub(crate) unsafe fn spawn_on_core<C: Core, F: Future>(
+    pub(crate) unsafe fn spawn_on_core<C: Schedule, F: Future>(
         &self,
         core: CoreRef<C>,
         future: F,
@@ -67,7 +67,7 @@ impl Shared {
     ///
     /// # Safety
     /// As [`spawn_task`](Self::spawn_task), for every future.
-    pub(crate) unsafe fn spawn_tasks<C: Core, F: Future>(
+    pub(crate) unsafe fn spawn_tasks<C: Schedule, F: Future>(
         &self,
         core: impl Fn() -> CoreRef<C>,
         futures: impl IntoIterator<Item = F>,

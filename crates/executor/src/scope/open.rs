@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
-use terrace_local::task::{self, Core, CoreRef, Runnable};
+use terrace_local::task::{self, CoreRef, Runnable, Schedule};
 use terrace_sync::time::Instant;
 
 use super::pacing::Stopwatch;
@@ -210,7 +210,7 @@ impl ScopeHandle<'_> {
     /// As [`spawn`](Self::spawn); and `core` lives until the scope has ended.
     unsafe fn build<C, F>(&self, core: &C, future: F) -> Runnable
     where
-        C: Core,
+        C: Schedule,
         F: Future<Output = ()> + Send,
     {
         // SAFETY: the core outlives the scope, which outlives the child (the caller's promise).

@@ -3,7 +3,7 @@
 
 use std::ptr::NonNull;
 
-use terrace_local::task::{Core, Runnable};
+use terrace_local::task::{Core, Runnable, Schedule};
 use terrace_sync::atomic::{AtomicPtr, Ordering};
 use terrace_sync::light;
 use terrace_thread::ThreadSpawner;
@@ -162,7 +162,9 @@ impl Slot {
     }
 }
 
-impl Core for Slot {
+impl Core for Slot {}
+
+impl Schedule for Slot {
     unsafe fn schedule(this: NonNull<Self>, child: Runnable) {
         // SAFETY: the child's scope is open up to the push, and the slot lives as long as the pool.
         let this = unsafe { this.as_ref() };
@@ -202,7 +204,9 @@ impl Core for Slot {
     }
 }
 
-impl Core for PinnedLane {
+impl Core for PinnedLane {}
+
+impl Schedule for PinnedLane {
     unsafe fn schedule(this: NonNull<Self>, child: Runnable) {
         // SAFETY: as for `Slot`.
         let this = unsafe { this.as_ref() };

@@ -26,7 +26,7 @@
 //!   elsewhere clears `JOIN` before it touches the awaiter; at home it need not, for the only other one is on this thread.
 //!
 //! No code of users runs in here but that of wakers in [`join`](State::join), while nothing is borrowed, so all of it can be
-//! modelled: `loom-tests/tests/local_task.rs`.
+//! modelled: `loom-tests/tests/local_task`.
 
 mod elsewhere;
 mod home;

@@ -15,7 +15,7 @@ use terrace_sync::{OnceLock, const_fn};
 use crate::hook::Hook;
 use crate::mailbox::Mailbox;
 use crate::registry::LocalRegistry;
-use crate::task::{self, Core, CoreRef, PanicHandler, Register, Runnable, Task};
+use crate::task::{Item, PanicHandler, Register, Runnable, Task, biased};
 use crate::thread_id::{AtomicThreadNumber, ThreadNumber, thread_id};
 
 /// What a [`LocalExecutor`](crate::LocalExecutor), its tasks and its spawners share.
@@ -27,7 +27,7 @@ pub struct LocalCore {
     this: Weak<LocalCore>,
     /// The id of the thread that tasks run on; 0 until it is known.
     owner: AtomicThreadNumber,
-    pub(crate) mailbox: Mailbox<Runnable>,
+    pub(crate) mailbox: Mailbox<Item>,
     registry: LocalRegistry,
     /// Tasks being run and closes in progress, nested ones counted. Owner only.
     running: Cell<usize>,
@@ -146,9 +146,10 @@ impl LocalCore {
     /// # Safety
     /// The current thread is the owner.
     #[inline]
-    pub(crate) unsafe fn run(&self, task: Runnable) {
+    pub(crate) unsafe fn run(&self, task: Item) {
         let _running = Running::new(&self.running);
-        task.run();
+        // SAFETY: forwarded to the caller; nobody frees the core while this counts as a run.
+        unsafe { task.run() };
     }
 
     /// Whether the current thread is the owner and in the middle of one of the tasks.
@@ -163,8 +164,14 @@ impl LocalCore {
     /// It may be run and dropped on the owner's thread; and that thread does not end before it has been run, for
     /// example because it waits for it.
     pub unsafe fn push(&self, task: Runnable) {
-        // SAFETY: borrowed, the core is in place.
-        unsafe { Self::schedule(NonNull::from(self), task) };
+        let (this, item) = (NonNull::from(self), Item::runnable(task));
+        if self.is_here() {
+            // SAFETY: this is the owner's thread; borrowed, the core is in place.
+            unsafe { Self::schedule_here(this, item) };
+        } else {
+            // SAFETY: borrowed, the core is in place.
+            unsafe { Self::schedule_from_elsewhere(this, item) };
+        }
     }
 
     /// Spawns from the owner's thread. If the executor is closed, the future is dropped here and the task counts as
@@ -176,14 +183,10 @@ impl LocalCore {
     #[inline]
     pub unsafe fn spawn_owner<T>(&self, future: impl Future<Output = T>) -> Task<T> {
         // SAFETY: forwarded to the caller.
-        let (runnable, task) = unsafe { self.build(future) };
-        if self.mailbox.is_closed() {
-            // Its destructor runs here, on the owner's thread.
-            drop(runnable);
-        } else {
-            self.bind();
+        let (item, task) = unsafe { self.build_here(future) };
+        if let Some(item) = item {
             // SAFETY: this is the owner's thread.
-            unsafe { Self::schedule_here(NonNull::from(self), runnable) };
+            unsafe { Self::schedule_here(NonNull::from(self), item) };
         }
         task
     }
@@ -194,27 +197,40 @@ impl LocalCore {
     /// As [`spawn_owner`](Self::spawn_owner).
     pub(crate) unsafe fn spawn_quietly<T>(&self, future: impl Future<Output = T>) -> Task<T> {
         // SAFETY: forwarded to the caller.
-        let (runnable, task) = unsafe { self.build(future) };
-        if self.mailbox.is_closed() {
-            drop(runnable);
-        } else {
-            self.bind();
+        let (item, task) = unsafe { self.build_here(future) };
+        if let Some(item) = item {
             // SAFETY: this is the owner's thread.
-            unsafe { self.mailbox.push_quietly(runnable) };
+            unsafe { self.mailbox.push_quietly(item) };
         }
         task
     }
 
+    /// Makes a task of the owner's thread, and its item, unless the executor is closed.
+    ///
     /// # Safety
     /// As [`spawn_owner`](Self::spawn_owner).
     #[inline]
-    unsafe fn build<T>(&self, future: impl Future<Output = T>) -> (Runnable, Task<T>) {
+    unsafe fn build_here<T>(&self, future: impl Future<Output = T>) -> (Option<Item>, Task<T>) {
+        self.bind();
+        // SAFETY: it has an owner now; the rest is forwarded to the caller.
+        let (item, task) = unsafe { self.build(future, true) };
+        if self.mailbox.is_closed() {
+            // SAFETY: just made; the future's destructor runs here, on the owner's thread.
+            unsafe { item.reject() };
+            return (None, task);
+        }
+        (Some(item), task)
+    }
+
+    /// # Safety
+    /// As [`spawn_owner`](Self::spawn_owner), and there is an owner; `home` says whether this is its thread.
+    #[inline]
+    unsafe fn build<T>(&self, future: impl Future<Output = T>, home: bool) -> (Item, Task<T>) {
         // SAFETY: the core is dropped after a close only, on the thread where tasks end, see `OwnedCore`; the close
-        // does nothing while one of them is running.
-        let core = unsafe { CoreRef::borrowed(NonNull::from(self)) };
-        // SAFETY: polls and drops of the future happen where the mailbox is popped, on the owner's thread; what it
-        // borrows is the caller's promise.
-        unsafe { task::build(core, future) }
+        // does nothing while one of them is running, and waits for items of ended ones. Polls and drops of the future
+        // happen where the mailbox is popped, on the owner's thread; what it borrows is the caller's promise.
+        let (item, task) = unsafe { biased::build(NonNull::from(self), future, home) };
+        (item, Task::of_local(task))
     }
 
     /// Wakes whoever drives this thread, if something is queued: after a batch that was queued quietly.
@@ -243,10 +259,11 @@ impl LocalCore {
         T: Send + 'static,
     {
         // SAFETY: the output is Send; the future is polled on the owner's thread, and dropped there once it has been.
-        let (runnable, task) = unsafe { self.build(future) };
-        match self.mailbox.spawn_foreign(runnable) {
+        let (item, task) = unsafe { self.build(future, false) };
+        match self.mailbox.spawn_foreign(item) {
             Ok(()) => self.call_hook(),
-            Err(runnable) => drop(runnable),
+            // SAFETY: given back, so that nobody knows of it; the future may be dropped here.
+            Err(item) => unsafe { item.reject() },
         }
         task
     }
@@ -292,6 +309,9 @@ impl LocalCore {
     /// # Safety
     /// The current thread is the owner, or there is none.
     pub(crate) unsafe fn is_empty(&self) -> bool {
+        // What comes from elsewhere may be of tasks that have ended.
+        // SAFETY: forwarded to the caller.
+        unsafe { self.mailbox.admit() };
         // SAFETY: forwarded to the caller.
         let queued = !unsafe { self.mailbox.is_empty() };
         // SAFETY: forwarded to the caller.

@@ -4,21 +4,9 @@ use core::ptr::NonNull;
 
 use super::{LocalCore, Running};
 use crate::mailbox::Mailbox;
-use crate::task::{Core, PanicHandler, Register, Runnable};
+use crate::task::{Core, Item, PanicHandler, Register};
 
 impl Core for LocalCore {
-    #[inline]
-    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
-        // SAFETY: the future of the task is alive, and so is the core, up to the push.
-        if unsafe { this.as_ref() }.is_here() {
-            // SAFETY: this is the owner's thread; the core is in place as just said.
-            unsafe { Self::schedule_here(this, task) };
-        } else {
-            // SAFETY: as above; a close waits for this push to leave.
-            unsafe { Self::schedule_from_elsewhere(this, task) };
-        }
-    }
-
     fn panic_handler(&self) -> Option<PanicHandler> {
         self.panic_handler.get().cloned()
     }
@@ -35,7 +23,7 @@ impl LocalCore {
     /// # Safety
     /// This is the owner's thread, and `this` is in place at the call.
     #[inline]
-    pub(super) unsafe fn schedule_here(this: NonNull<Self>, task: Runnable) {
+    pub(crate) unsafe fn schedule_here(this: NonNull<Self>, task: Item) {
         let (wakes, was_empty) = {
             // SAFETY: in place: no code of users runs in this block.
             let this = unsafe { this.as_ref() };
@@ -87,7 +75,7 @@ impl LocalCore {
     /// # Safety
     /// `this` is in place until a close has seen this push leave.
     #[cold]
-    unsafe fn schedule_from_elsewhere(this: NonNull<Self>, task: Runnable) {
+    pub(crate) unsafe fn schedule_from_elsewhere(this: NonNull<Self>, task: Item) {
         // SAFETY: in place, as the caller promises.
         let mailbox = unsafe { &raw const (*this.as_ptr()).mailbox };
         // SAFETY: a field of something in place is not null.

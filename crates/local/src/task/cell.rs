@@ -10,8 +10,9 @@ use core::task::{Context, Poll};
 
 use super::core::unhandled;
 use super::handle::Task;
-use super::{Core, CoreRef, Meta, Outcome, PanicHandler, Runnable};
+use super::{Core, CoreRef, Meta, Outcome, PanicHandler, Runnable, Schedule};
 use crate::Payload;
+use crate::registry::UNCOUNTED;
 use crate::unwind::catch_unwind;
 
 /// Futures that fill a cell of this size in bytes and more are boxed before they are moved anywhere else.
@@ -36,7 +37,7 @@ pub const fn is_large<F>(_future: &F) -> bool {
 /// | `NEW`         | alive      | no              |
 /// | `ENDED`       | dropped    | no              |
 /// | anything else | alive      | under that key  |
-struct Guarded<C: Core, F> {
+pub(super) struct Guarded<C: Core, F> {
     /// Dropped in place, once, when `key` becomes `ENDED`.
     future: ManuallyDrop<F>,
     /// Half a word: with `counted` it fills one.
@@ -54,6 +55,23 @@ const ENDED: u32 = u32::MAX - 1;
 unsafe impl<C: Core, F: Send> Send for Guarded<C, F> {}
 
 impl<C: Core, F> Guarded<C, F> {
+    #[inline]
+    pub(super) fn new(core: CoreRef<C>, future: F) -> Self {
+        let (core, counted) = core.into_raw();
+        Self {
+            future: ManuallyDrop::new(future),
+            key: NEW,
+            counted,
+            core,
+        }
+    }
+
+    /// Whether a registry has a reference to the task.
+    #[inline]
+    pub(super) fn is_kept(&self) -> bool {
+        self.key < UNCOUNTED
+    }
+
     /// The core.
     ///
     /// # Safety
@@ -216,7 +234,7 @@ impl<C: Core, F> Drop for Guarded<C, F> {
 ///   the current thread; `core` sees to that for every wake.
 /// - What the future and its output borrow lives until they have been dropped.
 #[inline]
-pub unsafe fn build<C: Core, F: Future>(
+pub unsafe fn build<C: Schedule, F: Future>(
     core: CoreRef<C>,
     future: F,
 ) -> (Runnable, Task<F::Output>) {
@@ -238,18 +256,13 @@ pub fn boxed<F>(future: F) -> Pin<Box<F>> {
 /// # Safety
 /// As [`build`].
 #[inline]
-unsafe fn build_cell<C: Core, F: Future>(
+unsafe fn build_cell<C: Schedule, F: Future>(
     core: CoreRef<C>,
     future: F,
 ) -> (Runnable, Task<F::Output>) {
-    let (core, counted) = core.into_raw();
-    let builder = async_task::Builder::new().metadata(Meta::new(core));
-    let guarded = |_: &Meta| Guarded {
-        future: ManuallyDrop::new(future),
-        key: NEW,
-        counted,
-        core,
-    };
+    let guarded = Guarded::new(core, future);
+    let builder = async_task::Builder::new().metadata(Meta::new(guarded.core));
+    let guarded = |_: &Meta| guarded;
     // SAFETY: the schedule function is Send, Sync and 'static; the rest is the caller's promise.
     let (runnable, task) =
         unsafe { builder.spawn_unchecked(guarded, async_task::WithInfo(schedule::<C>)) };
@@ -257,7 +270,7 @@ unsafe fn build_cell<C: Core, F: Future>(
 }
 
 /// The schedule function of every task of a kind of core: it has no size.
-fn schedule<C: Core>(task: Runnable, info: async_task::ScheduleInfo) {
+fn schedule<C: Schedule>(task: Runnable, info: async_task::ScheduleInfo) {
     let core = task.metadata().core::<C>();
     if info.woken_while_running {
         // SAFETY: as below.

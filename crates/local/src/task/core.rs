@@ -10,7 +10,6 @@ use terrace_sync::Arc;
 
 use super::{Register, Runnable};
 use crate::Payload;
-use crate::mailbox::Queueable;
 use crate::unwind::catch_unwind;
 
 /// Receives the payloads of panics that no handle will see: of detached tasks, of outputs' destructors. Counted, and one
@@ -32,35 +31,15 @@ impl PanicHandler {
     }
 }
 
-/// Calls what must not unwind: async-task would abort the process, or the caller is a destructor.
-fn contain(f: impl FnOnce()) {
+/// Calls what must not unwind: async-task would abort the process, or the caller is a destructor or finishes a task.
+pub(super) fn contain(f: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
         crate::drop_payload(payload);
     }
 }
 
-/// The part of an executor that its tasks reach: where they are queued when woken.
+/// The part of an executor that its tasks reach.
 pub trait Core: Send + Sync + Sized + 'static {
-    /// Queues a task that was woken, or that is to be dropped where the executor runs.
-    ///
-    /// What keeps `this` in place may go with the push: another thread may run and free the task, and end the executor, as
-    /// soon as it is queued. What is needed after the push is copied out before; hence a pointer rather than a
-    /// reference, which would have to stay valid to the end of the call.
-    ///
-    /// # Safety
-    /// `task` was made with a reference to `this`, and its future has not been dropped.
-    unsafe fn schedule(this: NonNull<Self>, task: Runnable);
-
-    /// The same for a task that was woken while it was polled, called by whoever polled it: mostly it has yielded.
-    ///
-    /// # Safety
-    /// As [`schedule`](Self::schedule).
-    #[inline]
-    unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
-        // SAFETY: forwarded to the caller.
-        unsafe { Self::schedule(this, task) }
-    }
-
     /// Takes back the counted reference of a task whose future has been dropped.
     ///
     /// # Safety
@@ -87,6 +66,29 @@ pub trait Core: Send + Sync + Sized + 'static {
 
     /// The future of a task has just been dropped: called once for each, on the thread that dropped it.
     fn ended(&self) {}
+}
+
+/// A core of tasks on async-task's cells: where they are queued when woken.
+pub trait Schedule: Core {
+    /// Queues a task that was woken, or that is to be dropped where the executor runs.
+    ///
+    /// What keeps `this` in place may go with the push: another thread may run and free the task, and end the executor, as
+    /// soon as it is queued. What is needed after the push is copied out before; hence a pointer rather than a
+    /// reference, which would have to stay valid to the end of the call.
+    ///
+    /// # Safety
+    /// `task` was made with a reference to `this`, and its future has not been dropped.
+    unsafe fn schedule(this: NonNull<Self>, task: Runnable);
+
+    /// The same for a task that was woken while it was polled, called by whoever polled it: mostly it has yielded.
+    ///
+    /// # Safety
+    /// As [`schedule`](Self::schedule).
+    #[inline]
+    unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
+        // SAFETY: forwarded to the caller.
+        unsafe { Self::schedule(this, task) }
+    }
 }
 
 /// A task's reference to its core.
@@ -181,12 +183,15 @@ unsafe impl Links for RunnableLinks {
     unsafe fn link(raw: NonNull<()>) -> NonNull<Link> {
         // SAFETY: forwarded to the caller; it is not dropped, so this one does not count.
         let task = ManuallyDrop::new(unsafe { Runnable::from_raw(raw) });
-        NonNull::from(&task.metadata().link)
+        NonNull::from(Self::link_of(&task))
     }
 }
 
-impl Queueable for Runnable {
-    type Links = RunnableLinks;
+impl RunnableLinks {
+    #[inline]
+    pub(super) fn link_of(task: &Runnable) -> &Link {
+        &task.metadata().link
+    }
 }
 
 /// Hands over a payload that nobody else will see.

@@ -6,6 +6,7 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 
+use super::biased::Handle;
 use super::{Meta, Outcome};
 use crate::unwind::resume_unwind;
 
@@ -25,15 +26,24 @@ impl<T> UnwindSafe for Task<T> {}
 impl<T> RefUnwindSafe for Task<T> {}
 
 impl<T> Task<T> {
-    pub(crate) fn new(task: async_task::Task<Outcome<T>, Meta>) -> Self {
+    #[inline]
+    pub(super) fn new(task: async_task::Task<Outcome<T>, Meta>) -> Self {
+        Self::of(Kind::Shared(task.fallible()))
+    }
+
+    #[inline]
+    pub(crate) fn of_local(task: Handle<Outcome<T>>) -> Self {
+        Self::of(Kind::Local(task))
+    }
+
+    #[inline]
+    fn of(task: Kind<T>) -> Self {
         Self {
-            inner: FallibleTask {
-                task: task.fallible(),
-            },
+            inner: FallibleTask { task },
         }
     }
 
-    /// Lets the task run in the background. One read-modify-write.
+    /// Lets the task run in the background. One read-modify-write; none for a task of this thread.
     #[inline]
     pub fn detach(self) {
         self.inner.detach();
@@ -98,7 +108,15 @@ impl<T> fmt::Debug for Task<T> {
 /// A spawned task whose output is `None` if it was cancelled; else as [`Task`].
 #[must_use = "tasks are cancelled when dropped, use `.detach()` to run them in the background"]
 pub struct FallibleTask<T> {
-    task: async_task::FallibleTask<Outcome<T>, Meta>,
+    task: Kind<T>,
+}
+
+/// On which cell it is.
+enum Kind<T> {
+    /// async-task's: of an executor of many threads.
+    Shared(async_task::FallibleTask<Outcome<T>, Meta>),
+    /// Of an executor of one thread.
+    Local(Handle<Outcome<T>>),
 }
 
 impl<T> UnwindSafe for FallibleTask<T> {}
@@ -106,8 +124,12 @@ impl<T> RefUnwindSafe for FallibleTask<T> {}
 
 impl<T> FallibleTask<T> {
     /// Lets the task run in the background.
+    #[inline]
     pub fn detach(self) {
-        self.task.detach();
+        match self.task {
+            Kind::Shared(task) => task.detach(),
+            Kind::Local(task) => task.detach(),
+        }
     }
 
     /// Cancels the task and waits until its future has been dropped. Returns the output if it was done before.
@@ -115,13 +137,23 @@ impl<T> FallibleTask<T> {
     /// # Panics
     /// With the task's panic, if that came before.
     pub async fn cancel(self) -> Option<T> {
-        self.task.cancel().await.map(deliver)
+        let outcome = match self.task {
+            Kind::Shared(task) => task.cancel().await,
+            Kind::Local(mut task) => {
+                task.cancel();
+                task.await
+            }
+        };
+        outcome.map(deliver)
     }
 
     /// Whether the task is done, cancelled or has panicked.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        self.task.is_finished()
+        match &self.task {
+            Kind::Shared(task) => task.is_finished(),
+            Kind::Local(task) => task.is_finished(),
+        }
     }
 
     /// Takes the output if the task is done; `None` if it is not, was cancelled, or was taken from before. For polling
@@ -156,9 +188,11 @@ impl<T> Future for FallibleTask<T> {
     type Output = Option<T>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
-        Pin::new(&mut self.task)
-            .poll(context)
-            .map(|outcome| outcome.map(deliver))
+        let outcome = match &mut self.task {
+            Kind::Shared(task) => Pin::new(task).poll(context),
+            Kind::Local(task) => Pin::new(task).poll(context),
+        };
+        outcome.map(|outcome| outcome.map(deliver))
     }
 }
 

@@ -1,0 +1,127 @@
+//! The handle's side.
+
+use core::future::Future;
+use core::marker::PhantomData;
+use core::pin::Pin;
+use core::task::{Context, Poll};
+
+use super::Cell;
+use crate::biased::{Joined, Step};
+
+/// The handle of a task with outcome `T`. Dropping it cancels the task.
+pub(crate) struct Handle<T> {
+    /// A counted reference; given back when the end was seen.
+    cell: Option<Cell>,
+    _outcome: PhantomData<T>,
+}
+
+// SAFETY: the future and its core stay at home; what goes elsewhere is the outcome.
+unsafe impl<T: Send> Send for Handle<T> {}
+// SAFETY: a shared handle only tells whether the task has ended.
+unsafe impl<T> Sync for Handle<T> {}
+impl<T> Unpin for Handle<T> {}
+
+impl<T> Handle<T> {
+    /// # Safety
+    /// The cell's outcome is a `T`, and it has a reference and its handle's part for this.
+    #[inline]
+    pub(super) unsafe fn new(cell: Cell) -> Self {
+        Self {
+            cell: Some(cell),
+            _outcome: PhantomData,
+        }
+    }
+
+    /// Lets the task run on.
+    #[inline]
+    pub(crate) fn detach(mut self) {
+        self.let_go(true);
+    }
+
+    /// Has the future dropped, if the task has not ended. The handle tells when that is done.
+    pub(crate) fn cancel(&mut self) {
+        let Some(cell) = self.cell else { return };
+        let home = cell.is_home();
+        let step = if home {
+            // SAFETY: at home, with the handle's reference.
+            unsafe { cell.state().cancel_at_home() }
+        } else {
+            cell.state().cancel_elsewhere()
+        };
+        // SAFETY: the handle's step.
+        unsafe { cell.follow(step, home) };
+    }
+
+    /// Whether the task has ended. One load.
+    #[inline]
+    pub(crate) fn is_finished(&self) -> bool {
+        self.cell.is_none_or(|cell| cell.state().is_finished())
+    }
+
+    #[inline]
+    fn let_go(&mut self, detach: bool) {
+        let Some(cell) = self.cell.take() else { return };
+        let home = cell.is_home();
+        let step = if home {
+            // SAFETY: at home, with the handle's reference, which is used up.
+            unsafe { cell.state().drop_handle_at_home(detach) }
+        } else {
+            cell.state().drop_handle_elsewhere(detach)
+        };
+        if step == Step::Ended {
+            // SAFETY: the task has ended, and the handle has let go of it.
+            drop(unsafe { Self::take(cell) });
+        } else {
+            // SAFETY: the handle's step.
+            unsafe { cell.follow(step, home) };
+        }
+    }
+
+    /// The outcome of an ended task, if there is one. Gives back the reference.
+    ///
+    /// # Safety
+    /// The task has ended, and its handle hands over its reference.
+    #[inline]
+    unsafe fn take(cell: Cell) -> Option<T> {
+        let outcome = cell.state().has_outcome().then(|| {
+            // SAFETY: it is in place.
+            let outcome = unsafe { (cell.header().vtable.outcome)(cell.0) };
+            // SAFETY: a `T`, and the handle's.
+            unsafe { outcome.cast::<T>().read() }
+        });
+        if cell.state().release_ended() {
+            // SAFETY: the last reference to an ended task.
+            unsafe { cell.free() };
+        }
+        outcome
+    }
+}
+
+impl<T> Future for Handle<T> {
+    type Output = Option<T>;
+
+    /// `None` if the task was cancelled, or the outcome was taken before.
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
+        let Some(cell) = self.cell else {
+            return Poll::Ready(None);
+        };
+        // SAFETY: this is the handle, which has a reference.
+        let joined = unsafe { cell.state().join(context.waker(), cell.is_home()) };
+        match joined {
+            Joined::Pending(_replaced) => Poll::Pending,
+            Joined::Ended(_unused) => {
+                self.cell = None;
+                // SAFETY: it has ended, and the handle forgets it.
+                Poll::Ready(unsafe { Self::take(cell) })
+            }
+        }
+    }
+}
+
+impl<T> Drop for Handle<T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.let_go(false);
+    }
+}

@@ -1,0 +1,205 @@
+//! Where references to a task go, and come from: each of them dropped on another thread than the one that counted it.
+
+mod common;
+
+use std::cell::Cell;
+use std::future::{pending, poll_fn};
+use std::panic::panic_any;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+
+use common::{Slot, poll_once, with_watchdog};
+use futures_lite::future::{block_on, yield_now};
+use terrace_local::{LocalExecutor, StaticLocalExecutor};
+
+fn leaked() -> &'static StaticLocalExecutor {
+    Box::leak(Box::default())
+}
+
+/// Sets its flag when it is dropped, and is `!Send`.
+struct Flag(Rc<Cell<bool>>);
+
+impl Drop for Flag {
+    fn drop(&mut self) {
+        self.0.set(true);
+    }
+}
+
+/// A pending task of an executor that is never dropped; nothing refers to it but the waker returned.
+fn forgotten(executor: &'static StaticLocalExecutor) -> (Waker, Rc<Cell<bool>>) {
+    let (slot, dropped) = (Slot::default(), Rc::<Cell<bool>>::default());
+    let flag = Flag(dropped.clone());
+    let parked = slot.clone().park::<()>();
+    executor
+        .spawn(async move {
+            let _flag = flag;
+            parked.await;
+        })
+        .detach();
+    assert!(executor.try_tick());
+    (slot.take(), dropped)
+}
+
+/// A detached task whose last waker goes can never run again: its future is dropped, at home, wherever the waker went.
+#[test]
+fn a_future_that_nobody_can_wake_is_dropped() {
+    let executor = leaked();
+    let ways: [fn(Waker); 4] = [
+        drop,
+        |waker| thread::spawn(move || drop(waker)).join().expect("dropped"),
+        // Cloned elsewhere, and both dropped there.
+        |waker| {
+            thread::spawn(move || drop(waker.clone()))
+                .join()
+                .expect("dropped");
+        },
+        // Cloned elsewhere, and the clone dropped at home.
+        |waker| drop(thread::spawn(move || waker.clone()).join().expect("cloned")),
+    ];
+    for (number, forget) in ways.into_iter().enumerate() {
+        let (waker, dropped) = forgotten(executor);
+        assert!(!dropped.get());
+        forget(waker);
+        executor.run_until_stalled();
+        assert!(dropped.get(), "way {number}");
+        assert!(executor.is_empty());
+    }
+}
+
+/// A task that is pending without a waker is dropped at once.
+#[test]
+fn a_future_that_kept_no_waker_is_dropped() {
+    let executor = leaked();
+    executor.spawn(pending::<()>()).detach();
+    assert!(executor.try_tick());
+    assert!(executor.is_empty() && !executor.try_tick());
+}
+
+/// Wakers of one task are cloned at home and woken elsewhere, over and over.
+#[test]
+fn a_long_life_between_two_threads() {
+    const WAKES: u32 = 20_000;
+    with_watchdog(|| {
+        let (wakers, woken) = std::sync::mpsc::channel::<Waker>();
+        let other = thread::spawn(move || woken.into_iter().for_each(Waker::wake));
+        let executor = LocalExecutor::new();
+        let mut left = WAKES;
+        let task = executor.spawn(poll_fn(move |context| {
+            if left == 0 {
+                return Poll::Ready(WAKES);
+            }
+            left -= 1;
+            wakers
+                .send(context.waker().clone())
+                .expect("the other thread lives");
+            Poll::Pending
+        }));
+        assert_eq!(block_on(executor.run(task)), WAKES);
+        other.join().expect("woken");
+    });
+}
+
+/// Counts its wakes.
+#[derive(Default)]
+struct Count(AtomicU32);
+
+impl Wake for Count {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A handle that is polled at home and elsewhere in turns wakes whom it saw last, and no other one is kept.
+#[test]
+fn a_handle_travels() {
+    let executor = LocalExecutor::new();
+    let slot = Slot::default();
+    let mut task = executor.spawn({
+        let slot = slot.clone();
+        async move {
+            slot.pause().await;
+            42
+        }
+    });
+    assert!(executor.try_tick());
+    let counts: Vec<_> = (0..4).map(|_| Arc::<Count>::default()).collect();
+    for (number, count) in counts.iter().enumerate() {
+        let waker = Waker::from(Arc::clone(count));
+        let poll = move || {
+            for _ in 0..2 {
+                let context = &mut Context::from_waker(&waker);
+                assert_eq!(Pin::new(&mut task).poll(context), Poll::Pending);
+            }
+            task
+        };
+        task = if number % 2 == 0 {
+            poll()
+        } else {
+            thread::spawn(poll).join().expect("polled")
+        };
+    }
+    slot.take().wake();
+    assert!(executor.try_tick());
+    let wakes: Vec<_> = counts
+        .iter()
+        .map(|count| count.0.load(Ordering::Relaxed))
+        .collect();
+    assert_eq!(wakes, [0, 0, 0, 1]);
+    assert!(counts.iter().all(|count| Arc::strong_count(count) == 1));
+    let output = thread::spawn(move || poll_once(&mut task)).join();
+    assert_eq!(output.expect("polled"), Poll::Ready(42));
+}
+
+/// Panics when it wakes.
+struct Trap(AtomicBool);
+
+impl Wake for Trap {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Relaxed);
+        panic_any("a waker panics");
+    }
+}
+
+/// A panic in the waker of whoever awaits a task goes no further.
+#[test]
+fn a_panic_of_an_awaiter_is_contained() {
+    let executor = LocalExecutor::new();
+    let mut task = executor.spawn(async { 42 });
+    let trap = Arc::new(Trap(AtomicBool::new(false)));
+    let waker = Waker::from(Arc::clone(&trap));
+    let context = &mut Context::from_waker(&waker);
+    assert_eq!(Pin::new(&mut task).poll(context), Poll::Pending);
+    assert!(executor.try_tick());
+    assert!(trap.0.load(Ordering::Relaxed), "it was woken");
+    assert_eq!(poll_once(&mut task), Poll::Ready(42));
+    assert_eq!(block_on(executor.run(executor.spawn(yield_now()))), ());
+}
+
+/// A task that is woken elsewhere in its last poll leaves an item behind, which is nothing to wait for.
+#[test]
+fn what_arrives_after_the_end_is_not_a_task() {
+    let executor = LocalExecutor::new();
+    let task = executor.spawn(poll_fn(|context| {
+        let waker = context.waker().clone();
+        thread::spawn(move || waker.wake()).join().expect("woken");
+        Poll::Ready(42)
+    }));
+    assert!(executor.try_tick());
+    assert!(executor.is_empty() && !executor.try_tick());
+    // As an executor is drained by many: this must not wait for a task that will not come.
+    with_deadline(&executor);
+    assert_eq!(block_on(task), 42);
+}
+
+fn with_deadline(executor: &LocalExecutor<'_>) {
+    let drained = async {
+        while !executor.is_empty() {
+            executor.tick().await;
+        }
+    };
+    assert_eq!(poll_once(&mut Box::pin(drained)), Poll::Ready(()));
+}
