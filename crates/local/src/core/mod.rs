@@ -230,7 +230,7 @@ impl LocalCore {
         // does nothing while one of them is running, and waits for items of ended ones. Polls and drops of the future
         // happen where the mailbox is popped, on the owner's thread; what it borrows is the caller's promise.
         let (item, task) = unsafe { biased::build(NonNull::from(self), future, home) };
-        (item, Task::of_local(task))
+        (item, Task::local(task))
     }
 
     /// Wakes whoever drives this thread, if something is queued: after a batch that was queued quietly.

@@ -9,6 +9,7 @@ use core::ptr::NonNull;
 use core::task::{Context, Poll};
 
 use super::core::unhandled;
+use super::either::Either;
 use super::handle::Task;
 use super::{Core, CoreRef, Meta, Outcome, PanicHandler, Runnable, Schedule};
 use crate::Payload;
@@ -266,6 +267,7 @@ unsafe fn build_cell<C: Schedule, F: Future>(
     // SAFETY: the schedule function is Send, Sync and 'static; the rest is the caller's promise.
     let (runnable, task) =
         unsafe { builder.spawn_unchecked(guarded, async_task::WithInfo(schedule::<C>)) };
+    let (runnable, task) = Either::shared(task.fallible(), runnable);
     (runnable, Task::new(task))
 }
 

@@ -6,8 +6,9 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 
+use super::Outcome;
 use super::biased::Handle;
-use super::{Meta, Outcome};
+use super::either::{Either, Kind};
 use crate::unwind::resume_unwind;
 
 /// A spawned task: a future of its output.
@@ -27,20 +28,15 @@ impl<T> RefUnwindSafe for Task<T> {}
 
 impl<T> Task<T> {
     #[inline]
-    pub(super) fn new(task: async_task::Task<Outcome<T>, Meta>) -> Self {
-        Self::of(Kind::Shared(task.fallible()))
-    }
-
-    #[inline]
-    pub(crate) fn of_local(task: Handle<Outcome<T>>) -> Self {
-        Self::of(Kind::Local(task))
-    }
-
-    #[inline]
-    fn of(task: Kind<T>) -> Self {
+    pub(super) fn new(task: Either<T>) -> Self {
         Self {
             inner: FallibleTask { task },
         }
+    }
+
+    #[inline]
+    pub(crate) fn local(task: Handle<Outcome<T>>) -> Self {
+        Self::new(Either::local(task))
     }
 
     /// Lets the task run in the background. One read-modify-write; none for a task of this thread.
@@ -108,15 +104,7 @@ impl<T> fmt::Debug for Task<T> {
 /// A spawned task whose output is `None` if it was cancelled; else as [`Task`].
 #[must_use = "tasks are cancelled when dropped, use `.detach()` to run them in the background"]
 pub struct FallibleTask<T> {
-    task: Kind<T>,
-}
-
-/// On which cell it is.
-enum Kind<T> {
-    /// async-task's: of an executor of many threads.
-    Shared(async_task::FallibleTask<Outcome<T>, Meta>),
-    /// Of an executor of one thread.
-    Local(Handle<Outcome<T>>),
+    task: Either<T>,
 }
 
 impl<T> UnwindSafe for FallibleTask<T> {}
@@ -126,7 +114,7 @@ impl<T> FallibleTask<T> {
     /// Lets the task run in the background.
     #[inline]
     pub fn detach(self) {
-        match self.task {
+        match self.task.into_kind() {
             Kind::Shared(task) => task.detach(),
             Kind::Local(task) => task.detach(),
         }
@@ -137,7 +125,7 @@ impl<T> FallibleTask<T> {
     /// # Panics
     /// With the task's panic, if that came before.
     pub async fn cancel(self) -> Option<T> {
-        let outcome = match self.task {
+        let outcome = match self.task.into_kind() {
             Kind::Shared(task) => task.cancel().await,
             Kind::Local(mut task) => {
                 task.cancel();
@@ -150,10 +138,7 @@ impl<T> FallibleTask<T> {
     /// Whether the task is done, cancelled or has panicked.
     #[must_use]
     pub fn is_finished(&self) -> bool {
-        match &self.task {
-            Kind::Shared(task) => task.is_finished(),
-            Kind::Local(task) => task.is_finished(),
-        }
+        self.task.is_finished()
     }
 
     /// Takes the output if the task is done; `None` if it is not, was cancelled, or was taken from before. For polling
@@ -188,11 +173,9 @@ impl<T> Future for FallibleTask<T> {
     type Output = Option<T>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
-        let outcome = match &mut self.task {
-            Kind::Shared(task) => Pin::new(task).poll(context),
-            Kind::Local(task) => Pin::new(task).poll(context),
-        };
-        outcome.map(|outcome| outcome.map(deliver))
+        Pin::new(&mut self.task)
+            .poll(context)
+            .map(|outcome| outcome.map(deliver))
     }
 }
 

@@ -16,6 +16,7 @@
 pub(crate) mod biased;
 mod cell;
 mod core;
+mod either;
 mod handle;
 mod item;
 mod outcome;

@@ -3,15 +3,19 @@
 use core::future::Future;
 use core::marker::PhantomData;
 use core::pin::Pin;
+use core::ptr::{self, NonNull};
 use core::task::{Context, Poll};
 
 use super::Cell;
 use crate::biased::{Joined, Step};
 
+/// Set in the address of each handle, so that those on the other cell can be told apart.
+pub(crate) const TAG: usize = 1;
+
 /// The handle of a task with outcome `T`. Dropping it cancels the task.
 pub(crate) struct Handle<T> {
-    /// A counted reference; given back when the end was seen.
-    cell: Option<Cell>,
+    /// The cell, tagged, with a counted reference; nothing but the tag when the end was seen and the reference given back.
+    address: *mut (),
     _outcome: PhantomData<T>,
 }
 
@@ -27,9 +31,24 @@ impl<T> Handle<T> {
     #[inline]
     pub(super) unsafe fn new(cell: Cell) -> Self {
         Self {
-            cell: Some(cell),
+            address: cell.as_ptr().as_ptr().map_addr(|address| address | TAG),
             _outcome: PhantomData,
         }
+    }
+
+    #[inline]
+    fn cell(&self) -> Option<Cell> {
+        let cell = NonNull::new(self.address.map_addr(|address| address & !TAG))?;
+        // SAFETY: made by `new`, and it still has its reference.
+        Some(unsafe { Cell::from_ptr(cell) })
+    }
+
+    /// Takes the cell, and the reference with it.
+    #[inline]
+    fn take_cell(&mut self) -> Option<Cell> {
+        let cell = self.cell();
+        self.address = ptr::without_provenance_mut(TAG);
+        cell
     }
 
     /// Lets the task run on.
@@ -40,7 +59,7 @@ impl<T> Handle<T> {
 
     /// Has the future dropped, if the task has not ended. The handle tells when that is done.
     pub(crate) fn cancel(&mut self) {
-        let Some(cell) = self.cell else { return };
+        let Some(cell) = self.cell() else { return };
         let home = cell.is_home();
         let step = if home {
             // SAFETY: at home, with the handle's reference.
@@ -55,12 +74,12 @@ impl<T> Handle<T> {
     /// Whether the task has ended. One load.
     #[inline]
     pub(crate) fn is_finished(&self) -> bool {
-        self.cell.is_none_or(|cell| cell.state().is_finished())
+        self.cell().is_none_or(|cell| cell.state().is_finished())
     }
 
     #[inline]
     fn let_go(&mut self, detach: bool) {
-        let Some(cell) = self.cell.take() else { return };
+        let Some(cell) = self.take_cell() else { return };
         let home = cell.is_home();
         let step = if home {
             // SAFETY: at home, with the handle's reference, which is used up.
@@ -103,7 +122,7 @@ impl<T> Future for Handle<T> {
     /// `None` if the task was cancelled, or the outcome was taken before.
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
-        let Some(cell) = self.cell else {
+        let Some(cell) = self.cell() else {
             return Poll::Ready(None);
         };
         // SAFETY: this is the handle, which has a reference.
@@ -111,7 +130,7 @@ impl<T> Future for Handle<T> {
         match joined {
             Joined::Pending(_replaced) => Poll::Pending,
             Joined::Ended(_unused) => {
-                self.cell = None;
+                self.take_cell();
                 // SAFETY: it has ended, and the handle forgets it.
                 Poll::Ready(unsafe { Self::take(cell) })
             }

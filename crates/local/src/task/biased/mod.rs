@@ -9,7 +9,7 @@ mod handle;
 mod waker;
 
 pub(crate) use self::cell::build;
-pub(crate) use self::handle::Handle;
+pub(crate) use self::handle::{Handle, TAG};
 
 use core::ptr::NonNull;
 use core::task::Context;
