@@ -27,6 +27,21 @@ impl State {
         unsafe { self.with_home(|home| home.flags & DONE != 0) }
     }
 
+    /// Whether all references are here, with the atomic word at `state`: the caller's, and that of an item in the run queue or
+    /// of a poll. No other thread can take a step then.
+    ///
+    /// # Safety
+    /// At home.
+    #[inline]
+    pub(super) unsafe fn is_all_at_home(&self, state: usize) -> bool {
+        // SAFETY: forwarded to the caller.
+        unsafe {
+            self.with_home(|home| {
+                home.flags & (QUEUED | RUNNING) != 0 && Self::sum(home.references, state) == 2
+            })
+        }
+    }
+
     /// Counts another reference, of a task that has not ended.
     ///
     /// # Safety

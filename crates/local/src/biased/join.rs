@@ -2,6 +2,8 @@
 
 use core::task::Waker;
 
+use terrace_sync::atomic::Ordering;
+
 use super::{JOIN, MERGED, State};
 
 /// What a handle finds.
@@ -15,8 +17,8 @@ pub enum Joined {
 }
 
 impl State {
-    /// Polls the end: makes `waker` the awaiter unless the task has ended. One read-modify-write at the first poll; later at
-    /// home none, elsewhere two.
+    /// Polls the end: makes `waker` the awaiter unless the task has ended. At home a read-modify-write at the first poll,
+    /// but for a task that is queued and has no waker yet, and none later; elsewhere one, then two.
     ///
     /// # Safety
     /// The caller is the task's handle, which there is one of; `home` says whether this is the home thread.
@@ -53,6 +55,12 @@ impl State {
                 });
             }
             if before & JOIN != 0 && in_place {
+                return Joined::Pending(replaced);
+            }
+            // SAFETY: the handle has a reference.
+            if home && unsafe { self.is_all_at_home(before) } {
+                // Ordering: Release, as in `update`. Nobody else's step can come between.
+                self.abroad.store(before | JOIN, Ordering::Release);
                 return Joined::Pending(replaced);
             }
             let before = self.update(|state| (state & MERGED == 0).then_some(state | JOIN));
