@@ -6,7 +6,9 @@
 
 mod fixture;
 
-use terrace_local::biased::State;
+use std::task::Waker;
+
+use terrace_local::biased::{Joined, Pended, State};
 use terrace_sync::atomic::Ordering;
 use terrace_sync::{model, thread};
 
@@ -190,6 +192,30 @@ fn local_task_cancelled_elsewhere() {
         drain(&core);
         waker.join().unwrap();
         handle.join().unwrap();
+        drain(&core);
+        task.assert_gone();
+    });
+}
+
+/// A task polls its own handle while another thread, to which it has lent its waker, wakes it.
+///
+/// Fails under: `local-task-lent-waker`.
+#[test]
+fn local_task_lent_waker() {
+    model(|| {
+        let core = Core::new();
+        let task = Task::new(&core, false);
+        // SAFETY: at home, with the item's reference.
+        assert!(unsafe { task.touch().start() });
+        let other = elsewhere(&task, |state| state.wake_elsewhere(false));
+        // SAFETY: the handle, at home.
+        let joined = unsafe { task.touch().join(Waker::noop(), true) };
+        assert!(matches!(joined, Joined::Pending(None)));
+        other.join().unwrap();
+        // SAFETY: at home, with the poll's reference.
+        assert_eq!(unsafe { task.state.pend() }, Pended::Wait);
+        assert!(drain(&core), "it was woken");
+        task.detach_at_home();
         drain(&core);
         task.assert_gone();
     });

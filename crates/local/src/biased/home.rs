@@ -27,18 +27,21 @@ impl State {
         unsafe { self.with_home(|home| home.flags & DONE != 0) }
     }
 
-    /// Whether all references are here, with the atomic word at `state`: the caller's, and that of an item in the run queue or
-    /// of a poll. No other thread can take a step then.
+    /// Whether all references are here, with the atomic word at `state`: the caller's, and that of an item in the run queue. No
+    /// other thread can take a step then. (It could by a poll's reference, which is lent to it with the waker.)
     ///
     /// # Safety
     /// At home.
     #[inline]
     pub(super) unsafe fn is_all_at_home(&self, state: usize) -> bool {
+        let item = if cfg!(terrace_weaken = "local-task-lent-waker") {
+            QUEUED | RUNNING
+        } else {
+            QUEUED
+        };
         // SAFETY: forwarded to the caller.
         unsafe {
-            self.with_home(|home| {
-                home.flags & (QUEUED | RUNNING) != 0 && Self::sum(home.references, state) == 2
-            })
+            self.with_home(|home| home.flags & item != 0 && Self::sum(home.references, state) == 2)
         }
     }
 
