@@ -1,4 +1,4 @@
-//! Single-thread executors without locks or queue atomics on their own thread, sound under wakes from any
+//! Single-thread executors without locks, and on their own thread all but without read-modify-writes, sound under wakes from any
 //! other; and the task handles that all Terrace executors share.
 #![doc = include_str!("../README.md")]
 #![no_std]

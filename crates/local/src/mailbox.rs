@@ -341,7 +341,7 @@ impl<R: Queueable> Mailbox<R> {
     }
 
     /// Hands everything that is queued to `each`. True if anything was there or came, if a push is
-    /// still in flight, or an item awaited: in these cases it gives the pusher time to end.
+    /// still in flight, or an item awaited; in the last two cases, if nothing was there, it gives the pusher time to end.
     ///
     /// # Safety
     /// The caller is on the owner's thread.
@@ -356,7 +356,7 @@ impl<R: Queueable> Mailbox<R> {
         let in_flight = self.in_flight.load(acquire) != 0;
         let mut found = false;
         loop {
-            // SAFETY: forwarded to the caller. What arrived and needed no turn was found, too: its pusher has not left yet.
+            // SAFETY: forwarded to the caller. What arrived and needed no turn was found, too: its pusher may not have left yet.
             found |= unsafe { self.admit() };
             // The runnable is out of the queue before `each` runs.
             let Some(runnable) = self.queue.pop_front() else {

@@ -3,8 +3,9 @@
 //!
 //! A task that never returned `Pending` is in a queue or being polled, so the registry and the queues together
 //! name every task. The drop of an executor repeats, until nothing is left: wake all registered tasks, which
-//! queues those that nobody has queued yet; drop what is queued, which deregisters it. A task that another
-//! thread is just queueing stays registered until its runnable has arrived and has been dropped.
+//! queues those that nobody has queued yet; drop what is queued, which deregisters it. A task of many threads that another
+//! thread is just queueing stays registered until its runnable has arrived and has been dropped; one of a single thread is
+//! dropped at once, and the mailbox waits for its item.
 
 use alloc::vec::Vec;
 #[cfg(not(terrace_loom))]
@@ -240,7 +241,7 @@ fn close(pending: impl Fn() -> Vec<Waker>, mut drain: impl FnMut() -> bool) {
             return;
         }
         if !drained {
-            // Some other thread has set a task's scheduled bit and is about to queue it.
+            // Some other thread has set the scheduled bit of a task, in async-task's cell, and is about to queue it.
             yield_now();
         }
     }

@@ -68,7 +68,7 @@ impl StaticLocalExecutor {
         unsafe { &*this }
     }
 
-    /// Spawns a task. One allocation; spawned, run and detached it takes four read-modify-writes, all of its own cell's.
+    /// Spawns a task. One allocation; spawned, run and detached it takes no read-modify-write.
     /// Cancelled when the handle is dropped, unless it is [detached](Task::detach).
     #[inline]
     pub fn spawn<T: 'static>(&'static self, future: impl Future<Output = T> + 'static) -> Task<T> {

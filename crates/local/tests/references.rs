@@ -2,19 +2,19 @@
 
 mod common;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::future::{pending, poll_fn};
-use std::panic::panic_any;
+use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 use std::thread;
 
 use common::{Slot, poll_once, with_watchdog};
 use futures_lite::future::{block_on, yield_now};
-use terrace_local::{LocalExecutor, StaticLocalExecutor};
+use terrace_local::{LocalExecutor, StaticLocalExecutor, Task};
 
 fn leaked() -> &'static StaticLocalExecutor {
     Box::leak(Box::default())
@@ -202,4 +202,123 @@ fn with_deadline(executor: &LocalExecutor<'_>) {
         }
     };
     assert_eq!(poll_once(&mut Box::pin(drained)), Poll::Ready(()));
+}
+
+/// A task lends its waker to another thread, which wakes it while the task polls its own handle.
+#[test]
+fn a_waker_that_is_lent_in_a_poll() {
+    let executor = leaked();
+    for _ in 0..200 {
+        let own = Rc::new(RefCell::new(None::<Task<()>>));
+        let mut polls = 0;
+        let task = executor.spawn(poll_fn({
+            let own = Rc::clone(&own);
+            move |context| {
+                polls += 1;
+                if polls > 1 {
+                    return Poll::Ready(());
+                }
+                let waker = context.waker();
+                thread::scope(|scope| {
+                    scope.spawn(|| waker.wake_by_ref());
+                    let mut own = own.borrow_mut();
+                    let handle = own.as_mut().expect("spawned");
+                    assert_eq!(poll_once(handle), Poll::Pending);
+                });
+                Poll::Pending
+            }
+        }));
+        *own.borrow_mut() = Some(task);
+        assert_eq!(executor.run_until_stalled(), 2, "it was woken");
+        assert_eq!(own.borrow_mut().as_mut().and_then(Task::try_take), Some(()));
+    }
+}
+
+/// A waker that runs the executor, and so ends the task, whenever it is cloned, dropped or woken. For this thread.
+fn meddler(executor: &'static StaticLocalExecutor) -> Waker {
+    const VTABLE: RawWakerVTable = RawWakerVTable::new(
+        |data| {
+            meddle(data);
+            RawWaker::new(data, &VTABLE)
+        },
+        meddle,
+        meddle,
+        meddle,
+    );
+    let data = std::ptr::from_ref(executor).cast();
+    // SAFETY: the data lives for ever, and the waker stays on this thread, as its users see to.
+    unsafe { Waker::new(data, &VTABLE) }
+}
+
+fn meddle(data: *const ()) {
+    // SAFETY: a static executor of this thread, see `meddler`.
+    let executor = unsafe { &*data.cast::<StaticLocalExecutor>() };
+    executor.run_until_stalled();
+}
+
+/// Wakers whose code ends the very task whose handle is being polled with them.
+#[test]
+fn wakers_that_run_the_executor() {
+    let executor = leaked();
+    // Ended by the clone.
+    let mut task = executor.spawn(async { 1 });
+    let waker = meddler(executor);
+    let context = &mut Context::from_waker(&waker);
+    assert_eq!(Pin::new(&mut task).poll(context), Poll::Ready(1));
+    // Ended by the clone, with another awaiter in place.
+    let mut task = executor.spawn(async { 2 });
+    assert_eq!(poll_once(&mut task), Poll::Pending);
+    assert_eq!(Pin::new(&mut task).poll(context), Poll::Ready(2));
+    // Ended by the drop of the waker that is replaced.
+    let mut task = executor.spawn(async {
+        yield_now().await;
+        3
+    });
+    assert!(executor.try_tick());
+    executor.spawn(pending::<()>()).detach();
+    assert_eq!(poll_once(&mut task), Poll::Pending);
+    assert_eq!(executor.run_until_stalled(), 2);
+    assert_eq!(poll_once(&mut task), Poll::Ready(3));
+}
+
+/// A waker whose clone panics leaves the handle as good as before.
+#[test]
+fn a_waker_that_panics_when_cloned() {
+    const VTABLE: RawWakerVTable = RawWakerVTable::new(|_| panic_any("a clone"), noop, noop, noop);
+    fn noop(_: *const ()) {}
+    // SAFETY: it has no data.
+    let waker = unsafe { Waker::new(std::ptr::null(), &VTABLE) };
+    let executor = LocalExecutor::new();
+    for polled_before in [false, true] {
+        let mut task = executor.spawn(async { 42 });
+        if polled_before {
+            assert_eq!(poll_once(&mut task), Poll::Pending);
+        }
+        let poll = AssertUnwindSafe(|| {
+            let context = &mut Context::from_waker(&waker);
+            Pin::new(&mut task).poll(context)
+        });
+        assert!(catch_unwind(poll).is_err());
+        let count = Arc::<Count>::default();
+        let counting = Waker::from(Arc::clone(&count));
+        let context = &mut Context::from_waker(&counting);
+        assert_eq!(Pin::new(&mut task).poll(context), Poll::Pending);
+        assert!(executor.try_tick());
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        assert_eq!(poll_once(&mut task), Poll::Ready(42));
+    }
+}
+
+/// As small, and as flexible in its lifetime, as one pointer.
+#[test]
+fn a_handle_is_one_word() {
+    fn shorter<'a>(task: Task<&'static str>, _: &'a str) -> Task<&'a str> {
+        task
+    }
+    assert_eq!(size_of::<Task<[u64; 4]>>(), size_of::<usize>());
+    assert_eq!(size_of::<Option<Task<u8>>>(), size_of::<usize>());
+    let executor = LocalExecutor::new();
+    let short = String::from("short");
+    let task = shorter(executor.spawn(async { "long" }), &short);
+    assert_eq!(block_on(executor.run(task)), "long");
 }

@@ -56,6 +56,8 @@ pub(crate) struct Task {
     /// Whether the next poll ends the task.
     ends: bool,
     futures_dropped: AtomicU32,
+    /// Outcomes that there were, less those that somebody took or dropped.
+    outcomes: AtomicU32,
     freed: AtomicU32,
 }
 
@@ -78,6 +80,7 @@ impl Task {
             seen: AtomicU32::new(0),
             ends,
             futures_dropped: AtomicU32::new(0),
+            outcomes: AtomicU32::new(0),
             freed: AtomicU32::new(0),
         })
     }
@@ -154,6 +157,8 @@ impl Task {
 
     pub(crate) fn end(self: &Plain<Self>, outcome: bool) {
         self.futures_dropped.fetch_add(1, Observed::Relaxed);
+        self.outcomes
+            .fetch_add(u32::from(outcome), Observed::Relaxed);
         // SAFETY: at home, with the poll's reference.
         let finished = unsafe { self.state.finish(outcome) };
         if finished.pushing {
@@ -162,6 +167,10 @@ impl Task {
         }
         if !(finished.alone || finished.held) {
             return;
+        }
+        if finished.discard {
+            self.outcome.with_mut(|_| ());
+            self.outcomes.fetch_sub(1, Observed::Relaxed);
         }
         if finished.awaited {
             // SAFETY: `awaited`.
@@ -181,8 +190,13 @@ impl Task {
 
     pub(crate) fn assert_gone(&self) {
         let dropped = self.futures_dropped.load(Observed::Relaxed);
+        let outcomes = self.outcomes.load(Observed::Relaxed);
         let freed = self.freed.load(Observed::Relaxed);
-        assert_eq!((dropped, freed), (1, 1), "futures dropped, cells freed");
+        assert_eq!(
+            (dropped, outcomes, freed),
+            (1, 0, 1),
+            "futures dropped, outcomes left, cells freed"
+        );
     }
 }
 
@@ -265,6 +279,7 @@ impl Wake for Bell {
 /// Takes the outcome of an ended task, as its handle.
 pub(crate) fn take(task: &Plain<Task>) -> Option<u32> {
     let outcome = task.state.has_outcome().then(|| {
+        task.outcomes.fetch_sub(1, Observed::Relaxed);
         task.outcome.with(|outcome| {
             // SAFETY: the task has ended, its outcome is the handle's.
             unsafe { *outcome }

@@ -8,7 +8,7 @@ mod fixture;
 
 use std::task::Waker;
 
-use terrace_local::biased::{Joined, Pended, State};
+use terrace_local::biased::{Joined, Pended, State, Step};
 use terrace_sync::atomic::Ordering;
 use terrace_sync::{model, thread};
 
@@ -17,7 +17,7 @@ use fixture::{Core, OUTCOME, Task, drain, elsewhere, join, pending, take};
 /// Two wakes by one thread, of which the second may find the first one's item on its way: the last poll sees what came
 /// before either.
 ///
-/// Fails under: `local-task-wake-coalesced`, `local-task-arrive-acquire`, `local-task-arrive-release` (the link of the inbox).
+/// Fails under: `local-task-wake-coalesced`, `local-task-start-acquire`, `local-task-arrive-release` (the link of the inbox).
 #[test]
 fn local_task_wake_brings_news() {
     model(|| {
@@ -193,6 +193,53 @@ fn local_task_cancelled_elsewhere() {
         waker.join().unwrap();
         handle.join().unwrap();
         drain(&core);
+        task.assert_gone();
+    });
+}
+
+/// A handle goes elsewhere while the task ends, and lets it run on or cancels it: the outcome is dropped once, by one of the two.
+///
+/// Fails under: `local-task-detached`.
+#[test]
+fn local_task_let_go_at_the_end() {
+    for detach in [true, false] {
+        model(move || {
+            let core = Core::new();
+            let task = Task::new(&core, true);
+            let handle = {
+                let task = task.clone();
+                thread::spawn(move || match task.touch().drop_handle_elsewhere(detach) {
+                    Step::Ended => drop(take(&task)),
+                    step => task.follow(step, false),
+                })
+            };
+            task.run();
+            handle.join().unwrap();
+            core.free();
+            task.assert_gone();
+        });
+    }
+}
+
+/// A task is cancelled elsewhere, and its end is waited for there, while it ends by itself: there is one end, and an outcome if
+/// it came first.
+#[test]
+fn local_task_cancelled_and_waited_for() {
+    model(|| {
+        let core = Core::new();
+        let task = Task::new(&core, true);
+        let handle = {
+            let task = task.clone();
+            thread::spawn(move || {
+                let step = task.touch().cancel_elsewhere();
+                task.follow(step, false);
+                join(&task, 1)
+            })
+        };
+        task.run();
+        let outcome = handle.join().unwrap();
+        assert!(outcome.is_none_or(|outcome| outcome == OUTCOME));
+        core.free();
         task.assert_gone();
     });
 }

@@ -28,7 +28,7 @@ impl State {
     }
 
     /// Whether all references are here, with the atomic word at `state`: the caller's, and that of an item in the run queue. No
-    /// other thread can take a step then. (It could by a poll's reference, which is lent to it with the waker.)
+    /// other thread can take a step then. (In a poll it could: the waker there may be lent to it, uncounted.)
     ///
     /// # Safety
     /// At home.
@@ -83,32 +83,22 @@ impl State {
     /// # Safety
     /// At home.
     #[cold]
-    pub(super) unsafe fn settle(&self) {
-        // Ordering: Acquire, as for `count_down`. It can become less meanwhile, and more by clones.
-        let given_back = count(self.abroad.load(Ordering::Acquire)).min(0);
+    unsafe fn settle(&self) {
+        // Ordering: Relaxed, here and below: nothing follows from a count but how many there are. It may become less or more
+        // meanwhile; the plain one is at least as much, with the caller's reference.
+        let given_back = count(self.abroad.load(Ordering::Relaxed)).min(0);
         let given_back = given_back.unsigned_abs();
-        // Ordering: AcqRel, as for every change of a count.
         self.abroad
-            .fetch_add(given_back.wrapping_mul(ONE), Ordering::AcqRel);
+            .fetch_add(given_back.wrapping_mul(ONE), Ordering::Relaxed);
         // SAFETY: forwarded to the caller.
-        let left = unsafe { self.take_off(given_back) };
-        if left > LIMIT_AT_HOME {
-            too_many_references();
-        }
-    }
-
-    /// Takes `references` that were added to the atomic count off the plain one, where they are: there are not less than
-    /// none.
-    ///
-    /// # Safety
-    /// At home.
-    pub(super) unsafe fn take_off(&self, references: usize) -> u32 {
-        // SAFETY: forwarded to the caller.
-        unsafe {
+        let left = unsafe {
             self.with_home(|home| {
-                home.references -= references as u32;
+                home.references -= given_back as u32;
                 home.references
             })
+        };
+        if left > LIMIT_AT_HOME {
+            too_many_references();
         }
     }
 

@@ -10,7 +10,8 @@
 //! | clones a waker            | count + 1                     | atomic count + 1                        | atomic           |
 //! | drops one                 | count - 1; the last one: the future goes | atomic count - 1; if that may be the last one: `NOTIFIED`, pushes | atomic; the last frees |
 //! | wakes                     | `QUEUED`, to the run queue    | `NOTIFIED`, `WOKEN`, to the inbox       | nothing          |
-//! | cancels, drops the handle | `CANCELLED`, to the run queue | `NOTIFIED`, `CANCELLED`, to the inbox   | takes the outcome |
+//! | cancels                   | `CLOSED`, to the run queue    | `NOTIFIED`, `CANCELLED`, to the inbox   | nothing          |
+//! | drops the handle          | the same, and `LET_GO`        | the same, and `DETACHED`                | takes the outcome |
 //! | awaits                    | writes the waker, `JOIN`      | the same                                | takes the outcome |
 //!
 //! Invariants:
@@ -18,9 +19,10 @@
 //!   above 0 there is a reference. Only home can tell whether there is one otherwise.
 //! - An item in the run queue (`QUEUED`), a poll (`RUNNING`) and an item in the inbox (`NOTIFIED`) are a reference each, and
 //!   there is one of each kind at most. `NOTIFIED` is cleared when the item arrives.
-//! - The atomic count may be below 0: what was counted at home is given back elsewhere. An item that arrives settles that, or
-//!   else the plain count would grow with each wake.
+//! - The atomic count may be below 0: what was counted at home is given back elsewhere. An item that arrives settles that,
+//!   or else the plain count would grow with each wake; so does a clone that finds it at its limit.
 //! - Who sees, with Acquire, that the only reference is its own has the cell for itself: nobody is left to make another.
+//!   (Not so in a poll, whose waker may be lent to other threads without being counted.)
 //! - A `finish` that finds `NOTIFIED` has found a push under way, or in the inbox: its item arrives later and is dropped.
 //! - The awaiter is the handle's while `JOIN` is clear and nobody's but the home thread's while it is set. A handle
 //!   elsewhere clears `JOIN` before it touches the awaiter; at home it need not, for the only other one is on this thread.
@@ -53,7 +55,7 @@ const CANCELLED: usize = 1 << 2;
 const MERGED: usize = 1 << 3;
 /// There is an outcome for the handle to take.
 const OUTCOME: usize = 1 << 4;
-/// The awaiter is whoever's finishes the task.
+/// The awaiter is that of whoever finishes the task.
 const JOIN: usize = 1 << 5;
 /// The handle is gone, and went elsewhere.
 const DETACHED: usize = 1 << 6;
@@ -62,10 +64,12 @@ const SHIFT: u32 = 7;
 /// One reference.
 const ONE: usize = 1 << SHIFT;
 
-/// Counts beyond this abort the process: half of what fits the smaller count, so that it is noticed in time on any thread.
+/// Counts beyond this abort the process: far less than what fits either count, so that it is noticed in time on any thread. Few
+/// in unit tests, which reach it.
 const LIMIT: isize = {
     let fits = isize::MAX >> (SHIFT + 1);
-    if fits < 1 << 30 { fits } else { 1 << 30 }
+    let limit = if cfg!(test) { 1_000 } else { 1 << 30 };
+    if fits < limit { fits } else { limit }
 };
 
 /// The references that `state` counts.

@@ -59,12 +59,10 @@ impl State {
         if unsafe { self.is_done() } {
             return Arrival::Ended(self.release_ended());
         }
-        let both = if cfg!(terrace_weaken = "local-task-arrive-acquire") {
-            Ordering::Release
-        } else if cfg!(terrace_weaken = "local-task-arrive-release") {
-            Ordering::Acquire
+        let release = if cfg!(terrace_weaken = "local-task-arrive-release") {
+            Ordering::Relaxed
         } else {
-            Ordering::AcqRel
+            Ordering::Release
         };
         // Its reference is counted here from now on, so that one step does it all. The bits are those that a push sets.
         let mut state = self.abroad.load(Ordering::Relaxed);
@@ -73,23 +71,22 @@ impl State {
             let new = (state & !(NOTIFIED | WOKEN | CANCELLED)).wrapping_sub(ONE);
             given_back = count(new).min(0).unsigned_abs();
             let new = new.wrapping_add(given_back.wrapping_mul(ONE));
-            // Ordering: AcqRel. Acquire pairs with the Release of every wake since `NOTIFIED` was set: the next poll sees what
-            // came before them. Release hands the link, which the inbox has used, to who sets `NOTIFIED` next.
+            // Ordering: Release, hands the link, which the inbox has used, to who sets `NOTIFIED` next. What came before the
+            // wakes since it was set is acquired by `start`, which reads this or what came later.
             match self
                 .abroad
-                .compare_exchange_weak(state, new, both, Ordering::Relaxed)
+                .compare_exchange_weak(state, new, release, Ordering::Relaxed)
             {
                 Ok(_) => break,
                 Err(found) => state = found,
             }
         }
-        // SAFETY: forwarded to the caller; the item's own reference comes first.
-        unsafe { self.with_home(|home| home.references += 1) };
-        // SAFETY: as above.
-        unsafe { self.take_off(given_back) };
-        // SAFETY: as above.
+        // SAFETY: forwarded to the caller.
         let arrival = unsafe {
             self.with_home(|home| {
+                // The sum is right again: the item, less what the atomic count is rid of.
+                home.references += 1;
+                home.references -= given_back as u32;
                 if state & CANCELLED != 0 {
                     home.flags |= CLOSED;
                 }
@@ -130,8 +127,14 @@ impl State {
     /// At home.
     #[inline]
     pub unsafe fn start(&self) -> bool {
-        // Ordering: Relaxed. Who has cancelled it before, and said so, is seen by that; its item is still to come.
-        let cancelled = self.abroad.load(Ordering::Relaxed) & CANCELLED != 0;
+        let acquire = if cfg!(terrace_weaken = "local-task-start-acquire") {
+            Ordering::Relaxed
+        } else {
+            Ordering::Acquire
+        };
+        // Ordering: Acquire, pairs with the Release of every wake whose item has arrived, and of a cancellation whose item is
+        // still to come: what came before it is seen by the poll, or by the future's destructor.
+        let cancelled = self.abroad.load(acquire) & CANCELLED != 0;
         // SAFETY: forwarded to the caller.
         unsafe {
             self.with_home(|home| {
@@ -209,7 +212,12 @@ impl State {
             Ordering::AcqRel
         };
         loop {
-            let unwanted = flags & (CLOSED | LET_GO) != 0 || state & (CANCELLED | DETACHED) != 0;
+            let elsewhere = if cfg!(terrace_weaken = "local-task-detached") {
+                CANCELLED
+            } else {
+                CANCELLED | DETACHED
+            };
+            let unwanted = flags & (CLOSED | LET_GO) != 0 || state & elsewhere != 0;
             let alone = Self::sum(references, state) == 1;
             let discard = outcome && (unwanted || alone);
             let awaited = state & JOIN != 0;

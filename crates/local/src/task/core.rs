@@ -110,7 +110,7 @@ impl<C: Core> CoreRef<C> {
     /// # Safety
     /// The core stays in place until the future of every task made with this reference has been dropped. A core that
     /// counts or has a registry, or whose tasks may panic in their poll, their destructor or their output's, stays until the call
-    /// that dropped the future, of the runnable's `run` or `drop`, returns.
+    /// that dropped the future, of the runnable's or the item's `run` or `drop`, returns.
     #[inline]
     pub unsafe fn borrowed(core: NonNull<C>) -> Self {
         Self::Borrowed(Borrowed(core))
@@ -131,7 +131,7 @@ impl<C: Core> CoreRef<C> {
     }
 }
 
-/// What each task cell holds beside its future: the core, of the type that the cell's schedule function knows. The
+/// What each of async-task's cells holds beside its future: the core, of the type that the cell's schedule function knows. The
 /// reference to it is the future's, so this is good as long as that lives, which is as long as the task can be scheduled.
 pub struct Meta {
     core: NonNull<()>,

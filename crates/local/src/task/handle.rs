@@ -39,7 +39,8 @@ impl<T> Task<T> {
         Self::new(Either::local(task))
     }
 
-    /// Lets the task run in the background. One read-modify-write; none for a task of this thread.
+    /// Lets the task run in the background. One read-modify-write; mostly none on the thread of a single-thread
+    /// executor.
     #[inline]
     pub fn detach(self) {
         self.inner.detach();

@@ -13,7 +13,7 @@ use crate::mailbox::Queueable;
 /// A task of the executor itself, or a runnable of another one, such as a scope's child. Dropping it drops the future.
 ///
 /// One word: the cell's address, whose lowest bit tells a runnable.
-pub struct Item(NonNull<()>);
+pub(crate) struct Item(NonNull<()>);
 
 // SAFETY: a task's cell is shared between threads; where it is polled and dropped is the executor's business. A runnable is Send.
 unsafe impl Send for Item {}
@@ -101,7 +101,7 @@ impl Item {
         match self.into_kind() {
             // SAFETY: forwarded to the caller.
             Kind::Own(cell) => unsafe { cell.reject() },
-            Kind::Runnable(runnable) => drop(runnable),
+            Kind::Runnable(_) => unreachable!("runnables are made elsewhere"),
         }
     }
 }
@@ -125,7 +125,7 @@ impl fmt::Debug for Item {
 }
 
 /// Finds the link of an [`Item`].
-pub struct ItemLinks(());
+pub(crate) struct ItemLinks(());
 
 // SAFETY: an item is a pointer of its own to its cell, and there is one of a task at a time in an inbox; the link of the
 // cell is for that.

@@ -25,7 +25,7 @@ mod spawn_many;
 pub use self::cell::{LARGE, boxed, build, is_large};
 pub use self::core::{Core, CoreRef, Meta, PanicHandler, RunnableLinks, Schedule};
 pub use self::handle::{FallibleTask, Task};
-pub use self::item::Item;
+pub(crate) use self::item::Item;
 pub use self::outcome::Outcome;
 pub use self::spawn_many::spawn_many;
 pub use crate::registry::Register;

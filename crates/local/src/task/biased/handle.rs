@@ -2,8 +2,9 @@
 
 use core::future::Future;
 use core::marker::PhantomData;
+use core::num::NonZeroUsize;
 use core::pin::Pin;
-use core::ptr::{self, NonNull};
+use core::ptr::NonNull;
 use core::task::{Context, Poll};
 
 use super::Cell;
@@ -11,11 +12,12 @@ use crate::biased::{Joined, Step};
 
 /// Set in the address of each handle, so that those on the other cell can be told apart.
 pub(crate) const TAG: usize = 1;
+const TAG_ALONE: NonZeroUsize = NonZeroUsize::MIN;
 
 /// The handle of a task with outcome `T`. Dropping it cancels the task.
 pub(crate) struct Handle<T> {
     /// The cell, tagged, with a counted reference; nothing but the tag when the end was seen and the reference given back.
-    address: *mut (),
+    address: NonNull<()>,
     _outcome: PhantomData<T>,
 }
 
@@ -31,14 +33,15 @@ impl<T> Handle<T> {
     #[inline]
     pub(super) unsafe fn new(cell: Cell) -> Self {
         Self {
-            address: cell.as_ptr().as_ptr().map_addr(|address| address | TAG),
+            address: cell.as_ptr().map_addr(|address| address | TAG),
             _outcome: PhantomData,
         }
     }
 
     #[inline]
     fn cell(&self) -> Option<Cell> {
-        let cell = NonNull::new(self.address.map_addr(|address| address & !TAG))?;
+        let cell = self.address.as_ptr().map_addr(|address| address & !TAG);
+        let cell = NonNull::new(cell)?;
         // SAFETY: made by `new`, and it still has its reference.
         Some(unsafe { Cell::from_ptr(cell) })
     }
@@ -47,7 +50,7 @@ impl<T> Handle<T> {
     #[inline]
     fn take_cell(&mut self) -> Option<Cell> {
         let cell = self.cell();
-        self.address = ptr::without_provenance_mut(TAG);
+        self.address = self.address.map_addr(|_| TAG_ALONE);
         cell
     }
 

@@ -1,5 +1,5 @@
-//! The cell of tasks that live on one thread: a [`State`] instead of async-task's word, so that at home nothing is atomic
-//! but the end of a task that somebody waits for.
+//! The cell of tasks that live on one thread: a [`State`] instead of async-task's word, so that at home read-modify-writes are
+//! few: the end of a task that somebody waits for, mostly the first poll of its handle, and what comes from elsewhere.
 //!
 //! Only [`LocalCore`] has such tasks: what makes the count of home plain is that each future is dropped at home, where its
 //! core closes, see `crate::biased`.
