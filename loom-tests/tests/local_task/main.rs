@@ -6,11 +6,12 @@
 
 mod fixture;
 
+use std::sync::Arc as Plain;
 use std::task::Waker;
 
 use terrace_local::biased::{Joined, Pended, State, Step};
 use terrace_sync::atomic::Ordering;
-use terrace_sync::{model, thread};
+use terrace_sync::{Arc, model, thread};
 
 use fixture::{Core, OUTCOME, Task, drain, elsewhere, join, pending, take};
 
@@ -45,22 +46,27 @@ fn local_task_wake_brings_news() {
     });
 }
 
-/// A handle waits elsewhere while the task ends: it is woken, and sees the whole outcome.
-///
-/// Fails under: `local-task-merge-release`.
-#[test]
-fn local_task_outcome_is_waited_for() {
-    model(|| {
+/// A task ends while its handle waits elsewhere, with so many wakers one after the other.
+fn ends_while_waited_for(wakers: usize) {
+    model(move || {
         let core = Core::new();
         let task = Task::new(&core, true);
         let handle = {
             let task = task.clone();
-            thread::spawn(move || assert_eq!(join(&task, 1), Some(OUTCOME)))
+            thread::spawn(move || assert_eq!(join(&task, wakers), Some(OUTCOME)))
         };
         task.run();
         handle.join().unwrap();
         task.assert_gone();
     });
+}
+
+/// A handle waits elsewhere while the task ends: it is woken, and sees the whole outcome.
+///
+/// Fails under: `local-task-merge-release`.
+#[test]
+fn local_task_outcome_is_waited_for() {
+    ends_while_waited_for(1);
 }
 
 /// The handle changes its waker while the task ends: the awaiter is touched by one of the two at a time, and the last waker is
@@ -69,17 +75,7 @@ fn local_task_outcome_is_waited_for() {
 /// Fails under: `local-task-join-in-place`.
 #[test]
 fn local_task_awaiter_is_replaced() {
-    model(|| {
-        let core = Core::new();
-        let task = Task::new(&core, true);
-        let handle = {
-            let task = task.clone();
-            thread::spawn(move || assert_eq!(join(&task, 2), Some(OUTCOME)))
-        };
-        task.run();
-        handle.join().unwrap();
-        task.assert_gone();
-    });
+    ends_while_waited_for(2);
 }
 
 /// The last references to a pending task are dropped elsewhere and at home: its future is dropped.
@@ -124,6 +120,15 @@ fn local_task_reference_comes_home() {
     });
 }
 
+/// A task that nobody waits for and that ends in its next poll, with one waker.
+fn detached() -> (Arc<Core>, Plain<Task>) {
+    let core = Core::new();
+    let task = Task::new(&core, true);
+    task.clone_at_home();
+    task.detach_at_home();
+    (core, task)
+}
+
 /// A task that nobody waits for ends while its last waker is dropped elsewhere: who sees that nobody else is left has
 /// everything behind it.
 ///
@@ -131,10 +136,7 @@ fn local_task_reference_comes_home() {
 #[test]
 fn local_task_alone_at_the_end() {
     model(|| {
-        let core = Core::new();
-        let task = Task::new(&core, true);
-        task.clone_at_home();
-        task.detach_at_home();
+        let (core, task) = detached();
         // A waker that is dropped elsewhere need not ask home.
         task.state.set_registered();
         let waker = elsewhere(&task, State::release_elsewhere);
@@ -169,10 +171,7 @@ fn local_task_freed_once() {
 #[test]
 fn local_task_end_awaits_its_item() {
     model(|| {
-        let core = Core::new();
-        let task = Task::new(&core, true);
-        task.clone_at_home();
-        task.detach_at_home();
+        let (core, task) = detached();
         let waker = elsewhere(&task, |state| state.wake_elsewhere(true));
         task.run();
         core.free();

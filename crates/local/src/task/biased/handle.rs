@@ -8,7 +8,7 @@ use core::ptr::NonNull;
 use core::task::{Context, Poll};
 
 use super::Cell;
-use crate::biased::{Joined, Step};
+use crate::biased::{Joined, State};
 
 /// Set in the address of each handle, so that those on the other cell can be told apart.
 pub(crate) const TAG: usize = 1;
@@ -63,15 +63,10 @@ impl<T> Handle<T> {
     /// Has the future dropped, if the task has not ended. The handle tells when that is done.
     pub(crate) fn cancel(&mut self) {
         let Some(cell) = self.cell() else { return };
-        let home = cell.is_home();
-        let step = if home {
-            // SAFETY: at home, with the handle's reference.
-            unsafe { cell.state().cancel_at_home() }
-        } else {
-            cell.state().cancel_elsewhere()
-        };
-        // SAFETY: the handle's step.
-        unsafe { cell.follow(step, home) };
+        // SAFETY: called at home.
+        let at_home = |state: &State| unsafe { state.cancel_at_home() };
+        // SAFETY: with the handle's reference.
+        unsafe { cell.step(at_home, State::cancel_elsewhere) };
     }
 
     /// Whether the task has ended. One load.
@@ -83,19 +78,13 @@ impl<T> Handle<T> {
     #[inline]
     fn let_go(&mut self, detach: bool) {
         let Some(cell) = self.take_cell() else { return };
-        let home = cell.is_home();
-        let step = if home {
-            // SAFETY: at home, with the handle's reference, which is used up.
-            unsafe { cell.state().drop_handle_at_home(detach) }
-        } else {
-            cell.state().drop_handle_elsewhere(detach)
-        };
-        if step == Step::Ended {
+        // SAFETY: called at home.
+        let at_home = |state: &State| unsafe { state.drop_handle_at_home(detach) };
+        // SAFETY: with the handle's reference, which is used up unless the task has ended.
+        let ended = unsafe { cell.step(at_home, |state| state.drop_handle_elsewhere(detach)) };
+        if ended {
             // SAFETY: the task has ended, and the handle has let go of it.
             drop(unsafe { Self::take(cell) });
-        } else {
-            // SAFETY: the handle's step.
-            unsafe { cell.follow(step, home) };
         }
     }
 

@@ -89,6 +89,28 @@ impl Cell {
         NonNull::from(&self.header().link)
     }
 
+    /// Takes a step, the one for this thread, and does what it asks for. True if the task had ended, where that makes a
+    /// difference: [`Step::Ended`].
+    ///
+    /// # Safety
+    /// The caller has the reference that the step needs, and hands it over if the step uses it up.
+    #[inline]
+    unsafe fn step(
+        self,
+        at_home: impl FnOnce(&State) -> Step,
+        elsewhere: impl FnOnce(&State) -> Step,
+    ) -> bool {
+        let home = self.is_home();
+        let step = if home {
+            at_home(self.state())
+        } else {
+            elsewhere(self.state())
+        };
+        // SAFETY: just taken, with the caller's reference.
+        unsafe { self.follow(step, home) };
+        step == Step::Ended
+    }
+
     /// Does what a step at home, or elsewhere, asks for.
     ///
     /// # Safety

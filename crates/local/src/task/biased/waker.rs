@@ -5,6 +5,7 @@ use core::ptr::NonNull;
 use core::task::{RawWaker, RawWakerVTable, Waker};
 
 use super::Cell;
+use crate::biased::State;
 
 /// Each waker has a counted reference, but the one of a poll, which the poll has.
 static VTABLE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, release);
@@ -60,27 +61,17 @@ unsafe fn wake(data: *const ()) {
 unsafe fn wake_by_ref(data: *const ()) {
     // SAFETY: called through the vtable.
     let cell = unsafe { cell(data) };
-    let home = cell.is_home();
-    let step = if home {
-        // SAFETY: at home, with the waker's reference.
-        unsafe { cell.state().wake_at_home() }
-    } else {
-        cell.state().wake_elsewhere(false)
-    };
-    // SAFETY: the step of this waker.
-    unsafe { cell.follow(step, home) };
+    // SAFETY: called at home.
+    let at_home = |state: &State| unsafe { state.wake_at_home() };
+    // SAFETY: with the waker's reference.
+    unsafe { cell.step(at_home, |state| state.wake_elsewhere(false)) };
 }
 
 unsafe fn release(data: *const ()) {
     // SAFETY: called through the vtable.
     let cell = unsafe { cell(data) };
-    let home = cell.is_home();
-    let step = if home {
-        // SAFETY: at home, with the waker's reference, which is used up.
-        unsafe { cell.state().release_at_home() }
-    } else {
-        cell.state().release_elsewhere()
-    };
-    // SAFETY: the step of this waker.
-    unsafe { cell.follow(step, home) };
+    // SAFETY: called at home.
+    let at_home = |state: &State| unsafe { state.release_at_home() };
+    // SAFETY: with the waker's reference, which is used up.
+    unsafe { cell.step(at_home, State::release_elsewhere) };
 }
