@@ -3,7 +3,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::thread;
@@ -157,6 +157,24 @@ fn a_task_that_is_waited_for() {
         assert_eq!(Pin::new(&mut task).poll(waker), Poll::Ready(42));
     });
     assert_eq!((allocations, counts), (ROUNDS, rmws(2 * ROUNDS)));
+    // Awaited when it is pending already.
+    let (allocations, counts) = measure(|| {
+        let mut left = false;
+        let mut task = executor.spawn(poll_fn(move |context| {
+            if std::mem::replace(&mut left, true) {
+                return Poll::Ready(42);
+            }
+            LEFT.set(Some(context.waker().clone()));
+            Poll::Pending
+        }));
+        let waker = &mut Context::from_waker(Waker::noop());
+        assert!(executor.try_tick());
+        assert!(Pin::new(&mut task).poll(waker).is_pending());
+        LEFT.take().expect("it was polled").wake();
+        assert!(executor.try_tick());
+        assert_eq!(Pin::new(&mut task).poll(waker), Poll::Ready(42));
+    });
+    assert_eq!((allocations, counts), (ROUNDS, rmws(3 * ROUNDS)));
 }
 
 /// A batch costs what its tasks cost one by one.
@@ -212,8 +230,9 @@ fn a_wake_from_elsewhere() {
             assert_eq!((counts.rmws, counts.fences), (4, 1));
         }
         assert_eq!((counts.heavy_fences, counts.locks), (0, 0));
-        // Its waker was the last reference but the runnable's.
-        assert!(executor.try_tick());
+        // Its waker was the last reference but the item's, which arrives.
+        let counts = Counts::of(|| assert!(executor.try_tick()));
+        assert_eq!(counts, rmws(2), "the swap, and the task's own word");
         drop(LEFT.take());
         executor.try_tick();
     }

@@ -151,18 +151,34 @@ impl State {
         if unsafe { self.is_done() } {
             return Self::free_if(self.release_ended());
         }
+        // The item's is the one that was to be dropped.
         // SAFETY: as above.
-        if !unsafe { self.count_down() } {
-            return Step::Nothing;
+        if unsafe { self.release_unless_last(QUEUED | CLOSED) } {
+            Step::Nothing
+        } else {
+            Step::Queue
         }
-        // SAFETY: as above: nobody else has a reference, and this one becomes the item's.
+    }
+
+    /// Drops a reference of a task that has not ended, unless it is the last one: that stays the caller's, `flags` are set,
+    /// and the result is false.
+    ///
+    /// # Safety
+    /// At home.
+    #[inline]
+    pub(super) unsafe fn release_unless_last(&self, flags: u8) -> bool {
+        // SAFETY: forwarded to the caller.
+        if !unsafe { self.count_down() } {
+            return true;
+        }
+        // SAFETY: as above: nobody else has a reference.
         unsafe {
             self.with_home(|home| {
                 home.references += 1;
-                home.flags |= QUEUED | CLOSED;
+                home.flags |= flags;
             });
         }
-        Step::Queue
+        false
     }
 
     /// Takes a reference of a task that has not ended off the counts; true if none is left.
@@ -170,7 +186,7 @@ impl State {
     /// # Safety
     /// At home.
     #[inline]
-    pub(super) unsafe fn count_down(&self) -> bool {
+    unsafe fn count_down(&self) -> bool {
         // SAFETY: forwarded to the caller.
         let plain = unsafe {
             self.with_home(|home| {

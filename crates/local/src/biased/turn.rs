@@ -172,17 +172,11 @@ impl State {
             return next;
         }
         // SAFETY: forwarded to the caller.
-        if !unsafe { self.count_down() } {
-            return Pended::Wait;
+        if unsafe { self.release_unless_last(RUNNING | CLOSED) } {
+            Pended::Wait
+        } else {
+            Pended::Abandon
         }
-        // SAFETY: as above; the only reference is the caller's again.
-        unsafe {
-            self.with_home(|home| {
-                home.references += 1;
-                home.flags |= RUNNING | CLOSED;
-            });
-        }
-        Pended::Abandon
     }
 
     /// The future has been dropped; `outcome` says whether there is an outcome in its place. The caller has started the task,
