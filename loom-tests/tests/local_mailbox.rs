@@ -3,6 +3,7 @@
 use std::ptr::NonNull;
 use std::task::{Wake, Waker};
 
+use terrace_local::OnOwner;
 use terrace_local::driver::Driver;
 use terrace_local::mailbox::{Mailbox, Queueable};
 use terrace_local::registry::{Register, Registry};
@@ -26,16 +27,21 @@ fn bell(parker: &Parker) -> Waker {
     std::sync::Arc::new(Bell(parker.unparker())).into()
 }
 
-/// A driver of the model's mailbox on the model's first thread, the owner.
+/// The owner's side of a mailbox. In each model one thread calls this.
+fn owned<R: Queueable>(mailbox: &Mailbox<R>) -> OnOwner<'_, Mailbox<R>> {
+    // SAFETY: the thread that calls this is the owner in its model.
+    unsafe { OnOwner::assume(mailbox) }
+}
+
+/// A driver of the model's mailbox, on the owner's thread.
 fn driver<R: Queueable>(mailbox: &Mailbox<R>) -> Driver<'_, R> {
-    // SAFETY: called by the owner.
-    unsafe { Driver::new(mailbox) }
+    Driver::new(owned(mailbox))
 }
 
 /// A runnable that is a number.
 type Token = Box<Node<u32>>;
 
-/// Drives until `count` tokens have come; deadlocks if a wake is lost.
+/// Drives until `count` tokens have come. The model deadlocks if a wake is lost.
 fn drive(driver: &mut Driver<'_, Token>, parker: &Parker, count: usize) -> Vec<u32> {
     let waker = bell(parker);
     let mut taken = Vec::new();
@@ -53,13 +59,13 @@ fn drive(driver: &mut Driver<'_, Token>, parker: &Parker, count: usize) -> Vec<u
 ///
 /// Fails under: `local-push-fence`, `local-sleep-fence`, `local-sleep-look`.
 #[test]
-fn local_foreign_wake() {
+fn local_remote_wake() {
     model(|| {
         let mailbox = Arc::new(Mailbox::new());
         let wakers: Vec<_> = (0..2)
             .map(|token| {
                 let mailbox = mailbox.clone();
-                thread::spawn(move || mailbox.push_foreign(Node::boxed(token)))
+                thread::spawn(move || mailbox.push_remote(Node::boxed(token)))
             })
             .collect();
         let parker = Parker::new();
@@ -85,10 +91,10 @@ fn local_dropped_driver_passes_on() {
         assert!(second.take_or_sleep(&bell(&parker)).is_none());
         let waker = {
             let mailbox = mailbox.clone();
-            thread::spawn(move || mailbox.push_foreign(Node::boxed(0)))
+            thread::spawn(move || mailbox.push_remote(Node::boxed(0)))
         };
         drop(first);
-        // Nobody polls it before it is woken.
+        // The model does not poll the second driver before it is woken.
         parker.park();
         assert_eq!(drive(&mut second, &parker, 1), [0]);
         drop(second);
@@ -111,33 +117,31 @@ fn local_spawn_against_close() {
             let mailbox = mailbox.clone();
             thread::spawn(move || {
                 mailbox.close();
-                // SAFETY: this thread is the owner.
-                while unsafe { mailbox.drain(drop) } {}
+                while owned(&mailbox).drain(drop) {}
             })
         };
-        drop(mailbox.spawn_foreign(Node::boxed(ledger.item(0))));
+        drop(mailbox.spawn_remote(Node::boxed(ledger.item(0))));
         owner.join().unwrap();
         ledger.assert_all_dropped_once();
     });
 }
 
-/// Drivers change while another thread walks their list: the seat that it looks at is not freed under it.
+/// A driver goes while another thread walks the wait list: the owner does not free the node that the walker looks at.
 ///
 /// Fails under: `local-free-walked`, `local-walk-enter-acquire`, `local-walk-leave-release`.
 #[test]
-fn local_walked_seat_is_kept() {
+fn local_walked_node_is_kept() {
     model(|| {
         let mailbox: Arc<Mailbox<Token>> = Arc::new(Mailbox::new());
         let mut first = driver(&mailbox);
         assert!(first.take_or_sleep(Waker::noop()).is_none());
         let waker = {
             let mailbox = mailbox.clone();
-            thread::spawn(move || mailbox.push_foreign(Node::boxed(0)))
+            thread::spawn(move || mailbox.push_remote(Node::boxed(0)))
         };
         drop(first);
         waker.join().unwrap();
-        // SAFETY: this thread is the owner.
-        let token = unsafe { mailbox.pop() };
+        let token = owned(&mailbox).pop();
         assert_eq!(token.map(|token| token.value), Some(0));
     });
 }
@@ -157,13 +161,13 @@ impl Wake for Cell {
         // Ordering: AcqRel as async-task's.
         if !self.scheduled.swap(true, Ordering::AcqRel) {
             let mailbox = self.mailbox.clone();
-            mailbox.push_foreign(Node::boxed(self));
+            mailbox.push_remote(Node::boxed(self));
         }
     }
 }
 
 /// An executor is dropped while another thread wakes one of its tasks: the drop gets the task back, by its own wake or
-/// by the other's, and drops it. Nothing arrives afterwards.
+/// by the other thread's, and drops it. Nothing arrives afterwards.
 ///
 /// Fails under: `local-close-registry` (the other thread has marked the task and not pushed it yet).
 #[test]
@@ -187,13 +191,11 @@ fn local_wake_against_drop() {
                 // SAFETY: stands for the drop of the task's future.
                 drop(unsafe { registry.remove(key) });
             };
-            // SAFETY: this thread is the owner.
-            unsafe { mailbox.drain(drop_task) }
+            owned(&mailbox).drain(drop_task)
         });
         ledger.assert_all_dropped_once();
         waker.join().unwrap();
-        // SAFETY: as above.
-        let late = unsafe { mailbox.pop() };
+        let late = owned(&mailbox).pop();
         assert!(late.is_none(), "a task arrived after the drop");
     });
 }
@@ -204,9 +206,9 @@ struct Core {
     memory: UnsafeCell<()>,
 }
 
-// SAFETY: the memory is looked at by who may use the core, and taken when it is freed: loom tells if both can meet.
+// SAFETY: a thread that may use the core looks at the memory, and the thread that frees it takes it: loom fails if both can meet.
 unsafe impl Send for Core {}
-// SAFETY: as above.
+// SAFETY: see `Send`: loom watches shared uses of the memory, too.
 unsafe impl Sync for Core {}
 
 /// A task that refers to its core without counting.
@@ -224,15 +226,15 @@ impl Wake for Borrower {
         // The count is the model's own; a push goes by the pointer.
         let core = self.core.clone();
         let mailbox = NonNull::from(&core.mailbox);
-        // SAFETY: the model's core is freed when the model ends.
+        // SAFETY: `core` keeps it in place to the end of this call.
         unsafe {
             Mailbox::push_and_leave(mailbox, Node::boxed(self), || core.memory.with(|_| ()));
         }
     }
 }
 
-/// Another thread wakes a task while its executor is closed and freed at once, though nobody counts references: the last
-/// touch of the push comes before.
+/// Another thread wakes a task while its executor is closed and freed at once, though no reference is counted: the last touch
+/// of the push comes before.
 ///
 /// Fails under: `local-leave-early`, `local-in-flight-release`.
 #[test]
@@ -255,10 +257,7 @@ fn local_close_then_free() {
             // SAFETY: stands for the drop of the task's future, on the owner's thread.
             unsafe { registry.remove(key) }
         };
-        registry.close(|| {
-            // SAFETY: this thread is the owner.
-            unsafe { core.mailbox.drain(|_| drop(remove())) }
-        });
+        registry.close(|| owned(&core.mailbox).drain(|_| drop(remove())));
         // What frees the core.
         core.memory.with_mut(|_| ());
         waker.join().unwrap();

@@ -92,6 +92,26 @@ fn ring_thief_sees_pushes_before_pops() {
     });
 }
 
+/// The same for a thief that learns of the pops by an exchange that fails.
+///
+/// Fails where the ordering of that failure is relaxed (`--sweep`).
+#[test]
+fn ring_thief_fails_and_sees_pushes_before_pops() {
+    model(|| {
+        let ring = filled(1);
+        let thief = {
+            let ring = ring.clone();
+            thread::spawn(move || ring.steal_one())
+        };
+        let me = owner(&ring);
+        me.push(1).unwrap();
+        let mut taken = drain(&me, 2);
+        taken.extend(thief.join().unwrap());
+        assert_each_once(taken, 2);
+        assert!(ring.is_empty());
+    });
+}
+
 /// Slots that a thief has emptied are written again only after it has read them.
 ///
 /// Fails under: `queue-room-relaxed`, `queue-release-relaxed`.

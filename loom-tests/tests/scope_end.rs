@@ -3,10 +3,12 @@
 #![cfg(terrace_loom)]
 
 use loom::sync::Notify as LoomNotify;
-use terrace_executor::scope::core::{ChildEnd, ScopeCore};
+use terrace_executor::protocol::scope::core::{ChildEnd, ScopeCore};
 use terrace_sync::{Arc, light, model, thread};
 
 const OWNER: u64 = 1;
+/// A thread that has to wake the waiter, whichever it is: these models have no thread ids.
+const ANYWHERE: u64 = 2;
 
 /// A stand-in for the waiter's parker: keeps one notification.
 #[derive(Clone)]
@@ -23,14 +25,14 @@ type Core = ScopeCore<u32, Waiter>;
 fn open() -> (Arc<Core>, Waiter) {
     let core = Arc::new(Core::new());
     let waiter = Waiter::new();
-    // SAFETY: a new core is closed, and nobody else knows it.
+    // SAFETY: a new core is closed, and no other thread knows it.
     unsafe { core.open(OWNER, waiter.clone()) };
     (core, waiter)
 }
 
 /// What a worker does with a child: run it and count it out.
 fn end_child(core: &Core) {
-    if let ChildEnd::Last(waiter) = core.child_ended() {
+    if let ChildEnd::Last(waiter) = core.child_ended(|| ANYWHERE) {
         light();
         waiter.0.notify();
     }
@@ -103,7 +105,7 @@ fn scope_push_wakes_the_waiter() {
             let core = Arc::clone(&core);
             let waiter = waiter.clone();
             thread::spawn(move || {
-                core.push_foreign(7);
+                core.push_remote(7);
                 Core::after_push();
                 if core.is_asleep() {
                     waiter.0.notify();
@@ -130,7 +132,7 @@ fn scope_wake_is_claimed_once_and_never_lost() {
                 let core = Arc::clone(&core);
                 let waiter = waiter.clone();
                 thread::spawn(move || {
-                    core.push_foreign(child);
+                    core.push_remote(child);
                     Core::after_push();
                     if core.claim_wake() {
                         waiter.0.notify();

@@ -1,10 +1,17 @@
 //! Models of a spawn onto a thread that is about to sleep, with tokens for runnables.
 
-use terrace_local::mailbox::Mailbox;
+use terrace_local::OnOwner;
+use terrace_local::mailbox::{Mailbox, Queueable};
 use terrace_park::Parker;
 use terrace_queue::Node;
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::{Arc, heavy, model, thread};
+
+/// The owner's side of a mailbox. The first thread of each model calls this.
+fn owned<R: Queueable>(mailbox: &Mailbox<R>) -> OnOwner<'_, Mailbox<R>> {
+    // SAFETY: the thread that calls this is the owner in its model.
+    unsafe { OnOwner::assume(mailbox) }
+}
 
 /// A `ThreadSpawner` spawns onto a thread that sleeps on its parker: push, then token.
 ///
@@ -18,19 +25,17 @@ fn thread_spawn_onto_parker() {
             let (mailbox, unparker) = (mailbox.clone(), parker.unparker());
             thread::spawn(move || {
                 assert!(
-                    mailbox.spawn_foreign(Node::boxed(7)).is_ok(),
+                    mailbox.spawn_remote(Node::boxed(7)).is_ok(),
                     "the thread is open"
                 );
                 unparker.unpark();
             })
         };
-        // SAFETY: this thread is the owner.
-        while unsafe { mailbox.is_empty() } {
+        while owned(&mailbox).is_empty() {
             parker.park();
         }
         spawner.join().unwrap();
-        // SAFETY: as above.
-        let task = unsafe { mailbox.pop() };
+        let task = owned(&mailbox).pop();
         assert_eq!(task.map(|task| task.value), Some(7));
     });
 }
@@ -50,7 +55,7 @@ fn thread_spawn_onto_announced_sleep() {
             let unparker = parker.unparker();
             thread::spawn(move || {
                 assert!(
-                    mailbox.spawn_foreign(Node::boxed(7)).is_ok(),
+                    mailbox.spawn_remote(Node::boxed(7)).is_ok(),
                     "the thread is open"
                 );
                 if asleep.load(Ordering::Relaxed) {
@@ -60,13 +65,11 @@ fn thread_spawn_onto_announced_sleep() {
         };
         asleep.store(true, Ordering::Relaxed);
         heavy();
-        // SAFETY: this thread is the owner.
-        if unsafe { mailbox.is_empty() } {
+        if owned(&mailbox).is_empty() {
             parker.park();
         }
         spawner.join().unwrap();
-        // SAFETY: as above.
-        let task = unsafe { mailbox.pop() };
+        let task = owned(&mailbox).pop();
         assert_eq!(task.map(|task| task.value), Some(7));
     });
 }

@@ -14,6 +14,9 @@ const WITHOUT_LEAKS: [&str; 5] = ["queue", "local", "thread", "executor", "fork"
 /// Names of functions are for the suppressions; `addr2line` comes with every linker.
 const OPTIONS: &str = "allow_addr2line=1:detect_stack_use_after_return=1:detect_leaks";
 
+/// Apple's systems have no search for leaks.
+const FINDS_LEAKS: bool = cfg!(target_os = "linux");
+
 /// Functions whose allocations are meant to live as long as the program, and why.
 const FOR_EVER: [(&str, &str); 2] = [
     (
@@ -55,13 +58,18 @@ fn main() {
 
 /// Runs them.
 pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs) -> Result<()> {
+    sanitizer::run(ws, args, &sanitizer(ws)?)
+}
+
+/// The sanitizer and what is run under it.
+pub(crate) fn sanitizer(ws: &Workspace) -> Result<Sanitizer> {
     let list = ws.target.join("asan-leaks.txt");
     let lines = FOR_EVER.map(|(function, reason)| format!("# {reason}\nleak:{function}\n"));
     std::fs::create_dir_all(&ws.target)?;
     std::fs::write(&list, lines.concat())
         .with_context(|| format!("cannot write {}", list.display()))?;
     let leaks = format!("suppressions={}:print_suppressions=0", list.display());
-    let sanitizer = Sanitizer {
+    Ok(Sanitizer {
         name: "asan",
         flag: "address",
         flags: "--cfg terrace_asan",
@@ -69,7 +77,10 @@ pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs) -> Result<()> {
             Run {
                 layers: &WITH_LEAKS,
                 env: vec![
-                    ("ASAN_OPTIONS", format!("{OPTIONS}=1")),
+                    (
+                        "ASAN_OPTIONS",
+                        format!("{OPTIONS}={}", u8::from(FINDS_LEAKS)),
+                    ),
                     ("LSAN_OPTIONS", leaks),
                 ],
             },
@@ -78,7 +89,10 @@ pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs) -> Result<()> {
                 env: vec![("ASAN_OPTIONS", format!("{OPTIONS}=0"))],
             },
         ],
-        canaries: &CANARIES,
-    };
-    sanitizer::run(ws, args, &sanitizer)
+        canaries: if FINDS_LEAKS {
+            &CANARIES
+        } else {
+            &CANARIES[..1]
+        },
+    })
 }

@@ -55,6 +55,11 @@ impl Build {
         self
     }
 
+    /// The variables of the environment.
+    pub(crate) fn environment(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.env.iter().map(|(k, v)| (k.as_str(), v.as_str()))
+    }
+
     /// Where the artifacts go.
     pub(crate) fn target(&self) -> &PathBuf {
         &self.target
@@ -91,8 +96,12 @@ impl Build {
     /// Builds tests by `cargo test --no-run ARGS` and returns the programs. What the compiler says
     /// goes to standard error, or with `quiet` into the error.
     pub(crate) fn test_binaries(&self, args: &[&str], quiet: bool) -> Result<Vec<Binary>> {
-        let mut all = vec!["test", "--no-run"];
-        all.extend(args);
+        self.binaries(&[&["test", "--no-run"], args].concat(), quiet)
+    }
+
+    /// The programs that `cargo ARGS` builds.
+    pub(crate) fn binaries(&self, args: &[&str], quiet: bool) -> Result<Vec<Binary>> {
+        let mut all = args.to_vec();
         if !quiet {
             eprintln!("{}", self.shown(&all));
         }

@@ -11,11 +11,11 @@ use crate::workspace::Workspace;
 /// Options of `cargo xtask ci`.
 #[derive(Args)]
 pub(crate) struct CiArgs {
-    /// Leave out what needs minutes: msrv, the mutants of loom and shuttle, soak, tsan, asan, wasm, no-std, compat,
+    /// Leave out what needs minutes: package, msrv, the mutants of loom, shuttle, soak, tsan, asan, wasm, no-std, compat,
     /// bench
     #[arg(long)]
     quick: bool,
-    /// Also what takes longest: every build of the tests, the sanitizers, shuttle's mutants, published crates
+    /// Also what takes longest: every build of the tests, the sanitizers, the sweep, planted faults, published crates
     #[arg(long, conflicts_with = "quick")]
     all: bool,
 }
@@ -27,7 +27,7 @@ struct Part {
     quick: Option<&'static [&'static str]>,
 }
 
-const PARTS: [Part; 16] = [
+const PARTS: [Part; 21] = [
     same(&["lint"]),
     same(&["tidy"]),
     Part {
@@ -35,15 +35,20 @@ const PARTS: [Part; 16] = [
         usual: Some(&["test", "--debug"]),
         quick: Some(&["test", "--debug"]),
     },
+    same(&["examples"]),
     same(&["doc"]),
     same(&["features"]),
+    same(&["api"]),
+    long(&["package"], None),
     long(&["msrv"], None),
     long(&["loom", "--mutants"], Some(&["loom"])),
+    longest(&["loom", "--sweep"]),
     Part {
         words: &["shuttle", "--mutants"],
         usual: Some(&["shuttle"]),
         quick: None,
     },
+    longest(&["prove"]),
     long(&["soak", "--minutes", "1"], None),
     longest(&["tsan"]),
     longest(&["asan"]),
@@ -79,67 +84,57 @@ const fn longest(words: &'static [&'static str]) -> Part {
     }
 }
 
-/// How one part went.
-enum Outcome {
-    Passed(Duration),
-    Failed(Duration),
-    LeftOut,
-    NotReached,
+/// One part of a command: its name, and what it does; nothing where it is left out.
+pub(crate) struct Step<'w> {
+    pub(crate) name: String,
+    pub(crate) run: Option<Box<dyn FnOnce() -> Result<()> + 'w>>,
 }
 
-/// Runs the parts and prints a line for each, and a table at the end.
+/// Runs the parts.
 pub(crate) fn run(ws: &Workspace, args: &CiArgs) -> Result<()> {
-    let start = Instant::now();
-    let mut outcomes = Vec::new();
-    let mut failure = None;
-    for part in &PARTS {
+    let step = |part: &Part| {
         let words = match (args.all, args.quick) {
             (true, _) => Some(part.words),
             (false, false) => part.usual,
             (false, true) => part.quick,
         };
-        let outcome = match words {
-            None => Outcome::LeftOut,
-            Some(_) if failure.is_some() => Outcome::NotReached,
-            Some(words) => {
-                let name = words.join(" ");
-                println!("== {name}");
-                let start = Instant::now();
-                let result = crate::dispatch(ws, crate::parse(words)?);
-                let time = start.elapsed();
-                match result {
-                    Ok(()) => {
-                        println!("== {name} passed in {}", seconds(time));
-                        Outcome::Passed(time)
-                    }
-                    Err(error) => {
-                        println!("== {name} FAILED after {}", seconds(time));
-                        failure = Some(error.context(format!("`cargo xtask {name}` failed")));
-                        Outcome::Failed(time)
-                    }
-                }
-            }
-        };
-        outcomes.push((words.unwrap_or(part.words).join(" "), outcome));
-    }
-    println!("\n{}", summary(&outcomes, start.elapsed()));
-    failure.map_or(Ok(()), Err)
+        let run = words.map(|words| -> Box<dyn FnOnce() -> Result<()> + '_> {
+            Box::new(|| crate::dispatch(ws, crate::parse(words)?))
+        });
+        let name = words.unwrap_or(part.words).join(" ");
+        Step { name, run }
+    };
+    run_steps(PARTS.iter().map(step).collect())
 }
 
-fn summary(outcomes: &[(String, Outcome)], total: Duration) -> Table {
+/// Runs steps up to the first that fails; prints a line for each, and a table at the end.
+pub(crate) fn run_steps(steps: Vec<Step<'_>>) -> Result<()> {
+    let all = Instant::now();
     let mut table = Table::new();
     table.load_preset(comfy_table::presets::NOTHING);
-    for (name, outcome) in outcomes {
-        let (word, time) = match outcome {
-            Outcome::Passed(time) => ("passed", seconds(*time)),
-            Outcome::Failed(time) => ("FAILED", seconds(*time)),
-            Outcome::LeftOut => ("left out", String::new()),
-            Outcome::NotReached => ("not reached", String::new()),
+    let mut failure = None;
+    for Step { name, run } in steps {
+        let (word, time) = match run {
+            None => ("left out", String::new()),
+            Some(_) if failure.is_some() => ("not reached", String::new()),
+            Some(run) => {
+                println!("== {name}");
+                let start = Instant::now();
+                let result = run();
+                let time = seconds(start.elapsed());
+                let word = if result.is_ok() { "passed" } else { "FAILED" };
+                println!("== {name} {word} after {time}");
+                failure = result
+                    .err()
+                    .map(|error| error.context(format!("`{name}` failed")));
+                (word, time)
+            }
         };
-        table.add_row([name, word, &time]);
+        table.add_row([&name, word, &time]);
     }
-    table.add_row(["total", "", &seconds(total)]);
-    table
+    table.add_row(["total", "", &seconds(all.elapsed())]);
+    println!("\n{table}");
+    failure.map_or(Ok(()), Err)
 }
 
 fn seconds(time: Duration) -> String {

@@ -12,11 +12,11 @@ use xshell::{Shell, cmd};
 use crate::workspace::Workspace;
 
 /// A compiler unpacked from packages.
-pub(crate) struct Compiler {
+pub(crate) struct Packaged {
     root: PathBuf,
 }
 
-impl Compiler {
+impl Packaged {
     /// The newest packaged compiler whose version starts with `version` (any, if empty), unpacked
     /// in the subdirectory `name` of the target directory, with its sources if wanted.
     pub(crate) fn get(ws: &Workspace, name: &str, version: &str, sources: bool) -> Result<Self> {

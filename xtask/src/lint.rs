@@ -24,7 +24,8 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
     clippy(&loom, &["-p", crate::loom::PACKAGE, "--all-targets"])?;
     let modelled = modelled_layers(ws);
     if !modelled.is_empty() {
-        let mut args = vec!["--lib"];
+        // The models turn on the feature without which no layer compiles under the cfg.
+        let mut args = vec!["--lib", "-p", crate::loom::PACKAGE];
         args.extend(modelled.iter().flat_map(|name| ["-p", name]));
         clippy(&loom, &args)?;
     }

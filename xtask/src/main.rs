@@ -3,30 +3,38 @@
 //! One module per command. The package depends on none of the product crates, so it builds when
 //! they do not.
 
+mod api;
 mod asan;
 mod bench;
 mod bench_compare;
 mod build;
+mod check;
 mod ci;
 mod compat;
 mod debian;
 mod demo;
 mod doc;
+mod examples;
 mod features;
 mod footprint;
 mod lint;
 mod loom;
 mod measure;
+mod models;
 mod msrv;
 mod no_std;
+mod package;
+mod planted;
 mod process;
 mod progress;
+mod prove;
 mod report;
 mod sanitizer;
 mod shuttle;
 mod soak;
 mod test;
 mod tidy;
+mod toolchain;
 mod tsan;
 mod wasm;
 mod workspace;
@@ -52,12 +60,16 @@ struct Cli {
 enum Command {
     /// Run every check that continuous integration runs, in order; stop at the first failure
     Ci(ci::CiArgs),
+    /// Check one layer within a minute: format, clippy, tidy, its tests, its models
+    Check(check::CheckArgs),
     /// Check formatting and run clippy, warnings denied, under every cfg
     Lint,
     /// Check the house rules that compilers do not
     Tidy,
     /// Run the tests of the workspace: debug, release, counted
     Test(test::TestArgs),
+    /// Run every example of the layers to its end
+    Examples(examples::ExamplesArgs),
     /// Build the documentation, warnings denied
     Doc,
     /// Build each layer alone with each combination of its features
@@ -68,6 +80,8 @@ enum Command {
     Loom(loom::LoomArgs),
     /// Run the models of the whole scheduler in random schedules with shuttle
     Shuttle(shuttle::ShuttleArgs),
+    /// Plant faults and require the net of each, a test, a model or a sanitizer, to catch it
+    Prove(prove::ProveArgs),
     /// Use executors at random for minutes, and account for every future
     Soak(soak::SoakArgs),
     /// Run the tests of the layers under ThreadSanitizer with an instrumented standard library
@@ -78,6 +92,10 @@ enum Command {
     NoStd(no_std::NoStdArgs),
     /// Run the behaviour suite on wasm32 under node
     Wasm(wasm::WasmArgs),
+    /// Compare what each layer offers with the lists in docs/api
+    Api(api::ApiArgs),
+    /// Package the layers, build each package, and count what the drop-in adds to a lock file
+    Package,
     /// Run published Bevy crates on the drop-in package, and async-executor's tests on ours
     Compat(compat::CompatArgs),
     /// Compare the benches of two commits, or of one with the working tree
@@ -127,19 +145,24 @@ fn parse(words: &[&str]) -> anyhow::Result<Command> {
 fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
     match command {
         Command::Ci(args) => ci::run(ws, &args),
+        Command::Check(args) => check::run(ws, &args),
         Command::Lint => lint::run(ws),
         Command::Tidy => tidy::run(ws),
         Command::Test(args) => test::run(ws, &args),
+        Command::Examples(args) => examples::run(ws, &args),
         Command::Doc => doc::run(ws),
         Command::Features => features::run(ws),
         Command::Msrv => msrv::run(ws),
         Command::Loom(args) => loom::run(ws, &args),
         Command::Shuttle(args) => shuttle::run(ws, &args),
+        Command::Prove(args) => prove::run(ws, &args),
         Command::Soak(args) => soak::run(ws, &args),
         Command::Tsan(args) => tsan::run(ws, &args),
         Command::Asan(args) => asan::run(ws, &args),
         Command::NoStd(args) => no_std::run(ws, &args),
         Command::Wasm(args) => wasm::run(ws, &args),
+        Command::Api(args) => api::run(ws, &args),
+        Command::Package => package::run(ws),
         Command::Compat(args) => compat::run(args),
         Command::BenchCompare(args) => bench_compare::run(&args),
         Command::Demo(args) => demo::run(args),

@@ -1,24 +1,20 @@
-//! `cargo xtask msrv`: the layers with the oldest compiler they support, Debian's.
+//! `cargo xtask msrv`: the layers with the oldest compiler they support.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use crate::build::Build;
-use crate::debian::{self, Compiler};
+use crate::toolchain::Compiler;
 use crate::workspace::Workspace;
 
 /// Checks every layer that declares the workspace's `rust-version`, with default and all features.
 pub(crate) fn run(ws: &Workspace) -> Result<()> {
-    ensure!(
-        debian::supported(),
-        "`cargo xtask msrv` needs Debian 12 on x86-64: it takes the compiler from there"
-    );
     let mut versions: Vec<_> = ws.layers().iter().map(|l| l.rust_version.clone()).collect();
     versions.dedup();
     let [Some(version)] = &versions[..] else {
         anyhow::bail!("the layers declare different `rust-version`s, or none: {versions:?}");
     };
-    let prefix = format!("{}.{}.", version.major, version.minor);
-    let compiler = Compiler::get(ws, &format!("rustc-{version}"), &prefix, false)?;
+    let version = format!("{}.{}", version.major, version.minor);
+    let compiler = Compiler::of_version(ws, &version)?;
     let mut build = Build::special(ws, "msrv", "");
     for (key, value) in compiler.env() {
         build = build.env(key, value);

@@ -1,8 +1,7 @@
-//! `cargo xtask no-std`: the layers that need no operating system, built for targets that have none, and images of two
-//! bare machines run under qemu.
+//! `cargo xtask no-std`: the layers that need no operating system and the drop-in for `bevy_tasks`, built for targets that have
+//! none, and images of two bare machines run under qemu.
 //!
-//! `core` and `alloc` are built along with them, by a compiler out of Debian's packages that comes with their sources: the
-//! toolchain in use needs no further targets. What the images print is compared with the list of behaviours in
+//! `core` and `alloc` are built along with them, by a compiler that comes with their sources: it needs no further targets. What the images print is compared with the list of behaviours in
 //! `crates/firmware/expected.txt`.
 
 use std::path::PathBuf;
@@ -11,11 +10,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use xshell::cmd;
 
 use crate::build::Build;
-use crate::debian::{self, Compiler};
 use crate::process::run_limited;
+use crate::toolchain::Compiler;
 use crate::workspace::Workspace;
 
 /// Options of `cargo xtask no-std`.
@@ -33,6 +31,8 @@ struct Target {
     flags: &'static str,
     /// Features besides the defaults, which are off.
     features: &'static [&'static str],
+    /// Whether the drop-in is built, too: without features it is for machines without an operating system.
+    drop_in: bool,
 }
 
 /// What is built for each target.
@@ -49,16 +49,19 @@ const TARGETS: [Target; 4] = [
         name: "thumbv7em-none-eabi",
         flags: "",
         features: &[],
+        drop_in: true,
     },
     Target {
         name: "x86_64-unknown-none",
         flags: "",
         features: &[],
+        drop_in: true,
     },
     Target {
         name: "wasm32-unknown-unknown",
         flags: "",
         features: &[],
+        drop_in: false,
     },
     // No compare-exchange: portable-atomic turns interrupts off instead, if it may take it that there is one core.
     Target {
@@ -70,6 +73,7 @@ const TARGETS: [Target; 4] = [
             "terrace-local/portable-atomic",
             "terrace-tasks/portable-atomic",
         ],
+        drop_in: true,
     },
 ];
 
@@ -127,10 +131,6 @@ const LIMIT: Duration = Duration::from_secs(120);
 
 /// Builds and runs.
 pub(crate) fn run(ws: &Workspace, args: &NoStdArgs) -> Result<()> {
-    ensure!(
-        debian::supported(),
-        "`cargo xtask no-std` needs Debian 12 on x86-64: it takes compiler and sources from there"
-    );
     let wanted = |name: &str| {
         args.filter
             .as_ref()
@@ -151,11 +151,15 @@ pub(crate) fn run(ws: &Workspace, args: &NoStdArgs) -> Result<()> {
         present(image)?;
     }
     let compiler = Compiler::with_sources(ws)?;
-    let linker = linker(ws)?;
+    let linker = compiler.linker_flag()?;
     for target in targets {
         let build = build(ws, &compiler, target.flags, &linker);
         build_layers(&build, target)?;
         println!("no-std: {} builds for {}", LAYERS.join(", "), target.name);
+        if target.drop_in {
+            build_drop_in(ws, &build, target)?;
+            println!("no-std: the drop-in builds for {}", target.name);
+        }
     }
     let expected = std::fs::read_to_string(ws.root.join("crates/firmware/expected.txt"))
         .context("cannot read what the images should print")?;
@@ -179,29 +183,16 @@ fn present(image: &Image) -> Result<()> {
         .output()
         .with_context(|| {
             format!(
-                "{} does not start; it is in Debian's package {}",
+                "{} does not start; install it, on Debian by `apt-get install {}`",
                 image.qemu, image.apt
             )
         })?;
     Ok(())
 }
 
-/// The linker of the toolchain in use: it knows all targets.
-fn linker(ws: &Workspace) -> Result<PathBuf> {
-    let sh = &ws.sh;
-    let sysroot = cmd!(sh, "rustc --print sysroot").quiet().read()?;
-    let linker = PathBuf::from(sysroot).join("lib/rustlib/x86_64-unknown-linux-gnu/bin/rust-lld");
-    ensure!(
-        linker.is_file(),
-        "{} is missing; is a toolchain of rustup in use?",
-        linker.display()
-    );
-    Ok(linker)
-}
-
-fn build(ws: &Workspace, compiler: &Compiler, flags: &str, linker: &std::path::Path) -> Build {
-    let flags = format!("{flags} -Clinker={}", linker.display());
-    let mut build = Build::special(ws, "no-std", &flags).env("RUSTC_BOOTSTRAP", "1");
+fn build(ws: &Workspace, compiler: &Compiler, flags: &str, linker: &str) -> Build {
+    let flags = format!("{flags} {linker}");
+    let mut build = Build::special(ws, "no-std", flags.trim()).env("RUSTC_BOOTSTRAP", "1");
     for (key, value) in compiler.env() {
         build = build.env(key, value);
     }
@@ -213,6 +204,16 @@ fn build_layers(build: &Build, target: &Target) -> Result<()> {
     let mut args = vec!["build", "--locked", BUILD_STD, "--target", target.name];
     args.extend(["--no-default-features", "--features", &features]);
     args.extend(LAYERS.iter().flat_map(|layer| ["-p", layer]));
+    build.cargo(&args)
+}
+
+/// The drop-in for `bevy_tasks` without features, as a program without `std` depends on it.
+fn build_drop_in(ws: &Workspace, build: &Build, target: &Target) -> Result<()> {
+    let manifest = ws.root.join("crates/compat/Cargo.toml");
+    let manifest = manifest.display().to_string();
+    let mut args = vec!["build", "--locked", BUILD_STD, "--target", target.name];
+    args.extend(["--manifest-path", &manifest]);
+    args.extend(["-p", "bevy_tasks", "--no-default-features"]);
     build.cargo(&args)
 }
 

@@ -1,21 +1,17 @@
 //! What `tsan` and `asan` share: the tests of the layers in an instrumented build.
 //!
 //! The standard library is built instrumented too: without that, what synchronises inside it looks
-//! like races. Compiler and sources come from Debian's packages, the sanitizer's runtime from the
-//! toolchain in use.
+//! like races.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use xshell::cmd;
 
 use crate::build::Build;
-use crate::debian::{self, Compiler};
+use crate::toolchain::{self, Compiler, HOST};
 use crate::workspace::Workspace;
-
-const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// Lets instrumented and plain code be linked.
 const MIXED: &str = "-Cunsafe-allow-abi-mismatch=sanitizer";
@@ -63,16 +59,28 @@ pub(crate) struct Canary {
     pub(crate) report: &'static str,
 }
 
-/// Builds std and the layers instrumented and runs the layers' unit and integration tests.
-pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs, sanitizer: &Sanitizer) -> Result<()> {
-    ensure!(
-        debian::supported(),
-        "`cargo xtask {}` needs Debian 12 on x86-64: it takes compiler and sources from there",
-        sanitizer.name
-    );
-    let layers = layers(ws, sanitizer, args.layer.as_deref())?;
+/// The builds of one sanitizer, ready to be used: it has been seen that it sees faults.
+pub(crate) struct Instrumented {
+    /// With the layers of its run; none: all.
+    builds: Vec<(&'static [&'static str], Build)>,
+}
+
+impl Instrumented {
+    /// What cargo is told besides.
+    pub(crate) const ARGS: [&'static str; 3] = ["-Zbuild-std", "--target", HOST];
+
+    /// The build in which the tests of `layer` mean something: that of the run that names it, or of the last.
+    pub(crate) fn build(&self, layer: &str) -> &Build {
+        let names = |(layers, _): &&(&[&str], Build)| layers.contains(&layer);
+        let found = self.builds.iter().find(names).or(self.builds.last());
+        &found.expect("a sanitizer has a run").1
+    }
+}
+
+/// Prepares the builds of `sanitizer`, and sees that it reports the faults of programs that have them.
+pub(crate) fn instrument(ws: &Workspace, sanitizer: &Sanitizer) -> Result<Instrumented> {
     let compiler = Compiler::with_sources(ws)?;
-    runtime(ws, sanitizer, &compiler)?;
+    runtime(sanitizer, &compiler)?;
     let flags = format!("-Zsanitizer={} {}", sanitizer.flag, sanitizer.flags);
     let build = |run: &Run| {
         let mut build = Build::special(ws, sanitizer.name, flags.trim())
@@ -85,18 +93,25 @@ pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs, sanitizer: &Sanitizer) -
         for (key, value) in compiler.env() {
             build = build.env(key, value);
         }
-        build
+        (run.layers, build)
     };
-    let mut failed = Vec::new();
-    for (index, (run, layers)) in sanitizer.runs.iter().zip(&layers).enumerate() {
-        let build = build(run);
-        if index == 0 {
-            let dir = build.target().join("canary");
-            for canary in sanitizer.canaries {
-                see(sanitizer, run, canary, &dir, &compiler)?;
-            }
+    let builds: Vec<_> = sanitizer.runs.iter().map(build).collect();
+    if let (Some(run), Some((_, build))) = (sanitizer.runs.first(), builds.first()) {
+        let dir = build.target().join("canary");
+        for canary in sanitizer.canaries {
+            see(sanitizer, run, canary, &dir, &compiler)?;
         }
-        if let Some(error) = test(&build, layers, args).err() {
+    }
+    Ok(Instrumented { builds })
+}
+
+/// Builds std and the layers instrumented and runs the layers' unit and integration tests.
+pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs, sanitizer: &Sanitizer) -> Result<()> {
+    let layers = layers(ws, sanitizer, args.layer.as_deref())?;
+    let instrumented = instrument(ws, sanitizer)?;
+    let mut failed = Vec::new();
+    for ((_, build), layers) in instrumented.builds.iter().zip(&layers) {
+        if let Some(error) = test(build, layers, args).err() {
             failed.push(error);
         }
     }
@@ -111,13 +126,11 @@ fn test(build: &Build, layers: &[&str], args: &SanitizerArgs) -> Result<()> {
     let mut all = vec![
         "test",
         "--no-fail-fast",
-        "-Zbuild-std",
-        "--target",
-        TARGET,
         "--all-features",
         "--lib",
         "--tests",
     ];
+    all.extend(Instrumented::ARGS);
     all.extend(layers.iter().flat_map(|layer| ["-p", layer]));
     if let Some(filter) = &args.filter {
         all.extend(["--", filter]);
@@ -154,19 +167,16 @@ fn layers<'w>(
 }
 
 /// Debian's compiler comes without the sanitizer's runtime; that of the toolchain in use fits.
-fn runtime(ws: &Workspace, sanitizer: &Sanitizer, compiler: &Compiler) -> Result<()> {
+fn runtime(sanitizer: &Sanitizer, compiler: &Compiler) -> Result<()> {
+    let Compiler::Packaged(packaged) = compiler else {
+        return Ok(());
+    };
     let name = format!("librustc-stable_rt.{}.a", sanitizer.name);
-    let to = compiler.target_libs(TARGET).join(&name);
+    let to = packaged.target_libs(HOST).join(&name);
     if to.is_file() {
         return Ok(());
     }
-    let sh = &ws.sh;
-    let sysroot = cmd!(sh, "rustc --print sysroot").quiet().read()?;
-    let from = Path::new(&sysroot)
-        .join("lib/rustlib")
-        .join(TARGET)
-        .join("lib")
-        .join(&name);
+    let from = toolchain::libraries(&toolchain::sysroot()?, HOST).join(&name);
     std::fs::copy(&from, &to).with_context(|| {
         format!(
             "cannot copy {}; is a stable toolchain of rustup in use?",
@@ -191,7 +201,7 @@ fn see(
     std::fs::write(&source, canary.source)?;
     let flag = format!("-Zsanitizer={}", sanitizer.flag);
     let status = Command::new(compiler.rustc())
-        .args(["--edition=2024", "--target", TARGET, &flag, MIXED, "-o"])
+        .args(["--edition=2024", "--target", HOST, &flag, MIXED, "-o"])
         .args([&program, &source])
         .envs(compiler.env())
         .env("RUSTC_BOOTSTRAP", "1")

@@ -1,11 +1,12 @@
 //! `cargo xtask soak`: random use of executors for minutes, with everything accounted for.
 
+use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
-use xshell::cmd;
 
+use crate::build::{Binary, Build};
 use crate::workspace::Workspace;
 
 /// The package with the program.
@@ -39,15 +40,25 @@ pub(crate) fn run(ws: &Workspace, args: &SoakArgs) -> Result<()> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         since.map_or(0, |time| time.as_secs())
     });
-    let (seed, round) = (seed.to_string(), args.round.to_string());
-    let sh = &ws.sh;
-    let checked = "profile.release.debug-assertions=true";
-    let target = ws.target.join("soak");
-    cmd!(
-        sh,
-        "cargo run --release --config {checked} -p {PACKAGE} -- {seconds} {seed} {round}"
-    )
-    .env("CARGO_TARGET_DIR", target)
-    .run()?;
+    let numbers = [seconds, seed.to_string(), args.round.to_string()];
+    let program = program(&build(ws))?;
+    let status = Command::new(&program.path)
+        .args(numbers)
+        .status()
+        .with_context(|| format!("cannot start {}", program.path.display()))?;
+    ensure!(status.success(), "the soak found a fault: {status}");
     Ok(())
+}
+
+/// Optimised, with debug assertions.
+pub(crate) fn build(ws: &Workspace) -> Build {
+    Build::special(ws, "soak", "")
+}
+
+/// Builds the program.
+pub(crate) fn program(build: &Build) -> Result<Binary> {
+    let checked = "profile.release.debug-assertions=true";
+    let args = ["build", "--release", "--config", checked, "-p", PACKAGE];
+    let built = build.binaries(&args, false)?;
+    built.into_iter().next().context("cargo built no program")
 }

@@ -38,7 +38,12 @@ const CANARIES: [Canary; 1] = [Canary {
 
 /// Runs them.
 pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs) -> Result<()> {
-    let sanitizer = Sanitizer {
+    sanitizer::run(ws, args, &sanitizer())
+}
+
+/// The sanitizer and what is run under it.
+pub(crate) fn sanitizer() -> Sanitizer {
+    Sanitizer {
         name: "tsan",
         flag: "thread",
         flags: "--cfg terrace_tsan",
@@ -47,6 +52,5 @@ pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs) -> Result<()> {
             env: vec![("TSAN_OPTIONS", OPTIONS.to_owned())],
         }],
         canaries: &CANARIES,
-    };
-    sanitizer::run(ws, args, &sanitizer)
+    }
 }

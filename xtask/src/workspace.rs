@@ -53,6 +53,19 @@ impl Workspace {
         layers
     }
 
+    /// The package of the layer `name`, for example `queue`.
+    pub(crate) fn layer(&self, name: &str) -> Result<&Package> {
+        let full = format!("terrace-{name}");
+        let layers = self.layers();
+        let found = layers.iter().find(|layer| layer.name == full);
+        found.copied().with_context(|| {
+            let names = layers.iter().map(|layer| layer.name.as_str());
+            let names = names.map(|name| name.strip_prefix("terrace-").unwrap_or(name));
+            let names = names.collect::<Vec<_>>().join(", ");
+            format!("no layer is called `{name}`; there are {names}")
+        })
+    }
+
     /// `-p NAME` for each layer.
     pub(crate) fn layer_args(&self) -> Vec<&str> {
         let layers = self.layers().into_iter();

@@ -100,9 +100,9 @@ where
     }
 }
 
-/// Executors whose methods have the same names in both libraries, spawn_many not in all.
+/// Executors whose methods have the same names in both libraries, spawn_many not in all; and the types that tick.
 macro_rules! driven {
-    ($($Executor:ty, $task:ident, $name:literal, $bare:expr $(, $spawn_many:ident)?;)+) => {$(
+    ($($Executor:ty as $Ticks:ty, $task:ident, $name:literal, $bare:expr $(, $spawn_many:ident)?;)+) => {$(
         impl Driven for $Executor {
             const NAME: &'static str = $name;
 
@@ -115,7 +115,7 @@ macro_rules! driven {
             }
 
             fn try_tick(&self) -> bool {
-                <$Executor>::try_tick(self)
+                <$Ticks>::try_tick(self)
             }
         }
 
@@ -145,12 +145,12 @@ macro_rules! driven {
 }
 
 driven! {
-    terrace_executor::Executor<'static>, terrace_executor, "executor_run",
+    terrace_executor::Executor<'static> as terrace_executor::Executor<'static>, terrace_executor, "executor_run",
         Owned::row(terrace_executor::Executor::new()), spawn_many;
-    terrace_executor::StaticExecutor, terrace_executor, "static_executor_run",
+    terrace_executor::StaticExecutor as terrace_executor::Executor<'static>, terrace_executor, "static_executor_run",
         Owned::Ever(terrace_executor::Executor::new().leak()), spawn_many;
-    async_executor::Executor<'static>, async_executor, "async_executor",
+    async_executor::Executor<'static> as async_executor::Executor<'static>, async_executor, "async_executor",
         Owned::row(async_executor::Executor::new()), spawn_many;
-    async_executor::StaticExecutor, async_executor, "static_async_executor",
+    async_executor::StaticExecutor as async_executor::StaticExecutor, async_executor, "static_async_executor",
         Owned::Ever(async_executor::Executor::new().leak());
 }

@@ -65,11 +65,11 @@ impl Items {
 }
 
 impl Work for Items {
-    fn takeable(&self, _lane: u32) -> bool {
+    fn takeable(&self) -> bool {
         self.any()
     }
 
-    fn inlet(&self, _worker: usize) -> bool {
+    fn has_private_work(&self, _worker: usize) -> bool {
         self.is_over()
     }
 }
@@ -78,11 +78,11 @@ impl Announce for Idle {
     const NAME: &'static str = "idle";
 
     fn new(workers: usize) -> Self {
-        Idle::with_workers(workers)
+        Idle::new(workers)
     }
 
     fn running(workers: usize) -> Self {
-        let idle = Idle::with_workers(workers);
+        let idle = Idle::new(workers);
         let searching: Vec<Token> = (0..workers).map(|worker| idle.enter(worker)).collect();
         for token in searching {
             idle.stop_search(token, &Items::default());
@@ -91,7 +91,7 @@ impl Announce for Idle {
     }
 
     fn publish(&self, _items: &Items) {
-        black_box(Idle::publish(self, 1));
+        black_box(Idle::publish(self));
     }
 
     fn work(&self, number: usize, items: &Items, run: impl Fn()) {
@@ -230,7 +230,7 @@ const WORKERS: usize = 8;
 pub fn publish_searching() -> impl FnMut() {
     let row = Searching::new();
     move || {
-        black_box(row.idle.publish(1));
+        black_box(row.idle.publish());
     }
 }
 
@@ -243,7 +243,7 @@ struct Searching {
 
 impl Searching {
     fn new() -> Self {
-        let idle = Idle::with_workers(WORKERS);
+        let idle = Idle::new(WORKERS);
         let token = Some(idle.enter(0));
         Self {
             idle,

@@ -3,6 +3,9 @@
 #![cfg(not(terrace_loom))]
 
 mod behaviours;
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+mod front_page {}
 pub mod kind;
 pub mod kinds;
 pub mod suite;

@@ -8,6 +8,9 @@ use std::time::Duration;
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use terrace_sync::{Arc, Mutex};
 
+use terrace_testing::Yields;
+pub use terrace_testing::payload_of;
+
 use crate::kind::{Caps, Kind};
 
 /// Counts futures and outputs that live, by the [`Token`]s in them.
@@ -277,17 +280,8 @@ impl Slot {
 }
 
 /// Wakes itself and returns `Pending`, so many times.
-pub async fn yields(times: usize) {
-    let mut left = times;
-    poll_fn(|context| {
-        if left == 0 {
-            return Poll::Ready(());
-        }
-        left -= 1;
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
+pub fn yields(times: usize) -> Yields {
+    Yields(u32::try_from(times).expect("a task yields seldom"))
 }
 
 /// Calls its function when dropped.
@@ -360,17 +354,6 @@ impl<T> Channel<T> {
             }
         })
         .await
-    }
-}
-
-/// What a call panics with.
-///
-/// # Panics
-/// If it does not panic.
-pub fn payload_of<T>(f: impl FnOnce() -> T) -> Box<dyn std::any::Any + Send> {
-    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)) {
-        Ok(_) => panic!("a panic was expected"),
-        Err(payload) => payload,
     }
 }
 

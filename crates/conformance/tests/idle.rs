@@ -16,6 +16,7 @@ use terrace_executor::{
     Builder, Executor, Shutdown, StaticExecutor, ThreadExecutor, block_on, current,
 };
 use terrace_local::{LocalExecutor, LocalSpawner, StaticLocalExecutor};
+use terrace_testing::watchdog;
 use terrace_thread::ThreadSpawner;
 
 /// The threads whose names begin with it are watched.
@@ -96,7 +97,7 @@ impl Watched {
     }
 }
 
-/// Waits until every thread has lain down (the guard looks for some milliseconds after the last was active), then for two
+/// Waits until every thread has lain down (the sentinel looks for some milliseconds after the last was active), then for two
 /// seconds.
 fn assert_idle(watched: usize) {
     let mut before = threads();
@@ -115,6 +116,7 @@ fn assert_idle(watched: usize) {
 
 #[test]
 fn every_kind_is_idle_for_nothing() {
+    let _watchdog = watchdog();
     static TICKED: StaticExecutor = StaticExecutor::new();
     static DRIVEN: Executor<'static> = Executor::new();
     // Never dropped: that would wait for its task.

@@ -2,11 +2,17 @@
 
 mod common;
 
+use std::time::Duration;
+
 use terrace_conformance::kinds::{
     self, Local, Pool, RemoteThread, Running, StaticLocal, StaticPool, Tasks, Thread, Ticked,
     Waited,
 };
 use terrace_conformance::{Case, Kind};
+use terrace_testing::Watchdog;
+
+/// Far more than any case needs, sanitized.
+const PATIENCE: Duration = Duration::from_secs(100);
 
 /// The cases are those of the library, which has them compiled.
 fn conforms(kind: &str) {
@@ -16,7 +22,12 @@ fn conforms(kind: &str) {
     let mut checked = 0;
     for Case { kind, name, run } in cases {
         checked += 1;
-        failures.extend(common::failure(&format!("{kind}: {name}"), run));
+        // A case that hangs ends here, and says where: no case after it would be alone.
+        let watched = move || {
+            let _watchdog = Watchdog::within(PATIENCE);
+            run();
+        };
+        failures.extend(common::failure(&format!("{kind}: {name}"), watched));
     }
     assert!(
         0 < checked && checked < all_before,

@@ -15,6 +15,7 @@ use proptest::test_runner::{Config, RngSeed};
 use terrace_conformance::kind::LocalKind;
 use terrace_conformance::kinds;
 use terrace_local::Task;
+use terrace_testing::Watchdog;
 
 /// What a program does from outside, and a task within one poll. Numbers choose among the tasks that exist, or among the
 /// scripts.
@@ -355,6 +356,7 @@ proptest! {
 /// The comparison means something: the model's traces are long, and hold every kind of event.
 #[test]
 fn programs_do_something() {
+    let _watchdog = Watchdog::within(std::time::Duration::from_secs(300));
     use proptest::strategy::ValueTree;
     let mut runner = proptest::test_runner::TestRunner::new(config());
     let (mut polls, mut cancelled, mut nested) = (0, 0, 0);

@@ -1,37 +1,14 @@
 //! How an executor's worker threads are made.
 
 use std::io;
+
+use terrace_local::task::PanicHandler;
 use terrace_sync::Arc;
 
 use crate::executor::Executor;
-use crate::pool::threads::Pool;
+use crate::parts::config::Config;
+use crate::run::owner::Pool;
 use crate::static_executor::StaticExecutor;
-use terrace_local::task::PanicHandler;
-
-/// Called on a worker thread when it starts or stops.
-pub(crate) type Hook = Arc<dyn Fn() + Send + Sync>;
-
-/// What a pool keeps of its builder.
-pub(crate) struct Config {
-    pub(crate) workers: usize,
-    pub(crate) thread_name: Box<dyn Fn(usize) -> String + Send + Sync>,
-    pub(crate) stack_size: Option<usize>,
-    pub(crate) on_start: Option<Hook>,
-    pub(crate) on_stop: Option<Hook>,
-}
-
-impl Config {
-    /// As many workers as [`std::thread::available_parallelism`] says, one if it cannot tell.
-    pub(crate) fn new() -> Self {
-        Self {
-            workers: std::thread::available_parallelism().map_or(1, usize::from),
-            thread_name: Box::new(|index| format!("terrace-{index}")),
-            stack_size: None,
-            on_start: None,
-            on_stop: None,
-        }
-    }
-}
 
 /// Settings of an executor with worker threads.
 ///
@@ -43,6 +20,13 @@ impl Config {
 pub struct Builder {
     config: Config,
     handler: Option<PanicHandler>,
+}
+
+impl Executor<'static> {
+    /// Settings for a new executor with worker threads.
+    pub fn builder() -> Builder {
+        Builder::new()
+    }
 }
 
 impl Default for Builder {
@@ -68,7 +52,13 @@ impl Builder {
         self
     }
 
-    /// Names the threads by their index, counted from 0.
+    /// Names the threads by their index, counted from 0; `terrace-0` and so on without it.
+    ///
+    /// `name` is called by the thread that starts another one, before that is started: by callers of `build` and
+    /// `set_workers`, by workers that need a spare, and by a short-lived thread where the watch does. It may be called for a thread that is then not started. No lock is
+    /// held: it may use the executor. What it asks for by `set_workers` is done after it has returned, by the call that it is
+    /// in. A NUL in a name is replaced by U+FFFD. If `name` panics, the thread gets its default name, and the
+    /// [`panic_handler`](Self::panic_handler) the payload.
     pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
         self.config.thread_name = Box::new(name);
         self
@@ -80,24 +70,32 @@ impl Builder {
         self
     }
 
-    /// Calls `hook` on every worker thread before it runs anything.
+    /// Calls `hook` on every worker thread, spares included, before it runs anything.
+    ///
+    /// The hook may wait as a task may (`block_on`, scopes). If all workers wait and tasks are queued, a worker in its hook
+    /// runs them itself, on top of it. So a hook that waits has done before what tasks rely on. A panic of the hook
+    /// reaches the [`panic_handler`](Self::panic_handler) and ends nothing else.
     pub fn on_thread_start(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
         self.config.on_start = Some(Arc::new(hook));
         self
     }
 
-    /// Calls `hook` on every worker thread after it ran its last task.
+    /// Calls `hook` on every worker thread, spares included, after it ran its last task, and before the tasks that are
+    /// pinned to it are dropped.
+    ///
+    /// The hook may wait as a task may, also for tasks of its own executor: what no other worker can run, it runs itself, on
+    /// top of it. A panic of the hook reaches the [`panic_handler`](Self::panic_handler) and ends nothing else.
     pub fn on_thread_stop(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
         self.config.on_stop = Some(Arc::new(hook));
         self
     }
 
-    /// Receives the payload of a panic that no handle will see: of a detached task, or of a
-    /// destructor. Without it such payloads are dropped; the panic hook has reported the panic.
+    /// Receives the payload of a panic that no handle will see: of a detached task, of a
+    /// destructor, of a hook or of [`thread_name`](Self::thread_name). Without it such payloads are dropped; the panic hook has reported the panic.
     /// The handler must not panic: if it does, that panic is caught and dropped.
     pub fn panic_handler(
         mut self,
-        handler: impl Fn(crate::Payload) + Send + Sync + 'static,
+        handler: impl Fn(terrace_local::Payload) + Send + Sync + 'static,
     ) -> Self {
         self.handler = Some(PanicHandler::new(handler));
         self
@@ -127,10 +125,7 @@ impl Builder {
     /// # Errors
     /// As [`try_build`](Self::try_build).
     pub fn try_build_static(self) -> io::Result<&'static StaticExecutor> {
-        Ok(StaticExecutor::leak_pool(Pool::start(
-            self.config,
-            self.handler,
-        )?))
+        self.try_build().map(Executor::leak)
     }
 }
 

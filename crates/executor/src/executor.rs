@@ -5,27 +5,31 @@ use std::future::Future;
 use std::io;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::time::Duration;
 
 use terrace_local::task::{self, CoreRef, Task};
 use terrace_sync::{Arc, OnceLock};
 
-use crate::builder::Builder;
-use crate::pool::context::take_reference;
-use crate::pool::current::Current;
-use crate::pool::lanes::{Lane, OnLane};
-use crate::pool::threads::Pool;
-use crate::pool::{Shared, driver};
-use crate::static_executor::StaticExecutor;
+use crate::parts::current::Current;
+use crate::parts::lanes::Lane;
+use crate::pool::runner::take_reference;
+use crate::pool::schedule::OnLane;
+use crate::pool::shared::Shared;
+use crate::run::owner::Pool;
+use crate::run::{driver, shutdown, start};
+use crate::shutdown::{Shutdown, StillRunning};
 
 /// A work-stealing executor of `Send` futures.
 ///
 /// One made by [`new`](Self::new) has no threads: its tasks run where [`run`](Self::run), [`tick`](Self::tick) or
-/// [`try_tick`](Self::try_tick) are called, on any number of threads. One made by a [`Builder`] has worker threads of its
+/// [`try_tick`](Self::try_tick) are called, on any number of threads. One made by a [`Builder`](crate::Builder) has worker threads of its
 /// own besides.
 ///
 /// Dropping it ends the workers once they have finished the polls they are in, joins them (except
 /// the current thread, where an executor is dropped on its own worker), and drops every task that
-/// is not finished.
+/// is not finished. Where some thread is still in the poll of one of its tasks then, that thread drops the tasks when the poll
+/// ends: a worker that drops its own executor, and a thread that runs tasks of an executor without workers while it waits.
+/// Where a poll never ends, because the process exits in it, the tasks are leaked.
 ///
 /// Worker threads run freely, so what they run must own its data: they exist only for
 /// `Executor<'static>`.
@@ -51,10 +55,35 @@ use crate::static_executor::StaticExecutor;
 /// let task = executor.spawn(async { word.len() });
 /// assert_eq!(terrace_executor::block_on(executor.run(task)), 8);
 /// ```
+///
+/// What they borrow is declared before the executor, which drops its unfinished tasks in its own drop:
+///
+/// ```compile_fail,E0597
+/// let executor = terrace_executor::Executor::new();
+/// let word = String::from("borrowed");
+/// executor.spawn(async { word.len() }).detach();
+/// ```
+///
+/// An executor of short-lived tasks is neither one of long-lived tasks nor the reverse:
+///
+/// ```compile_fail,E0521
+/// fn shorter<'a>(executor: &'a terrace_executor::Executor<'static>) -> &'a terrace_executor::Executor<'a> {
+///     executor
+/// }
+/// ```
 pub struct Executor<'a> {
     /// Made at first use.
     pool: OnceLock<Pool>,
-    _futures: PhantomData<fn(&'a ()) -> &'a ()>,
+    _futures: Futures<'a>,
+}
+
+/// The futures of an executor, which its drop drops: what they borrow has to outlive the executor, strictly.
+struct Futures<'a>(PhantomData<fn(&'a ()) -> &'a ()>);
+
+impl Drop for Futures<'_> {
+    /// Does nothing: with a destructor the compiler takes `'a` for used when the executor is dropped. The pool knows
+    /// nothing of `'a`.
+    fn drop(&mut self) {}
 }
 
 // SAFETY: the futures that the marker stands for are Send, as `spawn` requires.
@@ -66,11 +95,6 @@ impl UnwindSafe for Executor<'_> {}
 impl RefUnwindSafe for Executor<'_> {}
 
 impl Executor<'static> {
-    /// Settings for a new executor with worker threads.
-    pub fn builder() -> Builder {
-        Builder::new()
-    }
-
     pub(crate) fn from_pool(pool: Pool) -> Self {
         let cell = OnceLock::new();
         let Ok(()) = cell.set(pool) else {
@@ -78,19 +102,8 @@ impl Executor<'static> {
         };
         Self {
             pool: cell,
-            _futures: PhantomData,
+            _futures: Futures(PhantomData),
         }
-    }
-
-    /// Leaks the executor. Spawning on what is returned counts no references and keeps no list of tasks.
-    ///
-    /// ```
-    /// let executor = terrace_executor::Executor::new().leak();
-    /// let task = executor.spawn(async { 6 * 7 });
-    /// assert_eq!(terrace_executor::block_on(executor.run(task)), 42);
-    /// ```
-    pub fn leak(self) -> &'static StaticExecutor {
-        StaticExecutor::leak_pool(self.pool.into_inner().unwrap_or_else(Pool::bare))
     }
 
     /// Starts or ends worker threads until there are `workers`, at any time, from any thread. Workers that end finish the
@@ -107,7 +120,36 @@ impl Executor<'static> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn set_workers(&self, workers: usize) -> io::Result<()> {
-        self.pool().shared.set_workers(workers)
+        start::set_workers(&self.pool().shared, workers)
+    }
+
+    /// Ends all worker threads and joins them; blocks for at most `limit`, or as long as it takes. The executor goes on
+    /// without workers: its tasks run in `run`, `tick` and `try_tick` and on threads that wait, or when
+    /// [`set_workers`](Self::set_workers) gives it new ones.
+    ///
+    /// It may be called on a worker: in a task, a hook, or a destructor. The current thread is not waited for then; it ends
+    /// when its task's poll has. Nor are threads that are inside a call of `shutdown` themselves, of whichever executor: they
+    /// would wait for this one. Without a limit the worker waits as it does in [`block_on`](fn@crate::block_on). A thread that
+    /// waits for the caller's task, as one does that blocks on its handle, cannot end before it: such a task gives a limit.
+    ///
+    /// # Errors
+    /// When threads have not ended in time. Calling it again waits again, perhaps with [`Shutdown::Cancel`]. After a
+    /// `Cancel` that came too early, threads that wait drive the executor only once another call has succeeded.
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Shutdown, block_on};
+    ///
+    /// let executor = Builder::new().workers(2).build();
+    /// let task = executor.spawn(async { "ran" });
+    /// executor.shutdown(Shutdown::Drain, None)?;
+    /// assert!(task.is_finished());
+    ///
+    /// executor.set_workers(1)?;
+    /// assert_eq!(block_on(executor.spawn(async { "again" })), "again");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn shutdown(&self, how: Shutdown, limit: Option<Duration>) -> Result<(), StillRunning> {
+        shutdown::shutdown(&self.pool().shared, how, limit)
     }
 }
 
@@ -118,11 +160,11 @@ impl<'a> Executor<'a> {
         /// ```
         /// static EXECUTOR: terrace_executor::Executor<'static> = terrace_executor::Executor::new();
         ///
-        /// EXECUTOR.spawn(async { println!("polled by whoever ticks") }).detach();
+        /// EXECUTOR.spawn(async { println!("polled by the thread that ticks") }).detach();
         /// assert!(EXECUTOR.try_tick());
         /// ```
         pub const fn new() -> Self {
-            Self { pool: OnceLock::new(), _futures: PhantomData }
+            Self { pool: OnceLock::new(), _futures: Futures(PhantomData) }
         }
     }
 
@@ -139,6 +181,17 @@ impl<'a> Executor<'a> {
     fn core(&self) -> CoreRef<Shared> {
         let shared = &self.pool().shared;
         CoreRef::Shared(take_reference(shared).unwrap_or_else(|| Arc::clone(shared)))
+    }
+
+    /// Its `Debug` output under this name.
+    pub(crate) fn describe(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.pool.get() {
+            Some(pool) => pool.shared.describe(name, f),
+            None => f
+                .debug_struct(name)
+                .field("active", &0)
+                .finish_non_exhaustive(),
+        }
     }
 
     /// The number of worker threads, spare ones not counted.
@@ -161,7 +214,7 @@ impl<'a> Executor<'a> {
     /// Cost: two relaxed loads a worker. A task that was spawned before the call and has not ended when it returns is
     /// always seen.
     pub fn is_empty(&self) -> bool {
-        self.shared().active() == 0
+        self.shared().seats.active() == 0
     }
 
     /// Spawns a task: onto the own queue of the worker, or `run` future, that the caller is polled by, from elsewhere into
@@ -278,14 +331,11 @@ impl Default for Executor<'_> {
     }
 }
 
+/// For an executor that hangs, by relaxed loads and without a lock: what lies in its queues, who sleeps, and for each open
+/// scope how many children are pending (the body is one while it runs), how many of them wait for a thread, and whether
+/// its waiter sleeps.
 impl fmt::Debug for Executor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.pool.get() {
-            Some(pool) => pool.shared.describe("Executor", f),
-            None => f
-                .debug_struct("Executor")
-                .field("active", &0)
-                .finish_non_exhaustive(),
-        }
+        self.describe("Executor", f)
     }
 }

@@ -2,10 +2,6 @@
 
 use std::error::Error;
 use std::fmt;
-use std::time::Duration;
-
-use crate::pool::threads::Pool;
-use crate::{Executor, StaticExecutor};
 
 /// What becomes of tasks that are queued when an executor's threads are ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -42,48 +38,3 @@ impl fmt::Display for StillRunning {
 }
 
 impl Error for StillRunning {}
-
-impl Executor<'static> {
-    /// As [`StaticExecutor::shutdown`].
-    ///
-    /// # Errors
-    /// As there.
-    pub fn shutdown(&self, how: Shutdown, limit: Option<Duration>) -> Result<(), StillRunning> {
-        shutdown(self.pool(), how, limit)
-    }
-}
-
-impl StaticExecutor {
-    /// Ends all worker threads and joins them; blocks for at most `limit`, or as long as it takes. The executor goes on
-    /// without workers: its tasks run in `run`, `tick` and `try_tick` and on threads that wait, or when
-    /// [`set_workers`](Self::set_workers) gives it new ones. On a worker of the executor itself, the current thread is not
-    /// waited for; it ends when its task's poll has.
-    ///
-    /// # Errors
-    /// When threads have not ended in time. Calling it again waits again, perhaps with [`Shutdown::Cancel`]. After a
-    /// `Cancel` that came too early, threads that wait drive the executor only once another call has succeeded.
-    ///
-    /// ```
-    /// use terrace_executor::{Builder, Shutdown, block_on};
-    ///
-    /// let executor = Builder::new().workers(2).try_build_static()?;
-    /// let task = executor.spawn(async { "ran" });
-    /// executor.shutdown(Shutdown::Drain, None)?;
-    /// assert!(task.is_finished());
-    ///
-    /// executor.set_workers(1)?;
-    /// assert_eq!(block_on(executor.spawn(async { "again" })), "again");
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn shutdown(
-        &'static self,
-        how: Shutdown,
-        limit: Option<Duration>,
-    ) -> Result<(), StillRunning> {
-        shutdown(self.pool(), how, limit)
-    }
-}
-
-fn shutdown(pool: &Pool, how: Shutdown, limit: Option<Duration>) -> Result<(), StillRunning> {
-    pool.shared.shutdown(how, limit)
-}

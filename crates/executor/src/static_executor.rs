@@ -2,24 +2,20 @@
 
 use std::fmt;
 use std::future::Future;
-use std::io;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::ops::Deref;
 
 use terrace_local::task::{self, CoreRef, Task};
-use terrace_sync::OnceLock;
 
-use crate::pool::current::Current;
-use crate::pool::lanes::{Lane, OnLane};
-use crate::pool::schedule::Unregistered;
-use crate::pool::threads::Pool;
-use crate::pool::{Shared, driver};
+use crate::executor::Executor;
+use crate::parts::lanes::Lane;
+use crate::pool::schedule::{OnLane, Unregistered};
 
 /// An executor that lives as long as the program: spawning counts no references and keeps no
 /// list of tasks.
 ///
 /// It sits in a `static`, or is made by [`Executor::leak`](crate::Executor::leak) or
 /// [`Builder::try_build_static`](crate::Builder::try_build_static). Its tasks are never dropped with it; its threads can
-/// be ended by [`shutdown`](Self::shutdown).
+/// be ended by [`shutdown`](Executor::shutdown). What spawns has methods of its own here; all others are [`Executor`]'s.
 ///
 /// ```
 /// static EXECUTOR: terrace_executor::StaticExecutor = terrace_executor::StaticExecutor::new();
@@ -27,67 +23,33 @@ use crate::pool::{Shared, driver};
 /// let task = EXECUTOR.spawn(async { 6 * 7 });
 /// assert_eq!(terrace_executor::block_on(EXECUTOR.run(task)), 42);
 /// ```
-pub struct StaticExecutor {
-    /// Made at first use.
-    pool: OnceLock<Pool>,
-}
+#[repr(transparent)]
+pub struct StaticExecutor(Executor<'static>);
 
-impl UnwindSafe for StaticExecutor {}
-impl RefUnwindSafe for StaticExecutor {}
+impl Executor<'static> {
+    /// Leaks the executor. Spawning on what is returned counts no references and keeps no list of tasks.
+    ///
+    /// ```
+    /// let executor = terrace_executor::Executor::new().leak();
+    /// let task = executor.spawn(async { 6 * 7 });
+    /// assert_eq!(terrace_executor::block_on(executor.run(task)), 42);
+    /// ```
+    pub fn leak(self) -> &'static StaticExecutor {
+        Box::leak(Box::new(StaticExecutor(self)))
+    }
+}
 
 impl StaticExecutor {
     terrace_sync::const_fn! {
-        /// An executor without worker threads; [`set_workers`](Self::set_workers) starts some.
+        /// An executor without worker threads; [`set_workers`](Executor::set_workers) starts some.
         pub const fn new() -> Self {
-            Self { pool: OnceLock::new() }
+            Self(Executor::new())
         }
-    }
-
-    pub(crate) fn leak_pool(pool: Pool) -> &'static Self {
-        let cell = OnceLock::new();
-        let Ok(()) = cell.set(pool) else {
-            unreachable!("the cell is new")
-        };
-        Box::leak(Box::new(Self { pool: cell }))
-    }
-
-    #[inline]
-    pub(crate) fn pool(&self) -> &Pool {
-        self.pool.get_or_init(Pool::bare)
-    }
-
-    #[inline]
-    fn shared(&self) -> &Shared {
-        &self.pool().shared
     }
 
     #[inline]
     fn core(&'static self) -> CoreRef<Unregistered> {
         CoreRef::Static(self.shared().unregistered())
-    }
-
-    /// The number of worker threads, spare ones not counted.
-    pub fn workers(&self) -> usize {
-        self.shared().workers()
-    }
-
-    /// As [`Executor::set_workers`](crate::Executor::set_workers).
-    ///
-    /// # Errors
-    /// When the operating system cannot start a thread; those that were started stay.
-    pub fn set_workers(&'static self, workers: usize) -> io::Result<()> {
-        self.pool().shared.set_workers(workers)
-    }
-
-    /// As [`Executor::current_or_any`](crate::Executor::current_or_any).
-    #[must_use]
-    pub fn current_or_any(&self) -> Option<Current> {
-        self.shared().current_or_any()
-    }
-
-    /// As [`Executor::is_empty`](crate::Executor::is_empty).
-    pub fn is_empty(&self) -> bool {
-        self.shared().active() == 0
     }
 
     /// Spawns a task, as [`Executor::spawn`](crate::Executor::spawn) does. One allocation, no lock, no reference count.
@@ -161,20 +123,14 @@ impl StaticExecutor {
         // SAFETY: futures and outputs are Send and 'static.
         unsafe { self.shared().spawn_tasks(|| self.core(), futures, handles) }
     }
+}
 
-    /// As [`Executor::try_tick`](crate::Executor::try_tick).
-    pub fn try_tick(&self) -> bool {
-        driver::try_tick(self.shared())
-    }
+impl Deref for StaticExecutor {
+    type Target = Executor<'static>;
 
-    /// As [`Executor::tick`](crate::Executor::tick).
-    pub async fn tick(&self) {
-        driver::tick(self.shared()).await;
-    }
-
-    /// As [`Executor::run`](crate::Executor::run).
-    pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
-        driver::run(self.shared(), future).await
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        &self.0
     }
 }
 
@@ -186,12 +142,6 @@ impl Default for StaticExecutor {
 
 impl fmt::Debug for StaticExecutor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.pool.get() {
-            Some(pool) => pool.shared.describe("StaticExecutor", f),
-            None => f
-                .debug_struct("StaticExecutor")
-                .field("active", &0)
-                .finish_non_exhaustive(),
-        }
+        self.describe("StaticExecutor", f)
     }
 }

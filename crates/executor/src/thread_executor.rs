@@ -3,20 +3,21 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::ptr::{self, NonNull};
-use std::task::Poll;
+use std::task::{Context, Poll, Wake, Waker};
 
-use event_listener::Event;
 use terrace_local::registry::Registry;
 use terrace_local::task::{self, Core, CoreRef, Register, Runnable, Schedule, Task};
 use terrace_queue::Injector;
+use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, light};
 use terrace_thread::{Notify, ThreadId};
 
-use crate::pool::worker::run_task;
+use crate::parts::event::Event;
+use crate::pool::runner::run_task;
 
 /// An executor that belongs to the thread that made it and takes `Send` tasks from any thread.
 /// Nothing runs until the owner ticks it through its [`Ticker`], or waits for a scope that was
@@ -45,6 +46,8 @@ pub struct ThreadQueue {
     /// Wakes the owner's `tick` futures.
     ticks: Event,
     registry: Registry,
+    /// Tasks that the owner is in the middle of. The owner alone writes it.
+    polls: AtomicUsize,
 }
 
 impl ThreadQueue {
@@ -74,7 +77,11 @@ impl ThreadQueue {
         }
         match self.tasks.pop() {
             Some(task) => {
+                // Ordering: Relaxed, no other thread writes it, and the owner reads it.
+                let polls = self.polls.load(Ordering::Relaxed);
+                self.polls.store(polls + 1, Ordering::Relaxed);
                 run_task(task);
+                self.polls.store(polls, Ordering::Relaxed);
                 true
             }
             None => false,
@@ -124,6 +131,7 @@ impl<'t> ThreadExecutor<'t> {
             notify: terrace_thread::notifier(),
             ticks: Event::new(),
             registry: Registry::new(),
+            polls: AtomicUsize::new(0),
         });
         Self {
             queue,
@@ -182,6 +190,12 @@ impl fmt::Debug for ThreadExecutor<'_> {
 impl Drop for ThreadExecutor<'_> {
     fn drop(&mut self) {
         let queue = &self.queue;
+        // A ticker borrows the executor, so the process exits inside of one of its tasks. That task cannot be dropped, nor
+        // waited for: all are leaked.
+        // Ordering: Relaxed, as in `try_tick_here`.
+        if queue.polls.load(Ordering::Relaxed) != 0 {
+            return;
+        }
         queue.registry.close(|| {
             let mut dropped = false;
             while let Some(task) = queue.tasks.pop() {
@@ -190,6 +204,22 @@ impl Drop for ThreadExecutor<'_> {
             }
             dropped
         });
+    }
+}
+
+/// A user's waker whose panics go no further: an event calls its listeners' wakers in the middle of its own work. The panic
+/// hook has reported them.
+struct Contained(Waker);
+
+impl Wake for Contained {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| self.0.wake_by_ref())) {
+            terrace_local::drop_payload(payload);
+        }
     }
 }
 
@@ -205,7 +235,7 @@ impl Ticker<'_, '_> {
         self.executor.queue.try_tick_here()
     }
 
-    /// Waits until there is a task and runs it.
+    /// Waits until there is a task and runs it. A poll that finds none costs one allocation.
     pub async fn tick(&self) {
         let queue = &*self.executor.queue;
         loop {
@@ -215,7 +245,11 @@ impl Ticker<'_, '_> {
             let mut listener = pin!(queue.ticks.listen());
             let mut listening = false;
             poll_fn(|context| {
-                if listener.as_mut().poll(context).is_ready()
+                let waker = Waker::from(Arc::new(Contained(context.waker().clone())));
+                if listener
+                    .as_mut()
+                    .poll(&mut Context::from_waker(&waker))
+                    .is_ready()
                     || (!listening && queue.has_work_here())
                 {
                     return Poll::Ready(());

@@ -1,70 +1,28 @@
-//! Need 7, and what a spawn costs: allocations, and with `--cfg terrace_count` our own read-modify-writes, fences and locks.
+//! What a spawn costs: allocations, and with `--cfg terrace_count` our own read-modify-writes, fences and locks.
 //! Amortised over many spawns after a warm-up, since two cores hide contention and counts do not.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-use std::future::Future;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-
 use terrace_executor::{Builder, StaticExecutor, block_on};
-
-struct Counting;
-
-thread_local! {
-    /// Allocations of the current thread: the test harness's own threads allocate when they like.
-    static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
-}
-
-fn allocations() -> usize {
-    ALLOCATIONS.with(Cell::get)
-}
-
-// SAFETY: forwards to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: forwarded to the caller.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: forwarded to the caller.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use terrace_testing::{CountingAllocator, Yields, allocations, watchdog};
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Spawns a round: few enough for the worker's ring.
 const ROUND: usize = 100;
 const ROUNDS: usize = 100;
-
-/// Goes to the back of the worker's queue once.
-struct Yield(bool);
-impl Future for Yield {
-    type Output = ();
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if std::mem::replace(&mut self.0, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    }
-}
 
 async fn rounds(executor: &'static StaticExecutor, rounds: usize) {
     for _ in 0..rounds {
         for _ in 0..ROUND {
             executor.spawn(async {}).detach();
         }
-        Yield(false).await;
+        Yields(1).await;
     }
 }
 
 #[test]
 fn a_spawn_on_a_worker_allocates_once() {
+    let _watchdog = watchdog();
     let executor = Builder::new().workers(1).try_build_static().unwrap();
     let counted = block_on(executor.spawn(async move {
         rounds(executor, 4).await;
@@ -77,6 +35,7 @@ fn a_spawn_on_a_worker_allocates_once() {
 
 #[test]
 fn a_spawn_from_elsewhere_allocates_once_and_a_block_now_and_then() {
+    let _watchdog = watchdog();
     let executor = Builder::new().workers(1).try_build_static().unwrap();
     let spawn = |count: usize| {
         for _ in 0..count {
@@ -95,6 +54,7 @@ fn a_spawn_from_elsewhere_allocates_once_and_a_block_now_and_then() {
 
 #[test]
 fn a_batch_from_elsewhere_allocates_once_a_task_and_once_a_parcel() {
+    let _watchdog = watchdog();
     let executor = Builder::new().workers(1).try_build_static().unwrap();
     let spawn = |count: usize| {
         let mut tasks = Vec::with_capacity(count);
@@ -117,6 +77,7 @@ fn a_batch_from_elsewhere_allocates_once_a_task_and_once_a_parcel() {
 #[cfg(terrace_count)]
 #[test]
 fn a_spawn_on_a_worker_adds_one_rmw_and_one_fence() {
+    let _watchdog = watchdog();
     use terrace_sync::count::Counts;
 
     let executor = Builder::new().workers(1).try_build_static().unwrap();
@@ -145,15 +106,15 @@ async fn yields(executor: &'static StaticExecutor) -> terrace_sync::count::Count
         executor
             .spawn(async {
                 for _ in 0..2 * YIELDS {
-                    Yield(false).await;
+                    Yields(1).await;
                 }
             })
             .detach();
     }
-    Yield(false).await;
+    Yields(1).await;
     let before = Counts::now();
     for _ in 0..YIELDS {
-        Yield(false).await;
+        Yields(1).await;
     }
     Counts::now() - before
 }
@@ -172,6 +133,7 @@ fn assert_turns_are_cheap(counts: &terrace_sync::count::Counts) {
 #[cfg(terrace_count)]
 #[test]
 fn a_yield_on_a_worker_adds_one_rmw_and_no_fence() {
+    let _watchdog = watchdog();
     let executor = Builder::new().workers(1).try_build_static().unwrap();
     assert_turns_are_cheap(&block_on(executor.spawn(yields(executor))));
 }
@@ -179,6 +141,7 @@ fn a_yield_on_a_worker_adds_one_rmw_and_no_fence() {
 #[cfg(terrace_count)]
 #[test]
 fn a_yield_in_a_run_adds_one_rmw_and_no_fence() {
+    let _watchdog = watchdog();
     static EXECUTOR: StaticExecutor = StaticExecutor::new();
     assert_turns_are_cheap(&block_on(EXECUTOR.run(EXECUTOR.spawn(yields(&EXECUTOR)))));
 }
@@ -186,6 +149,7 @@ fn a_yield_in_a_run_adds_one_rmw_and_no_fence() {
 /// The same in a `run` future: it holds a ring like a worker does.
 #[test]
 fn a_spawn_in_a_run_allocates_once() {
+    let _watchdog = watchdog();
     static EXECUTOR: StaticExecutor = StaticExecutor::new();
     let counted = block_on(EXECUTOR.run(EXECUTOR.spawn(async {
         rounds(&EXECUTOR, 4).await;
@@ -200,6 +164,7 @@ fn a_spawn_in_a_run_allocates_once() {
 #[cfg(terrace_count)]
 #[test]
 fn a_spawn_in_a_run_takes_no_lock() {
+    let _watchdog = watchdog();
     use terrace_sync::count::Counts;
 
     static EXECUTOR: StaticExecutor = StaticExecutor::new();

@@ -1,38 +1,22 @@
 //! Async drivers: `run`, `tick` and `try_tick`, nested, dropped, forgotten and never polled again.
 
-mod limited;
-mod polls;
-mod waiting;
-mod yields;
-
 use std::future::{Future, pending, poll_fn};
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 
-use limited::limited;
-use polls::poll_once;
 use terrace_executor::{Builder, Executor, StaticExecutor, block_on, current};
-use waiting::waiting;
-use yields::Yield;
+use terrace_testing::{Wakes, Yields, on_own_thread, poll_once, signal, watchdog};
 
-/// Counts its wakes.
-struct Counting(AtomicUsize);
-impl Wake for Counting {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-/// Bug 3: a driver that was notified and is dropped passes the notification on.
+/// A driver that was notified and is dropped passes the notification on.
 #[test]
 fn a_notification_is_passed_on_by_a_dropped_driver() {
+    let _watchdog = watchdog();
     for dropped_is_tick in [true, false] {
         let executor = Executor::new();
-        let [first, second] = [(); 2].map(|()| Arc::new(Counting(AtomicUsize::new(0))));
+        let [first, second] = [(); 2].map(|()| Wakes::new());
         let mut one: Pin<Box<dyn Future<Output = ()> + '_>> = if dropped_is_tick {
             Box::pin(executor.tick())
         } else {
@@ -40,15 +24,15 @@ fn a_notification_is_passed_on_by_a_dropped_driver() {
         };
         let mut two = Box::pin(executor.run(pending::<()>()));
         for (driver, wakes) in [(one.as_mut(), &first), (two.as_mut() as _, &second)] {
-            let waker = Waker::from(Arc::clone(wakes));
+            let waker = wakes.waker();
             assert!(driver.poll(&mut Context::from_waker(&waker)).is_pending());
         }
         let task = executor.spawn(async {});
-        let wakes = || [&first, &second].map(|wakes| wakes.0.load(Ordering::Relaxed));
+        let wakes = || [&first, &second].map(|wakes| wakes.count());
         assert_eq!(wakes(), [1, 0], "the oldest is notified");
         drop(one);
         assert_eq!(wakes(), [1, 1]);
-        assert!(poll_once(two.as_mut()).is_none());
+        assert!(poll_once(two.as_mut()).is_pending());
         assert!(task.is_finished());
     }
 }
@@ -56,11 +40,12 @@ fn a_notification_is_passed_on_by_a_dropped_driver() {
 /// A driver that was notified and is never polled costs one notification: the next publish reaches another.
 #[test]
 fn a_driver_that_is_not_polled_delays_until_the_next_publish() {
+    let _watchdog = watchdog();
     let executor = Executor::new();
-    let wakes = Arc::new(Counting(AtomicUsize::new(0)));
-    let waker = Waker::from(Arc::clone(&wakes));
+    let wakes = Wakes::new();
+    let waker = wakes.waker();
     let mut stalled = Box::pin(executor.run(pending::<()>()));
-    assert!(poll_once(stalled.as_mut()).is_none());
+    assert!(poll_once(stalled.as_mut()).is_pending());
     let mut polled = Box::pin(executor.run(pending::<()>()));
     assert!(
         polled
@@ -69,10 +54,10 @@ fn a_driver_that_is_not_polled_delays_until_the_next_publish() {
             .is_pending()
     );
     let first = executor.spawn(async {});
-    assert_eq!(wakes.0.load(Ordering::Relaxed), 0);
+    assert_eq!(wakes.count(), 0);
     let second = executor.spawn(async {});
-    assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
-    assert!(poll_once(polled.as_mut()).is_none());
+    assert_eq!(wakes.count(), 1);
+    assert!(poll_once(polled.as_mut()).is_pending());
     assert!(first.is_finished() && second.is_finished());
 }
 
@@ -80,9 +65,10 @@ fn a_driver_that_is_not_polled_delays_until_the_next_publish() {
 /// doubling of the tasks that wait, and one for each 64. The first one that is polled runs everything.
 #[test]
 fn a_burst_calls_few_drivers() {
+    let _watchdog = watchdog();
     let executor = Executor::new();
-    let wakes = Arc::new(Counting(AtomicUsize::new(0)));
-    let waker = Waker::from(Arc::clone(&wakes));
+    let wakes = Wakes::new();
+    let waker = wakes.waker();
     let mut runs: Vec<_> = (0..16)
         .map(|_| Box::pin(executor.run(pending::<()>())))
         .collect();
@@ -93,7 +79,7 @@ fn a_burst_calls_few_drivers() {
     let woken_after: Vec<_> = (0..199)
         .map(|_| {
             executor.spawn(async {}).detach();
-            wakes.0.load(Ordering::Relaxed)
+            wakes.count()
         })
         .collect();
     let doublings = |tasks: usize| tasks.min(64).ilog2() as usize + 1;
@@ -102,25 +88,25 @@ fn a_burst_calls_few_drivers() {
     assert!(runs[0].as_mut().poll(&mut context).is_pending());
     assert!(executor.is_empty());
     // It has answered for all: the next task calls one again.
-    let before = wakes.0.load(Ordering::Relaxed);
+    let before = wakes.count();
     executor.spawn(async {}).detach();
-    assert_eq!(wakes.0.load(Ordering::Relaxed), before + 1);
+    assert_eq!(wakes.count(), before + 1);
 }
 
 /// The only worker blocks, with a task in its slot and one in its ring. Two drivers are called for them, and one of the two is
 /// polled: it takes the task in the ring, which blocks as well, but not before it has called a third one for the slot.
 #[test]
 fn a_driver_hands_on_what_is_in_a_slot() {
-    limited(|| {
+    on_own_thread(|| {
         let executor: &StaticExecutor = Builder::new().workers(1).try_build_static().unwrap();
-        let (ready, wake) = waiting();
+        let (ready, wake) = signal();
         let woken = executor.spawn(ready);
         // The worker is at rest afterwards, and has polled the other one before.
         block_on(executor.spawn(async {}));
-        let wakes = [(); 3].map(|()| Arc::new(Counting(AtomicUsize::new(0))));
+        let wakes = [(); 3].map(|()| Wakes::new());
         let [mut first, _unpolled, mut third] = wakes.each_ref().map(|wakes| {
             let mut run = Box::pin(executor.run(pending::<()>()));
-            let waker = Waker::from(Arc::clone(wakes));
+            let waker = wakes.waker();
             assert!(
                 run.as_mut()
                     .poll(&mut Context::from_waker(&waker))
@@ -128,11 +114,7 @@ fn a_driver_hands_on_what_is_in_a_slot() {
             );
             run
         });
-        let called = || {
-            wakes
-                .each_ref()
-                .map(|wakes| wakes.0.load(Ordering::Relaxed))
-        };
+        let called = || wakes.each_ref().map(|wakes| wakes.count());
 
         let [(started, both_queued), (blocks, blocked)] = [(); 2].map(|()| channel());
         let [
@@ -141,7 +123,7 @@ fn a_driver_hands_on_what_is_in_a_slot() {
         ] = [(); 2].map(|()| channel::<()>());
         executor
             .spawn(async move {
-                wake();
+                wake.set();
                 let in_ring = async move {
                     blocks.send(()).expect("it is waited for");
                     driver_waits.recv().expect("it is released");
@@ -154,10 +136,10 @@ fn a_driver_hands_on_what_is_in_a_slot() {
         both_queued.recv().unwrap();
         assert_eq!(called(), [1, 1, 0]);
         thread::scope(|threads| {
-            threads.spawn(|| assert!(poll_once(first.as_mut()).is_none()));
+            threads.spawn(|| assert!(poll_once(first.as_mut()).is_pending()));
             blocked.recv().unwrap();
             assert_eq!(called(), [1, 1, 1]);
-            assert!(poll_once(third.as_mut()).is_none());
+            assert!(poll_once(third.as_mut()).is_pending());
             assert!(woken.is_finished());
             release_driver.send(()).unwrap();
             release_worker.send(()).unwrap();
@@ -169,10 +151,11 @@ fn a_driver_hands_on_what_is_in_a_slot() {
 /// Workers come first: a driver is notified only where no worker is asleep.
 #[test]
 fn workers_are_preferred_to_drivers() {
+    let _watchdog = watchdog();
     let executor = Builder::new().workers(1).build();
     let mut run = Box::pin(executor.run(pending::<()>()));
-    let wakes = Arc::new(Counting(AtomicUsize::new(0)));
-    let waker = Waker::from(Arc::clone(&wakes));
+    let wakes = Wakes::new();
+    let waker = wakes.waker();
     assert!(
         run.as_mut()
             .poll(&mut Context::from_waker(&waker))
@@ -187,11 +170,11 @@ fn workers_are_preferred_to_drivers() {
         })
         .detach();
     wait.recv().unwrap();
-    let before = wakes.0.load(Ordering::Relaxed);
+    let before = wakes.count();
     let task = executor.spawn(async { current().unwrap().is_driver() });
     // The only worker is busy, so the driver was notified, now or when the worker stopped searching.
-    assert!(wakes.0.load(Ordering::Relaxed) + before > 0);
-    assert!(poll_once(run.as_mut()).is_none());
+    assert!(wakes.count() + before > 0);
+    assert!(poll_once(run.as_mut()).is_pending());
     assert!(task.is_finished());
     assert!(block_on(task));
     release.send(()).unwrap();
@@ -200,8 +183,8 @@ fn workers_are_preferred_to_drivers() {
 /// Sixteen threads that drive one executor, by `run` and by `tick`, and spawn into it.
 #[test]
 fn many_threads_drive_one_executor() {
-    limited(|| {
-        let executor = Executor::new();
+    on_own_thread(|| {
+        let executor = Arc::new(Executor::new());
         let (stop, _) = async_stop();
         thread::scope(|s| {
             for thread in 0..16 {
@@ -234,9 +217,9 @@ fn many_threads_drive_one_executor() {
             for round in 0..200 {
                 let tasks: Vec<_> = (0..round % 20)
                     .map(|i| {
-                        let executor = &executor;
+                        let inner = Arc::clone(&executor);
                         executor.spawn(async move {
-                            executor.spawn(Yield(i % 4)).await;
+                            inner.spawn(Yields(i % 4)).await;
                             i
                         })
                     })
@@ -282,6 +265,7 @@ impl Stop {
 
 #[test]
 fn a_static_executor_in_a_static_is_driven() {
+    let _watchdog = watchdog();
     static EXECUTOR: StaticExecutor = StaticExecutor::new();
     let (send, receive): (_, Receiver<_>) = channel();
     EXECUTOR
@@ -301,6 +285,7 @@ fn a_static_executor_in_a_static_is_driven() {
 /// Tasks that were active when their executor was leaked go on, and are freed when they end.
 #[test]
 fn a_leaked_executor_keeps_its_tasks() {
+    let _watchdog = watchdog();
     let executor = Executor::new();
     let wakers = Arc::new(Mutex::new(Vec::<Waker>::new()));
     let marker = Arc::new(());
@@ -331,6 +316,7 @@ fn a_leaked_executor_keeps_its_tasks() {
 /// `current()` names the innermost executor, and is never stale.
 #[test]
 fn current_is_right_in_nested_executors() {
+    let _watchdog = watchdog();
     assert!(current().is_none());
     let pool = Builder::new().workers(1).build();
     block_on(pool.spawn(async {
@@ -351,7 +337,7 @@ fn current_is_right_in_nested_executors() {
         assert_eq!(current(), Some(worker));
         // A run that is pending has left.
         let mut run = Box::pin(inner.run(pending::<()>()));
-        assert!(poll_once(run.as_mut()).is_none());
+        assert!(poll_once(run.as_mut()).is_pending());
         assert_eq!(current(), Some(worker));
     }));
     assert!(current().is_none());
@@ -361,6 +347,7 @@ fn current_is_right_in_nested_executors() {
 /// the pool itself polls, it is `current`.
 #[test]
 fn current_or_any_is_current_or_some_worker() {
+    let _watchdog = watchdog();
     for workers in [0, 1, 2, 5] {
         let executor = Builder::new().workers(workers).try_build_static().unwrap();
         let outside = executor.current_or_any();

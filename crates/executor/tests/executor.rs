@@ -1,7 +1,5 @@
 //! The executors with workers: with 0, 1, 2 and 5 of them.
 
-mod yields;
-
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -11,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use terrace_executor::{Builder, Executor, block_on, current};
-use yields::Yield;
+use terrace_testing::{Drops, Yields, watchdog};
 
 fn with_each(test: impl Fn(&Executor<'static>)) {
     for workers in [0, 1, 2, 5] {
@@ -21,11 +19,12 @@ fn with_each(test: impl Fn(&Executor<'static>)) {
 
 #[test]
 fn tasks_run_and_are_awaited() {
+    let _watchdog = watchdog();
     with_each(|executor| {
         let tasks: Vec<_> = (0..500)
             .map(|i| {
                 executor.spawn(async move {
-                    Yield(i % 3).await;
+                    Yields(i % 3).await;
                     i
                 })
             })
@@ -40,10 +39,11 @@ fn tasks_run_and_are_awaited() {
 
 #[test]
 fn a_task_that_wakes_itself_for_ever_starves_nobody() {
+    let _watchdog = watchdog();
     for workers in [1, 2] {
         let executor = Builder::new().workers(workers).build();
         for _ in 0..workers + 1 {
-            executor.spawn(Yield(u32::MAX)).detach();
+            executor.spawn(Yields(u32::MAX)).detach();
         }
         for i in 0..100 {
             assert_eq!(block_on(executor.spawn(async move { i })), i);
@@ -51,9 +51,10 @@ fn a_task_that_wakes_itself_for_ever_starves_nobody() {
     }
 }
 
-/// Need 31: a panic reaches its handle alone, and the workers live on.
+/// A panic reaches its handle alone, and the workers live on.
 #[test]
 fn panics_stay_in_their_handles() {
+    let _watchdog = watchdog();
     let seen = Arc::new(AtomicUsize::new(0));
     let handler = Arc::clone(&seen);
     let executor = Builder::new()
@@ -101,14 +102,9 @@ fn panics_stay_in_their_handles() {
 
 #[test]
 fn dropping_an_executor_drops_its_tasks_and_joins_its_threads() {
-    struct Count(Arc<AtomicUsize>);
-    impl Drop for Count {
-        fn drop(&mut self) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
+    let _watchdog = watchdog();
     for workers in [0, 1, 2, 5] {
-        let dropped = Arc::new(AtomicUsize::new(0));
+        let dropped = Drops::new();
         let stopped = Arc::new(AtomicUsize::new(0));
         let started = Arc::new(AtomicUsize::new(0));
         let executor = Builder::new()
@@ -128,11 +124,11 @@ fn dropping_an_executor_drops_its_tasks_and_joins_its_threads() {
             .build();
         let wakers = Arc::new(Mutex::new(Vec::<Waker>::new()));
         for _ in 0..100 {
-            let count = Count(Arc::clone(&dropped));
+            let value = dropped.value();
             let wakers = Arc::clone(&wakers);
             executor
                 .spawn(async move {
-                    let _count = count;
+                    let _value = value;
                     poll_fn(|context| {
                         wakers.lock().unwrap().push(context.waker().clone());
                         Poll::<()>::Pending
@@ -142,7 +138,7 @@ fn dropping_an_executor_drops_its_tasks_and_joins_its_threads() {
                 .detach();
         }
         drop(executor);
-        assert_eq!(dropped.load(Ordering::Relaxed), 100);
+        assert_eq!(dropped.count(), 100);
         assert_eq!(stopped.load(Ordering::Relaxed), workers);
         assert_eq!(started.load(Ordering::Relaxed), workers);
         // Wakers outlive the executor.
@@ -154,6 +150,7 @@ fn dropping_an_executor_drops_its_tasks_and_joins_its_threads() {
 
 #[test]
 fn an_executor_may_be_dropped_by_its_own_task() {
+    let _watchdog = watchdog();
     for _ in 0..20 {
         let executor = Builder::new().workers(2).build();
         let (send, receive) = channel();
@@ -165,7 +162,7 @@ fn an_executor_may_be_dropped_by_its_own_task() {
                     let taken = cell.lock().unwrap().take();
                     match taken {
                         Some(executor) => break executor,
-                        None => Yield(1).await,
+                        None => Yields(1).await,
                     }
                 };
                 drop(executor);
@@ -180,9 +177,10 @@ fn an_executor_may_be_dropped_by_its_own_task() {
     }
 }
 
-/// Bug 5: every worker parked, one item through each inlet, many times.
+/// Every worker parked, one item through each inlet, many times.
 #[test]
 fn nobody_sleeps_past_an_inlet() {
+    let _watchdog = watchdog();
     let executor = Builder::new().workers(3).build();
     let spawners: Vec<_> = {
         let found = Arc::new(Mutex::new(std::collections::HashMap::new()));
@@ -247,9 +245,10 @@ fn nobody_sleeps_past_an_inlet() {
     }
 }
 
-/// Need 32: one worker is stuck, and everything else still runs.
+/// One worker is stuck, and everything else still runs.
 #[test]
 fn a_blocked_worker_strands_nobody() {
+    let _watchdog = watchdog();
     let executor = Arc::new(Builder::new().workers(2).build());
     let (release, blocked) = channel::<()>();
     let (started, wait) = channel();
@@ -283,6 +282,7 @@ fn a_blocked_worker_strands_nobody() {
 
 #[test]
 fn a_thread_that_cannot_start_is_an_error() {
+    let _watchdog = watchdog();
     let error = Builder::new()
         .workers(1)
         .stack_size(usize::MAX / 2)
@@ -290,9 +290,10 @@ fn a_thread_that_cannot_start_is_an_error() {
     assert!(error.is_err());
 }
 
-/// Need 42: 48 KiB on a stack of 256, also in a debug build.
+/// 48 KiB on a stack of 256, also in a debug build.
 #[test]
 fn a_large_future_fits_a_small_stack() {
+    let _watchdog = watchdog();
     // ThreadSanitizer's instrumentation makes frames larger.
     let stack = if cfg!(terrace_tsan) { 1024 } else { 256 } * 1024;
     let executor = Builder::new().workers(1).build();
@@ -301,7 +302,7 @@ fn a_large_future_fits_a_small_stack() {
         .spawn(move || {
             let large = [1_u8; 48 * 1024];
             block_on(executor.spawn(async move {
-                Yield(1).await;
+                Yields(1).await;
                 large.iter().map(|&byte| u32::from(byte)).sum::<u32>()
             }))
         })
@@ -314,6 +315,7 @@ fn a_large_future_fits_a_small_stack() {
 /// A worker that waits for a task of its own pool, while the pool is being dropped.
 #[test]
 fn a_drop_waits_for_jobs_that_wait_for_tasks() {
+    let _watchdog = watchdog();
     for workers in [1, 2] {
         for _ in 0..50 {
             let executor = Arc::new(Builder::new().workers(workers).build());
@@ -344,6 +346,7 @@ fn a_drop_waits_for_jobs_that_wait_for_tasks() {
 /// Many more tasks that block on tasks of their own pool than it has workers.
 #[test]
 fn many_tasks_may_block_on_tasks_of_their_own_pool() {
+    let _watchdog = watchdog();
     for workers in [1, 2] {
         let executor = Arc::new(Builder::new().workers(workers).build());
         let tasks: Vec<_> = (0..60)
@@ -363,6 +366,7 @@ fn many_tasks_may_block_on_tasks_of_their_own_pool() {
 /// The same with so many that no fixed number of spare workers would do; the waits nest, too.
 #[test]
 fn hundreds_of_tasks_may_block_on_tasks_of_their_own_pool() {
+    let _watchdog = watchdog();
     for workers in [1, 2] {
         let executor = Arc::new(Builder::new().workers(workers).build());
         let tasks: Vec<_> = (0..300)

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use terrace_executor::{Builder, Executor, block_on};
 use terrace_sync::count::Counts;
+use terrace_testing::watchdog;
 
 const WORKERS: usize = 8;
 const TASKS: usize = 10_000;
@@ -37,6 +38,7 @@ fn fences(name: &str, work: impl FnOnce(&Arc<Executor<'static>>)) -> (u64, u64) 
 
 #[test]
 fn work_in_bulk_takes_few_heavy_fences() {
+    let _watchdog = watchdog();
     let bulk = fences("10,000 tasks spawned inside, awaited", |executor| {
         let own = Arc::clone(executor);
         block_on(executor.spawn(async move {

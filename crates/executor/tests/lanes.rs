@@ -1,7 +1,5 @@
 //! Lanes: what goes first, and what may not take every worker.
 
-mod yields;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier, Mutex};
@@ -9,12 +7,13 @@ use std::thread;
 use std::time::Duration;
 
 use terrace_executor::{Builder, Executor, Lane, block_on, current};
-use yields::Yield;
+use terrace_testing::{Yields, on_own_thread, watchdog};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
 #[test]
 fn lanes_run_in_order() {
+    let _watchdog = watchdog();
     let executor = Executor::new();
     let order = Arc::new(Mutex::new(Vec::new()));
     let lanes = [Lane::Background, Lane::Normal, Lane::High];
@@ -24,7 +23,7 @@ fn lanes_run_in_order() {
         .map(|lane| {
             let order = Arc::clone(&order);
             executor.spawn_on(lane, async move {
-                Yield(1).await;
+                Yields(1).await;
                 order.lock().unwrap().push(lane);
             })
         })
@@ -35,9 +34,10 @@ fn lanes_run_in_order() {
     assert_eq!(*order.lock().unwrap(), expected);
 }
 
-/// Need 1: background tasks never take the last worker, and without them the foreground has all.
+/// Background tasks never take the last worker, and without them the foreground has all.
 #[test]
 fn background_tasks_leave_a_worker() {
+    let _watchdog = watchdog();
     for workers in [2, 3, 5] {
         let executor = Builder::new().workers(workers).build();
         let (started, wait) = channel();
@@ -103,6 +103,7 @@ fn background_tasks_leave_a_worker() {
 /// A background task that waits for another one gives its permit back meanwhile.
 #[test]
 fn background_tasks_may_wait_for_each_other() {
+    let _watchdog = watchdog();
     for workers in [1, 2, 3] {
         let executor = Arc::new(Builder::new().workers(workers).build());
         let tasks: Vec<_> = (0..20)
@@ -111,7 +112,7 @@ fn background_tasks_may_wait_for_each_other() {
                 executor.spawn_on(Lane::Background, async move {
                     let executor = weak.upgrade().expect("the test waits");
                     let lane = block_on(executor.spawn_on(Lane::Background, async move {
-                        Yield(i % 3).await;
+                        Yields(i % 3).await;
                         current().unwrap().lane()
                     }));
                     assert_eq!(lane, Lane::Background);
@@ -131,10 +132,11 @@ fn background_tasks_may_wait_for_each_other() {
 /// Endless tasks of one lane do not starve the others.
 #[test]
 fn no_lane_starves() {
+    let _watchdog = watchdog();
     for endless in [Lane::High, Lane::Normal, Lane::Background] {
         let executor = Builder::new().workers(1).build();
         for _ in 0..2 {
-            executor.spawn_on(endless, Yield(u32::MAX)).detach();
+            executor.spawn_on(endless, Yields(u32::MAX)).detach();
         }
         for lane in [Lane::High, Lane::Normal, Lane::Background] {
             let task = executor.spawn_on(lane, async { 7 });
@@ -153,6 +155,7 @@ fn no_lane_starves() {
 
 #[test]
 fn lanes_are_emptied_by_a_drop() {
+    let _watchdog = watchdog();
     let executor = Executor::new();
     let marker = Arc::new(());
     for lane in [Lane::High, Lane::Normal, Lane::Background] {
@@ -163,4 +166,143 @@ fn lanes_are_emptied_by_a_drop() {
     }
     drop(executor);
     assert_eq!(Arc::strong_count(&marker), 1);
+}
+
+/// A background task of `executor` that blocks on another one.
+fn blocks_on_another(executor: &Arc<Executor<'static>>) -> terrace_executor::Task<u32> {
+    let inner = Arc::clone(executor);
+    executor.spawn_on(Lane::Background, async move {
+        block_on(inner.spawn_on(Lane::Background, async { 1 })) + 1
+    })
+}
+
+#[test]
+fn a_background_task_blocks_on_another_in_a_pool_without_workers() {
+    on_own_thread(|| {
+        let executor = Arc::new(Builder::new().workers(0).build());
+        assert_eq!(block_on(blocks_on_another(&executor)), 2);
+        assert_eq!(block_on(blocks_on_another(&executor)), 2);
+    });
+}
+
+#[test]
+fn a_background_task_blocks_on_another_in_a_tick_beside_a_worker() {
+    on_own_thread(|| {
+        let executor = Arc::new(Builder::new().workers(1).build());
+        // The worker takes nothing until the tick has begun.
+        let (begun, wait) = channel();
+        let holds = executor.spawn(async move { wait.recv().unwrap() });
+        let mut task = blocks_on_another_after(&executor, begun);
+        while !task.is_finished() {
+            executor.try_tick();
+        }
+        assert_eq!(task.try_take(), Some(2));
+        block_on(holds);
+    });
+}
+
+/// As [`blocks_on_another`], and sends when it begins.
+fn blocks_on_another_after(
+    executor: &Arc<Executor<'static>>,
+    begun: std::sync::mpsc::Sender<()>,
+) -> terrace_executor::Task<u32> {
+    let inner = Arc::clone(executor);
+    executor.spawn_on(Lane::Background, async move {
+        begun.send(()).unwrap();
+        block_on(inner.spawn_on(Lane::Background, async { 1 })) + 1
+    })
+}
+
+/// A background task runs another executor, one of whose tasks blocks on a background task of the first one.
+#[test]
+fn a_background_task_lends_its_permit_from_within_a_nested_run() {
+    on_own_thread(|| {
+        for workers in [0, 1, 2] {
+            let executor = Arc::new(Builder::new().workers(workers).build());
+            let inner = Arc::clone(&executor);
+            let task = executor.spawn_on(Lane::Background, async move {
+                let other = Executor::new();
+                let nested = other
+                    .spawn(async { block_on(inner.spawn_on(Lane::Background, async { 1 })) + 1 });
+                block_on(other.run(nested)) + 1
+            });
+            assert_eq!(block_on(task), 3, "{workers} workers");
+        }
+    });
+}
+
+/// A worker of one pool waits, and runs background tasks of another one that has no workers, some of which wait in turn: the
+/// permits of both pools are as before.
+#[test]
+fn permits_belong_to_the_pool_whose_task_runs() {
+    on_own_thread(|| {
+        let with = Arc::new(Builder::new().workers(2).build());
+        let without = Arc::new(Builder::new().workers(0).build());
+        for _ in 0..3 {
+            let (there, here) = (Arc::clone(&without), Arc::clone(&with));
+            let outer = with.spawn_on(Lane::Background, async move {
+                let id = current().expect("on a worker");
+                let tasks: Vec<_> = (0..4)
+                    .map(|_| {
+                        let here = Arc::clone(&here);
+                        there.spawn_on(Lane::Background, async move {
+                            assert_ne!(
+                                current().map(|current| current.executor()),
+                                Some(id.executor())
+                            );
+                            block_on(here.spawn(async { 1 }))
+                        })
+                    })
+                    .collect();
+                let sum: u32 = tasks.into_iter().map(block_on).sum();
+                assert_eq!(current(), Some(id));
+                sum
+            });
+            assert_eq!(block_on(outer), 4);
+        }
+        // Both lanes are alive.
+        for executor in [&with, &without] {
+            let tasks: Vec<_> = (0..10)
+                .map(|number| executor.spawn_on(Lane::Background, async move { number }))
+                .collect();
+            assert_eq!(tasks.into_iter().map(block_on).sum::<u32>(), 45);
+        }
+    });
+}
+
+/// A background task runs the pool while it waits for another one, in each of the ways there are. It has the only permit, which
+/// the thread needs for what it runs on top.
+#[test]
+fn a_background_task_drives_the_pool_for_another() {
+    on_own_thread(|| {
+        for workers in [0, 1, 2] {
+            for way in 0..3 {
+                if way == 1 && workers == 2 {
+                    // The other worker might run the task that the tick waits for.
+                    continue;
+                }
+                let executor = Arc::new(Builder::new().workers(workers).build());
+                let own = executor.clone();
+                let task = executor.spawn_on(Lane::Background, async move {
+                    let other = own.spawn_on(Lane::Background, async { 1 });
+                    match way {
+                        0 => block_on(own.run(other)),
+                        1 => {
+                            while !other.is_finished() {
+                                block_on(own.tick());
+                            }
+                            block_on(other)
+                        }
+                        _ => {
+                            while !other.is_finished() {
+                                own.try_tick();
+                            }
+                            block_on(other)
+                        }
+                    }
+                });
+                assert_eq!(block_on(task), 1, "{workers} workers, way {way}");
+            }
+        }
+    });
 }

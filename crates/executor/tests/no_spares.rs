@@ -9,14 +9,12 @@
     not(any(terrace_asan, terrace_tsan))
 ))]
 
-mod limited;
-
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use limited::limited;
 use terrace_executor::{Builder, Executor, block_on};
+use terrace_testing::{on_own_thread, watchdog};
 
 /// Address space of the whole program, in KiB, as `ulimit -v` has it.
 const SPACE: usize = 4 << 20;
@@ -28,7 +26,7 @@ const INSIDE: &str = "TERRACE_TEST_NO_SPARES";
 /// Runs `test` where a pool of one worker cannot have another thread.
 fn without_spares(name: &str, test: impl FnOnce(Arc<Executor<'static>>) + Send + 'static) {
     if std::env::var_os(INSIDE).is_some() {
-        limited(|| {
+        on_own_thread(|| {
             let executor = Builder::new().workers(1).stack_size(STACK).build();
             assert!(executor.set_workers(2).is_err(), "a second thread fits");
             test(Arc::new(executor));
@@ -59,6 +57,7 @@ fn nest(executor: &Arc<Executor<'static>>, depth: usize, entered: &Arc<AtomicUsi
 /// Eight tasks that each block on a further task of the pool: the only worker runs them all on its one stack.
 #[test]
 fn eight_tasks_that_block_on_further_tasks() {
+    let _watchdog = watchdog();
     without_spares("eight_tasks_that_block_on_further_tasks", |executor| {
         let entered = Arc::new(AtomicUsize::new(0));
         let tasks: Vec<_> = (0..8)
@@ -76,6 +75,7 @@ fn eight_tasks_that_block_on_further_tasks() {
 /// jobs.
 #[test]
 fn a_chain_of_waits_as_deep_as_help_nests() {
+    let _watchdog = watchdog();
     /// Documented: 8 levels, and 8 more for what lies in a worker's ring.
     const DEPTH: usize = 16;
     without_spares("a_chain_of_waits_as_deep_as_help_nests", |executor| {
@@ -91,6 +91,7 @@ fn a_chain_of_waits_as_deep_as_help_nests() {
 /// know whether a thread of the program comes to its help. Here one does, by `try_tick`.
 #[test]
 fn a_deeper_chain_waits_for_another_thread() {
+    let _watchdog = watchdog();
     const DEPTH: usize = 17;
     without_spares("a_deeper_chain_waits_for_another_thread", |executor| {
         let entered = Arc::new(AtomicUsize::new(0));

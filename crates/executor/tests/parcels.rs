@@ -5,6 +5,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 
 use terrace_executor::{Builder, Executor, block_on};
+use terrace_testing::watchdog;
 
 /// More than several parcels, and not a multiple of their size.
 const TASKS: usize = 203;
@@ -14,6 +15,7 @@ const MANY: usize = 5_000;
 /// Without workers, a thread that ticks finds them in the order in which they came.
 #[test]
 fn ticks_find_a_batch_in_order() {
+    let _watchdog = watchdog();
     let executor = Executor::new();
     let order = Arc::new(Mutex::new(Vec::new()));
     let mut tasks = Vec::new();
@@ -30,6 +32,7 @@ fn ticks_find_a_batch_in_order() {
 /// The only worker is busy: threads without a ring unpack the parcels, one task a tick, each task once.
 #[test]
 fn ticks_unpack_parcels() {
+    let _watchdog = watchdog();
     let executor = Builder::new().workers(1).try_build().unwrap();
     let (release, released) = channel::<()>();
     let (enter, entered) = channel();
@@ -65,6 +68,7 @@ fn ticks_unpack_parcels() {
 /// the ring gave up.
 #[test]
 fn what_a_ring_gives_up_is_published() {
+    let _watchdog = watchdog();
     let executor = Arc::new(Builder::new().workers(2).try_build().unwrap());
     let spawner = {
         let executor = executor.clone();
@@ -88,6 +92,7 @@ fn what_a_ring_gives_up_is_published() {
 /// What is dropped with its executor is dropped once, parcels included.
 #[test]
 fn parcels_are_dropped_with_their_executor() {
+    let _watchdog = watchdog();
     let token = Arc::new(());
     let executor = Builder::new().workers(1).try_build().unwrap();
     let (release, released) = channel::<()>();

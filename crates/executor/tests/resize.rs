@@ -1,8 +1,4 @@
-//! Need 27: worker threads that come and go while the executor is in use.
-
-mod limited;
-mod waiting;
-mod yields;
+//! Worker threads that come and go while the executor is in use.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,10 +7,8 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
-use limited::limited;
 use terrace_executor::{Builder, Executor, Shutdown, StaticExecutor, block_on, current};
-use waiting::waiting;
-use yields::Yield;
+use terrace_testing::{Yields, on_own_thread, signal};
 
 /// Starts and exits of worker threads.
 #[derive(Clone, Default)]
@@ -59,7 +53,7 @@ fn see_workers(executor: &Executor<'static>, count: usize) {
 
 #[test]
 fn every_size_works() {
-    limited(|| {
+    on_own_thread(|| {
         for workers in [0, 1, 2, 33, 65, 128] {
             let hooks = Hooks::default();
             let executor = hooks.on(Builder::new().workers(workers)).build();
@@ -81,7 +75,7 @@ fn see_workers_or_run(executor: &Executor<'static>, workers: usize) {
 
 #[test]
 fn an_executor_grows_and_shrinks() {
-    limited(|| {
+    on_own_thread(|| {
         let hooks = Hooks::default();
         let executor = hooks.on(Builder::new().workers(1)).build();
         // Beyond what there was room for at first.
@@ -100,7 +94,7 @@ fn an_executor_grows_and_shrinks() {
 #[test]
 fn a_bare_executor_gets_workers() {
     static EXECUTOR: StaticExecutor = StaticExecutor::new();
-    limited(|| {
+    on_own_thread(|| {
         let task = EXECUTOR.spawn(async { current().unwrap().is_driver() });
         EXECUTOR.set_workers(2).unwrap();
         assert!(!block_on(task));
@@ -117,7 +111,7 @@ fn a_bare_executor_gets_workers() {
 /// Nothing is lost, and nothing hangs, while workers come and go at random, also down to none and from within tasks.
 #[test]
 fn random_resizes_lose_nothing() {
-    limited(|| {
+    on_own_thread(|| {
         let hooks = Hooks::default();
         let executor = Arc::new(hooks.on(Builder::new().workers(2)).build());
         let ran = Arc::new(AtomicUsize::new(0));
@@ -145,7 +139,7 @@ fn random_resizes_lose_nothing() {
                                     let weak = Arc::downgrade(&executor);
                                     spawned.fetch_add(1, Ordering::Relaxed);
                                     executor.spawn(async move {
-                                        Yield(i % 3).await;
+                                        Yields(i % 3).await;
                                         if round % 50 == 0 && i == 7 {
                                             // From a task, which may run on the very worker that is to end.
                                             weak.upgrade().unwrap().set_workers(3).unwrap();
@@ -183,21 +177,21 @@ fn random_resizes_lose_nothing() {
 
 #[test]
 fn shutdown_drains_joins_and_can_be_undone() {
-    limited(|| {
+    on_own_thread(|| {
         let hooks = Hooks::default();
         let executor = hooks
             .on(Builder::new().workers(3))
             .try_build_static()
             .unwrap();
         for round in 1..=3 {
-            let (future, wake) = waiting();
+            let (future, wake) = signal();
             let waits = executor.spawn(future);
-            let tasks: Vec<_> = (0..500).map(|i| executor.spawn(Yield(i % 5))).collect();
+            let tasks: Vec<_> = (0..500).map(|i| executor.spawn(Yields(i % 5))).collect();
             executor.shutdown(Shutdown::Drain, None).unwrap();
             assert_eq!((hooks.starts(), hooks.stops()), (3 * round, 3 * round));
             assert!(tasks.iter().all(terrace_executor::Task::is_finished));
             assert!(!waits.is_finished());
-            wake();
+            wake.set();
             executor.set_workers(3).unwrap();
             block_on(waits);
         }
@@ -208,7 +202,7 @@ fn shutdown_drains_joins_and_can_be_undone() {
 
 #[test]
 fn shutdown_cancels_what_is_queued() {
-    limited(|| {
+    on_own_thread(|| {
         let executor = Builder::new().workers(1).try_build_static().unwrap();
         let (started, wait) = channel();
         let (release, blocked) = channel::<()>();
@@ -235,7 +229,7 @@ fn shutdown_cancels_what_is_queued() {
 /// A task may end the threads of its own executor.
 #[test]
 fn shutdown_from_a_task() {
-    limited(|| {
+    on_own_thread(|| {
         let hooks = Hooks::default();
         let executor = hooks
             .on(Builder::new().workers(2))
@@ -252,7 +246,7 @@ fn shutdown_from_a_task() {
 /// Starts equal exits also where tasks and hooks panic.
 #[test]
 fn hooks_run_in_pairs_whatever_panics() {
-    limited(|| {
+    on_own_thread(|| {
         let hooks = Hooks::default();
         let counted = hooks.clone();
         let executor = Builder::new()

@@ -4,7 +4,7 @@ mod alone;
 
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 use std::thread::{self, ThreadId};
@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use alone::alone;
 use terrace_executor::{Builder, Executor, Shutdown, block_on};
+use terrace_testing::{show, signal};
 
 /// A future that waits for a number to be reached, tells when it has begun to, and says which thread polled it last.
 fn reaches(
@@ -59,6 +60,7 @@ fn waits_already(
     end: impl FnOnce(&Executor<'static>),
 ) {
     let executor = Arc::new(Builder::new().workers(2).build());
+    show(&executor);
     let step = Arc::new(Step::default());
     let (waits, waiting) = channel();
     let task = executor.spawn(reaches(&step, 1, waits));
@@ -276,5 +278,55 @@ fn a_push_wakes_one_of_many_that_wait() {
             thread.join().unwrap();
         }
         assert!(per_task <= SWITCHES_A_TASK, "{per_task} switches a task");
+    });
+}
+
+/// Two threads wait beside a pool without workers. The first of them is notified of a task, and finds its own future woken, too,
+/// whose end is `acts`, which is told when the task has run: the second one runs the task.
+fn the_second_runs_it(acts: impl FnOnce(Receiver<()>) + Send + 'static) {
+    let executor = Builder::new().workers(0).build();
+    let (first_waits, wake_first) = signal();
+    let (second_waits, wake_second) = signal();
+    let (tell, has_run) = channel();
+    let first = thread::spawn(move || {
+        block_on(async move {
+            first_waits.await;
+            acts(has_run);
+        });
+    });
+    let_sleep();
+    let second = thread::spawn(move || block_on(second_waits));
+    let_sleep();
+    let (ran, runs) = channel();
+    wake_first.set();
+    executor
+        .spawn(async move {
+            ran.send(()).unwrap();
+            // The first one has ended where it panics.
+            let _unheard = tell.send(());
+        })
+        .detach();
+    runs.recv().unwrap();
+    wake_second.set();
+    second.join().unwrap();
+    // It panics in one of the tests.
+    let _ended = first.join();
+}
+
+#[test]
+fn a_notified_thread_whose_future_panics_passes_the_notification_on() {
+    alone(|| {
+        for _ in 0..20 {
+            the_second_runs_it(|_| panic!("on purpose"));
+        }
+    });
+}
+
+#[test]
+fn a_notified_thread_whose_future_blocks_passes_the_notification_on() {
+    alone(|| {
+        for _ in 0..20 {
+            the_second_runs_it(|has_run| has_run.recv().unwrap());
+        }
     });
 }

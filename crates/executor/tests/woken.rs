@@ -9,20 +9,24 @@ use std::time::Duration;
 
 use smol::channel::{bounded, unbounded};
 use terrace_executor::{Builder, Executor, Shutdown, StaticExecutor, block_on};
+use terrace_testing::{show_static, watchdog};
 
 /// Far longer than any of this takes.
 const WATCHDOG: Duration = Duration::from_secs(60);
 
 fn pool(workers: usize) -> &'static StaticExecutor {
-    Builder::new()
+    let pool = Builder::new()
         .workers(workers)
         .try_build_static()
-        .expect("threads start")
+        .expect("threads start");
+    show_static(pool);
+    pool
 }
 
 /// A task woken by one that then blocks its worker is run by another.
 #[test]
 fn a_blocker_strands_nobody() {
+    let _watchdog = watchdog();
     let pool = pool(2);
     for _ in 0..20 {
         let (wake, woken) = bounded::<()>(1);
@@ -44,6 +48,7 @@ fn a_blocker_strands_nobody() {
 /// The same for one that waits in the middle of its poll, also on a pool without another worker.
 #[test]
 fn a_nested_wait_strands_nobody() {
+    let _watchdog = watchdog();
     for workers in [1, 2] {
         let pool = pool(workers);
         let (wake, woken) = bounded::<()>(1);
@@ -76,6 +81,7 @@ fn sleeper() -> (impl Future<Output = ()> + Send, Receiver<Waker>) {
 /// woken, or the shutdown drops it.
 #[test]
 fn a_shutdown_strands_nobody() {
+    let _watchdog = watchdog();
     for workers in [1, 2, 3] {
         let pool = pool(workers);
         for how in [Shutdown::Drain, Shutdown::Cancel] {
@@ -105,6 +111,7 @@ fn a_shutdown_strands_nobody() {
 /// A worker that is to end when nothing is queued first runs what its last task has woken.
 #[test]
 fn a_worker_drains_its_slot() {
+    let _watchdog = watchdog();
     let pool = pool(1);
     let (sleeper, waker) = sleeper();
     let woken = pool.spawn(sleeper);
@@ -126,6 +133,7 @@ fn a_worker_drains_its_slot() {
 /// A task wakes another and then drops its own executor: what was woken ends, one way or the other.
 #[test]
 fn a_drop_strands_nobody() {
+    let _watchdog = watchdog();
     for workers in [1, 2, 3] {
         let executor = Arc::new(Builder::new().workers(workers).build());
         let (sleeper, waker) = sleeper();
@@ -151,6 +159,7 @@ fn a_drop_strands_nobody() {
 /// Two tasks that wake each other for ever leave turns to a third on the same worker, and to tasks from outside.
 #[test]
 fn partners_starve_nobody() {
+    let _watchdog = watchdog();
     let pool = pool(1);
     let stop = Arc::new(AtomicBool::new(false));
     let (ping, ping_here) = bounded(1);
@@ -211,6 +220,7 @@ fn partners_starve_nobody() {
 /// A task that yields goes behind what is queued, not into the slot.
 #[test]
 fn a_yield_goes_to_the_back() {
+    let _watchdog = watchdog();
     let pool = pool(1);
     let order = block_on(pool.spawn(async move {
         let (note, noted) = unbounded();
@@ -233,6 +243,7 @@ fn a_yield_goes_to_the_back() {
 /// A task that was woken while nothing was queued runs before what is queued afterwards; behind others it waits as they do.
 #[test]
 fn a_woken_task_runs_next_unless_others_wait() {
+    let _watchdog = watchdog();
     let pool = pool(1);
     let order = block_on(pool.spawn(async move {
         let (note, noted) = unbounded();
@@ -276,6 +287,7 @@ fn a_woken_task_runs_next_unless_others_wait() {
 /// Ids travel over slots, rings and the injector, woken from tasks and from outside: each is polled once a wake, and all end.
 #[test]
 fn each_wake_is_served_once() {
+    let _watchdog = watchdog();
     const TASKS: usize = 64;
     const ROUNDS: u32 = 300;
     struct Cell {

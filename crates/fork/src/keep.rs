@@ -1,94 +1,62 @@
-//! Values that live until the last child of a scope has ended.
+//! Values that stay in place until the last child of a scope has ended.
 
+use std::mem::{ManuallyDrop, needs_drop};
 use std::ptr::NonNull;
 
 use terrace_sync::Mutex;
 
-/// One kept value: where it is and how it is dropped.
+/// One kept value: where it is and how its memory is freed.
 struct Kept {
     value: NonNull<()>,
-    drop: unsafe fn(NonNull<()>),
+    free: unsafe fn(NonNull<()>),
 }
 
-/// A scope's kept values, dropped in the reverse order of their keeping.
+/// A scope's kept values: memory that is freed after the scope, without running any code of theirs.
 #[derive(Default)]
 pub(crate) struct Keep {
-    /// Plain data under the lock: values are boxed before and dropped outside.
+    /// Plain data under the lock: values are boxed before and freed outside.
     values: Mutex<Vec<Kept>>,
 }
 
-// SAFETY: only `Send` values are kept, and they are dropped by the thread that drops the `Keep`.
+// SAFETY: the drop of a `Keep` frees memory and runs no code of the values; any thread may do that.
 unsafe impl Send for Keep {}
 // SAFETY: shared access only adds values.
 unsafe impl Sync for Keep {}
 
 /// # Safety
-/// `value` came from `Box::<T>::into_raw` and is not used any more.
-unsafe fn drop_box<T>(value: NonNull<()>) {
-    // SAFETY: the caller's promise.
-    drop(unsafe { Box::from_raw(value.cast::<T>().as_ptr()) });
+/// `value` came from `Box::<ManuallyDrop<T>>::into_raw` and is not used any more.
+unsafe fn free_box<T>(value: NonNull<()>) {
+    let value = value.cast::<ManuallyDrop<T>>().as_ptr();
+    // SAFETY: the caller's promise. `ManuallyDrop` has no drop glue: only memory is freed.
+    drop(unsafe { Box::from_raw(value) });
 }
 
 impl Keep {
-    /// Stores a value. It stays in place until `self` is dropped.
+    /// Stores a value. It stays in place until `self` is dropped, and is forgotten then.
+    ///
+    /// Does not compile for a type with a destructor: it would run when the scope is over, and could reach other kept
+    /// values, which may be gone, and the scope, whose slot may belong to another one.
     pub(crate) fn keep<T: Send>(&self, value: T) -> NonNull<T> {
-        let value = NonNull::from(Box::leak(Box::new(value)));
+        const {
+            assert!(
+                !needs_drop::<T>(),
+                "a scope keeps values without destructors only: declare this one outside the scope and borrow it"
+            );
+        }
+        let value = NonNull::from(Box::leak(Box::new(ManuallyDrop::new(value))));
         self.values.lock().push(Kept {
             value: value.cast(),
-            drop: drop_box::<T>,
+            free: free_box::<T>,
         });
-        value
+        value.cast()
     }
 }
 
 impl Drop for Keep {
     fn drop(&mut self) {
-        // Popped one by one, so that a panicking destructor leaves the others to the unwinding
-        // drop of the rest.
-        struct Rest(Vec<Kept>);
-        impl Drop for Rest {
-            fn drop(&mut self) {
-                if let Some(kept) = self.0.pop() {
-                    let rest = Rest(std::mem::take(&mut self.0));
-                    // SAFETY: the value was kept by `keep` as the type that `drop` was made for,
-                    // and whoever borrowed it has ended with the scope.
-                    unsafe { (kept.drop)(kept.value) };
-                    drop(rest);
-                }
-            }
+        for kept in self.values.get_mut().drain(..) {
+            // SAFETY: `keep` boxed the value as the type that `free` was made for. Its borrows have ended with the scope.
+            unsafe { (kept.free)(kept.value) };
         }
-        drop(Rest(std::mem::take(self.values.get_mut())));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::cell::Cell;
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-
-    use super::*;
-
-    struct Note<'a>(&'a Mutex<Vec<u32>>, u32);
-    impl Drop for Note<'_> {
-        fn drop(&mut self) {
-            self.0.lock().push(self.1);
-            assert_ne!(self.1, 2, "the second one panics");
-        }
-    }
-
-    #[test]
-    fn values_are_dropped_in_reverse_even_if_one_panics() {
-        let seen = Mutex::new(Vec::new());
-        let keep = Keep::default();
-        for number in 1..=3 {
-            keep.keep(Note(&seen, number));
-        }
-        let count = Cell::new(0);
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            count.set(1);
-            drop(keep);
-        }));
-        assert!(result.is_err());
-        assert_eq!(*seen.lock(), [3, 2, 1]);
     }
 }

@@ -4,5 +4,7 @@
 
 mod keep;
 mod scope;
+#[cfg(doctest)]
+mod types;
 
-pub use scope::{Config, Scope, scope, scope_with};
+pub use scope::{Config, Scope, Spawner, scope, scope_with};

@@ -4,14 +4,14 @@
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind, resume_unwind};
 
 use terrace_executor::scope::{OpenScope, ScopeHandle};
-use terrace_executor::{Executor, ThreadQueue};
+use terrace_executor::{Executor, ThreadQueue, drop_payload};
 
 use crate::keep::Keep;
 
-/// What a scope's wait runs beside the scope's own children and the thread's pinned tasks.
+/// The executors that a scope's wait ticks, beside the scope's own children and the thread's pinned tasks.
 #[derive(Clone, Copy, Default)]
 pub struct Config<'a> {
     /// Where [`Scope::spawn_on_external`] sends children; the scope's own thread without it. If the
@@ -19,18 +19,31 @@ pub struct Config<'a> {
     pub external: Option<&'a ThreadQueue>,
     /// An executor of the scope's thread that the wait ticks too. Both are named by their queues, see
     /// `ThreadExecutor::queue`.
-    pub home: Option<&'a ThreadQueue>,
+    pub local: Option<&'a ThreadQueue>,
 }
 
 /// Spawns children that may borrow from the environment `'env`.
 pub struct Scope<'scope, 'env: 'scope> {
-    handle: ScopeHandle<'scope>,
-    external: Option<&'scope ThreadQueue>,
+    spawner: Spawner<'scope>,
     keep: &'scope Keep,
-    /// Invariant over both, as children may put borrowed data of either lifetime into it.
-    _scope: PhantomData<&'scope mut &'scope ()>,
+    /// Invariant, as children may put borrowed data of this lifetime into it.
     _env: PhantomData<&'env mut &'env ()>,
 }
+
+/// Spawns children of a [`Scope`], and knows nothing of the scope's environment: for facades with a scope type of their
+/// own, whose environment lives longer.
+#[derive(Clone, Copy)]
+pub struct Spawner<'scope> {
+    handle: ScopeHandle<'scope>,
+    external: Option<&'scope ThreadQueue>,
+    /// Invariant, as children may put borrowed data of this lifetime into it.
+    _scope: PhantomData<&'scope mut &'scope ()>,
+}
+
+// A child's panic cancels its scope, so a scope is never seen half-changed.
+impl UnwindSafe for Spawner<'_> {}
+impl RefUnwindSafe for Spawner<'_> {}
+impl RefUnwindSafe for Scope<'_, '_> {}
 
 /// Runs `body` with a scope and returns when every child has ended.
 ///
@@ -61,8 +74,10 @@ pub fn scope<'env, T>(
 /// Opening and closing take one uncontended lock each; a child costs one allocation.
 ///
 /// # Panics
-/// With the panic of `body`, else with the first panic of a child; in every case after all
-/// children have ended.
+/// With the panic of `body`, else with that of a child. A panic cancels the other children: they are not polled again, but
+/// for those that were spawned before the child that panicked and have not been polled yet, which are polled once. Their
+/// futures are dropped where they would have run. The call unwinds when all of them are gone; of several children that
+/// panicked, the one that was spawned first decides.
 ///
 /// Children cannot borrow what the body owns, and the scope cannot be carried away:
 ///
@@ -85,29 +100,72 @@ pub fn scope_with<'env, T>(
     config: Config<'_>,
     body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 ) -> T {
-    // Outlives the scope proper, which everybody borrows for as long as it exists.
+    // Outlives the scope proper, which the body and the children borrow for as long as it exists.
     let keep = Keep::default();
     let open = OpenScope::open(executor);
     let scope = Scope {
-        handle: open.handle(),
-        external: config.external,
+        spawner: Spawner {
+            handle: open.handle(),
+            external: config.external,
+            _scope: PhantomData,
+        },
         keep: &keep,
-        _scope: PhantomData,
         _env: PhantomData,
     };
     let result = catch_unwind(AssertUnwindSafe(|| body(&scope)));
-    let mut tick = [config.home, config.external].into_iter().flatten();
+    if result.is_err() {
+        open.cancel();
+    }
+    let mut tick = [config.local, config.external].into_iter().flatten();
     let panic = match (tick.next(), tick.next()) {
-        (Some(home), Some(external)) if !std::ptr::eq(home, external) => {
-            open.wait(&[home, external])
+        (Some(local), Some(external)) if !std::ptr::eq(local, external) => {
+            open.wait(&[local, external])
         }
         (Some(only), _) => open.wait(&[only]),
         (None, _) => open.wait(&[]),
     };
-    // Every child has ended, so nothing borrows from the scope or from what it kept.
+    // Every child has ended, so no code borrows from the scope or from the values it kept. A value dropped below may panic
+    // in its destructor, and must not do so while this function unwinds.
     match (result, panic) {
         (Ok(value), None) => value,
-        (Err(payload), _) | (Ok(_), Some(payload)) => resume_unwind(payload),
+        (Ok(value), Some(payload)) => {
+            if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
+                drop_payload(second);
+            }
+            resume_unwind(payload)
+        }
+        (Err(payload), second) => {
+            second.into_iter().for_each(drop_payload);
+            resume_unwind(payload)
+        }
+    }
+}
+
+impl<'scope> Spawner<'scope> {
+    /// As [`Scope::spawn`].
+    #[inline]
+    pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'scope) {
+        // SAFETY: only the body and children reach `self`: its lifetime does not leave `scope_with`, and the values that the
+        // scope keeps run no code after it. `scope_with` waits for every child in every case. So the scope is open, and
+        // borrows for `'scope` live until the child's future is gone.
+        unsafe { self.handle.spawn(future) };
+    }
+
+    /// As [`Scope::spawn_on_scope`].
+    pub fn spawn_on_scope(&self, future: impl Future<Output = ()> + Send + 'scope) {
+        // SAFETY: only the body and children of the open scope reach `self`, and `scope_with` waits until the child's future
+        // is gone; see `spawn`.
+        unsafe { self.handle.spawn_pinned(future) };
+    }
+
+    /// As [`Scope::spawn_on_external`].
+    pub fn spawn_on_external(&self, future: impl Future<Output = ()> + Send + 'scope) {
+        match self.external {
+            // SAFETY: only the body and children of the open scope reach `self`, and `scope_with` waits until the child's
+            // future is gone; see `spawn`.
+            Some(executor) => unsafe { self.handle.spawn_on(executor, future) },
+            None => self.spawn_on_scope(future),
+        }
     }
 }
 
@@ -115,33 +173,58 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// Spawns a child that any worker of the executor, or the scope's own thread, may run.
     #[inline]
     pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'scope) {
-        // SAFETY: `self` is reachable only inside the body and in children (its lifetime does not
-        // leave `scope_with`), which waits in every case; what is borrowed for `'scope` lives
-        // until then.
-        unsafe { self.handle.spawn(future) };
+        self.spawner.spawn(future);
     }
 
     /// Spawns a child that runs on the scope's own thread.
     pub fn spawn_on_scope(&self, future: impl Future<Output = ()> + Send + 'scope) {
-        // SAFETY: as in `spawn`.
-        unsafe { self.handle.spawn_pinned(future) };
+        self.spawner.spawn_on_scope(future);
     }
 
     /// Spawns a child that runs where [`Config::external`] is ticked.
     pub fn spawn_on_external(&self, future: impl Future<Output = ()> + Send + 'scope) {
-        match self.external {
-            // SAFETY: as in `spawn`.
-            Some(executor) => unsafe { self.handle.spawn_on(executor, future) },
-            None => self.spawn_on_scope(future),
-        }
+        self.spawner.spawn_on_external(future);
     }
 
-    /// Keeps a value until after the last child, and lends it out for the scope's life.
+    /// The spawning part alone, which knows nothing of the environment.
+    #[inline]
+    #[must_use]
+    pub fn spawner(&self) -> Spawner<'scope> {
+        self.spawner
+    }
+
+    /// Keeps a value until after the last child, and lends it out for the scope's life. One allocation and one lock.
+    ///
+    /// The value may refer to the scope and to other kept values, as in an arena. Therefore it has no destructor, which
+    /// would run when these may be gone; the compiler checks that. Values with destructors are declared outside the scope
+    /// and borrowed.
+    ///
+    /// ```
+    /// # let executor = terrace_executor::Builder::new().workers(1).build();
+    /// terrace_fork::scope(&executor, |scope| {
+    ///     let numbers = scope.keep([1, 2, 3]);
+    ///     let first = scope.keep(&numbers[0]);
+    ///     scope.spawn(async { assert_eq!(**first, 1) });
+    /// });
+    /// ```
+    ///
+    /// ```compile_fail,E0080
+    /// # let executor = terrace_executor::Builder::new().workers(1).build();
+    /// terrace_fork::scope(&executor, |scope| {
+    ///     scope.keep(String::from("has a destructor"));
+    /// });
+    /// ```
     pub fn keep<T: Send + Sync + 'scope>(&'scope self, value: T) -> &'scope T {
         let value = self.keep.keep(value);
-        // SAFETY: the value stays in place until `keep` is dropped, after the last child and so
+        // SAFETY: the value stays in place, and is only read, until `scope_with` drops the `Keep`: after the last child and so
         // after `'scope`.
         unsafe { value.as_ref() }
+    }
+}
+
+impl fmt::Debug for Spawner<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spawner").finish_non_exhaustive()
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use terrace_executor::{Builder, block_on};
 use terrace_fork::scope;
+use terrace_testing::Watchdog;
 
 /// Context switches of the pool's threads, by thread.
 fn switches() -> BTreeMap<String, u64> {
@@ -38,6 +39,8 @@ fn switches() -> BTreeMap<String, u64> {
 
 #[test]
 fn an_idle_pool_does_not_wake() {
+    // Longer than the test itself looks.
+    let _watchdog = Watchdog::within(Duration::from_secs(120));
     let executor = Builder::new()
         .workers(4)
         .thread_name(|_| "idle-pool".to_owned())

@@ -1,33 +1,19 @@
 //! Scopes opened by workers of their own pool: the rule of last resort, stacks, and the pool's end.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
 use terrace_executor::Builder;
 use terrace_fork::scope;
-
-/// Pending once, then ready; woken at once.
-struct Yield(bool);
-impl Future for Yield {
-    type Output = ();
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if std::mem::replace(&mut self.0, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    }
-}
+use terrace_testing::{Yields, watchdog};
 
 /// Every worker of the pool waits in a nested scope for a task of the same pool: the rule of last
 /// resort.
 #[test]
 fn a_child_may_block_on_a_task_of_its_own_pool() {
+    let _watchdog = watchdog();
     for workers in [1, 2] {
         let executor = Builder::new().workers(workers).build();
         for _ in 0..20 {
@@ -45,9 +31,10 @@ fn a_child_may_block_on_a_task_of_its_own_pool() {
     }
 }
 
-/// Need 3: nested scopes do not pile up on one stack.
+/// Nested scopes do not pile up on one stack.
 #[test]
 fn ten_thousand_tasks_that_each_open_a_scope() {
+    let _watchdog = watchdog();
     let executor = Arc::new(Builder::new().workers(2).stack_size(256 * 1024).build());
     let left = Arc::new(AtomicUsize::new(10_000));
     for _ in 0..10_000 {
@@ -55,7 +42,7 @@ fn ten_thousand_tasks_that_each_open_a_scope() {
         executor
             .spawn(async move {
                 if let Some(pool) = pool.upgrade() {
-                    scope(&pool, |s| s.spawn(Yield(false)));
+                    scope(&pool, |s| s.spawn(Yields(1)));
                 }
                 left.fetch_sub(1, Ordering::Release);
             })
@@ -69,6 +56,7 @@ fn ten_thousand_tasks_that_each_open_a_scope() {
 /// A scope's slot keeps its waiter's handle, which on a worker refers to the pool: not longer than the scope is open.
 #[test]
 fn a_pool_whose_workers_opened_scopes_is_freed() {
+    let _watchdog = watchdog();
     let freed = Arc::new(());
     let executor = Arc::new(
         Builder::new()
@@ -82,7 +70,7 @@ fn a_pool_whose_workers_opened_scopes_is_freed() {
     for _ in 0..10 {
         let pool = Arc::clone(&executor);
         terrace_executor::block_on(executor.spawn(async move {
-            scope(&pool, |s| s.spawn(Yield(false)));
+            scope(&pool, |s| s.spawn(Yields(1)));
         }));
     }
     let mut executor = executor;

@@ -1,39 +1,22 @@
 //! Scopes: results, nesting, panics, wakes from abroad; with 0, 1, 2 and 5 workers.
 
-use std::future::{Future, poll_fn};
+mod pools;
+
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 use std::thread;
 
+use pools::{WORKERS, with_each};
 use terrace_executor::{Builder, Executor, ThreadExecutor};
 use terrace_fork::{Config, scope, scope_with};
-
-const WORKERS: [usize; 4] = [0, 1, 2, 5];
-
-fn with_each(test: impl Fn(&Executor<'static>)) {
-    for workers in WORKERS {
-        test(&Builder::new().workers(workers).build());
-    }
-}
-
-/// Pending once, then ready; woken at once.
-struct Yield(bool);
-impl Future for Yield {
-    type Output = ();
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if std::mem::replace(&mut self.0, true) {
-            return Poll::Ready(());
-        }
-        context.waker().wake_by_ref();
-        Poll::Pending
-    }
-}
+use terrace_testing::{Yields, watchdog};
 
 #[test]
 fn children_borrow_and_all_end() {
+    let _watchdog = watchdog();
     with_each(|executor| {
         let mut numbers: Vec<usize> = (0..1_000).collect();
         scope(executor, |s| {
@@ -52,6 +35,7 @@ fn children_borrow_and_all_end() {
 
 #[test]
 fn children_spawn_children() {
+    let _watchdog = watchdog();
     with_each(|executor| {
         let count = AtomicUsize::new(0);
         scope(executor, |s| {
@@ -59,7 +43,7 @@ fn children_spawn_children() {
                 s.spawn(async {
                     for _ in 0..10 {
                         s.spawn(async {
-                            Yield(false).await;
+                            Yields(1).await;
                             count.fetch_add(1, Ordering::Relaxed);
                         });
                     }
@@ -72,6 +56,7 @@ fn children_spawn_children() {
 
 #[test]
 fn scopes_nest_on_one_thread() {
+    let _watchdog = watchdog();
     fn nest(executor: &Executor<'static>, depth: u32, count: &AtomicUsize) {
         count.fetch_add(1, Ordering::Relaxed);
         if depth > 0 {
@@ -89,9 +74,10 @@ fn scopes_nest_on_one_thread() {
     });
 }
 
-/// Bug 7: every child is dropped before the scope unwinds, wherever the panic came from.
+/// Every child is dropped before the scope unwinds, wherever the panic came from.
 #[test]
 fn panics_wait_for_every_child() {
+    let _watchdog = watchdog();
     struct Reads<'a>(&'a AtomicUsize, bool);
     impl Drop for Reads<'_> {
         fn drop(&mut self) {
@@ -108,7 +94,7 @@ fn panics_wait_for_every_child() {
                         let reads = Reads(&dropped, place == "destructor" && i == 7);
                         s.spawn(async move {
                             let _reads = reads;
-                            Yield(false).await;
+                            Yields(1).await;
                             assert!(place != "child" || i != 7, "child");
                         });
                     }
@@ -124,6 +110,7 @@ fn panics_wait_for_every_child() {
 
 #[test]
 fn a_wake_from_another_thread_ends_the_scope() {
+    let _watchdog = watchdog();
     with_each(|executor| {
         for _ in 0..50 {
             let slot: Mutex<Option<Waker>> = Mutex::new(None);
@@ -155,6 +142,7 @@ fn a_wake_from_another_thread_ends_the_scope() {
 
 #[test]
 fn wakers_may_outlive_the_scope_and_the_executor() {
+    let _watchdog = watchdog();
     let kept = Mutex::new(Vec::new());
     with_each(|executor| {
         scope(executor, |s| {
@@ -177,6 +165,7 @@ fn wakers_may_outlive_the_scope_and_the_executor() {
 
 #[test]
 fn pinned_children_run_on_the_scopes_thread() {
+    let _watchdog = watchdog();
     with_each(|executor| {
         let here = thread::current().id();
         let ran = AtomicUsize::new(0);
@@ -186,7 +175,7 @@ fn pinned_children_run_on_the_scopes_thread() {
                     s.spawn_on_scope(async {
                         for _ in 0..3 {
                             assert_eq!(thread::current().id(), here);
-                            Yield(false).await;
+                            Yields(1).await;
                         }
                         ran.fetch_add(1, Ordering::Relaxed);
                     });
@@ -197,10 +186,11 @@ fn pinned_children_run_on_the_scopes_thread() {
     });
 }
 
-/// Bug 3: two waits live on one thread, and a child of the inner one spawns back to the outer
+/// Two waits live on one thread, and a child of the inner one spawns back to the outer
 /// one's thread and waits for what it spawned.
 #[test]
 fn an_inner_wait_runs_what_the_outer_scope_pinned() {
+    let _watchdog = watchdog();
     #[derive(Default)]
     struct Signal {
         done: AtomicBool,
@@ -239,6 +229,7 @@ fn an_inner_wait_runs_what_the_outer_scope_pinned() {
 
 #[test]
 fn external_children_run_where_the_executor_is_ticked() {
+    let _watchdog = watchdog();
     for workers in WORKERS {
         let executor = Builder::new().workers(workers).build();
         let (send, receive) = std::sync::mpsc::channel();
@@ -258,12 +249,12 @@ fn external_children_run_where_the_executor_is_ticked() {
             let ran_on = Mutex::new(Vec::new());
             let config = Config {
                 external: Some(external.queue()),
-                home: None,
+                local: None,
             };
             scope_with(&executor, config, |s| {
                 for _ in 0..10 {
                     s.spawn_on_external(async {
-                        Yield(false).await;
+                        Yields(1).await;
                         ran_on.lock().unwrap().push(thread::current().id());
                     });
                 }
@@ -276,9 +267,10 @@ fn external_children_run_where_the_executor_is_ticked() {
 }
 
 /// Two children that wait for each other on their threads: both must get one. The counter-case of
-/// helping (rayon 1311), and what the guard is for when children have always been tiny before.
+/// helping (rayon 1311), and what the sentinel is for when children have always been tiny before.
 #[test]
 fn children_that_wait_for_each_other_both_run() {
+    let _watchdog = watchdog();
     for workers in [1, 2, 5] {
         let executor = Builder::new().workers(workers).build();
         for _ in 0..200 {
@@ -300,9 +292,10 @@ fn children_that_wait_for_each_other_both_run() {
 }
 
 /// A lock that is held across a nested scope: the waiter must not adopt another child that wants
-/// it (bug 6).
+/// it.
 #[test]
 fn a_lock_held_across_a_nested_scope() {
+    let _watchdog = watchdog();
     with_each(|executor| {
         let lock = Mutex::new(0);
         for _ in 0..100 {
@@ -326,6 +319,7 @@ fn a_lock_held_across_a_nested_scope() {
 
 #[test]
 fn many_threads_share_one_pool() {
+    let _watchdog = watchdog();
     with_each(|executor| {
         let barrier = Barrier::new(100);
         thread::scope(|threads| {

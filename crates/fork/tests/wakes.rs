@@ -1,4 +1,4 @@
-//! Tiny work does not pay for wakes (need 9), counted on the threads that would make them.
+//! Tiny work does not pay for wakes, counted on the threads that would make them.
 
 #![cfg(terrace_count)]
 
@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use terrace_executor::{Builder, Executor};
 use terrace_fork::{Scope, scope};
 use terrace_sync::count::Counts;
+use terrace_testing::watchdog;
 
 /// A chain of children, each spawned by the one before.
 fn chain<'scope>(scope: &'scope Scope<'scope, '_>, left: u32, unparks: &'scope AtomicU64) {
@@ -52,6 +53,7 @@ fn median(mut attempt: impl FnMut() -> u64) -> u64 {
 
 #[test]
 fn a_thousand_empty_children_cost_at_most_a_handful_of_wakes() {
+    let _watchdog = watchdog();
     let _alone = ALONE.lock().unwrap_or_else(|error| error.into_inner());
     let executor = Builder::new().workers(2).build();
     let unparks = median(|| {
@@ -70,6 +72,7 @@ fn a_thousand_empty_children_cost_at_most_a_handful_of_wakes() {
 
 #[test]
 fn a_chain_of_a_thousand_empty_children_costs_at_most_one_wake() {
+    let _watchdog = watchdog();
     let _alone = ALONE.lock().unwrap_or_else(|error| error.into_inner());
     let executor = Builder::new().workers(2).build();
     let unparks = median(|| {
@@ -83,6 +86,7 @@ fn a_chain_of_a_thousand_empty_children_costs_at_most_one_wake() {
 
 #[test]
 fn an_empty_child_costs_three_rmws_of_ours() {
+    let _watchdog = watchdog();
     let _alone = ALONE.lock().unwrap_or_else(|error| error.into_inner());
     let executor = Builder::new().workers(2).build();
     let children = 100;

@@ -1,9 +1,9 @@
-//! Who is calling, on a machine without threads: the program says so, by [`context!`](crate::context!).
+//! The context that is calling, on a machine without threads: the program says it, by [`context!`](crate::context!).
 //!
-//! A *context* is what a thread is on a hosted system: code that is never interrupted by itself. The main loop of a core
-//! is one, each interrupt priority of a core is another. An executor belongs to the context that made it (or first
-//! spawned onto it); a wake from any other goes through the inbox, so an interrupt may wake, and drop what it woke with
-//! [`wake_by_ref`](core::task::Waker::wake_by_ref), whatever it interrupted.
+//! A *context* is what a thread is on a hosted system: code that never interrupts itself. The main loop of a processor core is one;
+//! each interrupt priority of a processor core is another. An executor belongs to the context that uses it first. A wake from any
+//! other one goes through the inbox. So an interrupt may wake a task by [`wake_by_ref`](core::task::Waker::wake_by_ref), whatever
+//! it interrupted.
 //!
 //! ```text
 //! struct CortexM;
@@ -28,11 +28,11 @@ use core::num::NonZeroUsize;
 /// Tells contexts apart.
 ///
 /// # Safety
-/// Two calls of [`id`](Self::id) return the same number only if they were made in the same context: neither can have
-/// interrupted the other in the middle, or run beside it on another core. An interrupt handler therefore has another
-/// number than the main loop, and each core has numbers of its own.
+/// Two calls of [`id`](Self::id) return the same number only if they were made in the same context: neither can have interrupted
+/// the other in the middle, or run beside it on another processor core. So an interrupt handler has another number than the main
+/// loop, and each processor core has numbers of its own.
 pub unsafe trait Context {
-    /// The number of the context that calls. Called at each spawn and each wake: should be one or two instructions.
+    /// The number of the calling context. Each spawn and each wake calls it: it should be one or two instructions.
     fn id() -> NonZeroUsize;
 }
 
@@ -41,13 +41,13 @@ unsafe extern "Rust" {
     safe fn context_id() -> NonZeroUsize;
 }
 
-/// The context that calls.
+/// The calling context.
 #[inline]
 pub(crate) fn current() -> NonZeroUsize {
     context_id()
 }
 
-/// Makes a type that implements [`Context`] the program's: once a program.
+/// Makes a type that implements [`Context`] the program's. A program calls it once.
 #[macro_export]
 macro_rules! context {
     ($context:ty) => {

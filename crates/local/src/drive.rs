@@ -1,4 +1,4 @@
-//! Driving an executor from a future: `run` and `tick` of both kinds.
+//! [`Run`] and [`Tick`]: the futures that drive an executor.
 
 use core::future::Future;
 use core::pin::Pin;
@@ -6,27 +6,36 @@ use core::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
-use crate::core::LocalCore;
 use crate::driver::Driver;
-use crate::task::Item;
+use crate::on_owner::OnOwner;
+use crate::task::local::cell::Item;
+use crate::task::local::cell::LocalCore;
 
 /// Runnables polled by `run` between two polls of its own future.
 const RUN_BATCH: usize = 200;
 
+/// Calls the on-ready hook when a driver goes and leaves tasks queued.
+struct NotifyOfRest<'c>(OnOwner<'c, LocalCore>);
+
+impl Drop for NotifyOfRest<'_> {
+    fn drop(&mut self) {
+        self.0.notify_of_rest();
+    }
+}
+
 /// Waits until a task is queued and polls it.
 pub(crate) struct Tick<'c> {
-    core: &'c LocalCore,
+    core: OnOwner<'c, LocalCore>,
     driver: Driver<'c, Item>,
+    _rest: NotifyOfRest<'c>,
 }
 
 impl<'c> Tick<'c> {
-    /// # Safety
-    /// The caller is on the owner's thread.
-    pub(crate) unsafe fn new(core: &'c LocalCore) -> Self {
+    pub(crate) fn new(core: OnOwner<'c, LocalCore>) -> Self {
         Self {
             core,
-            // SAFETY: forwarded to the caller.
-            driver: unsafe { Driver::new(&core.mailbox) },
+            driver: Driver::new(core.mailbox()),
+            _rest: NotifyOfRest(core),
         }
     }
 }
@@ -38,8 +47,7 @@ impl Future for Tick<'_> {
         self.driver.wake_up();
         match self.driver.take_or_sleep(context.waker()) {
             Some(task) => {
-                // SAFETY: the driver binds this future to the owner's thread.
-                unsafe { self.core.run(task) };
+                self.core.run(task);
                 Poll::Ready(())
             }
             None => Poll::Pending,
@@ -50,23 +58,22 @@ impl Future for Tick<'_> {
 pin_project! {
     /// Runs tasks until `future` is done; sleeps while there is nothing to do.
     pub(crate) struct Run<'c, F> {
-        core: &'c LocalCore,
-        // Before `driver`: the future's destructor may spawn, and the driver looks last.
+        core: OnOwner<'c, LocalCore>,
+        // Before `driver`, so that it is dropped first: its destructor may spawn, and the driver looks last.
         #[pin]
         future: F,
         driver: Driver<'c, Item>,
+        rest: NotifyOfRest<'c>,
     }
 }
 
 impl<'c, F> Run<'c, F> {
-    /// # Safety
-    /// The caller is on the owner's thread.
-    pub(crate) unsafe fn new(core: &'c LocalCore, future: F) -> Self {
+    pub(crate) fn new(core: OnOwner<'c, LocalCore>, future: F) -> Self {
         Self {
             core,
             future,
-            // SAFETY: forwarded to the caller.
-            driver: unsafe { Driver::new(&core.mailbox) },
+            driver: Driver::new(core.mailbox()),
+            rest: NotifyOfRest(core),
         }
     }
 }
@@ -82,18 +89,17 @@ impl<F: Future> Future for Run<'_, F> {
             if let Poll::Ready(output) = this.future.as_mut().poll(context) {
                 return Poll::Ready(output);
             }
-            // What ran may have woken the future: it is polled once more before the driver sleeps, which costs more
-            // than such a poll.
+            // A task that ran may have woken the future. So the loop polls it once more before the driver sleeps: a sleep costs
+            // more than a poll.
             let mut next = this.driver.take_or_sleep(context.waker());
             if next.is_none() {
                 return Poll::Pending;
             }
             while let Some(task) = next {
-                // SAFETY: the driver binds this future to the owner's thread.
-                unsafe { this.core.run(task) };
+                this.core.run(task);
                 left -= 1;
                 if left == 0 {
-                    // More to do: let the others of this thread have their turn.
+                    // More to do: other futures of this thread have their turn first.
                     context.waker().wake_by_ref();
                     return Poll::Pending;
                 }

@@ -1,82 +1,78 @@
 //! [`Driver`]: one `run` or `tick` in progress, between its polls.
 
-use core::marker::PhantomData;
 use core::task::Waker;
 
+use terrace_sync::heavy;
+
 use crate::mailbox::{Mailbox, Queueable};
-use crate::sleepers::SeatRef;
+use crate::on_owner::OnOwner;
+use crate::wait_list::Waiter;
 
 /// A driver of a mailbox, on the owner's thread. Awake when it is made.
 ///
-/// Dropped in whatever state, it leaves no work unseen: a wake that it will not follow, and work that it leaves, are the
-/// next driver's.
+/// Dropped in whatever state, it leaves no work unseen: it passes a wake that it does not follow, and work that it leaves, on
+/// to the next driver.
 pub struct Driver<'a, R: Queueable> {
-    mailbox: &'a Mailbox<R>,
-    /// Kept from the first sleep on.
-    seat: Option<SeatRef>,
-    /// Whether it sleeps, or slept and was woken.
-    asleep: bool,
-    /// Bound to the owner's thread.
-    _owner: PhantomData<*mut ()>,
+    mailbox: OnOwner<'a, Mailbox<R>>,
+    /// Leaves the list after the destructor below has passed the wake on.
+    waiter: Waiter<'a>,
 }
 
 impl<'a, R: Queueable> Driver<'a, R> {
     /// A driver of `mailbox`.
-    ///
-    /// # Safety
-    /// The caller is on the owner's thread.
-    pub unsafe fn new(mailbox: &'a Mailbox<R>) -> Self {
+    #[inline]
+    #[must_use]
+    pub fn new(mailbox: OnOwner<'a, Mailbox<R>>) -> Self {
         Self {
             mailbox,
-            seat: None,
-            asleep: false,
-            _owner: PhantomData,
+            waiter: Waiter::new(mailbox.waiters()),
         }
     }
 
-    /// The driver was polled, so it is awake and will look at the queues before it sleeps again.
+    /// The driver was polled, so it is awake and looks at the queues before it sleeps again.
+    #[inline]
     pub fn wake_up(&mut self) {
-        if let (true, Some(seat)) = (self.asleep, self.seat) {
-            self.asleep = false;
-            // SAFETY: a driver stays on the owner's thread, and the seat is its own.
-            unsafe { self.mailbox.end_sleep(seat) };
-        }
+        self.waiter.wake_up();
     }
 
     /// The next runnable.
     #[inline]
     pub fn take(&mut self) -> Option<R> {
-        // SAFETY: a driver stays on the owner's thread.
-        unsafe { self.mailbox.pop() }
+        self.mailbox.pop()
     }
 
-    /// The next runnable; if there is none, the driver sleeps until a push wakes `waker`.
+    /// The next runnable. If there is none, the driver sleeps until a push wakes `waker`.
     #[inline]
     pub fn take_or_sleep(&mut self, waker: &Waker) -> Option<R> {
         self.take().or_else(|| self.sleep(waker))
     }
 
+    /// Announces the sleep and looks once more. No code of users runs in between.
     fn sleep(&mut self, waker: &Waker) -> Option<R> {
-        self.wake_up();
-        // SAFETY: a driver stays on the owner's thread, and the seat is its own.
-        let found = unsafe { self.mailbox.sleep(&mut self.seat, waker) };
-        self.asleep = found.is_none();
+        self.waiter.sleep(waker);
+        if !cfg!(terrace_weaken = "local-sleep-fence") {
+            // Pairs with the fence of a push: the pusher sees this driver asleep, or this look finds the item.
+            heavy();
+        }
+        if cfg!(terrace_weaken = "local-sleep-look") {
+            return None;
+        }
+        let found = self.take();
+        if found.is_some() {
+            self.waiter.wake_up();
+        }
         found
     }
 }
 
 impl<R: Queueable> Drop for Driver<'_, R> {
+    #[inline]
     fn drop(&mut self) {
-        self.wake_up();
-        // Whoever woke this driver pushed before, and what it pushed is seen here: see `Sleepers::wake_one`.
-        // SAFETY: a driver stays on the owner's thread.
-        let left = !unsafe { self.mailbox.is_empty() };
+        self.waiter.wake_up();
+        // A thread that woke this driver pushed before, and this look sees what it pushed: see `WaitList::wake_one`.
+        let left = !self.mailbox.is_empty();
         if left && !cfg!(terrace_weaken = "local-pass-on") {
             self.mailbox.wake_driver();
-        }
-        if let Some(seat) = self.seat {
-            // SAFETY: as above; the seat is this driver's, which is awake and ends here.
-            unsafe { self.mailbox.leave(seat) };
         }
     }
 }

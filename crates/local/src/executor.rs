@@ -8,17 +8,20 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 
 use terrace_sync::Arc;
 use terrace_sync::cell::UnsafeCell;
-use terrace_sync::unmodelled::Weak;
 
-use crate::core::LocalCore;
 use crate::drive::{Run, Tick};
-use crate::static_executor::StaticLocalExecutor;
-use crate::task::{self, PanicHandler, Task};
-use crate::{LocalSpawner, OwnedCore, Payload};
+use crate::on_owner::OnOwner;
+use crate::owned::OwnedCore;
+use crate::registry::Keeps;
+use crate::spawn::Wake;
+use crate::spawner::LocalSpawner;
+use crate::task::local::cell::LocalCore;
+use crate::task::{PanicHandler, Task, boxed, is_large, spawn_many};
+use crate::unwind::Payload;
 
 /// An executor of futures that stay on the thread that made it; they need not be `Send`.
 ///
-/// Their wakers may be used anywhere, also after the executor is gone. Dropping the executor drops all tasks.
+/// Any thread may use their wakers, also after the executor is gone. Dropping the executor drops all tasks.
 ///
 /// ```
 /// use std::rc::Rc;
@@ -46,6 +49,8 @@ use crate::{LocalSpawner, OwnedCore, Payload};
 pub struct LocalExecutor<'a> {
     /// Made on first use.
     core: OnceCell<OwnedCore>,
+    /// Whether that core finds its pending tasks when it closes, or is never closed.
+    keeps: Keeps,
     /// Invariant over what tasks borrow; neither Send nor Sync.
     _tasks: PhantomData<UnsafeCell<&'a alloc::rc::Rc<()>>>,
 }
@@ -54,35 +59,42 @@ impl UnwindSafe for LocalExecutor<'_> {}
 impl RefUnwindSafe for LocalExecutor<'_> {}
 
 impl LocalExecutor<'static> {
-    /// A handle to a core that somebody else closes.
+    /// A second handle to a core, which its [`OwnedCore`] closes.
     ///
     /// # Panics
     /// If the core belongs to another thread.
+    #[doc(hidden)]
     #[must_use]
     pub fn view(core: Arc<LocalCore>) -> Self {
         Self {
             core: OnceCell::from(OwnedCore::view(core)),
+            keeps: Keeps::Wakers,
             _tasks: PhantomData,
         }
     }
 
-    /// The shared part. It can be kept and ticked after the executor was forgotten, so there is this for `'static` only.
+    /// The shared part. A program can keep and tick it after it forgot the executor, so this is for `'static` only.
+    #[doc(hidden)]
     #[must_use]
     pub fn core(&self) -> &Arc<LocalCore> {
-        self.shared()
+        self.owned()
     }
 
-    /// Lives on for ever. Tasks that exist go on; tasks spawned from now on are not kept in a list.
-    ///
-    /// ```
-    /// let executor = terrace_local::LocalExecutor::new().leak();
-    /// let task = executor.spawn(async { 6 * 7 });
-    /// assert_eq!(futures_lite::future::block_on(executor.run(task)), 42);
-    /// ```
-    #[must_use]
-    pub fn leak(mut self) -> &'static StaticLocalExecutor {
-        let core = self.core.take().unwrap_or_default();
-        StaticLocalExecutor::of(core.leak())
+    /// One whose core is never closed, so that it need not find its tasks.
+    pub(crate) const fn new_leaked() -> Self {
+        Self {
+            core: OnceCell::new(),
+            keeps: Keeps::Count,
+            _tasks: PhantomData,
+        }
+    }
+
+    /// Never closes the core, neither one that there is nor one that the first use makes.
+    pub(crate) fn leak_core(&mut self) {
+        self.keeps = Keeps::Count;
+        if let Some(core) = self.core.get() {
+            core.leak();
+        }
     }
 }
 
@@ -92,31 +104,48 @@ impl<'a> LocalExecutor<'a> {
     pub const fn new() -> Self {
         Self {
             core: OnceCell::new(),
+            keeps: Keeps::Wakers,
             _tasks: PhantomData,
         }
     }
 
     #[inline]
-    fn shared(&self) -> &Arc<LocalCore> {
-        self.core.get_or_init(OwnedCore::new)
+    fn owned(&self) -> &OwnedCore {
+        self.core.get_or_init(|| match self.keeps {
+            Keeps::Wakers => OwnedCore::new(),
+            Keeps::Count => OwnedCore::new_leaked(),
+        })
+    }
+
+    /// The owner's side of the core: the executor is not Send, so this is the owner's thread.
+    #[inline]
+    pub(crate) fn here(&self) -> OnOwner<'_, LocalCore> {
+        self.owned().here()
+    }
+
+    /// The same, if there is a core.
+    #[inline]
+    fn get_here(&self) -> Option<OnOwner<'_, LocalCore>> {
+        self.core.get().map(OwnedCore::here)
     }
 
     /// Spawns a task. One allocation; cancelled when the handle is dropped, unless it is
     /// [detached](Task::detach).
     #[inline]
     pub fn spawn<T: 'a>(&self, future: impl Future<Output = T> + 'a) -> Task<T> {
-        if task::is_large(&future) {
-            // SAFETY: as below.
-            return unsafe { self.shared().spawn_owner(task::boxed(future)) };
+        if is_large(&future) {
+            // SAFETY: the executor's drop, which comes before the end of `'a`, closes the core or leaks it. The latter happens
+            // inside of a task, where the process exits, and in `leak`, where `'a` is `'static`.
+            return unsafe { self.here().spawn_scoped(boxed(future), Wake::Now) };
         }
-        // SAFETY: the executor is not Send, so this is its thread; it closes before `'a` ends.
-        unsafe { self.shared().spawn_owner(future) }
+        // SAFETY: for the same reason the core is closed or leaked before `'a` ends.
+        unsafe { self.here().spawn_scoped(future, Wake::Now) }
     }
 
-    /// Spawns many tasks and puts their handles into `handles`; whoever drives the executor is woken once, at the end.
+    /// Spawns many tasks and puts their handles into `handles`. Wakes a sleeping [`run`](Self::run) or [`tick`](Self::tick) once,
+    /// at the end.
     ///
-    /// The iterator and the collection may use the executor. If one of them panics, what was spawned before stays
-    /// spawned.
+    /// The iterator and the collection may use the executor. If one of them panics, what was spawned before stays spawned.
     ///
     /// ```
     /// let executor = terrace_local::LocalExecutor::new();
@@ -136,48 +165,42 @@ impl<'a> LocalExecutor<'a> {
         futures: impl IntoIterator<Item = F>,
         handles: &mut impl Extend<Task<T>>,
     ) {
-        let core = self.shared();
+        let core = self.here();
         let spawn = |future| {
-            if task::is_large(&future) {
-                // SAFETY: as in `spawn`.
-                return unsafe { core.spawn_quietly(task::boxed(future)) };
+            if is_large(&future) {
+                // SAFETY: as in `spawn`, the core is closed or leaked before `'a` ends.
+                return unsafe { core.spawn_scoped(boxed(future), Wake::Later) };
             }
-            // SAFETY: as in `spawn`.
-            unsafe { core.spawn_quietly(future) }
+            // SAFETY: as in `spawn`, the core is closed or leaked before `'a` ends.
+            unsafe { core.spawn_scoped(future, Wake::Later) }
         };
-        // SAFETY: as in `spawn`.
-        task::spawn_many(futures, handles, spawn, |_| unsafe { core.notify_owner() });
+        spawn_many(futures, handles, spawn, |_| core.notify());
     }
 
     /// Polls one task; false if none is queued.
     #[inline]
     pub fn try_tick(&self) -> bool {
-        // SAFETY: the executor is not Send, so this is its thread.
-        self.core
-            .get()
-            .is_some_and(|core| unsafe { core.tick_here() })
+        self.get_here().is_some_and(OnOwner::tick)
     }
 
     /// Waits until a task is queued and polls it.
     pub async fn tick(&self) {
-        // SAFETY: the executor is not Send, nor is what borrows it: this is its thread.
-        unsafe { Tick::new(self.shared()) }.await;
+        Tick::new(self.here()).await;
     }
 
-    /// Runs tasks until `future` is done; sleeps while there is nothing to do. Several at once, nested or side by side,
-    /// pass wakes on to each other.
+    /// Runs tasks until `future` is done; sleeps while there is nothing to do. Several of these futures at once, nested or side by
+    /// side, pass wakes on to each other.
     ///
-    /// `future` is polled first, whenever the caller polls, and when tasks ran and none is left.
+    /// It polls `future` first, at each poll of its own, and again when tasks ran and none is left.
     pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
-        // SAFETY: as in `tick`.
-        unsafe { Run::new(self.shared(), future) }.await
+        Run::new(self.here(), future).await
     }
 
     /// Polls tasks until none is queued, and returns how many polls that took. Never waits: for frame and event loops,
     /// see [`set_on_ready`](Self::set_on_ready).
     ///
-    /// A task that wakes itself in every poll keeps this from returning; where there may be one, call
-    /// [`try_tick`](Self::try_tick) a limited number of times.
+    /// A task that wakes itself in every poll keeps this from returning. If there may be one, call [`try_tick`](Self::try_tick) a
+    /// limited number of times. [`has_queued`](Self::has_queued) then says whether tasks are left, and the hook is called again.
     ///
     /// ```
     /// let executor = terrace_local::LocalExecutor::new();
@@ -186,47 +209,54 @@ impl<'a> LocalExecutor<'a> {
     /// assert_eq!(executor.run_until_stalled(), 0);
     /// ```
     pub fn run_until_stalled(&self) -> usize {
-        let mut polls = 0;
-        while self.try_tick() {
-            polls += 1;
-        }
-        polls
+        self.get_here().map_or(0, OnOwner::run_until_stalled)
+    }
+
+    /// Whether a task is queued, so that [`try_tick`](Self::try_tick) would poll one. A few loads.
+    ///
+    /// ```
+    /// let executor = terrace_local::LocalExecutor::new();
+    /// assert!(!executor.has_queued());
+    /// executor.spawn(async {}).detach();
+    /// assert!(executor.has_queued() && executor.try_tick());
+    /// assert!(!executor.has_queued());
+    /// ```
+    #[must_use]
+    pub fn has_queued(&self) -> bool {
+        self.get_here().is_some_and(OnOwner::has_queued)
     }
 
     /// Whether every task has ended.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        // SAFETY: the executor is not Send, so this is its thread.
-        self.core
-            .get()
-            .is_none_or(|core| unsafe { core.is_empty() })
+        self.get_here().is_none_or(OnOwner::<LocalCore>::is_empty)
     }
 
     /// A handle that spawns onto this executor from any thread.
     #[must_use]
     pub fn spawner(&self) -> LocalSpawner {
-        LocalSpawner::counted(Arc::clone(self.shared()))
+        self.owned().spawner()
     }
 
-    /// Sets what is called when something was queued: at least once each time that the queues go from empty to
-    /// non-empty, at once if something is queued already. For event loops of others, which then call
-    /// [`run_until_stalled`](Self::run_until_stalled).
+    /// Sets a hook for an event loop that drives this executor. A push calls it at least once each time that the queues go from
+    /// empty to non-empty; this method calls it at once if something is queued already. The event loop then calls
+    /// [`run_until_stalled`](Self::run_until_stalled), or [`try_tick`](Self::try_tick) a limited number of times.
     ///
-    /// It is called by whoever wakes or spawns, on any thread (without feature `std` also in interrupts), and should do
-    /// no more than to ring a bell: it must neither run the executor nor wait. Its panics are dropped.
+    /// Each `try_tick` that leaves something queued calls the hook again, and so does a [`tick`](Self::tick) or
+    /// [`run`](Self::run) that ends so: one tick a call is enough to run all tasks.
+    ///
+    /// The thread that wakes or spawns calls the hook, without feature `std` also an interrupt. The hook should do no more than
+    /// notify the event loop: it must neither run the executor nor wait. The executor drops its panics.
     ///
     /// # Panics
     /// If there is one already. (The executor of a thread has one: see `terrace_thread::set_notify`.)
     pub fn set_on_ready(&self, hook: impl Fn() + Send + Sync + 'static) {
-        let core = self.shared();
-        core.set_on_ready(hook);
-        // SAFETY: the executor is not Send, so this is its thread.
-        unsafe { core.notify_owner() };
+        self.here().set_on_ready(hook);
     }
 
-    /// Sets who receives the payloads of panics that no handle will see: of detached tasks, and of destructors. Without
-    /// it they are dropped, after the panic hook has reported them. Called on whatever thread drops the last trace of
-    /// the task; its own panics are dropped.
+    /// Sets a handler for the payloads of panics that no handle sees: of detached tasks, and of destructors. Without it the
+    /// executor drops them, after the panic hook has reported them. The thread that drops the last reference to the task calls the
+    /// handler; a panic of the handler is dropped.
     ///
     /// # Panics
     /// If there is one already.
@@ -242,7 +272,7 @@ impl<'a> LocalExecutor<'a> {
     /// assert_eq!(panics.recv().unwrap().downcast_ref(), Some(&"oh"));
     /// ```
     pub fn set_panic_handler(&self, handler: impl Fn(Payload) + Send + Sync + 'static) {
-        self.shared().set_panic_handler(PanicHandler::new(handler));
+        self.here().set_panic_handler(PanicHandler::new(handler));
     }
 }
 
@@ -253,7 +283,7 @@ impl Default for LocalExecutor<'_> {
 }
 
 impl Drop for LocalExecutor<'_> {
-    /// Drops all tasks. Written out, because it tells the compiler that what tasks borrow is used here.
+    /// Drops all tasks. Written out, so that the compiler knows that it uses what tasks borrow.
     fn drop(&mut self) {
         drop(self.core.take());
     }
@@ -261,9 +291,6 @@ impl Drop for LocalExecutor<'_> {
 
 impl fmt::Debug for LocalExecutor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let unused = LocalCore::unbound(Weak::new(), true);
-        let core = self.core.get().map_or(&unused, |core| core);
-        // SAFETY: the executor is not Send, so this is its thread.
-        unsafe { core.debug("LocalExecutor", f) }
+        self.here().debug("LocalExecutor", f)
     }
 }

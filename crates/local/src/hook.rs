@@ -1,30 +1,35 @@
-//! What is called when there is something to run.
+//! [`Hook`]: what a push calls.
 
 use alloc::boxed::Box;
-use core::panic::AssertUnwindSafe;
 
-use crate::unwind::catch_unwind;
+use crate::unwind::contain;
 
-/// A function that wakes whoever drives an executor. It is called on whatever thread, and without feature `std` in
-/// whatever context, pushes.
+/// A function that wakes the event loop or the thread which drives an executor. The thread that pushes calls it, or without
+/// feature `std` the context that does.
 pub(crate) struct Hook {
-    call: Box<dyn Fn() + Send + Sync>,
-    /// Whether the owner's own pushes call it, too.
-    pub(crate) for_owner: bool,
+    /// There until it is dropped.
+    call: Option<Box<dyn Fn() + Send + Sync>>,
 }
 
 impl Hook {
-    pub(crate) fn new(call: impl Fn() + Send + Sync + 'static, for_owner: bool) -> Self {
+    pub(crate) fn new(call: impl Fn() + Send + Sync + 'static) -> Self {
         Self {
-            call: Box::new(call),
-            for_owner,
+            call: Some(Box::new(call)),
         }
     }
 
-    /// Calls it. A panic must not unwind into whoever woke a task.
+    /// Calls it. A panic must not unwind into a thread that wakes a task.
     pub(crate) fn call(&self) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| (self.call)())) {
-            crate::drop_payload(payload);
+        if let Some(call) = &self.call {
+            contain(call);
         }
+    }
+}
+
+impl Drop for Hook {
+    /// What it holds is the user's. It may go with a wake, where nothing must unwind.
+    fn drop(&mut self) {
+        let call = self.call.take();
+        contain(|| drop(call));
     }
 }

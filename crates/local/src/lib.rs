@@ -1,5 +1,4 @@
-//! Single-thread executors without locks, and on their own thread all but without read-modify-writes, sound under wakes from any
-//! other; and the task handles that all Terrace executors share.
+//! Single-thread executors without locks, sound under wakes from any thread; and the task handles of every Terrace executor.
 #![doc = include_str!("../README.md")]
 #![no_std]
 
@@ -7,6 +6,9 @@ extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
+// The layers above and the models use items that are `doc(hidden)`. They are no interface.
+
+#[doc(hidden)]
 pub mod biased;
 #[cfg(any(not(feature = "std"), doc))]
 pub mod context;
@@ -14,35 +16,49 @@ pub mod context;
 mod core;
 #[cfg(not(terrace_loom))]
 mod drive;
+#[doc(hidden)]
 pub mod driver;
 #[cfg(not(terrace_loom))]
 mod executor;
 #[cfg(not(terrace_loom))]
 mod hook;
+#[doc(hidden)]
 pub mod mailbox;
+mod on_owner;
 #[cfg(not(terrace_loom))]
 mod owned;
+#[doc(hidden)]
 pub mod registry;
-mod sleepers;
+#[cfg(not(terrace_loom))]
+mod run;
+#[cfg(not(terrace_loom))]
+mod spawn;
 #[cfg(not(terrace_loom))]
 mod spawner;
 #[cfg(not(terrace_loom))]
 mod static_executor;
 #[cfg(not(terrace_loom))]
+#[doc(hidden)]
 pub mod task;
 #[cfg(not(terrace_loom))]
 mod thread_id;
+#[cfg(doctest)]
+mod types;
 mod unwind;
+mod wait_list;
 
-pub use unwind::{Payload, drop_payload};
+#[doc(hidden)]
+pub use crate::{on_owner::OnOwner, unwind::drop_payload};
+pub use unwind::Payload;
 
 #[cfg(not(terrace_loom))]
 pub use crate::{
-    core::LocalCore,
     executor::LocalExecutor,
-    owned::OwnedCore,
     spawner::LocalSpawner,
     static_executor::StaticLocalExecutor,
     task::{FallibleTask, Task},
     thread_id::{ThreadNumber, thread_id},
 };
+#[cfg(not(terrace_loom))]
+#[doc(hidden)]
+pub use crate::{owned::OwnedCore, task::local::cell::LocalCore};

@@ -1,33 +1,50 @@
-//! [`OwnedCore`]: who closes a core.
+//! [`OwnedCore`]: the handle that makes a core, and closes it.
 
+use core::cell::Cell;
 use core::marker::PhantomData;
 use core::ops::Deref;
 
 use terrace_sync::Arc;
+use terrace_sync::unmodelled::Weak;
 
-use crate::LocalSpawner;
-use crate::core::LocalCore;
+use crate::on_owner::OnOwner;
+use crate::registry::Keeps;
+use crate::spawner::LocalSpawner;
+use crate::task::local::cell::LocalCore;
 
-/// The handle of a core that closes it: one, on the owner's thread. A core that could not be closed is leaked.
+/// A handle of a core, on its owner's thread. Every core is made by one, which closes it or leaks it.
 pub struct OwnedCore {
     core: Arc<LocalCore>,
-    /// Whether this handle is the one.
-    closes: bool,
+    /// In a cell, which hides unused values of `End`: so `Option<OwnedCore>` is `None` where the pointer is null, and the hot
+    /// paths of executors read one word.
+    end: Cell<End>,
     /// Stays on the owner's thread.
     _thread: PhantomData<*const ()>,
+}
+
+/// What the handle's drop does.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    /// It closes the core. A core that it cannot close is leaked.
+    Close,
+    /// It leaks the core.
+    Leak,
+    /// Nothing: another handle closes the core.
+    Leave,
 }
 
 impl OwnedCore {
     /// A core owned by the current thread.
     #[must_use]
     pub fn new() -> Self {
-        let core = Arc::new_cyclic(|this| LocalCore::unbound(this.clone(), true));
-        core.bind();
-        Self {
-            core,
-            closes: true,
-            _thread: PhantomData,
-        }
+        let core = Arc::new_cyclic(|this| LocalCore::new(this.clone(), Keeps::Wakers));
+        Self::of(core, End::Close)
+    }
+
+    /// A core owned by the current thread that is never closed.
+    pub(crate) fn new_leaked() -> Self {
+        let core = Arc::new(LocalCore::new(Weak::new(), Keeps::Count));
+        Self::of(core, End::Leak)
     }
 
     /// A second handle, which does not close it.
@@ -39,31 +56,36 @@ impl OwnedCore {
             core.is_here(),
             "a single-thread executor is used on its own thread"
         );
+        Self::of(core, End::Leave)
+    }
+
+    fn of(core: Arc<LocalCore>, end: End) -> Self {
         Self {
             core,
-            closes: false,
+            end: Cell::new(end),
             _thread: PhantomData,
         }
+    }
+
+    /// The owner's side of the core.
+    #[inline]
+    pub(crate) fn here(&self) -> OnOwner<'_, LocalCore> {
+        // SAFETY: this handle was made on the owner's thread and is not Send.
+        unsafe { OnOwner::assume(&self.core) }
     }
 
     /// A handle that spawns onto it from any thread.
     #[must_use]
     pub fn spawner(&self) -> LocalSpawner {
-        LocalSpawner::counted(Arc::clone(&self.core))
+        LocalSpawner::new(Arc::clone(&self.core))
     }
 
-    /// Gives up closing it: it lives for ever.
-    pub(crate) fn leak(self) -> &'static LocalCore {
-        let closes = self.closes;
-        let pointer = Arc::as_ptr(&self.core);
-        core::mem::forget(self);
-        // SAFETY: the count that was forgotten is never given back.
-        let leaked = unsafe { &*pointer };
-        if closes {
-            // SAFETY: not Send, this handle was on the owner's thread; no other closes the core.
-            unsafe { leaked.keep_for_ever() };
+    /// Gives up closing it: tasks are only counted from now on.
+    pub(crate) fn leak(&self) {
+        if self.end.get() == End::Close {
+            self.end.set(End::Leak);
+            self.here().keep_no_more();
         }
-        leaked
     }
 }
 
@@ -84,8 +106,13 @@ impl Deref for OwnedCore {
 
 impl Drop for OwnedCore {
     fn drop(&mut self) {
-        if self.closes && !self.core.close() {
-            // Dropped out of one of its own tasks, as a process does that exits there: that task still needs it.
+        let is_kept = match self.end.get() {
+            // False inside of one of its tasks, for instance where a process exits there: that task still needs the core.
+            End::Close => !self.core.close(),
+            End::Leak => true,
+            End::Leave => false,
+        };
+        if is_kept {
             core::mem::forget(Arc::clone(&self.core));
         }
     }

@@ -1,11 +1,11 @@
-//! Who is pending: executors that can be dropped keep the wakers of their pending tasks, so that the drop can
-//! reach every one of them.
+//! The registries of pending tasks. An executor that can be dropped keeps the wakers of its pending tasks, so that its drop
+//! reaches each of them.
 //!
-//! A task that never returned `Pending` is in a queue or being polled, so the registry and the queues together
-//! name every task. The drop of an executor repeats, until nothing is left: wake all registered tasks, which
-//! queues those that nobody has queued yet; drop what is queued, which deregisters it. A task of many threads that another
-//! thread is just queueing stays registered until its runnable has arrived and has been dropped; one of a single thread is
-//! dropped at once, and the mailbox waits for its item.
+//! A task that never returned `Pending` is in a queue, or a thread polls it. So the registry and the queues together name
+//! every task. The drop of an executor wakes all registered tasks, which queues those that are not queued yet. Then it drops
+//! what is queued, which deregisters it. It repeats both until nothing is left. A task of many threads that another thread is
+//! just queueing stays registered until its runnable has arrived and has been dropped. A task of a single thread is dropped at
+//! once, and the mailbox waits for its item.
 
 use alloc::vec::Vec;
 #[cfg(not(terrace_loom))]
@@ -19,6 +19,8 @@ use terrace_sync::thread::yield_now;
 #[cfg(feature = "std")]
 use terrace_sync::{CachePadded, Mutex};
 
+#[cfg(not(terrace_loom))]
+use crate::on_owner::OnOwner;
 #[cfg(all(feature = "std", not(terrace_loom)))]
 use crate::thread_id::thread_id;
 
@@ -33,8 +35,7 @@ pub trait Register {
     /// Called from a poll of a task of the executor that the registry belongs to.
     unsafe fn insert(&self, waker: &Waker) -> u32;
 
-    /// Takes a task out. The waker is handed over rather than dropped, so that no lock or borrow is held when
-    /// the caller drops it.
+    /// Takes a task out. Hands the waker over rather than dropping it: the caller drops it under no lock and no borrow.
     ///
     /// # Safety
     /// Called where that executor polls or drops the future of the task with this key.
@@ -62,9 +63,9 @@ const SHARDS: usize = if cfg!(any(terrace_loom, terrace_shuttle)) {
     8
 };
 
-/// The registry of an executor whose tasks run on many threads. One lock to register and one to deregister, uncontended
-/// unless tasks end on other threads than they first waited on: there is a shard for each of a few threads. Tasks that are
-/// done at their first poll never do.
+/// The registry of an executor whose tasks run on many threads. A task takes one lock to register and one to deregister. The
+/// locks are uncontended unless tasks end on other threads than they first waited on, because each of a few threads has a shard.
+/// A task that is done at its first poll never registers.
 ///
 /// A key is the shard's number in its lowest bits, and the entry in the shard above.
 #[cfg(feature = "std")]
@@ -97,21 +98,25 @@ impl Registry {
         Self::default()
     }
 
-    /// Wakes every registered task and lets `drain` drop what is queued (true if it dropped any), until no task
-    /// is left. The caller makes sure that nobody polls tasks any more. Waits for threads that are just
-    /// queueing a task.
+    /// Wakes every registered task. No lock is held while it does.
+    pub fn wake_all(&self) {
+        self.pending().into_iter().for_each(Waker::wake);
+    }
+
+    /// The wakers of all registered tasks.
+    fn pending(&self) -> Vec<Waker> {
+        let mut pending = Vec::new();
+        for shard in &self.shards {
+            let wakers = shard.lock();
+            pending.extend(wakers.iter().map(|(_, waker)| waker.clone()));
+        }
+        pending
+    }
+
+    /// Wakes every registered task and lets `drain` drop what is queued (true if it dropped any), until no task is left. The
+    /// caller makes sure that no thread polls tasks any more. Waits for threads that are just queueing a task.
     pub fn close(&self, drain: impl FnMut() -> bool) {
-        close(
-            || {
-                let mut pending = Vec::new();
-                for shard in &self.shards {
-                    let wakers = shard.lock();
-                    pending.extend(wakers.iter().map(|(_, waker)| waker.clone()));
-                }
-                pending
-            },
-            drain,
-        );
+        close(|| self.pending(), drain);
     }
 }
 
@@ -132,99 +137,95 @@ fn too_many() -> ! {
     panic!("too many tasks are pending")
 }
 
-/// The registry of an executor whose tasks live on one thread: no lock. One that is never dropped need not find its
-/// pending tasks: it only counts them.
+/// What an executor of one thread does with the wakers of its pending tasks.
+#[cfg(not(terrace_loom))]
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Keeps {
+    /// It keeps them: its drop finds every task.
+    Wakers,
+    /// It only counts the tasks: it is never dropped.
+    Count,
+}
+
+/// The registry of an executor whose tasks live on one thread: no lock.
 ///
-/// The waker that is kept is a counted one, of two plain counts.
+/// A waker that it keeps is a counted one, of two plain counts.
 #[cfg(not(terrace_loom))]
 pub(crate) struct LocalRegistry {
-    /// Whether wakers are kept. Owner only, as are the others.
-    keeps: Cell<bool>,
+    /// Invariant of all three fields: only the owner touches them.
+    keeps: Cell<Keeps>,
     /// Pending tasks without an entry.
     uncounted: Cell<usize>,
-    /// Touched only on the owner's thread, for one operation of the slab at a time: no user code and no drop
-    /// of a waker runs while the borrow is live.
+    /// Borrowed for one operation of the slab at a time: no code of users and no drop of a waker runs while a borrow lives.
     wakers: UnsafeCell<Slab<Waker>>,
 }
 
 #[cfg(not(terrace_loom))]
 impl LocalRegistry {
-    terrace_sync::const_fn! {
-        /// Empty. `keeps` says whether it is to find its tasks again.
-        pub(crate) const fn new(keeps: bool) -> Self {
-            Self {
-                keeps: Cell::new(keeps),
-                uncounted: Cell::new(0),
-                wakers: UnsafeCell::new(Slab::new()),
-            }
+    /// An empty one.
+    pub(crate) fn new(keeps: Keeps) -> Self {
+        Self {
+            keeps: Cell::new(keeps),
+            uncounted: Cell::new(0),
+            wakers: UnsafeCell::new(Slab::new()),
         }
     }
+}
 
+#[cfg(not(terrace_loom))]
+impl OnOwner<'_, LocalRegistry> {
     /// Only counts tasks from now on.
-    ///
-    /// # Safety
-    /// The caller is on the owner's thread.
-    pub(crate) unsafe fn keep_no_more(&self) {
-        self.keeps.set(false);
+    pub(crate) fn keep_no_more(self) {
+        self.keeps.set(Keeps::Count);
     }
 
     /// The number of pending tasks.
-    ///
-    /// # Safety
-    /// The caller is on the owner's thread.
-    pub(crate) unsafe fn len(&self) -> usize {
+    pub(crate) fn len(self) -> usize {
         let kept = self.wakers.with(|wakers| {
-            // SAFETY: as in `insert`.
+            // SAFETY: this is the owner's thread, and `Slab::len` runs no code that borrows again.
             let wakers = unsafe { &*wakers };
             wakers.len()
         });
         kept + self.uncounted.get()
     }
 
-    /// # Safety
-    /// The caller is on the owner's thread.
-    pub(crate) unsafe fn insert(&self, waker: &Waker) -> u32 {
-        if !self.keeps.get() {
+    /// Adds a task; its key.
+    pub(crate) fn insert(self, waker: &Waker) -> u32 {
+        if self.keeps.get() == Keeps::Count {
             self.uncounted.set(self.uncounted.get() + 1);
             return UNCOUNTED;
         }
         let waker = waker.clone();
         self.wakers.with_mut(|wakers| {
-            // SAFETY: on the owner's thread, and no other borrow is live (the field's invariant).
+            // SAFETY: this is the owner's thread, and `Slab::insert` moves wakers without running their code.
             let wakers = unsafe { &mut *wakers };
             key(wakers.insert(waker))
         })
     }
 
-    /// # Safety
-    /// The caller is on the owner's thread.
-    pub(crate) unsafe fn remove(&self, key: u32) -> Option<Waker> {
+    /// Takes a task out; its waker if the registry kept it.
+    pub(crate) fn remove(self, key: u32) -> Option<Waker> {
         if key == UNCOUNTED {
             self.uncounted.set(self.uncounted.get() - 1);
             return None;
         }
         self.wakers.with_mut(|wakers| {
-            // SAFETY: as in `insert`.
+            // SAFETY: this is the owner's thread, and `try_remove` moves a waker without running its code.
             let wakers = unsafe { &mut *wakers };
             wakers.try_remove(key as usize)
         })
     }
 
-    /// As [`Registry::close`]; `drain` must report what is still on its way as dropped.
-    ///
-    /// # Safety
-    /// The caller is on the owner's thread.
-    pub(crate) unsafe fn close(&self, drain: impl FnMut() -> bool) {
-        close(
-            || {
-                self.wakers.with(|wakers| {
-                    // SAFETY: as in `insert`; cloning a task's waker raises its count and nothing else.
-                    let wakers = unsafe { &*wakers };
-                    wakers.iter().map(|(_, waker)| waker.clone()).collect()
-                })
-            },
-            drain,
-        );
+    /// As [`Registry::close`]; `drain` reports an item that is still on its way as dropped.
+    pub(crate) fn close(self, drain: impl FnMut() -> bool) {
+        let pending = || {
+            self.wakers.with(|wakers| {
+                // SAFETY: this is the owner's thread. To clone a task's waker raises a count, and runs nothing that borrows.
+                let wakers = unsafe { &*wakers };
+                wakers.iter().map(|(_, waker)| waker.clone()).collect()
+            })
+        };
+        close(pending, drain);
     }
 }
 
@@ -241,7 +242,7 @@ fn close(pending: impl Fn() -> Vec<Waker>, mut drain: impl FnMut() -> bool) {
             return;
         }
         if !drained {
-            // Some other thread has set the scheduled bit of a task, in async-task's cell, and is about to queue it.
+            // Another thread has set the scheduled bit of a task, in async-task's cell, and is about to queue it.
             yield_now();
         }
     }
@@ -266,21 +267,22 @@ mod tests {
         }
     }
 
-    /// Threads whose shards are all there are, twice: each key is another one and is removed from any thread, once; what
-    /// is left is woken at the end.
+    /// Threads of all shards, two of each, insert a waker each. The keys differ, any thread removes a key once, and `close` wakes
+    /// what is left.
     #[test]
     fn every_shard_is_reached() {
         let registry = Registry::new();
         let woken = Arc::new(Woken::default());
         let insert = || {
             let waker = Waker::from(Arc::clone(&woken));
-            // SAFETY: there are no tasks, this test is all that uses the registry.
+            // SAFETY: there are no tasks, and nothing but this test uses the registry.
             unsafe { registry.insert(&waker) }
         };
-        let insert_elsewhere = |_| thread::scope(|scope| scope.spawn(insert).join().unwrap());
-        let mut keys: BTreeSet<u32> = (0..2 * SHARDS).map(insert_elsewhere).collect();
+        let insert_on_another_thread =
+            |_| thread::scope(|scope| scope.spawn(insert).join().unwrap());
+        let mut keys: BTreeSet<u32> = (0..2 * SHARDS).map(insert_on_another_thread).collect();
         assert_eq!(keys.len(), 2 * SHARDS);
-        // SAFETY: as above.
+        // SAFETY: there are no tasks, and nothing but this test uses the registry.
         let remove = |key| unsafe { registry.remove(key) }.is_some();
         let first = keys.pop_first().unwrap();
         assert!(remove(first) && !remove(first));

@@ -2,18 +2,17 @@
 
 use core::fmt;
 use core::future::Future;
-use core::ops::Deref;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 
 use terrace_sync::Arc;
 
-use crate::core::LocalCore;
-use crate::task::{self, Task};
+use crate::task::local::cell::LocalCore;
+use crate::task::{Task, boxed, is_large};
 use crate::thread_id::ThreadNumber;
 
 /// Spawns tasks onto a single-thread executor, from any thread; they run on the executor's thread and nowhere else.
 ///
-/// When the executor has been dropped, what is spawned later is dropped by the caller and counts as cancelled; see
+/// After the executor's drop, a spawn drops its future at once, and the task counts as cancelled; see
 /// [`FallibleTask`](crate::FallibleTask).
 ///
 /// ```
@@ -28,25 +27,7 @@ use crate::thread_id::ThreadNumber;
 /// ```
 #[derive(Clone)]
 pub struct LocalSpawner {
-    core: Reference,
-}
-
-#[derive(Clone)]
-enum Reference {
-    Counted(Arc<LocalCore>),
-    Static(&'static LocalCore),
-}
-
-impl Deref for Reference {
-    type Target = LocalCore;
-
-    #[inline]
-    fn deref(&self) -> &LocalCore {
-        match self {
-            Self::Counted(core) => core,
-            Self::Static(core) => core,
-        }
-    }
+    core: Arc<LocalCore>,
 }
 
 // A panic of a task stays in the task, so a spawner is never seen half-changed.
@@ -54,17 +35,8 @@ impl UnwindSafe for LocalSpawner {}
 impl RefUnwindSafe for LocalSpawner {}
 
 impl LocalSpawner {
-    /// A spawner onto `core`, which came out of an [`OwnedCore`](crate::OwnedCore).
-    pub(crate) fn counted(core: Arc<LocalCore>) -> Self {
-        Self {
-            core: Reference::Counted(core),
-        }
-    }
-
-    pub(crate) fn of_static(core: &'static LocalCore) -> Self {
-        Self {
-            core: Reference::Static(core),
-        }
+    pub(crate) fn new(core: Arc<LocalCore>) -> Self {
+        Self { core }
     }
 
     /// The id of the thread that tasks run on.
@@ -78,9 +50,9 @@ impl LocalSpawner {
     where
         T: Send + 'static,
     {
-        if task::is_large(&future) {
-            // SAFETY: as below.
-            return unsafe { self.spawn_unchecked(task::boxed(future)) };
+        if is_large(&future) {
+            // SAFETY: the boxed future is Send.
+            return unsafe { self.spawn_unchecked(boxed(future)) };
         }
         // SAFETY: the future is Send.
         unsafe { self.spawn_unchecked(future) }
@@ -93,12 +65,11 @@ impl LocalSpawner {
         F::Output: Send + 'static,
     {
         let future = async move { make().await };
-        if task::is_large(&future) {
-            // SAFETY: as below.
-            return unsafe { self.spawn_unchecked(task::boxed(future)) };
+        if is_large(&future) {
+            // SAFETY: before its first poll the boxed future consists of `make` alone, which is Send.
+            return unsafe { self.spawn_unchecked(boxed(future)) };
         }
-        // SAFETY: until its first poll, on the executor's thread, the future consists of `make` alone, which is Send;
-        // later it is dropped on that thread only.
+        // SAFETY: before its first poll the future consists of `make` alone, which is Send.
         unsafe { self.spawn_unchecked(future) }
     }
 
@@ -109,12 +80,10 @@ impl LocalSpawner {
     where
         T: Send + 'static,
     {
-        if self.core.is_here() {
-            // SAFETY: this is the executor's thread; everything is 'static; this handle keeps the core in place.
-            unsafe { self.core.spawn_owner(future) }
-        } else {
-            // SAFETY: forwarded to the caller; this handle keeps the core in place.
-            unsafe { self.core.spawn_foreign(future) }
+        match self.core.on_owner() {
+            Some(core) => core.spawn(future),
+            // SAFETY: the caller says that the future may be on any thread until its first poll.
+            None => unsafe { self.core.spawn_remote(future) },
         }
     }
 }

@@ -1,24 +1,19 @@
 //! The single-thread executor that is never dropped.
 
-use alloc::rc::Rc;
+use alloc::boxed::Box;
 use core::fmt;
 use core::future::Future;
-use core::marker::PhantomData;
-use core::panic::{RefUnwindSafe, UnwindSafe};
+use core::ops::Deref;
 
-use terrace_sync::const_fn;
-use terrace_sync::unmodelled::Weak;
+use crate::executor::LocalExecutor;
+use crate::spawn::Wake;
+use crate::spawner::LocalSpawner;
+use crate::task::{Task, boxed, is_large};
 
-use crate::core::LocalCore;
-use crate::drive::{Run, Tick};
-use crate::task::{self, PanicHandler, Task};
-use crate::{LocalSpawner, Payload};
-
-/// A [`LocalExecutor`](crate::LocalExecutor) that is never dropped: its tasks are kept in no list, only counted while they
-/// are pending.
+/// A [`LocalExecutor`] that is never dropped: it keeps no list of its pending tasks, it only counts them.
 ///
-/// It belongs to the thread that spawns onto it. Spawning takes `&'static self`: leak one, or make one by
-/// [`LocalExecutor::leak`](crate::LocalExecutor::leak).
+/// It has all methods of [`LocalExecutor`]. Those that spawn take `&'static self`: leak one, or make one by
+/// [`LocalExecutor::leak`].
 ///
 /// ```
 /// use terrace_local::StaticLocalExecutor;
@@ -39,66 +34,32 @@ use crate::{LocalSpawner, Payload};
 /// is_send(terrace_local::StaticLocalExecutor::new());
 /// ```
 #[repr(transparent)]
-pub struct StaticLocalExecutor {
-    core: LocalCore,
-    /// Neither Send nor Sync.
-    _thread: PhantomData<Rc<()>>,
-}
-
-impl UnwindSafe for StaticLocalExecutor {}
-impl RefUnwindSafe for StaticLocalExecutor {}
+pub struct StaticLocalExecutor(LocalExecutor<'static>);
 
 impl StaticLocalExecutor {
-    const_fn! {
-        /// An executor of the current thread.
-        #[must_use]
-        pub const fn new() -> Self {
-            Self {
-                core: LocalCore::unbound(Weak::new(), false),
-                _thread: PhantomData,
-            }
-        }
-    }
-
-    /// The executor with this core, on its thread.
-    pub(crate) fn of(core: &'static LocalCore) -> &'static Self {
-        debug_assert!(core.is_here());
-        let this: *const Self = core::ptr::from_ref(core).cast();
-        // SAFETY: transparent, and what else it claims is that this is the core's thread.
-        unsafe { &*this }
+    /// An executor of the current thread. Allocates nothing yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(LocalExecutor::new_leaked())
     }
 
     /// Spawns a task. One allocation; spawned, run and detached it takes no read-modify-write.
     /// Cancelled when the handle is dropped, unless it is [detached](Task::detach).
     #[inline]
     pub fn spawn<T: 'static>(&'static self, future: impl Future<Output = T> + 'static) -> Task<T> {
-        if task::is_large(&future) {
-            // SAFETY: as below.
-            return unsafe { self.core.spawn_owner(task::boxed(future)) };
+        if is_large(&future) {
+            return self.here().spawn(boxed(future));
         }
-        // SAFETY: the executor is not Send, so this is its thread, where the core has tasks polled and dropped;
-        // everything is 'static.
-        unsafe { self.core.spawn_owner(future) }
+        self.here().spawn(future)
     }
 
-    /// As [`LocalExecutor::spawn_many`](crate::LocalExecutor::spawn_many).
+    /// As [`LocalExecutor::spawn_many`].
     pub fn spawn_many<T: 'static, F: Future<Output = T> + 'static>(
         &'static self,
         futures: impl IntoIterator<Item = F>,
         handles: &mut impl Extend<Task<T>>,
     ) {
-        let spawn = |future| {
-            if task::is_large(&future) {
-                // SAFETY: as in `spawn`.
-                return unsafe { self.core.spawn_quietly(task::boxed(future)) };
-            }
-            // SAFETY: as in `spawn`.
-            unsafe { self.core.spawn_quietly(future) }
-        };
-        // SAFETY: as in `spawn`.
-        task::spawn_many(futures, handles, spawn, |_| unsafe {
-            self.core.notify_owner();
-        });
+        self.0.spawn_many(futures, handles);
     }
 
     /// Spawns a task that borrows.
@@ -109,72 +70,42 @@ impl StaticLocalExecutor {
         &'static self,
         future: impl Future<Output = T> + 'a,
     ) -> Task<T> {
-        if task::is_large(&future) {
-            // SAFETY: as below.
-            return unsafe { self.core.spawn_owner(task::boxed(future)) };
+        if is_large(&future) {
+            // SAFETY: the box holds the same future, for which the caller promises what is asked.
+            return unsafe { self.here().spawn_scoped(boxed(future), Wake::Now) };
         }
-        // SAFETY: as in `spawn`, but for the lifetime, which is the caller's promise.
-        unsafe { self.core.spawn_owner(future) }
-    }
-
-    /// Polls one task; false if none is queued.
-    #[inline]
-    pub fn try_tick(&self) -> bool {
-        // SAFETY: the executor is not Send, so this is its thread.
-        unsafe { self.core.tick_here() }
-    }
-
-    /// Waits until a task is queued and polls it.
-    pub async fn tick(&self) {
-        // SAFETY: the executor is not Send, nor is what borrows it: this is its thread.
-        unsafe { Tick::new(&self.core) }.await;
-    }
-
-    /// As [`LocalExecutor::run`](crate::LocalExecutor::run).
-    pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
-        // SAFETY: as in `tick`.
-        unsafe { Run::new(&self.core, future) }.await
-    }
-
-    /// As [`LocalExecutor::run_until_stalled`](crate::LocalExecutor::run_until_stalled).
-    pub fn run_until_stalled(&self) -> usize {
-        let mut polls = 0;
-        while self.try_tick() {
-            polls += 1;
-        }
-        polls
-    }
-
-    /// Whether every task has ended.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        // SAFETY: the executor is not Send, so this is its thread.
-        unsafe { self.core.is_empty() }
+        // SAFETY: the caller promises that the future and its output go before `'a` ends.
+        unsafe { self.here().spawn_scoped(future, Wake::Now) }
     }
 
     /// A handle that spawns onto this executor from any thread.
     #[must_use]
     pub fn spawner(&'static self) -> LocalSpawner {
-        self.core.bind();
-        LocalSpawner::of_static(&self.core)
+        self.0.spawner()
     }
+}
 
-    /// As [`LocalExecutor::set_on_ready`](crate::LocalExecutor::set_on_ready).
+impl LocalExecutor<'static> {
+    /// Never drops the executor. Its tasks go on; from now on it keeps no list of pending tasks.
     ///
-    /// # Panics
-    /// If there is one already.
-    pub fn set_on_ready(&self, hook: impl Fn() + Send + Sync + 'static) {
-        self.core.set_on_ready(hook);
-        // SAFETY: the executor is not Send, so this is its thread.
-        unsafe { self.core.notify_owner() };
+    /// ```
+    /// let executor = terrace_local::LocalExecutor::new().leak();
+    /// let task = executor.spawn(async { 6 * 7 });
+    /// assert_eq!(futures_lite::future::block_on(executor.run(task)), 42);
+    /// ```
+    #[must_use]
+    pub fn leak(mut self) -> &'static StaticLocalExecutor {
+        self.leak_core();
+        Box::leak(Box::new(StaticLocalExecutor(self)))
     }
+}
 
-    /// As [`LocalExecutor::set_panic_handler`](crate::LocalExecutor::set_panic_handler).
-    ///
-    /// # Panics
-    /// If there is one already.
-    pub fn set_panic_handler(&self, handler: impl Fn(Payload) + Send + Sync + 'static) {
-        self.core.set_panic_handler(PanicHandler::new(handler));
+impl Deref for StaticLocalExecutor {
+    type Target = LocalExecutor<'static>;
+
+    #[inline]
+    fn deref(&self) -> &LocalExecutor<'static> {
+        &self.0
     }
 }
 
@@ -186,7 +117,6 @@ impl Default for StaticLocalExecutor {
 
 impl fmt::Debug for StaticLocalExecutor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // SAFETY: the executor is not Send, so this is its thread.
-        unsafe { self.core.debug("StaticLocalExecutor", f) }
+        self.here().debug("StaticLocalExecutor", f)
     }
 }

@@ -1,15 +1,11 @@
-//! Who is calling: numbers of threads that are never reused, or without feature `std` what the program's
+//! [`thread_id`]: the number of the calling thread, which is never reused. Without feature `std` it is what the program's
 //! [`context!`](crate::context!) says.
 
 #[cfg(feature = "std")]
 pub use hosted::{ThreadNumber, thread_id};
-#[cfg(feature = "std")]
-pub(crate) use terrace_sync::atomic::AtomicU64 as AtomicThreadNumber;
 
 #[cfg(not(feature = "std"))]
 pub use bare::{ThreadNumber, thread_id};
-#[cfg(not(feature = "std"))]
-pub(crate) use terrace_sync::atomic::AtomicUsize as AtomicThreadNumber;
 
 #[cfg(feature = "std")]
 mod hosted {
@@ -26,7 +22,7 @@ mod hosted {
     }
 
     terrace_sync::thread_local! {
-        /// This thread's id; plain data without a destructor, readable at any time in the thread's life.
+        /// This thread's id. Plain data without a destructor: the thread may read it at any time in its life.
         static ID: Cell<u64> = const { Cell::new(0) };
     }
 
@@ -41,7 +37,7 @@ mod hosted {
 
     #[cold]
     fn new_thread_id() -> u64 {
-        // Ordering: Relaxed, only uniqueness counts.
+        // Ordering: Relaxed. Nothing but the number follows from it.
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
         ID.with(|cell| cell.set(id));
         id
@@ -50,12 +46,12 @@ mod hosted {
 
 #[cfg(not(feature = "std"))]
 mod bare {
-    //! The program knows.
+    //! Contexts of a program without threads.
 
     /// The number of a context; never 0.
     pub type ThreadNumber = usize;
 
-    /// The id of the context that calls, as the program's [`context!`](crate::context!) says.
+    /// The number of the calling context, as the program's [`context!`](crate::context!) says.
     #[inline]
     #[must_use]
     pub fn thread_id() -> ThreadNumber {

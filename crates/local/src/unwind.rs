@@ -1,8 +1,9 @@
-//! Panics as values. Without feature `std` there is no unwinding: a panic ends the program as its panic handler says, and
-//! what is here compiles to nothing.
+//! Panics as values. Without feature `std` nothing unwinds: a panic ends the program as its panic handler says, and this
+//! module compiles to nothing.
 
 use alloc::boxed::Box;
 use core::any::Any;
+use core::task::Waker;
 #[cfg(feature = "std")]
 pub(crate) use std::panic::catch_unwind;
 #[cfg(all(feature = "std", not(terrace_loom)))]
@@ -11,11 +12,50 @@ pub(crate) use std::panic::resume_unwind;
 /// What a panic carries.
 pub type Payload = Box<dyn Any + Send>;
 
-/// Drops a payload that nobody is interested in. Its destructor may panic in turn; that panic's payload is
-/// leaked rather than dropped, which ends the chain.
+/// Drops a payload that no handle takes. Its destructor may panic in turn. This function leaks the payload of that second
+/// panic, which ends the chain.
 pub fn drop_payload(payload: Payload) {
     if let Err(payload) = catch_unwind(core::panic::AssertUnwindSafe(|| drop(payload))) {
         core::mem::forget(payload);
+    }
+}
+
+/// Calls `f`, and stops its panic. The caller is a destructor, or ends a task, or is called by async-task, which would abort the
+/// process.
+pub(crate) fn contain(f: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(core::panic::AssertUnwindSafe(f)) {
+        drop_payload(payload);
+    }
+}
+
+/// Drops a waker. Its destructor is the user's; its panic stops here.
+#[inline]
+pub(crate) fn drop_waker(waker: Option<Waker>) {
+    #[cold]
+    fn drop_it(waker: Waker) {
+        contain(|| drop(waker));
+    }
+
+    if let Some(waker) = waker {
+        drop_it(waker);
+    }
+}
+
+/// A waker that goes by [`drop_waker`] if code of users unwinds.
+pub(crate) struct Unneeded(pub(crate) Option<Waker>);
+
+impl Unneeded {
+    /// The code did not unwind: the waker.
+    #[inline]
+    pub(crate) fn keep(mut self) -> Option<Waker> {
+        self.0.take()
+    }
+}
+
+impl Drop for Unneeded {
+    #[inline]
+    fn drop(&mut self) {
+        drop_waker(self.0.take());
     }
 }
 
@@ -30,7 +70,7 @@ pub(crate) fn catch_unwind<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
     Ok(f())
 }
 
-/// Unreachable in practice: without unwinding nobody has a payload.
+/// Unreachable in practice: without unwinding there is no payload.
 #[cfg(not(feature = "std"))]
 #[cold]
 pub(crate) fn resume_unwind(payload: Payload) -> ! {

@@ -1,18 +1,16 @@
 //! Auto traits, formats, and what handles answer.
 
-mod common;
-
 use std::future::{pending, ready};
-use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 use std::process::Command;
 use std::rc::Rc;
 use std::task::Poll;
-use std::time::{Duration, Instant};
 
-use common::poll_once;
+use futures_lite::future::block_on;
 use static_assertions::{assert_impl_all, assert_not_impl_any};
 use terrace_local::task::{Meta, Runnable};
 use terrace_local::{FallibleTask, LocalCore, LocalExecutor, StaticLocalExecutor, Task};
+use terrace_testing::{poll_once, watchdog};
 
 assert_impl_all!(Task<u32>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
 assert_impl_all!(FallibleTask<u32>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
@@ -29,6 +27,7 @@ assert_impl_all!(Meta: Send, Sync);
 
 #[test]
 fn the_handle_of_a_future_that_is_not_send_is_send() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let not_send = Rc::new(3);
     let mut task = executor.spawn(async move { *not_send });
@@ -44,6 +43,7 @@ fn the_handle_of_a_future_that_is_not_send_is_send() {
 
 #[test]
 fn fallible_handles_of_cancelled_tasks_give_none() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let mut task = executor.spawn(pending::<u32>()).fallible();
     assert_eq!(task.try_take(), None);
@@ -56,6 +56,7 @@ fn fallible_handles_of_cancelled_tasks_give_none() {
 #[test]
 #[should_panic = "its executor dropped it"]
 fn awaiting_a_cancelled_task_says_why_it_cannot() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let mut task = executor.spawn(pending::<u32>());
     drop(executor);
@@ -64,6 +65,7 @@ fn awaiting_a_cancelled_task_says_why_it_cannot() {
 
 #[test]
 fn cancel_of_a_task_that_is_done_gives_its_output() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let done = executor.spawn(ready(1));
     let fallible = executor.spawn(ready(2)).fallible();
@@ -76,6 +78,7 @@ fn cancel_of_a_task_that_is_done_gives_its_output() {
 
 #[test]
 fn is_empty_counts_what_is_queued_and_what_waits() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     assert!(executor.is_empty());
     let queued = executor.spawn(pending::<()>());
@@ -92,6 +95,7 @@ fn is_empty_counts_what_is_queued_and_what_waits() {
 
 #[test]
 fn formats_name_the_type() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::default();
     assert!(format!("{executor:?}").starts_with("LocalExecutor { thread: "));
     let task = executor.spawn(async {});
@@ -102,6 +106,47 @@ fn formats_name_the_type() {
     assert!(format!("{:?}", StaticLocalExecutor::default()).starts_with("StaticLocalExecutor {"));
 }
 
+/// What awaiting this task panics with.
+fn complaint(task: &mut Task<u32>) -> String {
+    let polled = catch_unwind(AssertUnwindSafe(|| poll_once(task)));
+    let payload = polled.expect_err("there is nothing to give");
+    *payload.downcast().unwrap_or_else(|payload| {
+        Box::new(payload.downcast_ref::<&str>().expect("text").to_string())
+    })
+}
+
+/// A future that awaits a task without an output is told why, at each poll, and what to do about it.
+#[test]
+fn a_task_without_an_output_says_what_happened() {
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    let spawner = executor.spawner();
+    let mut cancelled = executor.spawn(pending::<u32>());
+    let mut taken = executor.spawn(ready(1));
+    let mut awaited = executor.spawn(ready(2));
+    let mut panicked = executor.spawn(async { panic!("the task's own") });
+    while executor.try_tick() {}
+    assert_eq!(taken.try_take(), Some(1));
+    assert_eq!(poll_once(&mut awaited), Poll::Ready(2));
+    assert_eq!(complaint(&mut panicked), "the task's own");
+    drop(executor);
+    let mut late = spawner.spawn(ready(3));
+    for task in [&mut cancelled, &mut late] {
+        let says = complaint(task);
+        assert!(says.starts_with("the task was cancelled: its executor dropped it"));
+        assert!(says.contains("`Task::fallible`"));
+        assert_eq!(complaint(task), says);
+    }
+    for task in [&mut taken, &mut awaited, &mut panicked] {
+        assert!(task.is_finished());
+        let says = complaint(task);
+        assert!(says.contains("was taken before") && says.contains("`Task::fallible`"));
+    }
+    assert_eq!(block_on(taken.fallible()), None);
+    assert_eq!(block_on(awaited.cancel()), None);
+    late.detach();
+}
+
 /// Set in the process that `exit_in_a_task` starts.
 const CHILD: &str = "TERRACE_TEST_EXITS";
 
@@ -109,6 +154,7 @@ const CHILD: &str = "TERRACE_TEST_EXITS";
 /// wait for the task that it lies under.
 #[test]
 fn exit_in_a_task() {
+    let _watchdog = watchdog();
     thread_local! {
         static EXECUTOR: LocalExecutor<'static> = const { LocalExecutor::new() };
     }
@@ -123,21 +169,10 @@ fn exit_in_a_task() {
             while executor.try_tick() {}
         });
     }
-    let mut child = Command::new(std::env::current_exe().expect("there is one"))
+    let status = Command::new(std::env::current_exe().expect("there is one"))
         .args(["exit_in_a_task", "--exact"])
         .env(CHILD, "1")
-        .spawn()
+        .status()
         .expect("a process can be started");
-    let start = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().expect("it is ours") {
-            break status;
-        }
-        if start.elapsed() > common::GENEROUS {
-            child.kill().expect("it is ours");
-            panic!("the exit hangs");
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    };
     assert_eq!(status.code(), Some(7));
 }

@@ -1,7 +1,6 @@
 //! What the hot paths cost: allocations here, and with `--cfg terrace_count` atomics, fences and locks, of which there are
 //! no others.
 
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -10,30 +9,10 @@ use std::thread;
 
 use terrace_local::{LocalExecutor, StaticLocalExecutor};
 use terrace_sync::count::Counts;
-
-/// Counts the allocations of each thread.
-struct Counting;
-
-thread_local! {
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.with(|count| count.set(count.get() + 1));
-        // SAFETY: forwarded to the caller.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: forwarded to the caller.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
+use terrace_testing::{CountingAllocator, allocations, watchdog};
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// Rounds of a measurement, after as many of warm-up.
 const ROUNDS: u64 = 10_000;
@@ -43,13 +22,13 @@ fn measure(mut round: impl FnMut()) -> (u64, Counts) {
     for _ in 0..ROUNDS {
         round();
     }
-    let allocations = ALLOCATIONS.with(Cell::get);
+    let before = allocations();
     let counts = Counts::of(|| {
         for _ in 0..ROUNDS {
             round();
         }
     });
-    (ALLOCATIONS.with(Cell::get) - allocations, counts)
+    ((allocations() - before) as u64, counts)
 }
 
 fn leaked() -> &'static StaticLocalExecutor {
@@ -58,6 +37,7 @@ fn leaked() -> &'static StaticLocalExecutor {
 
 #[test]
 fn spawn_run_detach_on_the_static_kind() {
+    let _watchdog = watchdog();
     let executor = leaked();
     let (allocations, counts) = measure(|| {
         executor.spawn(async {}).detach();
@@ -69,6 +49,7 @@ fn spawn_run_detach_on_the_static_kind() {
 
 #[test]
 fn spawn_run_detach_on_the_droppable_kind() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let (allocations, counts) = measure(|| {
         executor.spawn(async {}).detach();
@@ -96,6 +77,7 @@ impl Future for Ping {
 
 #[test]
 fn a_wake_on_the_owner_adds_nothing() {
+    let _watchdog = watchdog();
     let executor = leaked();
     executor.spawn(Ping).detach();
     let (allocations, counts) = measure(|| assert!(executor.try_tick()));
@@ -106,6 +88,7 @@ fn a_wake_on_the_owner_adds_nothing() {
 /// A task's first `Pending` allocates nothing, once the lists have grown.
 #[test]
 fn the_first_pending_allocates_nothing() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let (allocations, counts) = measure(|| {
         let task = executor.spawn(std::future::pending::<()>());
@@ -139,6 +122,7 @@ fn rmws(rmws: u64) -> Counts {
 /// where it has to wake whoever waits.
 #[test]
 fn a_task_that_is_waited_for() {
+    let _watchdog = watchdog();
     let executor = leaked();
     let (allocations, counts) = measure(|| {
         let mut task = executor.spawn(async { 42 });
@@ -180,6 +164,7 @@ fn a_task_that_is_waited_for() {
 /// A batch costs what its tasks cost one by one.
 #[test]
 fn a_batch_allocates_once_a_task() {
+    let _watchdog = watchdog();
     const TASKS: usize = 10;
     let executor = LocalExecutor::new();
     let mut tasks = Vec::with_capacity(TASKS);
@@ -215,6 +200,7 @@ impl Future for Leave {
 /// From another thread: the task's own word, the inbox, two counts, one fence; no lock.
 #[test]
 fn a_wake_from_elsewhere() {
+    let _watchdog = watchdog();
     let executor = leaked();
     for _ in 0..100 {
         executor.spawn(Leave).detach();
@@ -241,6 +227,7 @@ fn a_wake_from_elsewhere() {
 /// A future of 2 KiB and more takes a box of its own, before anything else.
 #[test]
 fn large_futures_are_boxed() {
+    let _watchdog = watchdog();
     let executor = leaked();
     let big = [1_u8; 4096];
     let (allocations, _) = measure(|| {
@@ -254,6 +241,7 @@ fn large_futures_are_boxed() {
 /// A 48 KiB future on a 256 KiB stack, in a debug build as well.
 #[test]
 fn large_futures_do_not_overflow_small_stacks() {
+    let _watchdog = watchdog();
     const SIZE: usize = 48 * 1024;
     thread::Builder::new()
         .stack_size(256 * 1024)

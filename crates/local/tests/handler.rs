@@ -1,7 +1,5 @@
 //! Panics that no handle sees, and who receives them.
 
-mod common;
-
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
@@ -10,6 +8,12 @@ use std::thread;
 
 use futures_lite::future::{block_on, yield_now};
 use terrace_local::LocalExecutor;
+use terrace_testing::watchdog;
+
+/// What has come so far.
+fn received<T>(receiver: &Receiver<T>) -> Vec<T> {
+    receiver.try_iter().collect()
+}
 
 /// Panics when dropped.
 struct Bomb(&'static str);
@@ -35,6 +39,7 @@ fn send(sender: &Sender<&'static str>, payload: Box<dyn Any + Send>) {
 
 #[test]
 fn panics_of_detached_tasks_reach_the_handler() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let panics = handled(&executor);
     executor.spawn(async { panic_any("poll") }).detach();
@@ -47,38 +52,41 @@ fn panics_of_detached_tasks_reach_the_handler() {
         })
         .detach();
     executor.run_until_stalled();
-    assert_eq!(common::received(&panics), ["poll", "output", "destructor"]);
+    assert_eq!(received(&panics), ["poll", "output", "destructor"]);
 }
 
 #[test]
 fn panics_that_a_handle_sees_do_not() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let panics = handled(&executor);
     let task = executor.spawn(async { panic_any("poll") });
     let caught = catch_unwind(AssertUnwindSafe(|| block_on(executor.run(task))));
     assert!(caught.is_err());
-    assert!(common::received(&panics).is_empty());
+    assert!(received(&panics).is_empty());
 }
 
 /// The executor is gone when a handle gives up its outcome, on another thread.
 #[test]
 fn the_handler_outlives_the_executor() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let panics = handled(&executor);
     let failed = executor.spawn(async { panic_any("poll") });
     let output = executor.spawn(async { Bomb("output") });
     executor.run_until_stalled();
     drop(executor);
-    assert!(common::received(&panics).is_empty());
+    assert!(received(&panics).is_empty());
     thread::spawn(move || drop((failed, output)))
         .join()
         .expect("both panics are contained");
-    assert_eq!(common::received(&panics), ["poll", "output"]);
+    assert_eq!(received(&panics), ["poll", "output"]);
 }
 
 /// Futures that the end of their executor drops, and those that come too late and are dropped abroad.
 #[test]
 fn destructors_of_unfinished_futures_reach_the_handler() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let panics = handled(&executor);
     let bomb = Bomb("never polled");
@@ -91,11 +99,12 @@ fn destructors_of_unfinished_futures_reach_the_handler() {
     })
     .join()
     .expect("contained");
-    assert_eq!(common::received(&panics), ["never polled", "too late"]);
+    assert_eq!(received(&panics), ["never polled", "too late"]);
 }
 
 #[test]
 fn a_handler_may_panic() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     executor.set_panic_handler(|_| panic!("the handler's panic"));
     executor.spawn(async { panic_any("poll") }).detach();
@@ -110,6 +119,7 @@ fn a_handler_may_panic() {
 
 #[test]
 fn there_is_one_handler() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     executor.set_panic_handler(drop);
     let second = AssertUnwindSafe(|| executor.set_panic_handler(drop));

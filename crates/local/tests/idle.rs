@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use futures_lite::future::{block_on, or};
 use terrace_local::LocalExecutor;
+use terrace_testing::watchdog;
 
 /// How long it is watched.
 const WATCH: Duration = Duration::from_secs(2);
@@ -33,6 +34,7 @@ fn spent(task: &Path) -> (u64, u64) {
 /// Two `run`s side by side, tasks that wait, and nothing happens: no CPU time, no context switch.
 #[test]
 fn an_idle_executor_does_nothing() {
+    let _watchdog = watchdog();
     let (send, receive) = channel();
     let (stop, stopped) = channel::<()>();
     let runner = thread::spawn(move || {

@@ -1,21 +1,20 @@
 //! From the droppable to the static kind, and what the static kind can do.
 
-mod common;
-
 use std::cell::Cell;
 use std::future::pending;
 use std::rc::Rc;
 use std::thread;
 
-use common::Slot;
 use futures_lite::future::{block_on, yield_now};
 use terrace_local::{LocalExecutor, StaticLocalExecutor};
+use terrace_testing::{WakerSlot, watchdog};
 
 /// What was spawned before goes on, wherever it stood: queued, pending, woken from elsewhere.
 #[test]
 fn tasks_survive_the_leak_of_their_executor() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
-    let slot = Slot::default();
+    let slot = WakerSlot::default();
     let waiting = executor.spawn({
         let slot = slot.clone();
         async move {
@@ -35,7 +34,7 @@ fn tasks_survive_the_leak_of_their_executor() {
         yield_now().await;
         4
     });
-    let waker = slot.take();
+    let waker = slot.waker();
     thread::spawn(move || waker.wake()).join().expect("woken");
     let all = async { [waiting.await, woken.await, queued.await, later.await] };
     assert_eq!(block_on(leaked.run(all)), [1, 2, 3, 4]);
@@ -44,6 +43,7 @@ fn tasks_survive_the_leak_of_their_executor() {
 
 #[test]
 fn an_unused_executor_can_be_leaked() {
+    let _watchdog = watchdog();
     let leaked = LocalExecutor::new().leak();
     assert!(leaked.is_empty());
     assert_eq!(block_on(leaked.run(leaked.spawn(async { 1 }))), 1);
@@ -52,6 +52,7 @@ fn an_unused_executor_can_be_leaked() {
 /// Both kinds know whether a task is left, also while one runs.
 #[test]
 fn is_empty_counts_queued_running_and_pending_tasks() {
+    let _watchdog = watchdog();
     let executor: &'static StaticLocalExecutor = Box::leak(Box::default());
     assert!(executor.is_empty());
     let seen = Rc::new(Cell::new(None));
@@ -74,6 +75,7 @@ fn is_empty_counts_queued_running_and_pending_tasks() {
 
 #[test]
 fn a_scoped_task_borrows() {
+    let _watchdog = watchdog();
     let executor: &'static StaticLocalExecutor = Box::leak(Box::default());
     let mut words = vec![String::from("a")];
     {
@@ -93,6 +95,7 @@ fn a_scoped_task_borrows() {
 /// No task counts a reference to its executor's core.
 #[test]
 fn tasks_count_no_references() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let before = std::sync::Arc::strong_count(executor.core());
     let tasks: Vec<_> = (0..3).map(|_| executor.spawn(pending::<()>())).collect();
@@ -103,6 +106,7 @@ fn tasks_count_no_references() {
 
 #[test]
 fn formats_show_counts() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     assert!(format!("{executor:?}").contains("queued: 0"));
     executor.spawn(pending::<()>()).detach();

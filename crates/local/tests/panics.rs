@@ -1,7 +1,5 @@
 //! Panics × drops × cancellations: each reaches its own handle or nobody, the process lives, siblings run on.
 
-mod common;
-
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::future::poll_fn;
@@ -11,6 +9,7 @@ use std::task::Poll;
 
 use futures_lite::future::{block_on, yield_now};
 use terrace_local::{LocalExecutor, Task};
+use terrace_testing::{WakerSlot, watchdog};
 
 /// Panics when dropped, unless a panic is under way.
 struct Bomb(&'static str, Rc<Cell<u32>>);
@@ -162,6 +161,7 @@ fn quiet() {
 
 #[test]
 fn every_panic_with_every_end() {
+    let _watchdog = watchdog();
     quiet();
     for panics in PANICS {
         for end in ENDS {
@@ -260,6 +260,7 @@ fn assert_drops(panics: Panics, drops: &Cell<u32>, context: &str) {
 /// A destructor that wakes and spawns siblings, while the executor is being dropped or not.
 #[test]
 fn destructors_may_use_the_executor() {
+    let _watchdog = watchdog();
     struct Spawns(&'static terrace_local::StaticLocalExecutor, Rc<Cell<u32>>);
     impl Drop for Spawns {
         fn drop(&mut self) {
@@ -287,6 +288,7 @@ fn destructors_may_use_the_executor() {
 /// Futures whose destructors wake each other while their executor is dropped.
 #[test]
 fn destructors_may_wake_siblings_during_the_drop() {
+    let _watchdog = watchdog();
     struct Wakes(Rc<RefCell<Vec<std::task::Waker>>>, Rc<Cell<u32>>);
     impl Drop for Wakes {
         fn drop(&mut self) {
@@ -300,12 +302,12 @@ fn destructors_may_wake_siblings_during_the_drop() {
     let wakers = Rc::<RefCell<Vec<_>>>::default();
     let dropped = Rc::new(Cell::new(0));
     let executor = LocalExecutor::new();
-    let slots: Vec<_> = (0..10).map(|_| common::Slot::default()).collect();
+    let slots: Vec<_> = (0..10).map(|_| WakerSlot::default()).collect();
     for slot in &slots {
         let (slot, wakes) = (slot.clone(), Wakes(wakers.clone(), dropped.clone()));
         executor
             .spawn(async move {
-                slot.park::<()>().await;
+                slot.forever::<()>().await;
                 drop(wakes);
             })
             .detach();
@@ -313,7 +315,7 @@ fn destructors_may_wake_siblings_during_the_drop() {
     while executor.try_tick() {}
     wakers
         .borrow_mut()
-        .extend(slots.iter().map(common::Slot::take));
+        .extend(slots.iter().map(WakerSlot::waker));
     drop(executor);
     assert_eq!(dropped.get(), 10);
 }
@@ -321,9 +323,10 @@ fn destructors_may_wake_siblings_during_the_drop() {
 /// A task that is cancelled between its wake and its poll is not polled again.
 #[test]
 fn cancelled_between_wake_and_poll() {
+    let _watchdog = watchdog();
     let polls = Cell::new(0);
     let executor = LocalExecutor::new();
-    let slot = common::Slot::default();
+    let slot = WakerSlot::default();
     let task = executor.spawn({
         let (slot, polls) = (slot.clone(), &polls);
         async move {
@@ -333,7 +336,7 @@ fn cancelled_between_wake_and_poll() {
         }
     });
     assert!(executor.try_tick());
-    slot.take().wake();
+    slot.waker().wake();
     drop(task);
     assert!(executor.try_tick());
     assert!(!executor.try_tick());

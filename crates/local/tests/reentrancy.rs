@@ -1,7 +1,5 @@
 //! Spawns, ticks and drops out of polls, wakers and destructors.
 
-mod common;
-
 use std::cell::RefCell;
 use std::future::{Future, pending};
 use std::pin::Pin;
@@ -9,8 +7,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 
-use common::Slot;
 use terrace_local::LocalExecutor;
+use terrace_testing::{Homebody, WakerSlot, poll_once, watchdog};
 
 /// Runs its function when it is dropped.
 struct OnDrop<F: FnMut()>(F);
@@ -26,6 +24,7 @@ type Shared = Rc<LocalExecutor<'static>>;
 
 #[test]
 fn a_task_spawns_and_ticks_its_executor() {
+    let _watchdog = watchdog();
     let executor: Shared = Rc::default();
     let weak = Rc::downgrade(&executor);
     let mut task = executor.spawn(async move {
@@ -41,9 +40,10 @@ fn a_task_spawns_and_ticks_its_executor() {
 /// A destructor that runs in the executor's drop spawns, ticks and wakes a sibling.
 #[test]
 fn destructors_use_the_executor_while_it_ends() {
+    let _watchdog = watchdog();
     let executor: &'static LocalExecutor<'static> = Box::leak(Box::default());
-    let (slot, sibling) = (Slot::default(), Slot::default());
-    executor.spawn(sibling.clone().park::<()>()).detach();
+    let (slot, sibling) = (WakerSlot::default(), WakerSlot::default());
+    executor.spawn(sibling.clone().forever::<()>()).detach();
     let ran = Rc::new(RefCell::new(Vec::new()));
     let log = ran.clone();
     let on_drop = OnDrop(move || {
@@ -52,16 +52,16 @@ fn destructors_use_the_executor_while_it_ends() {
             .spawn(async move { spawned.borrow_mut().push("ran") })
             .fallible();
         executor.try_tick();
-        sibling.take().wake();
+        sibling.waker().wake();
         assert!(task.is_finished(), "dropped at once");
-        assert_eq!(common::poll_once(&mut task), std::task::Poll::Ready(None));
+        assert_eq!(poll_once(&mut task), std::task::Poll::Ready(None));
         log.borrow_mut().push("dropped");
     });
     let parked = slot.clone();
     executor
         .spawn(async move {
             let _on_drop = on_drop;
-            parked.park::<()>().await;
+            parked.forever::<()>().await;
         })
         .detach();
     executor.run_until_stalled();
@@ -73,12 +73,13 @@ fn destructors_use_the_executor_while_it_ends() {
 /// A task drops the last handle of its own executor: nothing can be dropped under its feet, so all of it is leaked.
 #[test]
 fn an_executor_dropped_by_its_own_task_stays() {
+    let _watchdog = watchdog();
     let executor: Rc<RefCell<Option<Shared>>> = Rc::default();
     *executor.borrow_mut() = Some(Rc::default());
     let held = executor.clone();
     let local = executor.borrow().clone().expect("just made");
-    let slot = Slot::default();
-    let waiting = local.spawn(slot.clone().park::<()>());
+    let slot = WakerSlot::default();
+    let waiting = local.spawn(slot.clone().forever::<()>());
     let mut task = local.spawn(async move {
         drop(held.borrow_mut().take());
         1
@@ -89,7 +90,7 @@ fn an_executor_dropped_by_its_own_task_stays() {
     assert!(core.try_tick());
     assert_eq!(task.try_take(), Some(1));
     assert!(!waiting.is_finished());
-    slot.take().wake();
+    slot.waker().wake();
     assert!(core.try_tick());
 }
 
@@ -124,9 +125,10 @@ impl Drop for Driven {
 /// the push must find its core in place.
 #[test]
 fn a_drivers_waker_drops_driver_and_executor() {
+    let _watchdog = watchdog();
     let executor: Shared = Rc::default();
-    let slot = Slot::default();
-    let task = executor.spawn(slot.clone().park::<()>());
+    let slot = WakerSlot::default();
+    let task = executor.spawn(slot.clone().forever::<()>());
     assert!(executor.try_tick());
     let driven = executor.clone();
     let mut run: Pin<Box<dyn Future<Output = ()>>> = Box::pin(async move {
@@ -144,7 +146,7 @@ fn a_drivers_waker_drops_driver_and_executor() {
             executor: Some(executor),
         }));
     });
-    slot.take().wake();
+    slot.waker().wake();
     assert!(
         !task.is_finished(),
         "leaked: the drop came in the middle of a push"
@@ -154,22 +156,23 @@ fn a_drivers_waker_drops_driver_and_executor() {
 /// The owner's thread ends with an executor among its thread-locals; handles and wakers live on.
 #[test]
 fn an_executor_ends_with_its_thread() {
+    let _watchdog = watchdog();
     thread_local! {
         static EXECUTOR: LocalExecutor<'static> = const { LocalExecutor::new() };
     }
     let (waker, task) = std::thread::spawn(|| {
-        let slot = Slot::default();
+        let slot = WakerSlot::default();
         let task = EXECUTOR.with(|executor| {
-            let home = common::Homebody::new();
+            let home = Homebody::new();
             let parked = slot.clone();
             let task = executor.spawn(async move {
-                parked.park::<()>().await;
+                parked.forever::<()>().await;
                 drop(home);
             });
             executor.run_until_stalled();
             task
         });
-        (slot.take(), task)
+        (slot.waker(), task)
     })
     .join()
     .expect("ended");

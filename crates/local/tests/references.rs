@@ -1,20 +1,18 @@
 //! Where references to a task go, and come from: each of them dropped on another thread than the one that counted it.
 
-mod common;
-
 use std::cell::{Cell, RefCell};
 use std::future::{pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 use std::thread;
 
-use common::{Slot, poll_once, with_watchdog};
 use futures_lite::future::{block_on, yield_now};
 use terrace_local::{LocalExecutor, StaticLocalExecutor, Task};
+use terrace_testing::{WakerSlot, Wakes, on_own_thread, poll_once, watchdog};
 
 fn leaked() -> &'static StaticLocalExecutor {
     Box::leak(Box::default())
@@ -31,9 +29,9 @@ impl Drop for Flag {
 
 /// A pending task of an executor that is never dropped; nothing refers to it but the waker returned.
 fn forgotten(executor: &'static StaticLocalExecutor) -> (Waker, Rc<Cell<bool>>) {
-    let (slot, dropped) = (Slot::default(), Rc::<Cell<bool>>::default());
+    let (slot, dropped) = (WakerSlot::default(), Rc::<Cell<bool>>::default());
     let flag = Flag(dropped.clone());
-    let parked = slot.clone().park::<()>();
+    let parked = slot.clone().forever::<()>();
     executor
         .spawn(async move {
             let _flag = flag;
@@ -41,12 +39,13 @@ fn forgotten(executor: &'static StaticLocalExecutor) -> (Waker, Rc<Cell<bool>>) 
         })
         .detach();
     assert!(executor.try_tick());
-    (slot.take(), dropped)
+    (slot.waker(), dropped)
 }
 
 /// A detached task whose last waker goes can never run again: its future is dropped, at home, wherever the waker went.
 #[test]
 fn a_future_that_nobody_can_wake_is_dropped() {
+    let _watchdog = watchdog();
     let executor = leaked();
     let ways: [fn(Waker); 4] = [
         drop,
@@ -73,6 +72,7 @@ fn a_future_that_nobody_can_wake_is_dropped() {
 /// A task that is pending without a waker is dropped at once.
 #[test]
 fn a_future_that_kept_no_waker_is_dropped() {
+    let _watchdog = watchdog();
     let executor = leaked();
     executor.spawn(pending::<()>()).detach();
     assert!(executor.try_tick());
@@ -83,7 +83,7 @@ fn a_future_that_kept_no_waker_is_dropped() {
 #[test]
 fn a_long_life_between_two_threads() {
     const WAKES: u32 = 20_000;
-    with_watchdog(|| {
+    on_own_thread(|| {
         let (wakers, woken) = std::sync::mpsc::channel::<Waker>();
         let other = thread::spawn(move || woken.into_iter().for_each(Waker::wake));
         let executor = LocalExecutor::new();
@@ -103,21 +103,12 @@ fn a_long_life_between_two_threads() {
     });
 }
 
-/// Counts its wakes.
-#[derive(Default)]
-struct Count(AtomicU32);
-
-impl Wake for Count {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
 /// A handle that is polled at home and elsewhere in turns wakes whom it saw last, and no other one is kept.
 #[test]
 fn a_handle_travels() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
-    let slot = Slot::default();
+    let slot = WakerSlot::default();
     let mut task = executor.spawn({
         let slot = slot.clone();
         async move {
@@ -126,7 +117,7 @@ fn a_handle_travels() {
         }
     });
     assert!(executor.try_tick());
-    let counts: Vec<_> = (0..4).map(|_| Arc::<Count>::default()).collect();
+    let counts: Vec<_> = (0..4).map(|_| Wakes::new()).collect();
     for (number, count) in counts.iter().enumerate() {
         let waker = Waker::from(Arc::clone(count));
         let poll = move || {
@@ -142,12 +133,9 @@ fn a_handle_travels() {
             thread::spawn(poll).join().expect("polled")
         };
     }
-    slot.take().wake();
+    slot.waker().wake();
     assert!(executor.try_tick());
-    let wakes: Vec<_> = counts
-        .iter()
-        .map(|count| count.0.load(Ordering::Relaxed))
-        .collect();
+    let wakes: Vec<_> = counts.iter().map(|count| count.count()).collect();
     assert_eq!(wakes, [0, 0, 0, 1]);
     assert!(counts.iter().all(|count| Arc::strong_count(count) == 1));
     let output = thread::spawn(move || poll_once(&mut task)).join();
@@ -167,6 +155,7 @@ impl Wake for Trap {
 /// A panic in the waker of whoever awaits a task goes no further.
 #[test]
 fn a_panic_of_an_awaiter_is_contained() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let mut task = executor.spawn(async { 42 });
     let trap = Arc::new(Trap(AtomicBool::new(false)));
@@ -182,6 +171,7 @@ fn a_panic_of_an_awaiter_is_contained() {
 /// A task that is woken elsewhere in its last poll leaves an item behind, which is nothing to wait for.
 #[test]
 fn what_arrives_after_the_end_is_not_a_task() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let task = executor.spawn(poll_fn(|context| {
         let waker = context.waker().clone();
@@ -207,6 +197,7 @@ fn with_deadline(executor: &LocalExecutor<'_>) {
 /// A task lends its waker to another thread, which wakes it while the task polls its own handle.
 #[test]
 fn a_waker_that_is_lent_in_a_poll() {
+    let _watchdog = watchdog();
     let executor = leaked();
     for _ in 0..200 {
         let own = Rc::new(RefCell::new(None::<Task<()>>));
@@ -259,6 +250,7 @@ fn meddle(data: *const ()) {
 /// Wakers whose code ends the very task whose handle is being polled with them.
 #[test]
 fn wakers_that_run_the_executor() {
+    let _watchdog = watchdog();
     let executor = leaked();
     // Ended by the clone.
     let mut task = executor.spawn(async { 1 });
@@ -284,6 +276,7 @@ fn wakers_that_run_the_executor() {
 /// A waker whose clone panics leaves the handle as good as before.
 #[test]
 fn a_waker_that_panics_when_cloned() {
+    let _watchdog = watchdog();
     const VTABLE: RawWakerVTable = RawWakerVTable::new(|_| panic_any("a clone"), noop, noop, noop);
     fn noop(_: *const ()) {}
     // SAFETY: it has no data.
@@ -299,12 +292,12 @@ fn a_waker_that_panics_when_cloned() {
             Pin::new(&mut task).poll(context)
         });
         assert!(catch_unwind(poll).is_err());
-        let count = Arc::<Count>::default();
+        let count = Wakes::new();
         let counting = Waker::from(Arc::clone(&count));
         let context = &mut Context::from_waker(&counting);
         assert_eq!(Pin::new(&mut task).poll(context), Poll::Pending);
         assert!(executor.try_tick());
-        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        assert_eq!(count.count(), 1);
         assert_eq!(poll_once(&mut task), Poll::Ready(42));
     }
 }
@@ -312,6 +305,7 @@ fn a_waker_that_panics_when_cloned() {
 /// As small, and as flexible in its lifetime, as one pointer.
 #[test]
 fn a_handle_is_one_word() {
+    let _watchdog = watchdog();
     fn shorter<'a>(task: Task<&'static str>, _: &'a str) -> Task<&'a str> {
         task
     }

@@ -1,31 +1,20 @@
 //! Batch spawns: the iterator and the collection are the user's code.
 
-mod common;
-
 use std::cell::Cell;
 use std::future::{Future, pending, ready};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Wake, Waker};
+use std::task::{Context, Waker};
 
 use futures_lite::future::block_on;
 use terrace_local::{LocalExecutor, StaticLocalExecutor, Task};
-
-/// Counts wakes.
-#[derive(Default)]
-struct Wakes(AtomicUsize);
-
-impl Wake for Wakes {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Ordering::Relaxed);
-    }
-}
+use terrace_testing::{Wakes, watchdog};
 
 #[test]
 fn outputs_come_in_order_on_both_kinds() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let mut tasks: Vec<Task<usize>> = Vec::new();
     executor.spawn_many((0..100).map(ready), &mut tasks);
@@ -42,6 +31,7 @@ fn outputs_come_in_order_on_both_kinds() {
 
 #[test]
 fn a_batch_wakes_a_driver_once() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let wakes = Arc::<Wakes>::default();
     let waker = Waker::from(wakes.clone());
@@ -60,11 +50,12 @@ fn a_batch_wakes_a_driver_once() {
     );
     let mut tasks = Vec::new();
     executor.spawn_many((0..1_000).map(ready), &mut tasks);
-    assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
+    assert_eq!(wakes.count(), 1);
 }
 
 #[test]
 fn an_empty_batch_wakes_nobody() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let wakes = Arc::<Wakes>::default();
     let waker = Waker::from(wakes.clone());
@@ -78,13 +69,14 @@ fn an_empty_batch_wakes_nobody() {
         std::iter::empty::<std::future::Ready<()>>(),
         &mut Vec::new(),
     );
-    assert_eq!(wakes.0.load(Ordering::Relaxed), 0);
+    assert_eq!(wakes.count(), 0);
 }
 
 /// The iterator of a batch panics: what was spawned before stays spawned, the driver is woken for it, and nothing is
 /// leaked.
 #[test]
 fn a_panicking_iterator_leaves_what_it_spawned() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let wakes = Arc::<Wakes>::default();
     let waker = Waker::from(wakes.clone());
@@ -106,7 +98,7 @@ fn a_panicking_iterator_leaves_what_it_spawned() {
             executor.spawn_many(futures, &mut tasks)
         }));
         assert!(caught.is_err());
-        assert_eq!(wakes.0.load(Ordering::Relaxed), 1);
+        assert_eq!(wakes.count(), 1);
     }
     assert_eq!(tasks.len(), 7);
     assert_eq!(executor.run_until_stalled(), 7);
@@ -130,6 +122,7 @@ impl Extend<Task<()>> for Picky {
 
 #[test]
 fn a_panicking_collection_cancels_what_it_did_not_take() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let ran = Rc::new(Cell::new(0));
     let futures = (0..10).map(|_| {
@@ -150,6 +143,7 @@ fn a_panicking_collection_cancels_what_it_did_not_take() {
 /// The iterator spawns, ticks, and starts another batch.
 #[test]
 fn an_iterator_may_use_the_executor() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let ran = Rc::new(Cell::new(0));
     let count = |ran: &Rc<Cell<usize>>| {

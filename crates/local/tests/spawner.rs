@@ -1,23 +1,21 @@
 //! `LocalSpawner`: spawns from other threads, during and after the executor's end.
 
-mod common;
-
 use std::rc::Rc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::task::Poll;
 use std::thread;
 
-use common::{Homebody, poll_once, with_watchdog};
 use futures_lite::future::block_on;
 use static_assertions::assert_impl_all;
 use terrace_local::{LocalExecutor, LocalSpawner, Task};
+use terrace_testing::{Homebody, on_own_thread, poll_once, watchdog};
 
 assert_impl_all!(LocalSpawner: Send, Sync, Clone, std::fmt::Debug, std::panic::UnwindSafe);
 
 #[test]
 fn a_driver_asleep_is_woken_by_a_spawn_from_elsewhere() {
-    with_watchdog(|| {
+    on_own_thread(|| {
         let executor = LocalExecutor::new();
         let spawner = executor.spawner();
         let (sender, receiver) = std::sync::mpsc::channel();
@@ -42,7 +40,7 @@ fn a_driver_asleep_is_woken_by_a_spawn_from_elsewhere() {
 /// `spawn_with` makes a future that is not Send on the executor's thread; poll and drop happen there.
 #[test]
 fn a_future_made_by_a_closure_stays_on_the_thread() {
-    with_watchdog(|| {
+    on_own_thread(|| {
         let executor = LocalExecutor::new();
         let here = executor.spawner();
         let id = here.thread_id();
@@ -66,6 +64,7 @@ fn a_future_made_by_a_closure_stays_on_the_thread() {
 
 #[test]
 fn what_is_spawned_after_the_end_is_dropped_by_the_caller() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let spawner = executor.spawner();
     drop(executor);
@@ -94,7 +93,7 @@ fn what_is_spawned_after_the_end_is_dropped_by_the_caller() {
 /// side it is on.
 #[test]
 fn spawns_race_with_the_drop() {
-    with_watchdog(|| {
+    on_own_thread(|| {
         const THREADS: usize = 2;
         for round in 0..300 {
             let executor = LocalExecutor::new();
@@ -159,6 +158,7 @@ impl Drop for Counted {
 /// The owner's thread ends without closing its executor: spawns go nowhere, and crash nobody.
 #[test]
 fn spawning_onto_a_forgotten_executor() {
+    let _watchdog = watchdog();
     let spawner = thread::spawn(|| {
         let executor = LocalExecutor::new();
         let spawner = executor.spawner();
@@ -179,6 +179,7 @@ fn spawning_onto_a_forgotten_executor() {
 
 #[test]
 fn a_spawner_of_the_static_kind() {
+    let _watchdog = watchdog();
     let executor = LocalExecutor::new().leak();
     let spawner = executor.spawner();
     let task = thread::spawn(move || spawner.spawn_with(|| async { *Rc::new(7) }))

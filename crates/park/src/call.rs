@@ -1,15 +1,17 @@
-//! Who of the drivers answers for what is published: so that a burst does not call a herd of them.
+//! The call word: which driver answers for what is published, so that a burst does not wake a herd of drivers.
 //!
 //! | bits   | meaning                                                                                   |
 //! |--------|-------------------------------------------------------------------------------------------|
 //! | 0..16  | drivers that search inside a poll: they are back soon, and look then                        |
 //! | 16..64 | publishes that count on a driver's look since the last one that was announced               |
 //!
-//! Publishes are counted where a driver is asleep. The first of them notifies it, unless one searches; who finds nobody left to
-//! notify withdraws. So while the count is not 0 and nobody searches, somebody was notified, or is about to be.
+//! A publisher counts itself where a driver is asleep. The first publisher notifies a driver, unless one searches. If it finds
+//! no driver left to notify, it withdraws. So while the count is not 0 and no driver searches, a publisher has notified a
+//! driver or is about to.
 //!
-//! Every change is a read-modify-write of this one word, so all of them have an order. Who counts on a look does so by a
-//! change that comes before the one by which the driver announces it, and is acquired by it: the look sees the item.
+//! Every change is a read-modify-write of this one word, so all of them have an order. A publisher that relies on a driver
+//! changes the word before the driver announces its look by another change. That one acquires the first: the look sees the
+//! item.
 
 use terrace_sync::atomic::{AtomicU64, Ordering};
 use terrace_sync::ordering;
@@ -25,6 +27,24 @@ const SEARCHING: u64 = PUBLISH - 1;
 /// The word.
 pub(crate) struct Call(AtomicU64);
 
+/// What a publisher that has counted itself has to do.
+#[must_use = "a publisher that is to notify a driver does so"]
+pub(crate) enum Counted {
+    /// Rely on a driver that will look, and has not yet.
+    Rely,
+    /// Notify a driver. This publisher is the first since an answer: others rely on the driver that it notifies.
+    NotifyFirst,
+    /// Notify another driver: those notified before have not answered.
+    NotifyAnother,
+}
+
+/// Whether other publishers relied on the notification that a publisher has withdrawn.
+#[must_use = "a publisher that others relied on calls again for them"]
+pub(crate) enum Withdrawn {
+    Alone,
+    WithOthers,
+}
+
 /// A driver that searches.
 pub(crate) struct Searching<'c>(&'c Call);
 
@@ -33,32 +53,37 @@ impl Call {
         Self(AtomicU64::new(0))
     }
 
-    /// Counts a publish. None if a driver will look that has not yet; else somebody has to be notified, and whether it is
-    /// the first to be: others count on it.
+    /// Counts a publish.
     ///
-    /// A driver may be left unpolled though it was notified: so another one is whenever the number of publishes reaches a
-    /// power of two, or a multiple of [`FAR`].
+    /// A driver may be left unpolled though it was notified. So another one is notified whenever the number of publishes
+    /// reaches a power of two, or a multiple of [`FAR`].
     #[inline]
-    pub(crate) fn count(&self) -> Option<bool> {
-        // Ordering: Release, for the item. Acquire, whoever withdraws looks again for those before it.
+    pub(crate) fn count(&self) -> Counted {
+        // Ordering: Release, for the item. Acquire, since a publisher that withdraws looks again for those before it.
         let before = self.0.fetch_add(PUBLISH, Ordering::AcqRel);
         if before & SEARCHING != 0 {
-            return None;
+            return Counted::Rely;
         }
-        let publishes = before / PUBLISH + 1;
-        let another = publishes.is_power_of_two() || publishes % FAR == 0;
-        another.then_some(publishes == 1)
+        match before / PUBLISH + 1 {
+            1 => Counted::NotifyFirst,
+            n if n.is_power_of_two() || n % FAR == 0 => Counted::NotifyAnother,
+            _ => Counted::Rely,
+        }
     }
 
-    /// For the first publish since an answer, which found nobody to notify; true if others have counted on it.
+    /// For the first publisher since an answer, which found no driver to notify.
     #[cold]
-    pub(crate) fn withdraw(&self) -> bool {
+    pub(crate) fn withdraw(&self) -> Withdrawn {
         if cfg!(terrace_weaken = "park-driver-withdraw") {
-            return false;
+            return Withdrawn::Alone;
         }
         // Ordering: AcqRel, see `count`.
         let before = self.0.fetch_and(SEARCHING, Ordering::AcqRel);
-        before / PUBLISH > 1
+        if before / PUBLISH > 1 {
+            Withdrawn::WithOthers
+        } else {
+            Withdrawn::Alone
+        }
     }
 
     /// For a driver that was notified, before it looks.
@@ -70,7 +95,7 @@ impl Call {
 
     /// A search, unless `limit` drivers search.
     pub(crate) fn try_search(&self, limit: u32) -> Option<Searching<'_>> {
-        // Ordering: Relaxed, it promises what is published later.
+        // Ordering: Relaxed, a search promises a look at later publishes only.
         let before = self
             .0
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |word| {
@@ -84,7 +109,7 @@ impl Drop for Searching<'_> {
     fn drop(&mut self) {
         let next = |word: u64| {
             let word = word - SEARCH;
-            // The last one answers for all who counted on any: nobody was notified for them.
+            // The last one answers for all publishers that relied on any: they have notified no driver.
             let last = word & SEARCHING == 0 && !cfg!(terrace_weaken = "park-driver-search-over");
             Some(if last { 0 } else { word })
         };

@@ -1,14 +1,14 @@
-//! Async drivers: futures that run a core's work while they are polled, and sleep as wakers.
+//! All async drivers of one `Idle`: futures that run a core's work while they are polled, and sleep as wakers.
 //!
 //! A driver can be left unpolled or forgotten at any time, so it never owns a token and is never counted live.
 //!
 //! | state    | bit | cell  | leaves it by                                                                  |
 //! |----------|-----|-------|-------------------------------------------------------------------------------|
-//! | awake    | 0   | empty | [`Driver::sleep`] → asleep; drop → gone                                        |
-//! | asleep   | 1   | waker | a publisher → notified; [`Driver::wake`] → awake; drop → gone                  |
-//! | notified | 0   | empty | [`Driver::wake`] → awake, and is told so; drop → gone, and publishes           |
+//! | awake    | 0   | empty | `Driver::sleep` → asleep; drop → gone                                          |
+//! | asleep   | 1   | waker | a publisher → notified; `Driver::wake` → awake; drop → gone                    |
+//! | notified | 0   | empty | `Driver::wake` → awake, and is told so; drop → gone, and publishes             |
 //!
-//! While one is notified few others are: `call.rs`.
+//! While one driver is notified publishers notify few others: `call.rs`.
 //!
 //! Bit and cell change together, under the cell's lock. Publishers look at the bits without it.
 
@@ -16,12 +16,12 @@ use std::ptr;
 use std::task::Waker;
 
 use terrace_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
-use terrace_sync::{CachePadded, Mutex, heavy};
+use terrace_sync::{CachePadded, Mutex};
 
-use crate::Wake;
-use crate::call::Call;
-use crate::idle::Idle;
-use crate::word::{WIDE, bits_of_64};
+use crate::call::{Call, Counted, Searching, Withdrawn};
+use crate::contain::{Ended, contain, discard};
+use crate::outcome::Wake;
+use crate::word::bits_of_64;
 
 /// Drivers that share one pair of masks.
 const CHUNK: usize = if cfg!(terrace_loom) { 2 } else { 64 };
@@ -29,7 +29,7 @@ const CHUNK: usize = if cfg!(terrace_loom) { 2 } else { 64 };
 /// All drivers of one `Idle`: chunks in a list that only grows.
 pub(crate) struct Drivers {
     first: AtomicPtr<Chunk>,
-    /// Whether every group's word has the bit that tells of drivers.
+    /// Whether `W` is set in every group's word.
     announced: AtomicBool,
     call: CachePadded<Call>,
 }
@@ -40,7 +40,7 @@ pub(crate) struct Chunk {
     asleep: CachePadded<AtomicU64>,
     /// One bit a place that is taken.
     taken: AtomicU64,
-    /// The wakers of those asleep. No user code runs under the locks: wakers are moved in and out.
+    /// The wakers of the drivers asleep. No user code runs under the locks: wakers are moved in and out.
     cells: [Mutex<Option<Waker>>; CHUNK],
     next: AtomicPtr<Chunk>,
 }
@@ -76,8 +76,24 @@ impl Chunk {
         }
     }
 
+    /// Gives a place back.
+    pub(crate) fn give_back_place(&self, bit: u32) {
+        // Ordering: Release pairs with the Acquire of the driver that takes the place next.
+        self.taken.fetch_and(!(1 << bit), Ordering::Release);
+    }
+
+    /// Sets the bit of a driver and puts its waker into the cell. Returns the waker that was there.
+    pub(crate) fn put_to_sleep(&self, bit: u32, waker: Waker) -> Option<Waker> {
+        let mut cell = self.cells[bit as usize].lock();
+        let old = cell.replace(waker);
+        // Ordering: Relaxed, bits change under the lock of their cell; publishers and sleepers meet by fences.
+        self.asleep.fetch_or(1 << bit, Ordering::Relaxed);
+        drop(cell);
+        old
+    }
+
     /// Clears the bit of a driver; its waker, if the bit was set.
-    fn claim(&self, bit: u32) -> Option<Waker> {
+    pub(crate) fn claim(&self, bit: u32) -> Option<Waker> {
         let mut cell = self.cells[bit as usize].lock();
         // Ordering: Relaxed, bits change under the lock of their cell; publishers and sleepers meet by fences.
         let before = self.asleep.fetch_and(!(1 << bit), Ordering::Relaxed);
@@ -100,7 +116,6 @@ impl Drivers {
     /// The chunks there are, oldest first.
     #[inline]
     fn chunks(&self) -> impl Iterator<Item = &Chunk> {
-        // Ordering: Acquire pairs with the Release by which a chunk was hung into the list.
         std::iter::successors(follow(&self.first), |chunk| follow(&chunk.next))
     }
 
@@ -118,8 +133,28 @@ impl Drivers {
         self.first.load(Ordering::Relaxed).is_null()
     }
 
-    /// Drivers there are, and those asleep: a hint.
-    fn count(&self) -> (u32, u32) {
+    /// Calls `widen` unless `W` is set in every group's word already.
+    pub(crate) fn announce(&self, widen: impl FnOnce()) {
+        // Ordering: Acquire pairs with the Release below.
+        if !self.announced.load(Ordering::Acquire) {
+            widen();
+            // Ordering: Release, a driver that sees the flag sees the words.
+            self.announced.store(true, Ordering::Release);
+        }
+    }
+
+    /// A search of one driver, unless half of all search. Publishers rely on it until it is dropped.
+    pub(crate) fn try_search(&self) -> Option<Searching<'_>> {
+        self.call.try_search(self.count().0 / 2)
+    }
+
+    /// For a driver that was notified, before it looks.
+    pub(crate) fn answer(&self) {
+        self.call.answer();
+    }
+
+    /// The number of drivers, and of those asleep: a hint.
+    pub(crate) fn count(&self) -> (u32, u32) {
         self.chunks().fold((0, 0), |(taken, asleep), chunk| {
             (
                 taken + chunk.taken.load(Ordering::Relaxed).count_ones(),
@@ -128,8 +163,8 @@ impl Drivers {
         })
     }
 
-    /// Has a driver look, after the publisher's fence: wakes one that is asleep, unless an earlier one has yet to answer
-    /// and this publish is none of those that wake another meanwhile.
+    /// Has a driver look. The publisher has fenced. Wakes a driver that is asleep, unless an earlier one has not answered yet
+    /// and this publish is none of those that wake another one.
     #[inline]
     pub(crate) fn notify(&self) -> Wake {
         if cfg!(terrace_weaken = "park-driver-notify") {
@@ -139,16 +174,27 @@ impl Drivers {
             if !self.any_asleep() {
                 return Wake::NoneParked;
             }
-            let Some(first) = self.call.count() else {
+            let counted = self.call.count();
+            if let Counted::Rely = counted {
                 return Wake::Covered;
-            };
-            if let Some(waker) = self.claim_any() {
-                waker.wake();
-                return Wake::Driver;
             }
-            // Those seen asleep have got up by themselves. But others may have counted on this notification.
-            if !first || !self.call.withdraw() {
-                return Wake::NoneParked;
+            while let Some(waker) = self.claim_any() {
+                let ended = contain(|| waker.wake());
+                if cfg!(terrace_weaken = "park-driver-wake-unwinds") {
+                    assert_eq!(ended, Ended::Returned, "a waker's panic comes through");
+                }
+                // A waker's panic is not the publisher's, which goes on with another driver.
+                if ended == Ended::Returned {
+                    return Wake::Driver;
+                }
+            }
+            // The drivers seen asleep have got up by themselves. But other publishers may rely on this notification.
+            match counted {
+                Counted::NotifyFirst => match self.call.withdraw() {
+                    Withdrawn::WithOthers => {}
+                    Withdrawn::Alone => return Wake::NoneParked,
+                },
+                Counted::NotifyAnother | Counted::Rely => return Wake::NoneParked,
             }
         }
     }
@@ -162,7 +208,8 @@ impl Drivers {
         })
     }
 
-    fn enter(&self) -> (&Chunk, u32) {
+    /// Takes a place for a new driver.
+    pub(crate) fn enter(&self) -> (&Chunk, u32) {
         let mut link = &self.first;
         loop {
             let chunk = follow(link).unwrap_or_else(|| append(link));
@@ -176,12 +223,17 @@ impl Drivers {
 
 impl Drop for Drivers {
     fn drop(&mut self) {
-        // Ordering: Relaxed, `&mut self` excludes everybody else.
+        // Ordering: Relaxed, `&mut self` excludes all other threads.
         let mut next = self.first.load(Ordering::Relaxed);
         while !next.is_null() {
-            // SAFETY: the pointer came from `Box::into_raw` in `append`, and nobody borrows from a list being dropped.
+            // SAFETY: the pointer came from `Box::into_raw` in `append`, and no borrow of a chunk outlives the list.
             let chunk = unsafe { Box::from_raw(next) };
             next = chunk.next.load(Ordering::Relaxed);
+            // Wakers of drivers that were forgotten.
+            for cell in &chunk.cells {
+                let waker = cell.lock().take();
+                discard(waker);
+            }
         }
     }
 }
@@ -189,38 +241,24 @@ impl Drop for Drivers {
 fn follow(link: &AtomicPtr<Chunk>) -> Option<&Chunk> {
     // Ordering: Acquire pairs with the Release in `append`.
     let chunk = link.load(Ordering::Acquire);
-    // SAFETY: a chunk in the list is initialised, only shared, and freed with the whole list.
+    // SAFETY: `append` put it there initialised, threads only share it, and the drop of the list frees it.
     unsafe { chunk.as_ref() }
 }
 
-/// Hangs a new chunk behind `link`, unless somebody was faster.
+/// Hangs a new chunk behind `link`, unless another thread was faster.
 fn append(link: &AtomicPtr<Chunk>) -> &Chunk {
     let new = Box::into_raw(Box::new(Chunk::new()));
-    // Ordering: Release pairs with the Acquire in `follow`; Acquire on failure with that of the faster one.
+    // Ordering: Release pairs with the Acquire in `follow`; Acquire on failure with the Release of the faster thread.
     match link.compare_exchange(ptr::null_mut(), new, Ordering::Release, Ordering::Acquire) {
-        // SAFETY: now in the list, see `follow`.
+        // SAFETY: the exchange put it into the list, where it stays until the list is dropped.
         Ok(_) => unsafe { &*new },
         Err(faster) => {
-            // SAFETY: it came from `Box::into_raw` above and nobody else has seen it.
+            // SAFETY: it came from `Box::into_raw` above, and the failed exchange has shown it to no other thread.
             drop(unsafe { Box::from_raw(new) });
-            // SAFETY: in the list, see `follow`.
+            // SAFETY: it is in the list, where it stays until the list is dropped.
             unsafe { &*faster }
         }
     }
-}
-
-/// One async driver's place. Made awake; belongs to the future that drives.
-///
-/// Forgetting it leaks its place, and may cost one notification: a driver that was notified and is neither polled nor
-/// dropped delays what it was notified of until the next publish. Where several are, another driver is notified when the
-/// publishes since one last looked reach a power of two, or a multiple of 64.
-#[derive(Debug)]
-pub struct Driver<'i> {
-    idle: &'i Idle,
-    chunk: &'i Chunk,
-    bit: u32,
-    /// Whether `sleep` was called since the last `wake`.
-    slept: bool,
 }
 
 impl std::fmt::Debug for Chunk {
@@ -229,108 +267,5 @@ impl std::fmt::Debug for Chunk {
         f.debug_struct("Chunk")
             .field("asleep", &format_args!("{asleep:b}"))
             .finish()
-    }
-}
-
-impl Idle {
-    /// A place for an async driver: a future that takes any work of this `Idle` while it is polled.
-    ///
-    /// Cost: one compare-and-swap; the first one allocates, and adds one read-modify-write a group.
-    pub fn driver(&self) -> Driver<'_> {
-        // The bit has to be in the words before the driver can sleep: whoever gives up the last token without seeing it
-        // did so before the driver's fence, and leaves what was published until then to the driver's own look.
-        // Ordering: Acquire pairs with the Release below.
-        if !self.drivers.announced.load(Ordering::Acquire) {
-            self.widen();
-            // Ordering: Release, who sees the flag sees the words.
-            self.drivers.announced.store(true, Ordering::Release);
-        }
-        let (chunk, bit) = self.drivers.enter();
-        Driver {
-            idle: self,
-            chunk,
-            bit,
-            slept: false,
-        }
-    }
-
-    /// Tells every group that somebody outside its word may sleep.
-    pub(crate) fn widen(&self) {
-        for group in self.groups() {
-            // Ordering: AcqRel as for every change of the word.
-            unless_weakened!("park-wide", group.set(WIDE, Ordering::AcqRel));
-        }
-    }
-
-    /// The number of async drivers, and of those asleep: a hint.
-    pub fn driver_count(&self) -> (usize, usize) {
-        let (all, asleep) = self.drivers.count();
-        (all as usize, asleep as usize)
-    }
-}
-
-impl Driver<'_> {
-    /// Announces sleep: publishers may call `waker` from now on. Ends with a heavy fence; the caller then looks at
-    /// everything it could be woken for once more, and calls [`wake`](Self::wake) if there is anything.
-    ///
-    /// Cost: one lock, one read-modify-write, one heavy fence, a clone of the waker.
-    pub fn sleep(&mut self, waker: &Waker) {
-        let waker = waker.clone();
-        let mut cell = self.chunk.cells[self.bit as usize].lock();
-        let old = cell.replace(waker);
-        // Ordering: Relaxed, as in `claim`; the fence orders it before the caller's look.
-        self.chunk.asleep.fetch_or(1 << self.bit, Ordering::Relaxed);
-        drop(cell);
-        drop(old);
-        self.slept = true;
-        // Fence pair: `light` in publish: either it sees our bit, or we see its item.
-        unless_weakened!("park-driver-fence", heavy());
-    }
-
-    /// Calls `look`, which asks again and again for a short time whether anything is there; until it returns no publish
-    /// notifies a driver. It must not run code of others, which might not come back. At most half of the drivers search at
-    /// once, those counted that are not polled any more; so one alone never does: nobody would be spared.
-    ///
-    /// True if it was called: the driver then owes a look at everything, and a publish if it leaves something behind.
-    ///
-    /// Cost: two read-modify-writes beside what `look` does.
-    pub fn search(&self, look: impl FnOnce()) -> bool {
-        let drivers = &self.idle.drivers;
-        let Some(searching) = drivers.call.try_search(drivers.count().0 / 2) else {
-            return false;
-        };
-        look();
-        drop(searching);
-        true
-    }
-
-    /// Ends the sleep; true if a publisher had notified this driver meanwhile: it then owes a look at everything, and a
-    /// publish if it leaves something behind. To be called whenever the driver is polled.
-    ///
-    /// Cost: nothing if it did not sleep; else one lock and one read-modify-write.
-    pub fn wake(&mut self) -> bool {
-        if !self.slept {
-            return false;
-        }
-        self.slept = false;
-        // The waker is dropped here, with the cell's lock released.
-        let notified = self.chunk.claim(self.bit).is_none();
-        if notified {
-            unless_weakened!("park-driver-answer", self.idle.drivers.call.answer());
-        }
-        notified
-    }
-}
-
-impl Drop for Driver<'_> {
-    fn drop(&mut self) {
-        let notified = self.wake();
-        // Ordering: Release pairs with the Acquire of whoever takes the place next.
-        self.chunk
-            .taken
-            .fetch_and(!(1 << self.bit), Ordering::Release);
-        if notified && !cfg!(terrace_weaken = "park-driver-pass-on") {
-            self.idle.publish(u32::MAX);
-        }
     }
 }

@@ -1,6 +1,6 @@
 //! What came of a publish, a timed park, a restricted wait.
 
-use crate::Token;
+use crate::token::Token;
 
 /// What a publish did.
 ///
@@ -8,19 +8,19 @@ use crate::Token;
 /// worker was asleep; the others do not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wake {
-    /// A worker that serves the lane is searching, and will look again before it stops; or, where no worker can be woken,
-    /// an async driver is, or was notified and has yet to look.
+    /// A worker searches, and looks again before it stops. Or no worker can be woken, and an async driver will look: it
+    /// searches, or it was notified and has not looked yet.
     Covered,
-    /// This worker was parked and has been woken, owning a token.
+    /// This worker was parked. The publish has woken it, and it owns a token.
     Woke(usize),
-    /// Every live worker of the lane waits for its own work; this one was woken to do something about it, and a driver
-    /// that was asleep was called, too.
+    /// Every live worker waits for its own work. The publish has woken this one to do something about the item, and has
+    /// notified a driver that was asleep.
     WokeRestricted(usize),
-    /// No worker was asleep; an async driver was, and has been notified.
+    /// No worker was asleep. An async driver was, and the publish has notified it.
     Driver,
-    /// A guard serves the lane; it looks again when its time-out runs out. Only from `publish_paced`.
-    Guarded,
-    /// Nobody to wake: some live worker is running, and looks again before it sleeps, or there is none.
+    /// The sentinel watches, and looks again when its time-out runs out. Only from `publish_paced`.
+    Watched,
+    /// The publish woke no thread: a live worker runs and looks again before it sleeps, or no worker is live.
     NoneParked,
 }
 
@@ -28,30 +28,20 @@ pub enum Wake {
 #[must_use = "the token inside must be given back to its Idle"]
 #[derive(Debug)]
 pub enum Woken {
-    /// Somebody woke the worker, or work was visible.
+    /// Another thread woke the worker, or work was visible.
     Unparked(Token),
     /// The time ran out.
     TimedOut(Token),
-}
-
-impl Woken {
-    /// The token, however the sleep ended.
-    pub fn into_token(self) -> Token {
-        match self {
-            Self::Unparked(token) | Self::TimedOut(token) => token,
-        }
-    }
 }
 
 /// How a restricted wait ended. The worker owns no token.
 #[must_use = "the wait has ended, but not always because what was waited for is there"]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Restricted {
-    /// What was waited for, or an inlet of this worker, was visible; the worker did not sleep.
+    /// The worker saw what it waits for, or private work, and did not sleep.
     Ready,
-    /// Somebody ended the wait: the caller looks at everything again and waits again.
+    /// Another thread ended the wait. The worker looks at everything again, and waits again.
     Woken,
-    /// Every live worker of some lane waits like this one, and work of that lane is visible: the
-    /// caller starts a spare worker, or runs exactly one item.
+    /// Every live worker waits like this one, and work is visible. The worker starts a spare, or runs exactly one item.
     LastResort,
 }

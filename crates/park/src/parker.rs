@@ -1,4 +1,4 @@
-//! A parker with one token, for threads that are no workers; and deadlines of timed sleeps.
+//! A parker with one token, for threads that are no workers.
 
 use std::marker::PhantomData;
 use std::time::Duration;
@@ -7,6 +7,8 @@ use terrace_sync::Arc;
 use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::ordering;
 use terrace_sync::thread::{self, Thread};
+
+use crate::deadline::Deadline;
 
 /// No token, and the thread does not sleep.
 const EMPTY: u32 = 0;
@@ -17,10 +19,9 @@ const NOTIFIED: u32 = 2;
 
 /// Puts the thread that made it to sleep until a token is there.
 ///
-/// At most one token exists: [`unpark`](Self::unpark) makes it, [`park`](Self::park) takes it, and
-/// neither a stray `std::thread::unpark` nor another `Parker` of the same thread can make or take one.
-/// What was written before an `unpark` happens before the `park` that takes its token returns. A parker
-/// stays on its thread; [`Unparker`]s go anywhere.
+/// At most one token exists: [`Unparker::unpark`] makes it, [`park`](Self::park) takes it. Neither a stray
+/// `std::thread::unpark` nor another `Parker` of the same thread can make or take one. All that the waker wrote before its
+/// `unpark` happens before the `park` that takes its token returns. A parker stays on its thread; [`Unparker`]s go anywhere.
 ///
 /// | state      | `park`                    | `unpark`                         | time-out     |
 /// |------------|---------------------------|----------------------------------|--------------|
@@ -65,7 +66,7 @@ impl Parker {
         }
     }
 
-    /// A handle by which others unpark this thread.
+    /// A handle by which other threads unpark this one.
     pub fn unparker(&self) -> Unparker {
         self.unparker.clone()
     }
@@ -98,7 +99,7 @@ impl Parker {
                 return true;
             }
         }
-        // Ordering: Acquire as in `take`. Whatever was there, the state is EMPTY again.
+        // Ordering: Acquire pairs with the Release in `unpark`, if the token came with the time-out. The state is EMPTY either way.
         self.unparker
             .inner
             .state
@@ -106,15 +107,10 @@ impl Parker {
             == NOTIFIED
     }
 
-    /// Gives the token; see [`Unparker::unpark`].
-    pub fn unpark(&self) {
-        self.unparker.unpark();
-    }
-
     /// Takes the token, or announces that this thread goes to sleep (false).
     fn take_or_announce(&self) -> bool {
         let inner = &*self.unparker.inner;
-        // Ordering: as in `take`; the announcement itself orders nothing.
+        // Ordering: Relaxed, the announcement itself orders nothing; the swap below acquires the token.
         match inner
             .state
             .compare_exchange(EMPTY, PARKED, Ordering::Relaxed, Ordering::Relaxed)
@@ -122,6 +118,7 @@ impl Parker {
             Ok(_) => false,
             Err(_) => {
                 // Only NOTIFIED can be there, and only this thread takes it away.
+                // Ordering: Acquire pairs with the Release in `unpark`.
                 let taken = inner
                     .state
                     .swap(EMPTY, ordering!("park-parker-early-acquire", Acquire));
@@ -163,52 +160,6 @@ impl Inner {
     }
 }
 
-/// When a timed sleep ends. In models it ends whenever the scheduler likes.
-pub(crate) struct Deadline {
-    #[cfg(not(any(terrace_loom, terrace_shuttle)))]
-    /// `None`: too far away to be represented.
-    at: Option<std::time::Instant>,
-}
-
-#[cfg(not(any(terrace_loom, terrace_shuttle)))]
-impl Deadline {
-    pub(crate) fn after(timeout: Duration) -> Self {
-        Self {
-            at: std::time::Instant::now().checked_add(timeout),
-        }
-    }
-
-    /// Sleeps until unparked, spuriously woken, or the deadline; false, without sleeping, if that has passed.
-    pub(crate) fn park(&self) -> bool {
-        let Some(at) = self.at else {
-            thread::park();
-            return true;
-        };
-        let left = at.saturating_duration_since(std::time::Instant::now());
-        if left.is_zero() {
-            return false;
-        }
-        thread::park_timeout(left);
-        true
-    }
-}
-
-#[cfg(any(terrace_loom, terrace_shuttle))]
-impl Deadline {
-    pub(crate) fn after(_timeout: Duration) -> Self {
-        Self {}
-    }
-
-    /// The time is up: how much of it passed, for the other threads, is the scheduler's choice. Does not
-    /// yield to loom, which hides stale values after a yield: a loop around timed sleeps has to.
-    pub(crate) fn park(&self) -> bool {
-        // A schedule by priorities would run such a loop for ever.
-        #[cfg(terrace_shuttle)]
-        thread::yield_now();
-        false
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -216,8 +167,8 @@ mod tests {
     #[test]
     fn a_token_given_before_is_taken_without_sleeping() {
         let parker = Parker::new();
-        parker.unpark();
-        parker.unpark();
+        parker.unparker().unpark();
+        parker.unparker().unpark();
         parker.park();
         assert!(
             !parker.park_timeout(Duration::ZERO),
@@ -230,7 +181,7 @@ mod tests {
         let parker = Parker::new();
         thread::current().unpark();
         assert!(!parker.park_timeout(Duration::from_millis(1)));
-        parker.unpark();
+        parker.unparker().unpark();
         assert!(parker.park_timeout(Duration::MAX));
     }
 
@@ -244,11 +195,11 @@ mod tests {
         assert_eq!(state(), PARKED);
         assert!(!inner.take());
         assert_eq!(state(), PARKED);
-        parker.unpark();
+        parker.unparker().unpark();
         assert_eq!(state(), NOTIFIED);
         assert!(inner.take());
         assert_eq!(state(), EMPTY);
-        parker.unpark();
+        parker.unparker().unpark();
         assert!(parker.take_or_announce());
         assert_eq!(state(), EMPTY);
     }

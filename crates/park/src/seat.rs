@@ -1,27 +1,27 @@
-//! The thread that sits at a worker's place, so that it can be unparked.
+//! The thread that sits at a worker's place, so that a waker can unpark it.
 
 use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::cell::UnsafeCell;
 use terrace_sync::ordering;
 use terrace_sync::thread::{self, Thread};
 
-/// Set in `gate` while the handle is being replaced; the bits below count those who read it.
+/// Set in `gate` while the owner replaces the handle. The bits below count the wakers that read it.
 const BINDING: u32 = 1 << 31;
 
 /// A thread handle that is replaced when a new thread takes the place.
 ///
-/// A thread binds itself before it can set a bit of its worker, so whoever cleared such a bit finds
-/// the handle in place. Finding the gate closed means that the thread whose bit was cleared has
-/// noticed, has gone, and another one is taking its place: nothing is left to unpark.
+/// A thread binds itself before it can set a bit of its worker. So the waker that cleared such a bit finds the handle in
+/// place. A waker that finds the gate closed has nothing left to unpark: the thread whose bit it cleared has noticed and
+/// left, and another thread takes the place.
 pub(crate) struct Seat {
     gate: AtomicU32,
-    /// Written only by whoever moved `gate` from 0 to `BINDING`; read only by those who counted
-    /// themselves into `gate` and found `BINDING` clear. No user code runs inside.
+    /// Written only by the thread that moved `gate` from 0 to `BINDING`. Read only by wakers that counted themselves into
+    /// `gate` and found `BINDING` clear. No user code runs inside.
     thread: UnsafeCell<Option<Thread>>,
 }
 
-// SAFETY: `thread` is written under `BINDING`, which needs a count of 0, and read under a count,
-// which needs `BINDING` clear; `Thread` is Send and Sync.
+// SAFETY: `bind` writes `thread` under `BINDING`, which needs a count of 0. `unpark` reads it under a count, which needs
+// `BINDING` clear. `Thread` is Send and Sync.
 unsafe impl Sync for Seat {}
 
 impl Seat {
@@ -32,7 +32,7 @@ impl Seat {
         }
     }
 
-    /// Makes the calling thread the one that [`unpark`](Self::unpark) wakes.
+    /// Makes the calling thread the one that [`unpark`](Self::unpark) wakes. Waits for wakers that read the old handle.
     pub(crate) fn bind(&self) {
         let current = thread::current();
         // Ordering: Acquire pairs with the Release of every `unpark` that read the old handle.
@@ -49,10 +49,10 @@ impl Seat {
             thread::yield_now();
         }
         let old = self.thread.with_mut(|handle| {
-            // SAFETY: `gate` went from 0 to BINDING by our hand: nobody reads, nobody else writes.
+            // SAFETY: this thread moved `gate` from 0 to BINDING, so no waker reads and no other thread writes.
             unsafe { (*handle).replace(current) }
         });
-        // Ordering: Release pairs with the Acquire in `unpark`. A subtraction, since readers that
+        // Ordering: Release pairs with the Acquire in `unpark`. A subtraction, since wakers that
         // came too late may be counting themselves in and out.
         self.gate
             .fetch_sub(BINDING, ordering!("park-seat-bind-release", Release));
@@ -67,7 +67,7 @@ impl Seat {
             .fetch_add(1, ordering!("park-seat-unpark-acquire", Acquire));
         if gate & BINDING == 0 {
             self.thread.with(|handle| {
-                // SAFETY: counted in with BINDING clear: nobody writes until we count ourselves out.
+                // SAFETY: this waker counted itself in with BINDING clear: `bind` writes only once the count is 0 again.
                 if let Some(thread) = unsafe { &*handle } {
                     thread.unpark();
                 }

@@ -2,10 +2,9 @@
 
 /// One unit of a group's searching count, owned by the worker that searches.
 ///
-/// While a token exists, publishers rely on its owner to find their work; so it must be given back
-/// through [`Idle`](crate::Idle): by `park`, `park_as_guard`, `stop_search` or `leave`, and by
-/// `stop_search` *before anything is run*. Dropping one would leave its group searched by nobody for
-/// ever, so a dropped token panics in debug builds.
+/// While a token exists, publishers rely on its owner to find their work. The owner gives it back through
+/// [`Idle`](crate::Idle), by `park`, `park_as_sentinel`, `stop_search` or `leave`. It calls `stop_search` *before it runs
+/// anything*. A dropped token would leave its group searched by no worker, so it panics in debug builds.
 #[must_use = "a search token must be given back to its Idle"]
 #[derive(Debug)]
 pub struct Token {
@@ -25,7 +24,7 @@ impl Token {
         group
     }
 
-    /// The internal group whose `S` this token belongs to.
+    /// The number of the group whose `S` this token belongs to.
     pub(crate) fn group(&self) -> usize {
         self.group
     }

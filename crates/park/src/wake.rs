@@ -1,85 +1,88 @@
-//! The publishing side: decide whether somebody has to be woken, and wake them.
+//! The publishing side: decides whether a worker or driver has to be woken, and wakes it.
 
 use terrace_sync::atomic::Ordering;
 use terrace_sync::light;
 
 use crate::group::Group;
-use crate::idle::{Idle, Work, each_lane, follow};
+use crate::idle::{Idle, Work};
+use crate::outcome::Wake;
+use crate::token::Token;
 use crate::word::{Word, lowest};
-use crate::{Token, Wake};
 
 /// Workers woken at once by a batch, and again by each worker that was woken for it.
 const BATCH_WAKES: usize = 2;
 
 impl Idle {
-    /// Announces one item of the lane in `lanes` (one bit), made visible by the caller before.
+    /// Announces one item, made visible by the caller before.
     ///
-    /// Cost: one light fence and one relaxed load a group where a worker searches or nobody sleeps;
-    /// else one compare-and-swap, two more read-modify-writes on the seat of the woken thread, and its unpark.
+    /// Cost: one light fence and one relaxed load a group where a worker searches or none sleeps.
+    /// Else one compare-and-swap, two more read-modify-writes on the seat of the woken thread, and its unpark.
     #[inline]
-    pub fn publish(&self, lanes: u32) -> Wake {
-        // Fence pair: `heavy` in park, stop_search, wait_restricted and leave. Either those see our
-        // item, or we see what they wrote to the word before.
+    pub fn publish(&self) -> Wake {
+        // Fence pair: `heavy` in park, stop_search, wait_restricted and leave. Either the worker there sees the
+        // item, or this publisher sees what the worker wrote to the word before.
         unless_weakened!("park-publish-fence", light());
-        self.nobody_to_wake(lanes)
-            .unwrap_or_else(|| self.wake_one(lanes))
+        self.nobody_to_wake().unwrap_or_else(|| self.wake_one())
     }
 
-    /// As [`publish`](Self::publish), but leaves the item to the guard if there is one that serves
-    /// `lanes` and `eager` is false: it is then looked at within the guard's time-out.
-    pub fn publish_paced(&self, lanes: u32, eager: bool) -> Wake {
-        // Fence pair: as in publish, and `heavy` at the end of a guard.
+    /// As [`publish`](Self::publish), but leaves the item to the sentinel if there is one, which looks at it within its
+    /// time-out.
+    pub fn publish_paced(&self) -> Wake {
+        // Fence pair: as in publish, and `heavy` at the end of a sentinel's watch.
         unless_weakened!("park-paced-fence", light());
-        if !eager && self.guards(lanes) {
-            return Wake::Guarded;
+        if self.has_sentinel() {
+            return Wake::Watched;
         }
-        self.wake_one(lanes)
+        self.wake_one()
     }
 
-    /// Announces `items` items at once, made visible by the caller before: wakes up to two parked
-    /// workers whoever searches, else does what [`publish`](Self::publish) does. Returns how many were
-    /// woken. A worker woken for a batch spreads it with [`hand_on`](Self::hand_on).
-    pub fn publish_batch(&self, lanes: u32, items: usize) -> usize {
+    /// Announces `items` items at once, made visible by the caller before. Returns how many threads it has woken.
+    ///
+    /// Wakes up to two parked workers, even while others search. Where none is parked it does what
+    /// [`publish`](Self::publish) does. A worker woken for a batch spreads it with [`wake_more`](Self::wake_more).
+    pub fn publish_batch(&self, items: usize) -> usize {
         if items == 0 {
             return 0;
         }
         // Fence pair: as in publish.
         unless_weakened!("park-batch-fence", light());
-        match self.wake_some(lanes, items.min(BATCH_WAKES)) {
-            0 => match self.wake_one(lanes) {
+        match self.wake_some(items.min(BATCH_WAKES)) {
+            0 => match self.wake_one() {
                 Wake::Woke(_) | Wake::WokeRestricted(_) | Wake::Driver => 1,
-                Wake::Covered | Wake::Guarded | Wake::NoneParked => 0,
+                Wake::Covered | Wake::Watched | Wake::NoneParked => 0,
             },
             woken => woken,
         }
     }
 
-    /// For a driver, or a worker without a token, that has moved shared work into its own ring, where others see it
-    /// again: as [`publish`](Self::publish). One that looked before it lay down may have seen it in neither place.
+    /// As [`publish`](Self::publish), for a driver or a worker without a token that has moved shared work into its own ring.
+    ///
+    /// A worker that looked just before it slept may have seen the work in neither place.
     #[inline]
-    pub fn moved(&self, lanes: u32) {
-        unless_weakened!("park-moved", {
-            self.publish(lanes);
-        });
+    pub fn moved(&self) -> Wake {
+        if cfg!(terrace_weaken = "park-moved") {
+            return Wake::Covered;
+        }
+        self.publish()
     }
 
-    /// For a searching worker that has taken an item and sees `surplus` more: wakes up to two parked workers,
-    /// whoever searches. Returns how many. No fence: nothing depends on it but speed, since the last
-    /// token given back looks again.
-    pub fn hand_on(&self, token: &Token, lanes: u32, surplus: usize) -> usize {
-        debug_assert!(token.group() < self.groups().count());
-        self.wake_some(lanes, surplus.min(BATCH_WAKES))
+    /// For a searching worker that has taken an item and sees `surplus` more: wakes up to two parked workers, even while
+    /// others search. Returns how many. No fence: only speed depends on it, since the worker that gives the last token back
+    /// looks again.
+    pub fn wake_more(&self, token: &Token, surplus: usize) -> usize {
+        debug_assert!(token.group() < self.groups.iter().count());
+        self.wake_some(surplus.min(BATCH_WAKES))
     }
 
-    /// Wakes `worker`, if it sleeps in whatever way, for something the caller has put where only it can reach
-    /// (its [`Work::inlet`], or what its restricted wait is about). Whether it slept.
+    /// Wakes `worker`, whether it is parked or in a restricted wait. Returns whether it slept.
+    ///
+    /// The caller has made the reason visible before: to [`Work::has_private_work`], or to the `ready` of a restricted wait.
     ///
     /// Cost: as [`publish`](Self::publish).
-    pub fn targeted(&self, worker: usize) -> bool {
-        let (group, place) = self.place(worker);
-        // Fence pair: `heavy` in park and wait_restricted: either the worker sees what we put there,
-        // or we see its bit.
-        unless_weakened!("park-targeted-fence", light());
+    pub fn wake_worker(&self, worker: usize) -> bool {
+        let (group, place) = self.groups.place(worker);
+        // Fence pair: `heavy` in park and wait_restricted. Either the worker sees the reason, or this thread sees its bit.
+        unless_weakened!("park-wake-worker-fence", light());
         let mut word = group.load(Ordering::Relaxed);
         let own = 1 << place.bit;
         loop {
@@ -99,13 +102,15 @@ impl Idle {
         true
     }
 
-    /// Wakes everybody, for instance to stop: the reason has to be visible in each worker's
-    /// [`Work::inlet`] (and in what its restricted wait is about) before. Returns how many slept.
+    /// Wakes every worker, for instance to stop. Returns how many slept.
+    ///
+    /// The caller has made the reason visible before: to each worker's [`Work::has_private_work`], and to the `ready` of each
+    /// restricted wait.
     pub fn unpark_all(&self) -> usize {
-        // Fence pair: as in targeted.
+        // Fence pair: `heavy` in park and wait_restricted, as in wake_worker.
         unless_weakened!("park-unpark-all-fence", light());
         let mut woken = 0;
-        for group in self.groups() {
+        for group in self.groups.iter() {
             let mut word = group.load(Ordering::Relaxed);
             let sleepers = loop {
                 let (parked, restricted) = (word.parked(), word.restricted());
@@ -123,33 +128,31 @@ impl Idle {
         woken
     }
 
-    /// For every lane of `lanes` of which work is visible: a publish without item and fence.
+    /// If work is visible: a publish without an item of its own, and without a fence.
     ///
     /// The caller has fenced after its own change of the word or the live mask.
-    pub(crate) fn publish_visible(&self, lanes: u32, work: &impl Work) {
-        for lane in each_lane(lanes) {
-            if work.takeable(lane) {
-                self.wake_one(lane);
-            }
+    pub(crate) fn publish_visible(&self, work: &impl Work) {
+        if work.takeable() {
+            self.wake_one();
         }
     }
 
-    /// What [`wake_one`](Self::wake_one) decides where a look says it all: somebody in the first group searches, or nobody
-    /// in it sleeps and there is neither another group nor a driver.
+    /// What [`wake_one`](Self::wake_one) decides where one look is enough: a worker of the first group searches, or none of it
+    /// sleeps and there is neither another group nor a driver.
     #[inline]
-    fn nobody_to_wake(&self, lanes: u32) -> Option<Wake> {
-        let group = match &*self.first {
+    fn nobody_to_wake(&self) -> Option<Wake> {
+        let group = match &*self.groups.first {
             [group] => group,
-            [] if self.drivers.were_none() && follow(&self.grown).is_none() => {
+            [] if self.drivers.were_none() && self.groups.were_none_added() => {
                 return Some(Wake::NoneParked);
             }
             _ => return None,
         };
         // Ordering: relaxed, after the fence.
         let word = group.load(Ordering::Relaxed);
-        if word.nobody_sleeps() {
+        if word.is_calm() {
             Some(Wake::NoneParked)
-        } else if word.searching() > 0 && group.lanes & lanes != 0 {
+        } else if word.searching() > 0 {
             Some(Wake::Covered)
         } else {
             None
@@ -157,10 +160,10 @@ impl Idle {
     }
 
     /// The decision of a publish, after its fence.
-    pub(crate) fn wake_one(&self, lanes: u32) -> Wake {
-        let wake = self.wake_worker(lanes);
+    pub(crate) fn wake_one(&self) -> Wake {
+        let wake = self.wake_any_worker();
         match wake {
-            // Drivers may be left unpolled, so nobody relies on one while a worker can be woken.
+            // Drivers may be left unpolled, so no publisher relies on one while a worker can be woken.
             Wake::NoneParked => self.drivers.notify(),
             Wake::WokeRestricted(_) => {
                 self.drivers.notify();
@@ -171,11 +174,11 @@ impl Idle {
     }
 
     /// Wakes a worker, unless one searches.
-    fn wake_worker(&self, lanes: u32) -> Wake {
+    fn wake_any_worker(&self) -> Wake {
         loop {
             let mut parked: Option<(&Group, Word)> = None;
             let mut any_restricted = false;
-            for group in self.serving(lanes) {
+            for group in self.groups.iter() {
                 // Ordering: relaxed, after the fence; the claim below checks what it claims.
                 let word = group.load(Ordering::Relaxed);
                 if word.searching() > 0 {
@@ -191,7 +194,7 @@ impl Idle {
                     let bit = self.choose(group, word.parked());
                     (group, word, word.unparked(bit), bit)
                 }
-                None if any_restricted => match self.restricted_to_release(lanes) {
+                None if any_restricted => match self.restricted_to_release() {
                     Some((group, word)) => {
                         let bit = lowest(word.restricted(), 1);
                         (group, word, word.released(bit), bit)
@@ -213,31 +216,31 @@ impl Idle {
         }
     }
 
-    /// One of the parked workers of `group`: the guard last, so that it goes on watching while others can run.
+    /// One of the parked workers of `group`. The sentinel comes last, so that it goes on watching while others can run.
     fn choose(&self, group: &Group, parked: u32) -> u32 {
-        let others = parked & !self.guard_bit(group);
+        let others = parked & !self.flag.bit_in(group);
         lowest(if others == 0 { parked } else { others }, 1)
     }
 
-    /// The R rule: if every live worker of `lanes` is in a restricted wait, a group with one of them.
-    fn restricted_to_release(&self, lanes: u32) -> Option<(&Group, Word)> {
-        if cfg!(terrace_weaken = "park-r-rule") || !self.all_restricted(lanes) {
+    /// The R rule: if every live worker is in a restricted wait, a group with one of them.
+    fn restricted_to_release(&self) -> Option<(&Group, Word)> {
+        if cfg!(terrace_weaken = "park-r-rule") || !self.all_restricted() {
             return None;
         }
-        self.serving(lanes).find_map(|group| {
+        self.groups.iter().find_map(|group| {
             let word = group.load(Ordering::Relaxed);
             (word.restricted() != 0).then_some((group, word))
         })
     }
 
-    /// Whether there are live workers of `lanes` and every one of them is in a restricted wait.
+    /// Whether there are live workers and every one of them is in a restricted wait.
     ///
-    /// Read after a fence, group by group: a worker missed in `R` has not fenced yet, and will look itself.
-    pub(crate) fn all_restricted(&self, lanes: u32) -> bool {
+    /// The caller has fenced. It reads group by group: a worker that it misses in `R` has not fenced yet, and will look itself.
+    pub(crate) fn all_restricted(&self) -> bool {
         let mut any = false;
-        for group in self.serving(lanes) {
-            let live = group.live.load(Ordering::Relaxed);
-            if group.load(Ordering::Relaxed).restricted() != live {
+        for group in self.groups.iter() {
+            let live = group.live();
+            if live & !group.load(Ordering::Relaxed).restricted() != 0 {
                 return false;
             }
             any |= live != 0;
@@ -246,18 +249,18 @@ impl Idle {
     }
 
     /// Wakes up to `count`: parked workers, then drivers.
-    fn wake_some(&self, lanes: u32, count: usize) -> usize {
-        let mut woken = self.wake_many(lanes, count);
+    fn wake_some(&self, count: usize) -> usize {
+        let mut woken = self.wake_many(count);
         while woken < count && self.drivers.notify() == Wake::Driver {
             woken += 1;
         }
         woken
     }
 
-    /// Claims up to `count` parked workers of `lanes` at once, whoever searches, then unparks them.
-    fn wake_many(&self, lanes: u32, count: usize) -> usize {
+    /// Claims up to `count` parked workers, all of a group at once, then unparks them. Does so even while others search.
+    fn wake_many(&self, count: usize) -> usize {
         let mut woken = 0;
-        for group in self.serving(lanes) {
+        for group in self.groups.iter() {
             let mut word = group.load(Ordering::Relaxed);
             let claimed = loop {
                 let mask = lowest(word.parked(), count - woken);
@@ -276,14 +279,5 @@ impl Idle {
             }
         }
         woken
-    }
-}
-
-impl Group {
-    /// Swaps `old` for `next`, by which bits of sleepers are cleared.
-    pub(crate) fn claim(&self, old: Word, next: Word) -> Result<(), Word> {
-        // Ordering: Release pairs with the Acquire by which a sleeper finds its bit cleared; Acquire pairs
-        // with the Release by which it set it.
-        self.swap(old, next, Ordering::AcqRel, Ordering::Relaxed)
     }
 }

@@ -1,6 +1,10 @@
 //! The state of one group of workers, packed into 64 bits.
 
-use crate::group::GROUP_CAPACITY;
+/// Workers that share one word. Fewer in models, where two groups are to stay small.
+pub const GROUP_CAPACITY: usize = if cfg!(terrace_loom) { 4 } else { 24 };
+
+/// Bits of a mask of workers.
+const WIDTH: u32 = 24;
 
 /// One group's state, as a value.
 ///
@@ -8,7 +12,7 @@ use crate::group::GROUP_CAPACITY;
 /// |--------|-------|--------------------------------------------------------------------|
 /// | 0..24  | `P`   | worker *i* is parked and takes any work of its group               |
 /// | 24..48 | `R`   | worker *i* waits, and is to be woken for its own work only         |
-/// | 48     | `W`   | somebody outside this word may sleep: other groups, async drivers  |
+/// | 48     | `W`   | sleepers may be outside this word: other groups, async drivers     |
 /// | 49..64 | `S`   | number of search tokens in existence: workers looking for work     |
 ///
 /// A worker is in `P`, in `R`, or in neither. Clearing a `P` bit always adds one to `S` (the worker
@@ -16,14 +20,15 @@ use crate::group::GROUP_CAPACITY;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Word(u64);
 
-const R_SHIFT: u32 = GROUP_CAPACITY as u32;
-const W_SHIFT: u32 = 2 * GROUP_CAPACITY as u32;
+const R_SHIFT: u32 = WIDTH;
+const W_SHIFT: u32 = 2 * WIDTH;
 const S_SHIFT: u32 = W_SHIFT + 1;
-const P_MASK: u64 = (1 << GROUP_CAPACITY) - 1;
+const P_MASK: u64 = (1 << WIDTH) - 1;
 const R_MASK: u64 = P_MASK << R_SHIFT;
 const S_MASK: u64 = !(P_MASK | R_MASK | WIDE);
 const S_ONE: u64 = 1 << S_SHIFT;
 
+const _: () = assert!(GROUP_CAPACITY <= WIDTH as usize);
 const _: () = assert!(P_MASK & R_MASK == 0 && (P_MASK | R_MASK) & WIDE == 0);
 const _: () = assert!(
     S_MASK.count_ones() == 15,
@@ -70,8 +75,8 @@ impl Word {
         (self.0 >> S_SHIFT) as u32
     }
 
-    /// Whether nobody sleeps, in this word or outside it, and nobody searches.
-    pub(crate) const fn nobody_sleeps(self) -> bool {
+    /// Whether nothing sleeps, in this word or outside it, and no worker searches.
+    pub(crate) const fn is_calm(self) -> bool {
         self.0 == 0
     }
 

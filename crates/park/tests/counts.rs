@@ -5,26 +5,27 @@ use std::sync::mpsc::channel;
 use std::task::Waker;
 use std::time::Duration;
 
-use terrace_park::{GroupConfig, Idle, Parker, Wake, Work};
+use terrace_park::{GROUP_CAPACITY, Idle, Parker, Wake, Woken, Work};
 use terrace_sync::count::Counts;
+use terrace_testing::watchdog;
 
-/// Nothing is visible, or an inlet of worker 0 is.
+/// Nothing is visible, or private work of worker 0 is.
 struct Scripted {
-    inlet: bool,
+    private: bool,
 }
 
 impl Work for Scripted {
-    fn takeable(&self, _lanes: u32) -> bool {
+    fn takeable(&self) -> bool {
         false
     }
 
-    fn inlet(&self, worker: usize) -> bool {
-        self.inlet && worker == 0
+    fn has_private_work(&self, worker: usize) -> bool {
+        self.private && worker == 0
     }
 }
 
-const NOTHING: Scripted = Scripted { inlet: false };
-const INLET: Scripted = Scripted { inlet: true };
+const NOTHING: Scripted = Scripted { private: false };
+const PRIVATE: Scripted = Scripted { private: true };
 
 /// (read-modify-writes, light fences, heavy fences); nothing here may take a lock.
 fn cost(f: impl FnOnce()) -> (u64, u64, u64) {
@@ -35,35 +36,31 @@ fn cost(f: impl FnOnce()) -> (u64, u64, u64) {
 }
 
 fn three_groups() -> Idle {
-    Idle::new(&[GroupConfig {
-        workers: 50,
-        lanes: 1,
-    }])
+    Idle::new(2 * GROUP_CAPACITY + 2)
 }
 
 #[test]
 fn a_publish_that_wakes_nobody_is_one_fence() {
-    for idle in [Idle::with_workers(4), three_groups()] {
-        let nobody_parked = cost(|| assert_eq!(idle.publish(1), Wake::NoneParked));
+    let _watchdog = watchdog();
+    for idle in [Idle::new(4), three_groups()] {
+        let nobody_parked = cost(|| assert_eq!(idle.publish(), Wake::NoneParked));
         assert_eq!(nobody_parked, (0, 1, 0));
         let token = idle.enter(0);
         assert_eq!(
-            cost(|| assert_eq!(idle.publish(1), Wake::Covered)),
+            cost(|| assert_eq!(idle.publish(), Wake::Covered)),
             (0, 1, 0)
         );
-        assert_eq!(cost(|| assert_eq!(idle.publish_batch(1, 9), 0)), (0, 1, 0));
-        assert_eq!(cost(|| assert!(!idle.targeted(3))), (0, 1, 0));
-        assert_eq!(
-            cost(|| assert_eq!(idle.hand_on(&token, 1, 9), 0)),
-            (0, 0, 0)
-        );
+        assert_eq!(cost(|| assert_eq!(idle.publish_batch(9), 0)), (0, 1, 0));
+        assert_eq!(cost(|| assert!(!idle.wake_worker(3))), (0, 1, 0));
+        assert_eq!(cost(|| assert_eq!(idle.wake_more(&token, 9), 0)), (0, 0, 0));
         idle.stop_search(token, &NOTHING);
     }
 }
 
 #[test]
 fn a_publish_that_wakes_is_three_rmws_and_one_unpark() {
-    let idle = Idle::with_workers(4);
+    let _watchdog = watchdog();
+    let idle = Idle::new(4);
     std::thread::scope(|scope| {
         let (send, receive) = channel();
         let there = &idle;
@@ -72,10 +69,10 @@ fn a_publish_that_wakes_is_three_rmws_and_one_unpark() {
             there.leave(2, token, &NOTHING);
             send.send(()).expect("the test waits");
         });
-        while idle.parked(1) == 0 {
+        while !idle.any_parked() {
             std::thread::yield_now();
         }
-        let counts = Counts::of(|| assert_eq!(idle.publish(1), Wake::Woke(2)));
+        let counts = Counts::of(|| assert_eq!(idle.publish(), Wake::Woke(2)));
         assert_eq!((counts.rmws, counts.fences, counts.unparks), (3, 1, 1));
         assert_eq!(counts.locks, 0);
         receive.recv().expect("the worker is woken");
@@ -85,17 +82,18 @@ fn a_publish_that_wakes_is_three_rmws_and_one_unpark() {
 /// The first two publishes notify a driver each; the third counts on their looks. A search costs two.
 #[test]
 fn a_publish_that_counts_on_a_driver_is_one_rmw() {
-    let idle = Idle::with_workers(0);
+    let _watchdog = watchdog();
+    let idle = Idle::new(0);
     let mut drivers = [(); 3].map(|()| idle.driver());
     for driver in &mut drivers {
         driver.sleep(Waker::noop());
     }
     for _ in 0..2 {
-        let counts = Counts::of(|| assert_eq!(idle.publish(1), Wake::Driver));
+        let counts = Counts::of(|| assert_eq!(idle.publish(), Wake::Driver));
         assert_eq!((counts.rmws, counts.fences, counts.locks), (2, 1, 1));
     }
     assert_eq!(
-        cost(|| assert_eq!(idle.publish(1), Wake::Covered)),
+        cost(|| assert_eq!(idle.publish(), Wake::Covered)),
         (1, 1, 0)
     );
     assert_eq!(cost(|| assert!(drivers[2].search(|| ()))), (2, 0, 0));
@@ -103,7 +101,8 @@ fn a_publish_that_counts_on_a_driver_is_one_rmw() {
 
 #[test]
 fn searching_is_one_rmw_each_way() {
-    let idle = Idle::with_workers(4);
+    let _watchdog = watchdog();
+    let idle = Idle::new(4);
     let token = idle.enter(0);
     assert_eq!(cost(|| idle.stop_search(token, &NOTHING)), (1, 0, 0));
     let mut token = None;
@@ -118,21 +117,27 @@ fn searching_is_one_rmw_each_way() {
 
 #[test]
 fn a_sleep_is_one_rmw_and_one_heavy_fence() {
-    let idle = Idle::with_workers(4);
+    let _watchdog = watchdog();
+    let idle = Idle::new(4);
     let token = idle.enter(0);
     let mut back = None;
     // One to announce it, one to take it back.
-    assert_eq!(cost(|| back = Some(idle.park(0, token, &INLET))), (2, 0, 1));
+    assert_eq!(
+        cost(|| back = Some(idle.park(0, token, &PRIVATE))),
+        (2, 0, 1)
+    );
     let token = back.take().expect("it returned");
-    // The guard's flag is one more, and its end one more fence; it really sleeps here.
-    let guard = cost(|| {
-        let woken = idle.park_as_guard(0, token, &NOTHING, Duration::from_micros(100));
-        back = woken.ok().map(terrace_park::Woken::into_token);
+    // The sentinel's flag is one more, and its end one more fence; it really sleeps here.
+    let sentinel = cost(|| {
+        let woken = idle.park_as_sentinel(0, token, &NOTHING, Duration::from_micros(100));
+        back = woken.ok().map(|woken| match woken {
+            Woken::Unparked(token) | Woken::TimedOut(token) => token,
+        });
     });
-    assert_eq!(guard, (3, 0, 2));
-    idle.stop_search(back.expect("no other guard"), &NOTHING);
+    assert_eq!(sentinel, (3, 0, 2));
+    idle.stop_search(back.expect("no other sentinel"), &NOTHING);
     let wait = cost(|| {
-        let _ready = idle.wait_restricted(0, &INLET, || false);
+        let _ready = idle.wait_restricted(0, &PRIVATE, || false);
     });
     assert_eq!(wait, (2, 0, 1));
     assert_eq!(cost(|| idle.leave(0, None, &NOTHING)), (1, 0, 1));
@@ -140,10 +145,12 @@ fn a_sleep_is_one_rmw_and_one_heavy_fence() {
 
 #[test]
 fn a_parker_wakes_only_who_sleeps() {
+    let _watchdog = watchdog();
     let parker = Parker::new();
-    let counts = Counts::of(|| parker.unpark());
+    let unparker = parker.unparker();
+    let counts = Counts::of(|| unparker.unpark());
     assert_eq!((counts.rmws, counts.fences, counts.unparks), (1, 0, 0));
-    let counts = Counts::of(|| parker.unpark());
+    let counts = Counts::of(|| unparker.unpark());
     assert_eq!((counts.rmws, counts.unparks), (1, 0));
     let counts = Counts::of(|| parker.park());
     assert_eq!((counts.rmws, counts.parks), (2, 0));

@@ -1,4 +1,4 @@
-//! Many workers, unequal groups, random publishes: every item is run and every targeted wake is seen.
+//! Many workers, unequal groups, random publishes: every item is run and every `wake_worker` is seen.
 //!
 //! Which item is whose, when, is random (a fixed seed a run); what must hold is not.
 
@@ -7,99 +7,101 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use terrace_park::{GroupConfig, Idle, Restricted, Token, Work};
+use terrace_park::{GROUP_CAPACITY, Idle, Restricted, Token, Woken, Work};
+use terrace_testing::{Random, watchdog};
 
-const LANES: usize = 3;
+/// Queues, each with a lock of its own.
+const QUEUES: usize = 3;
 /// How long a run may take before it counts as hung; it needs well under a second.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// A queue a lane and an inlet a worker, each with a hint that is raised first.
+/// Queues and private work of each worker, each with a hint that is raised first.
 struct Pool {
     idle: Idle,
-    lanes: [(AtomicUsize, Mutex<VecDeque<u64>>); LANES],
-    inlets: Vec<AtomicUsize>,
+    queues: [(AtomicUsize, Mutex<VecDeque<u64>>); QUEUES],
+    numbers: Vec<usize>,
+    private: Vec<AtomicUsize>,
     stop: AtomicBool,
     run: AtomicUsize,
     told: AtomicUsize,
 }
 
 impl Work for Pool {
-    fn takeable(&self, lanes: u32) -> bool {
-        (0..LANES).any(|l| lanes & (1 << l) != 0 && self.lanes[l].0.load(Ordering::Relaxed) > 0)
+    fn takeable(&self) -> bool {
+        let mut hints = self.queues.iter().map(|(hint, _)| hint);
+        hints.any(|hint| hint.load(Ordering::Relaxed) > 0)
     }
 
-    fn inlet(&self, worker: usize) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.inlets[worker].load(Ordering::Relaxed) > 0
-    }
-}
-
-/// xorshift64*, Vigna 2016: "An experimental exploration of Marsaglia's xorshift generators, scrambled".
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) as usize % bound
+    fn has_private_work(&self, worker: usize) -> bool {
+        self.stop.load(Ordering::Relaxed)
+            || self.private[self.index(worker)].load(Ordering::Relaxed) > 0
     }
 }
 
 impl Pool {
-    fn new(groups: &[GroupConfig]) -> Self {
-        let idle = Idle::new(groups);
-        let capacity = idle.capacity();
-        (0..capacity).for_each(|w| assert!(idle.adopt_live(w)));
+    /// Workers with these numbers, lowest first.
+    fn new(numbers: Vec<usize>) -> Self {
+        let idle = Idle::new(1);
+        for &number in &numbers {
+            idle.ensure(number);
+            idle.adopt_live(number);
+        }
         Self {
             idle,
-            lanes: Default::default(),
-            inlets: (0..capacity).map(|_| AtomicUsize::new(0)).collect(),
+            queues: Default::default(),
+            private: numbers.iter().map(|_| AtomicUsize::new(0)).collect(),
+            numbers,
             stop: AtomicBool::new(false),
             run: AtomicUsize::new(0),
             told: AtomicUsize::new(0),
         }
     }
 
-    fn push(&self, lane: usize, items: usize) {
-        let (hint, queue) = &self.lanes[lane];
+    /// The place of a worker's number among all.
+    fn index(&self, worker: usize) -> usize {
+        self.numbers.binary_search(&worker).expect("it is listed")
+    }
+
+    fn push(&self, queue: usize, items: usize) {
+        let (hint, queue) = &self.queues[queue];
         hint.fetch_add(items, Ordering::Relaxed);
         let mut queue = queue.lock().expect("no panic inside");
         queue.extend((0..items).map(|i| i as u64));
     }
 
-    fn pop(&self, lanes: u32) -> Option<usize> {
-        (0..LANES)
-            .filter(|l| lanes & (1 << l) != 0)
-            .find_map(|lane| {
-                let (hint, queue) = &self.lanes[lane];
-                if hint.load(Ordering::Relaxed) == 0 {
-                    return None;
-                }
-                queue.lock().expect("no panic inside").pop_front()?;
+    /// Takes an item; the queue it was in.
+    fn pop(&self) -> Option<usize> {
+        (0..QUEUES).find(|&queue| {
+            let (hint, queue) = &self.queues[queue];
+            if hint.load(Ordering::Relaxed) == 0 {
+                return false;
+            }
+            let popped = queue.lock().expect("no panic inside").pop_front();
+            if popped.is_some() {
                 hint.fetch_sub(1, Ordering::Relaxed);
-                Some(lane)
-            })
+            }
+            popped.is_some()
+        })
     }
 
     fn listen(&self, worker: usize) {
-        let told = self.inlets[worker].swap(0, Ordering::Relaxed);
+        let told = self.private[self.index(worker)].swap(0, Ordering::Relaxed);
         self.told.fetch_add(told, Ordering::Relaxed);
     }
 
     fn work(&self, worker: usize) {
-        let mut random = Random(worker as u64 * 2 + 1);
-        let lanes = self.idle.lanes_of(worker);
+        let mut random = Random::new(worker as u64 * 2 + 1);
         let mut token = Some(self.idle.enter(worker));
         while !self.stop.load(Ordering::Relaxed) {
             self.listen(worker);
             if token.is_none() {
                 token = self.idle.try_search(worker);
             }
-            let found = token.as_ref().and_then(|_| self.pop(lanes));
-            if let (Some(lane), Some(token)) = (found, token.take_if(|_| found.is_some())) {
+            let found = token.as_ref().and_then(|_| self.pop());
+            if let (Some(queue), Some(token)) = (found, token.take_if(|_| found.is_some())) {
                 if random.below(4) == 0 {
-                    let surplus = self.lanes[lane].0.load(Ordering::Relaxed);
-                    self.idle.hand_on(&token, 1 << lane, surplus);
+                    let surplus = self.queues[queue].0.load(Ordering::Relaxed);
+                    self.idle.wake_more(&token, surplus);
                 }
                 self.idle.stop_search(token, self);
                 self.run.fetch_add(1, Ordering::Relaxed);
@@ -117,8 +119,8 @@ impl Pool {
     fn sleep(&self, worker: usize, token: Option<Token>, random: &mut Random) -> Token {
         if random.below(3) == 0 {
             let timeout = Duration::from_micros(200);
-            match self.idle.park_as_guard(worker, token, self, timeout) {
-                Ok(woken) => woken.into_token(),
+            match self.idle.park_as_sentinel(worker, token, self, timeout) {
+                Ok(Woken::Unparked(token) | Woken::TimedOut(token)) => token,
                 Err(token) => self.idle.park(worker, token, self),
             }
         } else {
@@ -126,13 +128,12 @@ impl Pool {
         }
     }
 
-    /// In the middle of an item: waits for something that is there at once, or for a targeted wake.
+    /// In the middle of an item: waits for something that is there at once, or for a `wake_worker`.
     fn wait_a_turn(&self, worker: usize, random: &mut Random) {
-        let lanes = self.idle.lanes_of(worker);
         let ready = random.below(2) == 0;
         match self
             .idle
-            .wait_restricted(worker, self, || ready || self.takeable(lanes))
+            .wait_restricted(worker, self, || ready || self.takeable())
         {
             Restricted::Ready | Restricted::Woken | Restricted::LastResort => self.listen(worker),
         }
@@ -140,33 +141,30 @@ impl Pool {
 
     fn publish(&self, random: &mut Random, count: usize) -> (usize, usize) {
         let (mut items, mut told) = (0, 0);
-        let served: u32 = (0..self.idle.capacity()).fold(0, |all, w| all | self.idle.lanes_of(w));
-        let lanes: Vec<_> = (0..LANES).filter(|l| served & (1 << l) != 0).collect();
         while items + told < count {
-            let lane = lanes[random.below(lanes.len())];
-            let mask = 1 << lane;
+            let queue = random.below(QUEUES);
             match random.below(8) {
                 0 => {
                     let batch = 1 + random.below(40);
-                    self.push(lane, batch);
-                    self.idle.publish_batch(mask, batch);
+                    self.push(queue, batch);
+                    self.idle.publish_batch(batch);
                     items += batch;
                 }
                 1 => {
-                    let worker = random.below(self.inlets.len());
-                    self.inlets[worker].fetch_add(1, Ordering::Relaxed);
-                    self.idle.targeted(worker);
+                    let worker = random.below(self.private.len());
+                    self.private[worker].fetch_add(1, Ordering::Relaxed);
+                    self.idle.wake_worker(self.numbers[worker]);
                     told += 1;
                 }
                 2 => {
-                    self.push(lane, 1);
-                    self.idle.publish_paced(mask, false);
+                    self.push(queue, 1);
+                    self.idle.publish_paced();
                     items += 1;
                 }
-                3 => std::thread::sleep(Duration::from_micros(random.below(60) as u64)),
+                3 => std::thread::sleep(random.micros(60)),
                 _ => {
-                    self.push(lane, 1);
-                    self.idle.publish(mask);
+                    self.push(queue, 1);
+                    self.idle.publish();
                     items += 1;
                 }
             }
@@ -175,18 +173,18 @@ impl Pool {
     }
 }
 
-fn stress(groups: &[GroupConfig], count: usize) {
-    let pool = Pool::new(groups);
+fn stress(numbers: Vec<usize>, count: usize) {
+    let pool = Pool::new(numbers);
     std::thread::scope(|scope| {
-        for worker in 0..pool.inlets.len() {
+        for &worker in &pool.numbers {
             let pool = &pool;
             let builder = std::thread::Builder::new().stack_size(256 << 10);
             builder
                 .spawn_scoped(scope, move || pool.work(worker))
                 .expect("a thread can be started");
         }
-        let other = scope.spawn(|| pool.publish(&mut Random(77), count / 2));
-        let ours = pool.publish(&mut Random(99), count / 2);
+        let other = scope.spawn(|| pool.publish(&mut Random::new(77), count / 2));
+        let ours = pool.publish(&mut Random::new(99), count / 2);
         let theirs = other.join().expect("the publisher does not panic");
         let (items, told) = (ours.0 + theirs.0, ours.1 + theirs.1);
         let start = Instant::now();
@@ -203,52 +201,55 @@ fn stress(groups: &[GroupConfig], count: usize) {
         assert!(ended, "lost a wake: {state}");
     });
     assert_eq!(pool.idle.searching(), 0);
-    assert_eq!(pool.idle.parked(u32::MAX), 0);
-    assert_eq!(pool.idle.live(u32::MAX), 0);
-    assert!(!pool.idle.has_guard());
+    assert_eq!(pool.idle.awake(), 0);
+    assert!(!pool.idle.any_parked() && !pool.idle.any_restricted());
+    assert!(!pool.idle.has_sentinel());
 }
 
-fn workers(workers: usize, lanes: u32) -> GroupConfig {
-    GroupConfig { workers, lanes }
+/// So many workers in each of the groups.
+fn groups(workers: &[usize]) -> Vec<usize> {
+    let group =
+        |(group, &workers): (usize, &usize)| (0..workers).map(move |w| group * GROUP_CAPACITY + w);
+    workers.iter().enumerate().flat_map(group).collect()
 }
 
 #[test]
 fn one_worker() {
-    stress(&[workers(1, 1)], 10_000);
+    let _watchdog = watchdog();
+    stress(groups(&[1]), 10_000);
 }
 
 #[test]
 fn two_workers() {
-    stress(&[workers(2, 1)], 20_000);
+    let _watchdog = watchdog();
+    stress(groups(&[2]), 20_000);
 }
 
 #[test]
 fn two_groups_of_one() {
-    stress(&[workers(1, 1), workers(1, 1)], 20_000);
+    stress(groups(&[1, 1]), 20_000);
 }
 
 #[test]
-fn lanes_that_overlap() {
-    stress(
-        &[workers(2, 0b011), workers(1, 0b110), workers(1, 0b100)],
-        20_000,
-    );
+fn a_first_group_without_workers() {
+    let _watchdog = watchdog();
+    stress(groups(&[0, 2, 1, 1]), 20_000);
 }
 
 #[test]
 fn thirty_three_workers() {
-    stress(&[workers(33, 0b1)], 20_000);
+    let _watchdog = watchdog();
+    stress((0..33).collect(), 20_000);
 }
 
 #[test]
 fn sixty_five_workers_in_unequal_groups() {
-    stress(
-        &[workers(1, 0b001), workers(40, 0b111), workers(24, 0b101)],
-        20_000,
-    );
+    let _watchdog = watchdog();
+    stress(groups(&[1, 24, 16, 24]), 20_000);
 }
 
 #[test]
 fn one_hundred_and_twenty_eight_workers() {
-    stress(&[workers(100, 0b011), workers(28, 0b110)], 20_000);
+    let _watchdog = watchdog();
+    stress((0..128).collect(), 20_000);
 }

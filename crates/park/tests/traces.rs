@@ -3,22 +3,23 @@
 use std::cell::Cell;
 use std::time::Duration;
 
-use terrace_park::{GroupConfig, Idle, Restricted, Token, Wake, Woken, Work};
+use terrace_park::{GROUP_CAPACITY, Idle, Restricted, Token, Wake, Woken, Work};
+use terrace_testing::watchdog;
 
 /// Work that says what the test tells it to.
 #[derive(Default)]
 struct Script {
-    takeable: Cell<u32>,
-    inlet: Cell<Option<usize>>,
+    takeable: Cell<bool>,
+    private: Cell<Option<usize>>,
 }
 
 impl Work for Script {
-    fn takeable(&self, lanes: u32) -> bool {
-        self.takeable.get() & lanes != 0
+    fn takeable(&self) -> bool {
+        self.takeable.get()
     }
 
-    fn inlet(&self, worker: usize) -> bool {
-        self.inlet.get() == Some(worker)
+    fn has_private_work(&self, worker: usize) -> bool {
+        self.private.get() == Some(worker)
     }
 }
 
@@ -27,16 +28,16 @@ impl Script {
         Self::default()
     }
 
-    fn takeable(lanes: u32) -> Self {
+    fn takeable() -> Self {
         Self {
-            takeable: Cell::new(lanes),
+            takeable: Cell::new(true),
             ..Self::default()
         }
     }
 
-    fn inlet(worker: usize) -> Self {
+    fn private(worker: usize) -> Self {
         Self {
-            inlet: Cell::new(Some(worker)),
+            private: Cell::new(Some(worker)),
             ..Self::default()
         }
     }
@@ -49,72 +50,79 @@ fn quit(idle: &Idle, token: Token) {
 
 #[test]
 fn nobody_there() {
-    let idle = Idle::with_workers(0);
-    assert_eq!(idle.capacity(), 0);
-    assert_eq!(idle.publish(1), Wake::NoneParked);
-    assert_eq!(idle.publish_batch(1, 5), 0);
+    let _watchdog = watchdog();
+    let idle = Idle::new(0);
+    assert_eq!(idle.publish(), Wake::NoneParked);
+    assert_eq!(idle.publish_batch(5), 0);
     assert_eq!(idle.unpark_all(), 0);
-    let unused = Idle::with_workers(3);
-    assert_eq!(unused.publish(1), Wake::NoneParked);
-    assert!(!unused.targeted(2));
+    let unused = Idle::new(3);
+    assert_eq!(unused.publish(), Wake::NoneParked);
+    assert!(!unused.wake_worker(2));
 }
 
 #[test]
-fn a_token_covers_its_lanes_only() {
-    let idle = Idle::new(&[
-        GroupConfig {
-            workers: 1,
-            lanes: 0b01,
-        },
-        GroupConfig {
-            workers: 1,
-            lanes: 0b10,
-        },
-    ]);
-    let token = idle.enter(0);
+fn a_token_covers_the_workers_of_all_groups() {
+    let _watchdog = watchdog();
+    let idle = Idle::new(GROUP_CAPACITY + 1);
+    idle.adopt_live(0);
+    let token = idle.enter(GROUP_CAPACITY);
     assert_eq!(idle.searching(), 1);
-    assert_eq!(idle.publish(0b01), Wake::Covered);
-    assert_eq!(idle.publish(0b10), Wake::NoneParked);
+    assert_eq!(idle.publish(), Wake::Covered);
     quit(&idle, token);
     assert_eq!(idle.searching(), 0);
-    assert_eq!(idle.publish(0b01), Wake::NoneParked);
+    assert_eq!(idle.publish(), Wake::NoneParked);
 }
 
 #[test]
-fn park_takes_its_bit_back_for_work_and_for_an_inlet() {
-    let idle = Idle::with_workers(2);
+fn a_place_is_added_for_any_number() {
+    let _watchdog = watchdog();
+    let idle = Idle::new(0);
+    for worker in [0, GROUP_CAPACITY - 1, 5 * GROUP_CAPACITY, GROUP_CAPACITY] {
+        idle.ensure(worker);
+        let token = idle.enter(worker);
+        assert_eq!(idle.publish(), Wake::Covered, "worker {worker} searches");
+        idle.leave(worker, token, &Script::nothing());
+        assert_eq!((idle.awake(), idle.searching()), (0, 0));
+    }
+}
+
+#[test]
+fn park_takes_its_bit_back_for_work_and_for_private_work() {
+    let idle = Idle::new(2);
     let token = idle.enter(0);
-    let token = idle.park(0, token, &Script::takeable(1));
-    assert!(!idle.any_parked(1));
-    let token = idle.park(0, token, &Script::inlet(0));
+    let token = idle.park(0, token, &Script::takeable());
+    assert!(!idle.any_parked());
+    let token = idle.park(0, token, &Script::private(0));
     assert_eq!(idle.searching(), 1);
     quit(&idle, token);
     // Without a token it comes back with one.
-    let token = idle.park(0, None, &Script::inlet(0));
+    let token = idle.park(0, None, &Script::private(0));
     assert_eq!(idle.searching(), 1);
     quit(&idle, token);
 }
 
 #[test]
 fn half_of_the_live_search() {
-    let idle = Idle::with_workers(24);
+    let _watchdog = watchdog();
+    let idle = Idle::new(24);
     let tokens: Vec<_> = (0..5).map(|w| idle.enter(w)).collect();
     assert!(idle.try_search(0).is_none(), "those that enter always may");
     tokens.into_iter().for_each(|token| quit(&idle, token));
     let tokens: Vec<_> = (0..5).map_while(|w| idle.try_search(w)).collect();
     assert_eq!(tokens.len(), 3);
     tokens.into_iter().for_each(|token| quit(&idle, token));
-    let alone = Idle::with_workers(1);
+    let alone = Idle::new(1);
     let first = alone.enter(0);
     quit(&alone, first);
     let token = alone.try_search(0).expect("one of one may search");
     alone.leave(0, token, &Script::nothing());
-    assert_eq!(alone.live(1), 0);
+    assert_eq!(alone.awake(), 0);
 }
 
 #[test]
 fn a_wait_that_is_ready_does_not_sleep() {
-    let idle = Idle::with_workers(2);
+    let _watchdog = watchdog();
+    let idle = Idle::new(2);
     let token = idle.enter(0);
     quit(&idle, token);
     let nothing = Script::nothing();
@@ -122,121 +130,88 @@ fn a_wait_that_is_ready_does_not_sleep() {
         idle.wait_restricted(0, &nothing, || true),
         Restricted::Ready
     );
-    let inlet = Script::inlet(0);
-    assert_eq!(idle.wait_restricted(0, &inlet, || false), Restricted::Ready);
-    assert!(!idle.is_restricted(0));
+    let private = Script::private(0);
+    assert_eq!(
+        idle.wait_restricted(0, &private, || false),
+        Restricted::Ready
+    );
+    assert!(!idle.any_restricted());
     assert_eq!(idle.searching(), 0);
 }
 
 #[test]
-fn the_last_resort_needs_work_of_a_lane_whose_live_workers_all_wait() {
-    let idle = Idle::new(&[
-        GroupConfig {
-            workers: 1,
-            lanes: 0b01,
-        },
-        GroupConfig {
-            workers: 1,
-            lanes: 0b11,
-        },
-    ]);
-    let tokens = [0, 1].map(|w| idle.enter(w));
+fn the_last_resort_needs_work_while_all_live_workers_wait() {
+    let _watchdog = watchdog();
+    let idle = Idle::new(GROUP_CAPACITY + 1);
+    let other = GROUP_CAPACITY;
+    let tokens = [0, other].map(|w| idle.enter(w));
     tokens.into_iter().for_each(|token| quit(&idle, token));
-    // Worker 1 serves lane 1 alone; for lane 0 there is worker 0, who runs.
-    let lane_1 = Script::takeable(0b10);
-    assert_eq!(
-        idle.wait_restricted(1, &lane_1, || false),
-        Restricted::LastResort
-    );
-    assert!(!idle.is_restricted(1));
-    // With worker 0 gone, lane 0 is worker 1's too.
     idle.leave(0, None, &Script::nothing());
-    let lane_0 = Script::takeable(0b01);
+    let work = Script::takeable();
     assert_eq!(
-        idle.wait_restricted(1, &lane_0, || false),
+        idle.wait_restricted(other, &work, || false),
         Restricted::LastResort
+    );
+    assert!(!idle.any_restricted());
+    // Ready comes first.
+    assert_eq!(
+        idle.wait_restricted(other, &work, || true),
+        Restricted::Ready
     );
 }
 
 #[test]
-fn spares_are_reserved_and_abandoned() {
-    let idle = Idle::new(&[
-        GroupConfig {
-            workers: 2,
-            lanes: 1,
-        },
-        GroupConfig {
-            workers: 1,
-            lanes: 2,
-        },
-        GroupConfig {
-            workers: 25,
-            lanes: 1,
-        },
-    ]);
-    assert!(idle.adopt_live(0));
-    assert!(!idle.adopt_live(0));
-    assert_eq!(idle.reserve_spare(0), Some(1));
-    assert_eq!(idle.reserve_spare(0), Some(3));
-    assert_eq!(idle.live(1), 3);
+fn workers_are_counted_live_once_and_abandoned() {
+    let _watchdog = watchdog();
+    let idle = Idle::new(GROUP_CAPACITY + 2);
+    for worker in [0, 0, 1, GROUP_CAPACITY] {
+        idle.adopt_live(worker);
+    }
+    assert_eq!(idle.awake(), 3, "adopting twice does not count twice");
     idle.abandon_live(1, &Script::nothing());
-    assert_eq!(idle.reserve_spare(3), Some(1));
-    assert_eq!(idle.reserve_spare(2), Some(2));
-    assert_eq!(idle.reserve_spare(2), None);
-    let token = idle.enter(1);
-    assert_eq!(idle.live(1), 3, "entering does not count twice");
-    idle.leave(1, token, &Script::nothing());
+    assert_eq!(idle.awake(), 2);
+    let token = idle.enter(GROUP_CAPACITY);
+    assert_eq!(idle.awake(), 2, "entering does not count twice");
+    idle.leave(GROUP_CAPACITY, token, &Script::nothing());
+    assert_eq!(idle.awake(), 1);
 }
 
 #[test]
-fn one_guard_and_its_lanes() {
-    let idle = Idle::new(&[
-        GroupConfig {
-            workers: 2,
-            lanes: 0b01,
-        },
-        GroupConfig {
-            workers: 1,
-            lanes: 0b10,
-        },
-    ]);
+fn one_sentinel_at_a_time() {
+    let _watchdog = watchdog();
+    let idle = Idle::new(GROUP_CAPACITY + 1);
     let token = idle.enter(0);
     let timeout = Duration::from_millis(1);
-    assert_eq!(idle.publish_paced(0b01, false), Wake::Covered);
+    assert_eq!(idle.publish_paced(), Wake::Covered);
     let seen = Cell::new(None);
-    /// Looks at the flag while the guard is about to sleep.
-    struct Spy<'a>(&'a Idle, &'a Cell<Option<(bool, bool, Wake, Wake)>>);
+    /// Looks at the flag while the sentinel is about to sleep.
+    struct Spy<'a>(&'a Idle, &'a Cell<Option<(bool, Wake)>>);
     impl Work for Spy<'_> {
-        fn takeable(&self, _lanes: u32) -> bool {
-            let second = self.0.park_as_guard(1, None, self, Duration::ZERO);
-            assert!(matches!(second, Err(None)), "one guard at a time");
-            self.1.set(Some((
-                self.0.guards(0b01),
-                self.0.guards(0b11),
-                self.0.publish_paced(0b01, false),
-                self.0.publish_paced(0b10, false),
-            )));
+        fn takeable(&self) -> bool {
+            let second = self
+                .0
+                .park_as_sentinel(GROUP_CAPACITY, None, self, Duration::ZERO);
+            assert!(matches!(second, Err(None)), "one sentinel at a time");
+            self.1
+                .set(Some((self.0.has_sentinel(), self.0.publish_paced())));
             false
         }
 
-        fn inlet(&self, _worker: usize) -> bool {
+        fn has_private_work(&self, _worker: usize) -> bool {
             false
         }
     }
-    let woken = idle.park_as_guard(0, token, &Spy(&idle, &seen), timeout);
+    let woken = idle.park_as_sentinel(0, token, &Spy(&idle, &seen), timeout);
     let Ok(Woken::TimedOut(token)) = woken else {
-        panic!("nobody woke the guard");
+        panic!("no publisher woke the sentinel");
     };
-    assert_eq!(
-        seen.get(),
-        Some((true, false, Wake::Guarded, Wake::NoneParked))
-    );
-    assert!(!idle.has_guard());
-    let woken = idle.park_as_guard(0, token, &Script::takeable(1), timeout);
+    assert_eq!(seen.get(), Some((true, Wake::Watched)));
+    assert!(!idle.has_sentinel());
+    let woken = idle.park_as_sentinel(0, token, &Script::takeable(), timeout);
     let Ok(Woken::Unparked(token)) = woken else {
         panic!("work was visible");
     };
-    assert!(!idle.has_guard());
+    assert!(!idle.has_sentinel());
     quit(&idle, token);
 }
 
@@ -244,13 +219,15 @@ fn one_guard_and_its_lanes() {
 #[cfg(debug_assertions)]
 #[should_panic(expected = "a search token was dropped")]
 fn a_dropped_token_panics() {
-    let idle = Idle::with_workers(1);
+    let _watchdog = watchdog();
+    let idle = Idle::new(1);
     drop(idle.enter(0));
 }
 
 #[test]
 fn debug_shows_every_group() {
-    let idle = Idle::with_workers(2);
+    let _watchdog = watchdog();
+    let idle = Idle::new(2);
     let token = idle.enter(1);
     let text = format!("{idle:?}");
     assert!(text.contains("live 000000000000000000000010"), "{text}");

@@ -9,7 +9,7 @@ use core::ptr::{self, NonNull};
 use terrace_sync::atomic::{AtomicPtr, Ordering};
 use terrace_sync::{CachePadded, const_fn};
 
-use crate::Links;
+use crate::links::Links;
 
 /// An unbounded queue that any thread or interrupt pushes to and one thread, its owner, empties.
 ///
@@ -39,10 +39,10 @@ pub struct Inbox<L: Links> {
 
 // SAFETY: items are moved in and out, hence `Send`; nothing gives access to one in place.
 unsafe impl<L: Links<Item: Send>> Send for Inbox<L> {}
-// SAFETY: as above.
+// SAFETY: a shared inbox moves items in and out, hence `Send`; it gives no access to one in place.
 unsafe impl<L: Links<Item: Send>> Sync for Inbox<L> {}
 
-// No operation can be left half done by a panic of an item's code: none runs inside.
+// A panic of an item's code leaves no operation half done: none of that code runs inside.
 impl<L: Links> UnwindSafe for Inbox<L> {}
 impl<L: Links> RefUnwindSafe for Inbox<L> {}
 
@@ -62,9 +62,9 @@ impl<L: Links> Inbox<L> {
     #[inline]
     pub fn push(&self, item: L::Item) {
         let raw = L::into_raw(item);
-        // SAFETY: just made a pointer, and published below.
+        // SAFETY: `raw` has just come out of `into_raw`, and no thread takes the item out before it is published below.
         let link = unsafe { L::link(raw) };
-        // Ordering: Relaxed, whom it points at matters only to who takes both.
+        // Ordering: Relaxed, only the taker of both items follows the pointer.
         let mut before = self.last.load(Ordering::Relaxed);
         // Ordering: Release, pairs with the Acquire in `take`: the item and its link are seen with the pointer.
         let release = if cfg!(terrace_weaken = "queue-inbox-push-relaxed") {
@@ -76,15 +76,15 @@ impl<L: Links> Inbox<L> {
             if cfg!(terrace_weaken = "queue-inbox-push-unchecked") {
                 before = self.last.load(Ordering::Relaxed);
             }
-            // SAFETY: the item is not published yet, so it is in place.
+            // SAFETY: the item is not published yet, so its link is in place.
             let link = unsafe { link.as_ref() };
-            // SAFETY: as above.
+            // SAFETY: the item is not published yet, so this thread has it.
             unsafe { link.set(before) };
             if cfg!(terrace_weaken = "queue-inbox-push-unchecked") {
                 self.last.store(raw.as_ptr(), release);
                 return;
             }
-            // A pointer that was taken and pushed again meanwhile is the last one again: the link is as right as before.
+            // An item that was taken and pushed again since the load is the last one again: the link is as right as before.
             let pushed =
                 self.last
                     .compare_exchange_weak(before, raw.as_ptr(), release, Ordering::Relaxed);
@@ -95,7 +95,7 @@ impl<L: Links> Inbox<L> {
         }
     }
 
-    /// Takes everything that is there, first come first served. One swap, and one pass over the items taken.
+    /// Takes all items that are there, first come first served. One swap, and one pass over the items taken.
     #[inline]
     pub fn take(&self) -> Taken<L> {
         let acquire = if cfg!(terrace_weaken = "queue-inbox-take-relaxed") {
@@ -108,13 +108,13 @@ impl<L: Links> Inbox<L> {
         let mut at = self.last.swap(ptr::null_mut(), acquire);
         let mut first = ptr::null_mut();
         while let Some(raw) = NonNull::new(at) {
-            // SAFETY: it was pushed, and the swap made it ours.
+            // SAFETY: a push made the pointer by `into_raw`, and the swap made this thread its only taker.
             let link = unsafe { L::link(raw) };
             // SAFETY: it stays in place until it leaves `Taken`.
             let link = unsafe { link.as_ref() };
-            // SAFETY: ours, as above.
+            // SAFETY: the swap gave this thread the item.
             let before = unsafe { link.get() };
-            // SAFETY: as above.
+            // SAFETY: the swap gave this thread the item.
             unsafe { link.set(first) };
             first = at;
             at = before;
@@ -154,7 +154,7 @@ impl<L: Links> Drop for Inbox<L> {
     }
 }
 
-/// What was in an [`Inbox`], in the order in which it came. Dropping it drops the items that are left; if the destructor
+/// The items of an [`Inbox`], in the order in which they came. Dropping it drops the items that are left; if the destructor
 /// of one panics, those behind it are leaked.
 #[must_use = "what is not taken out is dropped"]
 pub struct Taken<L: Links> {
@@ -163,7 +163,7 @@ pub struct Taken<L: Links> {
     _items: PhantomData<*mut L::Item>,
 }
 
-// SAFETY: it has items and nothing else.
+// SAFETY: it owns the items in its list, which are `Send`, and nothing else.
 unsafe impl<L: Links<Item: Send>> Send for Taken<L> {}
 
 impl<L: Links> Iterator for Taken<L> {
@@ -172,11 +172,11 @@ impl<L: Links> Iterator for Taken<L> {
     #[inline]
     fn next(&mut self) -> Option<L::Item> {
         let raw = NonNull::new(self.first)?;
-        // SAFETY: it is in the list, so it is not taken out yet.
+        // SAFETY: the pointer is in the list, so it came out of `into_raw` and the item is not taken out yet.
         let link = unsafe { L::link(raw) };
-        // SAFETY: as above, so it is in place.
+        // SAFETY: the item is not taken out yet, so its link is in place.
         let link = unsafe { link.as_ref() };
-        // SAFETY: the list is ours.
+        // SAFETY: this `Taken` owns the list, so this thread has the item.
         self.first = unsafe { link.get() };
         // SAFETY: it came out of `into_raw`, and has just left the list.
         Some(unsafe { L::from_raw(raw) })

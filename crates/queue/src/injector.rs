@@ -1,16 +1,19 @@
 //! [`Injector`]: the shared queue.
 
-use crate::Owner;
-use crate::shared::Store;
 use core::fmt;
+
 use terrace_sync::const_fn;
+
+use crate::ring::Owner;
+use crate::spill::Spill;
+use crate::store::Store;
 
 /// An unbounded queue that any thread pushes to and any thread pops from, first in first out.
 ///
 /// Cost: concurrent-queue's own, two RMW for an item pushed, two for an item popped, 1/31 allocation an item; the check
 /// for an empty queue is two loads.
 ///
-/// Waking somebody for what was pushed is the caller's business.
+/// The caller wakes a worker for the items that it pushes.
 ///
 /// ```
 /// let injector = terrace_queue::Injector::new();
@@ -56,19 +59,28 @@ impl<T> Injector<T> {
 
     /// Takes up to `max` items: returns the first and puts the others into `dst`, as far as it has room.
     ///
-    /// Whoever moves shared work into a ring holds a search token until done, or publishes it.
+    /// A worker that moves shared work into its ring holds a search token until done, or publishes that work.
+    #[inline]
     pub fn pop_batch_into(&self, dst: &Owner<'_, T>, max: usize) -> Option<T> {
+        self.pop_counted_into(dst, max).map(|(first, _)| first)
+    }
+
+    /// As [`pop_batch_into`](Self::pop_batch_into); the second value says how many others went into `dst`.
+    #[inline]
+    pub fn pop_counted_into(&self, dst: &Owner<'_, T>, max: usize) -> Option<(T, usize)> {
         if max == 0 {
             return None;
         }
         let first = self.pop()?;
         let mut batch = dst.batch();
+        let mut others = 0;
         for _ in 0..(max - 1).min(batch.room()) {
             let Some(item) = self.store.pop() else { break };
             batch.push(item);
+            others += 1;
         }
         batch.publish();
-        Some(first)
+        Some((first, others))
     }
 
     /// The number of items, as a hint: at some time during the call there were that many, those included whose push has
@@ -84,12 +96,6 @@ impl<T> Injector<T> {
     pub fn is_empty(&self) -> bool {
         self.store.is_empty()
     }
-}
-
-/// Where the older half of a full [`Ring`](crate::Ring) goes: an [`Injector`], or what is made of several.
-pub trait Spill<T> {
-    /// Appends items, oldest first. The iterator does not panic.
-    fn spill(&self, items: impl Iterator<Item = T>);
 }
 
 impl<T> Spill<T> for Injector<T> {

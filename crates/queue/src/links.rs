@@ -10,13 +10,13 @@ use terrace_sync::const_fn;
 
 /// Room for one pointer in an item, used while the item is in a queue.
 pub struct Link {
-    /// Touched only by who has the item: the pusher until the item is published, then whoever took it out.
+    /// Only the thread that has the item touches it: the pusher until the item is published, then the taker.
     next: UnsafeCell<*mut ()>,
 }
 
-// SAFETY: only queues touch it, by the protocol at the field; what it points at is theirs.
+// SAFETY: the link may change threads with its item; queues alone follow the pointer, which is theirs.
 unsafe impl Send for Link {}
-// SAFETY: as above.
+// SAFETY: only the thread that has the item touches the link, by the protocol at the field.
 unsafe impl Sync for Link {}
 
 impl Link {
@@ -31,7 +31,7 @@ impl Link {
     /// The caller has the item that the link is in.
     #[inline]
     pub(crate) unsafe fn get(&self) -> *mut () {
-        // SAFETY: nobody else has the item, so nobody writes.
+        // SAFETY: the caller alone has the item, so no other thread writes the link.
         self.next.with(|next| unsafe { *next })
     }
 
@@ -39,7 +39,7 @@ impl Link {
     /// The caller has the item that the link is in.
     #[inline]
     pub(crate) unsafe fn set(&self, to: *mut ()) {
-        // SAFETY: nobody else has the item, so nobody else touches the link.
+        // SAFETY: the caller alone has the item, so no other thread touches the link.
         self.next.with_mut(|next| unsafe { *next = to });
     }
 }
@@ -61,8 +61,8 @@ impl fmt::Debug for Link {
 ///
 /// # Safety
 /// [`into_raw`](Self::into_raw) gives pointers that [`from_raw`](Self::from_raw) turns into the same item once, and that
-/// differ for items that exist at the same time; until then the link of each stays in place and is used by nobody but
-/// the queue. None of the three runs code of a user.
+/// differ for items that exist at the same time. Until then the link of each stays in place, and only the queue uses it.
+/// None of the three methods runs code of a user.
 pub unsafe trait Links {
     /// What is queued.
     type Item;
@@ -83,7 +83,7 @@ pub unsafe trait Links {
     unsafe fn link(raw: NonNull<()>) -> NonNull<Link>;
 }
 
-/// A value with a link, to be boxed: an item for values that have none.
+/// A value with a link, to be boxed: it makes an item of a value that has none.
 #[derive(Debug, Default)]
 pub struct Node<T> {
     link: Link,
@@ -105,7 +105,8 @@ impl<T> Node<T> {
 #[derive(Debug)]
 pub struct Boxed<T>(PhantomData<T>);
 
-// SAFETY: a box is a pointer of its own, and its content stays in place.
+// SAFETY: each box has an address of its own, its content stays in place until `from_raw`, and no method of `Node` gives
+// its link away. Leaking and boxing run no code of `T`.
 unsafe impl<T> Links for Boxed<T> {
     type Item = Box<Node<T>>;
 
@@ -114,15 +115,15 @@ unsafe impl<T> Links for Boxed<T> {
     }
 
     unsafe fn from_raw(raw: NonNull<()>) -> Self::Item {
-        // SAFETY: a leaked box, and by the caller's promise nobody else takes it.
+        // SAFETY: `raw` is a box that `into_raw` leaked, and by the caller's promise it is taken out once.
         unsafe { Box::from_raw(raw.cast().as_ptr()) }
     }
 
     unsafe fn link(raw: NonNull<()>) -> NonNull<Link> {
         let node: NonNull<Node<T>> = raw.cast();
-        // SAFETY: a leaked box, which nobody took yet.
+        // SAFETY: `raw` is a box that `into_raw` leaked and that is not taken out yet, so the node is in place.
         let link = unsafe { &raw mut (*node.as_ptr()).link };
-        // SAFETY: a field of a box.
+        // SAFETY: the address of a field of a box is not null.
         unsafe { NonNull::new_unchecked(link) }
     }
 }

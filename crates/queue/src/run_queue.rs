@@ -2,6 +2,7 @@
 
 use alloc::collections::VecDeque;
 use core::fmt;
+
 use terrace_sync::cell::UnsafeCell;
 use terrace_sync::const_fn;
 
@@ -94,6 +95,6 @@ impl<T> fmt::Debug for RunQueue<T> {
     }
 }
 
-// No operation can be left half done by a panic of `T`'s code: none runs inside.
+// A panic of `T`'s code leaves no operation half done: none of that code runs inside.
 impl<T> core::panic::UnwindSafe for RunQueue<T> {}
 impl<T> core::panic::RefUnwindSafe for RunQueue<T> {}

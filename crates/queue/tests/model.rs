@@ -1,11 +1,9 @@
 //! Random operations on rings and an injector against `VecDeque`s that say what must come out.
 
-mod random;
-
 use std::collections::VecDeque;
 
-use random::Random;
 use terrace_queue::{Injector, Owner, Ring};
+use terrace_testing::Random;
 
 const FULL: usize = Ring::<u64>::CAPACITY;
 
@@ -40,7 +38,7 @@ fn steal(from: &mut VecDeque<u64>, into: &mut VecDeque<u64>) -> Option<u64> {
 }
 
 fn run(seed: u64, operations: usize) {
-    let mut random = Random(seed);
+    let mut random = Random::new(seed);
     let rings = [Ring::new(), Ring::new()];
     let injector = Injector::new();
     let mut shared = VecDeque::new();

@@ -3,17 +3,15 @@
 
 #![cfg(not(any(terrace_loom, terrace_shuttle)))]
 
-mod random;
-
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use random::Random;
 use terrace_queue::{Boxed, Inbox, Node, RunQueue};
+use terrace_testing::Random;
 
 fn seeds() -> impl Iterator<Item = Random> {
-    (1..=20u64).map(|seed| Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
+    (1..=20u64).map(Random::new)
 }
 
 /// Steps of a program.

@@ -1,4 +1,4 @@
-//! Bug 10 of deques, and threads against each other: each item, a box with a unique id, comes out exactly once.
+//! Threads against each other: each item, a box with a unique id, comes out exactly once.
 //!
 //! Small enough for ThreadSanitizer and AddressSanitizer, under which these tests also run.
 
@@ -6,6 +6,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 use std::thread;
 use terrace_queue::{Boxed, Inbox, Injector, Node, Owner, Ring};
+use terrace_testing::watchdog;
 
 const ITEMS: usize = 40_000;
 
@@ -49,6 +50,7 @@ fn owner<T>(ring: &Ring<T>) -> Owner<'_, T> {
 /// each other.
 #[test]
 fn ring_with_overflow_and_thieves() {
+    let _watchdog = watchdog();
     const THIEVES: usize = 3;
     let seen = Seen::new(ITEMS);
     let injector = Injector::new();
@@ -101,6 +103,7 @@ fn ring_with_overflow_and_thieves() {
 /// Rings dropped with items in them, at once after thieves were at work: nothing is lost, nothing dropped twice.
 #[test]
 fn dropped_rings_drop_their_rest() {
+    let _watchdog = watchdog();
     struct Noting<'a>(Option<Box<usize>>, &'a Seen);
     impl Drop for Noting<'_> {
         fn drop(&mut self) {
@@ -137,6 +140,7 @@ fn dropped_rings_drop_their_rest() {
 /// Producers that push singly and in batches, consumers that pop.
 #[test]
 fn injector_with_many_of_both() {
+    let _watchdog = watchdog();
     const PRODUCERS: usize = 3;
     let seen = Seen::new(PRODUCERS * ITEMS);
     let injector = Injector::new();
@@ -166,6 +170,7 @@ fn injector_with_many_of_both() {
 /// Each producer's items reach the owner in its order, and the hint never says empty when all are pushed.
 #[test]
 fn inbox_keeps_each_producers_order() {
+    let _watchdog = watchdog();
     const PRODUCERS: usize = 3;
     let inbox = Inbox::<Boxed<(usize, usize)>>::new();
     let done = AtomicBool::new(false);

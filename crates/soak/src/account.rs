@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use terrace_sync::Arc;
@@ -38,6 +38,13 @@ pub(crate) fn unplanned_panics() -> u64 {
 pub(crate) fn expect_planned(payload: Box<dyn Any + Send>) {
     if !payload.is::<Planned>() {
         resume_unwind(payload);
+    }
+}
+
+/// Runs `f`, in which planned panics may come up.
+pub(crate) fn expect_planned_panics_only<T>(f: impl FnOnce() -> T) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
+        expect_planned(payload);
     }
 }
 

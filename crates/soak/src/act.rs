@@ -4,16 +4,15 @@ mod spawns;
 
 use std::cell::RefCell;
 use std::future::Future;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use terrace_executor::{Executor, Task, block_on};
 use terrace_sync::Arc;
 use terrace_sync::atomic::{AtomicU64, Ordering};
+use terrace_testing::Random;
 use terrace_thread::ThreadSpawner;
 
-use crate::account::{Ledger, expect_planned, panic_as_planned};
+use crate::account::{Ledger, expect_planned_panics_only, panic_as_planned};
 use crate::futures::{life, naps, never, panicking_life, yields};
-use crate::random::Random;
 use crate::wakery::Counter;
 use crate::watchdog::Watchdog;
 
@@ -310,12 +309,5 @@ impl Drop for LastWords {
             self.executor.spawn(life).detach();
         }
         self.executor.try_tick();
-    }
-}
-
-/// Runs `f`, in which planned panics may come up.
-fn expect_planned_panics_only<T>(f: impl FnOnce() -> T) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
-        expect_planned(payload);
     }
 }

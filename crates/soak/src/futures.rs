@@ -4,21 +4,14 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use terrace_testing::{Random, Yields};
+
 use crate::account::{Account, panic_as_planned};
-use crate::random::Random;
 use crate::wakery::Counter;
 
 /// Pending that many times, woken by itself.
-pub(crate) async fn yields(mut times: usize) {
-    poll_fn(move |context| {
-        if times == 0 {
-            return Poll::Ready(());
-        }
-        times -= 1;
-        context.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
+pub(crate) fn yields(times: usize) -> Yields {
+    Yields(u32::try_from(times).expect("a task yields seldom"))
 }
 
 /// Pending that many times, woken by a foreign thread.

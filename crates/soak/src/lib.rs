@@ -6,7 +6,7 @@
 mod account;
 mod act;
 mod futures;
-mod random;
+mod mixed;
 mod round;
 mod wakery;
 mod watchdog;

@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 
 use terrace_executor::{Builder, Executor, block_on};
 use terrace_sync::Arc;
+use terrace_testing::Random;
 
 use crate::account::{Ledger, Totals};
 use crate::act::Actor;
-use crate::random::Random;
+use crate::mixed;
 use crate::wakery::Wakery;
 use crate::watchdog::Watchdog;
 
@@ -22,6 +23,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Runs round `number` of the soak with this seed.
 pub(crate) fn run(seed: u64, number: u64, watchdog: &Watchdog) -> Result<Totals, String> {
     let mut random = Random::new(seed ^ number.wrapping_mul(0xD6E8_FEB8_6659_FD93));
+    if random.once_in(2) {
+        return mixed::run(number, random, watchdog);
+    }
     let ledger = Arc::new(Ledger::default());
     let executors: Vec<_> = (0..1 + random.below(2))
         .map(|_| executor(&ledger, &mut random))
@@ -59,9 +63,34 @@ pub(crate) fn run(seed: u64, number: u64, watchdog: &Watchdog) -> Result<Totals,
     for executor in executors {
         end(executor, &mut random);
     }
-    watchdog.doing(actors, "closes the wakery");
+    watchdog.doing(actors, "closes the wakery, and waits for the balance");
+    balance(number, &ledger, wakery, watchdog)
+}
+
+/// The end of a round whose executors are gone: everything is accounted for.
+pub(crate) fn balance(
+    number: u64,
+    ledger: &Arc<Ledger>,
+    wakery: Wakery,
+    watchdog: &Watchdog,
+) -> Result<Totals, String> {
     let kept = wakery.close();
-    watchdog.doing(actors, "waits for the balance");
+    settle(number, ledger, watchdog)?;
+    let start = Instant::now();
+    // Wakers of tasks, and executors, that are no more.
+    kept.into_iter().for_each(Waker::wake);
+    // The executors are gone: no thread holds the ledger but the watchdog.
+    while Arc::strong_count(ledger) > 2 {
+        if start.elapsed() >= PATIENCE {
+            return Err(format!("round {number}: something of a future is leaked"));
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(ledger.totals())
+}
+
+/// Waits until everything is accounted for.
+pub(crate) fn settle(number: u64, ledger: &Ledger, watchdog: &Watchdog) -> Result<(), String> {
     let start = Instant::now();
     while !ledger.totals().is_balanced() {
         if start.elapsed() >= PATIENCE {
@@ -73,16 +102,7 @@ pub(crate) fn run(seed: u64, number: u64, watchdog: &Watchdog) -> Result<Totals,
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-    // Wakers of tasks, and executors, that are no more.
-    kept.into_iter().for_each(Waker::wake);
-    // The executors are gone: nobody holds the ledger but the watchdog.
-    while Arc::strong_count(&ledger) > 2 {
-        if start.elapsed() >= PATIENCE {
-            return Err(format!("round {number}: something of a future is leaked"));
-        }
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    Ok(ledger.totals())
+    Ok(())
 }
 
 fn executor(ledger: &Arc<Ledger>, random: &mut Random) -> Arc<Executor<'static>> {

@@ -5,9 +5,9 @@ use std::task::Waker;
 use std::thread::JoinHandle;
 
 use terrace_sync::Arc;
+use terrace_testing::Random;
 
 use crate::account::Ledger;
-use crate::random::Random;
 
 #[derive(Default)]
 struct State {

@@ -8,7 +8,7 @@ use terrace_executor::Executor;
 use terrace_sync::Arc;
 use terrace_sync::unmodelled::Weak;
 
-use crate::account::Ledger;
+use crate::account::{Ledger, unplanned_panics};
 
 /// How long a round may take; most take less than a tenth of a second.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -69,6 +69,13 @@ impl Watchdog {
         let mut since = Instant::now();
         loop {
             std::thread::sleep(LOOK);
+            if unplanned_panics() > 0 {
+                eprintln!(
+                    "soak: a panic that nobody planned, see above\n{}",
+                    self.dump()
+                );
+                std::process::exit(4);
+            }
             let now = self.locked(|watched| watched.round);
             if now != last {
                 last = now;

@@ -21,6 +21,8 @@ mod machine {
 }
 #[cfg(terrace_loom)]
 mod tracked;
+#[cfg(terrace_loom)]
+mod weakened;
 #[cfg(not(any(terrace_loom, terrace_shuttle)))]
 use machine as backend;
 #[cfg(terrace_shuttle)]
@@ -42,13 +44,13 @@ pub use core::sync::atomic::Ordering;
 pub fn fence(order: Ordering) {
     count::fence();
     #[cfg(terrace_loom)]
-    loom::sync::atomic::fence(order);
+    loom::sync::atomic::fence(weakened::order(weakened::FIRST, order));
     #[cfg(not(terrace_loom))]
     backend::fence(order);
     #[cfg(terrace_tsan)]
     {
         static EDGE: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::new(0);
-        // Ordering: AcqRel on one word orders any two fences, which is what SeqCst fences promise.
+        // Ordering: AcqRel on one word orders any two fences, as SeqCst fences promise.
         EDGE.fetch_add(1, Ordering::AcqRel);
     }
 }

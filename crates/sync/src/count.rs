@@ -1,11 +1,11 @@
-//! Counting what an operation costs: read-modify-writes, fences, locks, parks and unparks.
+//! Counting the costs of an operation: read-modify-writes, fences, locks, parks and unparks.
 //!
 //! Two cores hide contention, so the layers state how many of these each hot path takes, and tests
 //! built with `--cfg terrace_count` check the figures. Without that cfg nothing is counted and
 //! [`Counts::now`] is all zeros; likewise without feature `std`.
 //!
-//! Counters are thread-local: a test measures what its own thread did. Loads and stores are not
-//! counted, nor are reference counts of `Arc`, nor what a dependency does inside.
+//! Counters are thread-local: a test measures its own thread. Loads and stores are not
+//! counted, nor are reference counts of `Arc`, nor operations inside a dependency.
 
 use core::ops::Sub;
 
@@ -40,7 +40,7 @@ impl Counts {
         return Self::default();
     }
 
-    /// What `f` cost on this thread.
+    /// The costs of `f` on this thread.
     ///
     /// ```
     /// use terrace_sync::{atomic::{AtomicU32, Ordering}, count::Counts};

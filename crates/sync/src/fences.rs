@@ -25,16 +25,15 @@ pub use kind::FenceKind;
 
 /// The cheap half of the asymmetric fence pair, for the side that runs often.
 ///
-/// **Guarantee:** a `light` and a [`heavy`], or two `heavy`s, are totally ordered, and whatever precedes
-/// the earlier one on its thread is visible after the later one on its own. So of two threads of which one
-/// writes X, fences and reads Y, while the other writes Y, fences and reads X, at least one sees the
-/// other's write. Two `light`s promise nothing to each other, and a `light` alone neither acquires nor releases:
-/// do not rely on the stronger form that it may have.
+/// **Guarantee:** a `light` and a [`heavy`], or two `heavy`s, are totally ordered. All that precedes
+/// the earlier one on its thread is visible after the later one on its own. So let one thread write X, fence and read Y,
+/// while another writes Y, fences and reads X: at least one sees the other's write. Two `light`s promise nothing to each
+/// other, and a `light` alone neither acquires nor releases: do not rely on the stronger form that it may have.
 ///
 /// It is a compiler fence where [`fence_kind`] is asymmetric, else `fence(SeqCst)`. Cost: one load and a branch that
 /// is predicted, and the fence.
 ///
-/// Used in: publish, targeted wake, latch set, every push that another thread must notice.
+/// Used in: publish, `wake_worker`, latch set, every push that another thread must notice.
 #[inline(always)]
 #[cfg_attr(terrace_loom, track_caller)]
 pub fn light() {
@@ -47,7 +46,7 @@ pub fn light() {
 /// The costly half of the asymmetric fence pair, for the side that is about to sleep anyway.
 ///
 /// See [`light`] for the guarantee. Where [`fence_kind`] is asymmetric it is a system call that interrupts every
-/// running thread of the process. Used in: park, the end of a search, wait, leave, the end of a guard.
+/// running thread of the process. Used in: park, the end of a search, wait, leave, the end of a sentinel's watch.
 ///
 /// # Aborts
 /// If the system refuses a barrier that it has allowed when the form was chosen, as in a sandbox entered later:
@@ -63,8 +62,8 @@ pub fn heavy() {
 
 /// The form of [`light`] and [`heavy`] in this process, chosen now if it was not yet.
 ///
-/// The first `heavy`, or the first call of this, chooses, for good: what the environment variable `TERRACE_FENCE`
-/// says then (`asymmetric` or `symmetric`), if the system allows it: Linux with `membarrier`, Windows. Symmetric
+/// The first `heavy`, or the first call of this, chooses, for good. It reads the environment variable `TERRACE_FENCE`
+/// (`asymmetric` or `symmetric`). The asymmetric form needs Linux with `membarrier`, or Windows. The choice is symmetric
 /// without the variable, on other systems, under a model checker, ThreadSanitizer or Miri.
 ///
 /// ```

@@ -1,55 +1,15 @@
 //! The one switch between the real primitives and the model checkers.
-//!
-//! Every other Terrace layer takes its atomics, fences, cells, locks, threads and thread-locals from
-//! here. Compiled plainly they are thin inlined wrappers around `std`; under a checker's cfg the same
-//! names are that checker's instrumented versions, so the code that is modelled is the code that ships.
-//!
-//! | cfg | effect |
-//! |---|---|
-//! | *(none)* | `std`, or `core` and `alloc` without feature `std`; nothing added |
-//! | `terrace_loom` | [loom](https://docs.rs/loom) explores every interleaving and every permitted stale read |
-//! | `terrace_shuttle` | [shuttle](https://docs.rs/shuttle) explores random schedules, sequentially consistent |
-//! | `terrace_count` | `std`, and every RMW, fence and lock adds to a thread-local counter ([`count`]) |
-//! | `terrace_tsan` | `std`, and every fence also touches one global atomic: ThreadSanitizer ignores bare fences |
-//!
-//! Without feature `std` there are atomics, fences, cells, `Arc`, `OnceLock` and nothing that blocks: no lock, no thread,
-//! no thread-local. All of it may be used in an interrupt.
-//!
-//! The API is the intersection of what the three backends can do; it is declared once, so code that
-//! compiles on `std` compiles under the checkers.
-//!
-//! # Rules for users
-//!
-//! - No `SeqCst` *accesses*: loom treats them as `AcqRel`. Write handshakes with read-modify-write
-//!   operations and the fences [`light`] and [`heavy`].
-//! - `const` constructors do not exist under a checker: wrap them in [`const_fn!`], and statics in [`global!`].
-//! - Shared data lives in [`cell::UnsafeCell`], which loom watches for races.
-//!
-//! # Example
-//!
-//! ```
-//! use terrace_sync::atomic::{AtomicU32, Ordering};
-//! use terrace_sync::{Arc, model, thread};
-//!
-//! // Under `terrace_loom` the body runs once for each distinguishable interleaving.
-//! model(|| {
-//!     let hits = Arc::new(AtomicU32::new(0));
-//!     let other = hits.clone();
-//!     let t = thread::spawn(move || other.fetch_add(1, Ordering::Relaxed));
-//!     hits.fetch_add(1, Ordering::Relaxed);
-//!     t.join().unwrap();
-//!     assert_eq!(hits.load(Ordering::Relaxed), 2);
-//! });
-//! ```
-
+#![doc = include_str!("../README.md")]
 #![no_std]
 
 extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 
-#[cfg(all(any(terrace_loom, terrace_shuttle), not(feature = "std")))]
-compile_error!("the checkers need feature `std`");
+#[cfg(all(any(terrace_loom, terrace_shuttle), not(feature = "checkers")))]
+compile_error!(
+    "`cfg(terrace_loom)` and `cfg(terrace_shuttle)` need feature `checkers`: a package of models turns it on"
+);
 #[cfg(all(not(target_has_atomic = "ptr"), not(feature = "portable-atomic")))]
 compile_error!(
     "this target has no compare-exchange: enable feature `portable-atomic`, and say how it may be emulated, see \
@@ -100,7 +60,7 @@ pub use once::OnceLock;
 #[doc(no_inline)]
 pub use std::thread_local;
 
-/// What [`const_fn!`] and the modelled `thread_local!` expand to; not an API.
+/// The expansion of [`const_fn!`] and of the modelled `thread_local!`; not an API.
 #[doc(hidden)]
 pub mod __private {
     #[cfg(terrace_shuttle)]

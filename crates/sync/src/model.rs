@@ -14,6 +14,35 @@ fn env_or(name: &str, default: usize) -> usize {
     }
 }
 
+/// Runs a model body under loom.
+///
+/// The checkpoints of a program's bodies are files of their own: `LOOM_CHECKPOINT_FILE`, with the number of the body at the end.
+/// With `TERRACE_LOOM_REPLAY=NUMBER` only that body runs, from its checkpoint, with loom's log.
+#[cfg(terrace_loom)]
+fn explore(body: impl Fn() + Send + Sync + 'static) {
+    static BODIES: std::sync::Mutex<usize> = std::sync::Mutex::new(0);
+    let number = {
+        let mut bodies = BODIES
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let number = *bodies;
+        *bodies += 1;
+        number
+    };
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(env_or("TERRACE_LOOM_PREEMPTIONS", 2));
+    builder.max_branches = env_or("LOOM_MAX_BRANCHES", 10_000);
+    if let Some(file) = &mut builder.checkpoint_file {
+        file.as_mut_os_string().push(std::format!(".{number}"));
+    }
+    match env_or("TERRACE_LOOM_REPLAY", usize::MAX) {
+        usize::MAX => builder.check(body),
+        // This one alone sets up the log, and takes all it does from the environment.
+        replayed if replayed == number => loom::model(body),
+        _ => {}
+    }
+}
+
 /// Runs a model body.
 ///
 /// | backend | runs | set by |
@@ -29,12 +58,7 @@ fn env_or(name: &str, default: usize) -> usize {
 /// an [`UnsafeCell`](crate::cell::UnsafeCell) or a leaked [`Arc`](crate::Arc).
 pub fn model(body: impl Fn() + Send + Sync + 'static) {
     #[cfg(terrace_loom)]
-    {
-        let mut builder = loom::model::Builder::new();
-        builder.preemption_bound = Some(env_or("TERRACE_LOOM_PREEMPTIONS", 2));
-        builder.max_branches = env_or("LOOM_MAX_BRANCHES", 10_000);
-        builder.check(body);
-    }
+    explore(body);
     #[cfg(terrace_shuttle)]
     {
         let mut config = shuttle::Config::new();

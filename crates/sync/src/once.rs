@@ -7,7 +7,7 @@ pub use hosted::OnceLock;
 
 #[cfg(feature = "std")]
 mod hosted {
-    //! With `std`: others wait for whoever is writing.
+    //! With `std`: other threads wait for the one that is writing.
 
     /// A cell that is written at most once and read by any thread.
     ///
@@ -15,7 +15,7 @@ mod hosted {
     #[derive(Debug, Default)]
     pub struct OnceLock<T> {
         #[cfg(any(terrace_loom, terrace_shuttle))]
-        lock: crate::Mutex<()>,
+        lock: crate::mutex::Mutex<()>,
         value: std::sync::OnceLock<T>,
     }
 
@@ -25,7 +25,7 @@ mod hosted {
             pub const fn new() -> Self {
                 Self {
                     #[cfg(any(terrace_loom, terrace_shuttle))]
-                    lock: crate::Mutex::new(()),
+                    lock: crate::mutex::Mutex::new(()),
                     value: std::sync::OnceLock::new(),
                 }
             }
@@ -83,16 +83,16 @@ mod bare {
     const WRITING: usize = 1;
     const WRITTEN: usize = 2;
 
-    /// A cell that is written at most once and read from any context. Nothing in it waits: while somebody writes it
+    /// A cell that is written at most once and read from any context. No method waits: during a write the cell
     /// counts as empty for readers and as full for writers.
     #[derive(Debug)]
     pub struct OnceLock<T> {
         state: AtomicUsize,
-        /// Written by whoever made the state `WRITING`; initialised and only read once it is `WRITTEN`.
+        /// Written by the context that made the state `WRITING`; initialised and only read once it is `WRITTEN`.
         value: UnsafeCell<MaybeUninit<T>>,
     }
 
-    // SAFETY: the value is moved in from one context and read from others, and dropped by whoever has the cell.
+    // SAFETY: one context moves the value in and others read it, hence `Send` and `Sync`; the owner of the cell drops it.
     unsafe impl<T: Send + Sync> Sync for OnceLock<T> {}
 
     impl<T> OnceLock<T> {
@@ -113,7 +113,7 @@ mod bare {
                 return None;
             }
             self.value.with(|value| {
-                // SAFETY: once written the value is only read.
+                // SAFETY: the state was WRITTEN, and from then on the value is only read.
                 let value = unsafe { &*value };
                 // SAFETY: the state says that it is initialised.
                 Some(unsafe { value.assume_init_ref() })
@@ -125,14 +125,14 @@ mod bare {
         /// # Errors
         /// Gives `value` back if the cell was written before, or is being written.
         pub fn set(&self, value: T) -> Result<(), T> {
-            // Ordering: Relaxed; the state alone says who may write.
+            // Ordering: Relaxed; the exchange alone decides which context writes.
             let claimed =
                 self.state
                     .compare_exchange(EMPTY, WRITING, Ordering::Relaxed, Ordering::Relaxed);
             if claimed.is_err() {
                 return Err(value);
             }
-            // SAFETY: the state was EMPTY and is WRITING by our hand: nobody else writes, and nobody reads yet.
+            // SAFETY: this context moved the state from EMPTY to WRITING: no other writes, and none reads before WRITTEN.
             self.value
                 .with_mut(|slot| unsafe { slot.write(MaybeUninit::new(value)) });
             // Ordering: Release pairs with the Acquire in `get`.
@@ -140,7 +140,7 @@ mod bare {
             Ok(())
         }
 
-        /// The value, written by `f` if the cell was empty. If an interrupt writes it meanwhile, what `f` gave is dropped.
+        /// The value, written by `f` if the cell was empty. If an interrupt writes it while `f` runs, the value of `f` is dropped.
         ///
         /// # Panics
         /// If the code that was interrupted is writing it: that cannot be waited for.

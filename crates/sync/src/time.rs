@@ -1,4 +1,8 @@
-//! Reading the clock.
+//! Reading clocks.
+
+mod cpu;
+
+pub use cpu::CpuClock;
 
 #[cfg(not(any(terrace_loom, terrace_shuttle)))]
 #[doc(no_inline)]
@@ -12,7 +16,7 @@ mod modelled {
     use std::cell::Cell;
     use std::time::Duration;
 
-    /// What a reading of the clock takes, in modelled time.
+    /// The time that a reading of the clock takes, in modelled time.
     const STEP: Duration = Duration::from_micros(2);
 
     std::thread_local! {
@@ -20,7 +24,7 @@ mod modelled {
         static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     }
 
-    /// A point in time: each reading of the clock is two microseconds after the one before, on whichever thread, so
+    /// A point in time: each reading of the clock is two microseconds after the one before, on any thread, so
     /// that a schedule can be replayed.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub struct Instant(Duration);

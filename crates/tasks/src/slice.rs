@@ -1,7 +1,8 @@
 //! Working through a slice in chunks, a pool task for each.
 
-use crate::TaskPool;
 use alloc::vec::Vec;
+
+use crate::pools::TaskPool;
 
 /// How long the chunks are when a slice of `len` items is split over the threads of `pool` into at most
 /// `max_tasks`. At least 1; the last chunk may be shorter.

@@ -4,7 +4,7 @@ use core::ops::Deref;
 
 use terrace_sync::OnceLock;
 
-use crate::TaskPool;
+use crate::pools::TaskPool;
 
 /// Defines a pool the whole process shares: a newtype over [`TaskPool`] with a static slot.
 macro_rules! usage {
@@ -53,7 +53,7 @@ macro_rules! usage {
     };
 }
 
-/// The panic of a pool that nobody made yet.
+/// The panic of a pool that the program has not made yet.
 #[cold]
 #[track_caller]
 fn uninitialised(pool: &str) -> ! {
@@ -66,14 +66,14 @@ fn uninitialised(pool: &str) -> ! {
 usage! {
     /// Short computations the current frame waits for.
     ///
-    /// What may take longer than a frame belongs in the [`AsyncComputeTaskPool`].
+    /// Work that may take longer than a frame belongs in the [`AsyncComputeTaskPool`].
     ComputeTaskPool in COMPUTE
 }
 
 usage! {
     /// Computations that may go on for several frames.
     ///
-    /// What the current frame waits for belongs in the [`ComputeTaskPool`].
+    /// Work that the current frame waits for belongs in the [`ComputeTaskPool`].
     AsyncComputeTaskPool in ASYNC_COMPUTE
 }
 

@@ -6,6 +6,7 @@ use std::rc::Rc;
 
 use static_assertions::{assert_impl_all, assert_not_impl_any};
 use terrace_tasks::*;
+use terrace_testing::watchdog;
 
 assert_impl_all!(TaskPool: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe, Debug, Default);
 assert_impl_all!(ComputeTaskPool: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe, Debug);
@@ -41,6 +42,7 @@ mod single {
 #[cfg(feature = "multi_threaded")]
 #[test]
 fn an_external_executor_may_hold_borrowed_tasks() {
+    let _watchdog = watchdog();
     let word = String::from("borrowed");
     let executor = ThreadExecutor::new();
     let task = executor.spawn(async { word.len() });
@@ -56,6 +58,7 @@ fn an_external_executor_may_hold_borrowed_tasks() {
 
 #[test]
 fn the_conditions_answer_for_this_build() {
+    let _watchdog = watchdog();
     let fixed = [
         cfg::std!(),
         cfg::alloc!(),

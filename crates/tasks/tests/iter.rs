@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use terrace_tasks::{ParallelIterator, TaskPool};
+use terrace_testing::watchdog;
 
 /// Batches of three, some of them empty.
 #[derive(Clone)]
@@ -37,6 +38,7 @@ fn par(numbers: &[i32]) -> Batches<'_> {
 
 #[test]
 fn consumers() {
+    let _watchdog = watchdog();
     let pool = TaskPool::new();
     let all = || par(&NUMBERS);
     let one = || NUMBERS.iter();
@@ -81,6 +83,7 @@ fn consumers() {
 
 #[test]
 fn extremes_choose_as_iterator_does() {
+    let _watchdog = watchdog();
     let pool = TaskPool::new();
     // Equal keys, told apart by the index.
     let pairs: Vec<(usize, i32)> = NUMBERS.into_iter().enumerate().collect();
@@ -113,6 +116,7 @@ fn extremes_choose_as_iterator_does() {
 
 #[test]
 fn adapters() {
+    let _watchdog = watchdog();
     let pool = TaskPool::new();
     let all = || par(&NUMBERS);
     let vec = |iter: &mut dyn Iterator<Item = i32>| iter.collect::<Vec<_>>();
@@ -162,6 +166,7 @@ impl ParallelIterator<std::ops::Range<u32>> for Flickering {
 
 #[test]
 fn fuse_stays_ended_and_by_ref_lends() {
+    let _watchdog = watchdog();
     let mut fused = Flickering(0).fuse();
     assert!(fused.next_batch().is_some() && fused.next_batch().is_none());
     assert!(fused.by_ref().next_batch().is_none());
@@ -172,6 +177,7 @@ fn fuse_stays_ended_and_by_ref_lends() {
 
 #[test]
 fn cycle_starts_again_and_an_empty_one_ends() {
+    let _watchdog = watchdog();
     let mut cycle = par(&NUMBERS[..3]).cycle();
     let mut seen: Vec<&i32> = Vec::new();
     while seen.len() < 9 {

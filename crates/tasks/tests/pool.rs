@@ -1,9 +1,6 @@
 //! The life of a pool: its threads, its tasks, its end.
 #![cfg(feature = "multi_threaded")]
 
-mod panics;
-mod within;
-
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -11,13 +8,12 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-use panics::text;
 use terrace_tasks::{TaskPool, TaskPoolBuilder, ThreadSpawner, block_on};
-use within::within;
+use terrace_testing::{on_own_thread, text, text_of, watchdog};
 
 #[test]
 fn callbacks_run_once_on_each_thread_even_if_the_pool_goes_at_once() {
-    within(|| {
+    on_own_thread(|| {
         for threads in [0, 1, 3, 10] {
             let started = Arc::new(AtomicUsize::new(0));
             let ended = Arc::new(AtomicUsize::new(0));
@@ -43,7 +39,7 @@ fn callbacks_run_once_on_each_thread_even_if_the_pool_goes_at_once() {
 
 #[test]
 fn threads_are_named_by_their_index() {
-    within(|| {
+    on_own_thread(|| {
         for name in [Some("Physics"), None] {
             let names = Arc::new(std::sync::Mutex::new(BTreeSet::new()));
             let seen = Arc::clone(&names);
@@ -66,6 +62,7 @@ fn threads_are_named_by_their_index() {
 
 #[test]
 fn a_new_pool_has_a_thread_for_each_core() {
+    let _watchdog = watchdog();
     assert_eq!(
         TaskPool::new().thread_num(),
         terrace_tasks::available_parallelism()
@@ -74,7 +71,7 @@ fn a_new_pool_has_a_thread_for_each_core() {
 
 #[test]
 fn a_thread_that_cannot_be_spawned_is_reported_with_what_to_do() {
-    within(|| {
+    on_own_thread(|| {
         let builder = || {
             TaskPoolBuilder::new()
                 .num_threads(2)
@@ -82,7 +79,7 @@ fn a_thread_that_cannot_be_spawned_is_reported_with_what_to_do() {
                 .thread_name("Huge".into())
         };
         assert!(builder().try_build().is_err());
-        let panic = text(catch_unwind(|| builder().build()).unwrap_err());
+        let panic = text_of(|| builder().build());
         for part in [
             "\"Huge\"",
             "cannot be spawned",
@@ -97,7 +94,7 @@ fn a_thread_that_cannot_be_spawned_is_reported_with_what_to_do() {
 
 #[test]
 fn tasks_run_are_cancelled_and_detached() {
-    within(|| {
+    on_own_thread(|| {
         let pool = TaskPoolBuilder::new().num_threads(2).build();
         assert_eq!(block_on(pool.spawn(async { 5 })), 5);
         let (sender, receiver) = mpsc::channel();
@@ -113,13 +110,13 @@ fn tasks_run_are_cancelled_and_detached() {
 
 #[test]
 fn a_panic_reaches_the_handle_and_the_threads_go_on() {
-    within(|| {
+    on_own_thread(|| {
         let pool = TaskPoolBuilder::new().num_threads(1).build();
         for _ in 0..5 {
             pool.spawn(async { panic!("detached") }).detach();
             let task = pool.spawn(async { panic!("awaited") });
             let panic = catch_unwind(AssertUnwindSafe(|| block_on(task))).unwrap_err();
-            assert_eq!(text(panic), "awaited");
+            assert_eq!(text(&*panic), "awaited");
         }
         assert_eq!(block_on(pool.spawn(async { 8 })), 8);
     });
@@ -127,7 +124,7 @@ fn a_panic_reaches_the_handle_and_the_threads_go_on() {
 
 #[test]
 fn dropping_a_pool_cancels_what_is_not_finished() {
-    within(|| {
+    on_own_thread(|| {
         let live = Arc::new(());
         let pool = TaskPoolBuilder::new().num_threads(2).build();
         for _ in 0..50 {
@@ -145,7 +142,7 @@ fn dropping_a_pool_cancels_what_is_not_finished() {
 
 #[test]
 fn a_pool_dropped_by_its_own_task_does_not_wait_for_itself() {
-    within(|| {
+    on_own_thread(|| {
         let pool = Arc::new(TaskPoolBuilder::new().num_threads(2).build());
         let (sender, receiver) = mpsc::channel();
         let owned = Arc::clone(&pool);
@@ -166,7 +163,7 @@ fn a_pool_dropped_by_its_own_task_does_not_wait_for_itself() {
 
 #[test]
 fn local_tasks_stay_on_their_thread_and_run_when_it_waits() {
-    within(|| {
+    on_own_thread(|| {
         for threads in [0, 2] {
             let pool = TaskPoolBuilder::new().num_threads(threads).build();
             let here = thread::current().id();
@@ -185,7 +182,7 @@ fn local_tasks_stay_on_their_thread_and_run_when_it_waits() {
 
 #[test]
 fn local_tasks_of_a_pool_thread_run_between_its_others() {
-    within(|| {
+    on_own_thread(|| {
         let pool = Arc::new(TaskPoolBuilder::new().num_threads(1).build());
         let own = Arc::clone(&pool);
         let (sender, receiver) = mpsc::channel();
@@ -202,7 +199,7 @@ fn local_tasks_of_a_pool_thread_run_between_its_others() {
 
 #[test]
 fn a_thread_spawner_reaches_its_thread_from_anywhere() {
-    within(|| {
+    on_own_thread(|| {
         let pool = TaskPoolBuilder::new().num_threads(1).build();
         let spawner: ThreadSpawner = block_on(pool.spawn(async { ThreadSpawner::current() }));
         let there = block_on(pool.spawn(async { thread::current().id() }));

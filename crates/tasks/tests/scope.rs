@@ -1,42 +1,21 @@
 //! Scopes of pools with 0, 1 and more threads.
 #![cfg(feature = "multi_threaded")]
 
-mod panics;
-mod within;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Barrier, mpsc};
-use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
-use panics::text;
 use terrace_tasks::{TaskPool, TaskPoolBuilder, block_on};
-use within::within;
+use terrace_testing::{Yields, on_own_thread, text};
 
 /// Runs `body` for pools of several sizes, each with a time limit.
 fn for_pools(body: impl Fn(&TaskPool) + Send + Sync + 'static) {
     let body = Arc::new(body);
     for threads in [0, 1, 2, 4] {
         let body = Arc::clone(&body);
-        within(move || body(&TaskPoolBuilder::new().num_threads(threads).build()));
-    }
-}
-
-/// Pending for as many polls as it says, woken each time.
-struct Yields(u32);
-
-impl Future for Yields {
-    type Output = ();
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.0 == 0 {
-            return Poll::Ready(());
-        }
-        self.0 -= 1;
-        context.waker().wake_by_ref();
-        Poll::Pending
+        on_own_thread(move || body(&TaskPoolBuilder::new().num_threads(threads).build()));
     }
 }
 
@@ -112,7 +91,7 @@ fn a_panic_leaves_only_after_every_task_has_ended() {
                 }
             });
         }));
-        assert!(text(result.unwrap_err()).contains("number three"));
+        assert!(text(&*result.unwrap_err()).contains("number three"));
         assert_eq!(ended.load(SeqCst), 20);
         assert_eq!(
             pool.scope(|scope| scope.spawn(async { 7 })),
@@ -135,11 +114,78 @@ fn a_panic_of_the_body_waits_for_its_tasks() {
                 panic!("the body");
             });
         }));
-        assert_eq!(text(result.unwrap_err()), "the body");
+        assert_eq!(text(&*result.unwrap_err()), "the body");
         // Finished or dropped: in both cases nothing writes to it any more.
         let seen = ran.load(SeqCst);
         thread::sleep(Duration::from_millis(5));
         assert_eq!(ran.load(SeqCst), seen);
+    });
+}
+
+/// Siblings that wait for a channel, or yield until they are told to stop, do not keep a panic from leaving the scope.
+#[test]
+fn a_panic_cancels_what_would_not_end() {
+    for_pools(|pool| {
+        for place in ["the body", "a task"] {
+            let ended = AtomicUsize::new(0);
+            struct Ends<'a>(&'a AtomicUsize);
+            impl Drop for Ends<'_> {
+                fn drop(&mut self) {
+                    self.0.fetch_add(1, SeqCst);
+                }
+            }
+            let result = catch_unwind(AssertUnwindSafe(|| {
+                pool.scope(|scope| {
+                    let siblings = || {
+                        let (waits, yields, pinned) = (Ends(&ended), Ends(&ended), Ends(&ended));
+                        scope.spawn(async move {
+                            let _waits = waits;
+                            std::future::pending::<()>().await;
+                        });
+                        scope.spawn(async move {
+                            let _yields = yields;
+                            Yields(u32::MAX).await;
+                        });
+                        scope.spawn_on_external(async move {
+                            let _pinned = pinned;
+                            Yields(u32::MAX).await;
+                        });
+                    };
+                    siblings();
+                    if place == "a task" {
+                        scope.spawn(async { panic!("a task") });
+                    }
+                    siblings();
+                    assert!(place != "the body", "the body");
+                });
+            }));
+            assert_eq!(text(&*result.unwrap_err()), place);
+            assert_eq!(ended.load(SeqCst), 6);
+        }
+    });
+}
+
+/// A result's destructor that panics does not meet the panic of the scope.
+#[test]
+fn results_of_a_scope_that_panicked() {
+    struct Bomb(bool);
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            assert!(!self.0, "a result");
+        }
+    }
+    for_pools(|pool| {
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            pool.scope(|scope| {
+                for n in 0..4 {
+                    scope.spawn(async move {
+                        assert!(n < 3, "a task");
+                        Bomb(true)
+                    });
+                }
+            })
+        }));
+        assert_eq!(text(&*result.map(std::mem::forget).unwrap_err()), "a task");
     });
 }
 
@@ -206,7 +252,7 @@ fn the_owner_of_the_external_executor_ticks_it_in_its_own_scope() {
 
 #[test]
 fn a_thread_executor_runs_nothing_until_it_is_ticked() {
-    within(|| {
+    on_own_thread(|| {
         let executor = TaskPool::get_thread_executor();
         assert!(executor.is_same(&TaskPool::get_thread_executor()));
         let task = executor.spawn(async { thread::current().id() });
@@ -290,7 +336,7 @@ fn a_task_may_wait_for_another_of_its_pool() {
 
 #[test]
 fn two_threads_waiting_do_not_run_each_others_pinned_tasks() {
-    within(|| {
+    on_own_thread(|| {
         let pool = TaskPoolBuilder::new().num_threads(2).build();
         let together = Barrier::new(2);
         thread::scope(|s| {

@@ -1,9 +1,6 @@
 //! The variant without threads.
 #![cfg(not(feature = "multi_threaded"))]
 
-mod panics;
-mod within;
-
 use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -12,13 +9,12 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
-use panics::text;
 use terrace_tasks::{Scope, TaskPool, TaskPoolBuilder, block_on};
-use within::within;
+use terrace_testing::{on_own_thread, text};
 
 #[test]
 fn a_scope_takes_futures_that_are_not_send_and_keeps_their_order() {
-    within(|| {
+    on_own_thread(|| {
         let pool = TaskPool::new();
         let log = RefCell::new(Vec::new());
         let shared = Rc::new(Cell::new(0));
@@ -48,7 +44,7 @@ fn a_scope_takes_futures_that_are_not_send_and_keeps_their_order() {
 
 #[test]
 fn a_scope_sleeps_until_another_thread_wakes_its_task() {
-    within(|| {
+    on_own_thread(|| {
         let (sender, receiver) = mpsc::channel();
         let polls = Cell::new(0);
         let waker = thread::spawn(move || {
@@ -82,7 +78,7 @@ impl Drop for Ends<'_> {
 
 #[test]
 fn a_panic_leaves_only_after_every_task_has_ended() {
-    within(|| {
+    on_own_thread(|| {
         let ended = Cell::new(0);
         let result = catch_unwind(AssertUnwindSafe(|| {
             TaskPool::new().scope(|scope| {
@@ -98,14 +94,46 @@ fn a_panic_leaves_only_after_every_task_has_ended() {
                 }
             })
         }));
-        assert_eq!(text(result.unwrap_err()), "number 3");
+        assert_eq!(text(&*result.unwrap_err()), "number 3");
         assert_eq!(ended.get(), 10);
     });
 }
 
 #[test]
+fn a_panic_cancels_what_would_not_end() {
+    on_own_thread(|| {
+        let ended = Cell::new(0);
+        let polled = Cell::new(0);
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            TaskPool::new().scope(|scope| {
+                let siblings = || {
+                    let (waits, yields) = (Ends(&ended), Ends(&ended));
+                    let polled = &polled;
+                    scope.spawn(async move {
+                        let _waits = waits;
+                        std::future::pending::<()>().await;
+                    });
+                    scope.spawn(async move {
+                        let _yields = yields;
+                        loop {
+                            polled.set(polled.get() + 1);
+                            futures_lite::future::yield_now().await;
+                        }
+                    });
+                };
+                siblings();
+                scope.spawn(async { panic!("a task") });
+                siblings();
+            })
+        }));
+        assert_eq!(text(&*result.unwrap_err()), "a task");
+        assert_eq!((ended.get(), polled.get()), (4, 1));
+    });
+}
+
+#[test]
 fn a_panic_of_the_body_drops_its_tasks_while_their_borrows_live() {
-    within(|| {
+    on_own_thread(|| {
         let ended = Cell::new(0);
         let result = catch_unwind(AssertUnwindSafe(|| {
             TaskPool::new().scope(|scope| {
@@ -125,14 +153,14 @@ fn a_panic_of_the_body_drops_its_tasks_while_their_borrows_live() {
                 panic!("the body");
             })
         }));
-        assert_eq!(text(result.unwrap_err()), "the body");
+        assert_eq!(text(&*result.unwrap_err()), "the body");
         assert_eq!(ended.get(), 1);
     });
 }
 
 #[test]
 fn scopes_nest_and_local_tasks_go_on_meanwhile() {
-    within(|| {
+    on_own_thread(|| {
         let pool = TaskPool::new();
         let receiver = Rc::new(Cell::new(None));
         let sender = Rc::clone(&receiver);
@@ -162,7 +190,7 @@ fn scopes_nest_and_local_tasks_go_on_meanwhile() {
 
 #[test]
 fn a_spawned_task_runs_at_once_as_far_as_it_can() {
-    within(|| {
+    on_own_thread(|| {
         let pool = TaskPoolBuilder::new().num_threads(8).build();
         assert_eq!(pool.thread_num(), 1);
         let not_send = Rc::new(3);
@@ -177,7 +205,7 @@ fn a_spawned_task_runs_at_once_as_far_as_it_can() {
 
 #[test]
 fn an_endless_task_does_not_keep_spawn_from_returning() {
-    within(|| {
+    on_own_thread(|| {
         let pool = TaskPool::new();
         let endless = pool.spawn(async {
             loop {
@@ -200,7 +228,7 @@ fn a_chain_of_spawning_tasks_does_not_grow_the_stack() {
         pool.spawn(async move { chain(next, left - 1, done) })
             .detach();
     }
-    within(|| {
+    on_own_thread(|| {
         let done = Rc::new(Cell::new(false));
         let pool = TaskPool::new();
         chain(pool.clone(), 20_000, Rc::clone(&done));

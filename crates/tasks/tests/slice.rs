@@ -3,9 +3,11 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use terrace_tasks::{ParallelSlice, ParallelSliceMut, TaskPool, TaskPoolBuilder};
+use terrace_testing::watchdog;
 
 #[test]
 fn chunks_come_in_order_with_their_index() {
+    let _watchdog = watchdog();
     let pool = TaskPool::new();
     let numbers: Vec<usize> = (0..1_000).collect();
     let firsts = numbers.par_chunk_map(&pool, 7, |index, chunk| (index, chunk[0], chunk.len()));
@@ -17,6 +19,7 @@ fn chunks_come_in_order_with_their_index() {
 
 #[test]
 fn every_item_is_written_once() {
+    let _watchdog = watchdog();
     let pool = TaskPool::new();
     let mut numbers = vec![0; 1_000];
     let lengths = numbers.par_splat_map_mut(&pool, Some(3), |_, chunk| {
@@ -29,6 +32,7 @@ fn every_item_is_written_once() {
 
 #[test]
 fn no_more_chunks_than_asked_for() {
+    let _watchdog = watchdog();
     let pool = TaskPoolBuilder::new().num_threads(4).build();
     for len in 0..40 {
         for max in 1..6 {
@@ -45,6 +49,7 @@ fn no_more_chunks_than_asked_for() {
 
 #[test]
 fn empty_slices_and_pools_without_threads_work() {
+    let _watchdog = watchdog();
     let pool = TaskPoolBuilder::new().num_threads(0).build();
     assert!(
         Vec::<u8>::new()
@@ -63,6 +68,7 @@ fn empty_slices_and_pools_without_threads_work() {
 
 #[test]
 fn chunks_of_nothing_are_refused() {
+    let _watchdog = watchdog();
     let pool = TaskPool::new();
     let result = catch_unwind(AssertUnwindSafe(|| [1].par_chunk_map(&pool, 0, |_, _| ())));
     assert!(result.is_err());

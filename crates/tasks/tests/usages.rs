@@ -1,7 +1,5 @@
 //! The pools of a process, and ticking them. One test, as there is one set a process.
 
-mod within;
-
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::rc::Rc;
@@ -11,11 +9,11 @@ use terrace_tasks::{
     AsyncComputeTaskPool, ComputeTaskPool, IoTaskPool, TaskPool, TaskPoolBuilder, block_on,
     tick_global_task_pools_on_main_thread as tick,
 };
-use within::within;
+use terrace_testing::on_own_thread;
 
 #[test]
 fn pools_are_made_once_and_ticking_runs_what_nobody_else_can() {
-    within(|| {
+    on_own_thread(|| {
         let io = IoTaskPool::get_or_init(|| TaskPoolBuilder::new().num_threads(0).build());
         ComputeTaskPool::get_or_init(TaskPool::new);
         AsyncComputeTaskPool::get_or_init(|| TaskPoolBuilder::new().num_threads(1).build());

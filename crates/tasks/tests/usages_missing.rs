@@ -1,28 +1,20 @@
 //! What the pools of a process say before they are there. One test, as they cannot be taken away again.
 
-mod panics;
-
-use std::panic::catch_unwind;
-
-use panics::text;
 use terrace_tasks::{
     AsyncComputeTaskPool, ComputeTaskPool, IoTaskPool, TaskPool,
     tick_global_task_pools_on_main_thread as tick,
 };
-
-fn panic_of(f: impl FnOnce() + std::panic::UnwindSafe) -> String {
-    text(catch_unwind(f).unwrap_err())
-}
+use terrace_testing::text_of;
 
 #[test]
 fn missing_pools_are_named_with_what_to_do() {
     let panics = [
-        ("ComputeTaskPool", panic_of(|| _ = ComputeTaskPool::get())),
+        ("ComputeTaskPool", text_of(|| _ = ComputeTaskPool::get())),
         (
             "AsyncComputeTaskPool",
-            panic_of(|| _ = AsyncComputeTaskPool::get()),
+            text_of(|| _ = AsyncComputeTaskPool::get()),
         ),
-        ("IoTaskPool", panic_of(|| _ = IoTaskPool::get())),
+        ("IoTaskPool", text_of(|| _ = IoTaskPool::get())),
     ];
     for (pool, panic) in panics {
         assert!(
@@ -33,7 +25,7 @@ fn missing_pools_are_named_with_what_to_do() {
     assert!(ComputeTaskPool::try_get().is_none());
 
     let tick_needs = |pool: &str| {
-        let panic = panic_of(tick);
+        let panic = text_of(tick);
         assert!(
             panic.contains("all three pools") && panic.contains(&format!("the {pool} has not")),
             "{panic}"

@@ -4,78 +4,55 @@ use std::cell::Cell;
 use std::future::Future;
 use std::mem::ManuallyDrop;
 
-use terrace_local::{LocalCore, LocalExecutor, LocalSpawner, OwnedCore, Task, task};
-use terrace_park::{Parker, Unparker};
-use terrace_sync::{Arc, OnceLock};
+use terrace_local::task::Runnable;
+use terrace_local::{LocalCore, LocalExecutor, LocalSpawner, OnOwner, OwnedCore, Task, task};
+use terrace_queue::Injector;
+use terrace_sync::{Arc, light};
 
-use crate::{Notify, NotifyRef};
+use crate::notify::{Notify, NotifyRef};
+use crate::waking::{self, Waking};
 
-/// What a thread shares with those who spawn onto it.
+/// What a thread shares with its spawners.
 pub(crate) struct Pinned {
     pub(crate) core: Arc<LocalCore>,
+    /// Children of scopes that only this thread may run. They have a queue of their own: a wait inside of a task runs children,
+    /// and no other task.
+    children: Injector<Runnable>,
     pub(crate) spawner: LocalSpawner,
-    wakeup: Arc<Wakeup>,
-    /// Used by its own thread only, see `park`.
-    parker: OwnThread<Parker>,
-}
-
-/// How the thread is woken.
-struct Wakeup {
-    /// Set where the thread does not sleep on its own parker: on a worker.
-    notify: OnceLock<NotifyRef>,
-    unparker: Unparker,
-}
-
-/// A value that only the thread with this core touches.
-struct OwnThread<T>(T);
-
-// SAFETY: the value is reached only through `park`, which is called by the thread that made it, and dropped as plain
-// memory with a counted handle inside.
-unsafe impl<T> Send for OwnThread<T> {}
-// SAFETY: as above.
-unsafe impl<T> Sync for OwnThread<T> {}
-
-impl Notify for Wakeup {
-    #[inline]
-    fn notify(&self) {
-        match self.notify.get() {
-            Some(notify) => notify.notify(),
-            None => self.unparker.unpark(),
-        }
-    }
+    waking: Arc<Waking>,
 }
 
 impl Pinned {
-    /// What the thread shares, and what it keeps.
+    /// What the thread shares with its spawners, and what it keeps to itself.
     fn new() -> (Arc<Self>, OwnedCore) {
-        let parker = Parker::new();
-        let wakeup = Arc::new(Wakeup {
-            notify: OnceLock::new(),
-            unparker: parker.unparker(),
-        });
+        let waking = waking::current();
         let core = OwnedCore::new();
-        let hook = Arc::clone(&wakeup);
+        let hook = Arc::clone(&waking);
         core.set_hook(move || hook.notify());
         let pinned = Arc::new(Self {
             core: Arc::clone(&core),
+            children: Injector::new(),
             spawner: core.spawner(),
-            wakeup,
-            parker: OwnThread(parker),
+            waking,
         });
         (pinned, core)
     }
 
     #[inline]
     pub(crate) fn notify(&self) {
-        self.wakeup.notify();
+        self.waking.notify();
     }
 }
 
 terrace_sync::thread_local! {
-    /// The thread's core, or null. Without a destructor: valid as long as `OWNER` or a leak keeps it.
+    /// The thread's core, or null. It has no destructor. The pointer is valid as long as `OWNER`, or a leak, keeps the core.
     static CURRENT: Cell<*const Pinned> = const { Cell::new(std::ptr::null()) };
     /// Keeps the core and closes it when the thread ends.
     static OWNER: Cell<Option<Owner>> = const { Cell::new(None) };
+    /// Whether the next turn is a task's rather than a child's.
+    static TURN: Cell<bool> = const { Cell::new(false) };
+    /// Not null while a scope is open on the thread; compared, never followed.
+    static SCOPE: Cell<*const ()> = const { Cell::new(std::ptr::null()) };
 }
 
 struct Owner {
@@ -86,7 +63,7 @@ struct Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        // Tasks may use the thread's core in their destructors, so it stays current meanwhile.
+        // Destructors of tasks may use the thread's core, so it stays current until the close returns.
         if !self.core.close() {
             // The process exits inside one of the tasks, which still needs the core.
             std::mem::forget(Arc::clone(&self.pinned));
@@ -106,9 +83,9 @@ pub(crate) fn current() -> Arc<Pinned> {
     if pointer.is_null() {
         return make();
     }
-    // SAFETY: the pointer came from an `Arc`, which `OWNER` keeps until it resets the pointer.
+    // SAFETY: the pointer came from `Arc::as_ptr`, and `OWNER` keeps a count until it resets the pointer.
     unsafe { Arc::increment_strong_count(pointer) };
-    // SAFETY: as above; the count was just raised for this handle.
+    // SAFETY: the pointer came from `Arc::as_ptr`, and the line above raised the count for this handle.
     unsafe { Arc::from_raw(pointer) }
 }
 
@@ -119,14 +96,18 @@ fn make() -> Arc<Pinned> {
         pinned: Arc::clone(&pinned),
         core,
     };
-    CURRENT.with(|current| current.set(&*pinned));
+    CURRENT.with(|current| current.set(Arc::as_ptr(&pinned)));
     let mut owner = ManuallyDrop::new(owner);
-    // In a destructor of the thread's locals, after `OWNER` is gone, the owner is forgotten: the core serves the waits
-    // of this thread for the little rest of its life, and is leaked.
-    let _leaked = OWNER.try_with(|cell| {
-        // SAFETY: `owner` is not used again.
+    let kept = OWNER.try_with(|cell| {
+        // SAFETY: this closure runs once, and then `owner` is used no more.
         cell.set(Some(unsafe { ManuallyDrop::take(&mut owner) }));
     });
+    if kept.is_err() {
+        // This is a destructor of a thread-local, after `OWNER` is gone. No code would drop tasks any more, so the closed core
+        // refuses them. It takes the pinned children of scopes for the rest of the thread's life, and is leaked.
+        let closed = owner.core.close();
+        debug_assert!(closed, "a new core runs nothing");
+    }
     pinned
 }
 
@@ -137,23 +118,85 @@ fn with<T>(f: impl FnOnce(&Pinned) -> T) -> Option<T> {
     if pointer.is_null() {
         return None;
     }
-    // SAFETY: as in `current`. `OWNER` is dropped by this thread, after everything that runs on it before, such as `f`;
-    // what `f` calls while it is being dropped is covered by the `Owner` that is still in place.
+    // SAFETY: `OWNER` keeps a count until it resets the pointer. This thread alone drops `OWNER`, after `f` has returned. If `f`
+    // runs during that drop, the `Owner` is still in place.
     Some(f(unsafe { &*pointer }))
 }
 
-/// Whether tasks are queued for the current thread; valid after a fence. One thread-local load and two more.
+/// Whether tasks are queued for the current thread; valid after a fence. One thread-local load and three more.
 #[inline]
 #[must_use]
 pub fn has_work() -> bool {
-    with(|pinned| pinned.core.has_work()).unwrap_or(false)
+    has_work_for(Locals::Run)
 }
 
-/// Polls at most one of the current thread's tasks; false if none is queued. For event loops of others; worker loops,
+/// Polls at most one of the current thread's tasks; false if none is queued. For an event loop of the program. Worker loops,
 /// waits and `block_on` of the layers above do this by themselves.
 pub fn tick() -> bool {
-    // A core held, not borrowed: the task may end the thread's core.
-    has_work() && current().core.try_tick()
+    tick_for(Locals::Run)
+}
+
+/// Whether a wait runs the thread's tasks, beside the pinned children of its scopes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Locals {
+    /// It does.
+    Run,
+    /// It leaves them queued.
+    Leave,
+}
+
+/// As [`has_work`], for a wait.
+#[inline]
+#[must_use]
+pub fn has_work_for(locals: Locals) -> bool {
+    let look = |pinned: &Pinned| {
+        !pinned.children.is_empty() || (locals == Locals::Run && pinned.core.has_work())
+    };
+    with(look).unwrap_or(false)
+}
+
+/// As [`tick`], for a wait. Children and tasks take turns where both are queued.
+pub fn tick_for(locals: Locals) -> bool {
+    let look = |pinned: &Pinned| {
+        let task = locals == Locals::Run && pinned.core.has_work();
+        (!pinned.children.is_empty(), task)
+    };
+    match with(look) {
+        // A core held, not borrowed: the task may end the thread's core.
+        Some((false, true)) => current().core.try_tick(),
+        Some((true, _)) => tick_beside_children(locals),
+        Some((false, false)) | None => false,
+    }
+}
+
+/// Runs a child or a task, in turn.
+#[cold]
+fn tick_beside_children(locals: Locals) -> bool {
+    let pinned = current();
+    let task = || locals == Locals::Run && pinned.core.try_tick();
+    let child = || {
+        let child = pinned.children.pop();
+        child.map(Runnable::run).is_some()
+    };
+    let task_first = TURN.with(|turn| turn.replace(!turn.get()));
+    (task_first && task()) || child() || task()
+}
+
+/// Whether the thread is in the middle of one of its tasks. Beside it a number that changes when the thread polls the handle of a
+/// task of its own that has not ended.
+#[must_use]
+pub fn inside_task() -> (bool, u32) {
+    with(|pinned| (pinned.core.is_running(), pinned.core.awaited())).unwrap_or((false, 0))
+}
+
+impl Pinned {
+    /// Queues a runnable that only this thread may run, from any thread, and wakes the thread.
+    pub(crate) fn push_child(&self, child: Runnable) {
+        self.children.push(child);
+        // Pairs with the fence between the thread's announcement of its sleep and its last look at the queues.
+        light();
+        self.waking.notify();
+    }
 }
 
 /// Spawns a task that stays on the current thread, and need not be `Send`.
@@ -161,11 +204,15 @@ pub fn tick() -> bool {
 /// It runs when the thread waits in one of the layers above, or calls [`tick`].
 pub fn spawn_local<T: 'static>(future: impl Future<Output = T> + 'static) -> Task<T> {
     if task::is_large(&future) {
-        // SAFETY: as below.
-        return unsafe { current().core.spawn_owner(task::boxed(future)) };
+        return spawn_sized(task::boxed(future));
     }
-    // SAFETY: the core is the current thread's; everything is 'static.
-    unsafe { current().core.spawn_owner(future) }
+    spawn_sized(future)
+}
+
+fn spawn_sized<T: 'static>(future: impl Future<Output = T> + 'static) -> Task<T> {
+    let pinned = current();
+    // SAFETY: `current` is the core that this thread made, and owns.
+    unsafe { OnOwner::assume(&*pinned.core) }.spawn(future)
 }
 
 /// Calls `f` with the current thread's executor, the one that [`spawn_local`] and `ThreadSpawner`s spawn onto.
@@ -174,38 +221,37 @@ pub fn with_local_executor<T>(f: impl FnOnce(&LocalExecutor<'static>) -> T) -> T
     f(&executor)
 }
 
-/// Drops the current thread's tasks. Later spawns onto it from other threads are dropped by their callers; the thread
-/// itself gets a new core when it needs one. Threads close at their end by themselves; a thread that is to drop its
-/// tasks while its environment still stands, such as a worker, calls this before.
+/// Drops the current thread's tasks. Other threads that spawn onto it later drop their futures. The thread itself gets a new core
+/// when it needs one, which wakes it in the same way.
 ///
-/// Inside one of these tasks it does nothing: that task could not be dropped.
+/// A thread closes at its end by itself. One that is to drop its tasks while its environment still stands, such as a worker,
+/// calls this before.
+///
+/// Inside one of these tasks it does nothing, because it could not drop that task. Nor does it while a scope is open on the
+/// thread: the pinned children of the scope could not end.
 pub fn close() {
-    if with(|pinned| pinned.core.is_running()).unwrap_or(false) {
+    if !SCOPE.with(Cell::get).is_null() || with(|pinned| pinned.core.is_running()).unwrap_or(false)
+    {
         return;
     }
     let owner = OWNER.try_with(Cell::take).ok().flatten();
     drop(owner);
 }
 
-/// Sets what wakes the current thread, in place of the parker behind [`park`]. For threads that sleep elsewhere,
-/// such as workers; called before anything else of this crate on the thread, and once.
+/// Sets which scope is the innermost one that is open on the thread, by its address or null. Returns the one before.
+#[inline]
+pub fn replace_scope(scope: *const ()) -> *const () {
+    SCOPE.with(|cell| cell.replace(scope))
+}
+
+/// From now on the current thread sleeps as a worker, and `notify` wakes it, until [`unbind_worker`](waking::unbind_worker). A worker's thread calls this
+/// before anything else of this crate. `notify` fences before it looks whether the worker sleeps, and runs no code of users.
 ///
 /// # Panics
-/// On a second call.
-pub fn set_notify(notify: NotifyRef) {
-    let set = current().wakeup.notify.set(notify);
-    assert!(set.is_ok(), "set_notify is called once a thread");
-}
-
-/// What wakes the current thread.
-#[must_use]
-pub fn notifier() -> NotifyRef {
-    current().wakeup.clone()
-}
-
-/// Sleeps until the current thread is notified; returns at once if it has been since the last time. Only for threads
-/// without [`set_notify`].
-pub fn park() {
-    let pinned = current();
-    pinned.parker.0.park();
+/// If the thread has asked for its wakeup before.
+pub fn bind_worker(notify: NotifyRef) {
+    waking::bind(notify);
+    // Threads mostly drop their locals in the opposite order of first use. So the destructors of users' locals find this one in
+    // place.
+    OWNER.with(|_| ());
 }

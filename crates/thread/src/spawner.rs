@@ -8,14 +8,15 @@ use terrace_local::Task;
 use terrace_local::task::{self, Runnable};
 use terrace_sync::Arc;
 
-use crate::ThreadId;
+use crate::id::ThreadId;
 use crate::pinned::{self, Pinned};
 
 /// Spawns tasks onto the thread it was made on, from any thread; they run there and nowhere else.
 ///
 /// A thread runs its tasks where it waits (worker loops, scopes and `block_on` of the layers above) or where it calls
-/// [`tick`](crate::tick); spawning wakes it there. Tasks for a thread that does none of this wait. When the thread
-/// ends, its tasks are dropped there; what is spawned later is dropped by the caller and counts as cancelled.
+/// [`tick`](crate::tick). A spawn wakes it there. Tasks for a thread that does none of this wait.
+///
+/// A thread that ends drops its tasks. A later spawn drops its future at once, and the task counts as cancelled.
 ///
 /// ```
 /// use terrace_thread::ThreadSpawner;
@@ -74,14 +75,15 @@ impl ThreadSpawner {
         self.pinned.spawner.spawn_with(make)
     }
 
-    /// Queues a runnable of another executor among the thread's pinned tasks and wakes the thread.
+    /// Queues a runnable that only this thread may run, such as a child that is pinned to the thread of its scope. Wakes the
+    /// thread. The thread runs it wherever it runs tasks, and also where it waits inside of one of these.
     ///
     /// # Safety
-    /// It may be run and dropped on that thread; and the thread does not end before, for example because it waits.
-    pub unsafe fn push(&self, task: Runnable) {
-        // The task may hold the last reference to this handle's core, but for this handle.
-        // SAFETY: forwarded to the caller.
-        unsafe { self.pinned.core.push(task) };
+    /// The runnable may be run and dropped on that thread. The thread does not end before, for example because it waits.
+    #[doc(hidden)]
+    pub unsafe fn push(&self, child: Runnable) {
+        // This handle keeps the core: the child may hold the only other reference, and end on the thread at once.
+        self.pinned.push_child(child);
     }
 
     /// Wakes the thread where it waits.

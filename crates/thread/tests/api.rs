@@ -1,17 +1,13 @@
 //! Auto traits, formats, and the notifier.
 
-#[expect(dead_code, reason = "each test uses its part")]
-mod common;
-
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
 
-use common::{GENEROUS, with_watchdog};
 use static_assertions::{assert_impl_all, assert_obj_safe};
+use terrace_testing::{on_own_thread, watchdog};
 use terrace_thread::{Notify, NotifyRef, ThreadId, ThreadSpawner};
 
 assert_impl_all!(ThreadSpawner: Send, Sync, Clone, Unpin, UnwindSafe, RefUnwindSafe);
@@ -31,7 +27,7 @@ impl Notify for Counter {
 
 #[test]
 fn the_notifier_hears_of_what_comes_from_elsewhere() {
-    with_watchdog(|| {
+    on_own_thread(|| {
         let counter = Arc::new(Counter::default());
         let heard = || counter.0.load(Ordering::Relaxed);
         terrace_thread::set_notify(counter.clone());
@@ -60,7 +56,7 @@ fn the_notifier_hears_of_what_comes_from_elsewhere() {
 #[test]
 #[should_panic = "once a thread"]
 fn the_notifier_is_set_once() {
-    with_watchdog(|| {
+    on_own_thread(|| {
         terrace_thread::set_notify(Arc::new(Counter::default()));
         terrace_thread::set_notify(Arc::new(Counter::default()));
     });
@@ -68,6 +64,7 @@ fn the_notifier_is_set_once() {
 
 #[test]
 fn formats_name_the_thread() {
+    let _watchdog = watchdog();
     let spawner = ThreadSpawner::current();
     let id = terrace_thread::id();
     assert_eq!(spawner.thread_id(), id);
@@ -80,7 +77,7 @@ fn formats_name_the_thread() {
 /// A token given before the sleep ends it at once.
 #[test]
 fn park_keeps_a_token() {
-    with_watchdog(|| {
+    on_own_thread(|| {
         terrace_thread::notifier().notify();
         terrace_thread::park();
         let notifier = terrace_thread::notifier();
@@ -97,6 +94,7 @@ const CHILD: &str = "TERRACE_TEST_EXITS";
 /// thread's core, which must not wait for that task.
 #[test]
 fn exit_in_a_task() {
+    let _watchdog = watchdog();
     if std::env::var_os(CHILD).is_some() {
         terrace_thread::spawn_local(async {
             futures_lite::future::yield_now().await;
@@ -105,21 +103,10 @@ fn exit_in_a_task() {
         .detach();
         while terrace_thread::tick() {}
     }
-    let mut child = Command::new(std::env::current_exe().expect("there is one"))
+    let status = Command::new(std::env::current_exe().expect("there is one"))
         .args(["exit_in_a_task", "--exact"])
         .env(CHILD, "1")
-        .spawn()
+        .status()
         .expect("a process can be started");
-    let start = Instant::now();
-    let status = loop {
-        if let Some(status) = child.try_wait().expect("it is ours") {
-            break status;
-        }
-        if start.elapsed() > GENEROUS {
-            child.kill().expect("it is ours");
-            panic!("the exit hangs");
-        }
-        thread::sleep(Duration::from_millis(5));
-    };
     assert_eq!(status.code(), Some(7));
 }

@@ -1,35 +1,17 @@
-//! Hooks through which the Terrace layers say what they do.
-//!
-//! A hook is an empty `#[inline(always)]` function unless the feature `enabled` is on; so layers call
-//! hooks unconditionally and pay nothing. With the feature each hook adds to relaxed counters, which are
-//! sharded by thread, and [`snapshot`] sums them up. Counters bear the names tokio's metrics have.
-//!
-//! What it deliberately lacks: per-pool figures (the counters are the whole process's), and histograms.
-//! Under the model checkers the hooks are always empty.
-//!
-//! ```
-//! use terrace_trace as trace;
-//!
-//! let before = trace::snapshot();
-//! trace::spawn(trace::EXTERNAL);
-//! trace::run_begin(0);
-//! trace::run_end(0);
-//! let after = trace::snapshot();
-//! let on = u64::from(trace::ENABLED);
-//! assert_eq!(after.since(&before).spawned_tasks_count, on);
-//! assert_eq!(after.since(&before).worker_poll_count, on);
-//! ```
-
+//! Hooks through which the Terrace layers report what they do.
+#![doc = include_str!("../README.md")]
 #![no_std]
 
 #[cfg(feature = "std")]
 extern crate std;
 
 mod counters;
+#[cfg(all(feature = "enabled", not(any(terrace_loom, terrace_shuttle))))]
+mod shards;
 
 pub use counters::Counters;
 
-/// The index to give where the calling thread is no worker.
+/// The index for a calling thread that is no worker.
 pub const EXTERNAL: usize = usize::MAX;
 
 /// Whether hooks do anything: the feature `enabled`, outside model checkers.
@@ -38,13 +20,15 @@ pub const ENABLED: bool = cfg!(all(
     not(any(terrace_loom, terrace_shuttle))
 ));
 
-/// Sums up what all threads have counted; zeros unless [`ENABLED`].
+/// Sums up the counts of all threads; zeros unless [`ENABLED`].
 ///
-/// The figures are read one after the other while others count on: totals are exact once the threads
-/// that counted are known to have done so, differences between figures are approximate before.
-/// Costs a few hundred loads.
+/// The call reads one figure after the other while other threads count on. A total is exact once the caller knows that the
+/// threads have counted; before, differences between figures are approximate. Costs a few hundred loads.
 pub fn snapshot() -> Counters {
-    counters::snapshot()
+    #[cfg(all(feature = "enabled", not(any(terrace_loom, terrace_shuttle))))]
+    return shards::snapshot();
+    #[cfg(not(all(feature = "enabled", not(any(terrace_loom, terrace_shuttle)))))]
+    Counters::default()
 }
 
 macro_rules! hooks {
@@ -56,7 +40,7 @@ macro_rules! hooks {
             $(let _ = $n;)?
             #[cfg(all(feature = "enabled", not(any(terrace_loom, terrace_shuttle))))]
             {
-                $(counters::add(counters::Field::$field, $amount);)*
+                $(shards::add(shards::Field::$field, $amount);)*
             }
         }
     )+};
@@ -75,9 +59,9 @@ hooks! {
     steal(worker, n) => Stolen += n, StealOperations += 1;
     /// `worker` is about to sleep.
     park(worker) => Parked += 1;
-    /// `worker` has ended its sleep, for whatever reason.
+    /// `worker` has ended its sleep, for any reason.
     unpark(worker) => Unparked += 1;
-    /// `worker` was chosen to be woken; called by the waker.
+    /// The waker has chosen `worker`, which sleeps or is about to. The waker calls this.
     wake(worker) => Woken += 1;
     /// `worker`, or [`EXTERNAL`], put `n` tasks into a shared queue.
     inject(worker, n) => Injected += n;

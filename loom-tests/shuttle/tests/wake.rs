@@ -54,7 +54,7 @@ fn a_chain_of_wakes() {
 
 /// Spawns onto one given worker, which may be asleep, searching or running.
 ///
-/// Fails under `park-inlet-rescan`: a worker goes to sleep without a look at what only it can run.
+/// Fails under `park-private-rescan`: a worker goes to sleep without a look at what only it can run.
 #[test]
 fn pinned_tasks_run_on_their_worker() {
     explore(|| {

@@ -1,7 +1,7 @@
 //! What the models of `terrace-park` share: work that is nothing but relaxed counters, so that every
 //! edge between the threads is one of `Idle`'s own, and a worker that takes one item and runs it for ever.
 
-use terrace_park::{GroupConfig, Idle, Token, Work};
+use terrace_park::{GROUP_CAPACITY, Idle, Token, Woken, Work};
 use terrace_sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use terrace_sync::{Arc, model, thread};
 
@@ -14,54 +14,58 @@ pub(crate) enum Shape {
     OneOfOne,
 }
 
-/// The only lane of the models.
-pub(crate) const LANE: u32 = 1;
-
 /// An `Idle` with two workers, and what they can find.
 pub(crate) struct Fixture {
     pub(crate) idle: Idle,
+    /// The number by which `Idle` knows worker 1.
+    pub(crate) second: usize,
     pub(crate) items: AtomicUsize,
-    pub(crate) inlets: [AtomicUsize; 2],
+    pub(crate) private: [AtomicUsize; 2],
     /// What workers wait for in restricted waits.
     pub(crate) latches: [AtomicUsize; 2],
 }
 
 impl Work for Fixture {
-    fn takeable(&self, lanes: u32) -> bool {
-        lanes == LANE && self.items.load(Relaxed) > 0
+    fn takeable(&self) -> bool {
+        self.items.load(Relaxed) > 0
     }
 
-    fn inlet(&self, worker: usize) -> bool {
-        self.inlets[worker].load(Relaxed) > 0
+    fn has_private_work(&self, worker: usize) -> bool {
+        self.private[worker.min(1)].load(Relaxed) > 0
     }
 }
 
 impl Fixture {
     /// Two places, `live` of which are adopted.
     pub(crate) fn new(shape: Shape, live: usize) -> Arc<Self> {
-        let workers = |workers| GroupConfig {
-            workers,
-            lanes: LANE,
+        let second = match shape {
+            Shape::OneGroupOfTwo => 1,
+            Shape::TwoGroupsOfOne | Shape::OneOfOne => GROUP_CAPACITY,
         };
         let idle = match shape {
-            Shape::OneGroupOfTwo => Idle::new(&[workers(2)]),
-            Shape::TwoGroupsOfOne => Idle::new(&[workers(1), workers(1)]),
-            Shape::OneOfOne => Idle::new(&[workers(1)]),
+            Shape::OneOfOne => Idle::new(1),
+            Shape::OneGroupOfTwo | Shape::TwoGroupsOfOne => Idle::new(second + 1),
         };
         for worker in 0..live {
-            assert!(idle.adopt_live(worker));
+            idle.adopt_live(if worker == 0 { 0 } else { second });
         }
-        Arc::new(Self::with(idle))
+        Arc::new(Self::with(idle, second))
     }
 
     /// Nothing to find yet.
-    pub(crate) fn with(idle: Idle) -> Self {
+    pub(crate) fn with(idle: Idle, second: usize) -> Self {
         Self {
             idle,
+            second,
             items: AtomicUsize::new(0),
-            inlets: [AtomicUsize::new(0), AtomicUsize::new(0)],
+            private: [AtomicUsize::new(0), AtomicUsize::new(0)],
             latches: [AtomicUsize::new(0), AtomicUsize::new(0)],
         }
+    }
+
+    /// The number by which `Idle` knows this worker.
+    pub(crate) fn number(&self, worker: usize) -> usize {
+        [0, self.second][worker]
     }
 
     /// Makes `count` items visible; the caller publishes them.
@@ -86,34 +90,34 @@ impl Fixture {
 
     /// The thread of a worker that parks until it gets one item, and never comes back from running it.
     pub(crate) fn run_one(&self, worker: usize) {
-        let token = self.idle.enter(worker);
+        let token = self.idle.enter(self.number(worker));
         self.run_one_from(worker, token);
     }
 
     /// The same, for a worker that has entered.
     pub(crate) fn run_one_from(&self, worker: usize, mut token: Token) {
         while !self.take() {
-            token = self.idle.park(worker, token, self);
+            token = self.idle.park(self.number(worker), token, self);
         }
         self.idle.stop_search(token, self);
     }
 
-    /// The thread of a worker that parks until its inlet has something, and leaves.
+    /// The thread of a worker that parks until it has private work, and leaves.
     pub(crate) fn park_for_inlet(&self, worker: usize) {
-        let mut token = self.idle.enter(worker);
-        while self.inlets[worker].load(Relaxed) == 0 {
-            token = self.idle.park(worker, token, self);
+        let mut token = self.idle.enter(self.number(worker));
+        while self.private[worker].load(Relaxed) == 0 {
+            token = self.idle.park(self.number(worker), token, self);
         }
-        self.idle.leave(worker, token, self);
+        self.idle.leave(self.number(worker), token, self);
     }
 
     /// The thread of a worker whose job waits for its latch, which the run of an item will set.
     pub(crate) fn wait_for_latch(&self, worker: usize) {
-        let token = self.idle.enter(worker);
+        let token = self.idle.enter(self.number(worker));
         self.idle.stop_search(token, self);
         let ready = || self.latches[worker].load(Relaxed) > 0;
         while !ready() {
-            match self.idle.wait_restricted(worker, self, ready) {
+            match self.idle.wait_restricted(self.number(worker), self, ready) {
                 terrace_park::Restricted::LastResort if self.take() => self.set_latches(),
                 _ => {}
             }
@@ -124,21 +128,28 @@ impl Fixture {
     pub(crate) fn set_latches(&self) {
         for (worker, latch) in self.latches.iter().enumerate() {
             latch.store(1, Relaxed);
-            self.idle.targeted(worker);
+            self.idle.wake_worker(self.number(worker));
         }
     }
 
     /// Makes an item visible and publishes it.
     pub(crate) fn publish_one(&self) {
         self.put(1);
-        self.idle.publish(LANE);
+        self.idle.publish();
     }
 
-    /// At the end nobody searches, nobody sleeps, and nobody is the guard.
+    /// At the end no worker searches, no worker sleeps, and no worker is the sentinel.
     pub(crate) fn assert_at_rest(&self) {
-        assert!(!self.idle.has_guard());
+        assert!(!self.idle.has_sentinel());
         assert_eq!(self.idle.searching(), 0, "{:?}", self.idle);
-        assert!(!self.idle.any_parked(LANE), "{:?}", self.idle);
+        assert!(!self.idle.any_parked(), "{:?}", self.idle);
+    }
+}
+
+/// The token, however the sleep ended.
+pub(crate) fn token_of(woken: Woken) -> Token {
+    match woken {
+        Woken::Unparked(token) | Woken::TimedOut(token) => token,
     }
 }
 

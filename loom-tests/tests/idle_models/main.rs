@@ -5,8 +5,9 @@
 
 mod drivers;
 mod fixture;
-mod guard;
+mod life;
 mod parker;
 mod restricted;
-mod targeted;
+mod sentinel;
 mod wake;
+mod wake_worker;

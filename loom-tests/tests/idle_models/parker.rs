@@ -27,7 +27,7 @@ fn idle_parker_token() {
         parker.park();
         assert_eq!(steps.load(Relaxed), 1);
         other.join().unwrap();
-        parker.unpark();
+        parker.unparker().unpark();
         parker.park();
     });
 }

@@ -15,7 +15,7 @@ fn restricted_wake(shape: Shape) {
     let workers: [fn(&Fixture); 2] = [|f| f.wait_for_latch(0), |f| f.run_one(1)];
     model_of_two(shape, workers, |f| {
         f.latches[0].store(1, Relaxed);
-        f.idle.targeted(0);
+        f.idle.wake_worker(0);
         f.publish_one();
     });
 }
@@ -54,15 +54,15 @@ fn idle_last_resort_two_groups() {
 struct Exhausted<'a>(&'a Fixture);
 
 impl Work for Exhausted<'_> {
-    fn takeable(&self, lanes: u32) -> bool {
-        if self.0.takeable(lanes) {
+    fn takeable(&self) -> bool {
+        if self.0.takeable() {
             self.0.idle.release_other(0);
         }
         false
     }
 
-    fn inlet(&self, worker: usize) -> bool {
-        self.0.inlet(worker)
+    fn has_private_work(&self, worker: usize) -> bool {
+        self.0.has_private_work(worker)
     }
 }
 
@@ -104,13 +104,13 @@ fn idle_released_worker_sees_the_latch() {
             waiter.idle.stop_search(token, &*waiter);
             let outcome = waiter
                 .idle
-                .wait_restricted(0, &*waiter, || waiter.inlets[1].load(Relaxed) > 0);
+                .wait_restricted(0, &*waiter, || waiter.private[1].load(Relaxed) > 0);
             assert_ne!(outcome, Restricted::LastResort);
             waiter.latches[0].load(Relaxed) > 0
         });
-        f.inlets[1].store(1, Relaxed);
+        f.private[1].store(1, Relaxed);
         f.latches[0].store(1, Relaxed);
-        let woken = f.idle.targeted(0);
+        let woken = f.idle.wake_worker(0);
         let seen = worker.join().unwrap();
         assert!(seen || !woken);
     });
@@ -121,8 +121,8 @@ fn idle_released_worker_sees_the_latch() {
 /// Seen to deadlock without the fence (`park-leave-fence`), and without the look (`park-leave-rescan`).
 fn leave_parked(shape: Shape) {
     let leaver = |f: &Fixture| {
-        let token = f.idle.enter(1);
-        f.idle.leave(1, token, f);
+        let token = f.idle.enter(f.second);
+        f.idle.leave(f.second, token, f);
     };
     let workers: [fn(&Fixture); 2] = [|f| f.run_one(0), leaver];
     model_of_two(shape, workers, Fixture::publish_one);
@@ -143,7 +143,7 @@ fn idle_leave_parked_two_groups() {
 ///
 /// Seen to deadlock without the fence (`park-leave-fence`), and without the look (`park-leave-rescan`).
 fn leave_restricted(shape: Shape) {
-    let workers: [fn(&Fixture); 2] = [|f| f.wait_for_latch(0), |f| f.idle.leave(1, None, f)];
+    let workers: [fn(&Fixture); 2] = [|f| f.wait_for_latch(0), |f| f.idle.leave(f.second, None, f)];
     model_of_two(shape, workers, Fixture::publish_one);
 }
 
@@ -164,14 +164,14 @@ fn idle_leave_restricted_two_groups() {
 fn idle_abandoned_spare() {
     model(|| {
         let f = Fixture::new(Shape::OneGroupOfTwo, 1);
-        let spare = f.idle.reserve_spare(0).expect("one place is free");
+        f.idle.adopt_live(f.second);
         let waiter = f.clone();
         let producer = f.clone();
         let threads = [
             thread::spawn(move || waiter.wait_for_latch(0)),
             thread::spawn(move || producer.publish_one()),
         ];
-        f.idle.abandon_live(spare, &*f);
+        f.idle.abandon_live(f.second, &*f);
         for thread in threads {
             thread.join().unwrap();
         }

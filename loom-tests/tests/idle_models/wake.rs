@@ -4,7 +4,7 @@ use terrace_park::Wake;
 use terrace_sync::atomic::Ordering::Relaxed;
 use terrace_sync::{model, thread};
 
-use crate::fixture::{Fixture, LANE, RUN_ONE, Shape, model_from, model_of_two};
+use crate::fixture::{Fixture, RUN_ONE, Shape, model_from, model_of_two};
 
 /// Two workers, two items published one by one, and whoever takes an item never comes back: each
 /// worker must get one, whatever the other does.
@@ -83,7 +83,7 @@ fn idle_moved_work_is_published() {
         let worker = thread::spawn(move || other.run_one(1));
         if f.take() && f.take() {
             f.put(1);
-            f.idle.moved(LANE);
+            f.idle.moved();
         }
         worker.join().unwrap();
         f.assert_at_rest();
@@ -94,7 +94,7 @@ fn idle_moved_work_is_published() {
 ///
 /// Seen to fail its assertion with a relaxed load of the bit (`park-bit-acquire`), and of the bit that
 /// turns out to be taken already (`park-take-back-acquire`).
-fn woken_sees(inlet: bool) {
+fn woken_sees(private: bool) {
     model(move || {
         let f = Fixture::new(Shape::OneGroupOfTwo, 2);
         let other = f.clone();
@@ -105,11 +105,11 @@ fn woken_sees(inlet: bool) {
             other.idle.leave(0, token, &*other);
             seen
         });
-        if inlet {
-            f.inlets[0].store(1, Relaxed);
+        if private {
+            f.private[0].store(1, Relaxed);
         }
         f.put(1);
-        let wake = f.idle.publish(LANE);
+        let wake = f.idle.publish();
         let seen = worker.join().unwrap();
         assert!(seen || wake != Wake::Woke(0));
     });
@@ -120,7 +120,7 @@ fn idle_woken_worker_sees_the_item() {
     woken_sees(false);
 }
 
-/// The same where an inlet makes the worker take its bit back, and the publisher has been faster.
+/// The same where private work makes the worker take its bit back, and the publisher has been faster.
 #[test]
 fn idle_taken_back_worker_sees_the_item() {
     woken_sees(true);
@@ -132,7 +132,7 @@ fn idle_taken_back_worker_sees_the_item() {
 fn batch(shape: Shape) {
     model_of_two(shape, RUN_ONE, |f| {
         f.put(2);
-        f.idle.publish_batch(LANE, 2);
+        f.idle.publish_batch(2);
     });
 }
 
@@ -160,7 +160,7 @@ fn search_again(shape: Shape) {
     };
     model_of_two(shape, [returning, |f| f.run_one(1)], |f| {
         f.put(2);
-        f.idle.publish(LANE);
+        f.idle.publish();
     });
 }
 

@@ -1,12 +1,13 @@
-//! A task cell and its core, with what `task::biased::Cell` does with each step.
+//! A task cell and its core. The cell follows each step as `task::local::cell::Cell` does.
 
 use std::ptr::NonNull;
 use std::sync::Arc as Plain;
 use std::sync::atomic::{AtomicU32, Ordering as Observed};
 use std::task::{Wake, Waker};
 
-use terrace_local::biased::{Arrival, Joined, Pended, State, Step};
-use terrace_local::mailbox::{Mailbox, Queueable};
+use terrace_local::OnOwner;
+use terrace_local::biased::{Arrival, HandleEnd, Joined, Left, Pended, Side, State, Step};
+use terrace_local::mailbox::{Arrived, Mailbox, Queueable};
 use terrace_park::{Parker, Unparker};
 use terrace_queue::{Link, Links};
 use terrace_sync::Arc;
@@ -20,9 +21,9 @@ pub(crate) struct Core {
     memory: UnsafeCell<()>,
 }
 
-// SAFETY: loom tells if two threads use the memory in a way that they must not.
+// SAFETY: loom fails the model if two threads use the memory in a way that they must not.
 unsafe impl Send for Core {}
-// SAFETY: as above.
+// SAFETY: see `Send`: loom watches shared uses of the memory, too.
 unsafe impl Sync for Core {}
 
 impl Core {
@@ -33,11 +34,17 @@ impl Core {
         })
     }
 
+    /// The owner's side of the mailbox.
+    fn owned(&self) -> OnOwner<'_, Mailbox<Item>> {
+        // SAFETY: in each model one thread, the first, takes all steps of the owner.
+        unsafe { OnOwner::assume(&self.mailbox) }
+    }
+
     /// Closes the executor, and frees it.
     pub(crate) fn free(&self) {
         self.mailbox.close();
-        // SAFETY: at home. A task that came back from the inbox would be run.
-        while unsafe { self.mailbox.drain(|item| item.0.run()) } {}
+        // A task that came back from the inbox would be run.
+        while self.owned().drain(|item| item.0.run()) {}
         self.memory.with_mut(|_| ());
     }
 }
@@ -56,14 +63,14 @@ pub(crate) struct Task {
     /// Whether the next poll ends the task.
     ends: bool,
     futures_dropped: AtomicU32,
-    /// Outcomes that there were, less those that somebody took or dropped.
+    /// Outcomes that there were, less those that were taken or dropped.
     outcomes: AtomicU32,
     freed: AtomicU32,
 }
 
-// SAFETY: loom tells if two threads use the memory in a way that they must not.
+// SAFETY: loom fails the model if two threads use the memory in a way that they must not.
 unsafe impl Send for Task {}
-// SAFETY: as above.
+// SAFETY: see `Send`: loom watches shared uses of the memory, too.
 unsafe impl Sync for Task {}
 
 pub(crate) const OUTCOME: u32 = 42;
@@ -71,7 +78,7 @@ pub(crate) const OUTCOME: u32 = 42;
 impl Task {
     pub(crate) fn new(core: &Arc<Core>, ends: bool) -> Plain<Self> {
         Plain::new(Self {
-            state: State::at_home(),
+            state: State::spawned(Side::Local),
             link: Link::new(),
             core: core.clone(),
             memory: UnsafeCell::new(()),
@@ -85,47 +92,51 @@ impl Task {
         })
     }
 
-    pub(crate) fn clone_at_home(&self) {
-        // SAFETY: at home, with a reference.
-        unsafe { self.touch().clone_at_home() };
+    pub(crate) fn clone_local(&self) {
+        self.touch_local().clone_local();
     }
 
-    /// Lets the handle go.
-    pub(crate) fn detach_at_home(self: &Plain<Self>) {
-        // SAFETY: at home, with the handle's reference.
-        let step = unsafe { self.touch().drop_handle_at_home(true) };
-        self.follow(step, true);
+    /// Detaches the handle, on the owner's thread.
+    pub(crate) fn detach_local(self: &Plain<Self>) {
+        let step = self.touch_local().drop_handle_local(HandleEnd::Detach);
+        self.follow(step, Side::Local);
     }
 
-    /// A use of the cell by who has a reference.
+    /// A use of the cell by a thread that has a reference.
     pub(crate) fn touch(&self) -> &State {
         self.memory.with(|_| ());
         &self.state
     }
 
+    /// The same by the owner.
+    pub(crate) fn touch_local(&self) -> OnOwner<'_, State> {
+        // SAFETY: in each model one thread, the first, takes all steps of the owner.
+        unsafe { OnOwner::assume(self.touch()) }
+    }
+
     pub(crate) fn free(&self) {
         self.memory.with_mut(|_| ());
-        // SAFETY: nobody else is left.
+        // SAFETY: no other reference is left.
         let left = unsafe { self.state.take_awaiter() };
         assert!(left.is_none(), "an awaiter is dropped with its task");
         self.freed.fetch_add(1, Observed::Relaxed);
     }
 
-    pub(crate) fn follow(self: &Plain<Self>, step: Step, home: bool) {
+    pub(crate) fn follow(self: &Plain<Self>, step: Step, side: Side) {
         match step {
             Step::Nothing | Step::Ended => {}
             Step::Free => self.free(),
             Step::Queue => {
                 let core = self.core.clone();
                 let item = Item(self.clone());
-                if home {
-                    // SAFETY: at home.
-                    unsafe { core.mailbox.push_quietly(item) };
-                } else {
-                    let mailbox = NonNull::from(&core.mailbox);
-                    // SAFETY: the model's core stays to its end; its memory is what is looked at.
-                    unsafe {
-                        Mailbox::push_and_leave(mailbox, item, || core.memory.with(|_| ()));
+                match side {
+                    Side::Local => core.owned().push_quietly(item),
+                    Side::Remote => {
+                        let mailbox = NonNull::from(&core.mailbox);
+                        // SAFETY: the core stays to the end of the model, which watches its `memory` instead.
+                        unsafe {
+                            Mailbox::push_and_leave(mailbox, item, || core.memory.with(|_| ()));
+                        }
                     }
                 }
             }
@@ -133,10 +144,8 @@ impl Task {
     }
 
     pub(crate) fn run(self: &Plain<Self>) {
-        // SAFETY: at home, with the item's reference; so below.
-        let started = unsafe { self.touch().start() };
-        if !started {
-            return self.end(false);
+        if !self.touch_local().start() {
+            return self.end(Left::Nothing);
         }
         self.seen
             .store(self.news.load(Ordering::Relaxed), Observed::Relaxed);
@@ -145,25 +154,22 @@ impl Task {
                 // SAFETY: the outcome is the poll's until the task has ended.
                 unsafe { *outcome = OUTCOME };
             });
-            return self.end(true);
+            return self.end(Left::Outcome);
         }
-        // SAFETY: as above.
-        match unsafe { self.state.pend() } {
+        match self.touch_local().pend() {
             Pended::Wait => {}
-            Pended::Queue => self.follow(Step::Queue, true),
-            Pended::Abandon => self.end(false),
+            Pended::Queue => self.follow(Step::Queue, Side::Local),
+            Pended::Abandon => self.end(Left::Nothing),
         }
     }
 
-    pub(crate) fn end(self: &Plain<Self>, outcome: bool) {
+    fn end(self: &Plain<Self>, left: Left) {
         self.futures_dropped.fetch_add(1, Observed::Relaxed);
         self.outcomes
-            .fetch_add(u32::from(outcome), Observed::Relaxed);
-        // SAFETY: at home, with the poll's reference.
-        let finished = unsafe { self.state.finish(outcome) };
+            .fetch_add(u32::from(left == Left::Outcome), Observed::Relaxed);
+        let finished = self.touch_local().finish(left);
         if finished.pushing {
-            // SAFETY: at home.
-            unsafe { self.core.mailbox.await_item() };
+            self.core.owned().await_item();
         }
         if !(finished.alone || finished.held) {
             return;
@@ -173,7 +179,7 @@ impl Task {
             self.outcomes.fetch_sub(1, Observed::Relaxed);
         }
         if finished.awaited {
-            // SAFETY: `awaited`.
+            // SAFETY: `awaited` hands the awaiter to this thread.
             if let Some(awaiter) = unsafe { self.state.take_awaiter() } {
                 awaiter.wake();
             }
@@ -215,13 +221,13 @@ unsafe impl Links for ItemLinks {
     }
 
     unsafe fn from_raw(raw: NonNull<()>) -> Item {
-        // SAFETY: out of `into_raw`.
+        // SAFETY: it came out of `into_raw`, once.
         Item(unsafe { Plain::from_raw(raw.cast().as_ptr()) })
     }
 
     unsafe fn link(raw: NonNull<()>) -> NonNull<Link> {
         let task: NonNull<Task> = raw.cast();
-        // SAFETY: out of `into_raw`, and not taken out yet.
+        // SAFETY: it came out of `into_raw`, so the item's `Arc` keeps it.
         NonNull::from(unsafe { &(*task.as_ptr()).link })
     }
 }
@@ -229,39 +235,33 @@ unsafe impl Links for ItemLinks {
 impl Queueable for Item {
     type Links = ItemLinks;
 
-    unsafe fn arrive(self) -> Option<Self> {
-        // SAFETY: at home, with the item's reference.
-        match unsafe { self.0.touch().arrive() } {
-            Arrival::Queue => return Some(self),
-            Arrival::Nothing => {}
-            Arrival::Ended(last) => {
-                // SAFETY: at home.
-                unsafe { self.0.core.mailbox.item_arrived() };
-                if last {
-                    self.0.free();
-                }
+    unsafe fn arrive(self) -> Arrived<Self> {
+        match self.0.touch_local().arrive() {
+            Arrival::Queue => Arrived::Queue(self),
+            Arrival::Nothing => Arrived::UsedUp,
+            Arrival::Ended(step) => {
+                self.0.follow(step, Side::Local);
+                Arrived::Awaited
             }
         }
-        None
     }
 }
 
 /// Runs what is queued.
 pub(crate) fn drain(core: &Core) -> bool {
     let mut any = false;
-    // SAFETY: at home.
-    while let Some(item) = unsafe { core.mailbox.pop() } {
+    while let Some(item) = core.owned().pop() {
         any = true;
         item.0.run();
     }
     any
 }
 
-/// A task at home that was polled once and is pending; with so many wakers, each counted at home, and the handle.
+/// A pending task that its owner spawned and polled once, with its handle and so many wakers, which the owner counts.
 pub(crate) fn pending(core: &Arc<Core>, wakers: usize) -> Plain<Task> {
     let task = Task::new(core, false);
     for _ in 0..wakers {
-        task.clone_at_home();
+        task.clone_local();
     }
     task.run();
     task
@@ -281,7 +281,7 @@ pub(crate) fn take(task: &Plain<Task>) -> Option<u32> {
     let outcome = task.state.has_outcome().then(|| {
         task.outcomes.fetch_sub(1, Observed::Relaxed);
         task.outcome.with(|outcome| {
-            // SAFETY: the task has ended, its outcome is the handle's.
+            // SAFETY: the task has ended, so its outcome is the handle's.
             unsafe { *outcome }
         })
     });
@@ -291,15 +291,15 @@ pub(crate) fn take(task: &Plain<Task>) -> Option<u32> {
     outcome
 }
 
-/// Waits for the end elsewhere, with so many wakers, one after the other.
+/// Waits for the end on another thread, with so many wakers, one after the other.
 pub(crate) fn join(task: &Plain<Task>, wakers: usize) -> Option<u32> {
     let parkers: Vec<_> = (0..wakers).map(|_| Parker::new()).collect();
     for parker in &parkers {
         let waker = Waker::from(Plain::new(Bell(parker.unparker())));
         let last = std::ptr::eq(parker, &raw const parkers[wakers - 1]);
         loop {
-            // SAFETY: the one handle, elsewhere.
-            let joined = unsafe { task.touch().join(&waker, false) };
+            // SAFETY: the caller is the one handle, on another thread.
+            let joined = unsafe { task.touch().join(&waker, None) };
             match joined {
                 Joined::Ended(_) => return take(task),
                 Joined::Pending(_) if last => parker.park(),
@@ -311,10 +311,13 @@ pub(crate) fn join(task: &Plain<Task>, wakers: usize) -> Option<u32> {
 }
 
 /// Takes one step on another thread, with a reference.
-pub(crate) fn elsewhere(task: &Plain<Task>, step: fn(&State) -> Step) -> thread::JoinHandle<()> {
+pub(crate) fn on_another_thread(
+    task: &Plain<Task>,
+    step: fn(&State) -> Step,
+) -> thread::JoinHandle<()> {
     let task = task.clone();
     thread::spawn(move || {
         let step = step(task.touch());
-        task.follow(step, false);
+        task.follow(step, Side::Remote);
     })
 }

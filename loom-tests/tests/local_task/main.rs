@@ -1,19 +1,19 @@
-//! Models of a task of a single-thread executor: who refers to it, who wakes it, and how it ends.
+//! Models of a task of a single-thread executor: its references, its wakes, and its end.
 //!
-//! The cell is the model's own, with the layer's `State`, mailbox and inbox: what `task::biased::Cell` does with a step is
-//! done here likewise. The memory of the cell, and of the core, is looked at by who may use it and taken when it is freed, so
-//! that loom tells if the two can meet.
+//! The cell is the model's own, with the layer's `State`, mailbox and inbox. It follows each step as `task::local` does. A thread
+//! that may use the memory of the cell, or of the core, looks at it. The thread that frees it takes it. So loom fails if the two can
+//! meet.
 
 mod fixture;
 
 use std::sync::Arc as Plain;
 use std::task::Waker;
 
-use terrace_local::biased::{Joined, Pended, State, Step};
+use terrace_local::biased::{HandleEnd, Joined, Pended, Reference, Side, State, Step};
 use terrace_sync::atomic::Ordering;
 use terrace_sync::{Arc, model, thread};
 
-use fixture::{Core, OUTCOME, Task, drain, elsewhere, join, pending, take};
+use fixture::{Core, OUTCOME, Task, drain, join, on_another_thread, pending, take};
 
 /// Two wakes by one thread, of which the second may find the first one's item on its way: the last poll sees what came
 /// before either.
@@ -29,24 +29,24 @@ fn local_task_wake_brings_news() {
             thread::spawn(move || {
                 for news in 1..=2 {
                     task.news.store(news, Ordering::Relaxed);
-                    let step = task.touch().wake_elsewhere(false);
-                    task.follow(step, false);
+                    let step = task.touch().wake_remote(Reference::Kept);
+                    task.follow(step, Side::Remote);
                 }
-                let step = task.touch().release_elsewhere();
-                task.follow(step, false);
+                let step = task.touch().release_remote();
+                task.follow(step, Side::Remote);
             })
         };
         drain(&core);
         waker.join().unwrap();
         drain(&core);
         task.assert_seen(2);
-        task.detach_at_home();
+        task.detach_local();
         drain(&core);
         task.assert_gone();
     });
 }
 
-/// A task ends while its handle waits elsewhere, with so many wakers one after the other.
+/// A task ends while its handle waits on another thread, with so many wakers one after the other.
 fn ends_while_waited_for(wakers: usize) {
     model(move || {
         let core = Core::new();
@@ -61,7 +61,7 @@ fn ends_while_waited_for(wakers: usize) {
     });
 }
 
-/// A handle waits elsewhere while the task ends: it is woken, and sees the whole outcome.
+/// A handle waits on another thread while the task ends: the owner wakes it, and it sees the whole outcome.
 ///
 /// Fails under: `local-task-merge-release`.
 #[test]
@@ -78,16 +78,49 @@ fn local_task_awaiter_is_replaced() {
     ends_while_waited_for(2);
 }
 
-/// The last references to a pending task are dropped elsewhere and at home: its future is dropped.
+/// The owner's thread polls the handle and sends it to another one. What the owner did to the awaiter comes before what that
+/// thread does, though the owner announced it by a relaxed store.
+#[test]
+fn local_task_joined_locally() {
+    model(|| {
+        let core = Core::new();
+        let task = Task::new(&core, true);
+        // SAFETY: this is the one handle, on the owner's thread.
+        let joined = unsafe { task.touch().join(Waker::noop(), Some(task.touch_local())) };
+        assert!(matches!(joined, Joined::Pending(_)));
+        let handle = {
+            let task = task.clone();
+            thread::spawn(move || {
+                // SAFETY: this is the one handle, on another thread.
+                let joined = unsafe { task.touch().join(Waker::noop(), None) };
+                match joined {
+                    Joined::Ended(_) => drop(take(&task)),
+                    Joined::Pending(_) => {
+                        match task.touch().drop_handle_remote(HandleEnd::Detach) {
+                            Step::Ended => drop(take(&task)),
+                            step => task.follow(step, Side::Remote),
+                        }
+                    }
+                }
+            })
+        };
+        task.run();
+        handle.join().unwrap();
+        core.free();
+        task.assert_gone();
+    });
+}
+
+/// Another thread and the owner drop the last references to a pending task: the owner drops its future.
 ///
-/// Fails under: `local-task-last-elsewhere`.
+/// Fails under: `local-task-last-remote`.
 #[test]
 fn local_task_last_reference() {
     model(|| {
         let core = Core::new();
         let task = pending(&core, 1);
-        let waker = elsewhere(&task, State::release_elsewhere);
-        task.detach_at_home();
+        let waker = on_another_thread(&task, State::release_remote);
+        task.detach_local();
         drain(&core);
         waker.join().unwrap();
         drain(&core);
@@ -95,51 +128,50 @@ fn local_task_last_reference() {
     });
 }
 
-/// The same where home drops what was counted elsewhere: a waker that another thread cloned.
+/// The same where the owner drops what another thread counted: a waker that the other thread cloned.
 #[test]
-fn local_task_reference_comes_home() {
+fn local_task_remote_reference_dropped_locally() {
     model(|| {
         let core = Core::new();
         let task = pending(&core, 1);
         let waker = {
             let task = task.clone();
             thread::spawn(move || {
-                task.touch().clone_elsewhere();
-                let step = task.touch().release_elsewhere();
-                task.follow(step, false);
-                // The clone goes home.
+                task.touch().clone_remote();
+                let step = task.touch().release_remote();
+                task.follow(step, Side::Remote);
+                // The clone goes to the owner's thread.
             })
         };
-        task.detach_at_home();
+        task.detach_local();
         waker.join().unwrap();
-        // SAFETY: at home, the clone's reference.
-        let step = unsafe { task.touch().release_at_home() };
-        task.follow(step, true);
+        let step = task.touch_local().release_local();
+        task.follow(step, Side::Local);
         drain(&core);
         task.assert_gone();
     });
 }
 
-/// A task that nobody waits for and that ends in its next poll, with one waker.
+/// A detached task that ends in its next poll, with one waker.
 fn detached() -> (Arc<Core>, Plain<Task>) {
     let core = Core::new();
     let task = Task::new(&core, true);
-    task.clone_at_home();
-    task.detach_at_home();
+    task.clone_local();
+    task.detach_local();
     (core, task)
 }
 
-/// A task that nobody waits for ends while its last waker is dropped elsewhere: who sees that nobody else is left has
-/// everything behind it.
+/// A detached task ends while another thread drops its last waker. If the owner then sees that it has the only reference, it sees
+/// all that the other thread did before.
 ///
 /// Fails under: `local-task-alone-acquire`.
 #[test]
 fn local_task_alone_at_the_end() {
     model(|| {
         let (core, task) = detached();
-        // A waker that is dropped elsewhere need not ask home.
+        // Another thread that drops a waker need not ask the owner.
         task.state.set_registered();
-        let waker = elsewhere(&task, State::release_elsewhere);
+        let waker = on_another_thread(&task, State::release_remote);
         task.run();
         waker.join().unwrap();
         drain(&core);
@@ -155,9 +187,9 @@ fn local_task_freed_once() {
     model(|| {
         let core = Core::new();
         let task = Task::new(&core, true);
-        task.clone_at_home();
+        task.clone_local();
         task.run();
-        let waker = elsewhere(&task, State::release_elsewhere);
+        let waker = on_another_thread(&task, State::release_remote);
         task.touch();
         assert_eq!(take(&task), Some(OUTCOME));
         waker.join().unwrap();
@@ -172,7 +204,7 @@ fn local_task_freed_once() {
 fn local_task_end_awaits_its_item() {
     model(|| {
         let (core, task) = detached();
-        let waker = elsewhere(&task, |state| state.wake_elsewhere(true));
+        let waker = on_another_thread(&task, |state| state.wake_remote(Reference::UsedUp));
         task.run();
         core.free();
         waker.join().unwrap();
@@ -180,14 +212,14 @@ fn local_task_end_awaits_its_item() {
     });
 }
 
-/// The handle is dropped elsewhere while a waker wakes: one item, and the future is dropped at home, once.
+/// One thread drops the handle while another one wakes: there is one item, and the owner drops the future, once.
 #[test]
-fn local_task_cancelled_elsewhere() {
+fn local_task_cancelled_remotely() {
     model(|| {
         let core = Core::new();
         let task = pending(&core, 1);
-        let waker = elsewhere(&task, |state| state.wake_elsewhere(true));
-        let handle = elsewhere(&task, |state| state.drop_handle_elsewhere(false));
+        let waker = on_another_thread(&task, |state| state.wake_remote(Reference::UsedUp));
+        let handle = on_another_thread(&task, |state| state.drop_handle_remote(HandleEnd::Cancel));
         drain(&core);
         waker.join().unwrap();
         handle.join().unwrap();
@@ -196,20 +228,20 @@ fn local_task_cancelled_elsewhere() {
     });
 }
 
-/// A handle goes elsewhere while the task ends, and lets it run on or cancels it: the outcome is dropped once, by one of the two.
+/// Another thread detaches the handle, or drops it, while the task ends: one of the two threads drops the outcome, once.
 ///
 /// Fails under: `local-task-detached`.
 #[test]
 fn local_task_let_go_at_the_end() {
-    for detach in [true, false] {
+    for end in [HandleEnd::Detach, HandleEnd::Cancel] {
         model(move || {
             let core = Core::new();
             let task = Task::new(&core, true);
             let handle = {
                 let task = task.clone();
-                thread::spawn(move || match task.touch().drop_handle_elsewhere(detach) {
+                thread::spawn(move || match task.touch().drop_handle_remote(end) {
                     Step::Ended => drop(take(&task)),
-                    step => task.follow(step, false),
+                    step => task.follow(step, Side::Remote),
                 })
             };
             task.run();
@@ -220,8 +252,8 @@ fn local_task_let_go_at_the_end() {
     }
 }
 
-/// A task is cancelled elsewhere, and its end is waited for there, while it ends by itself: there is one end, and an outcome if
-/// it came first.
+/// Another thread cancels the task and waits for its end, while it ends by itself. It ends once, and has an outcome if that end
+/// came first.
 #[test]
 fn local_task_cancelled_and_waited_for() {
     model(|| {
@@ -230,8 +262,8 @@ fn local_task_cancelled_and_waited_for() {
         let handle = {
             let task = task.clone();
             thread::spawn(move || {
-                let step = task.touch().cancel_elsewhere();
-                task.follow(step, false);
+                let step = task.touch().cancel_remote();
+                task.follow(step, Side::Remote);
                 join(&task, 1)
             })
         };
@@ -251,17 +283,15 @@ fn local_task_lent_waker() {
     model(|| {
         let core = Core::new();
         let task = Task::new(&core, false);
-        // SAFETY: at home, with the item's reference.
-        assert!(unsafe { task.touch().start() });
-        let other = elsewhere(&task, |state| state.wake_elsewhere(false));
-        // SAFETY: the handle, at home.
-        let joined = unsafe { task.touch().join(Waker::noop(), true) };
+        assert!(task.touch_local().start());
+        let other = on_another_thread(&task, |state| state.wake_remote(Reference::Kept));
+        // SAFETY: this is the one handle, on the owner's thread.
+        let joined = unsafe { task.touch().join(Waker::noop(), Some(task.touch_local())) };
         assert!(matches!(joined, Joined::Pending(None)));
         other.join().unwrap();
-        // SAFETY: at home, with the poll's reference.
-        assert_eq!(unsafe { task.state.pend() }, Pended::Wait);
+        assert_eq!(task.touch_local().pend(), Pended::Wait);
         assert!(drain(&core), "it was woken");
-        task.detach_at_home();
+        task.detach_local();
         drain(&core);
         task.assert_gone();
     });

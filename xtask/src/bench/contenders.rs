@@ -1,7 +1,7 @@
 //! Which contenders are ours, and which of the others each of them is held against.
 
 /// The contenders of each layer that are ours; all others are peers.
-const OURS: [(&str, &[&str]); 8] = [
+const OURS: [(&str, &[&str]); 9] = [
     ("sync", &["terrace"]),
     ("queue", &["ring", "injector", "inbox"]),
     ("park", &["parker", "idle"]),
@@ -19,6 +19,7 @@ const OURS: [(&str, &[&str]); 8] = [
     ),
     ("fork", &["fork"]),
     ("tasks", &["tasks"]),
+    ("ecs", &["ours"]),
 ];
 
 /// Contenders of kinds that are never dropped begin with it.

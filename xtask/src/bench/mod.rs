@@ -7,11 +7,11 @@ mod contenders;
 mod instr;
 mod latency;
 mod programs;
-mod results;
-mod rounds;
-mod rows;
+pub(crate) mod results;
+pub(crate) mod rounds;
+pub(crate) mod rows;
 mod smoke;
-mod table;
+pub(crate) mod table;
 
 use std::path::PathBuf;
 
@@ -129,7 +129,11 @@ fn time(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     let rows = rows::select(rows::group(programs::list(&programs)?)?, &args.selection())?;
     let measured = rounds::run(ws, &rows, args.rounds(), args.length())?;
     let results = results::results(ws, args, &rows, &measured);
-    println!("{}", table::table(&results));
+    let note = format!(
+        "more threads than the machine has cores ({}): in no mean, not gated",
+        results.origin.machine.cores
+    );
+    println!("{}", table::table(&results, &note));
     for alone in results::alone(&rows, &measured) {
         println!("{alone}");
     }
@@ -145,5 +149,5 @@ fn time(ws: &Workspace, args: &BenchArgs) -> Result<()> {
         measured.failed.join("\n")
     );
     args.gate
-        .map_or(Ok(()), |gate| results::check(&results, gate))
+        .map_or(Ok(()), |gate| results::check(&results.rows, gate))
 }

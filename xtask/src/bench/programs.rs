@@ -84,10 +84,9 @@ pub(super) fn build_targets(ws: &Workspace, names: &[&str]) -> Result<Vec<Execut
         root: ws.root.clone(),
         package: "benches".into(),
         target: ws.target.join(TARGET),
-        args: names
-            .iter()
-            .flat_map(|name| ["--bench".to_owned(), (*name).to_owned()])
-            .collect(),
+        benches: names.iter().map(|name| (*name).to_owned()).collect(),
+        args: Vec::new(),
+        others: Vec::new(),
         side: SIDE.to_owned(),
     };
     eprintln!("building the benches: {}", names.join(", "));

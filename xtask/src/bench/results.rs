@@ -7,8 +7,8 @@ use super::rounds::{Measured, Series};
 use super::rows::Row;
 use crate::measure::id::is_gated;
 use crate::measure::machine::origin;
-use crate::measure::stats::{self, mean_of_medians, median, median_of_ratios};
-use crate::report::model::{Estimate, Metric};
+use crate::measure::stats::{mean_of_medians, median, median_of_ratios};
+use crate::report::model::Metric;
 use crate::report::peers::{BenchResults, PeerMean, PeerRow};
 use crate::report::units;
 use crate::workspace::Workspace;
@@ -21,13 +21,13 @@ pub(super) fn results(
     measured: &Measured,
 ) -> BenchResults {
     let origin = origin(ws);
-    let (rows, cpus) = pairs(rows, measured, origin.machine.cores);
+    let (rows, means) = evaluated(rows, measured, origin.machine.cores);
     BenchResults {
         origin,
         rounds: args.rounds(),
         warm_up_ms: args.length().warm_up_ms,
         time_ms: args.length().time_ms,
-        means: means(&rows, &cpus),
+        means,
         rows,
     }
 }
@@ -48,8 +48,8 @@ pub(super) fn alone(rows: &[Row], measured: &Measured) -> Vec<String> {
 }
 
 /// Fails if a gated row lies wholly above the gate.
-pub(super) fn check(results: &BenchResults, gate: f64) -> Result<()> {
-    let above: Vec<String> = (results.rows.iter())
+pub(super) fn check(rows: &[PeerRow], gate: f64) -> Result<()> {
+    let above: Vec<String> = (rows.iter())
         .filter(|row| row.gated && row.wall.low > gate)
         .map(|row| {
             format!(
@@ -71,13 +71,28 @@ pub(super) fn check(results: &BenchResults, gate: f64) -> Result<()> {
 }
 
 /// `layer/workload/param`.
-pub(super) fn name(row: &PeerRow) -> String {
+pub(crate) fn name(row: &PeerRow) -> String {
     let param = row.param.as_deref().unwrap_or_default();
     format!("{}/{}/{param}", row.layer, row.workload)
 }
 
+/// Every pair of every row, and the means.
+pub(super) fn evaluated(
+    rows: &[Row],
+    measured: &Measured,
+    cores: usize,
+) -> (Vec<PeerRow>, Vec<PeerMean>) {
+    let (pairs, cpus) = pairs(rows, measured, cores);
+    let means = means(&pairs, &cpus);
+    (pairs, means)
+}
+
 /// Every pair of every row, and beside it the rounds' ratios of CPU time.
-fn pairs(rows: &[Row], measured: &Measured, cores: usize) -> (Vec<PeerRow>, Vec<Option<Vec<f64>>>) {
+pub(crate) fn pairs(
+    rows: &[Row],
+    measured: &Measured,
+    cores: usize,
+) -> (Vec<PeerRow>, Vec<Option<Vec<f64>>>) {
     let (mut pairs, mut cpus) = (Vec::new(), Vec::new());
     for (row, series) in rows.iter().zip(&measured.series) {
         if series.is_empty() {
@@ -97,8 +112,8 @@ fn pairs(rows: &[Row], measured: &Measured, cores: usize) -> (Vec<PeerRow>, Vec<
                 peer: row.entries[peer].contender.clone(),
                 ours_ns: median(&mut o.wall.clone()),
                 peer_ns: median(&mut p.wall.clone()),
-                wall: estimate(median_of_ratios(&rounds)),
-                cpu: cpu.as_deref().map(median_of_ratios).map(estimate),
+                wall: median_of_ratios(&rounds),
+                cpu: cpu.as_deref().map(median_of_ratios),
                 rounds,
             });
             cpus.push(cpu);
@@ -118,7 +133,7 @@ fn cpu_ratios(ours: &Series, peer: &Series) -> Option<Vec<f64>> {
 }
 
 /// For each layer, contender of ours, peer and metric the mean of the gated rows.
-fn means(rows: &[PeerRow], cpus: &[Option<Vec<f64>>]) -> Vec<PeerMean> {
+pub(crate) fn means(rows: &[PeerRow], cpus: &[Option<Vec<f64>>]) -> Vec<PeerMean> {
     let mut keys: Vec<(&str, &str, &str)> = Vec::new();
     for row in rows {
         let key = (row.layer.as_str(), row.ours.as_str(), row.peer.as_str());
@@ -142,17 +157,12 @@ fn means(rows: &[PeerRow], cpus: &[Option<Vec<f64>>]) -> Vec<PeerMean> {
                 ours: ours.to_owned(),
                 peer: peer.to_owned(),
                 metric,
-                mean: estimate(mean_of_medians(&rounds)),
+                mean: mean_of_medians(&rounds),
                 rows: rounds.len(),
             });
         }
     }
     means
-}
-
-fn estimate(estimate: stats::Estimate) -> Estimate {
-    let stats::Estimate { value, low, high } = estimate;
-    Estimate { value, low, high }
 }
 
 #[cfg(test)]

@@ -4,26 +4,26 @@ use anyhow::{Context, Result};
 
 use super::rows::Row;
 use crate::measure::child::Interrupted;
-use crate::measure::criterion::{Length, Program, Run};
+use crate::measure::criterion::{Length, Run};
 use crate::progress::Progress;
 use crate::workspace::Workspace;
 
 /// One contender's rounds.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Series {
+pub(crate) struct Series {
     /// Nanoseconds an iteration, one a round.
-    pub(super) wall: Vec<f64>,
+    pub(crate) wall: Vec<f64>,
     /// The same of the processors' time; shorter than `wall` where it could not be read.
-    pub(super) cpu: Vec<f64>,
+    pub(crate) cpu: Vec<f64>,
 }
 
 /// What all rounds found.
 #[derive(Debug, Default)]
-pub(super) struct Measured {
+pub(crate) struct Measured {
     /// By row, and by entry of the row; empty where the row failed.
-    pub(super) series: Vec<Vec<Series>>,
+    pub(crate) series: Vec<Vec<Series>>,
     /// What is to be said of each row that failed.
-    pub(super) failed: Vec<String>,
+    pub(crate) failed: Vec<String>,
 }
 
 /// Measures all rows.
@@ -31,23 +31,28 @@ pub(super) struct Measured {
 /// # Errors
 ///
 /// After Ctrl-C. A bench that fails takes its row out.
-pub(super) fn run(ws: &Workspace, rows: &[Row], rounds: usize, length: Length) -> Result<Measured> {
+pub(crate) fn run(ws: &Workspace, rows: &[Row], rounds: usize, length: Length) -> Result<Measured> {
     std::fs::create_dir_all(&ws.target).context("cannot make the target directory")?;
     let home = tempfile::tempdir_in(&ws.target)
         .context("cannot make a temporary directory in the target directory")?;
-    let measure = |program: &Program, id: &str| program.run(id, length, home.path());
-    let progress = Progress::new("bench", rounds * rows.len());
-    let measured = measure_all(rows, rounds, &progress, measure);
-    progress.finish();
-    measured
+    measure_all("bench", rows, rounds, |row, at| {
+        let entry = &row.entries[at];
+        entry.program.run(&row.id(entry), length, home.path())
+    })
 }
 
-fn measure_all(
+/// Measures all rows; `measure` runs one entry of a row once.
+///
+/// # Errors
+///
+/// As [`run`].
+pub(crate) fn measure_all(
+    title: &str,
     rows: &[Row],
     rounds: usize,
-    progress: &Progress,
-    measure: impl Fn(&Program, &str) -> Result<Run>,
+    measure: impl Fn(&Row, usize) -> Result<Run>,
 ) -> Result<Measured> {
+    let progress = Progress::new(title, rounds * rows.len());
     let mut measured = Measured {
         series: rows
             .iter()
@@ -62,6 +67,7 @@ fn measure_all(
                 && let Err(error) = measure_row(row, series, &measure)
             {
                 if error.is::<Interrupted>() {
+                    progress.finish();
                     return Err(error);
                 }
                 series.clear();
@@ -71,6 +77,7 @@ fn measure_all(
             progress.step();
         }
     }
+    progress.finish();
     Ok(measured)
 }
 
@@ -78,12 +85,9 @@ fn measure_all(
 fn measure_row(
     row: &Row,
     series: &mut [Series],
-    measure: impl Fn(&Program, &str) -> Result<Run>,
+    measure: impl Fn(&Row, usize) -> Result<Run>,
 ) -> Result<()> {
-    let one = |at: usize| {
-        let entry = &row.entries[at];
-        measure(&entry.program, &row.id(entry))
-    };
+    let one = |at: usize| measure(row, at);
     let there: Vec<Run> = (0..series.len()).map(one).collect::<Result<_>>()?;
     let mut back: Vec<Run> = (0..series.len()).rev().map(one).collect::<Result<_>>()?;
     back.reverse();
@@ -107,7 +111,6 @@ mod tests {
     use crate::bench::rows::{Entry, Row};
     use crate::measure::child::Interrupted;
     use crate::measure::criterion::{Program, Run};
-    use crate::progress::Progress;
 
     fn row(workload: &str) -> Row {
         let entry = |contender: &str| Entry {
@@ -128,8 +131,8 @@ mod tests {
     #[test]
     fn contenders_run_forwards_and_backwards() {
         let order = RefCell::new(Vec::new());
-        let measured = measure_all(&[row("a"), row("b")], 2, &Progress::new("", 4), |_, id| {
-            order.borrow_mut().push(id.to_owned());
+        let measured = measure_all("", &[row("a"), row("b")], 2, |row, at| {
+            order.borrow_mut().push(row.id(&row.entries[at]));
             let nth = order.borrow().len();
             Ok(Run {
                 wall: if nth % 4 < 2 { 2.0 } else { 8.0 },
@@ -163,9 +166,9 @@ mod tests {
     #[test]
     fn a_failure_takes_its_row_out() {
         let calls = RefCell::new(0);
-        let measured = measure_all(&[row("a"), row("b")], 3, &Progress::new("", 6), |_, id| {
+        let measured = measure_all("", &[row("a"), row("b")], 3, |row, at| {
             *calls.borrow_mut() += 1;
-            if id.contains("/a/st3") {
+            if row.workload == "a" && at == 1 {
                 bail!("it panicked");
             }
             Ok(Run {
@@ -182,9 +185,7 @@ mod tests {
 
     #[test]
     fn an_interrupt_ends_it() {
-        let result = measure_all(&[row("a")], 3, &Progress::new("", 3), |_, _| {
-            bail!(Interrupted)
-        });
+        let result = measure_all("", &[row("a")], 3, |_, _| bail!(Interrupted));
         assert!(result.expect_err("interrupted").is::<Interrupted>());
     }
 }

@@ -14,18 +14,18 @@ const NEAR: usize = 5;
 
 /// One contender's bench of a row.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
-    pub(super) contender: String,
-    pub(super) program: Program,
+pub(crate) struct Entry {
+    pub(crate) contender: String,
+    pub(crate) program: Program,
 }
 
 /// A workload with a parameter, and everybody who runs it: ours first.
 #[derive(Clone, Debug)]
-pub(super) struct Row {
-    pub(super) layer: String,
-    pub(super) workload: String,
-    pub(super) param: String,
-    pub(super) entries: Vec<Entry>,
+pub(crate) struct Row {
+    pub(crate) layer: String,
+    pub(crate) workload: String,
+    pub(crate) param: String,
+    pub(crate) entries: Vec<Entry>,
 }
 
 /// What is asked for.
@@ -39,12 +39,12 @@ pub(super) struct Selection {
 
 impl Row {
     /// `layer/workload/param`.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("{}/{}/{}", self.layer, self.workload, self.param)
     }
 
     /// The id of one of its benches.
-    pub(super) fn id(&self, entry: &Entry) -> String {
+    pub(crate) fn id(&self, entry: &Entry) -> String {
         let Self {
             layer,
             workload,
@@ -54,12 +54,12 @@ impl Row {
         format!("{layer}/{workload}/{}/{param}", entry.contender)
     }
 
-    pub(super) fn threads(&self) -> Option<usize> {
+    pub(crate) fn threads(&self) -> Option<usize> {
         id::threads(&self.name())
     }
 
     /// Each of ours with each peer that it is held against, as indexes of entries.
-    pub(super) fn pairs(&self) -> Vec<(usize, usize)> {
+    pub(crate) fn pairs(&self) -> Vec<(usize, usize)> {
         let is_ours = |entry: &Entry| is_ours(&self.layer, &entry.contender);
         let peers: Vec<&str> = (self.entries.iter())
             .filter(|entry| !is_ours(entry))

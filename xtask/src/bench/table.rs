@@ -10,8 +10,8 @@ use crate::report::units;
 /// Behind rows that are in no mean.
 const MARK: &str = " *";
 
-/// The rows, then the means.
-pub(super) fn table(results: &BenchResults) -> String {
+/// The rows, then the means; `note` says why rows are in none.
+pub(crate) fn table(results: &BenchResults, note: &str) -> String {
     let mut rows = new(&["row", "ours", "peer", "ours", "peer's", "wall", "CPU"], 3);
     for row in &results.rows {
         let mark = if row.gated { "" } else { MARK };
@@ -28,33 +28,34 @@ pub(super) fn table(results: &BenchResults) -> String {
     }
     let mut text = format!("{rows}\n");
     if results.rows.iter().any(|row| !row.gated) {
-        text += &format!(
-            "{} more threads than the machine has cores ({}): in no mean, not gated\n",
-            MARK.trim(),
-            results.origin.machine.cores
-        );
+        text += &format!("{} {note}\n", MARK.trim());
     }
     if !results.means.is_empty() {
-        text += &format!("\n{}\n", means(&results.means));
+        text += &format!("\n{}\n", means(&results.means, "wall"));
     }
     text + "\nwall and CPU: ours/peer, below 1 ours is faster; in brackets the 95 % interval over the rounds"
 }
 
-fn means(all: &[PeerMean]) -> Table {
-    let mut table = new(&["layer", "ours", "peer", "rows", "wall", "CPU"], 3);
+/// The means; `lead` heads what is not CPU time, which stands beside it where it was measured.
+pub(super) fn means(all: &[PeerMean], lead: &str) -> Table {
+    let has_cpu = all.iter().any(|m| m.metric == Metric::Cpu);
+    let mut header = vec!["layer", "ours", "peer", "rows", lead];
+    header.extend(has_cpu.then_some("CPU"));
+    let mut table = new(&header, 3);
     for mean in all.iter().filter(|m| m.metric == Metric::Wall) {
         let cpu = all.iter().find(|m| {
             m.metric == Metric::Cpu
                 && (&m.layer, &m.ours, &m.peer) == (&mean.layer, &mean.ours, &mean.peer)
         });
-        table.add_row([
+        let mut cells = vec![
             mean.layer.clone(),
             mean.ours.clone(),
             mean.peer.clone(),
             mean.rows.to_string(),
             units::estimate(&mean.mean),
-            cpu.map_or(String::new(), |cpu| units::estimate(&cpu.mean)),
-        ]);
+        ];
+        cells.extend(has_cpu.then(|| cpu.map_or(String::new(), |cpu| units::estimate(&cpu.mean))));
+        table.add_row(cells);
     }
     table
 }

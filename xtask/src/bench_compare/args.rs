@@ -59,6 +59,9 @@ pub(crate) struct BenchCompareArgs {
     /// Rounds; each runs every bench twice a side [default: 10, with --quick 6]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..))]
     rounds: Option<u32>,
+    /// Then go on with the benches that have no verdict yet, until this many minutes were measured in all
+    #[arg(long, value_name = "MINUTES", value_parser = minutes)]
+    budget: Option<f64>,
     /// How long one run measures, in milliseconds [default: 100, with --quick 40]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     time: Option<u64>,
@@ -123,6 +126,11 @@ impl BenchCompareArgs {
         self.rounds.unwrap_or(usual)
     }
 
+    /// Minutes of measuring, where rounds go on for verdicts.
+    pub(super) fn budget(&self) -> Option<f64> {
+        self.budget
+    }
+
     pub(super) fn time_ms(&self) -> u64 {
         let usual = if self.quick { QUICK_TIME_MS } else { TIME_MS };
         self.time.unwrap_or(usual)
@@ -152,6 +160,12 @@ impl BenchCompareArgs {
         };
         self.threshold.unwrap_or(usual) / 100.0
     }
+}
+
+fn minutes(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok();
+    let number = number.filter(|number: &f64| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| "a number of minutes is needed, such as 5 or 0.5".to_owned())
 }
 
 fn percent(text: &str) -> Result<f64, String> {

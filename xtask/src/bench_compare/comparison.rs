@@ -11,10 +11,10 @@ use super::verdict::judge;
 use crate::measure::criterion::Length;
 use crate::measure::id;
 use crate::measure::machine::now;
-use crate::measure::stats::{self, mean_of_medians, median};
+use crate::measure::stats::{mean_of_medians, median};
 use crate::report::model::{
-    self, Bench, Comparison, Estimate, LayerMean, Machine, Metric, MetricResult, Outcome, SCHEMA,
-    Settings, Verdict,
+    self, Bench, Comparison, LayerMean, Machine, Metric, MetricResult, Outcome, SCHEMA, Settings,
+    Verdict,
 };
 
 /// With fewer whole rounds there is no figure of a time: their interval would look narrow by chance.
@@ -75,6 +75,7 @@ impl Parts<'_> {
             machine: self.machine,
             settings: Settings {
                 rounds: args.rounds() as usize,
+                budget_minutes: args.budget(),
                 warm_up_ms: self.length.warm_up_ms,
                 time_ms: self.length.time_ms,
                 threshold: args.threshold(args.metrics()[0]),
@@ -113,34 +114,56 @@ impl Parts<'_> {
         let identical = identical && !self.args.aa;
         let failed = self.failed.iter().any(|f| f.id == id);
         let metrics = self.args.metrics();
-        let results = metrics.into_iter().filter(|_| !identical && !failed);
+        let measured = !identical && !failed;
+        let rounds = match self.args.budget() {
+            Some(_) => self.runs.last_round(id),
+            None => self.args.rounds(),
+        };
+        let results = metrics.into_iter().filter(|_| measured);
         Bench {
             layer: plan::layer(id).to_owned(),
             threads,
             gated: id::is_gated(id, self.machine.cores),
             identical,
-            results: results.filter_map(|m| self.result(id, m)).collect(),
+            results: results
+                .filter_map(|m| judged(self.args, self.runs, id, m, rounds))
+                .collect(),
             id: id.to_owned(),
         }
     }
+}
 
-    fn result(&self, id: &str, metric: Metric) -> Option<MetricResult> {
-        let rounds = self.args.rounds();
-        let time =
-            |value: fn(Found) -> Option<f64>| series(self.runs, id, Kind::Time, rounds, value);
-        let series = match metric {
-            Metric::Wall => time(|f| Some(f.value)),
-            // A process that slept through the samples has no ratio.
-            Metric::Cpu => time(|f| f.cpu.filter(|cpu| *cpu > 0.0)),
-            Metric::Instr => series(self.runs, id, Kind::Instructions, 1, |f| Some(f.value)),
-        };
-        let least = match metric {
-            Metric::Wall | Metric::Cpu => LEAST_ROUNDS,
-            Metric::Instr => 1,
-        };
-        let enough = series.aa.len() >= least;
-        enough.then(|| result(metric, series, self.args.threshold(metric)))
-    }
+/// Whether a metric of times has no verdict after that many rounds.
+pub(super) fn is_undecided(args: &BenchCompareArgs, runs: &Runs, id: &str, rounds: u32) -> bool {
+    let metrics = args.metrics().into_iter();
+    let mut times = metrics.filter(|metric| *metric != Metric::Instr);
+    times.any(|metric| {
+        let result = judged(args, runs, id, metric, rounds);
+        result.is_some_and(|result| result.verdict == Verdict::Unstable)
+    })
+}
+
+/// What the first rounds say, if they are enough.
+fn judged(
+    args: &BenchCompareArgs,
+    runs: &Runs,
+    id: &str,
+    metric: Metric,
+    rounds: u32,
+) -> Option<MetricResult> {
+    let time = |value: fn(Found) -> Option<f64>| series(runs, id, Kind::Time, rounds, value);
+    let series = match metric {
+        Metric::Wall => time(|f| Some(f.value)),
+        // A process that slept through the samples has no ratio.
+        Metric::Cpu => time(|f| f.cpu.filter(|cpu| *cpu > 0.0)),
+        Metric::Instr => series(runs, id, Kind::Instructions, 1, |f| Some(f.value)),
+    };
+    let least = match metric {
+        Metric::Wall | Metric::Cpu => LEAST_ROUNDS,
+        Metric::Instr => 1,
+    };
+    let enough = series.aa.len() >= least;
+    enough.then(|| result(metric, series, args.threshold(metric)))
 }
 
 fn result(metric: Metric, mut series: Series, threshold: f64) -> MetricResult {
@@ -152,16 +175,11 @@ fn result(metric: Metric, mut series: Series, threshold: f64) -> MetricResult {
         head: median(&mut series.head),
         rounds,
         aa_rounds: series.aa,
-        ratio: estimate(judgement.ratio),
+        ratio: judgement.ratio,
         floor: judgement.floor,
         threshold: judgement.threshold,
         verdict: judgement.verdict,
     }
-}
-
-fn estimate(estimate: stats::Estimate) -> Estimate {
-    let stats::Estimate { value, low, high } = estimate;
-    Estimate { value, low, high }
 }
 
 fn layers(benches: &[Bench], metrics: &[Metric]) -> Vec<LayerMean> {
@@ -179,7 +197,7 @@ fn layers(benches: &[Bench], metrics: &[Metric]) -> Vec<LayerMean> {
                 means.push(LayerMean {
                     layer: layer.to_owned(),
                     metric,
-                    mean: estimate(mean_of_medians(&rows)),
+                    mean: mean_of_medians(&rows),
                     benches: rows.len(),
                 });
             }

@@ -10,8 +10,10 @@ mod failure;
 mod git;
 mod instructions;
 mod plan;
+mod programs;
 mod rounds;
 mod runs;
+mod seed;
 mod self_test;
 mod sides;
 mod verdict;
@@ -23,6 +25,7 @@ use cargo_metadata::MetadataCommand;
 
 use crate::measure::child;
 use crate::measure::criterion::Length;
+use crate::measure::id;
 use crate::measure::machine;
 use crate::report;
 use crate::report::model::{Comparison, Metric, Outcome, Verdict};
@@ -32,6 +35,8 @@ use failure::Code;
 pub(crate) use failure::Failure;
 use git::{Repository, Revision};
 use plan::{Counters, Plan, Selection};
+use programs::Wanted;
+use rounds::Effort;
 use runs::{Runs, Subject};
 use sides::{PACKAGE, Side, State, Which};
 
@@ -55,16 +60,28 @@ pub(crate) fn run(args: &BenchCompareArgs) -> Result<()> {
 
 fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
     let here = std::env::current_dir().context("there is no current directory")?;
-    let mut repository = Repository::find(&here)?;
-    let state = State::lock(&target_directory(&repository.root))?;
+    let worktree = Repository::find(&here)?;
+    let target = target_directory(&worktree.root);
+    if target.to_str().is_none() {
+        return Err(Failure::usage(format!(
+            "cargo cannot build below a path that is not Unicode; set CARGO_TARGET_DIR to another place than {target:?}"
+        )));
+    }
+    let state = State::lock(&target)?;
     let out = args.out.clone().unwrap_or_else(|| state.dir.join("report"));
     // Found out now rather than after the builds.
     std::fs::create_dir_all(&out)
         .and_then(|()| tempfile::tempfile_in(&out))
         .with_context(|| format!("cannot write to {}; give another --out", out.display()))?;
-    repository.write_objects_to(&state.dir.join("objects"))?;
+    let repository = Repository::open(worktree, &state.dir.join("repository"))?;
     let (base, head) = revisions(args, &repository, &state, &out)?;
-    let mut warnings = Vec::new();
+    let mut warnings = base.notes.clone();
+    warnings.extend(head.notes.iter().cloned());
+    warnings.dedup();
+    // A build that fails may fail of it.
+    for warning in &warnings {
+        eprintln!("{warning}");
+    }
     let differs = |path: &str| -> Result<bool> {
         Ok(repository.object(&base, path)? != repository.object(&head, path)?)
     };
@@ -76,22 +93,30 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
         );
     }
 
-    let base = sides::prepare(&state, &repository, Which::Base, base, &args.base_arg)?;
+    let metrics = args.metrics();
+    let wanted = Wanted {
+        layers: args.layers.clone(),
+        timed: metrics.iter().any(|m| *m != Metric::Instr),
+        counted: metrics.contains(&Metric::Instr),
+    };
+    let prepare = |which, revision, args: &[String]| {
+        sides::prepare(&state, &repository, which, revision, args, &wanted)
+    };
+    let base = prepare(Which::Base, base, &args.base_arg)?;
     let head = if args.aa {
         as_head(&base, base.revision.clone(), &args.base_arg)
     } else {
-        sides::prepare(&state, &repository, Which::Head, head, &args.head_arg)?
+        prepare(Which::Head, head, &args.head_arg)?
     };
     let selection = Selection {
         layers: args.layers.clone(),
         filter: args.filter.clone(),
     };
     let mut plan = Plan::default();
-    let metrics = args.metrics();
-    if metrics.iter().any(|m| *m != Metric::Instr) {
+    if wanted.timed {
         plan.add_timed(&base, &head, &selection)?;
     }
-    let counters = if metrics.contains(&Metric::Instr) {
+    let counters = if wanted.counted {
         let target = state.target();
         let counters = Counters {
             base: instructions::programs(target, &repository, &base, &selection)?,
@@ -123,15 +148,22 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
         .iter()
         .filter(|bench| args.aa || !bench.identical)
         .collect();
+    let effort = Effort {
+        rounds: args.rounds(),
+        budget: args.budget().map(|minutes| minutes * 60.0),
+        length,
+    };
     let mut failed = if timed.is_empty() {
         Vec::new()
     } else {
         rounds::measure(
             &timed,
-            args.rounds(),
-            length,
+            effort,
             &state.dir.join("home"),
             &mut runs,
+            |runs, id, rounds| {
+                id::is_gated(id, machine.cores) && comparison::is_undecided(args, runs, id, rounds)
+            },
         )?
     };
     if let Some(counters) = &counters {
@@ -221,7 +253,7 @@ fn revisions(
             let written = report::FILES.iter().chain([&runs::NAME]);
             let mut excluded: Vec<PathBuf> = written.map(|name| out.join(name)).collect();
             excluded.push(target.to_owned());
-            repository.snapshot(&state.dir.join("snapshot.index"), &excluded)?
+            repository.snapshot(&excluded)?
         }
     };
     Ok((base, head))
@@ -237,9 +269,9 @@ fn as_head(base: &Side, revision: Revision, args: &[String]) -> Side {
 }
 
 fn nothing(plan: &Plan, base: &Side, head: &Side) -> anyhow::Error {
-    let amount = |side: &Side, ids: &[String]| match (side.programs.is_empty(), ids.len()) {
-        (true, _) => format!("{} has no `{PACKAGE}`", side.label()),
-        (false, n) => format!("{} has {n} that match", side.label()),
+    let amount = |side: &Side, ids: &[String]| match (side.has_benches, ids.len()) {
+        (false, _) => format!("{} has no `{PACKAGE}`", side.label()),
+        (true, n) => format!("{} has {n} that match", side.label()),
     };
     Failure::usage(format!(
         "no bench is on both sides: {}, {}; check the names, --layer and --filter",
@@ -248,7 +280,7 @@ fn nothing(plan: &Plan, base: &Side, head: &Side) -> anyhow::Error {
     ))
 }
 
-/// Where cargo puts artifacts of the workspace; where it cannot tell, its default.
+/// Where cargo puts artifacts of the workspace; where it cannot tell, what it was told or its default.
 fn target_directory(root: &Path) -> PathBuf {
     let metadata = MetadataCommand::new()
         .current_dir(root)
@@ -256,7 +288,10 @@ fn target_directory(root: &Path) -> PathBuf {
         .other_options(["--offline".to_owned()])
         .exec();
     metadata.map_or_else(
-        |_| root.join("target"),
+        |_| {
+            let told = std::env::var_os("CARGO_TARGET_DIR").filter(|path| !path.is_empty());
+            root.join(told.unwrap_or_else(|| "target".into()))
+        },
         |metadata| metadata.target_directory.into_std_path_buf(),
     )
 }

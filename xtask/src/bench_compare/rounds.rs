@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
+use super::comparison::LEAST_ROUNDS;
 use super::plan::Matched;
 use super::runs::{Found, Key, Kind, Runs};
 use super::sides::Which;
@@ -33,45 +34,81 @@ pub(super) struct Failed {
     pub(super) message: String,
 }
 
-/// Runs every bench in every round, except for what is in `runs` already. A bench that fails is left out of
-/// later rounds.
+/// How much is measured.
+#[derive(Clone, Copy)]
+pub(super) struct Effort {
+    /// Of every bench.
+    pub(super) rounds: u32,
+    /// Seconds of measuring in all, if rounds go on where a verdict is missing.
+    pub(super) budget: Option<f64>,
+    pub(super) length: Length,
+}
+
+impl Effort {
+    fn is_used_up(&self, runs: &Runs) -> bool {
+        let used = || runs.seconds_of(Kind::Time);
+        self.budget.is_some_and(|budget| used() >= budget)
+    }
+}
+
+/// How many rounds a bench that has no verdict after `rounds` has when it is judged again: half as many more. Rarely, for
+/// each judgement is a further chance to take noise for a change.
+pub(super) fn next_look(rounds: u32) -> u32 {
+    rounds + rounds.div_ceil(2)
+}
+
+/// Runs every bench in every round, except for what is in `runs` already; with a budget then those that are `undecided`
+/// after that many rounds, until the budget is used up. A bench that fails is left out of later rounds.
 ///
 /// # Errors
 ///
 /// `Interrupted`, and if a run cannot be noted.
 pub(super) fn measure(
     benches: &[&Matched],
-    rounds: u32,
-    length: Length,
+    effort: Effort,
     home: &Path,
     runs: &mut Runs,
+    undecided: impl Fn(&Runs, &str, u32) -> bool,
 ) -> Result<Vec<Failed>> {
     let mut failed: Vec<Failed> = Vec::new();
-    let mut shown = Shown::new(rounds, benches.len());
-    for round in 1..=rounds {
-        shown.round(round);
-        for bench in benches {
-            if failed.iter().any(|f| f.id == bench.id) {
-                continue;
-            }
-            shown.bench(round, &bench.id);
-            match one_round(bench, round, length, home, runs) {
-                Ok(()) => {}
-                Err(Stop::Bench(message)) => {
-                    shown.progress.line(&format!("error: {message}"));
-                    let id = bench.id.clone();
-                    failed.push(Failed { id, message });
+    let mut due = benches.to_vec();
+    let (mut from, mut to) = (1, effort.rounds);
+    loop {
+        let mut shown = Shown::new(from, to, due.len());
+        'rounds: for round in from..=to {
+            shown.round(round);
+            for bench in &due {
+                if failed.iter().any(|f| f.id == bench.id) {
+                    continue;
                 }
-                Err(Stop::All(error)) => {
-                    shown.progress.finish();
-                    return Err(error);
+                // Fewer rounds give no figure at all.
+                if round as usize > LEAST_ROUNDS && effort.is_used_up(runs) {
+                    break 'rounds;
                 }
+                shown.bench(round, &bench.id);
+                match one_round(bench, round, effort.length, home, runs) {
+                    Ok(()) => {}
+                    Err(Stop::Bench(message)) => {
+                        shown.progress.line(&format!("error: {message}"));
+                        let id = bench.id.clone();
+                        failed.push(Failed { id, message });
+                    }
+                    Err(Stop::All(error)) => {
+                        shown.progress.finish();
+                        return Err(error);
+                    }
+                }
+                shown.done();
             }
-            shown.done();
         }
+        shown.progress.finish();
+        let fails = |bench: &&Matched| failed.iter().any(|f| f.id == bench.id);
+        due.retain(|bench| !fails(bench) && undecided(runs, &bench.id, to));
+        if effort.budget.is_none() || due.is_empty() || effort.is_used_up(runs) {
+            return Ok(failed);
+        }
+        (from, to) = (to + 1, next_look(to));
     }
-    shown.progress.finish();
-    Ok(failed)
 }
 
 /// What ends a round early.
@@ -173,23 +210,22 @@ impl Series {
 struct Shown {
     progress: Progress,
     each_bench: bool,
-    rounds: u32,
+    from: u32,
+    to: u32,
     benches: usize,
     start: Instant,
 }
 
 impl Shown {
-    fn new(rounds: u32, benches: usize) -> Self {
+    fn new(from: u32, to: u32, benches: usize) -> Self {
+        let rounds = (to + 1 - from) as usize;
         let each_bench = std::io::stderr().is_terminal();
-        let steps = if each_bench {
-            rounds as usize * benches
-        } else {
-            rounds as usize
-        };
+        let steps = if each_bench { rounds * benches } else { rounds };
         Self {
             progress: Progress::new("bench-compare", steps),
             each_bench,
-            rounds,
+            from,
+            to,
             benches,
             start: Instant::now(),
         }
@@ -199,11 +235,11 @@ impl Shown {
         if self.each_bench {
             return;
         }
-        let left = match round {
-            1 => String::new(),
-            _ => {
-                let one = self.start.elapsed() / (round - 1);
-                format!(", about {} left", words(one * (self.rounds + 1 - round)))
+        let left = match round - self.from {
+            0 => String::new(),
+            done => {
+                let one = self.start.elapsed() / done;
+                format!(", about {} left", words(one * (self.to + 1 - round)))
             }
         };
         let text = format!("a round of {} benches{left}", self.benches);

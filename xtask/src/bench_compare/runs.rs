@@ -78,19 +78,19 @@ impl Runs {
         let path = dir.join(NAME);
         let mut done = HashMap::new();
         let mut end = 0;
-        let text = match fs::read_to_string(&path) {
+        let text = match fs::read(&path) {
             Ok(text) => text,
-            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-            Err(error) if error.kind() == ErrorKind::InvalidData => String::new(),
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
             Err(error) => {
                 return Err(error).with_context(|| format!("cannot read {}", path.display()));
             }
         };
         if resume {
             // The last line may have been cut by the end of the process: it is dropped.
-            let mut lines = text.split_inclusive('\n').filter(|l| l.ends_with('\n'));
-            if let Some(first) = lines.next() {
-                let theirs: Option<Subject> = serde_json::from_str(first).ok();
+            let lines = text.split_inclusive(|byte| *byte == b'\n');
+            let mut lines = lines.filter(|line| line.ends_with(b"\n")).zip(1..);
+            if let Some((first, _)) = lines.next() {
+                let theirs: Option<Subject> = serde_json::from_slice(first).ok();
                 if theirs.as_ref() != Some(subject) {
                     return Err(Failure::usage(format!(
                         "{} is of another comparison (other commits, changed files, arguments or --time); \
@@ -99,15 +99,21 @@ impl Runs {
                     )));
                 }
                 end += first.len();
-                for line in lines {
-                    let Ok(Line { key, found }) = serde_json::from_str(line) else {
-                        break;
-                    };
+                for (line, number) in lines {
                     end += line.len();
-                    done.insert(key, found);
+                    match serde_json::from_slice(line) {
+                        Ok(Line { key, found }) => {
+                            done.insert(key, found);
+                        }
+                        // It costs its own run only.
+                        Err(error) => eprintln!(
+                            "line {number} of {} is passed over, its run is missing: {error}",
+                            path.display()
+                        ),
+                    }
                 }
             }
-        } else if text.lines().nth(1).is_some() {
+        } else if text.split(|byte| *byte == b'\n').nth(2).is_some() {
             eprintln!("{} is started anew; --resume would go on", path.display());
         }
         let cannot = || format!("cannot write {}", path.display());
@@ -138,6 +144,18 @@ impl Runs {
     /// How long all runs took, in seconds.
     pub(super) fn seconds(&self) -> f64 {
         self.done.values().map(|found| found.seconds).sum()
+    }
+
+    /// How long the runs of this kind took, in seconds.
+    pub(super) fn seconds_of(&self, kind: Kind) -> f64 {
+        let done = self.done.iter().filter(|(key, _)| key.kind == kind);
+        done.map(|(_, found)| found.seconds).sum()
+    }
+
+    /// The last round that a bench has a run of.
+    pub(super) fn last_round(&self, id: &str) -> u32 {
+        let rounds = self.done.keys().filter(|key| key.id == id);
+        rounds.map(|key| key.round).max().unwrap_or(0)
     }
 
     /// Appends a run.
@@ -211,6 +229,40 @@ mod tests {
         runs.add(key(3), FOUND).expect("there is room");
         drop(runs);
         assert_eq!(fs::read_to_string(&path).expect("it is there"), text);
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_costs_its_run_only() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut runs = Runs::open(dir.path(), &subject("h"), false).expect("it opens");
+        for round in 1..=4 {
+            runs.add(key(round), FOUND).expect("there is room");
+        }
+        drop(runs);
+        let path = dir.path().join("runs.jsonl");
+        let text = fs::read_to_string(&path).expect("it is there");
+        let mut lines: Vec<_> = text.lines().map(|line| line.as_bytes().to_vec()).collect();
+        lines[2] = b"\0\0\xff no line".to_vec();
+        lines[3].truncate(9);
+        let broken = [lines.join(&b'\n'), b"\n".to_vec()].concat();
+        fs::write(&path, &broken).expect("it can be written");
+
+        for _ in 0..2 {
+            let runs = Runs::open(dir.path(), &subject("h"), true).expect("it opens");
+            assert_eq!(runs.resumed, 2);
+            assert!([2, 3].iter().all(|&round| runs.get(&key(round)).is_none()));
+            assert_eq!(runs.get(&key(1)), Some(FOUND));
+            assert_eq!(runs.get(&key(4)), Some(FOUND));
+            drop(runs);
+            assert!(
+                fs::read(&path).expect("it is there") == broken,
+                "it is kept"
+            );
+        }
+        let mut runs = Runs::open(dir.path(), &subject("h"), true).expect("it opens");
+        runs.add(key(2), FOUND).expect("there is room");
+        let runs = Runs::open(dir.path(), &subject("h"), true).expect("it opens");
+        assert_eq!((runs.resumed, runs.get(&key(2))), (3, Some(FOUND)));
     }
 
     #[test]

@@ -12,12 +12,14 @@ use serde::{Deserialize, Serialize};
 
 use super::failure::{Failure, OrCode};
 use super::git::{Repository, Revision};
+use super::programs::{Built, Set, Wanted};
+use super::seed;
 use crate::measure::build::{self, Tree};
 
 /// The package of the benches, below the root of the repository.
 pub(super) const PACKAGE: &str = "benches";
 /// Raised when builds of the same inputs are no longer the same.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Sets of programs that are kept.
 const KEPT: usize = 8;
 
@@ -68,20 +70,6 @@ impl State {
     }
 }
 
-/// A bench program that was built.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Built {
-    pub(super) name: String,
-    pub(super) path: PathBuf,
-    pub(super) hash: String,
-}
-
-impl Built {
-    pub(super) fn counts_instructions(&self) -> bool {
-        build::counts_instructions(&self.name)
-    }
-}
-
 /// A side, ready to be measured.
 #[derive(Clone, Debug)]
 pub(super) struct Side {
@@ -90,7 +78,9 @@ pub(super) struct Side {
     pub(super) args: Vec<String>,
     /// The hash of all that the programs depend on.
     pub(super) key: String,
-    /// Empty if the revision has no benches.
+    /// Whether the revision has the package.
+    pub(super) has_benches: bool,
+    /// Those that are wanted.
     pub(super) programs: Vec<Built>,
 }
 
@@ -146,13 +136,14 @@ fn configurations(below: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Writes the side's tree out and builds its programs, or takes them from an earlier build of the same.
+/// Writes the side's tree out and builds the programs that are wanted, or takes them from earlier builds of the same.
 pub(super) fn prepare(
     state: &State,
     repository: &Repository,
     which: Which,
     revision: Revision,
     args: &[String],
+    wanted: &Wanted,
 ) -> Result<Side> {
     let rustc = rustc_version()?;
     let flags = build::inherited_flags().unwrap_or_default();
@@ -169,62 +160,55 @@ pub(super) fn prepare(
         revision,
         args: args.to_vec(),
         key,
+        has_benches: false,
         programs: Vec::new(),
     };
     let manifest = format!("{PACKAGE}/Cargo.toml");
     if repository.object(&side.revision, &manifest)?.is_none() {
         return Ok(side);
     }
-    let kept = state.dir.join("bin").join(&side.key);
-    if let Some(programs) = known(&kept) {
+    side.has_benches = true;
+    let set = Set::of(state.dir.join("bin").join(&side.key));
+    if let Some(programs) = set.programs(wanted) {
         eprintln!("{}: built before", side.label());
         side.programs = programs;
         return Ok(side);
     }
-    eprintln!("{}: building", side.label());
+    let sources = [Which::Base, Which::Head].map(|w| state.dir.join("src").join(w.name()));
     let source = state.dir.join("src").join(which.name());
-    let index = state
-        .dir
-        .join("src")
-        .join(format!("{}.index", which.name()));
+    let index = source.with_extension("index");
     repository.write_out(&side.revision, &source, &index)?;
-    let tree = Tree {
+    let mut tree = Tree {
         root: source,
         package: PACKAGE.into(),
         target: state.dir.join("build").join(which.name()),
+        benches: Vec::new(),
         args: args.to_vec(),
+        others: sources.to_vec(),
         side: side.label(),
     };
-    let executables = tree.build().or_bench_failure()?;
-    forget_old(&state.dir.join("bin"))?;
-    // A directory without a manifest is not looked at: whatever stops this leaves no half of a set.
-    fs::create_dir_all(&kept).with_context(|| format!("cannot create {}", kept.display()))?;
-    for executable in executables {
-        let path = kept.join(&executable.name);
-        fs::copy(&executable.path, &path)
-            .with_context(|| format!("cannot copy a program to {}", path.display()))?;
-        side.programs.push(Built {
-            name: executable.name,
-            hash: build::hash(&path)?,
-            path,
-        });
+    let targets = tree.programs().filter(|_| !build::chooses_benches(args));
+    if let Some(targets) = &targets {
+        tree.benches = wanted.of(targets);
+        tree.benches.retain(|name| !set.has(name));
     }
-    let manifest = kept.join("programs.json");
-    fs::write(&manifest, serde_json::to_string_pretty(&side.programs)?)
-        .with_context(|| format!("cannot write {}", manifest.display()))?;
+    // Nothing is wanted of programs that are all known.
+    if targets.is_none() || !tree.benches.is_empty() {
+        eprintln!("{}: building {}", side.label(), tree.benches.join(", "));
+        seed::seed(&state.dir.join("build"), which, &tree.root)?;
+    }
+    let executables = match &targets {
+        Some(_) if tree.benches.is_empty() => Vec::new(),
+        _ => tree.build().or_bench_failure()?,
+    };
+    forget_old(&state.dir.join("bin"), &set.dir)?;
+    let set = set.with(targets, executables)?;
+    side.programs = set.programs(wanted).unwrap_or_default();
     Ok(side)
 }
 
-/// The programs in a directory, if all are there and as they were written.
-fn known(dir: &Path) -> Option<Vec<Built>> {
-    let text = fs::read_to_string(dir.join("programs.json")).ok()?;
-    let programs: Vec<Built> = serde_json::from_str(&text).ok()?;
-    let whole = |p: &Built| build::hash(&p.path).is_ok_and(|hash| hash == p.hash);
-    programs.iter().all(whole).then_some(programs)
-}
-
-/// Removes all but the latest sets of programs.
-fn forget_old(dir: &Path) -> Result<()> {
+/// Removes all but the latest sets of programs; `own` stays.
+fn forget_old(dir: &Path, own: &Path) -> Result<()> {
     let Ok(entries) = fs::read_dir(dir) else {
         return Ok(());
     };
@@ -235,7 +219,7 @@ fn forget_old(dir: &Path) -> Result<()> {
     }
     sets.sort();
     let old = sets.len().saturating_sub(KEPT);
-    for (_, path) in &sets[..old] {
+    for (_, path) in sets[..old].iter().filter(|(_, path)| path != own) {
         fs::remove_dir_all(path).with_context(|| format!("cannot remove {}", path.display()))?;
     }
     Ok(())

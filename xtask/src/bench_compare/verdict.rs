@@ -68,6 +68,7 @@ fn floor(aa_rounds: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::judge;
+    use crate::bench_compare::rounds::next_look;
     use crate::measure::stats::SplitMix64;
     use crate::report::model::Verdict;
 
@@ -112,10 +113,10 @@ mod tests {
             time * (self.noise * normal + burst + self.now).exp()
         }
 
-        /// A whole comparison of a bench that takes `change` times as long on the head side.
-        fn compare(&mut self, change: f64) -> Verdict {
+        /// The ratios of `n` rounds of a bench that takes `change` times as long on the head side: HEAD/BASE, BASE/BASE.
+        fn rounds(&mut self, change: f64, n: usize) -> (Vec<f64>, Vec<f64>) {
             let (mut rounds, mut aa) = (Vec::new(), Vec::new());
-            for round in 0..ROUNDS {
+            for round in 0..n {
                 let mut sides = [1.0, change, change, 1.0];
                 let base = if round % 2 == 0 { [0, 3] } else { [1, 2] };
                 let head = if round % 2 == 0 { [1, 2] } else { [0, 3] };
@@ -128,7 +129,27 @@ mod tests {
                 rounds.push(pair(head) / pair(base));
                 aa.push(runs[base[1]] / runs[base[0]]);
             }
+            (rounds, aa)
+        }
+
+        /// A whole comparison.
+        fn compare(&mut self, change: f64) -> Verdict {
+            let (rounds, aa) = self.rounds(change, ROUNDS);
             judge(&rounds, &aa, THRESHOLD).verdict
+        }
+
+        /// One with a budget that suffices for `most` rounds.
+        fn compare_on(&mut self, change: f64, most: usize) -> Verdict {
+            let (rounds, aa) = self.rounds(change, most);
+            let mut looks = std::iter::successors(Some(ROUNDS), |n| {
+                (*n < most).then(|| (next_look(*n as u32) as usize).min(most))
+            });
+            let verdicts = looks
+                .by_ref()
+                .map(|n| judge(&rounds[..n], &aa[..n], THRESHOLD));
+            let mut verdicts = verdicts.map(|judgement| judgement.verdict);
+            let decided = verdicts.find(|verdict| *verdict != Verdict::Unstable);
+            decided.unwrap_or(Verdict::Unstable)
         }
     }
 
@@ -184,6 +205,27 @@ mod tests {
             Machine::new(seed, 0.25)
         });
         assert!(unstable >= 95, "{unstable} of 100");
+    }
+
+    #[test]
+    fn further_rounds_decide_and_flag_no_noise() {
+        let on = |noise: f64, change: f64, verdicts: &[Verdict]| {
+            let machine = |seed| Machine {
+                drift: 0.001,
+                bursts: (0.05, 0.5),
+                ..Machine::new(seed, noise)
+            };
+            let found = |seed: &u64| verdicts.contains(&machine(*seed).compare_on(change, 53));
+            (0..50).filter(found).count()
+        };
+        for noise in [0.06, 0.20] {
+            let found = on(noise, 1.0, &FLAGGED);
+            assert!(found < 1, "{found} of 50 at noise {noise}");
+        }
+        let same = on(0.05, 1.0, &[Verdict::Same]);
+        assert!(same >= 48, "{same} of 50");
+        let slower = on(0.05, 1.2, &[Verdict::Slower]);
+        assert!(slower >= 48, "{slower} of 50");
     }
 
     #[test]

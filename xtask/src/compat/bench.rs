@@ -1,31 +1,41 @@
 //! `cargo xtask compat --bench`: ECS workloads on the stock crate and on the drop-in, in turn.
 //!
 //! One program, `crates/compat/ecs-bench`, is built twice from generated manifests, once as it is and
-//! once with the drop-in patched in. Every row of it is measured in rounds; a round runs the two
-//! programs in the order stock, ours, ours, stock, each run a process of its own, and gives one
-//! ratio, free of linear drift. Rounds are outside, rows inside, so that a row's rounds are spread over
-//! the whole time. The figure of a row is the median of its rounds' ratios, with a bootstrap interval.
+//! once with the drop-in patched in. Its rows are measured in rounds as those of `cargo xtask bench` are, with the stock
+//! crate as the peer.
 
 mod counts;
 mod program;
-mod report;
-mod rounds;
-mod sides;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::Args;
 
+use crate::bench::results::{means, pairs};
+use crate::bench::rounds::{Measured, measure_all};
+use crate::bench::rows::{self, Entry};
+use crate::bench::table::table;
+use crate::measure::criterion::Program;
+use crate::measure::machine::origin;
+use crate::report;
+use crate::report::model::Metric;
+use crate::report::peers::{BenchResults, PeerMean, PeerRow};
+use crate::report::units::estimate;
 use crate::workspace::Workspace;
-use program::Row;
-use rounds::Effort;
-use sides::Side;
+use program::{Kind, Length, Row};
+
+use super::sides;
 
 /// The geometric mean of ours/stock over the counted rows that must not be exceeded.
 const MEAN_LIMIT: f64 = 0.65;
 /// A row is a regression if its interval lies wholly above this.
 const ROW_LIMIT: f64 = 1.10;
+
+/// Rounds, samples of a run and milliseconds of a sample, by default and with `--quick`.
+const FULL: (u32, usize, u64) = (9, 5, 30);
+const QUICK: (u32, usize, u64) = (5, 2, 25);
 
 /// Options of `cargo xtask compat --bench`.
 #[derive(Args)]
@@ -48,6 +58,27 @@ pub(crate) struct BenchArgs {
     counts: bool,
 }
 
+/// One build of the program.
+#[derive(Clone)]
+struct Side {
+    /// `stock` or `ours`.
+    name: &'static str,
+    program: PathBuf,
+}
+
+/// For profiles.
+const DEBUG: &str = "\n[profile.release]\ndebug = \"line-tables-only\"\n";
+
+impl Side {
+    fn build(ws: &Workspace, name: &'static str, patch: Option<&Path>) -> Result<Self> {
+        let dir = sides::copy(ws, "ecs-bench", &format!("bench/{name}"), DEBUG, patch)?;
+        sides::prove(&dir, patch)?;
+        let target = sides::build(&dir, &["--release"])?;
+        let program = target.join("release/ecs-bench");
+        Ok(Self { name, program })
+    }
+}
+
 /// Builds both sides, runs them in turn and prints the ratios.
 ///
 /// # Errors
@@ -55,29 +86,99 @@ pub(crate) struct BenchArgs {
 /// If something cannot be built or run, and if a limit is exceeded.
 pub(super) fn run(filter: Option<&str>, args: BenchArgs) -> Result<()> {
     let ws = Workspace::find()?;
-    let stock = sides::build(&ws, "stock", None)?;
+    let stock = Side::build(&ws, "stock", None)?;
     let ours = if args.aa {
         stock.clone()
     } else {
         let drop_in = ws.root.join("crates/compat/bevy_tasks");
-        sides::build(&ws, "ours", Some(&drop_in))?
+        Side::build(&ws, "ours", Some(&drop_in))?
     };
     let rows = chosen_rows(&stock, filter)?;
     if args.counts {
         return counts::run(&ws, &stock, &ours, &rows);
     }
-
-    let effort = Effort::new(args.quick, args.rounds);
-    let measured = rounds::measure(&stock, &ours, &rows, effort)?;
-    let report = report::Report::new(&measured, effort, args.aa);
-    print!("{}", report.text());
-    if let Some(file) = &args.json {
-        let json = serde_json::to_string_pretty(&report)?;
-        std::fs::write(file, json).with_context(|| format!("cannot write {}", file.display()))?;
+    let (rounds, samples, millis) = if args.quick { QUICK } else { FULL };
+    let rounds = args.rounds.unwrap_or(rounds) as usize;
+    let length = Length {
+        samples,
+        sample: Duration::from_millis(millis),
+    };
+    let sides = [ours, stock];
+    let entries: Vec<rows::Row> = rows.iter().map(|row| entries(row, &sides)).collect();
+    let measured = measure_all("compat --bench", &entries, rounds, |row, at| {
+        program::run(&sides[at], &row.workload, length)
+    })?;
+    ensure!(measured.failed.is_empty(), "{}", measured.failed.join("\n"));
+    let (pairs, means) = evaluated(&rows, &entries, &measured);
+    let results = BenchResults {
+        origin: origin(&ws),
+        rounds,
+        warm_up_ms: 0,
+        time_ms: samples as u64 * millis,
+        rows: pairs,
+        means,
+    };
+    println!("{}", table(&results, "in no mean:"));
+    for row in rows.iter().filter(|row| row.kind != Kind::Counted) {
+        println!("    {}: {}", row.id, row.why);
     }
-    let failures = report.failures();
-    ensure!(failures.is_empty(), "{}", failures.join("; "));
+    if let Some(path) = &args.json {
+        report::write(path, &(serde_json::to_string_pretty(&results)? + "\n"))?;
+        println!("wrote {}", path.display());
+    }
+    let failures = failures(&rows, &results.rows, &results.means);
+    ensure!(args.aa || failures.is_empty(), "{}", failures.join("; "));
     Ok(())
+}
+
+/// A row as the engine has it: ours, then the stock crate.
+fn entries(row: &Row, sides: &[Side; 2]) -> rows::Row {
+    let entry = |(contender, side): (&str, &Side)| Entry {
+        contender: contender.to_owned(),
+        program: Program {
+            path: side.program.clone(),
+            side: side.name.to_owned(),
+        },
+    };
+    rows::Row {
+        layer: "ecs".to_owned(),
+        workload: row.id.clone(),
+        param: format!("t{}", row.threads),
+        entries: ["ours", "stock"]
+            .into_iter()
+            .zip(sides)
+            .map(entry)
+            .collect(),
+    }
+}
+
+/// Ours beside stock; the mean is over the rows that are counted.
+fn evaluated(
+    rows: &[Row],
+    entries: &[rows::Row],
+    measured: &Measured,
+) -> (Vec<PeerRow>, Vec<PeerMean>) {
+    let (mut pairs, cpus) = pairs(entries, measured, usize::MAX);
+    for (pair, row) in pairs.iter_mut().zip(rows) {
+        pair.gated = row.kind == Kind::Counted;
+    }
+    let means = means(&pairs, &cpus);
+    (pairs, means)
+}
+
+/// What exceeds a limit.
+fn failures(rows: &[Row], pairs: &[PeerRow], means: &[PeerMean]) -> Vec<String> {
+    let is_slower =
+        |(row, pair): &(&Row, &PeerRow)| row.kind != Kind::Control && pair.wall.low > ROW_LIMIT;
+    let slower = rows.iter().zip(pairs).filter(is_slower);
+    let slower = slower
+        .map(|(row, pair)| format!("{} is slower than stock: {}", row.id, estimate(&pair.wall)));
+    let above = |mean: &&PeerMean| mean.metric == Metric::Wall && mean.mean.value > MEAN_LIMIT;
+    let means = means.iter().filter(above).map(|mean| {
+        let value = estimate(&mean.mean);
+        format!("the geometric mean {value} is above {MEAN_LIMIT}")
+    });
+    slower.chain(means).collect()
 }
 
 fn chosen_rows(side: &Side, filter: Option<&str>) -> Result<Vec<Row>> {
@@ -86,4 +187,65 @@ fn chosen_rows(side: &Side, filter: Option<&str>) -> Result<Vec<Row>> {
     rows.retain(|row| filter.as_ref().is_none_or(|f| f.is_match(&row.id)));
     ensure!(!rows.is_empty(), "no row matches the filter");
     Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::program::Row;
+    use super::{Side, entries, evaluated, failures};
+    use crate::bench::rounds::{Measured, Series};
+
+    /// The failures where rows of these kinds have these ratios of ours to stock.
+    fn of(rows: &[(&str, f64)]) -> Vec<String> {
+        let side = |name| Side {
+            name,
+            program: "bench".into(),
+        };
+        let sides = [side("ours"), side("stock")];
+        let row = |(kind, ratio): &(&str, f64)| -> Row {
+            let line =
+                format!(r#"{{"row":"{kind}/{ratio}","kind":"{kind}","threads":2,"why":""}}"#);
+            serde_json::from_str(&line).expect("the line has the program's form")
+        };
+        let series = |wall| Series {
+            wall: vec![wall; 9],
+            cpu: vec![wall; 9],
+        };
+        let measured = Measured {
+            series: (rows.iter())
+                .map(|(_, ratio)| vec![series(100.0 * ratio), series(100.0)])
+                .collect(),
+            failed: Vec::new(),
+        };
+        let rows: Vec<Row> = rows.iter().map(row).collect();
+        let entries: Vec<_> = rows.iter().map(|row| entries(row, &sides)).collect();
+        let (pairs, means) = evaluated(&rows, &entries, &measured);
+        failures(&rows, &pairs, &means)
+    }
+
+    #[test]
+    fn a_fast_side_passes() {
+        assert_eq!(of(&[("counted", 0.5)]), [""; 0]);
+    }
+
+    #[test]
+    fn the_mean_is_gated_over_counted_rows_alone() {
+        let rows = [("counted", 0.5), ("gated", 1.0), ("control", 3.0)];
+        assert_eq!(of(&rows), [""; 0]);
+        assert_eq!(of(&[("counted", 0.7), ("control", 0.1)]).len(), 1);
+    }
+
+    #[test]
+    fn slow_rows_fail_unless_they_are_controls() {
+        let slow = |kind| (kind, 1.2);
+        let failures = of(&[
+            ("counted", 0.1),
+            slow("counted"),
+            slow("gated"),
+            slow("control"),
+        ]);
+        assert_eq!(failures.len(), 2);
+        assert!(failures[0].starts_with("counted/1.2 is slower"));
+        assert!(failures[1].starts_with("gated/1.2 is slower"));
+    }
 }

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use cargo_metadata::{DependencyKind, Package};
+use cargo_metadata::Package;
 
-use super::published::documentation;
+use super::published::{dev_dependencies, documentation};
 use super::registry::write_if_changed;
 
 /// What the tests import instead of the stock crate.
@@ -117,23 +117,13 @@ fn write_facade(dir: &Path, package: &Package, behind: &Behind<'_>) -> Result<()
 
 /// The manifest: the façade, and what the tests depend on.
 fn manifest(package: &Package) -> Result<String> {
-    let mut text = format!(
+    Ok(format!(
         "[package]\nname = \"published\"\nversion = \"{}\"\nedition = \"{}\"\n\n[workspace]\nmembers = [\"facade\"]\n\n\
-         [dependencies]\n{FACADE} = {{ path = \"facade\" }}\n\n[dev-dependencies]\n",
-        package.version, package.edition,
-    );
-    for dependency in package
-        .dependencies
-        .iter()
-        .filter(|d| d.kind == DependencyKind::Development && d.name != "criterion")
-    {
-        writeln!(
-            text,
-            "{} = {{ version = \"{}\", default-features = {}, features = {:?} }}",
-            dependency.name, dependency.req, dependency.uses_default_features, dependency.features,
-        )?;
-    }
-    Ok(text)
+         [dependencies]\n{FACADE} = {{ path = \"facade\" }}\n\n[dev-dependencies]\n{}",
+        package.version,
+        package.edition,
+        dev_dependencies(package)?
+    ))
 }
 
 #[cfg(test)]

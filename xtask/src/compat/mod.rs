@@ -1,15 +1,18 @@
 //! `cargo xtask compat`: published Bevy crates on the drop-in package, and what is published of `async-executor` on ours.
 //!
 //! Each suite runs on copies of the registry's sources with `[patch.crates-io]` appended. What has to pass is what
-//! passed on the stock crate, recorded by `compat --bless`; there is no list of exceptions.
+//! passed on the stock crate, recorded by `compat --bless`; there is no list of exceptions. Then random programs on both
+//! sides, which have to print the same, and start-up apps.
 
 mod apps;
 mod bench;
+mod differ;
 mod expected;
 mod imported;
 mod outcome;
 mod published;
 mod registry;
+mod sides;
 mod suites;
 
 use anyhow::{Result, bail};
@@ -23,15 +26,21 @@ use suites::{Runner, SUITES, Suite};
 #[derive(Args)]
 pub(crate) struct CompatArgs {
     /// Record the names of the tests that pass on the stock crate
-    #[arg(long, conflicts_with_all = ["bench", "apps"])]
+    #[arg(long, conflicts_with_all = ["bench", "apps", "differ"])]
     bless: bool,
     /// Run only the start-up apps
-    #[arg(long, conflicts_with = "bench")]
+    #[arg(long, conflicts_with_all = ["bench", "differ"])]
     apps: bool,
+    /// Run only the programs that print the same on the stock crate and on the drop-in
+    #[arg(long, conflicts_with = "bench")]
+    differ: bool,
+    /// Random programs of each build
+    #[arg(long, value_name = "N", requires = "differ")]
+    seeds: Option<u64>,
     /// Compare the speed of ECS workloads on the stock crate and on the drop-in
     #[arg(long)]
     bench: bool,
-    /// Run only what contains this text: suites and apps, or rows of the bench
+    /// Run only what contains this text: suites and apps, programs, or rows of the bench
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
     #[command(flatten)]
@@ -48,6 +57,9 @@ pub(crate) fn run(args: CompatArgs) -> Result<()> {
     if args.apps {
         return apps::run(&ws, filter);
     }
+    if args.differ {
+        return differ::run(&ws, filter, args.seeds);
+    }
     let chosen: Vec<_> = SUITES
         .iter()
         .filter(|suite| filter.is_none_or(|text| suite.name.contains(text)))
@@ -59,6 +71,7 @@ pub(crate) fn run(args: CompatArgs) -> Result<()> {
         return Ok(());
     }
     if filter.is_none() {
+        differ::run(&ws, None, None)?;
         apps::run(&ws, None)?;
     } else if chosen.is_empty() {
         bail!(

@@ -64,10 +64,16 @@ fn manifest(package: &Package) -> Result<String> {
          [\"bevy_tasks/multi_threaded\"]\n\n[dependencies]\nbevy_tasks = \"={0}\"\n\n[dev-dependencies]\n",
         package.version, package.edition,
     );
-    for dependency in package
-        .dependencies
-        .iter()
-        .filter(|d| d.kind == DependencyKind::Development)
+    text += &dev_dependencies(package)?;
+    Ok(text)
+}
+
+/// What the tests of a package depend on, for a manifest; benches are left out.
+pub(super) fn dev_dependencies(package: &Package) -> Result<String> {
+    let mut text = String::new();
+    let dependencies = package.dependencies.iter();
+    for dependency in
+        dependencies.filter(|d| d.kind == DependencyKind::Development && d.name != "criterion")
     {
         writeln!(
             text,

@@ -1,27 +1,36 @@
 //! `cargo xtask loom`: the models of `loom-tests`, and the mutants that they must notice.
-//!
-//! Each model is a process of its own under a time limit, as many at a time as there are processors.
 
-pub(crate) mod layers;
-pub(crate) mod model;
-pub(crate) mod mutants;
-pub(crate) mod table;
+mod replay;
+mod sweep;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::Args;
 
-use crate::process::parallel;
-use crate::progress::Progress;
+use crate::build::Build;
+use crate::models::{self, Environment, LOOM, Model, Times, Verdict, layers};
+use crate::planted::Outcome;
+use crate::process::Finished;
 use crate::workspace::Workspace;
-use model::{Model, Verdict};
 
 /// The package with the models.
 pub(crate) const PACKAGE: &str = "terrace-loom-tests";
 
 /// A model that takes longer than this explores too much to be run at every change.
 const LIMIT: Duration = Duration::from_secs(600);
+
+/// The time that a model with something weakened gets: this, and this many times what it takes as it is.
+const WEAKENED_LIMIT: Duration = Duration::from_secs(60);
+const WEAKENED_FACTOR: u32 = 5;
+
+/// How often the schedule may switch away from a thread that could go on.
+const PREEMPTIONS: usize = 2;
+
+/// How loom's message starts when a run has more steps than it follows: nothing is shown then, as
+/// with a timeout.
+const EXHAUSTED: &str = "Model exceeded maximum number of branches";
 
 /// Options of `cargo xtask loom`.
 #[derive(Args)]
@@ -32,16 +41,26 @@ pub(crate) struct LoomArgs {
     #[arg(long, value_parser = layers::NAMES)]
     layer: Option<String>,
     /// How often the schedule may switch away from a thread that could go on
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    #[arg(long, value_name = "N", default_value_t = PREEMPTIONS)]
     preemptions: usize,
     /// Then weaken the protocols line by line and require the named model to fail each time
     #[arg(long)]
     mutants: bool,
+    /// Then weaken every ordering of the layers alone and require some model to fail, or the list of those that no model
+    /// misses to say why; FILTER and --layer choose orderings, and all models are run
+    #[arg(long, conflicts_with = "mutants")]
+    sweep: bool,
+    /// With --sweep: how many schedules each model runs in at most
+    #[arg(long, value_name = "N", default_value_t = 20_000, requires = "sweep")]
+    schedules: usize,
+    /// Run the schedule in this file, with locations and loom's log, of the one model that FILTER names
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["mutants", "sweep"])]
+    schedule: Option<PathBuf>,
 }
 
 impl LoomArgs {
-    fn chooses(&self, layer: &str, names: &[&str]) -> bool {
-        let of_layer = self.layer.as_ref().is_none_or(|l| l == layer);
+    fn chooses(&self, layer: Option<&str>, names: &[&str]) -> bool {
+        let of_layer = self.layer.is_none() || self.layer.as_deref() == layer;
         let filter = self.filter.as_deref().unwrap_or_default();
         of_layer && names.iter().any(|n| n.contains(filter))
     }
@@ -49,61 +68,102 @@ impl LoomArgs {
 
 /// Runs the models chosen, then with `--mutants` the mutants chosen.
 pub(crate) fn run(ws: &Workspace, args: &LoomArgs) -> Result<()> {
-    let mutants = match args.mutants {
-        true => table::load(&ws.root)?,
-        false => Vec::new(),
-    };
-    let build = model::build(ws);
-    let models = model::list(ws, &build, args.layer.as_deref())?;
-    let mutants = mutants::plan(mutants, &models, args)?;
-    let chosen: Vec<Model> = models
-        .into_iter()
-        .filter(|m| args.chooses(m.layer, &[&m.title()]) || mutants.iter().any(|p| p.names(m)))
-        .collect();
-    ensure!(!chosen.is_empty(), "no model matches; see loom-tests/tests");
-    let times = run_models(&chosen, args)?;
-    if args.mutants {
-        mutants::run(&build, &mutants, &times, args)?;
+    let build = LOOM.build(ws);
+    let layer = args.layer.as_deref().filter(|_| !args.sweep);
+    let models = list(ws, &build, layer)?;
+    if args.sweep {
+        let times = run_models(&build, &models, args)?;
+        return sweep::run(ws, &build, &models, &times, args);
     }
-    Ok(())
+    let chosen = |m: &&Model| args.chooses(m.layer(), &[&m.title()]);
+    if let Some(file) = &args.schedule {
+        let models: Vec<Model> = models.iter().filter(chosen).cloned().collect();
+        let env = replay::environment(file, args.preemptions)?;
+        return models::replay(&models, file, &env);
+    }
+    let planned = LOOM.plan(&ws.root, &models, |mutant| {
+        let names = [mutant.name.as_str(), &mutant.model];
+        args.mutants && args.chooses(mutant.layer.as_deref(), &names)
+    })?;
+    let needed = |m: &&Model| chosen(m) || planned.iter().any(|p| p.names(m));
+    let models: Vec<Model> = models.iter().filter(needed).cloned().collect();
+    ensure!(!models.is_empty(), "no model matches; see loom-tests/tests");
+    let times = run_models(&build, &models, args)?;
+    if !args.mutants {
+        return Ok(());
+    }
+    LOOM.catch(&build, &planned, |_, model| {
+        let limit = weakened_limit(times.get(&model.title()));
+        let (verdict, finished) = explore(model, args.preemptions, limit, Environment::new())?;
+        Ok(match verdict {
+            Verdict::Failed(how) if how.starts_with(EXHAUSTED) => Outcome::Error(how),
+            // Loom explores for as long as there is something new; a thread that spins is a failure of its own.
+            Verdict::TimedOut => Outcome::Error(format!(
+                "neither passed nor failed in {:.0?}",
+                finished.time
+            )),
+            verdict => Outcome::of(verdict, &model.test),
+        })
+    })
 }
 
-/// Runs the models; returns the time each took.
-fn run_models(models: &[Model], args: &LoomArgs) -> Result<Vec<(String, Duration)>> {
-    let progress = Progress::new("loom models", models.len());
-    let results = parallel(models, |model| {
-        progress.at(&model.title());
-        let (verdict, finished) = model::run(&model.binary, &model.test, args.preemptions, LIMIT)?;
-        let word = match &verdict {
-            Verdict::Passed => "ok",
-            Verdict::Failed(_) => "FAILED",
-            Verdict::TimedOut => "TIMED OUT",
-            Verdict::Missing => "MISSING",
-        };
-        let line = format!(
-            "{word:9} {:7.2} s  {}",
-            finished.time.as_secs_f64(),
-            model.title()
-        );
-        progress.line(&line);
-        progress.step();
-        if verdict != Verdict::Passed {
-            progress.line(&finished.output);
+/// Builds and runs the model `FILE::TEST` with the default options.
+pub(crate) fn run_one(build: &Build, test: (&str, &str)) -> Result<Verdict> {
+    let model = LOOM.model(build, test)?;
+    Ok(explore(&model, PREEMPTIONS, LIMIT, Environment::new())?.0)
+}
+
+/// Builds the models, all or one layer's, and lists them.
+fn list(ws: &Workspace, build: &Build, layer: Option<&str>) -> Result<Vec<Model>> {
+    let package = |p: &&cargo_metadata::Package| p.name.as_str() == PACKAGE;
+    let package = ws.metadata.packages.iter().find(package);
+    let files = package.into_iter().flat_map(|p| &p.targets);
+    let mut targets = Vec::new();
+    for file in files.filter(|t| t.is_test()).map(|t| t.name.as_str()) {
+        match layers::of(file) {
+            None => bail!(
+                "loom-tests: `{file}` belongs to no layer; a file of models starts with one of {}",
+                layers::words().join(", ")
+            ),
+            of if layer.is_none() || of == layer => targets.extend(["--test", file]),
+            _ => {}
         }
-        anyhow::Ok((verdict, finished.time))
-    });
-    progress.finish();
-    let mut times = Vec::new();
-    let mut failed = 0;
-    for (model, result) in models.iter().zip(results) {
-        let (verdict, time) = result?;
-        failed += usize::from(verdict != Verdict::Passed);
-        times.push((model.title(), time));
     }
-    println!(
-        "loom: {} models passed, {failed} failed",
-        models.len() - failed
+    ensure!(
+        !targets.is_empty(),
+        "layer {} has no models",
+        layer.unwrap_or("?")
     );
-    ensure!(failed == 0, "{failed} models failed");
-    Ok(times)
+    LOOM.list(build, &targets)
+}
+
+/// Runs a model with `env` in its environment.
+fn explore(
+    model: &Model,
+    preemptions: usize,
+    limit: Duration,
+    mut env: Environment,
+) -> Result<(Verdict, Finished)> {
+    env.push(("TERRACE_LOOM_PREEMPTIONS", preemptions.to_string()));
+    model.run(&env, limit)
+}
+
+/// The time that a model with something weakened gets, which takes `time` as it is.
+fn weakened_limit(time: Option<&Duration>) -> Duration {
+    WEAKENED_LIMIT + WEAKENED_FACTOR * time.copied().unwrap_or_default()
+}
+
+/// Runs the models as they are; they note what a sweep, or a replay of a failure, needs.
+fn run_models(build: &Build, models: &[Model], args: &LoomArgs) -> Result<Times> {
+    let run = |model: &Model| {
+        let env = match args.sweep {
+            true => sweep::recording(build, model, args)?,
+            false => replay::noting(build, model)?,
+        };
+        explore(model, args.preemptions, LIMIT, env)
+    };
+    LOOM.run(models, run, |model, verdict| match verdict {
+        Verdict::Failed(_) => replay::command(build, model, args),
+        _ => Ok(String::new()),
+    })
 }

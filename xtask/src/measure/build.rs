@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use cargo_metadata::{Message, TargetKind};
+use cargo_metadata::{Message, MetadataCommand, Target, TargetKind};
 
 use super::child;
 
@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(3 * 60 * 60);
 /// Lines of the compiler's output that an error shows.
 const TAIL: usize = 30;
 /// Targets with this prefix count instructions, the others measure time.
-pub(super) const INSTRUCTION_PREFIX: &str = "instr_";
+pub(crate) const INSTRUCTION_PREFIX: &str = "instr_";
 
 /// A tree with a package of benches.
 #[derive(Clone, Debug)]
@@ -28,8 +28,12 @@ pub(crate) struct Tree {
     pub(crate) package: PathBuf,
     /// The target directory, of no other tree.
     pub(crate) target: PathBuf,
-    /// Further arguments for `cargo bench`. Without a `--bench NAME` among them all benches are built.
+    /// The programs to build; without any all of them, but for a `--bench NAME` among the arguments.
+    pub(crate) benches: Vec<String>,
+    /// Further arguments for `cargo bench`.
     pub(crate) args: Vec<String>,
+    /// Roots that are remapped beside this one: trees whose flags are the same can share what they depend on.
+    pub(crate) others: Vec<PathBuf>,
     /// For errors: which side, and of which ref.
     pub(crate) side: String,
 }
@@ -42,13 +46,41 @@ pub(crate) struct Executable {
     pub(crate) path: PathBuf,
 }
 
+/// Whether arguments for `cargo bench` choose programs themselves.
+pub(crate) fn chooses_benches(args: &[String]) -> bool {
+    args.iter()
+        .any(|arg| arg == "--bench" || arg.starts_with("--bench="))
+}
+
 /// Whether a bench program of this name counts instructions, which criterion's programs do not.
 pub(crate) fn counts_instructions(name: &str) -> bool {
     name.starts_with(INSTRUCTION_PREFIX)
 }
 
 impl Tree {
-    /// Builds all bench programs. What cargo says goes to the terminal if there is one, and into the
+    /// The names of its bench programs; `None` where cargo cannot tell, or where features decide.
+    pub(crate) fn programs(&self) -> Option<Vec<String>> {
+        let manifest = self.root.join(&self.package).join("Cargo.toml");
+        let metadata = MetadataCommand::new()
+            .manifest_path(&manifest)
+            .current_dir(&self.root)
+            .no_deps()
+            .other_options(["--offline".to_owned()])
+            .exec()
+            .ok()?;
+        let package = metadata.packages.iter();
+        let package = package.into_iter().find(|p| p.manifest_path == manifest)?;
+        let benches = package.targets.iter().filter(|target| target.is_bench());
+        let name = |bench: &Target| {
+            bench
+                .required_features
+                .is_empty()
+                .then(|| bench.name.clone())
+        };
+        benches.map(name).collect()
+    }
+
+    /// Builds the bench programs. What cargo says goes to the terminal if there is one, and into the
     /// error if the build fails.
     ///
     /// # Errors
@@ -96,7 +128,7 @@ impl Tree {
         let mut command = Command::new("cargo");
         command
             .args(["bench", "--no-run", "--locked"])
-            .args(self.all())
+            .args(self.chosen())
             .arg("--message-format=json-render-diagnostics")
             .arg("--manifest-path")
             .arg(self.root.join(&self.package).join("Cargo.toml"))
@@ -104,33 +136,44 @@ impl Tree {
             .arg(&self.target)
             .args(&self.args)
             .current_dir(&self.root);
-        let remap = format!("--remap-path-prefix={}={REMAPPED}", self.root.display());
+        let mut roots: Vec<&PathBuf> = self.others.iter().chain([&self.root]).collect();
+        roots.sort();
+        roots.dedup();
+        let remap = |root: &&PathBuf| format!("--remap-path-prefix={}={REMAPPED}", root.display());
+        let remaps: Vec<String> = roots.iter().map(remap).collect();
         // Flags from the environment replace those of the configuration, and then have to be all.
         match inherited_flags() {
             Some(flags) => {
                 command.env_remove("RUSTFLAGS");
-                command.env("CARGO_ENCODED_RUSTFLAGS", extended(&flags, &remap));
+                command.env("CARGO_ENCODED_RUSTFLAGS", extended(&flags, &remaps));
             }
             None => {
-                let value = serde_json::Value::String(remap);
+                // TOML reads a list of JSON's strings alike.
+                let list = serde_json::Value::from(remaps);
                 command
                     .arg("--config")
-                    .arg(format!("build.rustflags=[{value}]"));
+                    .arg(format!("build.rustflags={list}"));
             }
         }
         // Its own incremental state would be one more difference between two trees.
         command.env("CARGO_INCREMENTAL", "0");
+        // A build script that asks git for its version asks the repository around the tree: not to refresh its index.
+        command.env("GIT_OPTIONAL_LOCKS", "0");
         command
     }
 
-    fn all(&self) -> Option<&'static str> {
-        let named = self.args.iter().any(|arg| arg == "--bench");
-        (!named).then_some("--benches")
+    /// The arguments that choose programs.
+    fn chosen(&self) -> Vec<&str> {
+        if self.benches.is_empty() && !chooses_benches(&self.args) {
+            return vec!["--benches"];
+        }
+        let names = self.benches.iter();
+        names.flat_map(|name| ["--bench", name]).collect()
     }
 
     fn shown(&self) -> String {
         let mut words = vec!["cargo bench --no-run --locked".to_owned()];
-        words.extend(self.all().map(str::to_owned));
+        words.extend(self.chosen().into_iter().map(str::to_owned));
         words.extend(self.args.iter().cloned());
         format!(
             "cd {} && {}",
@@ -149,14 +192,12 @@ pub(crate) fn inherited_flags() -> Option<String> {
     Some(flags.split_whitespace().collect::<Vec<_>>().join("\u{1f}"))
 }
 
-/// Encoded flags with one more. Flags that are set and empty are none: rustc would take an empty one for
+/// Encoded flags with more of them. Flags that are set and empty are none: rustc would take an empty one for
 /// the name of a file.
-fn extended(flags: &str, more: &str) -> String {
-    if flags.is_empty() {
-        more.to_owned()
-    } else {
-        format!("{flags}\u{1f}{more}")
-    }
+fn extended(flags: &str, more: &[String]) -> String {
+    let flags = Some(flags).filter(|flags| !flags.is_empty());
+    let all = flags.into_iter().chain(more.iter().map(String::as_str));
+    all.collect::<Vec<_>>().join("\u{1f}")
 }
 
 /// A hash of the file's bytes as git computes it.
@@ -182,7 +223,8 @@ mod tests {
 
     #[test]
     fn empty_flags_are_no_flag() {
-        assert_eq!(extended("", "-x"), "-x");
-        assert_eq!(extended("-a\u{1f}-b", "-x"), "-a\u{1f}-b\u{1f}-x");
+        let more = ["-x".to_owned()];
+        assert_eq!(extended("", &more), "-x");
+        assert_eq!(extended("-a\u{1f}-b", &more), "-a\u{1f}-b\u{1f}-x");
     }
 }

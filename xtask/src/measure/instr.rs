@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::build::{Executable, INSTRUCTION_PREFIX};
 use super::child::{self, Ended};
@@ -42,44 +42,8 @@ pub(crate) struct Count {
     pub(crate) own: f64,
 }
 
-/// What the runner prints for a bench; of many figures the ones that are used.
-#[derive(Deserialize)]
-struct Summary {
-    module_path: String,
-    id: Option<String>,
-    profiles: Vec<Profile>,
-}
-
-#[derive(Deserialize)]
-struct Profile {
-    data: Data,
-}
-
-#[derive(Deserialize)]
-struct Data {
-    total: Total,
-}
-
-#[derive(Deserialize)]
-struct Total {
-    metrics: Metrics,
-}
-
-#[derive(Deserialize)]
-struct Metrics {
-    #[serde(rename = "Ir")]
-    instructions: Values,
-}
-
-#[derive(Deserialize)]
-struct Values {
-    values: Value,
-}
-
-#[derive(Deserialize)]
-struct Value {
-    new: f64,
-}
+/// Where the instructions are in what the runner prints for a bench.
+const INSTRUCTIONS: &str = "/profiles/0/data/total/metrics/Ir/values/new";
 
 impl Counter {
     /// Installs the runner that belongs to the lock file of the workspace at `root`, if it is not there.
@@ -197,13 +161,13 @@ fn id(layer: &str, path: &str, name: Option<&str>) -> Result<String> {
 
 /// What a line of the runner says, and the profile of that bench below `home`.
 fn counted(layer: &str, line: &str, home: &Path) -> Result<Count> {
-    let summary: Summary = serde_json::from_str(line)
-        .context("the runner of the instruction benches printed something else")?;
-    let path = &summary.module_path;
-    let name = summary.id.as_deref();
+    let other = "the runner of the instruction benches printed something else";
+    let summary: Value = serde_json::from_str(line).context(other)?;
+    let path = summary["module_path"].as_str().context(other)?;
+    let name = summary["id"].as_str();
     let id = id(layer, path, name)?;
-    let profile = summary.profiles.first();
-    let profile = profile.with_context(|| format!("{path} has no counts"))?;
+    let instructions = summary.pointer(INSTRUCTIONS).and_then(Value::as_f64);
+    let instructions = instructions.with_context(|| format!("{path} has no counts"))?;
     let function = path.rsplit("::").next().unwrap_or_default();
     let bench = format!("{function}.{}", name.unwrap_or_default());
     let own = match find(home, &bench, &format!("callgrind.{bench}.out")) {
@@ -217,7 +181,7 @@ fn counted(layer: &str, line: &str, home: &Path) -> Result<Count> {
     };
     Ok(Count {
         id,
-        instructions: profile.data.total.metrics.instructions.values.new,
+        instructions,
         own,
     })
 }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::report::figure;
+
 /// Resamples of a bootstrap.
 const RESAMPLES: usize = 10_000;
 /// Two-sided confidence of the intervals.
@@ -10,8 +12,11 @@ const CONFIDENCE: f64 = 0.95;
 /// A figure and its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Estimate {
+    #[serde(with = "figure")]
     pub(crate) value: f64,
+    #[serde(with = "figure")]
     pub(crate) low: f64,
+    #[serde(with = "figure")]
     pub(crate) high: f64,
 }
 

@@ -1,9 +1,10 @@
 //! `report.md`: for a pull request on GitHub.
 
+use super::conditions;
 use super::escape::{code, plain, table};
-use super::model::{Bench, Comparison, Side, Verdict};
+use super::model::{Bench, Comparison, Verdict};
 use super::units::{NONE, change, counted, estimate, percent, ratio, values};
-use super::words::{Tally, again, effort, headline, next_step, short, verdicts, worst};
+use super::words::{again, headline, next_step, short, verdicts, worst};
 
 /// GitHub takes 65,536 characters in a comment; what is beyond this budget is left to the other
 /// reports, and said so.
@@ -209,51 +210,9 @@ fn limited(lines: impl ExactSizeIterator<Item = String>) -> String {
 }
 
 fn conditions(comparison: &Comparison) -> String {
-    let side = |side: &Side| {
-        let changed = if side.dirty {
-            ", with changes in no commit"
-        } else {
-            ""
-        };
-        let args = if side.args.is_empty() {
-            String::new()
-        } else {
-            format!(", built with {}", code(&side.args.join(" ")))
-        };
-        format!(
-            "{} at {}{changed}{args}",
-            code(&side.name),
-            code(&side.commit)
-        )
-    };
-    let machine = &comparison.machine;
-    let tally = Tally::new(&comparison.benches);
-    let words = tally.words();
-    let load = if machine.load_before.is_finite() {
-        format!("{:.2}", machine.load_before)
-    } else {
-        NONE.to_owned()
-    };
-    [
-        format!("- BASE: {}", side(&comparison.base)),
-        format!("- HEAD: {}", side(&comparison.head)),
-        format!(
-            "- Verdicts: {}",
-            if words.is_empty() { NONE } else { &words }
-        ),
-        format!("- Effort: {}", plain(&effort(comparison))),
-        format!(
-            "- Machine: {}, {}, {}, {}, load before {load}",
-            plain(&machine.cpu),
-            counted(machine.cores, "core", "cores"),
-            plain(&machine.os),
-            plain(&machine.rustc)
-        ),
-        format!("- Finished: {}", plain(&comparison.created)),
-        format!(
-            "- Again: {}",
-            code(&again(comparison, None, comparison.settings.rounds))
-        ),
-    ]
-    .join("\n")
+    let again = again(comparison, None, comparison.settings.rounds);
+    let lines = conditions::conditions(comparison).into_iter();
+    let lines = lines.map(|(name, value)| format!("- {name}: {}", plain(&value)));
+    let lines = lines.chain([format!("- again: {}", code(&again))]);
+    lines.collect::<Vec<_>>().join("\n")
 }

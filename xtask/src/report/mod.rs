@@ -3,9 +3,9 @@
 //! [`model`] is what a comparison of two trees has to say, [`peers`] what one with other projects
 //! has; the renderers read these and compute nothing that decides.
 
+mod conditions;
 mod escape;
-mod figure;
-pub(crate) mod generated;
+pub(crate) mod figure;
 mod html;
 mod markdown;
 pub(crate) mod model;

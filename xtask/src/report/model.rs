@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::figure;
+pub(crate) use crate::measure::stats::Estimate;
 
 /// The form of the files; counts up when a reader of the old form would misread the new one.
 pub(crate) const SCHEMA: u32 = 1;
@@ -83,6 +84,9 @@ pub(crate) struct Machine {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) struct Settings {
     pub(crate) rounds: usize,
+    /// Of `--budget`: what was undecided after these rounds has more of them.
+    #[serde(default)]
+    pub(crate) budget_minutes: Option<f64>,
     /// Of each run of a bench, before the measurement.
     pub(crate) warm_up_ms: u64,
     /// Of the measurement in each run of a bench.
@@ -183,17 +187,6 @@ pub(crate) struct MetricResult {
     #[serde(with = "figure")]
     pub(crate) threshold: f64,
     pub(crate) verdict: Verdict,
-}
-
-/// A figure and its confidence interval.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-pub(crate) struct Estimate {
-    #[serde(with = "figure")]
-    pub(crate) value: f64,
-    #[serde(with = "figure")]
-    pub(crate) low: f64,
-    #[serde(with = "figure")]
-    pub(crate) high: f64,
 }
 
 /// What the interval of a ratio says.

@@ -34,9 +34,9 @@ impl Tally {
         tally
     }
 
-    /// `2 slower, 1 faster, 38 same`; names what there is.
-    pub(super) fn words(&self) -> String {
-        let parts = [
+    /// How many there are of each kind.
+    pub(super) fn parts(&self) -> [(usize, &'static str); 7] {
+        [
             (self.slower, "slower"),
             (self.faster, "faster"),
             (self.unstable, "unstable"),
@@ -44,8 +44,12 @@ impl Tally {
             (self.identical, "identical"),
             (self.unmeasured, "not measured"),
             (self.ungated, "not counted"),
-        ];
-        let parts = parts.iter().filter(|(amount, _)| *amount > 0);
+        ]
+    }
+
+    /// `2 slower, 1 faster, 38 same`; names what there is.
+    pub(super) fn words(&self) -> String {
+        let parts = self.parts().into_iter().filter(|(amount, _)| *amount > 0);
         let parts: Vec<_> = parts.map(|(n, word)| format!("{n} {word}")).collect();
         parts.join(", ")
     }
@@ -208,8 +212,12 @@ pub(super) fn effort(comparison: &Comparison) -> String {
     } else {
         ""
     };
+    let more = match settings.budget_minutes {
+        Some(budget) => format!(" and more without a verdict, for {budget} min in all,"),
+        None => String::new(),
+    };
     format!(
-        "{rounds} of {} ms a run, at least {} counts{control}; took {}{resumed}",
+        "{rounds}{more} of {} ms a run, at least {} counts{control}; took {}{resumed}",
         settings.time_ms,
         percent(settings.threshold),
         span(comparison.seconds)

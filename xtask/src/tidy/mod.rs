@@ -3,9 +3,8 @@
 //! Each rule is a function from what it looks at to findings, in a module with the rules of its
 //! kind, with a case that passes and one that fails beside it.
 
-mod attributes;
 mod dependencies;
-mod generated;
+mod floors;
 mod layout;
 mod modules;
 mod mutants;
@@ -86,20 +85,20 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
             continue; // not text
         };
         findings.extend(private::check(path, &text));
-        findings.extend(generated::check(path, &text));
         if path.extension().is_some_and(|e| e == "rs") {
             sources.push(Source::new(path, &text));
         }
     }
     for source in &sources {
         findings.extend(modules::check(source));
-        findings.extend(attributes::check(source));
         findings.extend(safety::check(source));
         findings.extend(sync_only::check(source));
     }
     findings.extend(layout::forbids_unsafe(&sources));
     findings.extend(dependencies::check(ws, &sources));
     findings.extend(mutants::check(ws, &sources)?);
+    let page = std::fs::read_to_string(ws.root.join(floors::PAGE)).unwrap_or_default();
+    findings.extend(floors::check(&sources, &page));
     report(&findings, paths.len())
 }
 

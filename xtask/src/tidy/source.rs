@@ -1,9 +1,10 @@
 //! A Rust source file split, line by line, into code, string contents and comments.
 //!
-//! Not a parser: it knows strings, characters, lifetimes and comments, which is what it takes to
-//! tell a mark in a comment from the same word in a string.
+//! The compiler's own lexer tells a mark in a comment from the same word in a string.
 
 use std::path::{Path, PathBuf};
+
+use ra_ap_rustc_lexer::{FrontmatterAllowed, TokenKind, tokenize};
 
 /// One file, in three views with the same line numbers.
 pub(super) struct Source {
@@ -17,31 +18,32 @@ pub(super) struct Source {
     pub(super) comment: Vec<String>,
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum State {
-    Code,
-    LineComment,
-    BlockComment(usize),
-    Str,
-    RawStr(usize),
-}
-
 impl Source {
     pub(super) fn new(path: impl Into<PathBuf>, text: &str) -> Self {
-        let mut views = Views::default();
-        let chars: Vec<char> = text.chars().collect();
-        let mut state = State::Code;
-        let mut at = 0;
-        while at < chars.len() {
-            let (next, used) = step(state, &chars, at, &mut views);
-            state = next;
-            at += used;
+        let mut views = [const { String::new() }; 3];
+        let mut rest = text;
+        for token in tokenize(text, FrontmatterAllowed::No) {
+            let (token_text, after) = rest.split_at(token.len as usize);
+            rest = after;
+            let blank = blank(token_text);
+            let hollow = hollow(token_text);
+            let shown = match token.kind {
+                TokenKind::LineComment { .. } | TokenKind::BlockComment { .. } => {
+                    [&*blank, &blank, token_text]
+                }
+                TokenKind::Literal { .. } => [&hollow, token_text, &blank],
+                _ => [token_text, token_text, &blank],
+            };
+            for (view, shown) in views.iter_mut().zip(shown) {
+                view.push_str(shown);
+            }
         }
+        let [code, full, comment] = views.map(|view| lines(&view));
         Self {
             path: path.into(),
-            code: lines(&views.code),
-            full: lines(&views.full),
-            comment: lines(&views.comment),
+            code,
+            full,
+            comment,
         }
     }
 
@@ -96,129 +98,20 @@ fn lines(view: &str) -> Vec<String> {
     view.lines().map(|l| l.trim_end().to_owned()).collect()
 }
 
-#[derive(Default)]
-struct Views {
-    code: String,
-    full: String,
-    comment: String,
+/// As long, and with the same lines.
+fn blank(text: &str) -> String {
+    let blank = |c: char| if c == '\n' { c } else { ' ' };
+    text.chars().map(blank).collect()
 }
 
-impl Views {
-    /// Adds the characters to the views chosen, blanks to the others, line ends to all.
-    fn put(&mut self, chars: &[char], code: bool, full: bool, comment: bool) {
-        for &c in chars {
-            let views = [
-                (&mut self.code, code),
-                (&mut self.full, full),
-                (&mut self.comment, comment),
-            ];
-            for (view, wanted) in views {
-                view.push(if wanted || c == '\n' { c } else { ' ' });
-            }
-        }
-    }
-}
-
-/// Handles what starts at `chars[at]`; returns the state after it and how many characters it took.
-fn step(state: State, chars: &[char], at: usize, views: &mut Views) -> (State, usize) {
-    let rest = &chars[at..];
-    let two = |a, b| rest.len() > 1 && rest[0] == a && rest[1] == b;
-    match state {
-        State::Code => code_step(chars, at, views),
-        State::LineComment => {
-            views.put(&rest[..1], false, false, true);
-            let state = if rest[0] == '\n' { State::Code } else { state };
-            (state, 1)
-        }
-        State::BlockComment(depth) => {
-            let (depth, used) = match () {
-                () if two('/', '*') => (depth + 1, 2),
-                () if two('*', '/') => (depth - 1, 2),
-                () => (depth, 1),
-            };
-            views.put(&rest[..used], false, false, true);
-            match depth {
-                0 => (State::Code, used),
-                _ => (State::BlockComment(depth), used),
-            }
-        }
-        State::Str => {
-            if rest[0] == '"' {
-                views.put(&rest[..1], true, true, false);
-                return (State::Code, 1);
-            }
-            let used = if rest[0] == '\\' {
-                2.min(rest.len())
-            } else {
-                1
-            };
-            views.put(&rest[..used], false, true, false);
-            (state, used)
-        }
-        State::RawStr(hashes) => {
-            let closes =
-                rest[0] == '"' && rest.len() > hashes && rest[1..=hashes].iter().all(|c| *c == '#');
-            let used = if closes { hashes + 1 } else { 1 };
-            views.put(&rest[..used], closes, true, false);
-            (if closes { State::Code } else { state }, used)
-        }
-    }
-}
-
-fn code_step(chars: &[char], at: usize, views: &mut Views) -> (State, usize) {
-    let rest = &chars[at..];
-    let after_word = at > 0 && (chars[at - 1].is_alphanumeric() || chars[at - 1] == '_');
-    match (rest[0], rest.get(1)) {
-        ('/', Some('/')) => {
-            views.put(&rest[..2], false, false, true);
-            (State::LineComment, 2)
-        }
-        ('/', Some('*')) => {
-            views.put(&rest[..2], false, false, true);
-            (State::BlockComment(1), 2)
-        }
-        ('"', _) => {
-            views.put(&rest[..1], true, true, false);
-            (State::Str, 1)
-        }
-        ('r', Some('"' | '#')) if !after_word || raw_prefix(chars, at) => {
-            let hashes = rest[1..].iter().take_while(|c| **c == '#').count();
-            let is_string = rest.get(1 + hashes) == Some(&'"');
-            let used = if is_string { hashes + 2 } else { 1 };
-            views.put(&rest[..used], true, true, false);
-            let state = if is_string {
-                State::RawStr(hashes)
-            } else {
-                State::Code
-            };
-            (state, used)
-        }
-        ('\'', _) => {
-            let used = char_literal(rest).unwrap_or(1);
-            views.put(&rest[..1], true, true, false);
-            views.put(&rest[1..used], used == 1, true, false);
-            (State::Code, used)
-        }
-        _ => {
-            views.put(&rest[..1], true, true, false);
-            (State::Code, 1)
-        }
-    }
-}
-
-/// `br"…"` and `cr"…"`: the `r` follows a letter that is a word of its own.
-fn raw_prefix(chars: &[char], at: usize) -> bool {
-    let starts_word = at < 2 || !(chars[at - 2].is_alphanumeric() || chars[at - 2] == '_');
-    matches!(chars[at - 1], 'b' | 'c') && starts_word
-}
-
-/// The length of the character literal at the start, unless it is a lifetime.
-fn char_literal(rest: &[char]) -> Option<usize> {
-    if rest.get(1) == Some(&'\\') {
-        let close = rest.iter().skip(3).position(|c| *c == '\'')?;
-        return Some(close + 4);
-    }
-    (rest.get(2) == Some(&'\'')).then_some(3)
+/// A literal without what stands between its quotes.
+fn hollow(literal: &str) -> String {
+    let Some(first) = literal.find(['"', '\'']) else {
+        return literal.to_owned();
+    };
+    let (before, inside) = literal.split_at(first + 1);
+    let last = inside.rfind(&before[first..]).unwrap_or(inside.len());
+    format!("{before}{}{}", blank(&inside[..last]), &inside[last..])
 }
 
 #[cfg(test)]

@@ -1,8 +1,12 @@
 //! A small repository with a package of benches, and the command run in it.
 
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::SystemTime;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -22,7 +26,12 @@ const LIBRARY: &str =
 /// The repository, in a temporary directory.
 pub(crate) struct Fixture {
     dir: TempDir,
+    root: PathBuf,
 }
+
+/// Everything in some directories: what lies there, when it was written, and its bytes.
+#[derive(PartialEq)]
+pub(crate) struct Everything(BTreeMap<PathBuf, (SystemTime, Vec<u8>)>);
 
 /// How the command ended.
 pub(crate) struct Ended {
@@ -33,8 +42,15 @@ pub(crate) struct Ended {
 impl Fixture {
     /// One commit, with the tag `start`.
     pub(crate) fn new() -> Self {
+        Self::called(OsStr::new("repository"))
+    }
+
+    /// The same in a directory of this name.
+    pub(crate) fn called(name: &OsStr) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let fixture = Self { dir };
+        let root = dir.path().join(name);
+        fs::create_dir(&root).expect("the temporary directory is writable");
+        let fixture = Self { dir, root };
         fixture.git(&["init", "--quiet", "--initial-branch=main"]);
         fixture.git(&["config", "user.name", "Fixture"]);
         fixture.git(&["config", "user.email", "fixture@localhost"]);
@@ -88,8 +104,38 @@ impl Fixture {
         self.write("code/src/lib.rs", &format!("{LIBRARY}{arms}"));
     }
 
+    /// The first bench costs what `number`, an expression, says; `items` are added to the library.
+    pub(crate) fn cost_of(&self, items: &str, number: &str) {
+        self.library(&format!(
+            "        \"{}\" => {number},\n        _ => 100.0,\n    }}\n}}\n\n{items}\n",
+            COSTS[0]
+        ));
+    }
+
+    /// Takes the target directory away, as a user does; the repository must not miss it.
+    #[track_caller]
+    pub(crate) fn clean(&self, status: &str) {
+        let target = self.path().join("target");
+        fs::remove_dir_all(target).expect("there is a target directory");
+        assert_eq!(self.git(&["status", "--porcelain"]), status);
+    }
+
     pub(crate) fn path(&self) -> &Path {
-        self.dir.path()
+        &self.root
+    }
+
+    /// A path beside the repository.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// All that must not change: everything in the repository and beside it.
+    pub(crate) fn everything(&self) -> Everything {
+        let mut all = BTreeMap::new();
+        collect(self.dir.path(), &mut all);
+        // The target directory comes and goes in the root.
+        all.remove(self.path());
+        Everything(all)
     }
 
     pub(crate) fn write(&self, path: &str, text: &str) {
@@ -131,6 +177,13 @@ impl Fixture {
         Comparison(serde_json::from_str(&text).expect("it is JSON"))
     }
 
+    /// The names of the files in a snapshot, which is where the repository does not see it.
+    pub(crate) fn snapshot_files(&self, commit: &str) -> String {
+        let store = self.path().join("target/bench-compare/repository");
+        let store = format!("--git-dir={}", store.display());
+        self.git(&[&store, "ls-tree", "-r", "--name-only", commit])
+    }
+
     pub(crate) fn report(&self) -> PathBuf {
         self.path().join("target/bench-compare/report")
     }
@@ -140,6 +193,46 @@ impl Fixture {
         let text = fs::read_to_string(self.report().join("runs.jsonl")).unwrap_or_default();
         let lines = text.lines().skip(1).filter(|line| line.ends_with('}'));
         lines.map(str::to_owned).collect()
+    }
+}
+
+impl Everything {
+    /// When it was written.
+    pub(crate) fn time(&self, path: &Path) -> SystemTime {
+        self.0[path].0
+    }
+
+    /// Fails with the names of what is different now.
+    #[track_caller]
+    pub(crate) fn is_still(&self, now: &Self) {
+        let paths = self.0.keys().chain(now.0.keys());
+        let mut changed: Vec<_> = paths
+            .filter(|&path| self.0.get(path) != now.0.get(path))
+            .collect();
+        changed.sort();
+        changed.dedup();
+        assert!(changed.is_empty(), "changed, new or gone: {changed:#?}");
+    }
+}
+
+fn collect(dir: &Path, all: &mut BTreeMap<PathBuf, (SystemTime, Vec<u8>)>) {
+    for entry in fs::read_dir(dir).expect("it is a directory") {
+        let path = entry.expect("it can be read").path();
+        if path.ends_with("target") {
+            continue;
+        }
+        let data = path.symlink_metadata().expect("it is there");
+        let bytes = if data.is_dir() {
+            collect(&path, all);
+            Vec::new()
+        } else if data.is_symlink() {
+            let target = fs::read_link(&path).expect("a link");
+            target.as_os_str().as_bytes().to_vec()
+        } else {
+            fs::read(&path).expect("it can be read")
+        };
+        let time = data.modified().expect("there is a time");
+        all.insert(path, (time, bytes));
     }
 }
 

@@ -1,30 +1,8 @@
 //! The user's tree: a snapshot has all of it, and afterwards it is as it was.
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::process::Command;
 
 use crate::fixture::{COSTS, Fixture, compare, git};
-
-/// What must not change: the status, and every file of the git directory with its bytes.
-fn state(fixture: &Fixture) -> (String, BTreeMap<String, Vec<u8>>) {
-    let mut files = BTreeMap::new();
-    collect(&fixture.path().join(".git"), &mut files);
-    (fixture.git(&["status", "--porcelain"]), files)
-}
-
-fn collect(dir: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
-    for entry in fs::read_dir(dir).expect("it is a directory") {
-        let path = entry.expect("it can be read").path();
-        if path.is_dir() {
-            collect(&path, files);
-        } else {
-            let bytes = fs::read(&path).expect("it can be read");
-            files.insert(path.display().to_string(), bytes);
-        }
-    }
-}
 
 #[test]
 fn a_dirty_tree_is_compared_and_left_as_it_was() {
@@ -47,18 +25,18 @@ fn a_dirty_tree_is_compared_and_left_as_it_was() {
          #[path = \"a file with spaces.rs\"]\nmod extra;\n",
         COSTS[0]
     ));
-    let before = state(&fixture);
+    let before = fixture.everything();
+    let status = fixture.git(&["status", "--porcelain"]);
     fixture.compare(&["start"]).fails(1, &["slower", COSTS[0]]);
-    let after = state(&fixture);
-    assert_eq!(before.0, after.0);
-    assert!(before.1 == after.1, "files below .git have changed");
+    before.is_still(&fixture.everything());
+    assert_eq!(fixture.git(&["status", "--porcelain"]), status);
     for line in [
         " M code/more.txt",
         " D notes.txt",
         "AM staged.txt",
         "?? \"code/src/a file",
     ] {
-        assert!(before.0.contains(line), "{line} is not in {}", before.0);
+        assert!(status.contains(line), "{line} is not in {status}");
     }
 }
 
@@ -76,10 +54,9 @@ fn it_works_in_a_linked_worktree_and_in_a_shallow_clone() {
         "--detach",
         &linked.display().to_string(),
     ]);
-    let before = state(&fixture);
+    let before = fixture.everything();
     compare(&linked, &["start", "--layer=alpha"]).fails(1, &["slower", COSTS[0]]);
-    let after = state(&fixture);
-    assert!(before == after, "the repository has changed");
+    before.is_still(&fixture.everything());
 
     let shallow = dir.path().join("shallow");
     let url = format!("file://{}", fixture.path().display());
@@ -125,19 +102,13 @@ fn what_an_earlier_run_left_half_done_is_repaired() {
 fn a_target_directory_that_git_does_not_ignore_is_left_out() {
     let fixture = Fixture::new();
     fixture.git(&["rm", "--quiet", ".gitignore"]);
+    // Nor is a repository in it taken for a part of the tree.
+    fixture.write("target/inner/file.txt", "text\n");
+    git(&fixture.path().join("target/inner"), &["init", "--quiet"]);
     fixture.compare(&["start", "--layer=gamma"]).succeeds();
     let result = fixture.result();
     let commit = result.0["head"]["commit"].as_str().expect("a string");
-    // The snapshot is where the repository does not see it.
-    let objects = fixture.path().join("target/bench-compare/objects");
-    let output = Command::new("git")
-        .arg("-C")
-        .arg(fixture.path())
-        .args(["ls-tree", "-r", "--name-only", commit])
-        .env("GIT_OBJECT_DIRECTORY", objects)
-        .output()
-        .expect("git starts");
-    let files = String::from_utf8_lossy(&output.stdout);
+    let files = fixture.snapshot_files(commit);
     assert!(files.contains("code/src/lib.rs"), "{files}");
     assert!(!files.contains("target/"), "{files}");
 }

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
+#![no_std]
 
 pub use terrace_tasks::*;
 

@@ -106,6 +106,28 @@ fn futures() {
     assert_eq!(block_on(futures_lite::future::ready(9)), 9);
 }
 
+/// Code that is generic over a task's metadata, or catches panics around what it borrows.
+#[test]
+fn metadata_and_unwind_safety() {
+    fn generic<T, M>(task: &Task<T, M>) -> &M {
+        task.metadata()
+    }
+    fn unwind_safe<T: std::panic::UnwindSafe + Unpin>(value: T) -> T {
+        value
+    }
+    let pool = TaskPool::new();
+    let task: Task<u8, ()> = unwind_safe(pool.spawn(async { 1 }));
+    let (): &() = generic(&task);
+    assert_eq!(block_on(task), 1);
+    let (): () = *pool.spawn(async {}).metadata();
+    let results = pool.scope(|scope| {
+        #[cfg(feature = "multi_threaded")]
+        let scope: &Scope<'_, '_, u8> = unwind_safe(scope);
+        scope.spawn(async { 2 });
+    });
+    assert_eq!(results, [2]);
+}
+
 /// One batch of the numbers below its own.
 struct Below(u32);
 

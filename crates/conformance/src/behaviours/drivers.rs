@@ -216,7 +216,7 @@ pub(crate) fn each_tick_is_one_task<K: Drivable>(kind: K, tracker: &Tracker) {
     assert!(tick.poll().is_ready());
 }
 
-/// Bug 1 of executors: the thread that wakes has pushed the task and is about to wake a driver, when that task is run,
+/// The thread that wakes has pushed the task and is about to wake a driver, when that task is run,
 /// and the executor dropped and freed. The driver's waker holds the thread there.
 pub(crate) fn dropped_between_push_and_wake<K: Drivable>(kind: K, tracker: &Tracker) {
     assert!(K::CAPS.has(Caps::CLOSES));

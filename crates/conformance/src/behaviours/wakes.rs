@@ -26,7 +26,7 @@ pub(crate) fn from_another_thread_while_idle<K: Kind>(kind: K, tracker: &Tracker
     }
 }
 
-/// Bug 4 of executors: a wake that comes during a poll is followed by another poll, which sees what was written before
+/// A wake that comes during a poll is followed by another poll, which sees what was written before
 /// the wake.
 pub(crate) fn from_another_thread_while_running<K: Kind>(kind: K, tracker: &Tracker) {
     const WAKES: usize = 2_000;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Shared;
+use super::shared::Shared;
 
 impl Shared {
     /// A snapshot by relaxed loads, no lock: it can be taken of a pool that hangs.
@@ -11,26 +11,51 @@ impl Shared {
         let (drivers, asleep) = self.idle.driver_count();
         f.debug_struct(name)
             .field("id", &self.id.0)
-            .field("active", &self.active())
+            .field("active", &self.seats.active())
             .field("workers", &self.workers())
             .field("awake", &self.idle.awake())
-            .field("injected", &self.injected.len_hint())
+            .field("injected", &self.injector.len_hint())
             .field("high", &self.lanes.high.len_hint())
             .field("background", &self.lanes.background.len_hint())
             .field(
                 "rings",
-                &lengths(&mut self.seats.scan().map(|seat| seat.ring.len())),
+                &lengths(&mut self.seats.workers.scan().map(|seat| seat.ring.len())),
             )
             .field(
                 "driver_rings",
-                &lengths(&mut self.driver_seats.scan().map(|seat| seat.ring.len())),
+                &lengths(&mut self.seats.drivers.scan().map(|seat| seat.ring.len())),
             )
-            .field(
-                "scopes",
-                &lengths(&mut self.board.scan().map(|slot| slot.core().len())),
-            )
+            .field("scopes", &Scopes(self))
             .field("drivers", &format_args!("{drivers}, {asleep} asleep"))
             .field("idle", &self.idle)
             .finish()
     }
+}
+
+/// The open scopes: what keeps each of them open, and which threads could go on.
+struct Scopes<'p>(&'p Shared);
+
+impl fmt::Debug for Scopes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cores = self.0.scopes.table.scan().map(|slot| slot.core());
+        let open = cores.filter(|core| core.pending() > 0);
+        let lines = open.map(|core| Scope {
+            pending: core.pending(),
+            queued: core.len(),
+            waiter_asleep: core.is_asleep(),
+        });
+        f.debug_list().entries(lines).finish()
+    }
+}
+
+/// A scope that is open.
+#[derive(Debug)]
+#[expect(dead_code, reason = "the fields are printed")]
+struct Scope {
+    /// Children that have not ended; the body counts as one of them while it runs.
+    pending: usize,
+    /// Those of them that wait for a thread. The others run, or wait to be woken.
+    queued: usize,
+    /// Whether the thread that opened it sleeps until they have ended.
+    waiter_asleep: bool,
 }

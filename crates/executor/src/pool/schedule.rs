@@ -4,11 +4,11 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
 use terrace_local::task::{Core, PanicHandler, Register, Runnable, Schedule};
-use terrace_park::Wake;
 use terrace_sync::Arc;
 
-use super::context::Placed;
-use super::{LANE, Shared, context};
+use super::runner::{self, Cause, Owed};
+use super::shared::Shared;
+use crate::parts::lanes::Lane;
 
 /// The same pool as the core of tasks of a static executor: it is never dropped, so that they need not register.
 #[repr(transparent)]
@@ -21,52 +21,53 @@ impl Shared {
         unsafe { &*std::ptr::from_ref(self).cast::<Unregistered>() }
     }
 
-    /// A counted reference to itself, for who is going to give away the one by which it is known to live. Cheaper than
-    /// [`arc`](Self::arc), which looks whether there is one.
+    /// A counted reference to itself, for a caller that is going to give away the one by which it knows the pool to live.
+    /// Cheaper than [`arc`](Self::arc), which looks whether there is one.
     ///
     /// # Safety
     /// `this` came out of `Arc::into_raw`, of a reference that there is at this time.
     #[inline]
     unsafe fn another_reference(this: NonNull<Self>) -> Arc<Self> {
-        // SAFETY: the caller's; and this one is not dropped.
+        // SAFETY: `this` came out of `Arc::into_raw` (the caller's promise), and this reference is not dropped.
         let known = ManuallyDrop::new(unsafe { Arc::from_raw(this.as_ptr()) });
         Arc::clone(&known)
     }
 
-    /// Queues a task from any thread that keeps the pool alive.
+    /// Queues a task that was spawned, from any thread that keeps the pool alive.
     #[inline]
-    pub(crate) fn push_task(&self, task: Runnable) {
-        context::push_local(self, task);
-        self.publish();
+    pub(crate) fn push_spawned(&self, task: Runnable) {
+        if let Err(task) = self.push_here(task, Cause::Spawned) {
+            self.inject(task);
+        }
+    }
+
+    /// Queues a task on a thread that is a worker or driver of the pool; gives it back on any other.
+    // Into each caller, which knows the cause.
+    #[inline(always)]
+    fn push_here(&self, task: Runnable, cause: Cause) -> Result<(), Runnable> {
+        match runner::place(self, task, cause)? {
+            Owed::Publish => self.publish(),
+            Owed::PublishUnlessWatched => self.publish_unless_watched(),
+            Owed::Nothing => {}
+        }
+        Ok(())
     }
 
     /// Queues a task from a thread that is neither worker nor driver of the pool, and keeps it alive.
     fn inject(&self, task: Runnable) {
-        context::inject(self, task);
+        self.injector.push(task);
         self.publish();
     }
 
-    /// Queues a task that has yielded; gives it back on a thread that is neither worker nor driver.
-    #[inline]
-    fn push_again(&self, task: Runnable) -> Result<(), Runnable> {
-        if context::push_again(self, task)? {
+    /// Queues a task of a lane that is not the normal one, from any thread that keeps the pool alive.
+    fn push_on(&self, lane: Lane, task: Runnable) {
+        if lane == Lane::High {
+            self.lanes.high.push(task);
+            return self.publish();
+        }
+        if self.lanes.push_background(task, || self.permits()) {
             self.publish();
         }
-        Ok(())
-    }
-
-    /// Queues a task that another one woke; gives it back on a thread that is neither worker nor driver.
-    #[inline]
-    fn push_woken(&self, task: Runnable) -> Result<(), Runnable> {
-        match context::push_woken(self, task)? {
-            Placed::Queue => self.publish(),
-            Placed::Slot => {
-                if self.idle.publish_paced(LANE, false) != Wake::Guarded {
-                    self.notify_outside(1);
-                }
-            }
-        }
-        Ok(())
     }
 }
 
@@ -81,25 +82,25 @@ impl Core for Shared {
 
     #[inline]
     unsafe fn release(this: NonNull<Self>) {
-        // SAFETY: forwarded to the caller.
+        // SAFETY: the task's reference, out of `Arc::into_raw`, which it gives up by this call.
         let reference = unsafe { Arc::from_raw(this.as_ptr()) };
-        context::keep_reference(reference);
+        runner::keep_reference(reference);
     }
 
     const COUNTS: bool = true;
 
     #[inline]
     fn ended(&self) {
-        self.count_end();
+        runner::count_end(self);
     }
 }
 
 impl Schedule for Shared {
     unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
         // SAFETY: the task refers to its pool, which is alive up to the push, and longer where that succeeds: the worker, or
-        // who polls the driver, keeps it alive.
-        if let Err(task) = unsafe { this.as_ref() }.push_woken(task) {
-            // SAFETY: the task's, which has not been pushed.
+        // the thread that polls the driver, keeps it alive.
+        if let Err(task) = unsafe { this.as_ref() }.push_here(task, Cause::Woken) {
+            // SAFETY: the task's reference, which has not been pushed, came out of `Arc::into_raw`.
             let pool = unsafe { Self::another_reference(this) };
             pool.inject(task);
         }
@@ -107,9 +108,9 @@ impl Schedule for Shared {
 
     unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
         // To the back of the queue: it has yielded.
-        // SAFETY: as in `schedule`.
-        if let Err(task) = unsafe { this.as_ref() }.push_again(task) {
-            // SAFETY: as in `schedule`.
+        // SAFETY: the task refers to its pool, which is alive up to the push, and longer where that succeeds.
+        if let Err(task) = unsafe { this.as_ref() }.push_here(task, Cause::Yielded) {
+            // SAFETY: the task's reference, which has not been pushed, came out of `Arc::into_raw`.
             let pool = unsafe { Self::another_reference(this) };
             pool.inject(task);
         }
@@ -125,7 +126,7 @@ impl Core for Unregistered {
 
     #[inline]
     fn ended(&self) {
-        self.0.count_end();
+        runner::count_end(&self.0);
     }
 }
 
@@ -133,7 +134,7 @@ impl Schedule for Unregistered {
     unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
         // SAFETY: the pool of these tasks is never dropped.
         let pool = &unsafe { this.as_ref() }.0;
-        if let Err(task) = pool.push_woken(task) {
+        if let Err(task) = pool.push_here(task, Cause::Woken) {
             pool.inject(task);
         }
     }
@@ -141,8 +142,61 @@ impl Schedule for Unregistered {
     unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
         // SAFETY: the pool of these tasks is never dropped.
         let pool = &unsafe { this.as_ref() }.0;
-        if let Err(task) = pool.push_again(task) {
+        if let Err(task) = pool.push_here(task, Cause::Yielded) {
             pool.inject(task);
+        }
+    }
+}
+
+/// The pool as the core of tasks that go to the high lane, or else to the background lane; `KEPT` if it can be dropped and
+/// they register.
+#[repr(transparent)]
+pub(crate) struct OnLane<const HIGH: bool, const KEPT: bool>(Shared);
+
+impl<const HIGH: bool> OnLane<HIGH, true> {
+    /// A reference that counts.
+    pub(crate) fn counted(pool: Arc<Shared>) -> Arc<Self> {
+        let pool = Arc::into_raw(pool).cast::<Self>();
+        // SAFETY: the pointer comes out of `into_raw`, of a type that this one wraps transparently.
+        unsafe { Arc::from_raw(pool) }
+    }
+}
+
+impl<const HIGH: bool> OnLane<HIGH, false> {
+    /// The core of tasks that do not register.
+    pub(crate) fn of(pool: &Shared) -> &Self {
+        // SAFETY: this is a transparent wrapper of `Shared`.
+        unsafe { &*std::ptr::from_ref(pool).cast::<Self>() }
+    }
+}
+
+impl<const HIGH: bool, const KEPT: bool> Core for OnLane<HIGH, KEPT> {
+    fn panic_handler(&self) -> Option<PanicHandler> {
+        Core::panic_handler(&self.0)
+    }
+
+    fn registry(&self) -> Option<&dyn Register> {
+        if KEPT { Core::registry(&self.0) } else { None }
+    }
+
+    const COUNTS: bool = true;
+
+    #[inline]
+    fn ended(&self) {
+        runner::count_end(&self.0);
+    }
+}
+
+impl<const HIGH: bool, const KEPT: bool> Schedule for OnLane<HIGH, KEPT> {
+    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
+        let lane = if HIGH { Lane::High } else { Lane::Background };
+        // SAFETY: the task refers to its pool, which is alive up to the push, and longer as the branches below say.
+        let pool = unsafe { &this.as_ref().0 };
+        if KEPT {
+            // The task holds a reference to the pool, which goes with the push.
+            pool.arc().push_on(lane, task);
+        } else {
+            pool.push_on(lane, task);
         }
     }
 }

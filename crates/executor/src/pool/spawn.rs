@@ -5,7 +5,9 @@ use std::future::Future;
 use terrace_local::task::{self, CoreRef, Runnable, Schedule, Task};
 use terrace_queue::Spill;
 
-use super::{Shared, context};
+use super::runner::{self, Cause, Owed};
+use super::shared::Shared;
+use crate::parts::trace_index;
 
 /// Tasks of a large batch that are made before the first of them are published.
 const BATCH: usize = 256;
@@ -24,13 +26,13 @@ impl Shared {
     ) -> (Runnable, Task<F::Output>) {
         // The cell counts it out again, by `Core::ended`.
         const { assert!(C::COUNTS) };
-        self.count_spawn();
-        terrace_trace::spawn(context::index());
-        // SAFETY: forwarded to the caller.
+        runner::count_spawn(self);
+        terrace_trace::spawn(trace_index::get());
+        // SAFETY: the caller's promise about the future; `core` is one whose tasks may run anywhere.
         unsafe { task::build(core, future) }
     }
 
-    /// Spawns a task: onto the current worker's own queue, from elsewhere into the injector.
+    /// Spawns a task: onto the current runner's own ring, from a thread without a seat into the injector.
     ///
     /// # Safety
     /// The future and its output are Send, and what they borrow lives until they have been dropped. `core` refers to
@@ -41,9 +43,9 @@ impl Shared {
         core: CoreRef<C>,
         future: F,
     ) -> Task<F::Output> {
-        // SAFETY: forwarded to the caller.
+        // SAFETY: the caller promises the same.
         let (runnable, task) = unsafe { self.make(core, future) };
-        self.push_task(runnable);
+        self.push_spawned(runnable);
         task
     }
 
@@ -56,7 +58,7 @@ impl Shared {
         core: CoreRef<C>,
         future: F,
     ) -> Task<F::Output> {
-        // SAFETY: forwarded to the caller.
+        // SAFETY: the caller promises the same.
         let (runnable, task) = unsafe { self.make(core, future) };
         runnable.schedule();
         task
@@ -75,15 +77,15 @@ impl Shared {
     ) {
         let mut batch = Batch {
             pool: self,
-            foreign: Vec::new(),
+            remote: Vec::new(),
             queued: 0,
         };
         handles.extend(futures.into_iter().map(|future| {
             let (runnable, task) = if task::is_large(&future) {
-                // SAFETY: forwarded to the caller.
+                // SAFETY: the caller promises the same.
                 unsafe { self.make(core(), task::boxed(future)) }
             } else {
-                // SAFETY: forwarded to the caller.
+                // SAFETY: the caller promises the same.
                 unsafe { self.make(core(), future) }
             };
             batch.push(runnable);
@@ -96,34 +98,32 @@ impl Shared {
 struct Batch<'p> {
     pool: &'p Shared,
     /// Those that go to the injector.
-    foreign: Vec<Runnable>,
+    remote: Vec<Runnable>,
     /// Those that lie in the holder's own ring.
     queued: usize,
 }
 
 impl Batch<'_> {
     fn push(&mut self, task: Runnable) {
-        if context::with_seat_in(self.pool, |seat| seat.is_some()) {
-            context::push_local(self.pool, task);
-            self.queued += 1;
-        } else {
-            self.foreign.push(task);
+        match runner::place(self.pool, task, Cause::Spawned) {
+            // `publish` does it for the whole batch.
+            Ok(Owed::Publish | Owed::PublishUnlessWatched | Owed::Nothing) => self.queued += 1,
+            Err(task) => self.remote.push(task),
         }
-        if self.queued + self.foreign.len() >= BATCH {
+        if self.queued + self.remote.len() >= BATCH {
             self.publish();
         }
     }
 
     fn publish(&mut self) {
-        let items = self.queued + self.foreign.len();
-        if !self.foreign.is_empty() {
-            terrace_trace::inject(terrace_trace::EXTERNAL, self.foreign.len());
-            let tasks = self.foreign.drain(..);
+        let items = self.queued + self.remote.len();
+        if !self.remote.is_empty() {
+            let tasks = self.remote.drain(..);
             if self.pool.workers() > 0 {
-                self.pool.injected.spill(tasks);
+                self.pool.injector.spill(tasks);
             } else {
                 // In the order in which threads that tick without a ring are to find them.
-                tasks.for_each(|task| self.pool.injected.push(task));
+                tasks.for_each(|task| self.pool.injector.push(task));
             }
         }
         self.queued = 0;

@@ -1,14 +1,7 @@
 //! What fork-join scopes are made of; the safe API is `terrace-fork`.
 
-#[cfg(not(terrace_loom))]
-pub(crate) mod board;
-pub mod core;
-#[cfg(not(terrace_loom))]
+mod child;
 mod open;
-#[cfg(not(terrace_loom))]
-pub(crate) mod pacing;
-#[cfg(not(terrace_loom))]
-pub(crate) mod slot;
+mod push;
 
-#[cfg(not(terrace_loom))]
 pub use open::{OpenScope, ScopeHandle};

@@ -1,29 +1,29 @@
 //! A scope that is open on a pool: spawning into it, and waiting for its end.
 
-use std::cell::Cell;
 use std::future::Future;
 use std::marker::PhantomData;
-use std::mem::ManuallyDrop;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
 use std::ptr::NonNull;
-use std::task::{Context, Poll};
 
+use terrace_local::Payload;
 use terrace_local::task::{self, CoreRef, Runnable, Schedule};
 use terrace_sync::time::Instant;
 
-use super::pacing::Stopwatch;
-use super::slot::Slot;
-use crate::pool::outside::Workerless;
-use crate::pool::wait::{Own, wait};
-use crate::pool::worker::run_task;
-use crate::pool::{Shared, context};
+use super::child::Child;
+use super::push;
+use crate::executor::Executor;
+use crate::parts::pacing::Stopwatch;
+use crate::parts::scope_slot::Slot;
+use crate::parts::trace_index;
+use crate::pool::runner::{self, run_task};
+use crate::pool::shared::Shared;
+use crate::run::threadless::ThreadlessPools;
+use crate::run::wait::{WaitFor, wait};
 use crate::thread_executor::ThreadQueue;
-use crate::{Executor, Payload};
 
-terrace_sync::thread_local! {
-    /// The pool of this thread's innermost open scope; compared, never followed.
-    static DRIVING: Cell<*const Shared> = const { Cell::new(std::ptr::null()) };
+/// Tells the thread of which pool its innermost open scope is, and what was told before.
+#[inline]
+fn driving(pool: *const Shared) -> *const Shared {
+    terrace_thread::internal::replace_scope(pool.cast()).cast()
 }
 
 /// An open scope: the unsafe half of `terrace_fork::scope`, which adds the lifetimes.
@@ -44,70 +44,7 @@ pub struct OpenScope<'p> {
 /// The part of an open scope that its children may use from any thread.
 #[derive(Clone, Copy)]
 pub struct ScopeHandle<'p> {
-    slot: &'p Slot,
-}
-
-/// A child's future: dropped in place when it is done, and counted out after that.
-struct Child<F> {
-    slot: NonNull<Slot>,
-    future: ManuallyDrop<F>,
-    live: bool,
-}
-
-// SAFETY: the slot is shared state made for all threads; the future is only moved with `F: Send`.
-unsafe impl<F: Send> Send for Child<F> {}
-
-impl<F> Child<F> {
-    /// Drops the user's future; a panic in its destructor counts as the child's.
-    fn finish(&mut self) {
-        if !self.live {
-            return;
-        }
-        self.live = false;
-        let future = &mut self.future;
-        let dropped = catch_unwind(AssertUnwindSafe(|| {
-            // SAFETY: `live` was true, so the future has not been dropped, and is false from now
-            // on. It is dropped where it was pinned.
-            unsafe { ManuallyDrop::drop(future) }
-        }));
-        if let Err(payload) = dropped {
-            self.slot().child_panicked(payload);
-        }
-    }
-
-    fn slot(&self) -> &Slot {
-        // SAFETY: this child has not been counted out before `drop` ends, so the scope is open.
-        unsafe { self.slot.as_ref() }
-    }
-}
-
-impl<F: Future<Output = ()>> Future for Child<F> {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        // SAFETY: the future is pinned with `self`: it is polled and dropped in place only.
-        let this = unsafe { self.get_unchecked_mut() };
-        if !this.live {
-            return Poll::Ready(());
-        }
-        // SAFETY: as above.
-        let future = unsafe { Pin::new_unchecked(&mut *this.future) };
-        match catch_unwind(AssertUnwindSafe(|| future.poll(context))) {
-            Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(())) => {}
-            Err(payload) => this.slot().child_panicked(payload),
-        }
-        this.finish();
-        Poll::Ready(())
-    }
-}
-
-impl<F> Drop for Child<F> {
-    fn drop(&mut self) {
-        self.finish();
-        // The scope may be gone after this.
-        self.slot().child_ended();
-    }
+    slot: &'p Slot<Shared>,
 }
 
 /// Ends the process when dropped.
@@ -125,18 +62,18 @@ impl<'p> OpenScope<'p> {
     #[must_use]
     pub fn open(executor: &'p Executor<'static>) -> Self {
         let pool = executor.shared();
-        let index = pool.board.acquire();
+        let index = pool.scopes.table.acquire();
         let scope = Self {
             pool,
             index,
             since: Instant::now(),
-            outer: DRIVING.with(|driving| driving.replace(pool)),
+            outer: driving(pool),
             _not_send: PhantomData,
         };
-        // SAFETY: the board just handed this slot out, so it is closed and ours; it is the pool's.
+        // SAFETY: the table just handed this slot out, so it is closed and ours; it is the pool's.
         unsafe { scope.slot().open(pool) };
         if scope.is_outermost() {
-            pool.driver_enters();
+            pool.scopes.driver_enters();
         }
         scope
     }
@@ -144,12 +81,13 @@ impl<'p> OpenScope<'p> {
     /// Whether the thread counts as a driver because of this scope: a worker counts as awake anyway, and a scope nested
     /// in another of the same pool is on the same thread.
     fn is_outermost(&self) -> bool {
-        !std::ptr::eq(self.outer, self.pool) && !context::is_worker_of(self.pool)
+        !std::ptr::eq(self.outer, self.pool) && !runner::is_worker_of(self.pool)
     }
 
-    fn slot(&self) -> &'p Slot {
+    fn slot(&self) -> &'p Slot<Shared> {
         self.pool
-            .board
+            .scopes
+            .table
             .get(self.index)
             .expect("an acquired slot exists")
     }
@@ -159,26 +97,31 @@ impl<'p> OpenScope<'p> {
         ScopeHandle { slot: self.slot() }
     }
 
-    /// Ends the body and waits until every child has ended, running children meanwhile, the
+    /// Cancels all children: the body panicked.
+    pub fn cancel(&self) {
+        self.slot().core().cancel().cancel(0);
+    }
+
+    /// Ends the body and waits until every child has ended, and runs children, the
     /// thread's pinned tasks, and the tasks of those of `executors` that this thread owns.
-    /// Returns the first panic of a child.
+    /// Returns the panic of the child that was spawned first, of those that panicked.
     pub fn wait(self, executors: &[&ThreadQueue]) -> Option<Payload> {
         let slot = self.slot();
-        self.pool.pacing.observe_body(self.since);
+        self.pool.scopes.pacing.observe_body(self.since);
         // A wait that unwound would free what children borrow.
         let bomb = AbortOnUnwind;
         slot.core().body_ended();
         if !slot.core().has_ended() {
-            self.pool.publish_batch(slot);
+            self.pool.publish_children(slot);
             let mut own = ScopeWait {
                 pool: self.pool,
                 slot,
                 executors,
-                on_worker: context::is_worker_of(self.pool),
+                on_worker: runner::is_worker_of(self.pool),
                 turn: 0,
                 watch: Stopwatch::start(),
             };
-            wait(&mut own, Workerless::only(self.pool));
+            wait(&mut own, ThreadlessPools::only(self.pool));
         }
         std::mem::forget(bomb);
         let panic = slot.core().take_panic();
@@ -186,21 +129,23 @@ impl<'p> OpenScope<'p> {
         let waiter = unsafe { slot.core().close() };
         drop(waiter);
         if self.is_outermost() {
-            self.pool.driver_leaves();
+            self.pool.scopes.driver_leaves();
         }
-        DRIVING.with(|driving| driving.set(self.outer));
-        self.pool.board.release(self.index);
+        driving(self.outer);
+        self.pool.scopes.table.release(self.index);
         panic
     }
 }
 
 impl ScopeHandle<'_> {
     fn child<F>(&self, future: F) -> Child<F> {
-        self.slot.core().add_child();
-        Child {
-            slot: NonNull::from(self.slot),
-            future: ManuallyDrop::new(future),
-            live: true,
+        // SAFETY: the child is spawned on an open scope, which its own count keeps open.
+        unsafe {
+            Child::new(
+                NonNull::from(self.slot),
+                self.slot.core().add_child(),
+                future,
+            )
         }
     }
 
@@ -219,7 +164,7 @@ impl ScopeHandle<'_> {
         // for before anything that it borrows ends.
         let (runnable, task) = unsafe { task::build(core, self.child(future)) };
         task.detach();
-        terrace_trace::spawn(context::index());
+        terrace_trace::spawn(trace_index::get());
         runnable
     }
 
@@ -238,12 +183,13 @@ impl ScopeHandle<'_> {
             // SAFETY: as below.
             let child = unsafe { self.build(core, task::boxed(future)) };
             // SAFETY: as below.
-            return unsafe { self.slot.push_spawned(child) };
+            return unsafe { push::push_spawned(self.slot, child) };
         }
-        // SAFETY: the slot lives as long as the pool; the rest is forwarded.
+        // SAFETY: the slot lives as long as the pool, which the open scope borrows. The caller promises that the scope is waited
+        // for.
         let child = unsafe { self.build(core, future) };
-        // SAFETY: forwarded to the caller.
-        unsafe { self.slot.push_spawned(child) };
+        // SAFETY: the caller is the scope's body or a living child.
+        unsafe { push::push_spawned(self.slot, child) };
     }
 
     /// Spawns a child that only the waiting thread runs.
@@ -254,7 +200,7 @@ impl ScopeHandle<'_> {
     where
         F: Future<Output = ()> + Send,
     {
-        let core = self.slot.pinned();
+        let core = push::pinned(self.slot);
         // SAFETY: as in `spawn`.
         unsafe { self.build(core, future) }.schedule();
     }
@@ -270,21 +216,21 @@ impl ScopeHandle<'_> {
         // SAFETY: the future is dropped before the scope ends (the caller's promise), so that its
         // lifetime may be hidden from the executor.
         unsafe { queue.spawn_erased(self.child(future)) }.detach();
-        terrace_trace::spawn(context::index());
+        terrace_trace::spawn(trace_index::get());
     }
 }
 
 /// A scope's waiter.
 struct ScopeWait<'a> {
     pool: &'a Shared,
-    slot: &'a Slot,
+    slot: &'a Slot<Shared>,
     executors: &'a [&'a ThreadQueue],
     on_worker: bool,
     turn: u32,
     watch: Stopwatch,
 }
 
-impl Own for ScopeWait<'_> {
+impl WaitFor for ScopeWait<'_> {
     fn is_done(&self) -> bool {
         self.slot.core().has_ended()
     }
@@ -303,7 +249,7 @@ impl Own for ScopeWait<'_> {
             return false;
         };
         run_task(child);
-        if self.watch.child_ran(&self.pool.pacing) {
+        if self.watch.child_ran(&self.pool.scopes.pacing) {
             self.pool.reconsider(self.slot);
         }
         true
@@ -319,7 +265,7 @@ impl Own for ScopeWait<'_> {
 
     fn announce_sleep(&mut self) {
         if !self.on_worker {
-            self.pool.driver_leaves();
+            self.pool.scopes.driver_leaves();
         }
         self.slot.core().announce_sleep();
     }
@@ -327,7 +273,7 @@ impl Own for ScopeWait<'_> {
     fn end_sleep(&mut self) {
         self.slot.core().end_sleep();
         if !self.on_worker {
-            self.pool.driver_enters();
+            self.pool.scopes.driver_enters();
         }
         self.watch = Stopwatch::start();
     }

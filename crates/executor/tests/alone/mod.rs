@@ -1,13 +1,11 @@
 //! A test with an end in sight, and no other beside it.
 
-#[path = "../limited/mod.rs"]
-mod limited;
-
 use std::sync::{Mutex, PoisonError};
+use terrace_testing::on_own_thread;
 
 /// Runs one test at a time: a thread that waits in another one would drive this one's pools without workers, too.
 pub(crate) fn alone(test: impl FnOnce() + Send + 'static) {
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
-    limited::limited(test);
+    on_own_thread(test);
 }

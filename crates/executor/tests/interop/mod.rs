@@ -1,12 +1,9 @@
 //! What the interop tests share: an end in sight, and the bytes that travel.
 
-#[path = "../limited/mod.rs"]
-mod limited;
-
 use std::future::Future;
 
-use limited::limited;
 use terrace_executor::{Executor, block_on};
+use terrace_testing::on_own_thread;
 
 /// Connections of one test.
 pub(crate) const CLIENTS: usize = 8;
@@ -26,7 +23,7 @@ pub(crate) fn answer(mut message: Vec<u8>) -> Vec<u8> {
 pub(crate) fn on_workers<F: Future<Output = ()> + Send + 'static>(
     test: impl Fn(std::sync::Arc<Executor<'static>>) -> F + Send + 'static,
 ) {
-    limited(move || {
+    on_own_thread(move || {
         for workers in [1, 3] {
             let executor = Executor::builder().workers(workers).build();
             let executor = std::sync::Arc::new(executor);

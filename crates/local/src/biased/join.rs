@@ -1,74 +1,86 @@
-//! Waiting for the end, by the handle.
+//! How a handle waits for the end of its task.
 
 use core::task::Waker;
 
 use terrace_sync::atomic::Ordering;
 
-use super::{JOIN, MERGED, State};
+use super::flags::remote;
+use super::state::State;
+use crate::on_owner::OnOwner;
+use crate::unwind::Unneeded;
 
 /// What a handle finds.
 #[derive(Debug)]
 #[must_use]
 pub enum Joined {
-    /// The task has not ended, and wakes the waker when it does. The caller drops the one that it would have woken before.
+    /// The task has not ended, and wakes the waker when it does. The caller drops the waker that this one replaced.
     Pending(Option<Waker>),
-    /// The task has ended. The caller drops the wakers, which nobody needs.
+    /// The task has ended. The caller drops the wakers.
     Ended([Option<Waker>; 2]),
 }
 
 impl State {
-    /// Polls the end: makes `waker` the awaiter unless the task has ended. At home a read-modify-write at the first poll,
-    /// but for a task that is queued and has no waker yet, and none later; elsewhere one, then two.
+    /// Polls the end: makes `waker` the awaiter unless the task has ended.
+    ///
+    /// On the owner's thread (`local`) the first poll takes a read-modify-write, unless the task is queued and has no waker
+    /// yet; later polls take none. On another thread the first poll takes one, each later one two.
     ///
     /// # Safety
-    /// The caller is the task's handle, which there is one of; `home` says whether this is the home thread.
-    pub unsafe fn join(&self, waker: &Waker, home: bool) -> Joined {
+    /// The caller is the task's one handle. `local` is the proof of this state if the current thread is the owner, else
+    /// `None`.
+    #[inline]
+    pub unsafe fn join(&self, waker: &Waker, local: Option<OnOwner<'_, Self>>) -> Joined {
         let mut clone = None;
         let mut replaced = None;
         loop {
-            let in_place = home || cfg!(terrace_weaken = "local-task-join-in-place");
-            let before = self.update(|state| {
-                (state & (MERGED | JOIN) == JOIN && !in_place).then_some(state & !JOIN)
+            let in_place = local.is_some() || cfg!(terrace_weaken = "local-task-join-in-place");
+            let before = self.update(|word| {
+                (word & (remote::ENDED | remote::JOIN) == remote::JOIN && !in_place)
+                    .then_some(word & !remote::JOIN)
             });
-            if before & MERGED != 0 {
+            if before & remote::ENDED != 0 {
                 return Joined::Ended([replaced, clone]);
             }
-            // From here to the setting of `JOIN` the awaiter is the handle's: `JOIN` is clear; or this is the home thread,
-            // which alone may use it otherwise, and no code of users runs.
+            // From here until it sets `JOIN`, the handle may use the awaiter. On another thread `JOIN` is clear. On the
+            // owner's thread no other step can come between, and no code of users runs.
             let known = self.awaiter.with(|awaiter| {
-                // SAFETY: as just said.
+                // SAFETY: the awaiter is this handle's, and the borrow ends before `will_wake` could reach it: that
+                // compares two pointers.
                 let awaiter = unsafe { &*awaiter };
                 awaiter.as_ref().is_some_and(|known| known.will_wake(waker))
             });
             if !known && clone.is_none() {
-                // The user's code, which may panic, or run and end the task: the awaiter is out before, and what there is is
-                // looked at again.
-                // SAFETY: as above.
-                replaced = unsafe { self.take_awaiter() };
+                // `clone` is code of users, which may panic, or run and end the task. So the old awaiter comes out before,
+                // and the loop looks at the word again afterwards.
+                // SAFETY: the awaiter is this handle's.
+                let known = Unneeded(unsafe { self.take_awaiter() });
                 clone = Some(waker.clone());
+                replaced = known.keep();
                 continue;
             }
             if !known {
                 self.awaiter.with_mut(|awaiter| {
-                    // SAFETY: as above.
+                    // SAFETY: the awaiter is this handle's, and a swap runs no code of users.
                     core::mem::swap(unsafe { &mut *awaiter }, &mut clone);
                 });
             }
-            if before & JOIN != 0 && in_place {
+            if before & remote::JOIN != 0 && in_place {
                 return Joined::Pending(replaced);
             }
-            // SAFETY: the handle has a reference.
-            if home && unsafe { self.is_all_at_home(before) } {
-                // Ordering: Release, as in `update`. Nobody else's step can come between.
-                self.abroad.store(before | JOIN, Ordering::Release);
+            if local.is_some_and(|local| local.has_all_references(before)) {
+                // Ordering: Relaxed. All references are on this thread, so no other thread's step can come between. A thread
+                // that reads the word later got a reference from here since, and all that came before with it. What other
+                // threads did with theirs before they dropped them was acquired with `before`.
+                self.remote.store(before | remote::JOIN, Ordering::Relaxed);
                 return Joined::Pending(replaced);
             }
-            let before = self.update(|state| (state & MERGED == 0).then_some(state | JOIN));
-            if before & MERGED == 0 {
+            let before =
+                self.update(|word| (word & remote::ENDED == 0).then_some(word | remote::JOIN));
+            if before & remote::ENDED == 0 {
                 return Joined::Pending(replaced);
             }
-            // It ended meanwhile, elsewhere, and that end saw no awaiter.
-            // SAFETY: `JOIN` is clear.
+            // The owner has ended the task in between, and saw no awaiter.
+            // SAFETY: `JOIN` is clear, so the awaiter is this handle's.
             let unused = unsafe { self.take_awaiter() };
             return Joined::Ended([replaced, unused]);
         }
@@ -77,10 +89,11 @@ impl State {
     /// Takes the awaiter out.
     ///
     /// # Safety
-    /// It is the caller's: of the handle as said at `join`, or of whoever has ended the task and was told `awaited`.
+    /// The awaiter is the caller's: the caller is the handle in [`join`](Self::join), or has ended the task and got
+    /// [`awaited`](super::Finished::awaited).
     pub unsafe fn take_awaiter(&self) -> Option<Waker> {
         self.awaiter.with_mut(|awaiter| {
-            // SAFETY: forwarded to the caller.
+            // SAFETY: the caller has the awaiter for itself, and `take` runs no code of users.
             unsafe { &mut *awaiter }.take()
         })
     }

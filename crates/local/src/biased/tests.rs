@@ -1,103 +1,96 @@
 //! The counts, step by step, on one thread that plays both sides.
 
-use super::{Arrival, LIMIT, Pended, State, Step, count};
+use super::flags::{LIMIT, count};
+use super::{Arrival, HandleEnd, Left, Pended, Reference, Side, State, Step};
+use crate::on_owner::OnOwner;
 
-/// The plain count and the atomic one.
+/// The owner's proof.
+fn owned(state: &State) -> OnOwner<'_, State> {
+    // SAFETY: one thread plays all sides, so no other one has the state.
+    unsafe { OnOwner::assume(state) }
+}
+
+/// The local count and the remote one.
 fn counts(state: &State) -> (u32, isize) {
-    // SAFETY: this thread is the only one.
-    let home = unsafe { state.with_home(|home| home.references) };
-    (
-        home,
-        count(state.abroad.load(terrace_sync::atomic::Ordering::Relaxed)),
-    )
+    let local = owned(state).with_word(|word| word.references);
+    let remote = state.remote.load(terrace_sync::atomic::Ordering::Relaxed);
+    (local, count(remote))
 }
 
 /// A pending task with its handle, polled once.
 fn pending() -> State {
-    let state = State::at_home();
+    let state = State::spawned(Side::Local);
     poll(&state, || ());
     state
 }
 
 /// A turn that ends in `Pending`.
 fn poll(state: &State, during: impl FnOnce()) {
-    // SAFETY: at home, with the item's reference.
-    assert!(unsafe { state.start() });
+    assert!(owned(state).start());
     during();
-    // SAFETY: as above.
-    assert_eq!(unsafe { state.pend() }, Pended::Wait);
+    assert_eq!(owned(state).pend(), Pended::Wait);
 }
 
-fn clone_at_home(state: &State) {
-    // SAFETY: at home, with a reference.
-    unsafe { state.clone_at_home() };
-}
-
-/// A task whose waker is cloned at home and used up elsewhere, again and again: neither count grows.
+/// The owner clones a waker and another thread uses it up, again and again: neither count grows.
 #[test]
-fn wakers_that_are_used_up_elsewhere_do_not_add_up() {
+fn wakers_used_up_by_remote_threads_do_not_add_up() {
     let state = pending();
-    clone_at_home(&state);
+    owned(&state).clone_local();
     for _ in 0..1_000 {
-        assert_eq!(state.wake_elsewhere(true), Step::Queue);
-        // SAFETY: at home, with the item's reference.
-        assert_eq!(unsafe { state.arrive() }, Arrival::Queue);
-        poll(&state, || clone_at_home(&state));
-        let (home, elsewhere) = counts(&state);
-        assert_eq!((home, elsewhere), (2, 0), "the handle and a waker");
+        assert_eq!(state.wake_remote(Reference::UsedUp), Step::Queue);
+        assert_eq!(owned(&state).arrive(), Arrival::Queue);
+        poll(&state, || owned(&state).clone_local());
+        let (local, remote) = counts(&state);
+        assert_eq!((local, remote), (2, 0), "the handle and a waker");
     }
 }
 
-/// The same where they are dropped elsewhere, and a registry has a reference, so that no item ever comes: they are settled when
+/// Another thread drops them, and a registry has a reference, so that no item ever comes: the owner balances the counts when
 /// there are many.
 #[test]
-fn wakers_that_are_dropped_elsewhere_do_not_add_up() {
+fn wakers_dropped_by_remote_threads_do_not_add_up() {
     let state = pending();
     state.set_registered();
     for _ in 0..10 * LIMIT {
-        clone_at_home(&state);
-        assert_eq!(state.release_elsewhere(), Step::Nothing);
-        let (home, elsewhere) = counts(&state);
-        assert_eq!(home as isize + elsewhere, 1, "the handle");
-        assert!(home as isize <= LIMIT + 1);
+        owned(&state).clone_local();
+        assert_eq!(state.release_remote(), Step::Nothing);
+        let (local, remote) = counts(&state);
+        assert_eq!(local as isize + remote, 1, "the handle");
+        assert!(local as isize <= LIMIT + 1);
     }
 }
 
-/// A task all of whose references are counted elsewhere ends at home.
+/// The owner ends a task whose references the remote word counts.
 #[test]
-fn the_end_of_a_task_that_is_counted_elsewhere() {
-    let state = State::elsewhere();
-    // SAFETY: at home, with the item's reference; so below, with those that the comments tell.
-    assert_eq!(unsafe { state.arrive() }, Arrival::Queue);
-    // A waker that home keeps, and another thread clones.
-    poll(&state, || clone_at_home(&state));
-    state.clone_elsewhere();
-    // SAFETY: the first one.
-    assert_eq!(unsafe { state.release_at_home() }, Step::Nothing);
+fn the_end_of_a_task_with_remote_references() {
+    let state = State::spawned(Side::Remote);
+    assert_eq!(owned(&state).arrive(), Arrival::Queue);
+    // A waker that the owner keeps, and another thread clones.
+    poll(&state, || owned(&state).clone_local());
+    state.clone_remote();
+    // The owner's own waker.
+    assert_eq!(owned(&state).release_local(), Step::Nothing);
     assert_eq!(counts(&state), (0, 2), "the handle and the clone");
-    // SAFETY: the handle, which has come home.
-    assert_eq!(unsafe { state.drop_handle_at_home(false) }, Step::Queue);
-    // SAFETY: the item.
-    assert!(!unsafe { state.start() }, "it was cancelled");
-    // SAFETY: as above.
-    let finished = unsafe { state.finish(false) };
+    // The handle, back on the owner's thread.
+    assert_eq!(
+        owned(&state).drop_handle_local(HandleEnd::Cancel),
+        Step::Queue
+    );
+    assert!(!owned(&state).start(), "it was cancelled");
+    let finished = owned(&state).finish(Left::Nothing);
     assert!(!finished.alone && !finished.held && !finished.pushing);
-    assert_eq!(state.release_elsewhere(), Step::Free, "the clone");
+    assert_eq!(state.release_remote(), Step::Free, "the clone");
 }
 
-/// A task that is queued at home and woken elsewhere is cancelled elsewhere, before the item of the wake has come: it is not
-/// polled any more.
+/// Another thread wakes a queued task, and cancels it before the item of the wake has come: the owner polls it no more.
 #[test]
 fn a_cancellation_behind_a_wake_counts_at_once() {
-    let state = State::at_home();
-    clone_at_home(&state);
-    assert_eq!(state.wake_elsewhere(true), Step::Queue);
-    assert_eq!(state.drop_handle_elsewhere(false), Step::Nothing);
-    // SAFETY: at home, with the reference of the run queue's item.
-    assert!(!unsafe { state.start() });
-    // SAFETY: as above.
-    let finished = unsafe { state.finish(false) };
+    let state = State::spawned(Side::Local);
+    owned(&state).clone_local();
+    assert_eq!(state.wake_remote(Reference::UsedUp), Step::Queue);
+    assert_eq!(state.drop_handle_remote(HandleEnd::Cancel), Step::Nothing);
+    assert!(!owned(&state).start());
+    let finished = owned(&state).finish(Left::Nothing);
     assert!(finished.pushing, "the wake's item is to come");
-    // SAFETY: at home, with its reference.
-    assert_eq!(unsafe { state.arrive() }, Arrival::Ended(true));
+    assert_eq!(owned(&state).arrive(), Arrival::Ended(Step::Free));
 }

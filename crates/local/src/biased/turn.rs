@@ -1,11 +1,10 @@
-//! One turn of a task, at home: its item arrives, it is polled, and ends or waits.
+//! One turn of a task on the owner's thread: its item arrives, the owner polls it, and it ends or waits.
 
 use terrace_sync::atomic::Ordering;
 
-use super::{
-    AGAIN, CANCELLED, CLOSED, DETACHED, DONE, JOIN, LET_GO, MERGED, NOTIFIED, ONE, OUTCOME, QUEUED,
-    RUNNING, State, Step, WOKEN, count,
-};
+use super::flags::{count, local, remote};
+use super::state::{State, Step};
+use crate::on_owner::OnOwner;
 
 /// What becomes of an item of the inbox.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -13,11 +12,11 @@ use super::{
 pub enum Arrival {
     /// It goes to the run queue, its reference with it.
     Queue,
-    /// It is used up.
+    /// The step has used it up.
     Nothing,
-    /// The task has ended before: it is used up, and no push of the task is under way any more. The flag says that the cell
-    /// is to be freed.
-    Ended(bool),
+    /// The task has ended before. The step has used the item up, and no thread pushes one of this task any more. The caller
+    /// follows the step: [`Step::Free`] or nothing.
+    Ended(Step),
 }
 
 /// What comes after a poll that returned `Pending`.
@@ -26,222 +25,205 @@ pub enum Arrival {
 pub enum Pended {
     /// Nothing.
     Wait,
-    /// The task was woken meanwhile: an item for the run queue.
+    /// A waker woke the task during the poll: an item for the run queue.
     Queue,
-    /// Nobody can wake it, or it was cancelled: its future is to be dropped.
+    /// The handle cancelled the task, or no waker is left: the caller drops the future.
     Abandon,
+}
+
+/// What a future has left in its cell.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Left {
+    /// Its outcome.
+    Outcome,
+    /// Nothing: it was dropped before it was done.
+    Nothing,
 }
 
 /// What comes after the end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[must_use]
 pub struct Finished {
-    /// Nobody else refers to the cell: the caller frees it.
+    /// The caller has the only reference, and frees the cell.
     pub alone: bool,
-    /// The caller still has its reference, to do what the next two say; if neither this nor `alone`, the cell may be gone.
+    /// The caller still has its reference, for what the next two fields ask. If neither this nor `alone` is set, the cell
+    /// may be gone.
     pub held: bool,
-    /// The outcome is nobody's: the caller drops it.
+    /// No handle will take the outcome: the caller drops it.
     pub discard: bool,
-    /// There is an awaiter; see [`State::take_awaiter`].
+    /// The caller wakes the awaiter; see [`State::take_awaiter`].
     pub awaited: bool,
-    /// An item of this task is on its way to the inbox, or in it.
+    /// Another thread pushes an item of this task to the inbox, or has done so.
     pub pushing: bool,
 }
 
-/// "At home" is the promise that the caller is on the home thread and has a reference to the task.
-impl State {
+impl OnOwner<'_, State> {
     /// An item has come out of the inbox.
-    ///
-    /// # Safety
-    /// At home.
-    pub unsafe fn arrive(&self) -> Arrival {
-        // SAFETY: forwarded to the caller.
-        if unsafe { self.is_done() } {
-            return Arrival::Ended(self.release_ended());
+    pub fn arrive(self) -> Arrival {
+        if self.has_ended() {
+            return Arrival::Ended(Step::free_if(self.release_ended()));
         }
         let release = if cfg!(terrace_weaken = "local-task-arrive-release") {
             Ordering::Relaxed
         } else {
             Ordering::Release
         };
-        // Its reference is counted here from now on, so that one step does it all. The bits are those that a push sets.
-        let mut state = self.abroad.load(Ordering::Relaxed);
+        // One exchange clears the bits of the push, and moves the item's reference to the local count.
+        let mut word = self.remote.load(Ordering::Relaxed);
         let mut given_back;
         loop {
-            let new = (state & !(NOTIFIED | WOKEN | CANCELLED)).wrapping_sub(ONE);
+            let bits = remote::NOTIFIED | remote::WOKEN | remote::CANCELLED;
+            let new = (word & !bits).wrapping_sub(remote::ONE);
             given_back = count(new).min(0).unsigned_abs();
-            let new = new.wrapping_add(given_back.wrapping_mul(ONE));
-            // Ordering: Release, hands the link, which the inbox has used, to who sets `NOTIFIED` next. What came before the
-            // wakes since it was set is acquired by `start`, which reads this or what came later.
+            let new = new.wrapping_add(given_back.wrapping_mul(remote::ONE));
+            // Ordering: Release hands the link, which the inbox has used, to the thread that sets `NOTIFIED` next. `start`
+            // reads this value or a later one, and acquires there what came before the wakes.
             match self
-                .abroad
-                .compare_exchange_weak(state, new, release, Ordering::Relaxed)
+                .remote
+                .compare_exchange_weak(word, new, release, Ordering::Relaxed)
             {
                 Ok(_) => break,
-                Err(found) => state = found,
+                Err(found) => word = found,
             }
         }
-        // SAFETY: forwarded to the caller.
-        let arrival = unsafe {
-            self.with_home(|home| {
-                // The sum is right again: the item, less what the atomic count is rid of.
-                home.references += 1;
-                home.references -= given_back as u32;
-                if state & CANCELLED != 0 {
-                    home.flags |= CLOSED;
-                }
-                if home.flags & QUEUED != 0 {
-                    return Some(Arrival::Nothing);
-                }
-                let wanted = state & (WOKEN | CANCELLED) != 0;
-                if home.flags & RUNNING != 0 {
-                    home.flags |= if wanted { AGAIN } else { 0 };
-                    return Some(Arrival::Nothing);
-                }
-                if wanted {
-                    home.flags |= QUEUED;
-                    return Some(Arrival::Queue);
-                }
-                None
-            })
-        };
+        let arrival = self.with_word(|own| {
+            // The sum is right again: plus the item, less what the remote count is rid of.
+            own.references += 1;
+            own.references -= given_back as u32;
+            if word & remote::CANCELLED != 0 {
+                own.flags |= local::CANCELLED;
+            }
+            if own.flags & local::QUEUED != 0 {
+                return Some(Arrival::Nothing);
+            }
+            let wanted = word & (remote::WOKEN | remote::CANCELLED) != 0;
+            if own.flags & local::RUNNING != 0 {
+                own.flags |= if wanted { local::WOKEN } else { 0 };
+                return Some(Arrival::Nothing);
+            }
+            if wanted {
+                own.flags |= local::QUEUED;
+                return Some(Arrival::Queue);
+            }
+            None
+        });
         match arrival {
             Some(Arrival::Nothing) => {
                 // Not the last: the run queue, or the poll, has one.
-                // SAFETY: forwarded to the caller.
-                unsafe { self.with_home(|home| home.references -= 1) };
+                self.with_word(|word| word.references -= 1);
                 Arrival::Nothing
             }
             Some(arrival) => arrival,
-            // SAFETY: forwarded to the caller.
-            None => match unsafe { self.release_at_home() } {
+            None => match self.release_local() {
                 Step::Queue => Arrival::Queue,
                 _ => Arrival::Nothing,
             },
         }
     }
 
-    /// An item has come out of the run queue. True if the task is to be polled, else its future is to be dropped.
-    ///
-    /// # Safety
-    /// At home.
+    /// An item has come out of the run queue. True if the caller polls the task; else it drops the future.
     #[inline]
-    pub unsafe fn start(&self) -> bool {
+    pub fn start(self) -> bool {
         let acquire = if cfg!(terrace_weaken = "local-task-start-acquire") {
             Ordering::Relaxed
         } else {
             Ordering::Acquire
         };
         // Ordering: Acquire, pairs with the Release of every wake whose item has arrived, and of a cancellation whose item is
-        // still to come: what came before it is seen by the poll, or by the future's destructor.
-        let cancelled = self.abroad.load(acquire) & CANCELLED != 0;
-        // SAFETY: forwarded to the caller.
-        unsafe {
-            self.with_home(|home| {
-                home.flags = home.flags & !(QUEUED | AGAIN) | RUNNING;
-                if cancelled {
-                    home.flags |= CLOSED;
-                }
-                home.flags & CLOSED == 0
-            })
-        }
+        // still to come. The poll, or the future's destructor, sees what came before either.
+        let cancelled = self.remote.load(acquire) & remote::CANCELLED != 0;
+        self.with_word(|word| {
+            word.flags = word.flags & !(local::QUEUED | local::WOKEN) | local::RUNNING;
+            if cancelled {
+                word.flags |= local::CANCELLED;
+            }
+            word.flags & local::CANCELLED == 0
+        })
     }
 
-    /// The poll returned `Pending`. Unless it says otherwise, the reference is used up.
-    ///
-    /// # Safety
-    /// At home.
+    /// The poll returned `Pending`. [`Pended::Wait`] uses the poll's reference up.
     #[inline]
-    pub unsafe fn pend(&self) -> Pended {
-        // SAFETY: forwarded to the caller.
-        let next = unsafe {
-            self.with_home(|home| {
-                if home.flags & CLOSED != 0 {
-                    return Some(Pended::Abandon);
-                }
-                let again = home.flags & AGAIN != 0;
-                home.flags &= !(RUNNING | AGAIN);
-                if again {
-                    home.flags |= QUEUED;
-                    return Some(Pended::Queue);
-                }
-                None
-            })
-        };
+    pub fn pend(self) -> Pended {
+        let next = self.with_word(|word| {
+            if word.flags & local::CANCELLED != 0 {
+                return Some(Pended::Abandon);
+            }
+            let woken = word.flags & local::WOKEN != 0;
+            word.flags &= !(local::RUNNING | local::WOKEN);
+            if woken {
+                word.flags |= local::QUEUED;
+                return Some(Pended::Queue);
+            }
+            None
+        });
         if let Some(next) = next {
             return next;
         }
-        // SAFETY: forwarded to the caller.
-        if unsafe { self.release_unless_last(RUNNING | CLOSED) } {
+        if self.release_unless_last(local::RUNNING | local::CANCELLED) {
             Pended::Wait
         } else {
             Pended::Abandon
         }
     }
 
-    /// The future has been dropped; `outcome` says whether there is an outcome in its place. The caller has started the task,
-    /// whose reference is used up unless `held` says otherwise.
-    ///
-    /// # Safety
-    /// At home.
+    /// The caller has started the task and dropped its future, which left `left` in its place. Uses up the reference of the
+    /// turn, unless [`held`](Finished::held) says otherwise.
     #[inline]
-    pub unsafe fn finish(&self, outcome: bool) -> Finished {
-        // SAFETY: forwarded to the caller.
-        let (references, flags) = unsafe {
-            self.with_home(|home| {
-                home.flags |= DONE;
-                (home.references, home.flags)
-            })
-        };
+    pub fn finish(self, left: Left) -> Finished {
+        let (references, flags) = self.with_word(|word| {
+            word.flags |= local::ENDED;
+            (word.references, word.flags)
+        });
         let acquire = if cfg!(terrace_weaken = "local-task-alone-acquire") {
             Ordering::Relaxed
         } else {
             Ordering::Acquire
         };
-        // Ordering: Acquire, pairs with the Release of decrements elsewhere.
-        let mut state = self.abroad.load(acquire);
+        // Ordering: Acquire, pairs with the Release of remote decrements.
+        let mut word = self.remote.load(acquire);
         let release = if cfg!(terrace_weaken = "local-task-merge-release") {
             Ordering::Acquire
         } else {
             Ordering::AcqRel
         };
+        let outcome = left == Left::Outcome;
         loop {
-            let elsewhere = if cfg!(terrace_weaken = "local-task-detached") {
-                CANCELLED
+            let gone = if cfg!(terrace_weaken = "local-task-detached") {
+                remote::CANCELLED
             } else {
-                CANCELLED | DETACHED
+                remote::CANCELLED | remote::DETACHED
             };
-            let unwanted = flags & (CLOSED | LET_GO) != 0 || state & elsewhere != 0;
-            let alone = Self::sum(references, state) == 1;
+            let unwanted = flags & (local::CANCELLED | local::DETACHED) != 0 || word & gone != 0;
+            let alone = State::sum(references, word) == 1;
             let discard = outcome && (unwanted || alone);
-            let awaited = state & JOIN != 0;
+            let awaited = word & remote::JOIN != 0;
             let held = !alone && (discard || awaited);
             let finished = Finished {
                 alone,
                 held,
                 discard,
                 awaited,
-                pushing: state & NOTIFIED != 0,
+                pushing: word & remote::NOTIFIED != 0,
             };
             if alone {
                 return finished;
             }
-            // Below 0 where they are all counted elsewhere, this one, too.
+            // Wraps where the remote word counts all of them, this one, too.
             let kept = (references as usize).wrapping_sub(usize::from(!held));
             let bits = if outcome && !discard {
-                MERGED | OUTCOME
+                remote::ENDED | remote::OUTCOME
             } else {
-                MERGED
+                remote::ENDED
             };
-            let new = (state | bits).wrapping_add(kept.wrapping_mul(ONE));
-            // Ordering: AcqRel. Release hands the outcome to the handle, and all that home did with the cell to whoever
-            // frees it; Acquire takes over the awaiter.
+            let new = (word | bits).wrapping_add(kept.wrapping_mul(remote::ONE));
+            // Ordering: AcqRel. Release hands the outcome to the handle, and the owner's uses of the cell to the thread that
+            // frees it. Acquire takes over the awaiter.
             match self
-                .abroad
-                .compare_exchange_weak(state, new, release, Ordering::Acquire)
+                .remote
+                .compare_exchange_weak(word, new, release, Ordering::Acquire)
             {
                 Ok(_) => return finished,
-                Err(found) => state = found,
+                Err(found) => word = found,
             }
         }
     }

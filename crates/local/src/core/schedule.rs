@@ -1,101 +1,145 @@
-//! How a task that was woken gets into the queues, and whoever drives them out of sleep.
+//! How a woken task gets into the queues, and wakes a driver or an event loop.
 
 use core::ptr::NonNull;
 
-use super::{LocalCore, Running};
-use crate::mailbox::Mailbox;
-use crate::task::{Core, Item, PanicHandler, Register};
+use super::CoreOf;
+use crate::mailbox::{Mailbox, Queueable};
+use crate::on_owner::OnOwner;
 
-impl Core for LocalCore {
-    fn panic_handler(&self) -> Option<PanicHandler> {
-        self.panic_handler.get().cloned()
-    }
-
-    #[inline]
-    fn registry(&self) -> Option<&dyn Register> {
-        Some(self)
-    }
-}
-
-impl LocalCore {
-    /// A wake, or a spawn, on the owner's thread.
+impl<R: Queueable> CoreOf<R> {
+    /// Queues a task that the owner's thread woke or spawned.
     ///
     /// # Safety
-    /// This is the owner's thread, and `this` is in place at the call.
+    /// The current thread is the owner, and `this` is in place at the call.
     #[inline]
-    pub(crate) unsafe fn schedule_here(this: NonNull<Self>, task: Item) {
-        let (wakes, was_empty) = {
+    pub(crate) unsafe fn schedule_local(this: NonNull<Self>, task: R) {
+        {
             // SAFETY: in place: no code of users runs in this block.
             let this = unsafe { this.as_ref() };
-            let wakes = this.mailbox.has_sleeper() || this.tells_owner();
-            // SAFETY: this is the owner's thread.
-            let was_empty = wakes && unsafe { this.mailbox.is_empty() };
-            // SAFETY: this is the owner's thread.
-            unsafe { this.mailbox.push_quietly(task) };
-            (wakes, was_empty)
-        };
-        if wakes {
-            // SAFETY: as above.
-            unsafe { Self::announce_here(this, was_empty) };
+            // SAFETY: the caller says that this is the owner's thread.
+            let this = unsafe { OnOwner::assume(this) };
+            if !this.mailbox.has_sleeper() && !this.has_on_ready() {
+                this.mailbox().push_quietly(task);
+                return;
+            }
         }
+        // SAFETY: the contract of this function is that of `push_and_announce`.
+        unsafe { Self::push_and_announce(this, task) };
+    }
+
+    /// [`schedule_local`](Self::schedule_local) where a driver sleeps, or the core has an on-ready hook.
+    ///
+    /// # Safety
+    /// As for `schedule_local`.
+    #[cold]
+    unsafe fn push_and_announce(this: NonNull<Self>, task: R) {
+        let before = {
+            // SAFETY: in place: no code of users runs in this block.
+            let this = unsafe { this.as_ref() };
+            // SAFETY: the caller says that this is the owner's thread.
+            let mailbox = unsafe { OnOwner::assume(this) }.mailbox();
+            let before = if mailbox.is_empty() {
+                Before::Empty
+            } else {
+                Before::Queued
+            };
+            mailbox.push_quietly(task);
+            before
+        };
+        // SAFETY: the owner's thread, and in place: only this thread could have closed the core since.
+        unsafe { Self::announce(this, before) };
     }
 
     /// Wakes a sleeping driver, and calls an on-ready hook if the queues were empty.
     ///
     /// # Safety
-    /// This is the owner's thread, and `this` is in place at the call.
+    /// The current thread is the owner, and `this` is in place at the call.
     #[cold]
-    pub(super) unsafe fn announce_here(this: NonNull<Self>, was_empty: bool) {
-        // SAFETY: in place at the call; and until its end, since a close does nothing while this counts as a run. What is
-        // called is the user's, and may drop the executor.
+    unsafe fn announce(this: NonNull<Self>, before: Before) {
+        // SAFETY: in place at the call, and until its end. A close does nothing while this call is entered, even though the code
+        // of users that runs here may drop the executor.
         let this = unsafe { this.as_ref() };
-        let _running = Running::new(&this.running);
+        // SAFETY: the caller says that this is the owner's thread.
+        let this = unsafe { OnOwner::assume(this) };
+        let _entered = this.enter();
         if this.mailbox.has_sleeper() {
             this.mailbox.wake_driver();
         }
-        if was_empty && this.tells_owner() {
+        if before == Before::Empty && this.depth.has_on_ready() {
             this.call_hook();
         }
     }
 
-    /// Whether pushes of the owner call the hook.
+    /// Calls the hook, if there is one.
     #[inline]
-    fn tells_owner(&self) -> bool {
-        self.hook.get().is_some_and(|hook| hook.for_owner)
-    }
-
-    /// Wakes whoever does not sleep as a driver.
-    #[inline]
-    pub(super) fn call_hook(&self) {
+    pub(crate) fn call_hook(&self) {
         if let Some(hook) = self.hook.get() {
             hook.call();
         }
     }
 
+    /// Queues a task that another thread woke.
+    ///
     /// # Safety
     /// `this` is in place until a close has seen this push leave.
     #[cold]
-    pub(crate) unsafe fn schedule_from_elsewhere(this: NonNull<Self>, task: Item) {
+    pub(crate) unsafe fn schedule_remote(this: NonNull<Self>, task: R) {
         // SAFETY: in place, as the caller promises.
         let mailbox = unsafe { &raw const (*this.as_ptr()).mailbox };
         // SAFETY: a field of something in place is not null.
         let mailbox = unsafe { NonNull::new_unchecked(mailbox.cast_mut()) };
         let last = || {
-            // SAFETY: in place: called before the push leaves.
+            // SAFETY: in place: the push calls this before it leaves.
             let this = unsafe { this.as_ref() };
             let wakes = this.mailbox.has_sleeper() || this.hook.get().is_some();
             // None of a core that is never dropped.
             wakes.then(|| this.this.upgrade())
         };
-        // SAFETY: as above.
+        // SAFETY: the mailbox is in place until a close, which drains it, has seen this push leave.
         let kept = unsafe { Mailbox::push_and_leave(mailbox, task, last) };
         if let Some(_counted) = kept {
-            // SAFETY: in place while the counted reference is there, or for ever.
+            // SAFETY: the counted reference keeps the core in place; without one the core is never freed.
             let this = unsafe { this.as_ref() };
             if this.mailbox.has_sleeper() {
                 this.mailbox.wake_driver();
             }
             this.call_hook();
+        }
+    }
+}
+
+/// The queues before a push.
+#[derive(Clone, Copy, PartialEq)]
+enum Before {
+    Empty,
+    Queued,
+}
+
+impl<R: Queueable> OnOwner<'_, CoreOf<R>> {
+    /// Wakes a driver or an event loop of this thread, if something is queued: after a batch that was queued quietly.
+    pub(crate) fn notify(self) {
+        if !self.mailbox().is_empty() {
+            // SAFETY: this is the owner's thread, and the core is borrowed.
+            unsafe { CoreOf::announce(NonNull::from(self.get()), Before::Empty) };
+        }
+    }
+
+    /// Whether the core has an on-ready hook.
+    #[inline]
+    pub(crate) fn has_on_ready(self) -> bool {
+        self.get().depth.has_on_ready()
+    }
+
+    /// Calls an on-ready hook if something is queued: a driver stops now.
+    #[inline]
+    pub(crate) fn notify_of_rest(self) {
+        if cfg!(terrace_weaken = "local-rest-untold") {
+            return;
+        }
+        if self.has_on_ready() && self.has_queued() {
+            // The hook is code of users. A close does nothing while this call is entered.
+            let _entered = self.enter();
+            self.call_hook();
         }
     }
 }

@@ -2,39 +2,44 @@
 
 use alloc::boxed::Box;
 use core::mem::ManuallyDrop;
-use core::panic::AssertUnwindSafe;
 use core::ptr::NonNull;
 
 use terrace_queue::{Link, Links};
 use terrace_sync::Arc;
 
-use super::{Register, Runnable};
-use crate::Payload;
-use crate::unwind::catch_unwind;
+use crate::registry::Register;
+use crate::unwind::{Payload, contain, drop_payload};
 
-/// Receives the payloads of panics that no handle will see: of detached tasks, of outputs' destructors. Counted, and one
-/// word in size.
+/// A task on async-task's cell that is to be polled once: what executors of many threads queue. Dropping it cancels the task.
+pub type Runnable = async_task::Runnable<Meta>;
+
+/// Receives the payloads of panics that no handle sees: of detached tasks, and of outputs' destructors. Counted, and one word
+/// in size.
 #[derive(Clone)]
 pub struct PanicHandler(Arc<Handler>);
 
-type Handler = Box<dyn Fn(Payload) + Send + Sync>;
+/// There until it is dropped.
+struct Handler(Option<Box<dyn Fn(Payload) + Send + Sync>>);
+
+impl Drop for Handler {
+    /// What it holds is the user's, and goes with the last task or executor. A panic must not unwind there.
+    fn drop(&mut self) {
+        let handler = self.0.take();
+        contain(|| drop(handler));
+    }
+}
 
 impl PanicHandler {
     /// A handler.
     pub fn new(handler: impl Fn(Payload) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(Box::new(handler)))
+        Self(Arc::new(Handler(Some(Box::new(handler)))))
     }
 
-    /// Hands over a payload. A panic of the handler is caught and dropped.
+    /// Hands over a payload. Catches and drops a panic of the handler.
     pub fn call(&self, payload: Payload) {
-        contain(|| (self.0)(payload));
-    }
-}
-
-/// Calls what must not unwind: async-task would abort the process, or the caller is a destructor or finishes a task.
-pub(super) fn contain(f: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(f)) {
-        crate::drop_payload(payload);
+        if let Some(handler) = &self.0.0 {
+            contain(|| handler(payload));
+        }
     }
 }
 
@@ -46,12 +51,12 @@ pub trait Core: Send + Sync + Sized + 'static {
     /// `this` came out of `Arc::into_raw`, and is given back once.
     #[inline]
     unsafe fn release(this: NonNull<Self>) {
-        // SAFETY: forwarded to the caller.
+        // SAFETY: the caller gives back, once, what came out of `Arc::into_raw`.
         drop(unsafe { Arc::from_raw(this.as_ptr()) });
     }
 
-    /// Who gets the payloads of panics that no handle will see; without one they are dropped, the panic hook having
-    /// reported them.
+    /// The handler that gets the payloads of panics which no handle sees. Without one the task drops them; the panic hook has
+    /// reported them before.
     fn panic_handler(&self) -> Option<PanicHandler> {
         None
     }
@@ -61,39 +66,39 @@ pub trait Core: Send + Sync + Sized + 'static {
         None
     }
 
-    /// Whether [`ended`](Self::ended) is called.
+    /// Whether tasks call [`ended`](Self::ended).
     const COUNTS: bool = false;
 
-    /// The future of a task has just been dropped: called once for each, on the thread that dropped it.
+    /// The future of a task has just been dropped. Called once for each task, on the thread that dropped it.
     fn ended(&self) {}
 }
 
-/// A core of tasks on async-task's cells: where they are queued when woken.
+/// A core of tasks on async-task's cells: where woken tasks are queued.
 pub trait Schedule: Core {
-    /// Queues a task that was woken, or that is to be dropped where the executor runs.
+    /// Queues a task that was woken, or whose future is to be dropped where the executor runs.
     ///
-    /// What keeps `this` in place may go with the push: another thread may run and free the task, and end the executor, as
-    /// soon as it is queued. What is needed after the push is copied out before; hence a pointer rather than a
-    /// reference, which would have to stay valid to the end of the call.
+    /// What keeps `this` in place may go with the push: as soon as the task is queued, another thread may run and free it, and
+    /// end the executor. So an implementation copies out what it needs after the push. For the same reason it gets a pointer
+    /// rather than a reference, which would have to stay valid to the end of the call.
     ///
     /// # Safety
     /// `task` was made with a reference to `this`, and its future has not been dropped.
     unsafe fn schedule(this: NonNull<Self>, task: Runnable);
 
-    /// The same for a task that was woken while it was polled, called by whoever polled it: mostly it has yielded.
+    /// The same for a task that was woken during its poll, called by the thread that polled it: mostly it has yielded.
     ///
     /// # Safety
     /// As [`schedule`](Self::schedule).
     #[inline]
     unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
-        // SAFETY: forwarded to the caller.
+        // SAFETY: the contract of this method is that of `schedule`.
         unsafe { Self::schedule(this, task) }
     }
 }
 
 /// A task's reference to its core.
 pub enum CoreRef<C: Core> {
-    /// A core that lives for ever: no counting.
+    /// A core that is never freed: no counting.
     Static(&'static C),
     /// A counted reference.
     Shared(Arc<C>),
@@ -108,31 +113,34 @@ impl<C: Core> CoreRef<C> {
     /// A reference that counts nothing.
     ///
     /// # Safety
-    /// The core stays in place until the future of every task made with this reference has been dropped. A core that
-    /// counts or has a registry, or whose tasks may panic in their poll, their destructor or their output's, stays until the call
-    /// that dropped the future, of the runnable's or the item's `run` or `drop`, returns.
+    /// The core stays in place until the future of every task made with this reference has been dropped. It stays until the
+    /// call that dropped the future (`run` or `drop` of the runnable or item) returns, if the core counts or has a registry, or
+    /// if tasks may panic in their poll, their destructor or their output's.
     #[inline]
     pub unsafe fn borrowed(core: NonNull<C>) -> Self {
         Self::Borrowed(Borrowed(core))
     }
 
-    /// The core, and whether the pointer is a counted reference, as of `Arc::into_raw`.
+    /// Whether [`into_ptr`](Self::into_ptr) returns a counted reference, as `Arc::into_raw` does.
     #[inline]
-    pub(super) fn into_raw(self) -> (NonNull<C>, bool) {
+    pub(super) fn is_counted(&self) -> bool {
+        matches!(self, Self::Shared(_))
+    }
+
+    /// The core.
+    #[inline]
+    pub(super) fn into_ptr(self) -> NonNull<C> {
         match self {
-            Self::Static(core) => (NonNull::from(core), false),
-            Self::Borrowed(core) => (core.0, false),
-            Self::Shared(core) => {
-                // SAFETY: the pointer of an `Arc` is not null.
-                let core = unsafe { NonNull::new_unchecked(Arc::into_raw(core).cast_mut()) };
-                (core, true)
-            }
+            Self::Static(core) => NonNull::from(core),
+            Self::Borrowed(core) => core.0,
+            // SAFETY: the pointer of an `Arc` is not null.
+            Self::Shared(core) => unsafe { NonNull::new_unchecked(Arc::into_raw(core).cast_mut()) },
         }
     }
 }
 
 /// What each of async-task's cells holds beside its future: the core, of the type that the cell's schedule function knows. The
-/// reference to it is the future's, so this is good as long as that lives, which is as long as the task can be scheduled.
+/// reference to it is the future's, so this is good as long as the task can be scheduled.
 pub struct Meta {
     core: NonNull<()>,
     /// For the inbox of a core.
@@ -141,7 +149,7 @@ pub struct Meta {
 
 // SAFETY: it stands for a reference to a core, and cores are Send and Sync.
 unsafe impl Send for Meta {}
-// SAFETY: as above.
+// SAFETY: shared, it gives out a pointer to a core, which is Sync, and a link, of which the inbox takes care.
 unsafe impl Sync for Meta {}
 
 impl Meta {
@@ -160,7 +168,7 @@ impl Meta {
     }
 }
 
-/// Finds the link of a [`Runnable`]. There is one of a task at a time, and while it is queued its cell stays in place.
+/// Finds the link of a [`Runnable`]. A task has one at a time, and its cell stays in place while it is queued.
 pub struct RunnableLinks(());
 
 // SAFETY: a runnable is a pointer of its own to its cell, where the metadata stays until the runnable is gone. None of
@@ -175,29 +183,22 @@ unsafe impl Links for RunnableLinks {
 
     #[inline]
     unsafe fn from_raw(raw: NonNull<()>) -> Runnable {
-        // SAFETY: forwarded to the caller.
+        // SAFETY: the caller got `raw` from `into_raw`, and gives it back once.
         unsafe { Runnable::from_raw(raw) }
     }
 
     #[inline]
     unsafe fn link(raw: NonNull<()>) -> NonNull<Link> {
-        // SAFETY: forwarded to the caller; it is not dropped, so this one does not count.
+        // SAFETY: the caller got `raw` from `into_raw`. This second runnable is not dropped, so it does not count.
         let task = ManuallyDrop::new(unsafe { Runnable::from_raw(raw) });
-        NonNull::from(Self::link_of(&task))
+        NonNull::from(&task.metadata().link)
     }
 }
 
-impl RunnableLinks {
-    #[inline]
-    pub(super) fn link_of(task: &Runnable) -> &Link {
-        &task.metadata().link
-    }
-}
-
-/// Hands over a payload that nobody else will see.
+/// Hands over a payload that no handle will see.
 pub(super) fn unhandled(handler: Option<PanicHandler>, payload: Payload) {
     match handler {
-        None => crate::drop_payload(payload),
+        None => drop_payload(payload),
         Some(handler) => {
             handler.call(payload);
             release_handler(handler);
@@ -205,7 +206,7 @@ pub(super) fn unhandled(handler: Option<PanicHandler>, payload: Payload) {
     }
 }
 
-/// Drops a reference to a handler: it may be the last one, and what the handler holds is the user's.
+/// Drops a reference to a handler. It may be the last one, and what the handler holds is the user's.
 pub(super) fn release_handler(handler: PanicHandler) {
     contain(|| drop(handler));
 }

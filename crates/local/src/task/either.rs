@@ -1,7 +1,7 @@
 //! [`Either`]: the handle of a task, on whichever of the two cells, in one word.
 //!
-//! A program may hold many handles, and mostly holds them in a `Vec`: a second word for each, to tell what the first one is, cost
-//! executors of many threads up to a tenth of a batch. So the lowest bit of the address tells.
+//! A program may hold many handles, and mostly holds them in a `Vec`. A second word for each, to say what the first one is, cost
+//! executors of many threads up to a tenth of a batch. So the lowest bit of the address says it.
 
 use core::future::Future;
 use core::marker::PhantomData;
@@ -10,8 +10,9 @@ use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
 
-use super::biased::{Handle, TAG};
-use super::{Meta, Outcome, Runnable};
+use super::core::{Meta, Runnable};
+use super::local::handle::{Handle, TAG};
+use super::outcome::{Gone, Outcome};
 
 /// A handle on async-task's cell.
 type Shared<T> = async_task::FallibleTask<Outcome<T>, Meta>;
@@ -25,12 +26,12 @@ pub(super) struct Either<T> {
     _handle: PhantomData<(Shared<T>, Local<T>)>,
 }
 
-// SAFETY: it is one of the two handles, which both say so.
+// SAFETY: it is one of the two handles, and the bound asks both to be Send.
 unsafe impl<T> Send for Either<T> where (Shared<T>, Local<T>): Send {}
-// SAFETY: as above.
+// SAFETY: it is one of the two handles, and the bound asks both to be Sync.
 unsafe impl<T> Sync for Either<T> where (Shared<T>, Local<T>): Sync {}
 
-/// [`Either`], as what it is.
+/// An [`Either`], taken apart.
 pub(super) enum Kind<S, L> {
     Shared(S),
     Local(L),
@@ -44,14 +45,14 @@ impl<T> Either<T> {
     #[inline]
     pub(super) fn shared(task: Shared<T>, runnable: Runnable) -> (Runnable, Self) {
         let raw = runnable.into_raw();
-        // SAFETY: just made of a runnable, which is taken back once.
+        // SAFETY: `raw` came out of a runnable in the line above, and is given back once.
         let runnable = unsafe { Runnable::from_raw(raw) };
         let address = Self::word(&task);
         assert!(
             address == raw.as_ptr() && address.addr() & TAG == 0,
             "async-task lays its handles out otherwise than this version of terrace-local knows"
         );
-        // SAFETY: the word of a handle, which is forgotten; not null, being that of the runnable.
+        // SAFETY: the word of a handle, which the next line forgets. It is not null, being the runnable's.
         let this = unsafe { Self::of(address) };
         core::mem::forget(task);
         (runnable, this)
@@ -60,7 +61,7 @@ impl<T> Either<T> {
     #[inline]
     pub(super) fn local(task: Local<T>) -> Self {
         let task = ManuallyDrop::new(task);
-        // SAFETY: the word of a handle, which is forgotten; not null, being tagged.
+        // SAFETY: the word of a handle that is not dropped. It is not null, being tagged.
         let this = unsafe { Self::of(Self::word(&*task)) };
         debug_assert!(this.is_local());
         this
@@ -70,16 +71,16 @@ impl<T> Either<T> {
     #[inline]
     fn word<H>(handle: &H) -> *mut () {
         const { assert!(size_of::<H>() == size_of::<*mut ()>()) };
-        // SAFETY: of the size of a pointer, which is all that either handle consists of.
+        // SAFETY: both handles consist of one pointer, whose size the line above checks.
         unsafe { core::mem::transmute_copy(handle) }
     }
 
     /// # Safety
-    /// The word of one of the two handles, not null, and tagged if it is the local one; it is used by nobody else.
+    /// The word of one of the two handles, not null, and tagged if it is the local one. Nothing else uses the handle.
     #[inline]
     unsafe fn of(address: *mut ()) -> Self {
         Self {
-            // SAFETY: forwarded to the caller.
+            // SAFETY: the caller says that it is not null.
             address: unsafe { NonNull::new_unchecked(address) },
             _handle: PhantomData,
         }
@@ -95,10 +96,10 @@ impl<T> Either<T> {
     fn as_kind(&self) -> Kind<&Shared<T>, &Local<T>> {
         let this = NonNull::from(self);
         if self.is_local() {
-            // SAFETY: its word, and the tag tells whose.
+            // SAFETY: the word is a handle's, and the tag says that it is the local one's.
             Kind::Local(unsafe { this.cast().as_ref() })
         } else {
-            // SAFETY: as above.
+            // SAFETY: the word is a handle's, and the missing tag says that it is async-task's.
             Kind::Shared(unsafe { this.cast().as_ref() })
         }
     }
@@ -108,10 +109,10 @@ impl<T> Either<T> {
         let is_local = self.is_local();
         let this = NonNull::from(self);
         if is_local {
-            // SAFETY: its word, and the tag tells whose.
+            // SAFETY: the word is a handle's, and the tag says that it is the local one's.
             Kind::Local(unsafe { this.cast().as_mut() })
         } else {
-            // SAFETY: as above.
+            // SAFETY: the word is a handle's, and the missing tag says that it is async-task's.
             Kind::Shared(unsafe { this.cast().as_mut() })
         }
     }
@@ -120,9 +121,9 @@ impl<T> Either<T> {
     pub(super) fn into_kind(self) -> Kind<Shared<T>, Local<T>> {
         let this = ManuallyDrop::new(self);
         match this.as_kind() {
-            // SAFETY: `this` is not used any more.
+            // SAFETY: `this` is neither dropped nor used again, so the copy is the only handle.
             Kind::Shared(task) => Kind::Shared(unsafe { core::ptr::read(task) }),
-            // SAFETY: as above.
+            // SAFETY: `this` is neither dropped nor used again, so the copy is the only handle.
             Kind::Local(task) => Kind::Local(unsafe { core::ptr::read(task) }),
         }
     }
@@ -137,14 +138,36 @@ impl<T> Either<T> {
     }
 }
 
-impl<T> Future for Either<T> {
-    type Output = Option<Outcome<T>>;
-
+impl<T> Either<T> {
+    /// Polls for the end: the outcome if there is one, else [`why`](Self::why) says what happened.
     #[inline]
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+    pub(super) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Option<Outcome<T>>> {
         match self.as_kind_mut() {
-            Kind::Shared(task) => Pin::new(task).poll(context),
-            Kind::Local(task) => Pin::new(task).poll(context),
+            Kind::Local(task) => task.poll_end(context),
+            Kind::Shared(task) => {
+                let polled = Pin::new(task).poll(context);
+                match polled {
+                    Poll::Pending => {}
+                    Poll::Ready(Some(_)) => self.remember(Gone::Taken),
+                    Poll::Ready(None) => self.remember(Gone::Cancelled),
+                }
+                polled
+            }
+        }
+    }
+
+    /// Keeps why there is no outcome any more: async-task's handle does not say it a second time.
+    #[inline(never)]
+    fn remember(&mut self, why: Gone) {
+        *self = Self::local(Handle::empty(why));
+    }
+
+    /// Why there was no outcome, after a poll.
+    #[cold]
+    pub(super) fn why(&self) -> Gone {
+        match self.as_kind() {
+            Kind::Local(task) => task.why_empty(),
+            Kind::Shared(_) => unreachable!("a handle that saw its end became an empty one"),
         }
     }
 }
@@ -153,9 +176,9 @@ impl<T> Drop for Either<T> {
     #[inline]
     fn drop(&mut self) {
         match self.as_kind_mut() {
-            // SAFETY: this is the last use.
+            // SAFETY: the destructor is the last use of the word.
             Kind::Shared(task) => unsafe { core::ptr::drop_in_place(task) },
-            // SAFETY: as above.
+            // SAFETY: the destructor is the last use of the word.
             Kind::Local(task) => unsafe { core::ptr::drop_in_place(task) },
         }
     }

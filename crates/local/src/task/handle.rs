@@ -1,14 +1,14 @@
 //! The handles of a task.
 
 use core::fmt;
-use core::future::Future;
+use core::future::{Future, poll_fn};
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 
-use super::Outcome;
-use super::biased::Handle;
 use super::either::{Either, Kind};
+use super::local::handle::Handle;
+use super::outcome::Outcome;
 use crate::unwind::resume_unwind;
 
 /// A spawned task: a future of its output.
@@ -16,21 +16,25 @@ use crate::unwind::resume_unwind;
 /// Dropping it cancels the task: it is not polled again, and its future is dropped by its executor.
 /// [`detach`](Self::detach) lets it run on. It is `Send` if the output is, also where the future is not.
 ///
-/// Awaiting it panics with the task's panic, or if the task was cancelled because its executor was dropped;
-/// [`fallible`](Self::fallible) avoids the latter.
+/// Awaiting it panics in three cases: the task panicked; its executor was dropped, which cancelled it; or the output was taken
+/// before. [`fallible`](Self::fallible) avoids the latter two.
+///
+/// `M` is the metadata of `async-task`'s handle. Executors of this project spawn tasks without any, so it is `()`. The parameter
+/// is there for code that is generic over it.
 #[must_use = "tasks are cancelled when dropped, use `.detach()` to run them in the background"]
-pub struct Task<T> {
-    inner: FallibleTask<T>,
+pub struct Task<T, M = ()> {
+    inner: FallibleTask<T, M>,
 }
 
-impl<T> UnwindSafe for Task<T> {}
-impl<T> RefUnwindSafe for Task<T> {}
+impl<T, M> Unpin for Task<T, M> {}
+impl<T, M> UnwindSafe for Task<T, M> {}
+impl<T, M> RefUnwindSafe for Task<T, M> {}
 
 impl<T> Task<T> {
     #[inline]
     pub(super) fn new(task: Either<T>) -> Self {
         Self {
-            inner: FallibleTask { task },
+            inner: FallibleTask { task, metadata: () },
         }
     }
 
@@ -38,9 +42,10 @@ impl<T> Task<T> {
     pub(crate) fn local(task: Handle<Outcome<T>>) -> Self {
         Self::new(Either::local(task))
     }
+}
 
-    /// Lets the task run in the background. One read-modify-write; mostly none on the thread of a single-thread
-    /// executor.
+impl<T, M> Task<T, M> {
+    /// Lets the task run in the background. Takes one read-modify-write; on the thread of a single-thread executor mostly none.
     #[inline]
     pub fn detach(self) {
         self.inner.detach();
@@ -54,8 +59,8 @@ impl<T> Task<T> {
         self.inner.cancel().await
     }
 
-    /// A handle whose output is `None` where this one would panic because the task was cancelled.
-    pub fn fallible(self) -> FallibleTask<T> {
+    /// A handle whose output is `None` if the task was cancelled, or its output was taken before: there this one would panic.
+    pub fn fallible(self) -> FallibleTask<T, M> {
         self.inner
     }
 
@@ -73,6 +78,12 @@ impl<T> Task<T> {
     pub fn try_take(&mut self) -> Option<T> {
         self.inner.try_take()
     }
+
+    /// The task's metadata.
+    #[inline]
+    pub fn metadata(&self) -> &M {
+        &self.inner.metadata
+    }
 }
 
 /// The output, or the task's panic.
@@ -82,19 +93,19 @@ fn deliver<T>(outcome: Outcome<T>) -> T {
         .unwrap_or_else(|payload| resume_unwind(payload))
 }
 
-impl<T> Future for Task<T> {
+impl<T, M> Future for Task<T, M> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        Pin::new(&mut self.inner).poll(context).map(|output| {
-            output.expect(
-                "the task has no output: its executor dropped it, or the output was taken before",
-            )
-        })
+        match Pin::new(&mut self.inner).poll(context) {
+            Poll::Ready(Some(output)) => Poll::Ready(output),
+            Poll::Ready(None) => self.inner.task.why().panic(),
+            Poll::Pending => Poll::Pending,
+        }
     }
 }
 
-impl<T> fmt::Debug for Task<T> {
+impl<T, M: fmt::Debug> fmt::Debug for Task<T, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Task")
             .field("finished", &self.is_finished())
@@ -102,16 +113,18 @@ impl<T> fmt::Debug for Task<T> {
     }
 }
 
-/// A spawned task whose output is `None` if it was cancelled; else as [`Task`].
+/// A spawned task whose output is `None` if it was cancelled, or taken before; else as [`Task`].
 #[must_use = "tasks are cancelled when dropped, use `.detach()` to run them in the background"]
-pub struct FallibleTask<T> {
+pub struct FallibleTask<T, M = ()> {
     task: Either<T>,
+    metadata: M,
 }
 
-impl<T> UnwindSafe for FallibleTask<T> {}
-impl<T> RefUnwindSafe for FallibleTask<T> {}
+impl<T, M> Unpin for FallibleTask<T, M> {}
+impl<T, M> UnwindSafe for FallibleTask<T, M> {}
+impl<T, M> RefUnwindSafe for FallibleTask<T, M> {}
 
-impl<T> FallibleTask<T> {
+impl<T, M> FallibleTask<T, M> {
     /// Lets the task run in the background.
     #[inline]
     pub fn detach(self) {
@@ -130,7 +143,7 @@ impl<T> FallibleTask<T> {
             Kind::Shared(task) => task.cancel().await,
             Kind::Local(mut task) => {
                 task.cancel();
-                task.await
+                poll_fn(|context| task.poll_end(context)).await
             }
         };
         outcome.map(deliver)
@@ -142,10 +155,10 @@ impl<T> FallibleTask<T> {
         self.task.is_finished()
     }
 
-    /// Takes the output if the task is done; `None` if it is not, was cancelled, or was taken from before. For polling
-    /// from a frame loop: does not wait, allocate, or make a waker.
+    /// Takes the output if the task is done. `None` if it is not, was cancelled, or the output was taken before. For a frame
+    /// loop that polls: it does not wait, allocate, or make a waker.
     ///
-    /// Once the task is done or cancelled this counts as a poll: a waker left by an earlier one need not be woken.
+    /// Once the task is done or cancelled this counts as a poll: the task need not wake a waker that an earlier one left.
     ///
     /// # Panics
     /// With the task's panic.
@@ -164,23 +177,23 @@ impl<T> FallibleTask<T> {
         }
         match Pin::new(self).poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(output) => output,
-            // Cancelled, and its future is not dropped yet.
+            // The task is cancelled, and its executor has not dropped the future yet.
             Poll::Pending => None,
         }
     }
 }
 
-impl<T> Future for FallibleTask<T> {
+impl<T, M> Future for FallibleTask<T, M> {
     type Output = Option<T>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
-        Pin::new(&mut self.task)
-            .poll(context)
+        self.task
+            .poll_end(context)
             .map(|outcome| outcome.map(deliver))
     }
 }
 
-impl<T> fmt::Debug for FallibleTask<T> {
+impl<T, M: fmt::Debug> fmt::Debug for FallibleTask<T, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FallibleTask")
             .field("finished", &self.is_finished())

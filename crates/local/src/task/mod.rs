@@ -1,34 +1,30 @@
-//! What tasks are made of, in every Terrace executor: the future with what guards it, its outcome, the handles; and the two
-//! cells they are in.
+//! The tasks of every Terrace executor: the future with what guards it, its outcome, the handles, and the two cells they are in.
 //!
-//! - `async-task`'s, for tasks that any thread may run and for runnables of other executors, with a schedule function of no size
-//!   that finds the executor's core through the cell's metadata;
-//! - `biased`'s own, for tasks that live on one thread.
+//! - async-task's cell (`shared`), for tasks that any thread may run. Its schedule function has no size: it finds the executor's
+//!   core through the cell's metadata.
+//! - a cell of this crate (`local`), for tasks that live on one thread.
 //!
-//! 1. [`build`], or `biased::build`, makes the cell, one allocation: an item for a queue, and a [`Task`] for the spawner.
-//! 2. The executor pops the item and runs it: `cell::Guarded::poll`. At its first `Pending` the task registers its waker with
-//!    the core, if that keeps a registry.
-//! 3. A wake queues it again: through `schedule` and [`Schedule::schedule`], or `biased::waker` and `LocalCore`.
-//! 4. When the future is done (`cell::Guarded::poll`), cancelled or has panicked (`cell::Guarded::finish`), it is dropped
-//!    in place, a panic of its destructor caught, the task deregistered.
-//! 5. The outcome waits in the cell for the [`Task`]; undelivered, `outcome::Outcome::drop` sees to it.
+//! 1. [`build`], or `local::build`, makes the cell, one allocation: an item for a queue, and a [`Task`] for the spawner.
+//! 2. The executor pops the item and runs it: `guarded::Guarded::poll`. At its first `Pending` the task registers its waker
+//!    with the core, if that keeps a registry.
+//! 3. A wake queues it again: through `shared::schedule` and [`Schedule::schedule`], or `local::waker` and `LocalCore`.
+//! 4. When the future is done (`Guarded::poll`), cancelled or has panicked (`Guarded::finish`), the executor drops it in place,
+//!    catches a panic of its destructor, and deregisters the task.
+//! 5. The outcome waits in the cell for the [`Task`]. If no handle takes it, `outcome::Outcome::drop` hands on its panic.
 
-pub(crate) mod biased;
-mod cell;
-mod core;
+pub(crate) mod core;
 mod either;
+pub(crate) mod guarded;
 mod handle;
-mod item;
-mod outcome;
+pub(crate) mod local;
+pub(crate) mod outcome;
+mod shared;
 mod spawn_many;
 
-pub use self::cell::{LARGE, boxed, build, is_large};
-pub use self::core::{Core, CoreRef, Meta, PanicHandler, RunnableLinks, Schedule};
+pub use self::core::{Core, CoreRef, Meta, PanicHandler, Runnable, RunnableLinks, Schedule};
+pub use self::guarded::{LARGE, boxed, is_large};
 pub use self::handle::{FallibleTask, Task};
-pub(crate) use self::item::Item;
 pub use self::outcome::Outcome;
+pub use self::shared::build;
 pub use self::spawn_many::spawn_many;
 pub use crate::registry::Register;
-
-/// A task on async-task's cell that is to be polled once: what executors of many threads queue. Dropping it cancels the task.
-pub type Runnable = async_task::Runnable<Meta>;

@@ -3,24 +3,49 @@
 use core::mem::ManuallyDrop;
 use core::panic::AssertUnwindSafe;
 
-use super::PanicHandler;
-use super::core::{release_handler, unhandled};
-use crate::Payload;
-use crate::unwind::catch_unwind;
+use super::core::{PanicHandler, release_handler, unhandled};
+use crate::unwind::{Payload, catch_unwind};
 
 /// A task's output or the payload of its panic, until the handle takes it.
 ///
-/// If nobody does, the destructor catches what the output's destructor throws, since `async-task` would abort
-/// the process, and hands payloads to the executor's handler. It holds that handler rather than the executor, which may
-/// be gone when a handle is dropped.
+/// If no handle does, its destructor catches a panic of the output's destructor, because `async-task` would abort the process,
+/// and hands payloads to the executor's handler. It holds that handler rather than the executor, which may be gone when a
+/// handle is dropped.
 pub struct Outcome<T> {
-    /// Taken by `into_result` or by `drop`, whichever comes first.
+    /// `into_result` or `drop` takes it, once.
     result: ManuallyDrop<Result<T, Payload>>,
     handler: Option<PanicHandler>,
 }
 
+/// Why a task that has ended has no outcome for its handle.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Gone {
+    /// Its future was dropped before it was done.
+    Cancelled,
+    /// The handle took it before.
+    Taken,
+}
+
+impl Gone {
+    /// The panic of a thread that awaits the task all the same.
+    #[cold]
+    pub(super) fn panic(self) -> ! {
+        match self {
+            Self::Cancelled if cfg!(terrace_weaken = "local-cancel-unsaid") => Self::Taken.panic(),
+            Self::Cancelled => panic!(
+                "the task was cancelled: its executor dropped it before it was done, as an executor does that is dropped, \
+                 closed or shut down; with `Task::fallible` this is `None` instead of a panic"
+            ),
+            Self::Taken => panic!(
+                "the task's output, or its panic, was taken before, and there is one; with `Task::fallible` this is `None` \
+                 instead of a panic"
+            ),
+        }
+    }
+}
+
 impl<T> Outcome<T> {
-    /// An output. The handler is asked for only if the output has a destructor that might panic.
+    /// An output. Asks for the handler only if the output has a destructor, which might panic.
     #[inline]
     pub(super) fn done(value: T, handler: impl FnOnce() -> Option<PanicHandler>) -> Self {
         let handler = if core::mem::needs_drop::<T>() {

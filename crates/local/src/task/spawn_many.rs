@@ -1,12 +1,12 @@
 //! Batch spawns, for all executors.
 
-use super::Task;
+use super::handle::Task;
 
-/// Spawns all `futures` and puts the handles into `handles`: `spawn` builds and queues one without waking anybody, and
-/// `notify` is called once, with how many there were, if there were any.
+/// Spawns all `futures` and puts the handles into `handles`. `spawn` builds and queues one without a wake. `notify` is called
+/// once, with how many there were, if there were any.
 ///
-/// The iterator and the collection are the user's code. Nothing is borrowed while they run; where one of them panics,
-/// what was spawned before stays spawned, and `notify` is called on the way out.
+/// The iterator and the collection are code of users. Nothing is borrowed while they run. If one of them panics, what was
+/// spawned before stays spawned, and `notify` is called during the unwinding.
 pub fn spawn_many<F, T>(
     futures: impl IntoIterator<Item = F>,
     handles: &mut impl Extend<Task<T>>,
@@ -21,7 +21,7 @@ pub fn spawn_many<F, T>(
     }));
 }
 
-/// Notifies when it goes, by whatever way.
+/// Notifies in its destructor, so that a panic does not skip it.
 struct Batch<N: FnMut(usize)> {
     spawned: usize,
     notify: N,

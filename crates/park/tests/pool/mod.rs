@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use terrace_park::{GroupConfig, Idle, Restricted, Token, Work};
+use terrace_park::{Idle, Restricted, Token, Woken, Work};
 
 /// How long a test waits for something that takes microseconds.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -19,7 +19,7 @@ pub(crate) fn eventually(what: impl Fn() -> bool) {
 }
 
 pub(crate) struct Pool {
-    idle: Idle,
+    pub(crate) idle: Idle,
     items: AtomicUsize,
 }
 
@@ -35,22 +35,22 @@ pub(crate) struct Scoped<'scope, 'env> {
 struct View<'a>(&'a AtomicUsize);
 
 impl Work for View<'_> {
-    fn takeable(&self, _lanes: u32) -> bool {
+    fn takeable(&self) -> bool {
         self.0.load(Ordering::Relaxed) > 0
     }
 
-    fn inlet(&self, _worker: usize) -> bool {
+    fn has_private_work(&self, _worker: usize) -> bool {
         false
     }
 }
 
 impl Work for Scoped<'_, '_> {
-    fn takeable(&self, lanes: u32) -> bool {
-        View(self.items).takeable(lanes)
+    fn takeable(&self) -> bool {
+        View(self.items).takeable()
     }
 
-    fn inlet(&self, worker: usize) -> bool {
-        View(self.items).inlet(worker)
+    fn has_private_work(&self, worker: usize) -> bool {
+        View(self.items).has_private_work(worker)
     }
 }
 
@@ -70,9 +70,9 @@ impl Sleeping<Restricted> {
 }
 
 impl Pool {
-    pub(crate) fn new(groups: &[GroupConfig]) -> Self {
+    pub(crate) fn new(workers: usize) -> Self {
         Self {
-            idle: Idle::new(groups),
+            idle: Idle::new(workers),
             items: AtomicUsize::new(0),
         }
     }
@@ -105,20 +105,23 @@ impl<'scope> Scoped<'scope, '_> {
 
     /// A thread that enters as `worker` and parks.
     pub(crate) fn sleeper(&self, worker: usize) -> Sleeping<Token> {
+        self.idle.adopt_live(worker);
         self.spawn(move |idle, work| idle.park(worker, idle.enter(worker), &work))
     }
 
-    /// A thread that enters as `worker` and parks as the guard.
-    pub(crate) fn guard(&self, worker: usize, timeout: Duration) -> Sleeping<Token> {
+    /// A thread that enters as `worker` and parks as the sentinel.
+    pub(crate) fn sentinel(&self, worker: usize, timeout: Duration) -> Sleeping<Token> {
+        self.idle.adopt_live(worker);
         self.spawn(move |idle, work| {
             let token = idle.enter(worker);
-            let woken = idle.park_as_guard(worker, token, &work, timeout);
-            woken.expect("the only guard").into_token()
+            let woken = idle.park_as_sentinel(worker, token, &work, timeout);
+            token_of(woken.expect("the only sentinel"))
         })
     }
 
     /// A thread that enters as `worker`, waits restricted, and leaves.
     pub(crate) fn waiter(&self, worker: usize) -> Sleeping<Restricted> {
+        self.idle.adopt_live(worker);
         self.spawn(move |idle, work| {
             idle.stop_search(idle.enter(worker), &work);
             let outcome = idle.wait_restricted(worker, &work, || false);
@@ -127,8 +130,15 @@ impl<'scope> Scoped<'scope, '_> {
         })
     }
 
-    /// Waits until `count` workers of lane 0 are parked.
-    pub(crate) fn await_parked(&self, count: usize) {
-        eventually(|| self.idle.parked(1) == count);
+    /// Waits until all live workers but `count` are asleep.
+    pub(crate) fn await_awake(&self, count: usize) {
+        eventually(|| self.idle.awake() == count);
+    }
+}
+
+/// The token, however the sleep ended.
+pub(crate) fn token_of(woken: Woken) -> Token {
+    match woken {
+        Woken::Unparked(token) | Woken::TimedOut(token) => token,
     }
 }

@@ -1,11 +1,15 @@
 //! The owner's side of a ring: push, pop, overflow.
 
-use super::{CAPACITY, CAPACITY_U32, Head, Ring};
-use crate::Spill;
 use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
+
 use terrace_sync::atomic::Ordering;
+
+use super::body::{CAPACITY, CAPACITY_U32, Ring};
+use super::half::Half;
+use super::head::Head;
+use crate::spill::Spill;
 
 /// The one handle of a [`Ring`] that pushes and pops. Made by [`Ring::owner`].
 ///
@@ -41,6 +45,30 @@ impl<T> fmt::Display for Overflow<T> {
 
 impl<T> core::error::Error for Overflow<T> {}
 
+impl<T> Ring<T> {
+    /// The handle that pushes and pops.
+    ///
+    /// # Safety
+    ///
+    /// At most one owner handle of a ring is used at a time, and of two used one after the other, the
+    /// uses of the first happen before those of the second.
+    #[inline]
+    pub unsafe fn owner(&self) -> Owner<'_, T> {
+        Owner::new(self)
+    }
+}
+
+impl<T> Drop for Ring<T> {
+    fn drop(&mut self) {
+        // SAFETY: `&mut self`: every owner handle has ended, and its uses happen before this.
+        let owner = unsafe { self.owner() };
+        #[cfg(not(terrace_weaken = "queue-drop-forgets"))]
+        while owner.pop().is_some() {}
+        #[cfg(terrace_weaken = "queue-drop-forgets")]
+        drop(owner);
+    }
+}
+
 impl<'a, T> Owner<'a, T> {
     pub(super) fn new(ring: &'a Ring<T>) -> Self {
         Self {
@@ -71,9 +99,15 @@ impl<'a, T> Owner<'a, T> {
     }
 
     /// Appends an item; if there is no room, moves the older half of the ring and the item to `rest`, as
-    /// one batch. Returns whether that was the case: then others than thieves may need to be woken.
+    /// one batch. Returns whether it did so: items then lie in `rest`, for which the caller may have to wake a worker.
     ///
     /// While a thief is copying, the half is not the owner's to move, and the item goes alone.
+    ///
+    /// `rest` may use this handle: the items are out of the ring, on the stack, when it gets them. Items that it does not
+    /// take are dropped.
+    ///
+    /// # Panics
+    /// If `rest` does.
     #[inline]
     pub fn push_or_overflow(&self, item: T, rest: &impl Spill<T>) -> bool {
         match self.push(item) {
@@ -96,17 +130,20 @@ impl<'a, T> Owner<'a, T> {
         let full = tail.wrapping_sub(head.real) == CAPACITY_U32;
         #[cfg(terrace_weaken = "queue-overflow-unchecked")]
         let full = tail != head.real;
-        let moved = if full && self.exchange_head(head, head.take(HALF)).is_ok() {
-            HALF
-        } else {
-            0
-        };
-        let half = (0..moved).map(|offset| {
-            // SAFETY: the exchange took `HALF` positions from `real` on, and each offset comes once. They were
-            // below the tail: the head had not moved, and it lay a whole capacity below.
-            unsafe { self.ring.read(head.real.wrapping_add(offset)) }
-        });
-        rest.spill(half.chain([item]));
+        let mut half = Half::none();
+        if full && self.exchange_head(head, head.take(HALF)).is_ok() {
+            if cfg!(terrace_weaken = "queue-spill-lazy") {
+                let positions = (0..HALF).map(|n| head.real.wrapping_add(n));
+                // SAFETY: the exchange took these positions, and they are read once; sound only if `rest` does not push.
+                let items = positions.map(|position| unsafe { self.ring.read(position) });
+                return rest.spill(items.chain([item]));
+            }
+            // All of them before `rest` gets any: its code may push, and these slots are room from now on.
+            // SAFETY: the exchange took `HALF` positions from `real` on for this call alone, which reads each once. They were
+            // below the tail: the head had not moved, and it lay a whole capacity below. `half` was empty.
+            unsafe { half.fill(self.ring, head.real) };
+        }
+        rest.spill(half.by_ref().chain([item]));
     }
 
     /// Takes the oldest item. One compare-exchange, more only if a thief interferes.
@@ -128,7 +165,7 @@ impl<'a, T> Owner<'a, T> {
         }
     }
 
-    /// Takes positions: moves the head, if nobody has moved it meanwhile.
+    /// Takes positions: moves the head, unless a thief has moved it first.
     #[inline]
     fn exchange_head(&self, from: Head, to: Head) -> Result<(), Head> {
         #[cfg(not(terrace_weaken = "queue-take-relaxed"))]

@@ -1,7 +1,10 @@
 //! A thief's side of a ring: claim, copy, release.
 
-use super::{Head, Owner, Ring};
 use terrace_sync::atomic::Ordering;
+
+use super::body::Ring;
+use super::head::Head;
+use super::owner::Owner;
 
 /// Positions `first..first + count` of a ring, claimed by this thief and not yet released.
 struct Claim {
@@ -27,7 +30,7 @@ impl<T> Ring<T> {
         // SAFETY: the claim covers at least its first position; each is read once, before the release.
         let first = unsafe { self.read(claim.first) };
         for offset in 1..claim.count {
-            // SAFETY: as above.
+            // SAFETY: `offset` is below the claim's count; each position is read once, before the release.
             let item = unsafe { self.read(claim.first.wrapping_add(offset)) };
             batch.push(item);
         }
@@ -58,7 +61,7 @@ impl<T> Ring<T> {
         #[cfg(terrace_weaken = "queue-claim-tail-relaxed")]
         const TAIL: Ordering = Ordering::Relaxed;
 
-        // Ordering: Acquire pairs with the Release of whoever moved `real` here, the owner or a thief: the tail
+        // Ordering: Acquire pairs with the Release by which the owner, or a thief, moved `real` here. The tail
         // loaded next is no older than the one it saw, so `tail - real` is not negative.
         let mut head = Head::unpack(self.head.load(HEAD));
         loop {
@@ -74,8 +77,8 @@ impl<T> Ring<T> {
                 return None;
             }
             let count = share(length);
-            // Ordering: Relaxed on success. The slots were acquired with the tail, and what was acquired stays
-            // valid since the head did not move. Nobody acts on a claim but by keeping off.
+            // Ordering: Relaxed on success. The slots were acquired with the tail, and stay valid since the head did not
+            // move. Other threads act on a claim only by keeping off.
             // Acquire on failure, as for the load above.
             #[cfg(not(terrace_weaken = "queue-claim-unchecked"))]
             let claimed = self.head.compare_exchange(
@@ -109,7 +112,7 @@ impl<T> Ring<T> {
         const RELEASE: Ordering = Ordering::Relaxed;
         // Ordering: Relaxed, only checked by the exchange. Release there pairs with the Acquire load in the
         // owner's `batch`: the slots are written again only after they were read here. The owner's own exchanges
-        // meanwhile do not break that: read-modify-writes continue a release sequence.
+        // between claim and release do not break that: read-modify-writes continue a release sequence.
         let mut word = self.head.load(Ordering::Relaxed);
         loop {
             let released = Head::unpack(word).release().pack();

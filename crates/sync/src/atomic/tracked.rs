@@ -8,8 +8,12 @@
 //! Here each atomic has a companion, and each operation begins with a relaxed read-modify-write of it. These
 //! all depend on each other, so the last one is all there is to know. They order nothing else: a relaxed
 //! read-modify-write neither acquires nor releases.
+//!
+//! And here, for all of them, one ordering may be weakened at run time: `weakened`.
 
-use super::Ordering;
+use core::sync::atomic::Ordering;
+
+use super::weakened::{self, FAILURE, FIRST};
 use loom::sync::atomic as raw;
 
 #[derive(Debug)]
@@ -45,13 +49,13 @@ macro_rules! tracked {
             #[track_caller]
             pub(super) fn load(&self, order: Ordering) -> $value {
                 self.companion.touch();
-                self.value.load(order)
+                self.value.load(weakened::order(FIRST, order))
             }
 
             #[track_caller]
             pub(super) fn store(&self, value: $value, order: Ordering) {
                 self.companion.touch();
-                self.value.store(value, order);
+                self.value.store(value, weakened::order(FIRST, order));
             }
 
             #[track_caller]
@@ -63,6 +67,8 @@ macro_rules! tracked {
                 failure: Ordering,
             ) -> Result<$value, $value> {
                 self.companion.touch();
+                let success = weakened::order(FIRST, success);
+                let failure = weakened::order(FAILURE, failure);
                 self.value.compare_exchange(current, new, success, failure)
             }
 
@@ -86,7 +92,7 @@ macro_rules! tracked {
                 #[track_caller]
                 pub(super) fn $op(&self, value: $value, order: Ordering) -> $value {
                     self.companion.touch();
-                    self.value.$op(value, order)
+                    self.value.$op(value, weakened::order(FIRST, order))
                 }
             )*
         }

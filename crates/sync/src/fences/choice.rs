@@ -1,11 +1,11 @@
 //! Which form the pair of fences takes: chosen once, by the first heavy fence.
 //!
-//! The argument why no light fence of one form ever meets a heavy fence of the other is in the crate's README.
+//! DESIGN.md of the crate argues why no light fence of one form ever meets a heavy fence of the other.
 
-use super::FenceKind;
+use super::kind::FenceKind;
 use crate::atomic::Ordering;
 
-// Not counted: the choice is made once, by whichever operation happens to come first.
+// Not counted: one operation, the first, makes the choice.
 #[cfg(terrace_loom)]
 use crate::atomic::AtomicU32;
 #[cfg(not(terrace_loom))]
@@ -15,7 +15,7 @@ const UNKNOWN: u32 = 0;
 const SYMMETRIC: u32 = 1;
 const ASYMMETRIC: u32 = 2;
 
-/// The choice, and the two questions that are asked of it.
+/// The choice, and the two questions that fences ask of it.
 ///
 /// | state | a light fence is | a heavy fence |
 /// |---|---|---|
@@ -35,7 +35,7 @@ impl Choice {
         }
     }
 
-    /// What a light fence has to be. Never [`Asymmetric`](FenceKind::Asymmetric) unless that is the choice.
+    /// The form of a light fence. Never [`Asymmetric`](FenceKind::Asymmetric) unless that is the choice.
     #[inline(always)]
     pub fn light(&self) -> FenceKind {
         // Ordering: Relaxed; an old value means a full fence, which is right with any choice.
@@ -45,10 +45,10 @@ impl Choice {
         }
     }
 
-    /// What a heavy fence has to be: always the choice itself, which is made here, by `decide`, if need be.
+    /// The form of a heavy fence: always the choice itself, which `decide` makes here if none is made.
     #[inline]
     pub fn heavy(&self, decide: impl FnOnce() -> FenceKind) -> FenceKind {
-        // Ordering: Acquire pairs with the Release of the choice: what `decide` has prepared is done.
+        // Ordering: Acquire pairs with the Release of the choice: `decide` has made its preparations.
         match self.state.load(Ordering::Acquire) {
             SYMMETRIC => FenceKind::Symmetric,
             ASYMMETRIC => FenceKind::Asymmetric,
@@ -67,7 +67,7 @@ impl Choice {
             self.state.store(state, Ordering::Release);
             return wanted;
         }
-        // Ordering: Release publishes what the decision has prepared; Acquire as in `heavy`.
+        // Ordering: Release publishes the preparations of `decide`; Acquire sees those of the thread that was faster.
         let (set, found) = if cfg!(terrace_weaken = "sync-choice-relaxed") {
             (Ordering::Relaxed, Ordering::Relaxed)
         } else {

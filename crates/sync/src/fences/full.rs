@@ -1,6 +1,6 @@
-//! Two full fences: where nothing can make other threads fence, and where a checker has to see both.
+//! Two full fences: where no system call makes other threads fence, and where a checker has to see both.
 
-use super::FenceKind;
+use super::kind::FenceKind;
 use crate::atomic::{Ordering, fence};
 
 #[inline(always)]

@@ -1,6 +1,7 @@
 //! Making every running thread of the process fence, where the operating system can.
 
-use super::{Choice, FenceKind};
+use super::choice::Choice;
+use super::kind::FenceKind;
 use crate::atomic::{Ordering, fence};
 use crate::count;
 use std::sync::atomic::compiler_fence;
@@ -8,7 +9,7 @@ use std::sync::atomic::compiler_fence;
 /// Read once, when the choice is made.
 const VARIABLE: &str = "TERRACE_FENCE";
 
-/// What is chosen where [`VARIABLE`] says nothing else and the system allows it; `docs/architecture.md` has the
+/// The choice where [`VARIABLE`] says nothing else and the system allows it; `docs/architecture.md` has the
 /// measurement.
 const DEFAULT: FenceKind = FenceKind::Symmetric;
 
@@ -55,8 +56,8 @@ fn decide() -> FenceKind {
     }
 }
 
-/// Makes every running thread of the process fence. Once chosen there is no way back: who relies on it has left
-/// its own fence out.
+/// Makes every running thread of the process fence. Once chosen there is no way back: threads that rely on it have left
+/// their own fences out.
 ///
 /// Aborts the process if the system refuses the call from now on.
 #[cold]
@@ -66,8 +67,8 @@ fn fence_all() {
     let fenced = barrier() || (prepare() && barrier());
     if !fenced {
         std::eprintln!(
-            "terrace-sync: the system refuses the barrier that it has allowed before (was a sandbox entered \
-             meanwhile?); run with {VARIABLE}=symmetric"
+            "terrace-sync: the system refuses the barrier that it has allowed before (has the process entered \
+             a sandbox?); run with {VARIABLE}=symmetric"
         );
         std::process::abort();
     }

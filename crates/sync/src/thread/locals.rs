@@ -18,7 +18,7 @@ struct Values(Mutex<HashMap<(usize, ThreadId), Box<dyn Any>>>);
 // SAFETY: each value is reached by its own thread only, and a checker runs all threads of an execution on one thread
 // of the system.
 unsafe impl Send for Values {}
-// SAFETY: as above.
+// SAFETY: the mutex guards the table, and each value in it is reached by its own thread only.
 unsafe impl Sync for Values {}
 
 shuttle::lazy_static! {
@@ -29,7 +29,7 @@ shuttle::lazy_static! {
 pub(super) struct LastingKey<T: 'static>(fn() -> T);
 
 impl<T: 'static> LastingKey<T> {
-    /// A key whose values start as what `init` returns.
+    /// A key whose values `init` makes.
     pub(super) const fn new(init: fn() -> T) -> Self {
         Self(init)
     }

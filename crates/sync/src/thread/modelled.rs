@@ -89,7 +89,7 @@ impl Thread {
     /// Makes the thread's token available and wakes it if it is parked.
     pub fn unpark(&self) {
         count::unpark();
-        // Ordering: Release pairs with the Acquire in `wait`, so the parker sees what led to the wake.
+        // Ordering: Release pairs with the Acquire in `wait`, so the parker sees all that preceded the wake.
         if self.0.state.swap(NOTIFIED, Ordering::Release) >= PARKED {
             self.0.wake();
         }
@@ -159,7 +159,7 @@ fn wait(timeout: bool) {
         raw::park();
         // Ordering: Acquire pairs with the Release in `unpark`.
         if inner.state.load(Ordering::Acquire) != parked {
-            // Ordering: Acquire as above: an `unpark` may have followed the timer.
+            // Ordering: Acquire pairs with the Release in `unpark`: one may have followed the timer.
             inner.state.swap(EMPTY, Ordering::Acquire);
             return;
         }
@@ -184,7 +184,7 @@ impl<T> JoinHandle<T> {
 
     /// Whether the thread's closure has returned.
     pub fn is_finished(&self) -> bool {
-        // Ordering: Acquire pairs with the Release in `Finished`: what the thread did is seen.
+        // Ordering: Acquire pairs with the Release in `Finished`: all that the thread did is seen.
         self.thread.0.finished.load(Ordering::Acquire)
     }
 

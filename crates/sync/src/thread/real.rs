@@ -40,11 +40,11 @@ pub fn current() -> Thread {
 /// Blocks until the calling thread's token is available, and takes it. May return without a reason.
 ///
 /// # Panics
-/// On targets without threads, where nobody could end the wait.
+/// On targets without threads, where no other thread could end the wait.
 #[inline]
 pub fn park() {
     count::park();
-    somebody_can_wake();
+    assert_threads();
     std::thread::park();
 }
 
@@ -55,14 +55,14 @@ pub fn park() {
 #[inline]
 pub fn park_timeout(timeout: Duration) {
     count::park();
-    somebody_can_wake();
+    assert_threads();
     std::thread::park_timeout(timeout);
 }
 
 /// Panics on wasm without threads, rather than stop the page or the process for good.
 #[inline(always)]
 #[track_caller]
-fn somebody_can_wake() {
+fn assert_threads() {
     #[cfg(all(target_family = "wasm", not(target_feature = "atomics")))]
     panic!(
         "a wait that would never end: this target has no threads, so nothing can be woken while one waits. Let the host's \

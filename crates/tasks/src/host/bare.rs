@@ -1,6 +1,7 @@
-//! What the facade stands on where there are no threads: one executor, of the context that uses it first.
+//! Without an operating system: one executor, of the context that uses it first.
 //!
-//! Who that is says the program's `terrace_local::context!`. Interrupts may wake its tasks; they cannot use it.
+//! The program's `terrace_local::context!` says which context calls. Interrupts may wake the executor's tasks; they cannot
+//! use it.
 
 use core::future::Future;
 use core::pin::pin;
@@ -19,7 +20,7 @@ pub(crate) fn nested_spawns() -> usize {
 }
 
 pub(crate) fn set_nested_spawns(depth: usize) {
-    // Ordering: Relaxed, as above.
+    // Ordering: Relaxed, one context uses it.
     NESTED.store(depth, Ordering::Relaxed);
 }
 
@@ -29,7 +30,7 @@ fn shared() -> &'static Arc<LocalCore> {
     CORE.get_or_init(|| {
         let owned = OwnedCore::new();
         let shared = Arc::clone(&owned);
-        // Whoever has it closes the executor, and this one is never closed.
+        // The drop of `owned` would close the executor, which this program never does.
         core::mem::forget(owned);
         shared
     })
@@ -52,7 +53,7 @@ pub(crate) fn tick() -> bool {
 
 /// Polls `future` until it is done, and the tasks of the pools in between.
 ///
-/// It never sleeps: without an operating system there is nobody to sleep with. A program that wants to wait for interrupts
+/// It never sleeps: without an operating system no thread could wake it. A program that wants to wait for interrupts
 /// polls its future in a loop of its own, and `tick_global_task_pools_on_main_thread` or the local executor beside it.
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);

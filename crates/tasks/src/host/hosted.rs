@@ -1,4 +1,4 @@
-//! What the facade stands on: threads of an operating system, each with an executor of its own.
+//! With an operating system: each thread has an executor of its own.
 
 pub use terrace_executor::block_on;
 pub(crate) use terrace_thread::with_local_executor;

@@ -1,11 +1,6 @@
-//! Parallel iterators made of other parallel iterators.
-//!
-//! Each hands the batches of the iterator it stands on through the standard library's adapter of the same
-//! name, so the closure runs inside the task that works on the batch, with a clone of its own.
+//! The types of parallel iterators made of other parallel iterators.
 
-use super::ParallelIterator;
-
-/// The batches of one parallel iterator, then those of another; see [`ParallelIterator::chain`].
+/// The batches of one parallel iterator, then those of another; see [`ParallelIterator::chain`](super::ParallelIterator::chain).
 #[derive(Debug)]
 pub struct Chain<T, U> {
     /// The iterator to take batches from first; gone once it has ended.
@@ -13,204 +8,68 @@ pub struct Chain<T, U> {
     pub(super) second: U,
 }
 
-impl<B, T, U> ParallelIterator<B> for Chain<T, U>
-where
-    B: Iterator + Send,
-    T: ParallelIterator<B>,
-    U: ParallelIterator<B>,
-{
-    fn next_batch(&mut self) -> Option<B> {
-        if let Some(first) = &mut self.first {
-            if let Some(batch) = first.next_batch() {
-                return Some(batch);
-            }
-            self.first = None;
-        }
-        self.second.next_batch()
-    }
-}
-
-/// Batches whose items go through a closure; see [`ParallelIterator::map`].
+/// Batches whose items go through a closure; see [`ParallelIterator::map`](super::ParallelIterator::map).
 #[derive(Debug)]
 pub struct Map<P, F> {
     pub(super) iter: P,
     pub(super) f: F,
 }
 
-impl<B, U, T, F> ParallelIterator<core::iter::Map<B, F>> for Map<U, F>
-where
-    B: Iterator + Send,
-    U: ParallelIterator<B>,
-    F: FnMut(B::Item) -> T + Send + Clone,
-{
-    fn next_batch(&mut self) -> Option<core::iter::Map<B, F>> {
-        Some(self.iter.next_batch()?.map(self.f.clone()))
-    }
-}
-
-/// Batches without the items a predicate refuses; see [`ParallelIterator::filter`].
+/// Batches without the items a predicate refuses; see [`ParallelIterator::filter`](super::ParallelIterator::filter).
 #[derive(Debug)]
 pub struct Filter<P, F> {
     pub(super) iter: P,
     pub(super) predicate: F,
 }
 
-impl<B, P, F> ParallelIterator<core::iter::Filter<B, F>> for Filter<P, F>
-where
-    B: Iterator + Send,
-    P: ParallelIterator<B>,
-    F: FnMut(&B::Item) -> bool + Send + Clone,
-{
-    fn next_batch(&mut self) -> Option<core::iter::Filter<B, F>> {
-        Some(self.iter.next_batch()?.filter(self.predicate.clone()))
-    }
-}
-
-/// Batches of what a closure makes of the items it keeps; see [`ParallelIterator::filter_map`].
+/// Batches of the values that a closure makes of the items it keeps; see [`ParallelIterator::filter_map`](super::ParallelIterator::filter_map).
 #[derive(Debug)]
 pub struct FilterMap<P, F> {
     pub(super) iter: P,
     pub(super) f: F,
 }
 
-impl<B, P, R, F> ParallelIterator<core::iter::FilterMap<B, F>> for FilterMap<P, F>
-where
-    B: Iterator + Send,
-    P: ParallelIterator<B>,
-    F: FnMut(B::Item) -> Option<R> + Send + Clone,
-{
-    fn next_batch(&mut self) -> Option<core::iter::FilterMap<B, F>> {
-        Some(self.iter.next_batch()?.filter_map(self.f.clone()))
-    }
-}
-
-/// Batches in which every item became several; see [`ParallelIterator::flat_map`].
+/// Batches in which every item became several; see [`ParallelIterator::flat_map`](super::ParallelIterator::flat_map).
 #[derive(Debug)]
 pub struct FlatMap<P, F> {
     pub(super) iter: P,
     pub(super) f: F,
 }
 
-impl<B, P, U, F> ParallelIterator<core::iter::FlatMap<B, U, F>> for FlatMap<P, F>
-where
-    B: Iterator + Send,
-    P: ParallelIterator<B>,
-    F: FnMut(B::Item) -> U + Send + Clone,
-    U: IntoIterator,
-    U::IntoIter: Send,
-{
-    fn next_batch(&mut self) -> Option<core::iter::FlatMap<B, U, F>> {
-        Some(self.iter.next_batch()?.flat_map(self.f.clone()))
-    }
-}
-
-/// Batches whose items were iterators; see [`ParallelIterator::flatten`].
+/// Batches whose items were iterators; see [`ParallelIterator::flatten`](super::ParallelIterator::flatten).
 #[derive(Debug)]
 pub struct Flatten<P> {
     pub(super) iter: P,
 }
 
-impl<B, P> ParallelIterator<core::iter::Flatten<B>> for Flatten<P>
-where
-    B: Iterator + Send,
-    P: ParallelIterator<B>,
-    B::Item: IntoIterator,
-    <B::Item as IntoIterator>::IntoIter: Send,
-{
-    fn next_batch(&mut self) -> Option<core::iter::Flatten<B>> {
-        Some(self.iter.next_batch()?.flatten())
-    }
-}
-
-/// An iterator that stays ended; see [`ParallelIterator::fuse`].
+/// An iterator that stays ended; see [`ParallelIterator::fuse`](super::ParallelIterator::fuse).
 #[derive(Debug)]
 pub struct Fuse<P> {
     pub(super) iter: Option<P>,
 }
 
-impl<B, P> ParallelIterator<B> for Fuse<P>
-where
-    B: Iterator + Send,
-    P: ParallelIterator<B>,
-{
-    fn next_batch(&mut self) -> Option<B> {
-        let batch = self.iter.as_mut()?.next_batch();
-        if batch.is_none() {
-            self.iter = None;
-        }
-        batch
-    }
-}
-
-/// Batches whose items a closure has seen; see [`ParallelIterator::inspect`].
+/// Batches whose items a closure has seen; see [`ParallelIterator::inspect`](super::ParallelIterator::inspect).
 #[derive(Debug)]
 pub struct Inspect<P, F> {
     pub(super) iter: P,
     pub(super) f: F,
 }
 
-impl<B, P, F> ParallelIterator<core::iter::Inspect<B, F>> for Inspect<P, F>
-where
-    B: Iterator + Send,
-    P: ParallelIterator<B>,
-    F: FnMut(&B::Item) + Send + Clone,
-{
-    fn next_batch(&mut self) -> Option<core::iter::Inspect<B, F>> {
-        Some(self.iter.next_batch()?.inspect(self.f.clone()))
-    }
-}
-
-/// Batches of copies; see [`ParallelIterator::copied`].
+/// Batches of copies; see [`ParallelIterator::copied`](super::ParallelIterator::copied).
 #[derive(Debug)]
 pub struct Copied<P> {
     pub(super) iter: P,
 }
 
-impl<'a, B, P, T> ParallelIterator<core::iter::Copied<B>> for Copied<P>
-where
-    B: Iterator<Item = &'a T> + Send,
-    P: ParallelIterator<B>,
-    T: 'a + Copy,
-{
-    fn next_batch(&mut self) -> Option<core::iter::Copied<B>> {
-        Some(self.iter.next_batch()?.copied())
-    }
-}
-
-/// Batches of clones; see [`ParallelIterator::cloned`].
+/// Batches of clones; see [`ParallelIterator::cloned`](super::ParallelIterator::cloned).
 #[derive(Debug)]
 pub struct Cloned<P> {
     pub(super) iter: P,
 }
 
-impl<'a, B, P, T> ParallelIterator<core::iter::Cloned<B>> for Cloned<P>
-where
-    B: Iterator<Item = &'a T> + Send,
-    P: ParallelIterator<B>,
-    T: 'a + Copy,
-{
-    fn next_batch(&mut self) -> Option<core::iter::Cloned<B>> {
-        Some(self.iter.next_batch()?.cloned())
-    }
-}
-
-/// An iterator that starts again whenever it ends; see [`ParallelIterator::cycle`].
+/// An iterator that starts again whenever it ends; see [`ParallelIterator::cycle`](super::ParallelIterator::cycle).
 #[derive(Debug)]
 pub struct Cycle<P> {
     pub(super) origin: P,
     pub(super) round: P,
-}
-
-impl<B, P> ParallelIterator<B> for Cycle<P>
-where
-    B: Iterator + Send,
-    P: ParallelIterator<B> + Clone,
-{
-    fn next_batch(&mut self) -> Option<B> {
-        if let Some(batch) = self.round.next_batch() {
-            return Some(batch);
-        }
-        self.round = self.origin.clone();
-        self.round.next_batch()
-    }
 }

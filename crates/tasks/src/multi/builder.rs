@@ -1,16 +1,13 @@
 //! The builder of pools with threads.
 
 use std::fmt;
-use std::io;
 
 use terrace_sync::Arc;
 
-use crate::TaskPool;
-
-/// What a pool's threads call when they start or end.
+/// A function that a pool's threads call when they start or end.
 pub(super) type Hook = Arc<dyn Fn() + Send + Sync>;
 
-/// Makes a [`TaskPool`].
+/// Makes a [`TaskPool`](crate::TaskPool).
 ///
 /// ```
 /// # use terrace_tasks::TaskPoolBuilder;
@@ -28,14 +25,14 @@ pub struct TaskPoolBuilder {
 }
 
 impl TaskPoolBuilder {
-    /// A pool as [`TaskPool::new`] makes it.
+    /// A pool as [`TaskPool::new`](crate::TaskPool::new) makes it.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// The number of threads; [`available_parallelism`](crate::available_parallelism) if not set.
     ///
-    /// A pool with 0 threads runs its tasks on threads that wait: in [`TaskPool::scope`], in
+    /// A pool with 0 threads runs its tasks on threads that wait: in [`TaskPool::scope`](crate::TaskPool::scope), in
     /// [`block_on`](fn@crate::block_on), and in
     /// [`tick_global_task_pools_on_main_thread`](crate::tick_global_task_pools_on_main_thread).
     pub fn num_threads(mut self, num_threads: usize) -> Self {
@@ -66,38 +63,6 @@ impl TaskPoolBuilder {
         self.on_thread_destroy = Some(Arc::new(f));
         self
     }
-
-    /// Starts the pool.
-    ///
-    /// # Panics
-    /// If the operating system cannot start a thread. [`try_build`](Self::try_build) returns the error instead.
-    #[track_caller]
-    pub fn build(self) -> TaskPool {
-        let name = self.thread_name.clone();
-        self.try_build()
-            .unwrap_or_else(|error| cannot_start(name.as_deref(), &error))
-    }
-
-    /// Starts the pool.
-    ///
-    /// # Errors
-    /// If the operating system cannot start a thread; those that were started are ended again.
-    pub fn try_build(self) -> io::Result<TaskPool> {
-        TaskPool::start(self)
-    }
-}
-
-/// The panic of a pool whose threads could not be started.
-#[cold]
-#[track_caller]
-fn cannot_start(name: Option<&str>, error: &io::Error) -> ! {
-    panic!(
-        "a thread of the task pool {:?} cannot be spawned: {error}. Ask for fewer threads \
-         (`TaskPoolBuilder::num_threads`; 0 runs tasks on the threads that wait for them) or smaller stacks \
-         (`TaskPoolBuilder::stack_size`), raise the process's limits, or use `TaskPoolBuilder::try_build` and handle the \
-         error",
-        name.unwrap_or(super::pool::DEFAULT_NAME),
-    )
 }
 
 impl fmt::Debug for TaskPoolBuilder {

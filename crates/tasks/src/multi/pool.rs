@@ -3,20 +3,23 @@
 use std::io;
 
 use terrace_executor::Executor;
-use terrace_local::task;
+use terrace_local::task::{self, Task};
 use terrace_sync::Arc;
 
-use super::{scope, thread_executor};
-use crate::{LocalExecutor, Scope, Task, TaskPoolBuilder, ThreadExecutor};
+use super::builder::TaskPoolBuilder;
+use super::scope::{self, Scope};
+use super::thread_executor::{self, ThreadExecutor};
+use crate::local_executor::LocalExecutor;
+use crate::parallelism::available_parallelism;
 
-/// What threads are called if the builder was not told.
-pub(super) const DEFAULT_NAME: &str = "TaskPool";
+/// The name of threads for which the builder has none.
+const DEFAULT_NAME: &str = "TaskPool";
 
 /// Runs tasks on threads of its own.
 ///
 /// A task is a future that the pool polls; the [`Task`] that [`spawn`](Self::spawn) returns stands for its result, cancels
 /// it when dropped, and need not be polled for it to go on. Dropping the pool ends its threads, joins them (but for
-/// the current one, where a pool is dropped by its own task), and cancels what is not finished.
+/// the current one, where a pool is dropped by its own task), and cancels the tasks that are not finished.
 ///
 /// A panic in a task is caught: it is rethrown where the [`Task`] is awaited or by the scope, and the pool's threads
 /// go on.
@@ -41,7 +44,7 @@ impl TaskPool {
         thread_executor::of_this_thread()
     }
 
-    /// A pool with [`available_parallelism`](crate::available_parallelism) threads.
+    /// A pool with [`available_parallelism`] threads.
     ///
     /// # Panics
     /// As [`TaskPoolBuilder::build`].
@@ -51,10 +54,8 @@ impl TaskPool {
     }
 
     /// Starts the threads that `builder` asks for.
-    pub(super) fn start(builder: TaskPoolBuilder) -> io::Result<Self> {
-        let threads = builder
-            .num_threads
-            .unwrap_or_else(crate::available_parallelism);
+    fn start(builder: TaskPoolBuilder) -> io::Result<Self> {
+        let threads = builder.num_threads.unwrap_or_else(available_parallelism);
         let name = builder
             .thread_name
             .unwrap_or_else(|| DEFAULT_NAME.to_owned());
@@ -106,7 +107,7 @@ impl TaskPool {
     /// assert_eq!(halves, [10, 2, 30, 4]);
     /// ```
     ///
-    /// The scope ends with the call, and what tasks borrow outlives it:
+    /// The scope ends with the call, and tasks borrow only values that outlive it:
     ///
     /// ```compile_fail,E0521
     /// # use terrace_tasks::TaskPool;
@@ -126,7 +127,10 @@ impl TaskPool {
     /// ```
     ///
     /// # Panics
-    /// With the panic of `f`, else with the first panic of a task; in either case after every task has ended.
+    /// With the panic of `f`, else with that of a task. Either cancels the other tasks: they are not polled again, but for
+    /// those that were spawned before the one that panicked and have not been polled yet, which are polled once. Their
+    /// futures are dropped on the threads that they would have run on, and this unwinds when all of them are gone. Of several
+    /// tasks that panicked, the one that was spawned first decides.
     pub fn scope<'env, F, T>(&self, f: F) -> Vec<T>
     where
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env, T>),
@@ -211,6 +215,40 @@ impl TaskPool {
         let shared = self.thread_num() == 0 && self.executor.try_tick();
         own || shared
     }
+}
+
+impl TaskPoolBuilder {
+    /// Starts the pool.
+    ///
+    /// # Panics
+    /// If the operating system cannot start a thread. [`try_build`](Self::try_build) returns the error instead.
+    #[track_caller]
+    pub fn build(self) -> TaskPool {
+        let name = self.thread_name.clone();
+        self.try_build()
+            .unwrap_or_else(|error| cannot_start(name.as_deref(), &error))
+    }
+
+    /// Starts the pool.
+    ///
+    /// # Errors
+    /// If the operating system cannot start a thread; those that were started are ended again.
+    pub fn try_build(self) -> io::Result<TaskPool> {
+        TaskPool::start(self)
+    }
+}
+
+/// The panic of a pool whose threads could not be started.
+#[cold]
+#[track_caller]
+fn cannot_start(name: Option<&str>, error: &io::Error) -> ! {
+    panic!(
+        "a thread of the task pool {:?} cannot be spawned: {error}. Ask for fewer threads \
+         (`TaskPoolBuilder::num_threads`; 0 runs tasks on the threads that wait for them) or smaller stacks \
+         (`TaskPoolBuilder::stack_size`), raise the process's limits, or use `TaskPoolBuilder::try_build` and handle the \
+         error",
+        name.unwrap_or(DEFAULT_NAME),
+    )
 }
 
 impl Default for TaskPool {

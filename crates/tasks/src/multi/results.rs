@@ -1,7 +1,9 @@
 //! The results of a scope's tasks, in the order in which the tasks were spawned.
 
 use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use terrace_executor::drop_payload;
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::{Mutex, OnceLock};
 
@@ -55,10 +57,7 @@ impl<T: 'static> Results<T> {
         let Some(places) = self.places else {
             return unit_vec(spawned).expect("only the unit type has no places");
         };
-        let segments = places.into_iter().map_while(OnceLock::into_inner);
-        let results = segments
-            .flat_map(<[_]>::into_vec)
-            .map_while(Mutex::into_inner);
+        let results = stored(places).map_while(|result| result);
         let mut vec = Vec::with_capacity(spawned);
         vec.extend(results.take(spawned));
         assert_eq!(
@@ -70,7 +69,23 @@ impl<T: 'static> Results<T> {
     }
 }
 
+/// The results in the places, in the order of the tasks.
+fn stored<T>(places: Places<T>) -> impl Iterator<Item = Option<T>> {
+    let segments = places.into_iter().map_while(OnceLock::into_inner);
+    segments.flat_map(<[_]>::into_vec).map(Mutex::into_inner)
+}
+
 impl<T> Results<T> {
+    /// Drops the results of a scope that failed one by one. The panics of their destructors must not meet each other, nor
+    /// the scope's.
+    pub(super) fn discard(self) {
+        for result in self.places.into_iter().flat_map(stored) {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(result))) {
+                drop_payload(payload);
+            }
+        }
+    }
+
     /// Numbers one more task.
     pub(super) fn number(&self) -> usize {
         // Ordering: Relaxed, a mere counter.

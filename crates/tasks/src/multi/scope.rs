@@ -1,12 +1,13 @@
 //! Scopes: tasks that borrow from the caller of [`TaskPool::scope`](crate::TaskPool::scope).
 
 use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
 use terrace_executor::{Executor, ThreadExecutor};
-use terrace_sync::Arc;
 
 use super::results::Results;
 use super::thread_executor::with_own;
@@ -21,37 +22,46 @@ where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env, T>),
     T: Send + 'static,
 {
-    let results = with_own(|home| {
-        let config = terrace_fork::Config {
-            external: external.map(ThreadExecutor::queue),
-            home: Some(home.queue()),
-        };
-        terrace_fork::scope_with(executor, config, |inner| {
-            let results = Arc::new(Results::new());
-            let kept = inner.keep(Arc::clone(&results));
-            f(inner.keep(Scope {
-                inner,
-                results: kept,
-            }));
-            results
-        })
-    });
-    let results = Arc::into_inner(results).expect("the scope has dropped what it kept");
+    let results = Results::new();
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        with_own(|own| {
+            let config = terrace_fork::Config {
+                external: external.map(ThreadExecutor::queue),
+                local: Some(own.queue()),
+            };
+            terrace_fork::scope_with(executor, config, |inner| {
+                f(inner.keep(Scope {
+                    inner: inner.spawner(),
+                    results: &results,
+                    env: PhantomData,
+                }));
+            });
+        });
+    }));
+    if let Err(payload) = ended {
+        results.discard();
+        resume_unwind(payload);
+    }
     results.into_vec()
 }
 
-/// Where a call of [`TaskPool::scope`](crate::TaskPool::scope) spawns tasks that may borrow what outlives the call.
+/// Where a call of [`TaskPool::scope`](crate::TaskPool::scope) spawns tasks that may borrow values that outlive the call.
 ///
 /// Tasks may spawn further tasks on it.
 pub struct Scope<'scope, 'env: 'scope, T> {
-    inner: &'scope terrace_fork::Scope<'scope, 'env>,
+    inner: terrace_fork::Spawner<'scope>,
     results: &'scope Results<T>,
+    /// Makes the type invariant over `'env`, as it is over `'scope`.
+    env: PhantomData<&'env mut &'env ()>,
 }
+
+// A task's panic ends its scope, so no caller sees a scope half-changed.
+impl<T> RefUnwindSafe for Scope<'_, '_, T> {}
 
 impl<'scope, T: Send + 'scope> Scope<'scope, '_, T> {
     /// Spawns a task that any thread of the pool may run, and the scope's own thread.
     ///
-    /// Its result becomes part of what [`TaskPool::scope`](crate::TaskPool::scope) returns.
+    /// Its result becomes part of the result of [`TaskPool::scope`](crate::TaskPool::scope).
     pub fn spawn<Fut: Future<Output = T> + 'scope + Send>(&self, f: Fut) {
         self.inner.spawn(self.child(f));
     }
@@ -59,7 +69,7 @@ impl<'scope, T: Send + 'scope> Scope<'scope, '_, T> {
     /// Spawns a task that the scope's own thread runs, the one that called
     /// [`TaskPool::scope`](crate::TaskPool::scope).
     ///
-    /// Its result becomes part of what that call returns.
+    /// Its result becomes part of the result of that call.
     pub fn spawn_on_scope<Fut: Future<Output = T> + 'scope + Send>(&self, f: Fut) {
         self.inner.spawn_on_scope(self.child(f));
     }
@@ -67,7 +77,7 @@ impl<'scope, T: Send + 'scope> Scope<'scope, '_, T> {
     /// Spawns a task that runs where the external executor is ticked, which was given to
     /// [`TaskPool::scope_with_executor`](crate::TaskPool::scope_with_executor); without one, on the scope's own thread.
     ///
-    /// Its result becomes part of what that call returns.
+    /// Its result becomes part of the result of that call.
     pub fn spawn_on_external<Fut: Future<Output = T> + 'scope + Send>(&self, f: Fut) {
         self.inner.spawn_on_external(self.child(f));
     }
@@ -85,7 +95,7 @@ impl<'scope, T: Send + 'scope> Scope<'scope, '_, T> {
 
 impl<T> fmt::Debug for Scope<'_, '_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Scope").field(self.inner).finish()
+        f.debug_tuple("Scope").field(&self.inner).finish()
     }
 }
 

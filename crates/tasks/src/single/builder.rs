@@ -2,9 +2,7 @@
 
 use alloc::string::String;
 
-use crate::TaskPool;
-
-/// Makes a [`TaskPool`]. Without feature `multi_threaded` there are no threads to configure: every setting is
+/// Makes a [`TaskPool`](crate::TaskPool). Without feature `multi_threaded` there are no threads to configure: every setting is
 /// accepted and ignored.
 #[derive(Debug, Default, Clone)]
 pub struct TaskPoolBuilder {}
@@ -38,10 +36,5 @@ impl TaskPoolBuilder {
     /// Ignored: no thread is started, so `f` is never called.
     pub fn on_thread_destroy(self, _f: impl Fn() + Send + Sync + 'static) -> Self {
         self
-    }
-
-    /// Makes the pool.
-    pub fn build(self) -> TaskPool {
-        TaskPool {}
     }
 }

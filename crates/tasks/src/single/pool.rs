@@ -1,13 +1,15 @@
-//! The pool whose only thread is whichever calls it.
+//! The pool whose only thread is its caller's.
 
 use alloc::vec::Vec;
 
-use terrace_local::task;
+use terrace_local::task::{self, Task};
 use terrace_sync::Arc;
 
-use super::scope;
+use super::builder::TaskPoolBuilder;
+use super::scope::{self, Scope};
+use super::thread_executor::ThreadExecutor;
 use crate::host;
-use crate::{LocalExecutor, Scope, Task, TaskPoolBuilder, ThreadExecutor};
+use crate::local_executor::LocalExecutor;
 
 /// How many tasks [`TaskPool::spawn`] polls at most before it returns.
 const POLLS_PER_SPAWN: usize = 1_000;
@@ -23,7 +25,7 @@ const MAX_NESTED_SPAWNS: usize = 16;
 pub struct TaskPool {}
 
 impl TaskPool {
-    /// A new executor that nothing looks at.
+    /// A new executor that no scope looks at.
     pub fn get_thread_executor() -> Arc<ThreadExecutor<'static>> {
         Arc::default()
     }
@@ -56,7 +58,8 @@ impl TaskPool {
     /// ```
     ///
     /// # Panics
-    /// Rethrows the first panic of a task, in spawn order, after all of them have ended.
+    /// With the panic of `f`, or the first panic of a task. The other tasks are not polled any more; their futures are dropped
+    /// before this unwinds.
     pub fn scope<'env, F, T>(&self, f: F) -> Vec<T>
     where
         F: for<'scope> FnOnce(&'scope mut Scope<'scope, 'env, T>),
@@ -144,6 +147,13 @@ impl TaskPool {
     /// Polls a task of the calling thread, if one can go on.
     pub(crate) fn tick_on_this_thread(&self) -> bool {
         host::tick()
+    }
+}
+
+impl TaskPoolBuilder {
+    /// Makes the pool.
+    pub fn build(self) -> TaskPool {
+        TaskPool {}
     }
 }
 

@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 pub struct ThreadExecutor<'a>(PhantomData<&'a ()>);
 
 impl ThreadExecutor<'_> {
-    /// An executor that nothing looks at.
+    /// An executor that no scope looks at.
     pub fn new() -> Self {
         Self::default()
     }

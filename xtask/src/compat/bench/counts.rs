@@ -1,12 +1,14 @@
 //! `--counts`: where the time of an iteration goes, side by side.
 
 use anyhow::{Context, Result};
-use comfy_table::{CellAlignment, Table, presets};
 use serde::Deserialize;
 
 use super::program::{self, Row};
-use super::sides::{self, Side};
+use super::{DEBUG, Side};
+use crate::compat::sides;
+use crate::measure::machine::origin;
 use crate::progress::Progress;
+use crate::report::sheet::{Cell, Sheet};
 use crate::workspace::Workspace;
 
 /// What the program says of one iteration.
@@ -27,8 +29,8 @@ struct Counts {
 const HEADER: [&str; 11] = [
     "row",
     "",
-    "wall µs",
-    "CPU µs",
+    "wall",
+    "CPU",
     "caller's CPU",
     "in kernel",
     "slept",
@@ -40,42 +42,45 @@ const HEADER: [&str; 11] = [
 
 /// Prints the table; all figures are means an iteration.
 pub(super) fn run(ws: &Workspace, stock: &Side, ours: &Side, rows: &[Row]) -> Result<()> {
-    let library = sides::build_futex_count(ws)?;
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_header(HEADER);
+    // Counts futex calls when preloaded.
+    let dir = sides::copy(ws, "futex-count", "bench/count", DEBUG, None)?;
+    let library = sides::build(&dir, &["--release"])?.join("release/libfutex_count.so");
+    let mut lines = Vec::new();
     let progress = Progress::new("compat --bench --counts", rows.len());
     for row in rows {
         progress.at(&row.id);
         for side in [stock, ours] {
             let args = ["--row", &row.id, "--counts"];
-            let lines: Vec<Counts> = program::lines(side, &args, Some(&library))?;
-            let counts = lines.first().context("the program prints a line")?;
-            table.add_row(line(row, side, counts));
+            let counts: Vec<Counts> = program::lines(side, &args, Some(&library))?;
+            let counts = counts.first().context("the program prints a line")?;
+            lines.push(line(row, side, counts));
         }
         progress.step();
     }
     progress.finish();
-    for column in 2..HEADER.len() {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    println!("{table}\n\nmeans an iteration; `slept` and `preempted` are context switches");
+    let sheet = Sheet {
+        origin: origin(ws),
+        title: "Counts".to_owned(),
+        note: "means an iteration; `slept` and `preempted` are context switches".to_owned(),
+        header: HEADER.map(str::to_owned).into(),
+        rows: lines,
+    };
+    println!("{}", sheet.terminal());
     Ok(())
 }
 
-fn line(row: &Row, side: &Side, counts: &Counts) -> Vec<String> {
-    let mut cells = vec![row.id.clone(), side.name.to_owned()];
+fn line(row: &Row, side: &Side, counts: &Counts) -> Vec<Cell> {
     let times = [
         counts.wall_us,
         counts.cpu_us,
         counts.caller_cpu_us,
         counts.system_us,
     ];
-    cells.extend(times.map(|n| format!("{n:.1}")));
     let switches = [counts.voluntary_switches, counts.involuntary_switches];
-    cells.extend(switches.map(|n| format!("{n:.2}")));
     let futex = [counts.futex_waits, counts.futex_wakes, counts.threads_woken];
-    cells.extend(futex.map(|n| n.map_or("?".to_owned(), |n| format!("{n:.2}"))));
+    let futex = futex.map(|amount| amount.unwrap_or(f64::NAN));
+    let mut cells = vec![Cell::Text(row.id.clone()), Cell::Text(side.name.to_owned())];
+    cells.extend(times.map(|micros| Cell::Nanoseconds(micros * 1e3)));
+    cells.extend(switches.into_iter().chain(futex).map(Cell::Ratio));
     cells
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::sides::Side;
+use super::Side;
+use crate::measure::criterion::Run;
 use crate::measure::stats::median;
 use crate::process::run_limited;
 
@@ -33,18 +34,9 @@ pub(super) struct Row {
     pub(super) id: String,
     pub(super) kind: Kind,
     /// Threads of the pool.
-    threads: usize,
+    pub(super) threads: usize,
     /// Why it is not counted.
     pub(super) why: String,
-}
-
-/// One run of a row.
-#[derive(Clone, Copy)]
-pub(super) struct Run {
-    /// Nanoseconds an iteration: the median of the run's samples.
-    pub(super) wall: f64,
-    /// Nanoseconds of CPU time of all threads an iteration: the mean of the run's samples.
-    pub(super) cpu: f64,
 }
 
 /// How long a run is.
@@ -65,13 +57,13 @@ pub(super) fn list(side: &Side) -> Result<Vec<Row>> {
     lines(side, &["--list"], None)
 }
 
-/// Runs a row once.
-pub(super) fn run(side: &Side, row: &Row, length: Length) -> Result<Run> {
+/// Runs a row once; its CPU time is the mean of the run's samples.
+pub(super) fn run(side: &Side, row: &str, length: Length) -> Result<Run> {
     let samples: Vec<Sample> = lines(
         side,
         &[
             "--row",
-            &row.id,
+            row,
             "--samples",
             &length.samples.to_string(),
             "--sample-ms",
@@ -79,11 +71,11 @@ pub(super) fn run(side: &Side, row: &Row, length: Length) -> Result<Run> {
         ],
         None,
     )?;
-    ensure!(!samples.is_empty(), "{} printed no sample", row.id);
+    ensure!(!samples.is_empty(), "{row} printed no sample");
     let mut walls: Vec<_> = samples.iter().map(|s| s.wall_ns).collect();
     Ok(Run {
         wall: median(&mut walls),
-        cpu: samples.iter().map(|s| s.cpu_ns).sum::<f64>() / samples.len() as f64,
+        cpu: Some(samples.iter().map(|s| s.cpu_ns).sum::<f64>() / samples.len() as f64),
     })
 }
 

@@ -1,6 +1,7 @@
 //! The forest plot: a bench's ratio with its interval, against the threshold and the A/A floor.
 
-use super::markup::{Element, el};
+use maud::{Markup, html};
+
 use super::scale::Scale;
 use crate::report::model::{Bench, Comparison, Estimate, LayerMean, MetricResult, Verdict};
 use crate::report::units::{estimate, percent, ratio};
@@ -22,95 +23,81 @@ pub(super) fn scale(comparison: &Comparison) -> Scale {
     Scale::around(WIDTH, results.map(|result| &result.ratio))
 }
 
-fn svg(height: f64) -> Element {
-    let from = -MARGIN;
-    let width = WIDTH + 2.0 * MARGIN;
-    el("svg").attr("viewBox", format_args!("{from} 0 {width} {height}"))
+fn view(height: f64) -> String {
+    format!("{} 0 {} {height}", -MARGIN, WIDTH + 2.0 * MARGIN)
 }
 
 /// The numbers of the axis, for the head of a table.
-pub(super) fn axis(scale: &Scale) -> Element {
-    let ticks = scale.ticks(TICK_GAP);
-    let labels = ticks.iter().filter_map(|tick| {
-        let (x, _) = scale.place(*tick)?;
+pub(super) fn axis(scale: &Scale) -> Markup {
+    let ticks = scale.ticks(TICK_GAP).into_iter();
+    let ticks = ticks.filter_map(|tick| Some((tick, px(scale.place(tick)?.0))));
+    let label = |tick: f64| {
         let label = format!("{tick:.2}");
-        let label = label.trim_end_matches('0').trim_end_matches('.');
-        Some([
-            el("text").attr("x", px(x)).attr("y", 10).text(label),
-            line("tick", x, 14.0, x, 19.0),
-        ])
-    });
-    svg(20.0)
-        .class("axis")
-        .attr("aria-hidden", "true")
-        .children(labels.flatten())
-}
-
-/// One row; `number` makes its ids unique.
-pub(super) fn row(scale: &Scale, bench: &Bench, number: usize) -> Element {
-    let (title, desc) = (format!("ft{number}"), format!("fd{number}"));
-    let height = height(bench.results.len());
-    let mut drawing = svg(height)
-        .class("forest")
-        .attr("role", "img")
-        .attr("aria-labelledby", format_args!("{title} {desc}"))
-        .child(
-            el("title")
-                .attr("id", title)
-                .text(format!("Ratio of {}", bench.id)),
-        )
-        .child(el("desc").attr("id", desc).text(described(bench)));
-    let (middle, _) = scale.place(1.0).expect("one is a ratio");
-    if let Some(lead) = bench.results.first() {
-        let bands = [
-            ("band", lead.threshold, 2.0, height - 4.0),
-            ("floor", lead.floor, FIRST - 6.0, 12.0),
-        ];
-        for (class, fraction, top, height) in bands {
-            if let Some((left, right)) = scale.band(fraction) {
-                drawing = drawing.child(
-                    el("rect")
-                        .class(class)
-                        .attr("x", px(left))
-                        .attr("y", top)
-                        .attr("width", px(right - left))
-                        .attr("height", height),
-                );
+        label.trim_end_matches('0').trim_end_matches('.').to_owned()
+    };
+    html! {
+        svg.axis viewBox=(view(20.0)) aria-hidden="true" {
+            @for (tick, x) in ticks {
+                text x=(x) y="10" { (label(tick)) }
+                line.tick x1=(x) y1="14" x2=(x) y2="19" {}
             }
         }
     }
-    drawing = drawing.child(line("one", middle, 0.0, middle, height));
-    for (index, result) in bench.results.iter().enumerate() {
-        drawing = drawing.children(line_of(scale, &result.ratio, index, result.verdict));
+}
+
+/// One row; `number` makes its ids unique.
+pub(super) fn row(scale: &Scale, bench: &Bench, number: usize) -> Markup {
+    let (title, desc) = (format!("ft{number}"), format!("fd{number}"));
+    let height = height(bench.results.len());
+    let lead = bench.results.first();
+    let bands = lead.map(|lead| {
+        [
+            ("band", lead.threshold, 2.0, height - 4.0),
+            ("floor", lead.floor, FIRST - 6.0, 12.0),
+        ]
+    });
+    html! {
+        svg.forest viewBox=(view(height)) role="img" aria-labelledby={ (title) " " (desc) } {
+            title id=(title) { "Ratio of " (bench.id) }
+            desc id=(desc) { (described(bench)) }
+            @for (class, fraction, top, height) in bands.into_iter().flatten() {
+                @if let Some((left, right)) = scale.band(fraction) {
+                    rect class=(class) x=(px(left)) y=(top) width=(px(right - left)) height=(height) {}
+                }
+            }
+            (one(scale, height))
+            @for (index, result) in bench.results.iter().enumerate() {
+                (line_of(scale, &result.ratio, index, result.verdict))
+            }
+        }
     }
-    drawing
 }
 
 /// A layer's means, one line for each metric.
-pub(super) fn means(scale: &Scale, layer: &str, means: &[&LayerMean], number: usize) -> Element {
+pub(super) fn means(scale: &Scale, layer: &str, means: &[&LayerMean], number: usize) -> Markup {
     let title = format!("m{number}");
     let words = |mean: &&LayerMean| format!("{} {}", mean.metric.name(), estimate(&mean.mean));
     let words: Vec<String> = means.iter().map(words).collect();
     let height = height(means.len());
-    let (middle, _) = scale.place(1.0).expect("one is a ratio");
-    let mut drawing = svg(height)
-        .class("forest")
-        .attr("role", "img")
-        .attr("aria-labelledby", &title)
-        .child(
-            el("title")
-                .attr("id", &title)
-                .text(format!("{layer}: {}", words.join(", "))),
-        )
-        .child(line("one", middle, 0.0, middle, height));
-    for (index, mean) in means.iter().enumerate() {
-        drawing = drawing.children(line_of(scale, &mean.mean, index, Verdict::Same));
+    html! {
+        svg.forest viewBox=(view(height)) role="img" aria-labelledby=(title) {
+            title id=(title) { (layer) ": " (words.join(", ")) }
+            (one(scale, height))
+            @for (index, mean) in means.iter().enumerate() {
+                (line_of(scale, &mean.mean, index, Verdict::Same))
+            }
+        }
     }
-    drawing
+}
+
+/// Where nothing changes.
+fn one(scale: &Scale, height: f64) -> Markup {
+    let (middle, _) = scale.place(1.0).expect("one is a ratio");
+    html! { line.one x1=(px(middle)) y1="0" x2=(px(middle)) y2=(height) {} }
 }
 
 /// The whisker of a row's `index`th metric.
-fn line_of(scale: &Scale, of: &Estimate, index: usize, verdict: Verdict) -> Vec<Element> {
+fn line_of(scale: &Scale, of: &Estimate, index: usize, verdict: Verdict) -> Markup {
     let y = FIRST + LINE * index as f64;
     let (place, size) = if index == 0 {
         ("lead", 4.0)
@@ -134,12 +121,10 @@ fn whisker(
     size: f64,
     class: &str,
     verdict: Verdict,
-) -> Vec<Element> {
-    let mut parts = Vec::new();
+) -> Markup {
     let mut marked = true;
-    if let (Some((low, low_beyond)), Some((high, high_beyond))) =
-        (scale.place(of.low), scale.place(of.high))
-    {
+    let ends = scale.place(of.low).zip(scale.place(of.high));
+    let path = ends.map(|((low, low_beyond), (high, high_beyond))| {
         let arrow = |x: f64| {
             let inward = if x > WIDTH / 2.0 { -size } else { size };
             let (back, x, top, bottom) = (px(x + inward), px(x), y - size, y + size);
@@ -147,33 +132,35 @@ fn whisker(
         };
         let cap = |x: f64| format!("M{} {}V{}", px(x), y - size, y + size);
         let end = |x: f64, beyond: bool| if beyond { arrow(x) } else { cap(x) };
-        let path = if low_beyond && high_beyond && low == high {
+        if low_beyond && high_beyond && low == high {
             marked = false;
             let inward = if low > 0.0 { -size } else { size };
             arrow(low) + &arrow(low + inward)
         } else {
             let line = format!("M{} {y}H{}", px(low), px(high));
             line + &end(low, low_beyond) + &end(high, high_beyond)
-        };
-        parts.push(
-            el("path")
-                .class(&format!("whisker {class}"))
-                .attr("d", path),
-        );
+        }
+    });
+    let marker = scale.place(of.value).filter(|_| marked);
+    html! {
+        @if let Some(path) = path {
+            path class={ "whisker " (class) } d=(path) {}
+        }
+        @if let Some((x, _)) = marker {
+            path class={ "marker " (class) } d=(shape(verdict, x, y, size + 0.5)) {}
+        }
     }
-    if let Some((x, _)) = scale.place(of.value).filter(|_| marked) {
-        let shape = shape(verdict, x, y, size + 0.5);
-        parts.push(
-            el("path")
-                .class(&format!("marker {class}"))
-                .attr("d", shape),
-        );
+}
+
+/// A marker beside text.
+pub(super) fn icon(verdict: Verdict, size: f64) -> Markup {
+    html! {
+        svg.icon viewBox="0 0 14 14" aria-hidden="true" { path d=(shape(verdict, 7.0, 7.0, size)) {} }
     }
-    parts
 }
 
 /// A triangle towards slower or faster, a diamond for unstable, a disc for the rest.
-pub(super) fn shape(verdict: Verdict, x: f64, y: f64, size: f64) -> String {
+fn shape(verdict: Verdict, x: f64, y: f64, size: f64) -> String {
     let (left, right, top, bottom) = (px(x - size), px(x + size), px(y - size), px(y + size));
     let (x, y) = (px(x), px(y));
     match verdict {
@@ -188,15 +175,6 @@ pub(super) fn shape(verdict: Verdict, x: f64, y: f64, size: f64) -> String {
             format!("M{x} {y}m-{radius} 0{arc} {across} 0{arc} -{across} 0Z")
         }
     }
-}
-
-fn line(class: &str, x1: f64, y1: f64, x2: f64, y2: f64) -> Element {
-    el("line")
-        .class(class)
-        .attr("x1", px(x1))
-        .attr("y1", y1)
-        .attr("x2", px(x2))
-        .attr("y2", y2)
 }
 
 /// The row in words.

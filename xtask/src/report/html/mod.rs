@@ -2,15 +2,16 @@
 
 mod drift;
 mod forest;
-mod markup;
 mod noise;
 mod rows;
 mod scale;
 
-use super::model::{Comparison, Outcome, Side, Verdict};
-use super::units::{NONE, counted, percent};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::conditions;
+use super::model::{Comparison, Outcome, Verdict};
+use super::units::counted;
 use super::words::{Tally, effort, headline, next_step};
-use markup::{Element, el};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
@@ -20,85 +21,92 @@ const OPEN: usize = 10;
 
 /// The whole page.
 pub(crate) fn html(comparison: &Comparison) -> String {
-    let title = format!("{} → {}", comparison.base.name, comparison.head.name);
-    let head = el("head").children([
-        el("meta").attr("charset", "utf-8"),
-        el("meta")
-            .attr("name", "viewport")
-            .attr("content", "width=device-width, initial-scale=1"),
-        el("meta")
-            .attr("name", "color-scheme")
-            .attr("content", "light dark"),
-        el("title").text(format!("Benches: {title}")),
-        el("style").raw(STYLE),
-    ]);
-    let mut main = el("main").child(banner(comparison));
-    main = main.children(warnings(comparison));
-    if let Some(means) = rows::means(comparison) {
-        main = main.child(section(
-            "means",
-            "Geometric means",
-            [
-                el("p")
-                    .class("note")
-                    .text("Over the counted benches of each layer, with the confidence interval."),
-                means,
-            ],
-        ));
-    }
-    main = main.child(benches(comparison));
-    if let Some(noise) = noise::content(comparison) {
-        let note = el("p").class("note").text(
-            "What BASE shows as a change against itself, run beside HEAD in the same rounds. A change \
-             below it cannot be told from noise.",
-        );
-        main = main.child(section(
-            "noise",
-            "Noise: the A/A floor",
-            [note].into_iter().chain(noise),
-        ));
-    }
-    main = main.children(differences(comparison));
-    main = main.child(section(
-        "conditions",
-        "Conditions",
-        [conditions(comparison)],
-    ));
-    let body = el("body").children([
-        el("header").children([
-            el("p").class("kicker").text("Terrace · bench-compare"),
-            el("h1").children([
-                el("span").text(&comparison.base.name),
-                el("span").class("arrow").text(" → "),
-                el("span").text(&comparison.head.name),
-            ]),
-            el("p").class("note").text(effort(comparison)),
-        ]),
-        main,
-        el("script").raw(SCRIPT),
-    ]);
-    let page = el("html").attr("lang", "en").children([head, body]);
-    format!("<!DOCTYPE html>\n{page}\n")
+    let (base, head) = (&comparison.base.name, &comparison.head.name);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { "Benches: " (base) " → " (head) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    p.kicker { "Terrace · bench-compare" }
+                    h1 { span { (base) } span.arrow { " → " } span { (head) } }
+                    p.note { (effort(comparison)) }
+                }
+                main { (content(comparison)) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    // Characters that XML forbids, whatever the names are.
+    let allowed = |c: char| !c.is_control() && !"\u{fffe}\u{ffff}".contains(c) || c == '\n';
+    let text = page.into_string() + "\n";
+    text.chars()
+        .map(|c| if allowed(c) { c } else { '\u{fffd}' })
+        .collect()
 }
 
-fn section(id: &str, title: &str, content: impl IntoIterator<Item = Element>) -> Element {
-    el("section")
-        .attr("aria-labelledby", id)
-        .child(el("h2").attr("id", id).text(title))
-        .children(content)
+fn content(comparison: &Comparison) -> Markup {
+    html! {
+        (banner(comparison))
+        (warnings(comparison))
+        @if let Some(means) = rows::means(comparison) {
+            (section("means", "Geometric means", &html! {
+                p.note { "Over the counted benches of each layer, with the confidence interval." }
+                (means)
+            }))
+        }
+        (section("benches", "Benches", &benches(comparison)))
+        @if let Some(noise) = noise::content(comparison) {
+            (section("noise", "Noise: the A/A floor", &html! {
+                p.note {
+                    "What BASE shows as a change against itself, run beside HEAD in the same rounds. A change "
+                    "below it cannot be told from noise."
+                }
+                (noise)
+            }))
+        }
+        (differences(comparison))
+        (section("conditions", "Conditions", &conditions(comparison)))
+    }
+}
+
+fn section(id: &str, title: &str, content: &Markup) -> Markup {
+    html! { section aria-labelledby=(id) { h2 id=(id) { (title) } (content) } }
 }
 
 /// What may be wider than a phone scrolls alone, also by keyboard.
-fn scroller(label: &str, content: Element) -> Element {
-    el("div")
-        .class("scroll")
-        .attr("tabindex", 0)
-        .attr("role", "group")
-        .attr("aria-label", label)
-        .child(content)
+fn scroller(label: &str, content: &Markup) -> Markup {
+    html! { div.scroll tabindex="0" role="group" aria-label=(label) { (content) } }
 }
 
-fn banner(comparison: &Comparison) -> Element {
+/// The id of a bench, which may be broken after a slash.
+fn id(id: &str) -> Markup {
+    html! {
+        code {
+            @for (index, part) in id.split_inclusive('/').enumerate() {
+                @if index > 0 { wbr; }
+                (part)
+            }
+        }
+    }
+}
+
+/// A list of ids, each with what is said of it.
+fn ids<'c>(ids: impl Iterator<Item = (&'c str, Option<&'c str>)>) -> Markup {
+    html! {
+        ul.ids {
+            @for (bench, said) in ids { li { (id(bench)) @if let Some(said) = said { ": " (said) } } }
+        }
+    }
+}
+
+fn banner(comparison: &Comparison) -> Markup {
     let (class, verdict) = match comparison.outcome {
         Outcome::Pass if comparison.benches.is_empty() => ("unstable", Verdict::Unstable),
         Outcome::Pass => ("good", Verdict::Same),
@@ -107,96 +115,68 @@ fn banner(comparison: &Comparison) -> Element {
             ("unstable", Verdict::Unstable)
         }
     };
-    let icon = el("svg")
-        .class("icon")
-        .attr("viewBox", "0 0 14 14")
-        .attr("aria-hidden", "true")
-        .child(el("path").attr("d", forest::shape(verdict, 7.0, 7.0, 6.0)));
     let tally = Tally::new(&comparison.benches);
-    let tiles = [
-        (tally.slower, "slower"),
-        (tally.faster, "faster"),
-        (tally.unstable, "unstable"),
-        (tally.same, "same"),
-        (tally.identical, "identical"),
-        (tally.unmeasured, "not measured"),
-        (tally.ungated, "not counted"),
-    ];
-    let always = |(amount, word): &(usize, &str)| *amount > 0 || *word != "not measured";
-    let tiles = tiles.into_iter().filter(always).map(|(amount, word)| {
-        let class = if amount > 0 { word } else { "zero" };
-        el("div")
-            .class(&format!("tile {class}"))
-            .children([el("dt").text(word), el("dd").text(amount.to_string())])
-    });
-    el("section").attr("aria-label", "Outcome").children([
-        el("div").class(&format!("banner {class}")).children([
-            icon,
-            el("div").children([
-                el("p").class("headline").text(headline(comparison)),
-                el("p")
-                    .text("Next: ")
-                    .child(commands(&next_step(comparison))),
-            ]),
-        ]),
-        el("dl").class("tiles").children(tiles),
-    ])
+    let shown = |(amount, word): &(usize, &str)| *amount > 0 || *word != "not measured";
+    html! {
+        section aria-label="Outcome" {
+            div class={ "banner " (class) } {
+                (forest::icon(verdict, 6.0))
+                div {
+                    p.headline { (headline(comparison)) }
+                    p { "Next: " (commands(&next_step(comparison))) }
+                }
+            }
+            dl.tiles {
+                @for (amount, word) in tally.parts().into_iter().filter(shown) {
+                    div class={ "tile " (if amount > 0 { word } else { "zero" }) } { dt { (word) } dd { (amount) } }
+                }
+            }
+        }
+    }
 }
 
 /// Text in which what stands between backticks is a command.
-fn commands(text: &str) -> Element {
-    let parts = text.split('`').enumerate();
-    parts.fold(el("span"), |out, (index, part)| {
-        if index % 2 == 1 {
-            out.child(el("code").text(part))
-        } else {
-            out.text(part)
+fn commands(text: &str) -> Markup {
+    html! {
+        span {
+            @for (index, part) in text.split('`').enumerate() {
+                @if index % 2 == 1 { code { (part) } } @else { (part) }
+            }
         }
-    })
-}
-
-fn warnings(comparison: &Comparison) -> Option<Element> {
-    let mut sentences: Vec<&str> = Vec::new();
-    if comparison.harness_changed {
-        sentences.push(
-            "The benches' own sources differ between the sides: a ratio may be the harness's doing.",
-        );
     }
-    sentences.extend(comparison.warnings.iter().map(String::as_str));
-    (!sentences.is_empty()).then(|| {
-        let list = sentences.into_iter().map(|w| el("li").text(w));
-        section("warnings", "Warnings", [el("ul").children(list)])
-    })
 }
 
-fn benches(comparison: &Comparison) -> Element {
-    let mut content = vec![legend(comparison)];
+fn warnings(comparison: &Comparison) -> Markup {
+    let harness =
+        "The benches' own sources differ between the sides: a ratio may be the harness's doing.";
+    let harness = comparison.harness_changed.then_some(harness);
+    let warnings = comparison.warnings.iter().map(String::as_str);
+    let all: Vec<&str> = harness.into_iter().chain(warnings).collect();
+    let list = html! { ul { @for warning in &all { li { (warning) } } } };
+    html! { @if !all.is_empty() { (section("warnings", "Warnings", &list)) } }
+}
+
+fn benches(comparison: &Comparison) -> Markup {
     if comparison.benches.is_empty() {
-        content = vec![el("p").text("No bench is on both sides.")];
-    } else {
-        content.push(tools());
-        let scale = forest::scale(comparison);
-        content.extend(rows::sections(comparison, &scale));
+        return html! { p { "No bench is on both sides." } };
     }
-    section("benches", "Benches", content)
+    html! {
+        (legend(comparison))
+        (tools())
+        (rows::sections(comparison, &forest::scale(comparison)))
+    }
 }
 
 /// Hidden until the script that serves it runs.
-fn tools() -> Element {
-    let option = |(value, text): (&str, &str)| el("option").attr("value", value).text(text);
+fn tools() -> Markup {
     let choice = |id: &str, label: &str, options: &[(&str, &str)]| {
-        let select = el("select").attr("id", id);
-        let label = el("label").attr("for", id).text(label);
-        let select = select.children(options.iter().copied().map(option));
-        el("span").class("tool").children([label, select])
+        html! {
+            span.tool {
+                label for=(id) { (label) }
+                select id=(id) { @for (value, text) in options { option value=(value) { (text) } } }
+            }
+        }
     };
-    let filter = el("span").class("tool").children([
-        el("label").attr("for", "filter").text("Filter"),
-        el("input")
-            .attr("id", "filter")
-            .attr("type", "search")
-            .attr("autocomplete", "off"),
-    ]);
     let verdicts = [
         ("", "all"),
         ("slower faster unstable", "what is not the same"),
@@ -209,151 +189,76 @@ fn tools() -> Element {
         ("down", "slowest first"),
         ("up", "fastest first"),
     ];
-    el("div")
-        .attr("id", "tools")
-        .attr("hidden", "hidden")
-        .children([
-            filter,
-            choice("show", "Show", &verdicts),
-            choice("order", "Order", &orders),
-            el("span").attr("id", "shown").attr("role", "status"),
-        ])
+    html! {
+        div #tools hidden="hidden" {
+            span.tool {
+                label for="filter" { "Filter" }
+                input #filter type="search" autocomplete="off";
+            }
+            (choice("show", "Show", &verdicts))
+            (choice("order", "Order", &orders))
+            span #shown role="status" {}
+        }
+    }
 }
 
-fn legend(comparison: &Comparison) -> Element {
-    let item = |verdict: Verdict, text: &str| {
-        let icon = el("svg")
-            .class("icon")
-            .attr("viewBox", "0 0 14 14")
-            .attr("aria-hidden", "true")
-            .child(el("path").attr("d", forest::shape(verdict, 7.0, 7.0, 5.0)));
-        el("li").class(&verdict.to_string()).child(icon).text(text)
-    };
-    let swatch = |class: &str, text: &str| {
-        let swatch = el("span")
-            .class(&format!("swatch {class}"))
-            .attr("aria-hidden", "true");
-        el("li").child(swatch).text(text)
-    };
-    let mut items = vec![
-        item(Verdict::Slower, "slower: the interval clears the threshold"),
-        item(Verdict::Faster, "faster: likewise"),
-        item(
+fn legend(comparison: &Comparison) -> Markup {
+    let verdicts = [
+        (Verdict::Slower, "slower: the interval clears the threshold"),
+        (Verdict::Faster, "faster: likewise"),
+        (
             Verdict::Unstable,
             "unstable: the interval is too wide to say",
         ),
-        item(Verdict::Same, "same"),
-        swatch("band", "the threshold to be cleared"),
-        swatch("floor", "the A/A floor"),
+        (Verdict::Same, "same"),
     ];
-    if let Some(other) = comparison.settings.metrics.get(1) {
-        items.push(swatch("thin", &format!("thin, below: {}", other.name())));
+    let thin = comparison.settings.metrics.get(1);
+    let thin = thin.map(|other| ("thin", format!("thin, below: {}", other.name())));
+    let rounds = "in the rounds: base/base dashed, head/base solid, slower is up";
+    let swatches = [
+        ("band", "the threshold to be cleared".to_owned()),
+        ("floor", "the A/A floor".to_owned()),
+    ];
+    let swatches = swatches.into_iter().chain(thin);
+    let swatches = swatches.chain([("dashed", rounds.to_owned())]);
+    html! {
+        ul.legend {
+            @for (verdict, text) in verdicts {
+                li class=(verdict.to_string()) { (forest::icon(verdict, 5.0)) (text) }
+            }
+            @for (class, text) in swatches {
+                li { span class={ "swatch " (class) } aria-hidden="true" {} (text) }
+            }
+        }
     }
-    items.push(swatch(
-        "dashed",
-        "in the rounds: base/base dashed, head/base solid, slower is up",
-    ));
-    el("ul").class("legend").children(items)
 }
 
-fn differences(comparison: &Comparison) -> Option<Element> {
-    let list = |what: &str, ids: &[String]| {
-        (!ids.is_empty()).then(|| {
-            let items = ids.iter().map(|id| el("li").child(markup::id(id)));
-            disclosed(what, ids.len(), el("ul").class("ids").children(items))
-        })
+fn differences(comparison: &Comparison) -> Markup {
+    let failed = comparison.failed.iter();
+    let failed = failed.map(|f| (f.id.as_str(), Some(f.message.as_str())));
+    let only = |ids: &'_ [String]| -> Vec<_> { ids.iter().map(|id| (id.clone(), None)).collect() };
+    let failed: Vec<_> = failed.map(|(id, said)| (id.to_owned(), said)).collect();
+    let lists = [
+        ("could not be measured", failed),
+        ("only in HEAD (added)", only(&comparison.added)),
+        ("only in BASE (removed)", only(&comparison.removed)),
+    ];
+    let content = html! {
+        @for (what, list) in lists.iter().filter(|(_, list)| !list.is_empty()) {
+            details open=[(list.len() <= OPEN).then_some("open")] {
+                summary { (counted(list.len(), "bench", "benches")) " " (what) }
+                (ids(list.iter().map(|(id, said)| (id.as_str(), *said))))
+            }
+        }
     };
-    let failed = (!comparison.failed.is_empty()).then(|| {
-        let items = comparison.failed.iter().map(|failure| {
-            el("li")
-                .child(markup::id(&failure.id))
-                .text(format!(": {}", failure.message))
-        });
-        let list = el("ul").class("ids").children(items);
-        disclosed("could not be measured", comparison.failed.len(), list)
-    });
-    let content: Vec<Element> = [
-        failed,
-        list("only in HEAD (added)", &comparison.added),
-        list("only in BASE (removed)", &comparison.removed),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    (!content.is_empty()).then(|| section("differences", "Not compared", content))
+    let any = lists.iter().any(|(_, list)| !list.is_empty());
+    html! { @if any { (section("differences", "Not compared", &content)) } }
 }
 
-fn disclosed(what: &str, amount: usize, content: Element) -> Element {
-    let summary = format!("{} {what}", counted(amount, "bench", "benches"));
-    let mut details = el("details");
-    if amount <= OPEN {
-        details = details.attr("open", "open");
+fn conditions(comparison: &Comparison) -> Markup {
+    html! {
+        dl.conditions {
+            @for (name, value) in conditions::conditions(comparison) { div { dt { (name) } dd { (value) } } }
+        }
     }
-    details.child(el("summary").text(summary)).child(content)
-}
-
-fn conditions(comparison: &Comparison) -> Element {
-    let settings = &comparison.settings;
-    let machine = &comparison.machine;
-    let side = |side: &Side| {
-        let changed = if side.dirty {
-            ", with changes in no commit"
-        } else {
-            ""
-        };
-        let args = if side.args.is_empty() {
-            String::new()
-        } else {
-            format!(", built with {}", side.args.join(" "))
-        };
-        format!("{} ({}{changed}){args}", side.name, side.commit)
-    };
-    let load = if machine.load_before.is_finite() {
-        format!("{:.2}", machine.load_before)
-    } else {
-        NONE.to_owned()
-    };
-    let metrics: Vec<&str> = settings.metrics.iter().map(|m| m.name()).collect();
-    let fail_on: Vec<&str> = settings.fail_on.iter().map(|m| m.name()).collect();
-    let mut list = vec![
-        ("BASE", side(&comparison.base)),
-        ("HEAD", side(&comparison.head)),
-        ("finished", comparison.created.clone()),
-        ("measured", metrics.join(", ")),
-        ("fails on", fail_on.join(", ")),
-        ("rounds", settings.rounds.to_string()),
-        (
-            "a run",
-            format!(
-                "{} ms after {} ms of warm-up",
-                settings.time_ms, settings.warm_up_ms
-            ),
-        ),
-        ("threshold", percent(settings.threshold)),
-        ("processor", machine.cpu.clone()),
-        ("cores", machine.cores.to_string()),
-        ("load before", load),
-        ("system", machine.os.clone()),
-        ("compiler", machine.rustc.clone()),
-    ];
-    if !settings.layers.is_empty() {
-        list.push(("layers", settings.layers.join(", ")));
-    }
-    if let Some(filter) = &settings.filter {
-        list.push(("filter", filter.clone()));
-    }
-    let flags = [
-        (settings.aa, "BASE against itself"),
-        (settings.strict, "noise fails"),
-        (settings.require_all, "missing benches fail"),
-        (comparison.resumed, "resumed"),
-    ];
-    let flags: Vec<&str> = flags.iter().filter(|f| f.0).map(|f| f.1).collect();
-    if !flags.is_empty() {
-        list.push(("also", flags.join(", ")));
-    }
-    let list = list
-        .into_iter()
-        .map(|(name, value)| el("div").children([el("dt").text(name), el("dd").text(value)]));
-    el("dl").class("conditions").children(list)
 }

@@ -1,7 +1,9 @@
 //! The A/A floor: how much BASE differs from itself, bench by bench.
 
+use maud::{Markup, html};
+
 use super::forest::px;
-use super::markup::{Element, el};
+use super::scroller;
 use crate::report::model::Comparison;
 use crate::report::units::{counted, percent};
 use crate::report::words::short;
@@ -18,7 +20,7 @@ const MOST: f64 = 1.0;
 const TICKS: [f64; 7] = [0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0];
 
 /// The section's content; none if nothing was measured.
-pub(super) fn content(comparison: &Comparison) -> Option<Vec<Element>> {
+pub(super) fn content(comparison: &Comparison) -> Option<Markup> {
     let mut strips = Vec::new();
     let mut sentences = Vec::new();
     for metric in &comparison.settings.metrics {
@@ -50,71 +52,39 @@ pub(super) fn content(comparison: &Comparison) -> Option<Vec<Element>> {
         return None;
     }
     let height = STRIP * strips.len() as f64 + 22.0;
-    let mut drawing = el("svg")
-        .class("noise")
-        .attr("viewBox", format_args!("0 0 {WIDTH} {height}"))
-        .attr("role", "img")
-        .attr("aria-labelledby", "noise-title noise-desc")
-        .child(
-            el("title")
-                .attr("id", "noise-title")
-                .text("A/A floor of each bench"),
-        )
-        .child(
-            el("desc")
-                .attr("id", "noise-desc")
-                .text(sentences.join(" ")),
-        );
-    for tick in TICKS {
-        let x = px(place(tick));
-        let label = format!("{} %", (tick * 1000.0).round() / 10.0);
-        drawing = drawing.children([
-            el("line")
-                .class("tick")
-                .attr("x1", &x)
-                .attr("y1", 0)
-                .attr("x2", &x)
-                .attr("y2", height - 18.0),
-            el("text").attr("x", &x).attr("y", height - 4.0).text(label),
-        ]);
-    }
-    let x = px(place(comparison.settings.threshold));
-    drawing = drawing.child(
-        el("line")
-            .class("limit")
-            .attr("x1", &x)
-            .attr("y1", 0)
-            .attr("x2", &x)
-            .attr("y2", height - 18.0),
-    );
-    for (index, (name, floors)) in strips.iter().enumerate() {
-        let y = STRIP * (index as f64 + 0.5);
-        // Spread up and down by a fixed pattern, so that equal floors do not hide one another.
-        let dots: String = floors
-            .iter()
-            .enumerate()
-            .map(|(n, (floor, _))| {
-                let aside = ((n * 5) % 11) as f64 - 5.0;
-                format!("M{} {}h0", px(place(*floor)), px(y + aside * 2.4))
-            })
-            .collect();
-        drawing = drawing.children([
-            el("text")
-                .class("name")
-                .attr("x", 0)
-                .attr("y", px(y + 4.0))
-                .text(name),
-            el("path").class("dots floor-dots").attr("d", dots),
-        ]);
-    }
-    let sentences = sentences.into_iter().map(|s| el("p").text(s));
-    let plot = el("div")
-        .class("scroll")
-        .attr("tabindex", 0)
-        .attr("role", "group")
-        .attr("aria-label", "Plot of the A/A floors")
-        .child(drawing);
-    Some(sentences.chain([plot]).collect())
+    let limit = place(comparison.settings.threshold);
+    let vertical = |class: &str, x: f64| {
+        html! { line class=(class) x1=(px(x)) y1="0" x2=(px(x)) y2=(height - 18.0) {} }
+    };
+    let drawing = html! {
+        svg.noise viewBox=(format!("0 0 {WIDTH} {height}")) role="img" aria-labelledby="noise-title noise-desc" {
+            title #noise-title { "A/A floor of each bench" }
+            desc #noise-desc { (sentences.join(" ")) }
+            @for tick in TICKS {
+                (vertical("tick", place(tick)))
+                text x=(px(place(tick))) y=(height - 4.0) { ((tick * 1000.0).round() / 10.0) " %" }
+            }
+            (vertical("limit", limit))
+            @for (index, (name, floors)) in strips.iter().enumerate() {
+                @let y = STRIP * (index as f64 + 0.5);
+                text.name x="0" y=(px(y + 4.0)) { (name) }
+                path class="dots floor-dots" d=(dots(floors, y)) {}
+            }
+        }
+    };
+    Some(html! {
+        @for sentence in &sentences { p { (sentence) } }
+        (scroller("Plot of the A/A floors", &drawing))
+    })
+}
+
+/// Spread up and down by a fixed pattern, so that equal floors do not hide one another.
+fn dots(floors: &[(f64, &str)], y: f64) -> String {
+    let dot = |(n, (floor, _)): (usize, &(f64, &str))| {
+        let aside = ((n * 5) % 11) as f64 - 5.0;
+        format!("M{} {}h0", px(place(*floor)), px(y + aside * 2.4))
+    };
+    floors.iter().enumerate().map(dot).collect()
 }
 
 fn place(fraction: f64) -> f64 {

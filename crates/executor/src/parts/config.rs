@@ -1,0 +1,52 @@
+//! How a pool makes its worker threads.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use terrace_sync::Arc;
+
+/// Called on a worker thread when it starts or stops.
+pub(crate) type Hook = Arc<dyn Fn() + Send + Sync>;
+
+/// What a pool keeps of its builder.
+pub(crate) struct Config {
+    pub(crate) workers: usize,
+    pub(crate) thread_name: Box<dyn Fn(usize) -> String + Send + Sync>,
+    pub(crate) stack_size: Option<usize>,
+    pub(crate) on_start: Option<Hook>,
+    pub(crate) on_stop: Option<Hook>,
+}
+
+impl Drop for Config {
+    /// What the closures hold is the user's, and goes with the last reference to the pool, wherever that is: a panic there goes
+    /// no further than the panic hook.
+    fn drop(&mut self) {
+        let name = std::mem::replace(&mut self.thread_name, Box::new(|_| String::new()));
+        drop_contained(name);
+        drop_contained(self.on_start.take());
+        drop_contained(self.on_stop.take());
+    }
+}
+
+fn drop_contained<T>(value: T) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
+        terrace_local::drop_payload(payload);
+    }
+}
+
+impl Config {
+    /// As many workers as [`std::thread::available_parallelism`] says, one if it cannot tell.
+    pub(crate) fn new() -> Self {
+        Self {
+            workers: std::thread::available_parallelism().map_or(1, usize::from),
+            thread_name: Box::new(default_name),
+            stack_size: None,
+            on_start: None,
+            on_stop: None,
+        }
+    }
+}
+
+/// How a thread is called that was not named otherwise.
+pub(crate) fn default_name(index: usize) -> String {
+    format!("terrace-{index}")
+}

@@ -1,0 +1,110 @@
+//! What a task can ask about where it runs, as plain data.
+
+use std::cell::Cell;
+use std::num::NonZeroU64;
+
+use terrace_sync::atomic::{AtomicU64, Ordering};
+
+use super::lanes::Lane;
+
+terrace_sync::thread_local! {
+    /// Of the innermost worker or driver; written when one is entered or left, and around tasks of other lanes than the
+    /// normal one. Plain data without a destructor, so that it can be read at any time in the thread's life.
+    static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
+}
+
+/// Which executor an object belongs to. Never reused while the program runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ExecutorId(pub(crate) NonZeroU64);
+
+impl ExecutorId {
+    /// The id of a new pool.
+    pub(crate) fn new() -> Self {
+        terrace_sync::global! {
+            static NEXT: AtomicU64 = AtomicU64::new(1);
+        }
+        // Ordering: Relaxed, a counter; it cannot wrap in the life of a machine.
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self(NonZeroU64::new(id).expect("counted from 1"))
+    }
+}
+
+/// What [`current`] tells about the worker or driver whose task is being polled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Current {
+    executor: ExecutorId,
+    worker: u32,
+    lane: Lane,
+}
+
+impl Current {
+    /// From here on [`worker`](Self::worker) counts async drivers.
+    pub const FIRST_DRIVER: usize = 1 << 31;
+
+    pub(crate) fn of(executor: ExecutorId, worker: usize) -> Self {
+        Self {
+            executor,
+            worker: worker as u32,
+            lane: Lane::Normal,
+        }
+    }
+
+    /// The worker's index in its executor, counted from 0, spare workers included; a `run` future has an index from
+    /// [`FIRST_DRIVER`](Self::FIRST_DRIVER) on. No two that run at the same time have the same one.
+    #[inline]
+    #[must_use]
+    pub const fn worker(&self) -> usize {
+        self.worker as usize
+    }
+
+    /// Whether this is a `run` future rather than a worker thread.
+    #[inline]
+    #[must_use]
+    pub const fn is_driver(&self) -> bool {
+        self.worker() >= Self::FIRST_DRIVER
+    }
+
+    /// The lane of the task.
+    #[inline]
+    #[must_use]
+    pub const fn lane(&self) -> Lane {
+        self.lane
+    }
+
+    /// The executor.
+    #[inline]
+    #[must_use]
+    pub const fn executor(&self) -> ExecutorId {
+        self.executor
+    }
+}
+
+/// The worker, or `run` future, whose tasks the current thread polls; of several that are nested, the innermost.
+///
+/// Cost: one thread-local load of two words, on a worker and off.
+#[inline]
+#[must_use]
+pub fn current() -> Option<Current> {
+    CURRENT.with(Cell::get)
+}
+
+/// Puts back what [`current`] told before when dropped.
+pub(crate) struct RestoresCurrent(Option<Current>);
+
+/// [`current`] tells this from now on, until the guard is dropped.
+#[inline]
+pub(crate) fn replace_current(current: Option<Current>) -> RestoresCurrent {
+    RestoresCurrent(CURRENT.with(|cell| cell.replace(current)))
+}
+
+/// [`current`] tells the same worker or driver from now on, and this lane, until the guard is dropped.
+pub(crate) fn replace_lane(lane: Lane) -> RestoresCurrent {
+    replace_current(current().map(|current| Current { lane, ..current }))
+}
+
+impl Drop for RestoresCurrent {
+    #[inline]
+    fn drop(&mut self) {
+        CURRENT.with(|current| current.set(self.0));
+    }
+}

@@ -1,0 +1,108 @@
+//! Whose turn it is: fairness between the tasks of a worker's own slot and ring and all other tasks.
+
+use std::cell::Cell;
+
+use super::seat::Seat;
+
+/// At most so many turns go to a worker's own ring before the injector has one, so that tasks that keep waking
+/// themselves starve no other task; and every so many turns another source than the high lane has one. A prime.
+pub(crate) const GLOBAL_INTERVAL: u32 = 61;
+
+/// Counts the turns of one worker or driver, and makes its random numbers.
+pub(crate) struct Fairness {
+    /// Turns until another source than the high lane goes first.
+    until_global: Cell<u32>,
+    /// Turns of the own ring until the next look into the injector.
+    left: Cell<u32>,
+    seed: Cell<u32>,
+    suspect: Cell<Suspect>,
+}
+
+/// What a busy worker or driver saw of another seat at its last look.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Suspect {
+    /// The number of the seat.
+    pub(crate) seat: usize,
+    /// What its ring counted as taken.
+    pub(crate) taken: u32,
+    /// What its LIFO slot showed.
+    pub(crate) lifo: Option<u32>,
+}
+
+impl Suspect {
+    /// What there is to see of `seat`.
+    pub(crate) fn new(number: usize, seat: &Seat) -> Self {
+        Self {
+            seat: number,
+            taken: seat.ring.taken(),
+            lifo: seat.lifo.look(),
+        }
+    }
+}
+
+impl Fairness {
+    pub(crate) fn new(index: usize) -> Self {
+        Self {
+            until_global: Cell::new(GLOBAL_INTERVAL - 1),
+            left: Cell::new(0),
+            seed: Cell::new((index as u32).wrapping_mul(0x9E37_79B9) | 1),
+            suspect: Cell::default(),
+        }
+    }
+
+    /// Whose work may be stalled.
+    pub(crate) fn suspect(&self) -> Suspect {
+        self.suspect.get()
+    }
+
+    pub(crate) fn suspects(&self, suspect: Suspect) {
+        self.suspect.set(suspect);
+    }
+
+    /// Whether the ring has had a full round since this was true last: as many turns as it had tasks then, at most
+    /// [`GLOBAL_INTERVAL`]. If so, `length` tells how many it has now.
+    #[inline]
+    pub(crate) fn round_is_over(&self, length: impl FnOnce() -> usize) -> bool {
+        let left = self.left.get().checked_sub(1);
+        self.left
+            .set(left.unwrap_or_else(|| (length() as u32).min(GLOBAL_INTERVAL - 1)));
+        left.is_none()
+    }
+
+    /// Whether this turn is one of those, every [`GLOBAL_INTERVAL`]th, in which something else goes first.
+    #[inline]
+    pub(crate) fn is_global_turn(&self) -> bool {
+        let left = self.until_global.get().checked_sub(1);
+        self.until_global.set(left.unwrap_or(GLOBAL_INTERVAL - 1));
+        left.is_none()
+    }
+
+    /// Whether the worker may take from its own slot or ring now: neither `is_global_turn` nor `round_is_over` would be true.
+    #[inline]
+    pub(crate) fn may_run_local(&self) -> bool {
+        self.until_global.get() != 0 && self.left.get() != 0
+    }
+
+    /// Counts a turn of the slot; `may_run_local` was true.
+    #[inline]
+    pub(crate) fn slot_ran(&self) {
+        self.until_global.set(self.until_global.get() - 1);
+    }
+
+    /// Counts a turn of the ring; `may_run_local` was true.
+    #[inline]
+    pub(crate) fn ring_ran(&self) {
+        self.slot_ran();
+        self.left.set(self.left.get() - 1);
+    }
+
+    /// A number below `bound`. Marsaglia's xorshift32.
+    pub(crate) fn random(&self, bound: usize) -> usize {
+        let mut x = self.seed.get();
+        x ^= x << 13;
+        x ^= x >> 17;
+        x ^= x << 5;
+        self.seed.set(x);
+        x as usize % bound
+    }
+}

@@ -1,0 +1,197 @@
+//! Tasks that no worker has: of threads without a seat, or more than fit into a ring.
+//!
+//! They come one by one, or many at once: a remote batch (where there are workers; without any it is taken task by
+//! task anyway, in its order), the older half of a full ring. Many travel as *parcels*, one entry of a queue for up to [`PARCEL`] tasks. Two queues, then, which take turns:
+//!
+//! ```text
+//! push:           single;  F at the caller's publish
+//! spill:          parcels, and a single if one is left over;  F likewise
+//! take, to ring:  the parcel's first; the others into the ring (full: singles)      -> the caller publishes
+//! take, no ring:  the parcel's first; the others become singles                     -> the caller publishes
+//! ```
+//!
+//! While a parcel is being unpacked no thread sees its tasks; so the taker publishes afterwards, or holds a search
+//! token, as for every move of shared work (`Idle::moved`, and its model).
+//!
+//! Every shared queue of a pool is made of [`Queue`]s, so that `terrace-trace` hears of each task that comes and goes.
+
+use terrace_local::task::Runnable;
+use terrace_queue::{self as queue, Overflow, Owner, Ring, Spill};
+use terrace_sync::atomic::{AtomicU32, Ordering};
+
+use super::trace_index;
+
+/// Tasks in a parcel, at most; at least two.
+const PARCEL: usize = if cfg!(terrace_shuttle) { 2 } else { 32 };
+
+/// Tasks that one visit may bring home, at most.
+const BATCH: usize = 32;
+
+/// Whether more than the task that was taken has moved: from where all could take it, to where they can again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "no thread saw these tasks while they were on the way: a looker without a token publishes them"]
+pub(crate) enum Refilled {
+    /// Other tasks lie in the taker's ring, or in the injector, anew.
+    Yes,
+    /// Nothing else was moved.
+    No,
+}
+
+/// A shared queue of single tasks.
+#[derive(Default)]
+pub(crate) struct Queue(queue::Injector<Runnable>);
+
+impl Queue {
+    /// Appends a task.
+    #[inline]
+    pub(crate) fn push(&self, task: Runnable) {
+        // Before it can be taken, so that the depth is never less than nothing.
+        terrace_trace::inject(trace_index::get(), 1);
+        self.0.push(task);
+    }
+
+    /// Takes the first task.
+    #[inline]
+    pub(crate) fn pop(&self) -> Option<Runnable> {
+        let task = self.0.pop()?;
+        if !cfg!(terrace_weaken = "executor-depth-rises") {
+            terrace_trace::take(trace_index::get(), 1);
+        }
+        Some(task)
+    }
+
+    /// Takes the first task, and others into `ring`: up to `max` in all.
+    #[inline]
+    fn pop_into(&self, ring: &Owner<'_, Runnable>, max: usize) -> Option<Runnable> {
+        let (task, others) = self.0.pop_counted_into(ring, max)?;
+        terrace_trace::take(trace_index::get(), 1 + others);
+        Some(task)
+    }
+
+    /// As [`queue::Injector::is_empty`].
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// As [`queue::Injector::len_hint`].
+    #[inline]
+    pub(crate) fn len_hint(&self) -> usize {
+        self.0.len_hint()
+    }
+}
+
+/// The shared queue of a pool.
+#[derive(Default)]
+pub(crate) struct Injector {
+    singles: Queue,
+    parcels: queue::Injector<Box<[Runnable]>>,
+    /// Even: singles are looked at first.
+    turn: AtomicU32,
+}
+
+impl Injector {
+    /// Appends a task.
+    #[inline]
+    pub(crate) fn push(&self, task: Runnable) {
+        self.singles.push(task);
+    }
+
+    /// Whether there is nothing: four loads. Valid after a fence.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.singles.is_empty() && self.parcels.is_empty()
+    }
+
+    /// The number of tasks, as a hint: each parcel counts as a full one.
+    pub(crate) fn len_hint(&self) -> usize {
+        self.singles.len_hint() + PARCEL * self.parcels.len_hint()
+    }
+
+    /// Takes the oldest task, and a few more into `ring`, where they wait behind those that are there: as many as each of
+    /// `seats` workers and drivers can have, and few enough for the ring not to overflow right away; or one parcel.
+    pub(crate) fn take_batch(
+        &self,
+        ring: &Owner<'_, Runnable>,
+        seats: impl FnOnce() -> usize,
+    ) -> Option<Runnable> {
+        if self.is_empty() {
+            return None;
+        }
+        let share = self.len_hint() / seats().max(1) + 1;
+        let room = (Ring::<Runnable>::CAPACITY - ring.ring().len()) / 2 + 1;
+        self.take_into(ring, share.min(room).min(BATCH))
+    }
+
+    /// Takes a task, and more into `ring`: up to `max` singles, or a parcel. If `ring` is not empty then, the caller publishes.
+    pub(crate) fn take_into(&self, ring: &Owner<'_, Runnable>, max: usize) -> Option<Runnable> {
+        let singles = || self.singles.pop_into(ring, max);
+        if self.parcels.is_empty() {
+            return singles();
+        }
+        let parcel = || self.unpack(|task| ring.push(task));
+        if self.singles_first() {
+            singles().or_else(parcel)
+        } else {
+            parcel().or_else(singles)
+        }
+    }
+
+    /// Takes a task, for a thread without a ring.
+    #[inline]
+    pub(crate) fn take(&self) -> Option<(Runnable, Refilled)> {
+        let single = || self.singles.pop().map(|task| (task, Refilled::No));
+        if self.parcels.is_empty() {
+            return single();
+        }
+        let parcel = || {
+            self.unpack(|task| Err(Overflow(task)))
+                .map(|task| (task, Refilled::Yes))
+        };
+        if self.singles_first() {
+            single().or_else(parcel)
+        } else {
+            parcel().or_else(single)
+        }
+    }
+
+    /// Takes a parcel: its first task. The others are given to `push`, and what that gives back becomes single.
+    fn unpack(
+        &self,
+        push: impl Fn(Runnable) -> Result<(), Overflow<Runnable>>,
+    ) -> Option<Runnable> {
+        let tasks = self.parcels.pop()?;
+        terrace_trace::take(trace_index::get(), tasks.len());
+        let mut tasks = tasks.into_iter();
+        let first = tasks.next();
+        for task in tasks {
+            if let Err(Overflow(task)) = push(task) {
+                self.singles.push(task);
+            }
+        }
+        first
+    }
+
+    fn singles_first(&self) -> bool {
+        // Ordering: Relaxed, and no read-modify-write: if two threads count one turn, no more happens than that.
+        let turn = self.turn.load(Ordering::Relaxed);
+        self.turn.store(turn.wrapping_add(1), Ordering::Relaxed);
+        turn % 2 == 0
+    }
+}
+
+impl Spill<Runnable> for Injector {
+    fn spill(&self, mut tasks: impl Iterator<Item = Runnable>) {
+        while let Some(first) = tasks.next() {
+            let Some(second) = tasks.next() else {
+                self.singles.push(first);
+                return;
+            };
+            let mut parcel = Vec::with_capacity(PARCEL);
+            parcel.extend([first, second]);
+            parcel.extend(tasks.by_ref().take(PARCEL - 2));
+            terrace_trace::inject(trace_index::get(), parcel.len());
+            self.parcels.push(parcel.into());
+        }
+    }
+}

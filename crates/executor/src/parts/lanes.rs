@@ -1,0 +1,111 @@
+//! Lanes: tasks that go before others, and tasks that may never take all workers.
+//!
+//! Both are shared queues. The background lane has *permits*, one fewer than there are workers and at least one, each of
+//! which a worker holds while it polls a background task:
+//!
+//! ```text
+//! push:     item; F; a permit is free -> publish
+//! take:     a permit by CAS, then pop; nothing there -> give it back
+//! give back: taken - 1; F; something queued -> publish
+//! park:     bit; F; something queued and a permit free -> takeable
+//! ```
+//!
+//! Of a push that finds no permit and the one that gives a permit back, the later to fence sees the other. A worker that
+//! polls a background task and waits (`run::wait`) gives its permit back for that time, and takes it again without
+//! waiting, so that there may be one too many for a while.
+
+use terrace_local::task::Runnable;
+
+use super::injector::Queue;
+use crate::protocol::permits::Permits;
+
+/// Which tasks go first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Lane {
+    /// Before all others.
+    High,
+    /// What [`spawn`](crate::Executor::spawn) uses: the only lane whose tasks stay on the worker that spawns or wakes
+    /// them.
+    #[default]
+    Normal,
+    /// When there is nothing else to do, and on all workers but one at most, if there is more than one.
+    Background,
+}
+
+/// The queues of the lanes that are not the normal one.
+pub(crate) struct Lanes {
+    pub(crate) high: Queue,
+    pub(crate) background: Queue,
+    /// To poll background tasks.
+    permits: Permits,
+}
+
+impl Lanes {
+    /// Empty, no permit taken.
+    pub(crate) fn new() -> Self {
+        Self {
+            high: Queue::default(),
+            background: Queue::default(),
+            permits: Permits::new(),
+        }
+    }
+
+    /// Takes a task of the high lane.
+    #[inline]
+    pub(crate) fn take_high(&self) -> Option<Runnable> {
+        if self.high.is_empty() {
+            return None;
+        }
+        self.high.pop()
+    }
+
+    /// Whether a worker could take a background task now, where there are so many permits; valid after a fence.
+    #[inline]
+    pub(crate) fn has_background(&self, permits: impl FnOnce() -> usize) -> bool {
+        !self.background.is_empty() && self.permits.is_free(permits())
+    }
+
+    /// Takes a permit and a background task.
+    #[inline]
+    pub(crate) fn take_background(&self, permits: impl Fn() -> usize) -> Background {
+        if !self.has_background(&permits) || !self.permits.take(permits()) {
+            return Background::Nothing;
+        }
+        match self.background.pop() {
+            Some(task) => Background::Task(task),
+            None => Background::PermitAlone,
+        }
+    }
+
+    /// Takes a permit whether one is free or not.
+    pub(crate) fn take_permit_again(&self) {
+        self.permits.take_anyway();
+    }
+
+    /// Gives a permit back. The caller publishes if there is a background task then.
+    pub(crate) fn give_permit_back(&self) {
+        self.permits.give_back();
+    }
+
+    /// Queues a background task, where there are so many permits; whether the caller publishes it.
+    pub(crate) fn push_background(&self, task: Runnable, permits: impl FnOnce() -> usize) -> bool {
+        self.background.push(task);
+        self.permits.after_push(permits())
+    }
+
+    /// A task of any lane, to be dropped.
+    pub(crate) fn drain_one(&self) -> Option<Runnable> {
+        self.high.pop().or_else(|| self.background.pop())
+    }
+}
+
+/// What [`Lanes::take_background`] took.
+#[must_use = "a permit that was taken is given back"]
+pub(crate) enum Background {
+    /// Neither a task nor a permit.
+    Nothing,
+    /// A permit; another thread took the last task. The caller gives it back.
+    PermitAlone,
+    /// A task, with the permit to poll it.
+    Task(Runnable),
+}

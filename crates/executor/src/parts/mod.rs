@@ -1,0 +1,20 @@
+//! The parts of a pool. None of them knows the pool: what a part needs of another one its caller passes.
+
+pub(crate) mod config;
+pub(crate) mod current;
+pub(crate) mod event;
+pub(crate) mod external_waiters;
+pub(crate) mod fairness;
+pub(crate) mod injector;
+pub(crate) mod lanes;
+pub(crate) mod pacing;
+pub(crate) mod ref_cache;
+pub(crate) mod scope_slot;
+pub(crate) mod scopes;
+pub(crate) mod seat;
+pub(crate) mod slot_table;
+pub(crate) mod spin;
+pub(crate) mod task_count;
+pub(crate) mod threads;
+pub(crate) mod trace_index;
+pub(crate) mod watch;

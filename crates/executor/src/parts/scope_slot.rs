@@ -1,0 +1,76 @@
+//! The slot of one scope in the table of its pool.
+
+use terrace_local::Payload;
+use terrace_local::task::Runnable;
+use terrace_sync::atomic::{AtomicPtr, Ordering};
+use terrace_sync::light;
+use terrace_thread::ThreadSpawner;
+
+use crate::protocol::scope::core::{ChildEnd, ScopeCore};
+
+/// One scope on one pool `P`. Children reach it through `CoreRef::Borrowed`: a child that has not
+/// ended keeps the scope open, an open scope borrows its pool, and the pool owns the slot.
+pub(crate) struct Slot<P> {
+    core: ScopeCore<Runnable, ThreadSpawner>,
+    /// The pool; set by `open`, the same for the slot's whole life.
+    pool: AtomicPtr<P>,
+}
+
+impl<P> Default for Slot<P> {
+    fn default() -> Self {
+        Self {
+            core: ScopeCore::new(),
+            pool: AtomicPtr::new(std::ptr::null_mut()),
+        }
+    }
+}
+
+impl<P> Slot<P> {
+    /// Opens the scope for the calling thread.
+    ///
+    /// # Safety
+    /// As [`ScopeCore::open`]; and `pool` owns this slot.
+    pub(crate) unsafe fn open(&self, pool: &P) {
+        // Ordering: Relaxed, children learn of it through the push that publishes them.
+        self.pool
+            .store(std::ptr::from_ref(pool).cast_mut(), Ordering::Relaxed);
+        // SAFETY: the caller got the slot of a closed scope from the table, and no other thread opens it.
+        unsafe {
+            self.core
+                .open(terrace_thread::id().get(), ThreadSpawner::current())
+        };
+    }
+
+    /// The scope's generic part.
+    #[inline]
+    pub(crate) fn core(&self) -> &ScopeCore<Runnable, ThreadSpawner> {
+        &self.core
+    }
+
+    /// The pool that owns the slot. It lives at least as long as the scope is open.
+    #[inline]
+    pub(crate) fn pool(&self) -> *const P {
+        // Ordering: Relaxed, see `open`.
+        self.pool.load(Ordering::Relaxed)
+    }
+
+    /// Counts a child out and wakes the waiter if it was the last. The caller does not touch the slot afterwards.
+    #[inline]
+    pub(crate) fn child_ended(&self) {
+        match self.core.child_ended(|| terrace_thread::id().get()) {
+            ChildEnd::Nothing => {}
+            ChildEnd::Last(waiter) => {
+                light();
+                waiter.notify();
+            }
+        }
+    }
+
+    /// Keeps the panic of a child for the scope to rethrow.
+    pub(crate) fn child_panicked(&self, number: u32, payload: Payload) {
+        if let Some(other) = self.core.store_panic(number, payload) {
+            // The scope rethrows the panic of one child; the panic hook has reported the others.
+            terrace_local::drop_payload(other);
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The open scopes of a pool, and what their lists mean for workers: whether children are worth taking, and worth another
+//! thread.
+
+use std::thread::available_parallelism;
+
+use terrace_local::task::Runnable;
+use terrace_park::Idle;
+use terrace_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+use super::pacing::Pacing;
+use super::scope_slot::Slot;
+use super::slot_table::SlotTable;
+use crate::protocol::sight::Sight;
+
+/// Scopes in which all threads may be busy after a child was seen to block its thread.
+const BLOCKING_SCOPES: u32 = 256;
+
+/// The thread for which a scope's list is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Looking {
+    /// A worker that is awake anyway, and counts as busy.
+    Awake,
+    /// A worker that has announced its sleep, and does not count as busy any more.
+    Parking,
+    /// A worker that may have to be woken.
+    ToWake,
+}
+
+/// The threads of a pool, as decisions about its scopes see them.
+#[derive(Clone, Copy)]
+pub(crate) struct Crew<'p> {
+    pub(crate) idle: &'p Idle,
+    /// How many workers there are to be.
+    pub(crate) workers: usize,
+}
+
+/// The open scopes of a pool `P`.
+pub(crate) struct Scopes<P> {
+    /// Their slots.
+    pub(crate) table: SlotTable<Slot<P>, 8>,
+    /// How long their children take.
+    pub(crate) pacing: Pacing,
+    /// Threads off the pool that are driving a scope of it now.
+    drivers: AtomicUsize,
+    /// The cores of the machine.
+    cores: usize,
+    /// Scopes to come in which every thread may be busy at once: some child was seen to block its thread.
+    blocking: AtomicU32,
+}
+
+impl<P> Scopes<P> {
+    /// None is open.
+    pub(crate) fn new() -> Self {
+        Self {
+            table: SlotTable::new(),
+            pacing: Pacing::new(),
+            drivers: AtomicUsize::new(0),
+            cores: available_parallelism().map_or(1, usize::from),
+            blocking: AtomicU32::new(0),
+        }
+    }
+
+    /// What the list of `slot` means for a worker.
+    #[inline]
+    pub(crate) fn sight(&self, slot: &Slot<P>, looking: Looking, crew: Crew<'_>) -> Sight {
+        if slot.core().is_empty() {
+            Sight::Nothing
+        } else if slot.core().is_asleep() {
+            Sight::Ready
+        } else {
+            let worth = match looking {
+                // The same question for both: would this worker be one too many? If they answered differently, a worker
+                // would find nothing, lie down, get up for it, and so on.
+                Looking::Awake => self.worth_taking() && self.busy(crew) <= self.cap(crew),
+                Looking::Parking => self.worth_taking() && self.busy(crew) < self.cap(crew),
+                Looking::ToWake => self.worth_waking(slot, true, crew),
+            };
+            if worth { Sight::Ready } else { Sight::Covered }
+        }
+    }
+
+    /// A child of a scope whose list is ready for a worker, and its slot.
+    pub(crate) fn take_ready(&self, crew: Crew<'_>) -> Option<(Runnable, &Slot<P>)> {
+        self.table.scan().find_map(|slot| {
+            if self.sight(slot, Looking::Awake, crew) != Sight::Ready {
+                return None;
+            }
+            slot.core().steal().map(|child| (child, slot))
+        })
+    }
+
+    /// A child of any scope, and its slot.
+    pub(crate) fn take_any(&self) -> Option<(Runnable, &Slot<P>)> {
+        let mut slots = self.table.scan();
+        slots.find_map(|slot| slot.core().steal().map(|child| (child, slot)))
+    }
+
+    /// Whether a child lies in the list of any scope.
+    pub(crate) fn has_any(&self) -> bool {
+        self.table.scan().any(|slot| !slot.core().is_empty())
+    }
+
+    /// Whether a thread waits in a scope, or children lie in the list of one.
+    pub(crate) fn has_waiter(&self) -> bool {
+        let waits = |slot: &Slot<P>| slot.core().is_asleep() || !slot.core().is_empty();
+        self.table.scan().any(waits)
+    }
+
+    /// A number that changes whenever a thread takes a child out of a list: a hash of hints.
+    pub(crate) fn progress(&self) -> usize {
+        self.table.scan().fold(0, |hash: usize, slot| {
+            hash.wrapping_mul(1_000_003)
+                .wrapping_add(slot.core().taken() as usize)
+        })
+    }
+
+    /// Threads that may be busy with scopes at once before another wake is left to the sentinel. The waiting thread runs
+    /// children too, so a pool that leaves cores free may keep one worker more busy than it would without it.
+    fn cap(&self, crew: Crew<'_>) -> usize {
+        let workers = crew.workers;
+        if self.is_blocking() {
+            return workers + 1;
+        }
+        workers.max((workers + 1).min(self.cores))
+    }
+
+    /// A child stood still while no worker used the processor: busy threads are blocked, and do not keep a core from others.
+    pub(crate) fn observe_blocking(&self) {
+        // Ordering: Relaxed, a hint.
+        self.blocking.store(BLOCKING_SCOPES, Ordering::Relaxed);
+    }
+
+    /// Whether a child was seen to block its thread lately. Then each child gets a thread, whatever children take: one may wait for
+    /// the next, and what blocked for long in one scope takes no time in another.
+    #[inline]
+    fn is_blocking(&self) -> bool {
+        // Ordering: Relaxed, a hint.
+        self.blocking.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether an awake worker should take a child from a waiter that drives.
+    #[inline]
+    fn worth_taking(&self) -> bool {
+        self.pacing.worth_taking() || self.is_blocking()
+    }
+
+    /// A scope's body has ended.
+    pub(crate) fn forget_blocking(&self) {
+        // Ordering: Relaxed, a hint; scopes that end at the same time may count as one.
+        let left = self.blocking.load(Ordering::Relaxed);
+        if left > 0 {
+            self.blocking.store(left - 1, Ordering::Relaxed);
+        }
+    }
+
+    /// Threads busy with this pool's scopes or tasks; a hint.
+    fn busy(&self, crew: Crew<'_>) -> usize {
+        // Ordering: Relaxed, a hint.
+        crew.idle.awake() + self.drivers.load(Ordering::Relaxed)
+    }
+
+    /// Whether some other thread is active, for which a sentinel should watch. The caller is an awake worker.
+    pub(crate) fn others_active(&self, crew: Crew<'_>) -> bool {
+        self.busy(crew) > 1
+    }
+
+    /// A thread off the pool begins (or goes on) to drive a scope.
+    pub(crate) fn driver_enters(&self) {
+        // Ordering: Relaxed, a hint for pacing.
+        self.drivers.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A thread off the pool ceases to drive a scope: it ended, or the thread sleeps.
+    pub(crate) fn driver_leaves(&self) {
+        // Ordering: Relaxed, a hint for pacing.
+        self.drivers.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether the children in `slot` are worth waking another thread, beside the one that drives the scope if it is
+    /// `driven`.
+    #[inline]
+    pub(crate) fn worth_waking(&self, slot: &Slot<P>, driven: bool, crew: Crew<'_>) -> bool {
+        self.worth_taking() && self.surplus(slot, driven, crew) > 0
+    }
+
+    /// How many more threads the children in `slot` are worth, at most as many as may be busy at once.
+    pub(crate) fn surplus(&self, slot: &Slot<P>, driven: bool, crew: Crew<'_>) -> usize {
+        let blocking = self.is_blocking();
+        // The thread that drives the scope runs one of them soon, unless it is blocked in one.
+        let soon = usize::from(driven && !blocking && !self.pacing.body_is_long());
+        let queued = slot.core().len().saturating_sub(soon);
+        if queued == 0 || !(blocking || self.pacing.worth_waking(queued)) {
+            return 0;
+        }
+        queued.min(self.cap(crew).saturating_sub(self.busy(crew)))
+    }
+}

@@ -1,0 +1,222 @@
+//! What a worker or a driver shows to the others: its seat; and the seats of a pool.
+
+use std::time::Duration;
+
+use terrace_local::task::{Runnable, RunnableLinks};
+use terrace_queue::{Owner, Ring};
+use terrace_sync::Mutex;
+use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use terrace_sync::time::CpuClock;
+
+use super::slot_table::SlotTable;
+use super::task_count::TaskCount;
+use super::trace_index;
+use crate::protocol::lifo_slot::LifoSlot;
+use crate::protocol::sight::Sight;
+
+/// A place where runnables wait: of one worker, or of one `run` future, at a time. Lies in a table of the pool, so that
+/// thieves may look into it at any time.
+#[derive(Default)]
+pub(crate) struct Seat {
+    /// Runnables of its holder, which all other threads may steal.
+    pub(crate) ring: Ring<Runnable>,
+    /// The task that a worker's running one has just woken; not used by drivers.
+    pub(crate) lifo: LifoSlot<RunnableLinks>,
+    /// Tasks that its holders have spawned and finished.
+    pub(crate) count: TaskCount,
+    fate: AtomicU32,
+    /// Of a driver: whether it is being polled.
+    polling: AtomicBool,
+    /// The processor time of the worker that holds it.
+    clock: Mutex<Option<CpuClock>>,
+}
+
+/// The holder stays.
+const STAYS: u32 = 0;
+/// The holder is asked to end; the asker may take that back.
+const ASKED: u32 = 1;
+/// The holder ends.
+const ENDS: u32 = 2;
+
+impl Seat {
+    /// A new holder has come.
+    pub(crate) fn reset(&self) {
+        // Ordering: Relaxed, the holder's thread is started afterwards; so in all of these: flags that are looked at
+        // after a fence where it matters.
+        self.fate.store(STAYS, Ordering::Relaxed);
+    }
+
+    /// The calling thread, a worker, holds the seat from now on.
+    pub(crate) fn start_clock(&self) {
+        *self.clock.lock() = CpuClock::of_this_thread();
+    }
+
+    /// The worker gives the seat up: its thread's number may be another's soon.
+    pub(crate) fn stop_clock(&self) {
+        *self.clock.lock() = None;
+    }
+
+    /// The processor time of the worker that holds it, if the system tells. One lock and one system call.
+    pub(crate) fn processor_time(&self) -> Option<Duration> {
+        let clock = *self.clock.lock();
+        clock?.read()
+    }
+
+    /// Takes half of what lies in its ring: the oldest task, and the others into the thief's own ring.
+    pub(crate) fn steal_half(&self, own: &Owner<'_, Runnable>) -> Option<Runnable> {
+        let task = self.ring.steal_into(own)?;
+        terrace_trace::steal(trace_index::get(), 1 + own.ring().len());
+        Some(task)
+    }
+
+    /// Asks the holder to end when it has finished what it runs.
+    pub(crate) fn ask_to_end(&self) -> bool {
+        self.change_fate(STAYS, ASKED)
+    }
+
+    /// Takes that back; false if it is too late.
+    pub(crate) fn ask_to_stay(&self) -> bool {
+        self.change_fate(ASKED, STAYS)
+    }
+
+    /// Whether the holder was asked to end.
+    #[inline]
+    pub(crate) fn is_asked_to_end(&self) -> bool {
+        self.fate.load(Ordering::Relaxed) != STAYS
+    }
+
+    /// The holder ends, if it was asked to and the asker has not taken that back.
+    pub(crate) fn end(&self) -> bool {
+        self.change_fate(ASKED, ENDS)
+    }
+
+    /// The driver that holds the seat is polled from now on, or no longer.
+    #[inline]
+    pub(crate) fn set_polling(&self, polling: bool) {
+        // Ordering: Relaxed; a thread that ends the process inside the poll is the one that asks.
+        self.polling.store(polling, Ordering::Relaxed);
+    }
+
+    /// Whether the driver that holds the seat is being polled.
+    pub(crate) fn is_polling(&self) -> bool {
+        // Ordering: Relaxed, as in `set_polling`.
+        self.polling.load(Ordering::Relaxed)
+    }
+
+    fn change_fate(&self, from: u32, to: u32) -> bool {
+        self.fate
+            .compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed)
+            .is_ok()
+    }
+}
+
+/// The seats of a pool.
+pub(crate) struct Seats {
+    /// Of workers and spares; their indices are the workers' numbers in `terrace_park::Idle`.
+    pub(crate) workers: SlotTable<Seat, 1>,
+    /// Of `run` futures.
+    pub(crate) drivers: SlotTable<Seat, 1>,
+    /// Tasks that threads without a seat have spawned and finished.
+    pub(crate) remote: TaskCount,
+}
+
+impl Seats {
+    /// No seat.
+    pub(crate) fn new() -> Self {
+        Self {
+            workers: SlotTable::new(),
+            drivers: SlotTable::new(),
+            remote: TaskCount::default(),
+        }
+    }
+
+    /// How many seats there are at most, in both tables.
+    #[inline]
+    pub(crate) fn bound(&self) -> usize {
+        self.workers.high() + self.drivers.high()
+    }
+
+    /// The seats that may hold tasks.
+    #[inline]
+    pub(crate) fn scan(&self) -> impl Iterator<Item = &Seat> {
+        self.workers.scan().chain(self.drivers.scan())
+    }
+
+    /// A seat by its number: first those of workers, of which there are so many, then those of drivers.
+    pub(crate) fn at(&self, workers: usize, number: usize) -> Option<&Seat> {
+        match number.checked_sub(workers) {
+            None => self.workers.get(number),
+            Some(driver) => self.drivers.get(driver),
+        }
+    }
+
+    /// Whether a task lies in some ring.
+    pub(crate) fn has_ringed(&self) -> bool {
+        self.scan().any(|seat| !seat.ring.is_empty())
+    }
+
+    /// Takes a task out of some ring.
+    #[inline]
+    pub(crate) fn steal_one(&self) -> Option<Runnable> {
+        // The pool may never have had a seat.
+        if self.bound() == 0 {
+            return None;
+        }
+        self.scan().find_map(|seat| seat.ring.steal_one())
+    }
+
+    /// What a look at the LIFO slots of all workers shows.
+    pub(crate) fn slots_sight(&self) -> Sight {
+        let full = |seat: &Seat| seat.lifo.sight() != Sight::Nothing;
+        Sight::covered_if(self.workers.scan().any(full))
+    }
+
+    /// Takes a task out of the LIFO slot of some worker.
+    pub(crate) fn take_slotted(&self) -> Option<Runnable> {
+        self.workers.scan().find_map(|seat| seat.lifo.take())
+    }
+
+    fn counts(&self) -> impl Iterator<Item = &TaskCount> {
+        // Seats that were given back keep their counts.
+        self.workers
+            .all()
+            .chain(self.drivers.all())
+            .map(|seat| &seat.count)
+            .chain(std::iter::once(&self.remote))
+    }
+
+    /// Tasks that have not ended: at least as many as at some time during the call, and exact while no thread acts. The ends
+    /// are read first, so that no end is counted whose spawn is not.
+    pub(crate) fn active(&self) -> usize {
+        let ended = self
+            .counts()
+            .map(TaskCount::ended)
+            .fold(0, usize::wrapping_add);
+        let spawned = self
+            .counts()
+            .map(TaskCount::spawned)
+            .fold(0, usize::wrapping_add);
+        spawned.wrapping_sub(ended)
+    }
+
+    /// Processor time of all workers together; of none where the system does not tell.
+    pub(crate) fn processor_time(&self) -> Duration {
+        self.workers
+            .scan()
+            .filter_map(|seat| seat.processor_time())
+            .sum()
+    }
+
+    /// A number that changes whenever a thread takes a task out of a ring or a slot, or a task ends: a hash of hints.
+    /// A push does not change it.
+    pub(crate) fn progress(&self) -> usize {
+        self.scan().fold(0, |hash: usize, seat| {
+            let slot = seat.lifo.look().map_or(0, |look| look as usize + 1);
+            let part = (seat.ring.taken() as usize)
+                .wrapping_add(seat.count.ended())
+                .wrapping_mul(31)
+                .wrapping_add(slot);
+            hash.wrapping_mul(1_000_003).wrapping_add(part)
+        })
+    }
+}

@@ -1,0 +1,180 @@
+//! A table of slots: where a pool's workers find the open scopes, and each other's seats.
+//!
+//! A slot is never freed while the pool lives, so a worker may look into any slot at any time: no
+//! hazard pointers, no reference counts, and nothing is left in a queue when a scope closes.
+//! Slots lie in chunks that double in size; a chunk, once published, stays where it is.
+
+use terrace_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use terrace_sync::{CachePadded, Mutex};
+
+/// Enough chunks for more scopes than threads can exist.
+const CHUNKS: usize = 24;
+
+/// A growing table of slots `S`; indices of slots that were given back are reused, lowest first, which keeps
+/// the range that workers scan short. Chunk `k` has `FIRST << k` slots.
+pub(crate) struct SlotTable<S, const FIRST: usize> {
+    chunks: [AtomicPtr<CachePadded<S>>; CHUNKS],
+    /// One past the highest open slot.
+    high: AtomicUsize,
+    /// Bit `i % 64` of word `i / 64` is set while slot `i` is open. Only plain data under the lock.
+    open: Mutex<Vec<u64>>,
+}
+
+impl<S, const FIRST: usize> SlotTable<S, FIRST> {
+    /// Chunk and offset of a slot.
+    fn locate(index: usize) -> (usize, usize) {
+        let chunk = (index / FIRST + 1).ilog2() as usize;
+        (chunk, index - FIRST * ((1 << chunk) - 1))
+    }
+
+    /// Slots in a chunk.
+    fn chunk_len(chunk: usize) -> usize {
+        FIRST << chunk
+    }
+}
+
+impl<S: Default, const FIRST: usize> SlotTable<S, FIRST> {
+    /// An empty table; allocates nothing.
+    pub(crate) fn new() -> Self {
+        Self {
+            chunks: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
+            high: AtomicUsize::new(0),
+            open: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Opens the lowest free slot. One lock; allocates when the table grows.
+    ///
+    /// # Panics
+    /// When 2^24 slots are open at once.
+    pub(crate) fn acquire(&self) -> usize {
+        let mut open = self.open.lock();
+        let word = match open.iter().position(|&word| word != u64::MAX) {
+            Some(word) => word,
+            None => {
+                open.push(0);
+                open.len() - 1
+            }
+        };
+        let index = word * 64 + open[word].trailing_ones() as usize;
+        let (chunk, _) = Self::locate(index);
+        assert!(
+            chunk < CHUNKS,
+            "too many scopes or workers at once on one pool"
+        );
+        // Ordering: Relaxed, written under the same lock.
+        if self.chunks[chunk].load(Ordering::Relaxed).is_null() {
+            let slots: Box<[CachePadded<S>]> = (0..Self::chunk_len(chunk))
+                .map(|_| CachePadded::new(S::default()))
+                .collect();
+            let slots = Box::into_raw(slots).cast::<CachePadded<S>>();
+            // Ordering: Release, pairs with the Acquire in `get`.
+            self.chunks[chunk].store(slots, Ordering::Release);
+        }
+        open[word] |= 1 << (index % 64);
+        // Ordering: Relaxed; a scanner that must see the new bound has fenced after the opener's
+        // push and fence, which come later.
+        let high = self.high.load(Ordering::Relaxed);
+        self.high.store(high.max(index + 1), Ordering::Relaxed);
+        index
+    }
+
+    /// Gives a slot back.
+    pub(crate) fn release(&self, index: usize) {
+        let mut open = self.open.lock();
+        open[index / 64] &= !(1 << (index % 64));
+        let last = open.iter().rposition(|&word| word != 0);
+        let high = last.map_or(0, |word| {
+            word * 64 + 64 - open[word].leading_zeros() as usize
+        });
+        // Ordering: Relaxed, as in `acquire`.
+        self.high.store(high, Ordering::Relaxed);
+    }
+
+    /// The slot at `index`, which was acquired at some time; `None` where its chunk never was.
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> Option<&S> {
+        let (chunk, offset) = Self::locate(index);
+        // Ordering: Acquire, pairs with the Release in `acquire`.
+        let slots = self.chunks[chunk].load(Ordering::Acquire);
+        if slots.is_null() {
+            return None;
+        }
+        // SAFETY: `locate` yields offsets below the chunk's length, so this stays in its
+        // allocation.
+        let slot = unsafe { slots.add(offset) };
+        // SAFETY: a published chunk is initialised, is not freed before the table is dropped, and
+        // is only shared from then on.
+        Some(unsafe { &*slot })
+    }
+
+    /// One past the highest slot that may be open.
+    #[inline]
+    pub(crate) fn high(&self) -> usize {
+        // Ordering: Relaxed, see `acquire`.
+        self.high.load(Ordering::Relaxed)
+    }
+
+    /// Every slot that was ever open, and some that were not.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &S> {
+        (0..).map_while(|index| self.get(index))
+    }
+
+    /// The slots that may be open, lowest first.
+    #[inline]
+    pub(crate) fn scan(&self) -> impl Iterator<Item = &S> {
+        (0..self.high()).filter_map(|index| self.get(index))
+    }
+}
+
+impl<S, const FIRST: usize> Drop for SlotTable<S, FIRST> {
+    fn drop(&mut self) {
+        for (chunk, slots) in self.chunks.iter_mut().enumerate() {
+            // Ordering: Relaxed, `&mut self` excludes all other threads.
+            let slots = slots.load(Ordering::Relaxed);
+            if !slots.is_null() {
+                let slots = std::ptr::slice_from_raw_parts_mut(slots, Self::chunk_len(chunk));
+                // SAFETY: the pointer came from `Box::into_raw` of a slice of this length.
+                drop(unsafe { Box::from_raw(slots) });
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(terrace_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn locate_covers_every_index_once() {
+        fn covers<const FIRST: usize>() {
+            let mut next = 0;
+            for chunk in 0..6 {
+                for offset in 0..SlotTable::<u8, FIRST>::chunk_len(chunk) {
+                    assert_eq!(SlotTable::<u8, FIRST>::locate(next), (chunk, offset));
+                    next += 1;
+                }
+            }
+        }
+        covers::<1>();
+        covers::<8>();
+    }
+
+    #[test]
+    fn slots_are_reused_lowest_first_and_the_scan_shrinks() {
+        let table = SlotTable::<u8, 1>::new();
+        let taken: Vec<_> = (0..200).map(|_| table.acquire()).collect();
+        assert_eq!(taken, (0..200).collect::<Vec<_>>());
+        assert_eq!(table.scan().count(), 200);
+        table.release(3);
+        table.release(70);
+        assert_eq!(table.acquire(), 3);
+        assert_eq!(table.acquire(), 70);
+        for index in 1..200 {
+            table.release(index);
+        }
+        assert_eq!(table.scan().count(), 1);
+        table.release(0);
+        assert_eq!(table.scan().count(), 0);
+    }
+}

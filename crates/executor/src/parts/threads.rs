@@ -1,0 +1,200 @@
+//! The OS threads of a pool, as data: which were started, which are asked to end, which are inside a `shutdown`.
+
+use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use terrace_sync::thread::{self, JoinHandle};
+use terrace_sync::{Arc, Mutex};
+
+use super::config::Config;
+use super::event::Event;
+
+/// Places kept for spares beside a pool's first workers; for more, groups are added to its `Idle`.
+pub(crate) const FEW_SPARES: usize = 16;
+
+/// How a pool's threads are made, and those that were.
+pub(crate) struct Threads {
+    pub(crate) config: Arc<Config>,
+    /// The number of worker threads that the pool is to have; spares come on top.
+    workers: AtomicUsize,
+    /// Worker threads that have not ended.
+    pub(crate) running: AtomicUsize,
+    pub(crate) list: Mutex<Vec<Thread>>,
+    /// Whether workers that are asked to end run first what is queued.
+    pub(crate) draining: AtomicBool,
+    /// Whether the pool has ever had workers.
+    pub(crate) were_any: AtomicBool,
+    /// Notified when a thread has counted itself out, and when one need no longer be waited for.
+    pub(crate) ended: Event,
+    /// Workers that are inside a `shutdown` of some executor, and have not counted themselves out. Under the list's lock,
+    /// as the next.
+    pub(crate) in_shutdown: AtomicUsize,
+    /// How often a thread in the middle of a `shutdown` found all the others ended, or inside one as well.
+    pub(crate) passes: AtomicUsize,
+    /// Spares that were started, have not come to their loop, and have not waited in their start hook.
+    starting: AtomicUsize,
+    /// Spares that have waited in their start hook, and are in it.
+    in_hooks: AtomicUsize,
+}
+
+/// What a thread of a pool is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It stays until it is asked to end.
+    Worker,
+    /// It was started where all workers wait or are blocked, and ends when it runs out of work.
+    Spare,
+}
+
+/// One thread that was started and has not been joined.
+pub(crate) struct Thread {
+    pub(crate) seat: usize,
+    pub(crate) kind: Kind,
+    /// It has left its seat, which another thread holds now.
+    pub(crate) gone: bool,
+    /// It is inside a `shutdown`.
+    pub(crate) in_shutdown: bool,
+    /// Raised when it has counted itself out.
+    pub(crate) out: Arc<AtomicBool>,
+    pub(crate) handle: JoinHandle<()>,
+}
+
+impl Thread {
+    /// Whether it is a worker proper that still holds its seat.
+    pub(crate) fn is_worker(&self) -> bool {
+        self.kind == Kind::Worker && !self.gone
+    }
+
+    /// Whether it is a spare that still holds its seat.
+    pub(crate) fn is_spare(&self) -> bool {
+        self.kind == Kind::Spare && !self.gone
+    }
+
+    /// Whether it has counted itself out: nothing but its thread-locals is left.
+    pub(crate) fn has_ended(&self) -> bool {
+        // Ordering: Acquire, pairs with the Release in `live`.
+        self.out.load(Ordering::Acquire)
+    }
+}
+
+impl Threads {
+    pub(crate) fn new(config: Config) -> Self {
+        Self {
+            config: Arc::new(config),
+            workers: AtomicUsize::new(0),
+            running: AtomicUsize::new(0),
+            list: Mutex::new(Vec::new()),
+            draining: AtomicBool::new(false),
+            were_any: AtomicBool::new(false),
+            ended: Event::new(),
+            in_shutdown: AtomicUsize::new(0),
+            passes: AtomicUsize::new(0),
+            starting: AtomicUsize::new(0),
+            in_hooks: AtomicUsize::new(0),
+        }
+    }
+
+    /// The number of worker threads that the pool is to have.
+    #[inline]
+    pub(crate) fn workers(&self) -> usize {
+        // Ordering: Relaxed, a number that may change at any time.
+        self.workers.load(Ordering::Relaxed)
+    }
+
+    /// Makes known how many workers the pool is to have. The caller holds the list's lock.
+    pub(crate) fn set_workers(&self, count: usize) {
+        if count > 0 {
+            // Ordering: Relaxed, read under the list's lock, too.
+            self.were_any.store(true, Ordering::Relaxed);
+        }
+        // Ordering: Relaxed, a number that may change at any time; written under the list's lock.
+        self.workers.store(count, Ordering::Relaxed);
+    }
+
+    /// Whether workers that are asked to end run first what is queued.
+    pub(crate) fn is_draining(&self) -> bool {
+        // Ordering: Relaxed, written before the workers are asked.
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    /// A spare is being started.
+    pub(crate) fn spare_starts(&self) {
+        // Ordering: Relaxed, a count that is read as a hint; so are the others.
+        self.starting.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It has come to its loop, or could not be started.
+    pub(crate) fn spare_started(&self) {
+        self.starting.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// It waits in its start hook.
+    pub(crate) fn spare_waits(&self) {
+        self.in_hooks.fetch_add(1, Ordering::Relaxed);
+        self.spare_started();
+    }
+
+    /// It has come out of its start hook.
+    pub(crate) fn spare_ends_wait(&self) {
+        self.in_hooks.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether no further spare is to be started now: one is on its way, or many wait in their start hooks, as one more would.
+    pub(crate) fn is_starting_spare(&self) -> bool {
+        self.starting.load(Ordering::Relaxed) > 0
+            || self.in_hooks.load(Ordering::Relaxed) >= FEW_SPARES
+    }
+
+    /// Every thread that was started, to be joined.
+    pub(crate) fn take(&self) -> Vec<Thread> {
+        std::mem::take(&mut *self.list.lock())
+    }
+}
+
+/// The current thread was marked as one that is inside a `shutdown`.
+#[derive(Clone, Copy)]
+pub(crate) struct Mark {
+    /// It was not yet.
+    pub(crate) is_first: bool,
+    /// It has not counted itself out: it is one of the running threads.
+    pub(crate) is_running: bool,
+    /// `Threads::passes` at that moment.
+    pub(crate) passes: usize,
+}
+
+impl Threads {
+    /// Marks the current thread, if it is listed. A thread that has not counted itself out counts; the thread itself decides
+    /// when it does so, and not in the middle of a `shutdown`.
+    pub(crate) fn mark(&self) -> Option<Mark> {
+        let mut list = self.list.lock();
+        let own = own_thread(&mut list)?;
+        let is_first = !std::mem::replace(&mut own.in_shutdown, true);
+        let is_running = !own.has_ended();
+        if is_first && is_running {
+            // Ordering: Relaxed, read under the lock, as the next.
+            self.in_shutdown.fetch_add(1, Ordering::Relaxed);
+        }
+        Some(Mark {
+            is_first,
+            is_running,
+            passes: self.passes.load(Ordering::Relaxed),
+        })
+    }
+
+    /// The marked thread has left its `shutdown`.
+    pub(crate) fn unmark(&self, mark: Mark) {
+        let mut list = self.list.lock();
+        if let Some(own) = own_thread(&mut list) {
+            own.in_shutdown = false;
+        }
+        if mark.is_running {
+            // Ordering: Relaxed, read under the lock.
+            self.in_shutdown.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The current thread.
+fn own_thread(list: &mut [Thread]) -> Option<&mut Thread> {
+    let here = thread::current();
+    list.iter_mut()
+        .find(|thread| thread.handle.thread().is(&here))
+}

@@ -1,0 +1,228 @@
+//! The watch: one thread of the process that looks after pools whose workers are all awake, and starts a spare where they are
+//! blocked.
+//!
+//! Where the awake workers of a pool block their threads while something is queued, no worker of it looks: none is asleep with a
+//! time-out, and those that wait sleep until something of their own comes. `protocol::alarm` says when the watch is
+//! called. It looks after [`PERIOD`] first, then less and less often, at least every [`LONGEST`]:
+//!
+//! | at a look                                                                     | the watch                         |
+//! |--------------------------------------------------------------------------------|-----------------------------------|
+//! | nothing is takeable, for the [`CALM`]th time in a row                          | leaves the pool, by `Alarm::lower`|
+//! | a worker is parked or searches                                                 | leaves it to that worker          |
+//! | no thread waits in a scope of the pool, and no worker of it in a job           | waits for the next look: a program may hold its workers on purpose |
+//! | something moved since the last look, or a worker used the processor            | waits for the next look           |
+//! | neither                                                                        | starts a spare                    |
+//!
+//! A worker that computes for long is left alone: its processor time moves on. Where the system has no clock for that, the
+//! spare is started all the same. The thread is started by the first alarm, sleeps without a time-out when it has no pool to
+//! look after, and never ends.
+
+use std::time::Duration;
+
+use terrace_sync::atomic::{AtomicBool, Ordering};
+use terrace_sync::thread::{self, Thread};
+use terrace_sync::time::Instant;
+use terrace_sync::unmodelled::Weak;
+use terrace_sync::{Arc, Mutex};
+
+use crate::protocol::alarm::Alarm;
+
+/// Until the first look after an alarm, or after a spare was started.
+const PERIOD: Duration = Duration::from_millis(1);
+/// Between two looks, at most.
+const LONGEST: Duration = Duration::from_millis(8);
+/// Looks in a row that find nothing takeable before the watch leaves.
+const CALM: u32 = 4;
+/// A worker that has used less of a period than one part in so many is blocked: it may have been interrupted.
+const BUSY_PART: u32 = 16;
+
+/// Pools whose alarm was raised since the last look.
+struct Calls {
+    pools: Vec<Weak<dyn Watched>>,
+    /// The thread, once it was started.
+    thread: Option<Thread>,
+}
+
+terrace_sync::global! {
+    static CALLS: Mutex<Calls> = Mutex::new(Calls { pools: Vec::new(), thread: None });
+}
+
+/// A pool, as the watch sees it.
+pub(crate) trait Watched: Send + Sync {
+    /// Whether it is being dropped, or has no workers: nothing can be done for it.
+    fn is_out_of_care(&self) -> bool;
+    /// Its alarm.
+    fn alarm(&self) -> &Alarm;
+    /// Whether something is queued that a worker could take.
+    fn is_takeable(&self) -> bool;
+    /// Whether a worker is parked or searches.
+    fn is_attended(&self) -> bool;
+    /// Whether a worker sleeps in the middle of a job, or a thread in a scope of this pool, or children lie there: what they
+    /// wait for may be what no thread comes for.
+    fn has_waiter(&self) -> bool;
+    /// A number that changes whenever a task or child is taken, or a task ends.
+    fn progress(&self) -> usize;
+    /// Processor time of all workers together.
+    fn processor_time(&self) -> Duration;
+    /// Whether a spare is on its way, or waits in its start hook.
+    fn is_starting_spare(&self) -> bool;
+    /// Starts a spare.
+    fn start_spare(self: Arc<Self>);
+}
+
+/// Tells the watch of a pool, and starts its thread if there is none yet. Where no thread can be started there is none for a
+/// spare, either.
+pub(crate) fn call(pool: Weak<dyn Watched>) {
+    let mut calls = CALLS.lock();
+    calls.pools.push(pool);
+    match &calls.thread {
+        Some(thread) => {
+            let thread = thread.clone();
+            drop(calls);
+            thread.unpark();
+        }
+        None => {
+            let started = thread::Builder::new()
+                .name("terrace-watch".into())
+                .spawn(watch);
+            calls.thread = started.ok().map(|handle| handle.thread());
+            if calls.thread.is_none() {
+                // The next publish tries again.
+                for pool in calls.pools.drain(..).filter_map(|pool| pool.upgrade()) {
+                    pool.alarm().reset();
+                }
+            }
+        }
+    }
+}
+
+/// The thread.
+fn watch() {
+    let mut watched: Vec<Entry> = Vec::new();
+    loop {
+        let called = std::mem::take(&mut CALLS.lock().pools);
+        for pool in called {
+            // A pool that has lost its workers and got new ones may call twice.
+            if !watched.iter().any(|other| other.pool.ptr_eq(&pool)) {
+                watched.push(Entry::new(pool));
+            }
+        }
+        let Some(period) = watched.iter().map(|pool| pool.period).min() else {
+            thread::park();
+            continue;
+        };
+        thread::park_timeout(period);
+        watched.retain_mut(Entry::look_if_due);
+    }
+}
+
+/// A pool that the watch looks after.
+struct Entry {
+    pool: Weak<dyn Watched>,
+    /// Until the next look.
+    period: Duration,
+    /// When it was looked at last.
+    at: Instant,
+    /// Between the last two looks.
+    looked: Duration,
+    /// Whether a thread is on its way that starts a spare.
+    asked: Arc<AtomicBool>,
+    /// Looks in a row that found nothing takeable.
+    calm: u32,
+    /// What the last look saw where something was takeable and no worker looked for it.
+    last: Option<Sight>,
+}
+
+#[derive(Clone, Copy)]
+struct Sight {
+    progress: usize,
+    processor: Duration,
+}
+
+impl Entry {
+    fn new(pool: Weak<dyn Watched>) -> Self {
+        Self {
+            pool,
+            period: PERIOD,
+            at: Instant::now(),
+            looked: PERIOD,
+            asked: Arc::new(AtomicBool::new(false)),
+            calm: 0,
+            last: None,
+        }
+    }
+
+    /// Looks at the pool if its period is over; false if the watch may leave it.
+    fn look_if_due(&mut self) -> bool {
+        // Another pool may be due earlier, and a call ends a period, too.
+        let looked = self.at.elapsed();
+        if looked < self.period {
+            return true;
+        }
+        self.at = Instant::now();
+        self.looked = looked;
+        self.look()
+    }
+
+    /// Looks at the pool; false if the watch may leave it.
+    fn look(&mut self) -> bool {
+        let Some(pool) = self.pool.upgrade() else {
+            return false;
+        };
+        if pool.is_out_of_care() {
+            return false;
+        }
+        self.period = (self.period * 2).min(LONGEST);
+        if !pool.is_takeable() {
+            self.calm += 1;
+            self.last = None;
+            return self.calm < CALM || !pool.alarm().lower(|| pool.is_takeable());
+        }
+        self.calm = 0;
+        if pool.is_attended() || !pool.has_waiter() {
+            self.last = None;
+            return true;
+        }
+        self.judge(&pool);
+        true
+    }
+
+    /// Something is takeable, every worker is awake or waits for something of its own, and some thread waits.
+    fn judge(&mut self, pool: &Arc<dyn Watched>) {
+        let now = Sight {
+            progress: pool.progress(),
+            processor: pool.processor_time(),
+        };
+        let Some(last) = self.last.replace(now) else {
+            return;
+        };
+        let used = now.processor.saturating_sub(last.processor);
+        // A spare that is on its way is one that may take what lies there.
+        // Ordering: Relaxed, a hint.
+        let coming = self.asked.load(Ordering::Relaxed) || pool.is_starting_spare();
+        let stuck = last.progress == now.progress && used < self.looked / BUSY_PART;
+        if stuck && !coming && !cfg!(terrace_weaken = "executor-watch-no-spare") {
+            // The spare looks everywhere. What it leaves is judged anew, soon.
+            self.last = None;
+            self.period = PERIOD;
+            self.start_spare(pool);
+        }
+    }
+
+    /// Has a spare started by a thread of its own: what names threads is code of the user, and may wait, while other pools are
+    /// to be looked at.
+    fn start_spare(&self, pool: &Arc<dyn Watched>) {
+        // Ordering: Relaxed, as in `judge`.
+        self.asked.store(true, Ordering::Relaxed);
+        let (pool, asked) = (Arc::clone(pool), Arc::clone(&self.asked));
+        let reset = Arc::clone(&self.asked);
+        let starter = thread::Builder::new().name("terrace-spare".into());
+        let started = starter.spawn(move || {
+            pool.start_spare();
+            asked.store(false, Ordering::Relaxed);
+        });
+        if started.is_err() {
+            reset.store(false, Ordering::Relaxed);
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! The polls that a thread is in the middle of, as far as its pools have to know of them: a list through the thread's stack.
+//!
+//! A frame is entered around a poll that is more than a turn of a worker's or driver's own loop:
+//!
+//! | the poll                                              | the frame says                                              |
+//! |--------------------------------------------------------|-------------------------------------------------------------|
+//! | of a background task, by a worker or a driver           | whose permit is held, until the poll ends                   |
+//! | of any task, by a *guest*: a thread without a seat      | in which pool; and whose permit is held, if one is          |
+//!
+//! A permit belongs to the frame, not to the lane that [`current`](fn@crate::current) tells: between the frame and a wait
+//! there may be polls of other pools.
+//!
+//! | permit | by                                                | leaves it by                                       |
+//! |--------|---------------------------------------------------|----------------------------------------------------|
+//! | none   | a task of another lane                            | –                                                  |
+//! | held   | the frame's entry; the end of [`lend`]            | the frame's end, which gives it back; `lend`       |
+//! | lent   | [`lend`], which gives back all that are held      | the end of that `lend`, which takes it anyway      |
+//!
+//! A wait lends the permits of the whole stack: its thread is blocked for each of these tasks.
+
+use std::cell::Cell;
+use std::ptr;
+
+use super::runner;
+use super::shared::Shared;
+
+terrace_sync::thread_local! {
+    /// The innermost frame; null where there is none. Plain data without a destructor, so that it can be read at any time
+    /// in the thread's life.
+    static FRAMES: Cell<*const Frame> = const { Cell::new(ptr::null()) };
+}
+
+/// What a frame has of its pool's background permits.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Permit {
+    /// Nothing.
+    None,
+    /// One, which no other thread can use.
+    Held,
+    /// One, which was given back until a wait ends.
+    Lent,
+}
+
+/// What keeps a pool's tasks alive during a poll.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Borrows {
+    /// The borrow of their executor, by `tick` or `try_tick`.
+    Executor,
+    /// The poller is counted, see `protocol::holders`.
+    Pool,
+}
+
+struct Frame {
+    /// Borrowed by the function that entered the frame.
+    pool: *const Shared,
+    /// Whether the executor of this pool is borrowed for the length of the poll.
+    borrows: bool,
+    permit: Cell<Permit>,
+    outer: *const Frame,
+}
+
+impl Frame {
+    fn pool(&self) -> &Shared {
+        // SAFETY: `enter` borrows the pool for as long as the frame is in the list, and only this thread reaches the frame.
+        unsafe { &*self.pool }
+    }
+}
+
+/// Takes the innermost frame off the list when dropped.
+struct Entered<'f> {
+    innermost: &'f Cell<*const Frame>,
+    outer: *const Frame,
+}
+
+impl Drop for Entered<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.innermost.set(self.outer);
+    }
+}
+
+/// Gives the frame's permit back when dropped, if it is held.
+struct Permitted<'f>(&'f Frame);
+
+impl Drop for Permitted<'_> {
+    fn drop(&mut self) {
+        if self.0.permit.get() == Permit::Held {
+            self.0.pool().give_permit_back();
+        }
+    }
+}
+
+/// Calls `f` in a frame of `pool`, to which `permit` belongs. `borrows` tells whether the pool's executor is borrowed
+/// for the length of the call; else the caller is one of its holders.
+pub(crate) fn enter<T>(
+    pool: &Shared,
+    borrows: Borrows,
+    permit: Permit,
+    f: impl FnOnce() -> T,
+) -> T {
+    within(pool, borrows, permit, |frame| {
+        let _permitted = Permitted(frame);
+        f()
+    })
+}
+
+/// As [`enter`], without a permit.
+#[inline]
+pub(crate) fn enter_without_permit<T>(pool: &Shared, borrows: Borrows, f: impl FnOnce() -> T) -> T {
+    within(pool, borrows, Permit::None, |_| f())
+}
+
+/// Calls `f` with its frame, which is in the list for the length of the call. A permit is given back before the frame goes.
+#[inline]
+fn within<T>(pool: &Shared, borrows: Borrows, permit: Permit, f: impl FnOnce(&Frame) -> T) -> T {
+    // Its address is looked up once.
+    let innermost = FRAMES.with(ptr::from_ref);
+    // SAFETY: the thread-local has no destructor, so it lives as long as this thread, which does not leave this function before
+    // the last use of the reference.
+    let innermost = unsafe { &*innermost };
+    let outer = innermost.get();
+    let frame = Frame {
+        pool,
+        borrows: borrows == Borrows::Executor,
+        permit: Cell::new(permit),
+        outer,
+    };
+    innermost.set(&raw const frame);
+    let _entered = Entered { innermost, outer };
+    f(&frame)
+}
+
+/// The thread's frames, innermost first.
+fn frames<'s>() -> impl Iterator<Item = &'s Frame> {
+    let follow = |frame: *const Frame| {
+        // SAFETY: a frame in the list lies in `enter`, below the caller on this very stack. `enter` takes it off the list
+        // before it returns or unwinds.
+        unsafe { frame.as_ref() }
+    };
+    std::iter::successors(follow(FRAMES.with(Cell::get)), move |frame| {
+        follow(frame.outer)
+    })
+}
+
+/// Whether the thread is in the middle of a poll that borrows the executor of `pool`.
+pub(crate) fn is_borrowed(pool: *const Shared) -> bool {
+    frames().any(|frame| frame.borrows && ptr::eq(frame.pool, pool))
+}
+
+/// Gives back the permits that the thread holds, in whatever pools, until dropped: the thread is going to wait.
+#[inline]
+pub(crate) fn lend() -> Option<Lent> {
+    let innermost = FRAMES.with(Cell::get);
+    if innermost.is_null() {
+        return None;
+    }
+    let mut lent = None;
+    for frame in frames().filter(|frame| frame.permit.get() == Permit::Held) {
+        frame.permit.set(Permit::Lent);
+        if cfg!(terrace_weaken = "executor-permit-misdirected") {
+            runner::with_worker(|worker| worker.map(|worker| worker.pool().give_permit_back()));
+            continue;
+        }
+        frame.pool().give_permit_back();
+        let all = lent.get_or_insert(Lent { count: 0 });
+        all.count += 1;
+    }
+    lent
+}
+
+/// Permits that were given back for a while. Their frames are the innermost that are lent: a wait further out has lent all
+/// others before, and each wait ends before those around it do.
+pub(crate) struct Lent {
+    count: usize,
+}
+
+impl Drop for Lent {
+    fn drop(&mut self) {
+        let lent = frames().filter(|frame| frame.permit.get() == Permit::Lent);
+        for frame in lent.take(self.count) {
+            frame.pool().lanes.take_permit_again();
+            frame.permit.set(Permit::Held);
+        }
+    }
+}

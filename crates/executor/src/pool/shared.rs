@@ -1,0 +1,292 @@
+//! The state of a pool, made of its parts, and how an item becomes known to the pool's sleepers.
+
+use terrace_local::Payload;
+use terrace_local::registry::Registry;
+use terrace_local::task::{PanicHandler, Runnable};
+use terrace_park::{Idle, Wake};
+use terrace_sync::unmodelled::Weak;
+use terrace_sync::{Arc, heavy};
+
+use crate::parts::current::{Current, ExecutorId, current};
+use crate::parts::external_waiters::ExternalWaiters;
+use crate::parts::injector::Injector;
+use crate::parts::lanes::{Background, Lanes};
+use crate::parts::scope_slot::Slot;
+use crate::parts::scopes::{Crew, Scopes};
+use crate::parts::seat::Seats;
+use crate::parts::threads::{FEW_SPARES, Threads};
+use crate::parts::watch;
+use crate::protocol::alarm::Alarm;
+use crate::protocol::holders::Holders;
+
+/// The state of a pool.
+pub(crate) struct Shared {
+    this: Weak<Shared>,
+    pub(crate) id: ExecutorId,
+    /// Every decision about sleeping and waking.
+    pub(crate) idle: Idle,
+    /// Tasks that go before others, or after them.
+    pub(crate) lanes: Lanes,
+    /// Tasks that threads without a seat spawned or woke, and what overflowed.
+    pub(crate) injector: Injector,
+    /// The seats of workers and drivers.
+    pub(crate) seats: Seats,
+    /// Open scopes.
+    pub(crate) scopes: Scopes<Shared>,
+    /// Tasks to wake when the pool is dropped.
+    pub(crate) registry: Registry,
+    /// What happens to the panic of a detached task.
+    pub(crate) handler: Option<PanicHandler>,
+    /// Whether the watch looks after the pool.
+    pub(crate) alarm: Alarm,
+    /// The threads that may poll tasks; the last of them drops the tasks at the end.
+    pub(crate) holders: Holders,
+    /// Threads that wait for a pool without workers.
+    pub(crate) external_waiters: ExternalWaiters,
+    /// How threads are started, and those that were.
+    pub(crate) threads: Threads,
+}
+
+impl Shared {
+    /// A pool without threads so far, with room for `workers` and a few spares.
+    pub(crate) fn new(
+        workers: usize,
+        threads: Threads,
+        handler: Option<PanicHandler>,
+    ) -> Arc<Self> {
+        let places = if workers == 0 {
+            0
+        } else {
+            workers + FEW_SPARES
+        };
+        Arc::new_cyclic(|this| Self {
+            this: this.clone(),
+            id: ExecutorId::new(),
+            idle: Idle::new(places),
+            lanes: Lanes::new(),
+            injector: Injector::default(),
+            seats: Seats::new(),
+            scopes: Scopes::new(),
+            registry: Registry::new(),
+            handler,
+            alarm: Alarm::new(workers == 0),
+            holders: Holders::new(),
+            external_waiters: ExternalWaiters::new(),
+            threads,
+        })
+    }
+
+    /// A counted reference to itself.
+    pub(crate) fn arc(&self) -> Arc<Self> {
+        self.this.upgrade().expect("a pool in use is alive")
+    }
+
+    /// The number of worker threads that the pool is to have.
+    #[inline]
+    pub(crate) fn workers(&self) -> usize {
+        self.threads.workers()
+    }
+
+    /// Its threads, as decisions about scopes see them.
+    #[inline]
+    pub(crate) fn crew(&self) -> Crew<'_> {
+        Crew {
+            idle: &self.idle,
+            workers: self.workers(),
+        }
+    }
+
+    /// See [`Executor::current_or_any`](crate::Executor::current_or_any).
+    #[inline]
+    pub(crate) fn current_or_any(&self) -> Option<Current> {
+        match current() {
+            Some(current) if current.executor() == self.id => Some(current),
+            _ => self.any_worker(),
+        }
+    }
+
+    fn any_worker(&self) -> Option<Current> {
+        let workers = self.workers();
+        let thread = terrace_thread::id().get() as usize;
+        (workers > 0).then(|| Current::of(self.id, thread % workers))
+    }
+
+    /// Hands a payload to the handler that no task's handle and no scope will see.
+    pub(crate) fn report(&self, payload: Payload) {
+        match &self.handler {
+            Some(handler) => handler.call(payload),
+            None => terrace_local::drop_payload(payload),
+        }
+    }
+
+    /// Whether the worker with this index was asked to end.
+    pub(crate) fn is_asked_to_end(&self, index: usize) -> bool {
+        let seat = self.seats.workers.get(index);
+        seat.expect("a thread has a seat").is_asked_to_end()
+    }
+}
+
+/// How an item becomes known. Each of these is called after the item was made visible.
+impl Shared {
+    /// Wakes a sleeper for an item, if the sleeping protocol asks for it.
+    #[inline]
+    pub(crate) fn publish(&self) {
+        if self.idle.publish() == Wake::NoneParked {
+            self.unattended();
+        }
+        self.external_waiters.notify(1);
+    }
+
+    /// As [`publish`](Self::publish), for a task in a LIFO slot: a sentinel that watches is enough.
+    #[inline]
+    pub(crate) fn publish_unless_watched(&self) {
+        let wake = self.idle.publish_paced();
+        if wake == Wake::NoneParked {
+            self.unattended();
+        }
+        if wake != Wake::Watched {
+            self.external_waiters.notify(1);
+        }
+    }
+
+    /// As [`publish`](Self::publish), by a worker without a token, or a driver, that has moved tasks from a shared place into
+    /// its ring: while they were on the way no thread saw them.
+    #[inline]
+    pub(crate) fn publish_moved(&self) {
+        if self.idle.moved() == Wake::NoneParked {
+            self.unattended();
+        }
+        self.external_waiters.notify(1);
+    }
+
+    /// Wakes as many sleepers as `items` tasks are worth.
+    pub(crate) fn publish_tasks(&self, items: usize) {
+        if items > 0 {
+            if self.idle.publish_batch(items) == 0 && self.idle.searching() == 0 {
+                self.unattended();
+            }
+            self.external_waiters.notify(items);
+        }
+    }
+
+    /// Called between children when the estimate of their length has changed: wakes another thread if what is queued in
+    /// `slot` now deserves it.
+    pub(crate) fn reconsider(&self, slot: &Slot<Self>) {
+        if self.scopes.worth_waking(slot, true, self.crew()) {
+            self.publish();
+        }
+    }
+
+    /// Called when a scope's body has ended: the children that it left are a batch, whose workers are woken two at a time,
+    /// each of which wakes two more.
+    pub(crate) fn publish_children(&self, slot: &Slot<Self>) {
+        self.scopes.forget_blocking();
+        match self.scopes.surplus(slot, true, self.crew()) {
+            0 => {}
+            1 => self.publish(),
+            more => {
+                self.idle.publish_batch(more);
+            }
+        }
+    }
+
+    /// A publish found no worker asleep and none that searches. The caller has fenced after it made the item visible.
+    #[inline]
+    fn unattended(&self) {
+        if !self.alarm.is_raised() {
+            self.call_watch();
+        }
+    }
+
+    /// A worker has given its token back, or leaves: publishes that relied on its search are looked after, if all others are
+    /// awake. `look` tells whether a worker could take anything.
+    #[inline]
+    pub(crate) fn attend(&self, look: impl FnOnce() -> bool) {
+        if !self.alarm.is_raised() && !self.idle.any_parked() {
+            self.attend_all_awake(look);
+        }
+    }
+
+    #[cold]
+    fn attend_all_awake(&self, look: impl FnOnce() -> bool) {
+        // Fence pair: `light` in a publish: either it sees the token gone, or `look` sees its item.
+        heavy();
+        if look() {
+            self.call_watch();
+        }
+    }
+
+    #[cold]
+    fn call_watch(&self) {
+        // A thread that goes by time, and never ends: a checker of schedules has neither. The handshake has models of its own.
+        if cfg!(terrace_shuttle) {
+            return;
+        }
+        if self.workers() > 0 && self.alarm.raise() {
+            watch::call(self.this.clone());
+        }
+    }
+}
+
+/// The background lane, whose permits depend on how many threads there are.
+impl Shared {
+    /// Permits that there are: all workers but one; the same for drivers where they are more.
+    pub(crate) fn permits(&self) -> usize {
+        let drivers = self.seats.drivers.high();
+        self.workers().max(drivers).saturating_sub(1).max(1)
+    }
+
+    /// Whether a worker could take a background task now; valid after a fence.
+    #[inline]
+    pub(crate) fn has_background(&self) -> bool {
+        self.lanes.has_background(|| self.permits())
+    }
+
+    /// Takes a background task, and the permit for it.
+    #[inline]
+    pub(crate) fn take_background(&self) -> Option<Runnable> {
+        match self.lanes.take_background(|| self.permits()) {
+            Background::Nothing => None,
+            Background::PermitAlone => {
+                self.give_permit_back();
+                None
+            }
+            Background::Task(task) => Some(task),
+        }
+    }
+
+    /// Gives a permit back: a publish, if something is queued.
+    pub(crate) fn give_permit_back(&self) {
+        self.lanes.give_permit_back();
+        if self.has_background() {
+            self.publish();
+        }
+    }
+}
+
+/// The end.
+impl Shared {
+    /// Drops what is queued; whether there was anything. Called when no worker runs any more.
+    pub(crate) fn drop_queued(&self) -> bool {
+        let mut dropped = false;
+        while let Some(task) = self.drain_one() {
+            dropped = true;
+            drop(task);
+        }
+        dropped
+    }
+
+    fn drain_one(&self) -> Option<Runnable> {
+        let injected = || self.injector.take().map(|(task, _refilled)| task);
+        let queued = self.seats.steal_one().or_else(injected);
+        queued.or_else(|| self.lanes.drain_one())
+    }
+
+    /// Counts a holder out. The last holder of a closed pool wakes every registered task so that it is queued, and drops what
+    /// is queued, until nothing is left.
+    pub(crate) fn leave_holders(&self) {
+        if self.holders.leave() {
+            self.registry.close(|| self.drop_queued());
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Whether the watch looks after a pool, because a publish found all of its workers awake.
+//!
+//! A worker that is awake mostly takes what was published when it has done what it runs. One that blocks its thread does
+//! not, and perhaps no other thread looks: its peers may be blocked, too, or wait for something of their own. So such a publish
+//! raises the pool's alarm, and the watch (`parts::watch`) looks at the pool from then on, until it has been calm for a while.
+//!
+//! ```text
+//! publish:  item; F; no worker sleeps or searches -> alarm down -> raise it; raised by me -> tell the watch
+//! searcher: token back; no worker sleeps and alarm down -> F; something takeable -> as a publish
+//! watch:    calm for long -> alarm down; F; something takeable -> raise it again, unless a publisher has
+//! ```
+//!
+//! Of a publish and the watch that leaves, the later to fence sees the other. Not an API; public for its models.
+
+use terrace_sync::atomic::{AtomicBool, Ordering};
+use terrace_sync::heavy;
+
+/// The alarm of one pool.
+pub struct Alarm(AtomicBool);
+
+impl Alarm {
+    /// Raised or not. A pool without workers keeps it raised: nothing can be done for it.
+    #[must_use]
+    pub fn new(raised: bool) -> Self {
+        Self(AtomicBool::new(raised))
+    }
+
+    /// Whether it is raised; valid after a fence.
+    #[inline]
+    pub fn is_raised(&self) -> bool {
+        // Ordering: Relaxed, after the caller's fence; the list of the watch has a lock.
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Raises it; whether the caller is the one that did, and has to tell the watch.
+    #[must_use = "the watch has to be told"]
+    pub fn raise(&self) -> bool {
+        // Ordering: Relaxed, as in `is_raised`.
+        !self.0.swap(true, Ordering::Relaxed)
+    }
+
+    /// For a pool that has got its first worker.
+    pub fn reset(&self) {
+        // Ordering: Relaxed; the workers that are being started look at everything before they sleep.
+        self.0.store(false, Ordering::Relaxed);
+    }
+
+    /// The watch is going to leave; whether it may. `look` tells whether anything is takeable.
+    #[must_use = "else the watch has to stay"]
+    pub fn lower(&self, look: impl FnOnce() -> bool) -> bool {
+        // Ordering: Relaxed, ordered by the fence.
+        self.0.store(false, Ordering::Relaxed);
+        // Fence pair: `light` in a publish: either it sees the alarm down, or `look` sees its item.
+        if !cfg!(terrace_weaken = "executor-alarm-fence") {
+            heavy();
+        }
+        // A publisher that has raised it since has told the watch anew.
+        !look() || !self.raise()
+    }
+}

@@ -1,0 +1,77 @@
+//! When a worker publishes a task that has yielded: mostly never, and so without a fence.
+//!
+//! A worker's task that wakes itself goes to the back of the worker's ring when its poll ends, and the worker takes its next
+//! task at once. In between it runs no other code, so it keeps no thread waiting:
+//!
+//! | what the worker takes next      | the task that yielded                                                         |
+//! |----------------------------------|--------------------------------------------------------------------------------|
+//! | the head of its ring: that task  | runs                                                                            |
+//! | the head of its ring: another X  | lies behind X, which was published; a looker that sees X gone sees the task    |
+//! | anything else                    | is published first ([`DeferredPublish::flush`])                                          |
+//!
+//! The second row, in full. A sleeper announces itself, fences, and looks at the ring: head, then tail. X was published, so it
+//! sees X there, or a head that has moved beyond. That head is the worker's compare-exchange (Release) or a thief's upon
+//! it, so with an Acquire load it sees every push before (`Ring::len`): the ring does not look empty. It takes X's
+//! place as what has been published, for the next task that yields; and the searcher that X's publish relied on looks
+//! at the ring before it stops. If a thief was faster and took X, the worker takes the task itself.
+//!
+//! The same in the loop of a `run` future, while it is being polled. Only where such a loop takes a task in its next turn
+//! anyway: [`DeferredPublish::forbid`] before every other poll, such as that of a task run by a wait in the middle of one. Not an
+//! API; public for its models.
+
+use std::cell::Cell;
+
+/// The state of one worker or driver.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Every push is published.
+    Publish,
+    /// The loop polls, and takes its next task right after.
+    Defer,
+    /// As `Defer`; a task was pushed.
+    Deferred,
+}
+
+/// Whether a task that yielded waits to be published.
+pub struct DeferredPublish(Cell<State>);
+
+impl Default for DeferredPublish {
+    fn default() -> Self {
+        Self(Cell::new(State::Publish))
+    }
+}
+
+impl DeferredPublish {
+    /// The loop is going to poll a task, and nothing is left from the turn before.
+    #[inline]
+    pub fn allow(&self) {
+        self.0.set(State::Defer);
+    }
+
+    /// The poll that comes is no turn of the loop. Nothing can be left: tasks yield at the end of a poll.
+    #[inline]
+    pub fn forbid(&self) {
+        self.0.set(State::Publish);
+    }
+
+    /// A task that yielded was pushed behind the others in the ring; whether it has to be published now.
+    #[inline]
+    #[must_use = "true: it has to be published"]
+    pub fn pushed(&self) -> bool {
+        if self.0.get() == State::Publish {
+            return true;
+        }
+        self.0.set(State::Deferred);
+        false
+    }
+
+    /// Publishes what is left, before the worker does anything else than to take the head of its ring.
+    #[inline]
+    pub fn flush(&self, publish: impl FnOnce()) {
+        if self.0.replace(State::Publish) == State::Deferred
+            && !cfg!(terrace_weaken = "executor-deferred-unflushed")
+        {
+            publish();
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! The slot of the task that a worker has just woken. The worker runs it next: its data are mostly still in the cache, and a
+//! chain of tasks that wake each other needs no other thread.
+//!
+//! | operation      | by               | what it does                                                                |
+//! |----------------|------------------|------------------------------------------------------------------------------|
+//! | [`LifoSlot::put`]  | its worker   | empty: a store; occupied: a swap, and what was there goes to the ring, published |
+//! | [`LifoSlot::take`] | any thread   | a load, and a swap if there was something                                    |
+//!
+//! A worker does not publish a full slot while a sentinel watches (`Idle::park_as_sentinel`): it mostly takes the task itself in the
+//! next moment. This handshake covers the task, by the fences of `Idle::publish_paced` and of the sentinel's end:
+//!
+//! ```text
+//! put:           slot; F; a sentinel watches -> done; else publish
+//! sentinel:      time's up and the same task lies there as at its last look -> takes it
+//! busy workers:  in some of its turns, likewise
+//! sentinel end:  flag down; F; scan (stop_search, park): a slot is full and no sentinel watches -> takeable
+//! wait, end:     its worker empties the slot into its ring, and publishes
+//! ```
+//!
+//! Of a `put` and a sentinel's end the later one sees the other. A worker that finds nothing but full slots becomes
+//! the sentinel. Nothing stays in the slot of a worker that waits inside a poll, or for the end
+//! of the others, or has gone. Not an API; public for its models.
+
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use terrace_queue::Links;
+use terrace_sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use terrace_sync::ordering;
+
+use super::sight::Sight;
+
+/// Tasks out of the slot that run in a row before others have a turn.
+pub const IN_A_ROW: u32 = 3;
+
+/// Room for one task.
+pub struct LifoSlot<L: Links> {
+    /// Null, or what [`Links::into_raw`] gave: the thread that replaces it owns the task.
+    task: AtomicPtr<()>,
+    /// How many were ever put, wrapping; written by the worker alone.
+    puts: AtomicU32,
+    _tasks: PhantomData<fn(L::Item) -> L::Item>,
+}
+
+impl<L: Links> Default for LifoSlot<L> {
+    fn default() -> Self {
+        Self {
+            task: AtomicPtr::new(std::ptr::null_mut()),
+            puts: AtomicU32::new(0),
+            _tasks: PhantomData,
+        }
+    }
+}
+
+impl<L: Links<Item: Send>> LifoSlot<L> {
+    /// Puts a task in; gives out what was there. For the slot's worker only: of two threads that put at the same time
+    /// into an empty slot, one loses its task.
+    #[inline]
+    #[must_use = "the task that was displaced has to be queued"]
+    pub fn put(&self, task: L::Item) -> Option<L::Item> {
+        let task = L::into_raw(task).as_ptr();
+        // Ordering: Relaxed, the worker alone writes. Readers compare two looks; a stale value only delays them.
+        let puts = self.puts.load(Ordering::Relaxed);
+        self.puts.store(puts.wrapping_add(1), Ordering::Relaxed);
+        // Ordering: Release in both, pairs with the Acquire in `take`: the taker sees what was written before the task
+        // was woken.
+        if self.is_empty() || cfg!(terrace_weaken = "executor-slot-put-blind") {
+            self.task
+                .store(task, ordering!("executor-slot-put-relaxed", Release));
+            return None;
+        }
+        // A thief may empty it before the swap.
+        self.replace(task)
+    }
+
+    /// Takes the task out.
+    #[inline]
+    pub fn take(&self) -> Option<L::Item> {
+        if self.is_empty() {
+            return None;
+        }
+        self.replace(std::ptr::null_mut())
+    }
+
+    /// Gives the task to `queue`, which makes it visible to all and publishes it: its worker is going to wait, or ends.
+    #[inline]
+    pub fn empty(&self, queue: impl FnOnce(L::Item)) {
+        if cfg!(terrace_weaken = "executor-slot-kept") {
+            return;
+        }
+        if let Some(task) = self.take() {
+            queue(task);
+        }
+    }
+
+    #[inline]
+    fn replace(&self, task: *mut ()) -> Option<L::Item> {
+        // Ordering: Release as in `put`; Acquire pairs with the Release of the `put` of what is taken.
+        let old = if cfg!(terrace_weaken = "executor-slot-swap-release") {
+            self.task.swap(task, Ordering::Release)
+        } else if cfg!(terrace_weaken = "executor-slot-swap-split") {
+            let old = self.task.load(Ordering::Acquire);
+            self.task.store(task, Ordering::Release);
+            old
+        } else {
+            self.task.swap(task, Ordering::AcqRel)
+        };
+        // SAFETY: a pointer in the slot came out of `into_raw`, and we alone have replaced it.
+        NonNull::new(old).map(|old| unsafe { L::from_raw(old) })
+    }
+
+    /// Whether there is no task. A hint for all but the worker; valid after a fence.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        // Ordering: Relaxed; `replace` acquires, and a thread that must not miss a task has fenced.
+        self.task.load(Ordering::Relaxed).is_null()
+    }
+
+    /// The number of the task that is there: if it is the same at two looks, so is the task.
+    pub fn look(&self) -> Option<u32> {
+        // Ordering: Relaxed; a number that does not match its task makes a looker late or early, no more.
+        (!self.is_empty()).then(|| self.puts.load(Ordering::Relaxed))
+    }
+
+    /// What a thread sees here that does not take from the slot before the task has stood still. Valid after a fence.
+    #[inline]
+    pub fn sight(&self) -> Sight {
+        Sight::covered_if(
+            !cfg!(terrace_weaken = "executor-slot-never-takeable") && !self.is_empty(),
+        )
+    }
+}
+
+impl<L: Links> Drop for LifoSlot<L> {
+    fn drop(&mut self) {
+        // Ordering: Relaxed, `&mut self` excludes all other threads.
+        if let Some(task) = NonNull::new(self.task.load(Ordering::Relaxed)) {
+            // SAFETY: it came out of `into_raw`, and `&mut self` keeps all other threads from taking it.
+            drop(unsafe { L::from_raw(task) });
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The handshakes between threads, each on its own and generic over what it guards, so that the loom models run it.
+
+pub mod alarm;
+pub mod broadcast;
+pub mod deferred_publish;
+pub mod holders;
+pub mod lifo_slot;
+pub mod permits;
+pub mod scope;
+pub mod sight;

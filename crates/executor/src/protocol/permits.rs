@@ -1,0 +1,74 @@
+//! How many background tasks may run at once: permits, and the handshake between a push that finds none and a thread that
+//! gives one back.
+//!
+//! The queue is the caller's: both sides pass what they know of it. Not an API; public for its models.
+
+use terrace_sync::atomic::{AtomicUsize, Ordering};
+use terrace_sync::light;
+
+/// Permits that are taken. How many there are is said at each call, since it changes with the pool.
+pub struct Permits {
+    taken: AtomicUsize,
+}
+
+impl Default for Permits {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Permits {
+    /// None is taken.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            taken: AtomicUsize::new(0),
+        }
+    }
+
+    /// Whether fewer than `permits` are taken. Valid after a fence.
+    #[inline]
+    pub fn is_free(&self, permits: usize) -> bool {
+        // Ordering: Relaxed, after the caller's fence.
+        self.taken.load(Ordering::Relaxed) < permits
+    }
+
+    /// Takes one, unless `permits` are taken.
+    pub fn take(&self, permits: usize) -> bool {
+        // Ordering: Relaxed, a count; the queue carries what matters.
+        self.taken
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| {
+                (taken < permits).then_some(taken + 1)
+            })
+            .is_ok()
+    }
+
+    /// Takes one in any case.
+    pub fn take_anyway(&self) {
+        // Ordering: Relaxed, as above.
+        self.taken.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Gives one back. The caller then looks at the queue and publishes what it finds, if a permit is free.
+    pub fn give_back(&self) {
+        // Ordering: Relaxed, ordered by the fence.
+        let taken = self.taken.fetch_sub(1, Ordering::Relaxed);
+        debug_assert!(
+            taken > 0,
+            "a permit was given back that no thread had taken"
+        );
+        // Fence pair: the one in `after_push`: either that sees the permit, or the caller sees the item.
+        if !cfg!(terrace_weaken = "executor-permit-back-fence") {
+            light();
+        }
+    }
+
+    /// Called after an item was queued: whether the pusher publishes it now, rather than the thread that gives a permit back.
+    pub fn after_push(&self, permits: usize) -> bool {
+        // Fence pair: the one in `give_back`.
+        if !cfg!(terrace_weaken = "executor-permit-push-fence") {
+            light();
+        }
+        self.is_free(permits)
+    }
+}

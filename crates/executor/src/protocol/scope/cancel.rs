@@ -1,0 +1,98 @@
+//! Which children of a scope are not polled any more, because a panic cancelled them.
+//!
+//! A panic raises the mark, then wakes every child that is registered as pending. A child looks at the mark before each
+//! poll, and once more when it has registered, which it does at its first `Pending`:
+//!
+//! ```text
+//! panic:  mark; read the registry under its lock; wake all in it
+//! child:  first Pending; into the registry under its lock; mark raised -> ends itself
+//! ```
+//!
+//! Whichever comes second to the lock sees what the other did before. So a child is queued somewhere, where it sees the
+//! mark at its next poll, or is registered and woken, or ends itself.
+//!
+//! | the child             | mark is down | mark at or before its number | mark behind its number              |
+//! |-----------------------|--------------|------------------------------|-------------------------------------|
+//! | was never polled      | is polled    | ends unpolled                | is polled; ends if that is `Pending` |
+//! | returned `Pending`    | is polled    | ends unpolled                | ends unpolled                       |
+//!
+//! The mark is the number of the child that panicked, the lowest of several; that of the body is 0. What was spawned
+//! before it has its first poll, as it may panic, too, and then it is the one that counts, on whatever thread it is.
+
+use std::task::Waker;
+
+use terrace_local::registry::{Register, Registry};
+use terrace_sync::atomic::{AtomicU32, Ordering};
+
+/// The mark of a scope without panics.
+const DOWN: u32 = u32::MAX;
+
+/// The mark of one scope, and its pending children.
+pub struct Cancel {
+    mark: AtomicU32,
+    pending: Registry,
+}
+
+impl Cancel {
+    pub(super) fn new() -> Self {
+        Self {
+            mark: AtomicU32::new(DOWN),
+            pending: Registry::new(),
+        }
+    }
+
+    /// For the next scope. No child exists.
+    pub(super) fn reset(&self) {
+        // Ordering: Relaxed, children learn of it through the push that publishes them.
+        self.mark.store(DOWN, Ordering::Relaxed);
+    }
+
+    /// Whether the child with this number is not to be polled (again).
+    #[inline]
+    pub fn covers(&self, number: u32, was_polled: bool) -> bool {
+        // Ordering: Relaxed; a child that does not see the mark yet is reached as the module's comment says.
+        let mark = self.mark.load(Ordering::Relaxed);
+        mark != DOWN && (was_polled || number >= mark)
+    }
+
+    /// Registers a child at its first `Pending`. Returns its key, and whether a panic has cancelled it by now, which is not
+    /// going to wake it then.
+    ///
+    /// # Panics
+    /// If there are more pending children than keys.
+    pub fn register(&self, waker: &Waker) -> (u32, bool) {
+        // SAFETY: the registry is this scope's and may be used from any thread; its contract is about executors.
+        let key = unsafe { self.pending.insert(waker) };
+        // Ordering: Relaxed, ordered by the registry's lock, see the module's comment.
+        let cancelled = self.mark.load(Ordering::Relaxed) != DOWN;
+        (
+            key,
+            cancelled && !cfg!(terrace_weaken = "scope-cancel-unasked"),
+        )
+    }
+
+    /// Takes a child out, before it is counted out.
+    pub fn deregister(&self, key: u32) {
+        // SAFETY: as above.
+        let waker = unsafe { self.pending.remove(key) };
+        drop(waker);
+    }
+
+    /// Cancels all children but those that were spawned before the one with this `number` and have not been polled yet.
+    /// The caller holds a count of the scope.
+    #[cold]
+    pub fn cancel(&self, number: u32) {
+        if cfg!(terrace_weaken = "scope-cancel-never") {
+            return;
+        }
+        let number = number.min(DOWN - 1);
+        if cfg!(terrace_weaken = "scope-cancel-late") {
+            self.pending.wake_all();
+        }
+        // Ordering: Relaxed, ordered by the registry's lock, see the module's comment.
+        let before = self.mark.fetch_min(number, Ordering::Relaxed);
+        if before == DOWN && !cfg!(terrace_weaken = "scope-cancel-late") {
+            self.pending.wake_all();
+        }
+    }
+}

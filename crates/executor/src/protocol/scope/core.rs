@@ -1,0 +1,383 @@
+//! The shared state of one fork-join scope: its count of children, its list of runnable children
+//! and its waiter.
+//!
+//! Generic over the runnable `R` and the waiter's handle `N`, so that the loom models run it with
+//! tokens. It decides nothing about workers: that is `super::pacing` and `terrace-park`.
+//!
+//! | state                     | `pending`          | `asleep` | threads that may run children   |
+//! |---------------------------|--------------------|----------|---------------------------------|
+//! | closed (free slot)        | 0                  | false    | none, the lists are empty       |
+//! | body runs                 | 1 + children alive | false    | workers                         |
+//! | waiting, driving          | children alive     | false    | the waiter, workers             |
+//! | waiting, asleep           | children alive     | true     | workers; a push wakes           |
+//! | ended                     | 0                  | any      | none; the waiter returns        |
+//!
+//! In each of these states a panic may have cancelled the children: see [`super::cancel`].
+
+use terrace_queue::{Injector, Ring};
+use terrace_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use terrace_sync::cell::UnsafeCell;
+use terrace_sync::{Mutex, heavy, light};
+
+use super::cancel::Cancel;
+use terrace_local::Payload;
+
+/// In `counts`: one more child that is alive.
+const ALIVE: u64 = 1;
+/// In `counts`: one more child that was spawned.
+const SPAWNED: u64 = 1 << 32;
+/// More children than this at once end the process, as an overflow of the count would free what children borrow.
+const MOST: u32 = 1 << 31;
+
+/// The `pending` of the table above.
+#[inline]
+fn pending(counts: u64) -> u32 {
+    counts as u32
+}
+
+/// What the end of a child means to the thread that saw it.
+#[must_use = "the last child wakes the waiter"]
+#[derive(Debug)]
+pub enum ChildEnd<N> {
+    /// Nothing: others are alive, or it ended on the waiter's own thread, which looks at the count next.
+    Nothing,
+    /// It was the last one: the scope may be gone already, wake its waiter through this handle.
+    Last(N),
+}
+
+/// One scope. Lives in a slot of the pool's table and is used by one scope after another.
+pub struct ScopeCore<R, N> {
+    /// Lower half: children that have not ended, plus one while the body runs. Only the body or a living child, which hold
+    /// one of these counts, raise it, so zero is final. Upper half: children spawned so far, modulo 2^32: the next one's
+    /// number.
+    counts: AtomicU64,
+    /// Raised by the waiter before it sleeps, lowered by the thread that wakes it for an item.
+    asleep: AtomicBool,
+    /// Children taken from the lists, modulo 2^32: the sentinel's measure of progress.
+    taken: AtomicU32,
+    /// The waiter's thread id.
+    owner: AtomicU64,
+    /// Runnable children pushed by the waiter's own thread; stealable one by one.
+    ring: Ring<R>,
+    /// Runnable children pushed by any other thread, and the ring's overflow.
+    injector: Injector<R>,
+    /// Written by `open` while no child exists; read by children, each of which happens after.
+    waiter: UnsafeCell<Option<N>>,
+    /// Which children are not polled any more.
+    cancel: Cancel,
+    /// The panic of the child with the lowest number, and that number. No user code runs under the lock: payloads are moved
+    /// only.
+    panic: Mutex<Option<(u32, Payload)>>,
+}
+
+// SAFETY: the runnables are moved between threads (`R: Send`); `waiter` is written only by `open`,
+// which requires exclusive use, and cloned by children afterwards (`N: Sync`); its last value is
+// dropped by the thread that opens or drops the slot next (`N: Send`).
+unsafe impl<R: Send, N: Send + Sync> Send for ScopeCore<R, N> {}
+// SAFETY: as above.
+unsafe impl<R: Send, N: Send + Sync> Sync for ScopeCore<R, N> {}
+
+impl<R: Send, N: Clone> ScopeCore<R, N> {
+    /// A closed scope.
+    pub fn new() -> Self {
+        Self {
+            counts: AtomicU64::new(0),
+            asleep: AtomicBool::new(false),
+            taken: AtomicU32::new(0),
+            owner: AtomicU64::new(0),
+            ring: Ring::new(),
+            injector: Injector::new(),
+            waiter: UnsafeCell::new(None),
+            cancel: Cancel::new(),
+            panic: Mutex::new(None),
+        }
+    }
+
+    /// Opens it for the calling thread, whose id is `owner`; the body counts as pending.
+    ///
+    /// # Safety
+    /// The scope is closed and no other thread opens it: the caller got its slot from the table.
+    pub unsafe fn open(&self, owner: u64, waiter: N) {
+        self.waiter.with_mut(|cell| {
+            // SAFETY: the scope is closed, so no child exists that could read the cell, and the
+            // caller promises to be the only opener.
+            let cell = unsafe { &mut *cell };
+            *cell = Some(waiter);
+        });
+        // Ordering: Relaxed, children learn of these values through the push that publishes them.
+        self.owner.store(owner, Ordering::Relaxed);
+        self.asleep.store(false, Ordering::Relaxed);
+        self.counts.store(ALIVE, Ordering::Relaxed);
+        self.cancel.reset();
+    }
+
+    /// Whether `thread` is the one that opened the scope.
+    #[inline]
+    pub fn is_owner(&self, thread: u64) -> bool {
+        // Ordering: Relaxed, written before any child existed.
+        self.owner.load(Ordering::Relaxed) == thread
+    }
+
+    /// Counts one more child in and returns its number: children are numbered as they are spawned. The caller is the body
+    /// or a living child.
+    #[inline]
+    pub fn add_child(&self) -> u32 {
+        // Ordering: Relaxed, as a reference count: the caller's own count keeps it above zero, and
+        // the child itself is published by a push.
+        let before = self.counts.fetch_add(SPAWNED + ALIVE, Ordering::Relaxed);
+        if pending(before) >= MOST {
+            too_many();
+        }
+        (before >> 32) as u32
+    }
+
+    /// Which children are not polled any more.
+    #[inline]
+    pub fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
+    /// Counts a child out, whose future has been dropped. `thread` gives the id of the calling thread. `self` may be reused
+    /// or freed as soon as this returns, unless the caller knows better.
+    #[inline]
+    pub fn child_ended(&self, thread: impl Fn() -> u64) -> ChildEnd<N> {
+        // Ordering: Relaxed, a first guess for the exchange below.
+        let mut counts = self.counts.load(Ordering::Relaxed);
+        loop {
+            // The handle must be copied before the count falls: afterwards the waiter may return,
+            // and the slot may belong to another scope. Seeing one means that it is ours, so that
+            // no thread raises it any more.
+            let wakes = pending(counts) == 1 && !self.is_owner(thread());
+            let waiter = wakes.then(|| self.clone_waiter());
+            // Ordering: Release, pairs with the Acquire in `has_ended`: what the child did to
+            // borrowed data happens before the scope returns. AcqRel would only order children
+            // among themselves; the release sequence of the exchanges carries all of them.
+            let release = if cfg!(terrace_weaken = "scope-end-relaxed") {
+                Ordering::Relaxed
+            } else {
+                Ordering::Release
+            };
+            match self.counts.compare_exchange_weak(
+                counts,
+                counts - ALIVE,
+                release,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => {
+                    return match waiter {
+                        Some(waiter) => ChildEnd::Last(waiter),
+                        None => ChildEnd::Nothing,
+                    };
+                }
+                Err(now) => counts = now,
+            }
+        }
+    }
+
+    fn clone_waiter(&self) -> N {
+        self.waiter.with(|cell| {
+            // SAFETY: the caller holds a count, so the scope is open and no
+            // thread writes the cell.
+            let cell = unsafe { &*cell };
+            cell.clone().expect("an open scope has a waiter")
+        })
+    }
+
+    /// The waiter's handle.
+    ///
+    /// # Safety
+    /// The scope is open and stays so during the call: the caller is the body, the waiter, or
+    /// holds a living child.
+    pub unsafe fn waiter(&self) -> N {
+        self.clone_waiter()
+    }
+
+    /// Counts the body out; called once, by the waiter.
+    pub fn body_ended(&self) {
+        // Ordering: Relaxed, the waiter itself looks at the count afterwards.
+        self.counts.fetch_sub(ALIVE, Ordering::Relaxed);
+    }
+
+    /// Gives back the waiter's handle of a scope that has ended: it may refer to the pool that owns the slot.
+    ///
+    /// # Safety
+    /// [`has_ended`](Self::has_ended) was true, and the slot has not been given back yet.
+    pub unsafe fn close(&self) -> Option<N> {
+        self.waiter.with_mut(|cell| {
+            // SAFETY: every child has ended, and cloned what it needed before that; no thread opens the scope before the
+            // slot is given back.
+            let cell = unsafe { &mut *cell };
+            cell.take()
+        })
+    }
+
+    /// Children that have not ended, plus one while the body runs; a hint.
+    pub fn pending(&self) -> usize {
+        // Ordering: Relaxed, a hint.
+        pending(self.counts.load(Ordering::Relaxed)) as usize
+    }
+
+    /// Whether the body and all children have ended.
+    #[inline]
+    pub fn has_ended(&self) -> bool {
+        // Ordering: Acquire, pairs with the Release in `child_ended`.
+        pending(self.counts.load(Ordering::Acquire)) == 0
+    }
+
+    /// Puts a runnable child into the list from the waiter's own thread.
+    ///
+    /// # Safety
+    /// The calling thread is the scope's owner.
+    #[inline]
+    pub unsafe fn push_owner(&self, child: R) {
+        // SAFETY: only the waiter's thread calls this and `pop_owner`, one call at a time.
+        let owner = unsafe { self.ring.owner() };
+        owner.push_or_overflow(child, &self.injector);
+    }
+
+    /// Puts a runnable child into the list from any thread. `self` must not be touched afterwards,
+    /// unless the caller knows the slot to live on.
+    #[inline]
+    pub fn push_remote(&self, child: R) {
+        self.injector.push(child);
+    }
+
+    /// The next child for the waiter, oldest first. Every 61st call (a prime, so that no period of the program's own falls in step) looks at the children
+    /// of other threads before those of this one.
+    ///
+    /// # Safety
+    /// The calling thread is the scope's owner.
+    #[inline]
+    pub unsafe fn pop_owner(&self, tick: u32) -> Option<R> {
+        // SAFETY: as in `push_owner`.
+        let owner = unsafe { self.ring.owner() };
+        let child = if tick % 61 == 0 {
+            self.pop_injector().or_else(|| owner.pop())
+        } else {
+            owner.pop().or_else(|| self.pop_injector())
+        };
+        if child.is_some() {
+            self.count_taken();
+        }
+        child
+    }
+
+    #[inline]
+    fn pop_injector(&self) -> Option<R> {
+        if self.injector.is_empty() {
+            None
+        } else {
+            self.injector.pop()
+        }
+    }
+
+    /// One child for a worker.
+    #[inline]
+    pub fn steal(&self) -> Option<R> {
+        let child = self.ring.steal_one().or_else(|| self.pop_injector());
+        if child.is_some() {
+            self.count_taken();
+        }
+        child
+    }
+
+    #[inline]
+    fn count_taken(&self) {
+        // Ordering: Relaxed and not one operation on purpose: a hint of progress, where a lost
+        // count among several takers does no harm.
+        let taken = self.taken.load(Ordering::Relaxed);
+        self.taken.store(taken.wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// Children taken so far, modulo 2^32 and roughly.
+    pub fn taken(&self) -> u32 {
+        // Ordering: Relaxed, a hint.
+        self.taken.load(Ordering::Relaxed)
+    }
+
+    /// How many children lie in the list; a hint, exact when no other thread acts.
+    #[inline]
+    pub fn len(&self) -> usize {
+        self.ring.len() + self.injector.len_hint()
+    }
+
+    /// Whether the list that workers may take from is empty; valid after a fence as `terrace-park`
+    /// requires it.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.ring.is_empty() && self.injector.is_empty()
+    }
+
+    /// Whether the waiter has anything to run, or its scope has ended.
+    #[inline]
+    pub fn waiter_has_work(&self) -> bool {
+        self.has_ended() || !self.is_empty()
+    }
+
+    /// The waiter announces that it will sleep. It must look at everything once more afterwards.
+    pub fn announce_sleep(&self) {
+        // Ordering: Relaxed, ordered by the fence behind it: a push comes before the pusher's
+        // `light()`, so either it sees the flag or the waiter's second look sees the push.
+        self.asleep.swap(true, Ordering::Relaxed);
+        if !cfg!(terrace_weaken = "scope-sleep-fence") {
+            heavy();
+        }
+    }
+
+    /// The waiter is awake again.
+    pub fn end_sleep(&self) {
+        // Ordering: Relaxed, see `announce_sleep`; a pusher that still sees the flag wakes in vain.
+        self.asleep.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether the waiter sleeps; valid after the pusher's fence.
+    #[inline]
+    pub fn is_asleep(&self) -> bool {
+        // Ordering: Relaxed, ordered by the caller's fence, see `announce_sleep`.
+        self.asleep.load(Ordering::Relaxed)
+    }
+
+    /// Claims the duty to wake the waiter for an item: true for one caller only a sleep.
+    #[inline]
+    pub fn claim_wake(&self) -> bool {
+        // Ordering: Relaxed, see `announce_sleep`.
+        self.is_asleep() && self.asleep.swap(false, Ordering::Relaxed)
+    }
+
+    /// The pusher's half of the handshake with `announce_sleep`: between its push and its look at
+    /// the waiter.
+    #[inline]
+    pub fn after_push() {
+        if !cfg!(terrace_weaken = "scope-push-fence") {
+            light();
+        }
+    }
+
+    /// Keeps the panic of the child with this number, unless one that was spawned before has panicked. Returns the one that
+    /// is not kept.
+    pub fn store_panic(&self, number: u32, payload: Payload) -> Option<Payload> {
+        let mut kept = self.panic.lock();
+        match &mut *kept {
+            Some((first, _)) if *first <= number => Some(payload),
+            _ => kept.replace((number, payload)).map(|(_, later)| later),
+        }
+    }
+
+    /// Takes the panic that the scope is to rethrow.
+    pub fn take_panic(&self) -> Option<Payload> {
+        self.panic.lock().take().map(|(_, payload)| payload)
+    }
+}
+
+/// Ends the process: unwinding would end the scope.
+#[cold]
+fn too_many() -> ! {
+    eprintln!("terrace: more than 2^31 children of one scope are alive");
+    std::process::abort();
+}
+
+impl<R: Send, N: Clone> Default for ScopeCore<R, N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,120 @@
+//! Blocking on a future without stopping the thread's other duties.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Wake, Waker};
+
+use terrace_sync::atomic::{AtomicBool, Ordering};
+use terrace_sync::{Arc, light};
+use terrace_thread::Notify;
+
+use super::threadless::ThreadlessPools;
+use super::wait::{WaitFor, wait};
+
+/// Set when the future was woken; wakes the thread where it sleeps.
+struct BlockWaker {
+    woken: AtomicBool,
+    notify: Arc<dyn Notify>,
+}
+
+impl Wake for BlockWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // Ordering: Release, pairs with the Acquire in `run_one`: what was written before the wake
+        // is seen by the poll that follows. A flag that was set already has its notification.
+        if !self.woken.swap(true, Ordering::AcqRel) {
+            light();
+            self.notify.notify();
+        }
+    }
+}
+
+terrace_sync::thread_local! {
+    /// The waker of this thread's last `block_on`, used again if no other thread kept a clone.
+    static SPARE: Cell<Option<Arc<BlockWaker>>> = const { Cell::new(None) };
+}
+
+fn take_waker() -> Arc<BlockWaker> {
+    let spare = SPARE.try_with(Cell::take).ok().flatten();
+    if let Some(mut waker) = spare {
+        if let Some(unique) = Arc::get_mut(&mut waker) {
+            unique.woken = AtomicBool::new(true);
+            return waker;
+        }
+    }
+    Arc::new(BlockWaker {
+        woken: AtomicBool::new(true),
+        notify: terrace_thread::notifier(),
+    })
+}
+
+/// What `block_on` waits for.
+struct Blocked<'a, F: Future> {
+    future: Pin<&'a mut F>,
+    output: Option<F::Output>,
+    waker: Waker,
+    flag: &'a BlockWaker,
+}
+
+impl<F: Future> WaitFor for Blocked<'_, F> {
+    fn is_done(&self) -> bool {
+        self.output.is_some()
+    }
+
+    fn run_one(&mut self) -> bool {
+        // Ordering: Relaxed for the first look; the swap is AcqRel, Acquire pairs with `wake`.
+        if !self.flag.woken.load(Ordering::Relaxed)
+            || !self.flag.woken.swap(false, Ordering::AcqRel)
+        {
+            return false;
+        }
+        let mut context = Context::from_waker(&self.waker);
+        if let Poll::Ready(output) = self.future.as_mut().poll(&mut context) {
+            self.output = Some(output);
+        }
+        true
+    }
+
+    fn has_work(&self) -> bool {
+        // Ordering: Relaxed, looked at after a fence, see `wait`.
+        self.flag.woken.load(Ordering::Relaxed)
+    }
+
+    fn announce_sleep(&mut self) {
+        // Wakes always notify the thread, whose parker keeps the notification: no flag is needed.
+    }
+
+    fn end_sleep(&mut self) {}
+}
+
+/// Runs a future to its end on the current thread.
+///
+/// While it is pending, the thread runs its pinned tasks (`terrace-thread`) and the tasks of
+/// executors without workers, and sleeps when there is nothing to do. On a worker this does not
+/// run other tasks of the worker's executor: they are left to its other workers, and if all of
+/// them wait, to a spare one that is started.
+///
+/// The thread parks as the standard library does it. A loop of others around it, which parks the same thread, needs a flag beside the
+/// thread's token: this wait may take the token.
+///
+/// # Panics
+/// If the future panics.
+pub fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let flag = take_waker();
+    let mut blocked = Blocked {
+        future: pin!(future),
+        output: None,
+        waker: Waker::from(Arc::clone(&flag)),
+        flag: &flag,
+    };
+    wait(&mut blocked, ThreadlessPools::all());
+    let output = blocked.output.take().expect("the wait ends with an output");
+    drop(blocked);
+    // The thread's locals may be gone already; then the waker is just dropped.
+    let _kept = SPARE.try_with(|spare| spare.set(Some(flag)));
+    output
+}

@@ -1,0 +1,102 @@
+//! The life of a worker's thread, from its start to its end. `DESIGN.md` has the table.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use terrace_sync::Arc;
+use terrace_sync::atomic::{AtomicBool, Ordering};
+use terrace_thread::{Notify, internal};
+
+use super::worker::Worker;
+use crate::parts::config::{Config, Hook};
+use crate::parts::scopes::Looking;
+use crate::parts::threads::Kind;
+use crate::pool::runner::Runner;
+use crate::pool::shared::Shared;
+use crate::protocol::sight::Sight;
+use crate::work::order::{self, Order};
+use crate::work::source::Look;
+
+/// Wakes one worker, whether it searches, parks, or waits.
+struct WorkerNotify {
+    pool: Arc<Shared>,
+    index: usize,
+}
+
+impl Notify for WorkerNotify {
+    fn notify(&self) {
+        self.pool.idle.wake_worker(self.index);
+    }
+}
+
+/// The closure of a worker thread, whose starter has counted it live and running. Raises `out` when it counts itself out.
+pub(super) fn live(
+    pool: &Arc<Shared>,
+    config: &Config,
+    index: usize,
+    kind: Kind,
+    out: &AtomicBool,
+) {
+    let moved = work(pool, config, index, kind);
+    pool.seats.workers.release(index);
+    // Waiting threads may have to take over.
+    let left = || order::Bystander::sight(&Look::bystander(pool, Looking::Awake)) != Sight::Nothing;
+    if moved > 0 || (pool.workers() == 0 && left()) {
+        pool.publish_tasks(moved.max(1));
+    }
+    pool.leave_holders();
+    // Ordering: Release, pairs with the Acquire in `Thread::has_ended`.
+    out.store(true, Ordering::Release);
+    // Ordering: Release, pairs with the Acquire in `Caller::is_alone`.
+    pool.threads.running.fetch_sub(1, Ordering::Release);
+    pool.threads.ended.notify(usize::MAX);
+}
+
+/// Everything that the thread does as a worker. Returns how many tasks it has left to others at its end.
+fn work(pool: &Arc<Shared>, config: &Config, index: usize, kind: Kind) -> usize {
+    internal::bind_worker(Arc::new(WorkerNotify {
+        pool: Arc::clone(pool),
+        index,
+    }));
+    // SAFETY: the starter of this thread has acquired the seat for it; the caller gives the seat back, after this function.
+    let runner = unsafe { Runner::worker(pool, index) };
+    let runner = match kind {
+        Kind::Worker => runner,
+        Kind::Spare => runner.spare(),
+    };
+    let worker = Worker::new(runner, kind);
+    let runner = worker.runner();
+    runner.seat().start_clock();
+    let left = runner.on_thread(|| runner.enter(|| work_in_place(&worker, config)));
+    // Before the place is given up, by which wakers of users may be called, and wait.
+    if !cfg!(terrace_weaken = "executor-worker-bound") {
+        internal::unbind_worker();
+    }
+    runner.seat().stop_clock();
+    left.unwrap_or_else(|| worker.leave())
+}
+
+/// What the thread does while it is the worker: from its entry to the end of its pinned tasks.
+fn work_in_place(worker: &Worker<'_>, config: &Config) -> Option<usize> {
+    let pool = worker.runner().pool();
+    if !cfg!(terrace_weaken = "executor-hook-before-place") {
+        worker.enter();
+    }
+    run_hook(pool, config.on_start.as_ref());
+    if cfg!(terrace_weaken = "executor-hook-before-place") {
+        worker.enter();
+    }
+    worker.run();
+    let left = cfg!(terrace_weaken = "executor-hook-behind-place").then(|| worker.leave());
+    run_hook(pool, config.on_stop.as_ref());
+    // Pinned tasks end on their thread, while it still counts as a worker.
+    terrace_thread::close();
+    left
+}
+
+/// Runs a hook. A panic in it has been reported by the panic hook; it ends nothing else.
+fn run_hook(pool: &Shared, hook: Option<&Hook>) {
+    let Some(hook) = hook else { return };
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| hook())) {
+        pool.report(payload);
+    }
+}

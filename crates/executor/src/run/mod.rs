@@ -1,0 +1,12 @@
+//! The threads and futures that run a pool's work, from their start to their end.
+
+pub(crate) mod block_on;
+pub(crate) mod driver;
+mod life;
+pub(crate) mod owner;
+pub(crate) mod shutdown;
+pub(crate) mod start;
+pub(crate) mod threadless;
+pub(crate) mod wait;
+mod watched;
+mod worker;

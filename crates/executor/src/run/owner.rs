@@ -1,0 +1,98 @@
+//! The owner of a pool, in an executor: it closes the pool, and joins the pool's threads, when it is dropped.
+
+use std::io;
+
+use terrace_local::task::PanicHandler;
+use terrace_sync::{Arc, thread};
+
+use super::block_on::block_on;
+use super::{start, threadless};
+use crate::parts::config::Config;
+use crate::parts::threads::{Thread, Threads};
+use crate::pool::shared::Shared;
+use crate::pool::{frames, runner};
+
+/// A pool: closes and joins its threads when dropped.
+pub(crate) struct Pool {
+    pub(crate) shared: Arc<Shared>,
+}
+
+impl Pool {
+    /// A pool without workers. It makes progress only inside `run`, `tick` or `try_tick`.
+    pub(crate) fn bare() -> Self {
+        let mut config = Config::new();
+        config.workers = 0;
+        Self {
+            shared: Shared::new(0, Threads::new(config), None),
+        }
+    }
+
+    /// Starts `config.workers` threads; without any, threads that wait drive the pool.
+    pub(crate) fn start(config: Config, handler: Option<PanicHandler>) -> io::Result<Self> {
+        let workers = config.workers;
+        let pool = Self {
+            shared: Shared::new(workers, Threads::new(config), handler),
+        };
+        if workers == 0 {
+            threadless::register(&pool.shared);
+            threadless::announce();
+        }
+        // A failure drops `pool`, which ends the threads that were started.
+        start::set_workers(&pool.shared, workers)?;
+        Ok(pool)
+    }
+
+    /// Ends the workers: what they run now is finished, what is queued is dropped. Joins every
+    /// thread but the current one.
+    fn close(&self) {
+        let shared = &self.shared;
+        runner::empty_slot_in(shared);
+        // `unpark_all` fences, and every worker looks at the flag before it parks again.
+        shared.holders.close();
+        shared.holders.enter();
+        shared.idle.unpark_all();
+        let current = thread::current();
+        // A spare is started under the same lock, and not any more from now on.
+        let threads = shared.threads.take();
+        if runner::with_worker(|worker| worker.is_some()) {
+            // As every worker waits: another one may wait for what this one is the last to leave to it.
+            let is_here = |thread: &Thread| thread.handle.thread().is(&current);
+            loop {
+                let listener = shared.threads.ended.listen();
+                if threads
+                    .iter()
+                    .all(|thread| thread.has_ended() || is_here(thread))
+                {
+                    break;
+                }
+                block_on(listener);
+            }
+        }
+        for thread in threads {
+            if !thread.handle.thread().is(&current) {
+                thread
+                    .handle
+                    .join()
+                    .expect("a worker catches every panic of what it runs");
+            }
+        }
+        threadless::unregister(shared);
+        // Else the count stays up, and no thread drops what a poll that never ends may still use.
+        if !is_borrowed_by_poll(shared) {
+            shared.leave_holders();
+        }
+    }
+}
+
+/// Whether a poll of one of its tasks is under way for which the executor is borrowed. If so while the executor is
+/// being dropped, the process exits inside that poll.
+fn is_borrowed_by_poll(pool: &Shared) -> bool {
+    let polling = || pool.seats.drivers.scan().any(|seat| seat.is_polling());
+    !cfg!(terrace_weaken = "executor-exit-unseen") && (frames::is_borrowed(pool) || polling())
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.close();
+    }
+}

@@ -1,0 +1,208 @@
+//! Shutting a pool down: its threads end, the pool stays.
+
+use std::ptr;
+use std::time::{Duration, Instant};
+
+use terrace_sync::Arc;
+use terrace_sync::atomic::Ordering;
+use terrace_sync::thread;
+
+use super::block_on::block_on;
+use super::start::resize;
+use super::threadless;
+use crate::parts::event::EventListener;
+use crate::parts::threads::Mark;
+use crate::pool::runner;
+use crate::pool::shared::Shared;
+use crate::shutdown::{Shutdown, StillRunning};
+
+/// Ends all threads, and waits for them, at most for `limit`.
+pub(crate) fn shutdown(
+    pool: &Arc<Shared>,
+    how: Shutdown,
+    limit: Option<Duration>,
+) -> Result<(), StillRunning> {
+    let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
+    // Ordering: Relaxed, read by workers that were asked to end.
+    pool.threads
+        .draining
+        .store(how == Shutdown::Drain, Ordering::Relaxed);
+    runner::empty_slot_in(pool);
+    resize(pool, &pool.threads.list.lock(), 0);
+    let caller = Caller::new(pool);
+    loop {
+        let listener = pool.threads.ended.listen();
+        if caller.is_alone() {
+            break;
+        }
+        if !caller.wait_for(listener, deadline) && !caller.is_alone() {
+            let own = usize::from(runner::is_worker_of(&raw const **pool));
+            // Ordering: Relaxed, a number to report.
+            let threads = pool
+                .threads
+                .running
+                .load(Ordering::Relaxed)
+                .saturating_sub(own);
+            if how == Shutdown::Drain {
+                leave_to_waiters(pool);
+            }
+            return Err(StillRunning { threads });
+        }
+    }
+    pool.threads.draining.store(false, Ordering::Relaxed);
+    if how == Shutdown::Cancel {
+        pool.drop_queued();
+    }
+    // Before the threads are joined: destructors of their thread-locals may wait for tasks, which they then run.
+    leave_to_waiters(pool);
+    caller.join_ended();
+    Ok(())
+}
+
+/// After a shutdown: threads that wait drive the pool, unless it has got workers again, or never had any.
+fn leave_to_waiters(pool: &Arc<Shared>) {
+    {
+        let _list = pool.threads.list.lock();
+        // Ordering: Relaxed, written under the lock.
+        if pool.workers() > 0 || !pool.threads.were_any.load(Ordering::Relaxed) {
+            return;
+        }
+        threadless::register(pool);
+    }
+    threadless::announce();
+}
+
+/// The thread that is in the middle of a `shutdown` of `pool`, and the threads that it waits for.
+///
+/// | the caller                                      | waits until                                          | then joins       |
+/// |-------------------------------------------------|------------------------------------------------------|------------------|
+/// | is no thread of an executor                     | every thread of the pool has run its last task        | all              |
+/// | is a worker, of any executor                    | each of them has, or is inside a `shutdown` itself    | those that have  |
+/// | is a thread of the pool that has left its seat  | as a worker                                           | as a worker      |
+///
+/// So threads that would wait for each other do not. A thread that finds all others ended or inside says so to the others
+/// (`Threads::passes`): when these look, it may have gone on to something else already.
+struct Caller<'p> {
+    pool: &'p Shared,
+    /// The pool whose worker this is.
+    own_pool: Option<Arc<Shared>>,
+    /// Whether it is a thread of an executor.
+    is_inside: bool,
+    /// If this call has marked it so, rather than one that this is nested in.
+    marked: Option<Mark>,
+    /// `Threads::passes` when it was marked, if it is a thread of `pool`.
+    passes: Option<usize>,
+    /// Whether `pool` counts it among its running threads.
+    is_running: bool,
+}
+
+impl<'p> Caller<'p> {
+    fn new(pool: &'p Shared) -> Self {
+        let own_pool = runner::with_worker(|worker| worker.map(|worker| worker.pool().arc()));
+        let own = own_pool.as_deref().unwrap_or(pool);
+        let mark = own.threads.mark();
+        let marked = mark.filter(|mark| mark.is_first);
+        if marked.is_some() {
+            own.threads.ended.notify(usize::MAX);
+        }
+        let in_pool = mark.filter(|_| ptr::eq(own, pool));
+        Self {
+            pool,
+            is_inside: own_pool.is_some() || mark.is_some(),
+            marked,
+            passes: in_pool.map(|mark| mark.passes),
+            is_running: in_pool.is_some_and(|mark| mark.is_running),
+            own_pool,
+        }
+    }
+
+    /// Whether no thread is left to wait for.
+    fn is_alone(&self) -> bool {
+        let threads = &self.pool.threads;
+        // Threads are counted in, and marked, under the lock.
+        let list = threads.list.lock();
+        // Ordering: Acquire, pairs with the Release at the end of `live`: what the threads did happens before the return.
+        let running = self.pool.threads.running.load(Ordering::Acquire);
+        if !self.is_inside {
+            return running == 0;
+        }
+        if cfg!(terrace_weaken = "executor-shutdown-alone") {
+            return running <= usize::from(runner::is_worker_of(self.pool));
+        }
+        // Ordering: Relaxed, under the lock; so are the others.
+        let inside = threads.in_shutdown.load(Ordering::Relaxed);
+        if running > inside {
+            let passes = threads.passes.load(Ordering::Relaxed);
+            return self.passes.is_some_and(|before| before != passes);
+        }
+        let others = inside > usize::from(self.is_running);
+        if others {
+            threads.passes.fetch_add(1, Ordering::Relaxed);
+        }
+        drop(list);
+        if others {
+            threads.ended.notify(usize::MAX);
+        }
+        true
+    }
+
+    /// Waits for a notification; false if the deadline came first.
+    fn wait_for(&self, listener: EventListener, deadline: Option<Instant>) -> bool {
+        if self.own_pool.is_some() && deadline.is_none() {
+            // The worker runs tasks while it waits: tasks that other workers wait for may be out of those workers' reach.
+            block_on(listener);
+            return true;
+        }
+        wait_for(listener, deadline)
+    }
+
+    /// Joins the threads that were waited for.
+    fn join_ended(&self) {
+        let here = thread::current();
+        let ended: Vec<_> = {
+            let mut list = self.pool.threads.list.lock();
+            let (ended, others) = std::mem::take(&mut *list).into_iter().partition(|thread| {
+                thread.has_ended()
+                    && !(self.is_inside && thread.in_shutdown)
+                    && !thread.handle.thread().is(&here)
+            });
+            *list = others;
+            ended
+        };
+        for thread in ended {
+            thread
+                .handle
+                .join()
+                .expect("a worker catches every panic of what it runs");
+        }
+    }
+}
+
+impl Drop for Caller<'_> {
+    fn drop(&mut self) {
+        if let Some(mark) = self.marked {
+            let own = self.own_pool.as_deref().unwrap_or(self.pool);
+            own.threads.unmark(mark);
+        }
+    }
+}
+
+/// Waits for a notification; false if the deadline came first.
+#[cfg(not(target_family = "wasm"))]
+fn wait_for(listener: EventListener, deadline: Option<Instant>) -> bool {
+    use crate::parts::event::Listener;
+
+    match deadline {
+        Some(deadline) => listener.wait_deadline(deadline).is_some(),
+        None => {
+            listener.wait();
+            true
+        }
+    }
+}
+
+/// A listener cannot block here; no thread was started that one could wait for.
+#[cfg(target_family = "wasm")]
+fn wait_for(_listener: EventListener, _deadline: Option<Instant>) -> bool {
+    false
+}

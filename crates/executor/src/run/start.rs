@@ -1,0 +1,247 @@
+//! The OS threads of a pool, its workers and spares: how they are started, and asked to end.
+//!
+//! A spare is started when every worker of a pool waits and work is left that none of them may adopt; it ends when it finds
+//! nothing more to do. There may be as many as the system has threads for.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::{io, ptr};
+
+use terrace_sync::Arc;
+use terrace_sync::atomic::{AtomicBool, Ordering};
+use terrace_sync::thread::Builder;
+
+use super::life::live;
+use super::threadless;
+use crate::parts::config::default_name;
+use crate::parts::seat::Seat;
+use crate::parts::threads::{Kind, Thread};
+use crate::pool::shared::Shared;
+use crate::work::scan::Scan;
+
+/// Starts or ends workers until there are `wanted`. Those that end finish what they run; this does not wait for them.
+/// Without any, threads that wait drive the pool. Called while this thread names one of the pool's threads, it leaves
+/// the start of those that are missing to the call that this is in.
+pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
+    let list = pool.threads.list.lock();
+    let had_workers = pool.workers() > 0;
+    if !had_workers && wanted > 0 {
+        pool.alarm.reset();
+    }
+    resize(pool, &list, wanted);
+    if had_workers && wanted == 0 {
+        threadless::register(pool);
+    }
+    drop(list);
+    if wanted == 0 {
+        threadless::announce();
+    }
+    let result = if is_naming(pool) {
+        Ok(())
+    } else {
+        start_missing(pool, had_workers)
+    };
+    // There may be more permits now. And what was queued while there were no workers has called no watch.
+    let revived = || !had_workers && wanted > 0 && Scan::for_workers(pool).finds_something();
+    if pool.has_background() || revived() {
+        pool.publish();
+    }
+    result
+}
+
+/// Makes known that there are to be `wanted` workers, and asks those that there are to end or to stay. Starts none.
+pub(super) fn resize(pool: &Shared, list: &[Thread], wanted: usize) {
+    pool.threads.set_workers(wanted);
+    for thread in list.iter().rev().filter(|thread| thread.is_worker()) {
+        if staying(pool, list) > wanted && seat(pool, thread.seat).ask_to_end() {
+            pool.idle.wake_worker(thread.seat);
+        }
+    }
+    if wanted == 0 {
+        // A spare ends by itself when it finds nothing; what wakes itself without end keeps it.
+        for spare in list.iter().filter(|thread| thread.is_spare()) {
+            if seat(pool, spare.seat).ask_to_end() {
+                pool.idle.wake_worker(spare.seat);
+            }
+        }
+    }
+    for thread in list.iter().filter(|thread| thread.is_worker()) {
+        // A worker that has ended for good cannot be kept.
+        if staying(pool, list) < wanted {
+            seat(pool, thread.seat).ask_to_stay();
+        }
+    }
+}
+
+/// Workers that were not asked to end.
+fn staying(pool: &Shared, list: &[Thread]) -> usize {
+    let staying = |thread: &&Thread| thread.is_worker() && !pool.is_asked_to_end(thread.seat);
+    list.iter().filter(staying).count()
+}
+
+/// Starts workers while there are too few. If one cannot be started, there are to be no more than there are.
+fn start_missing(pool: &Arc<Shared>, had_workers: bool) -> io::Result<()> {
+    let missing =
+        |list: &[Thread]| !pool.holders.is_closing() && staying(pool, list) < pool.workers();
+    loop {
+        let list = pool.threads.list.lock();
+        if staying(pool, &list) > 0 {
+            // Not before there is one: what names threads may wait for the pool.
+            threadless::unregister(pool);
+        }
+        if !missing(&list) {
+            return Ok(());
+        }
+        drop(list);
+        if let Err(error) = start_thread(pool, Kind::Worker, missing) {
+            let list = pool.threads.list.lock();
+            if missing(&list) {
+                resize(pool, &list, staying(pool, &list));
+            }
+            let have_workers = pool.workers() > 0;
+            if had_workers && !have_workers {
+                threadless::register(pool);
+            }
+            drop(list);
+            if !have_workers {
+                threadless::announce();
+            }
+            return Err(error);
+        }
+    }
+}
+
+/// Starts a spare worker; false if no thread can be started.
+pub(crate) fn start_spare(pool: &Arc<Shared>) -> bool {
+    // The function that names threads may wait as all code of users: a spare for it would call it again.
+    // A pool that is being dropped starts no more threads, but the jobs that its workers are in still end.
+    // The flag is raised before the closer takes the lock to join what was started.
+    let wanted = |_: &[Thread]| !pool.holders.is_closing();
+    !is_naming(pool) && matches!(start_thread(pool, Kind::Spare, wanted), Ok(true))
+}
+
+/// Starts a thread, if it is still `wanted` when its name is known; whether it was.
+fn start_thread(
+    pool: &Arc<Shared>,
+    kind: Kind,
+    wanted: impl Fn(&[Thread]) -> bool,
+) -> io::Result<bool> {
+    let config = &pool.threads.config;
+    let index = pool.seats.workers.acquire();
+    let name = {
+        let is_held = cfg!(terrace_weaken = "executor-name-locked");
+        let _held = is_held.then(|| pool.threads.list.lock());
+        thread_name(pool, index)
+    };
+    let mut builder = Builder::new().name(name);
+    if let Some(size) = config.stack_size {
+        builder = builder.stack_size(size);
+    }
+    let mut list = pool.threads.list.lock();
+    if !wanted(&list) {
+        drop(list);
+        pool.seats.workers.release(index);
+        return Ok(false);
+    }
+    // Dropping the handle of a thread that has finished forgets it.
+    list.retain(|thread| !thread.handle.is_finished());
+    for thread in list.iter_mut().filter(|thread| thread.seat == index) {
+        thread.gone = true;
+    }
+    seat(pool, index).reset();
+    pool.idle.ensure(index);
+    if kind == Kind::Spare {
+        pool.threads.spare_starts();
+    }
+    // Counted live before it runs, so that the pool does not look stuck until then.
+    pool.idle.adopt_live(index);
+    // Ordering: Relaxed, a count; the Release at the end of `live` orders the threads' ends.
+    pool.threads.running.fetch_add(1, Ordering::Relaxed);
+    pool.holders.enter();
+    let (shared, config) = (Arc::clone(pool), Arc::clone(config));
+    let out = Arc::new(AtomicBool::new(false));
+    let raised = Arc::clone(&out);
+    match builder.spawn(move || live(&shared, &config, index, kind, &raised)) {
+        Ok(handle) => {
+            list.push(Thread {
+                seat: index,
+                kind,
+                gone: false,
+                in_shutdown: false,
+                out,
+                handle,
+            });
+            Ok(true)
+        }
+        Err(error) => {
+            pool.threads.running.fetch_sub(1, Ordering::Relaxed);
+            if kind == Kind::Spare {
+                pool.threads.spare_started();
+            }
+            // Wakers of users may be called now.
+            drop(list);
+            pool.leave_holders();
+            pool.idle.abandon_live(index, &Scan::for_workers(pool));
+            pool.seats.workers.release(index);
+            Err(error)
+        }
+    }
+}
+
+/// The name of the thread with this index. Code of users, called without a lock.
+fn thread_name(pool: &Shared, index: usize) -> String {
+    let name = while_naming(pool, || {
+        catch_unwind(AssertUnwindSafe(|| {
+            (pool.threads.config.thread_name)(index)
+        }))
+    });
+    match name {
+        Ok(name) if cfg!(terrace_weaken = "executor-name-nul") => name,
+        // The standard library takes none with a NUL.
+        Ok(name) => name.replace('\0', "\u{fffd}"),
+        Err(payload) => {
+            pool.report(payload);
+            default_name(index)
+        }
+    }
+}
+
+fn seat(pool: &Shared, index: usize) -> &Seat {
+    pool.seats.workers.get(index).expect("a thread has a seat")
+}
+
+/// A call of the function that names the threads of a pool, on this thread.
+struct Naming {
+    /// Compared, never followed.
+    pool: *const Shared,
+    /// The call that this one is in, or null.
+    outer: *const Naming,
+}
+
+terrace_sync::thread_local! {
+    /// The innermost of them.
+    static NAMING: Cell<*const Naming> = const { Cell::new(ptr::null()) };
+}
+
+/// Calls `name`, which does not unwind.
+fn while_naming<T>(pool: &Shared, name: impl FnOnce() -> T) -> T {
+    let outer = NAMING.with(Cell::get);
+    let naming = Naming { pool, outer };
+    NAMING.with(|innermost| innermost.set(&raw const naming));
+    let named = name();
+    NAMING.with(|innermost| innermost.set(outer));
+    named
+}
+
+/// Whether this thread is in the middle of naming a thread of `pool`.
+fn is_naming(pool: &Shared) -> bool {
+    let mut next = NAMING.with(Cell::get);
+    // SAFETY: each of them is on this thread's stack in a `while_naming` that has not returned.
+    while let Some(naming) = unsafe { next.as_ref() } {
+        if ptr::eq(naming.pool, pool) {
+            return true;
+        }
+        next = naming.outer;
+    }
+    false
+}

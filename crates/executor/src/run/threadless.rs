@@ -1,0 +1,288 @@
+//! Pools without workers, and the threads that drive them while they wait.
+//!
+//! A waiting thread keeps a list of them ([`ThreadlessPools`]). A pool that loses its last worker is added by
+//! [`register`]; [`announce`] wakes every thread that has ever waited ([`Broadcast`]), so that those that wait already drive
+//! it, too. A push to a pool without workers wakes a waiting thread through an `event-listener` event, one listener a pool.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, Wake, Waker};
+
+use terrace_sync::atomic::{AtomicUsize, Ordering};
+use terrace_sync::unmodelled::Weak;
+use terrace_sync::{Arc, Mutex, heavy};
+use terrace_thread::Notify;
+use terrace_thread::internal::Sleeper;
+
+use crate::parts::event::{EventListener, Listener};
+use crate::parts::scopes::Looking;
+use crate::pool::runner;
+use crate::pool::shared::Shared;
+use crate::protocol::broadcast::Broadcast;
+use crate::protocol::sight::Sight;
+use crate::work::order::{self, Order};
+use crate::work::source::Look;
+
+/// Children that a scope's wait runs before a job of a pool without workers has its turn. A prime.
+const SCOPES_INTERVAL: u32 = 1021;
+
+terrace_sync::global! {
+    /// Pools without workers that are alive. Their number is read first, so that programs without
+    /// such pools pay one relaxed load.
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    static POOLS: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+    /// Tells waiting threads that there is one more.
+    static NEWS: Broadcast<Weak<dyn Notify>> = Broadcast::new();
+}
+
+terrace_sync::thread_local! {
+    /// What of this thread has subscribed to `NEWS`.
+    static SUBSCRIBED: Cell<Option<Weak<dyn Notify>>> = const { Cell::new(None) };
+}
+
+/// Adds a pool without workers to those that waits drive. The caller then calls [`announce`], without a lock.
+pub(crate) fn register(pool: &Arc<Shared>) {
+    let weak = Arc::downgrade(pool);
+    let mut pools = POOLS.lock();
+    if !pools.iter().any(|other| other.ptr_eq(&weak)) {
+        pools.push(weak);
+        pool.external_waiters.set_may_drive(true);
+        // Ordering: Relaxed, a hint; a thread that has to see the pool's tasks was handed the pool, or sees the announcement.
+        COUNT.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Wakes the threads that wait, to look at the pools without workers.
+pub(crate) fn announce() {
+    NEWS.announce(Weak::upgrade, |thread| thread.notify());
+}
+
+/// Takes a pool out again.
+pub(crate) fn unregister(pool: &Shared) {
+    // Ordering: Relaxed, the caller knows whether it has registered the pool.
+    if COUNT.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    let mut pools = POOLS.lock();
+    pool.external_waiters.set_may_drive(false);
+    let before = pools.len();
+    pools.retain(|other| !std::ptr::eq(other.as_ptr(), pool));
+    // Ordering: Relaxed, as above.
+    COUNT.fetch_sub(before - pools.len(), Ordering::Relaxed);
+}
+
+/// The pools without workers.
+fn all() -> Vec<Arc<Shared>> {
+    // Ordering: Relaxed, as above.
+    if COUNT.load(Ordering::Relaxed) == 0 {
+        return Vec::new();
+    }
+    POOLS.lock().iter().filter_map(Weak::upgrade).collect()
+}
+
+/// From now on the current thread is notified when a pool loses its last worker. Called before each sleep: a thread-local
+/// access, and a lock the first time.
+pub(crate) fn subscribe() {
+    let notifier = terrace_thread::notifier();
+    let weak = Arc::downgrade(&notifier);
+    let before = SUBSCRIBED.try_with(Cell::take).ok().flatten();
+    if !before.is_some_and(|before| before.ptr_eq(&weak)) {
+        NEWS.subscribe(weak.clone(), |thread| thread.strong_count() == 0);
+    }
+    // The thread's locals may be gone already; then it subscribes anew each time.
+    let _kept = SUBSCRIBED.try_with(|subscribed| subscribed.set(Some(weak)));
+}
+
+/// The pools without workers whose tasks the current thread runs in one wait.
+pub(crate) struct ThreadlessPools<'a> {
+    /// If not all there are.
+    only: Option<&'a Shared>,
+    /// The news that `pools` is made from.
+    number: usize,
+    pools: Vec<Arc<Shared>>,
+    /// Pieces of own work that went before.
+    passed_over: u32,
+}
+
+impl<'a> ThreadlessPools<'a> {
+    /// Every one.
+    pub(crate) fn all() -> Self {
+        Self::new(None)
+    }
+
+    /// This one, while it has no workers.
+    pub(crate) fn only(pool: &'a Shared) -> Self {
+        Self::new(Some(pool))
+    }
+
+    fn new(only: Option<&'a Shared>) -> Self {
+        let number = NEWS.number();
+        let mut pools = match only {
+            None => all(),
+            Some(pool) if pool.workers() == 0 => vec![pool.arc()],
+            Some(_) => Vec::new(),
+        };
+        // A worker adopts nothing of its own pool, also if it was asked to end: that is the matter of the last resort.
+        pools.retain(|pool| !runner::is_worker_of(&raw const **pool));
+        Self {
+            only,
+            number,
+            pools,
+            passed_over: 0,
+        }
+    }
+
+    /// Whether a pool may have lost its last worker since.
+    #[inline]
+    pub(crate) fn is_stale(&self) -> bool {
+        NEWS.number() != self.number
+    }
+
+    /// Heeds what has changed.
+    #[inline]
+    pub(crate) fn refresh(&mut self) {
+        if self.is_stale() {
+            *self = Self::new(self.only);
+        }
+    }
+
+    fn pools(&self) -> impl Iterator<Item = &Arc<Shared>> {
+        // It may have got some since, and may be losing them again: what a shutdown drains is not ours.
+        let ours = |pool: &&Arc<Shared>| match self.only {
+            Some(_) => pool.workers() == 0,
+            None => pool.external_waiters.may_drive(),
+        };
+        self.pools.iter().filter(ours)
+    }
+
+    /// Runs one job of theirs; false if there is none.
+    pub(crate) fn run_one(&self) -> bool {
+        self.pools().any(|pool| {
+            let look = Look::bystander(pool, Looking::Awake);
+            match order::Bystander::take(&look) {
+                Some(taken) => {
+                    taken.found.run_as_guest(pool);
+                    true
+                }
+                None => false,
+            }
+        })
+    }
+
+    /// Called after a piece of own work: a future in `block_on` and these pools have turns, one by one; a scope's children go
+    /// first, yet not always: they may wake themselves until a job of the pool has run.
+    #[inline]
+    pub(crate) fn have_a_turn(&mut self) {
+        if self.pools.is_empty() {
+            return;
+        }
+        self.passed_over += 1;
+        // A scope is to end soon, and seldom has so many children.
+        if self.only.is_none() || self.passed_over >= SCOPES_INTERVAL {
+            self.passed_over = 0;
+            self.run_one();
+        }
+    }
+
+    /// For a thread that was notified and has something else to do first: wakes another one, if there is anything for it.
+    #[cold]
+    pub(crate) fn pass_on(&self) {
+        for pool in self.pools().filter(|pool| has_work(pool)) {
+            pool.external_waiters.notify(1);
+        }
+    }
+
+    /// Listens to all of them, for one sleep of the current thread.
+    pub(crate) fn listen(&self) -> Listening<'_> {
+        Listening::listen(self)
+    }
+}
+
+/// Whether the pool has something that the current thread would run.
+fn has_work(pool: &Shared) -> bool {
+    order::Bystander::sight(&Look::bystander(pool, Looking::Awake)) != Sight::Nothing
+}
+
+struct SleeperWaker(Sleeper);
+
+impl Wake for SleeperWaker {
+    fn wake(self: Arc<Self>) {
+        self.0.wake();
+    }
+}
+
+/// A waker that wakes the current thread, wherever it waits. Events call it under their lock: it runs no code of users.
+fn thread_waker() -> Waker {
+    Arc::new(SleeperWaker(Sleeper::current())).into()
+}
+
+/// Listeners on pools without workers, for one sleep of the current thread.
+pub(crate) struct Listening<'a> {
+    pools: &'a ThreadlessPools<'a>,
+    listeners: Vec<EventListener>,
+    /// A notification came while the listeners were made.
+    notified: bool,
+}
+
+impl<'a> Listening<'a> {
+    fn listen(threadless: &'a ThreadlessPools<'a>) -> Self {
+        let pools = &threadless.pools;
+        if pools.is_empty() {
+            return Self {
+                pools: threadless,
+                listeners: Vec::new(),
+                notified: false,
+            };
+        }
+        for pool in pools {
+            pool.external_waiters.enter();
+        }
+        // Fence pair: `light` in a publish: either it sees the count, or the caller sees its item.
+        heavy();
+        let waker = thread_waker();
+        let mut context = Context::from_waker(&waker);
+        let mut notified = false;
+        let listeners = pools.iter().map(|pool| {
+            let mut listener = pool.external_waiters.listen();
+            if let Poll::Ready(()) = Pin::new(&mut listener).poll(&mut context) {
+                // Notified between the two lines. The notification is for one thread, and is served as any other.
+                notified = true;
+                listener = pool.external_waiters.listen();
+            }
+            listener
+        });
+        let listeners = listeners.collect();
+        Self {
+            pools: threadless,
+            listeners,
+            notified,
+        }
+    }
+
+    /// Whether any of the pools has something to run, or there may be another pool.
+    pub(crate) fn has_work(&self) -> bool {
+        self.pools.is_stale() || self.pools.pools().any(|pool| has_work(pool))
+    }
+}
+
+impl Listening<'_> {
+    /// Ends the sleep; whether the thread was notified. It then looks at the pools, or [passes on](ThreadlessPools::pass_on): a
+    /// listener that is merely dropped would wake the next thread in any case, and that one the next, without end.
+    #[must_use = "a notification has to be served or passed on"]
+    pub(crate) fn end(mut self) -> bool {
+        let mut notified = self.notified;
+        for listener in std::mem::take(&mut self.listeners) {
+            notified |= listener.discard();
+        }
+        notified
+    }
+}
+
+impl Drop for Listening<'_> {
+    fn drop(&mut self) {
+        for pool in &self.pools.pools {
+            pool.external_waiters.leave();
+        }
+    }
+}

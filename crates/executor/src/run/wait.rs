@@ -1,0 +1,217 @@
+//! The one wait: what a thread runs while it waits for something of its own.
+//!
+//! Used by scopes and by `block_on`, on workers and off. In order: what it waits for, the thread's
+//! pinned tasks (no other thread can run them), its own work, then a short spin, then sleep. It adopts
+//! no foreign work: a foreign body may want a lock that the waiter holds, and would bury the wait
+//! under itself. The one exception keeps small pools from deadlock: where every live worker of the
+//! pool waits like this and work is takeable, a spare worker is started; where no thread can
+//! start, and in hooks, the waiter runs exactly one foreign job, nested at most [`MAX_NESTED_HELP`] deep, and as many
+//! levels more for tasks that workers hold in their rings.
+
+use terrace_park::Restricted;
+use terrace_sync::thread::yield_now;
+use terrace_thread::internal::{self, Locals};
+
+use super::start;
+use super::threadless::{self, ThreadlessPools};
+use crate::parts::scopes::Looking;
+use crate::parts::spin::spin;
+use crate::pool::frames;
+use crate::pool::runner::{self, Runner};
+use crate::work::order::{self, Order};
+use crate::work::scan::Scan;
+use crate::work::source::Look;
+
+/// How deep foreign jobs may nest on a waiter's stack where no spare worker can be started.
+pub(crate) const MAX_NESTED_HELP: u32 = 8;
+
+/// What a thread waits for, and which work of its own it may run until then.
+pub(crate) trait WaitFor {
+    /// Whether the wait is over.
+    fn is_done(&self) -> bool;
+    /// Runs one piece of own work; false if there is none.
+    fn run_one(&mut self) -> bool;
+    /// Whether `run_one` would find something; valid after a fence.
+    fn has_work(&self) -> bool;
+    /// The thread is about to sleep: a thread that makes own work from now on has to wake it. Ends with
+    /// a `heavy()` fence or what serves as one.
+    fn announce_sleep(&mut self);
+    /// The thread is awake again.
+    fn end_sleep(&mut self);
+}
+
+/// Which of the thread's own tasks a wait may run.
+///
+/// A wait inside of one of them runs no other: the other one would be buried above it. It could wait for the one below, which cannot
+/// go on; it would find borrowed what that one has borrowed; and where many wait, the stack would hold all of them. Children that are
+/// pinned to the thread are no such tasks, and run in every wait. One case is left to the wait: where the future that it polls
+/// awaits another task of this very thread, no other thread can run that task, and the wait does.
+struct LocalTasks {
+    /// Whether the wait began inside of a local task, and what that thread's count of awaited tasks was at the last look.
+    inside: Option<u32>,
+}
+
+impl LocalTasks {
+    fn new() -> Self {
+        let (inside, awaited) = internal::inside_task();
+        Self {
+            inside: inside.then_some(awaited),
+        }
+    }
+
+    /// Called before own work and pinned children are run.
+    fn before_own(&mut self) {
+        if let Some(awaited) = &mut self.inside {
+            *awaited = internal::inside_task().1;
+        }
+    }
+
+    /// Called after they were run: they may have awaited a task of this thread.
+    fn after_own(&mut self) {
+        if self
+            .inside
+            .is_some_and(|before| internal::inside_task().1 != before)
+        {
+            self.inside = None;
+        }
+    }
+
+    fn locals(&self) -> Locals {
+        match self.inside {
+            Some(_) if !cfg!(terrace_weaken = "executor-locals-nested") => Locals::Leave,
+            _ => Locals::Run,
+        }
+    }
+
+    fn has_work(&self) -> bool {
+        internal::has_work_for(self.locals())
+    }
+
+    fn tick(&self) -> bool {
+        internal::tick_for(self.locals())
+    }
+}
+
+/// Waits until `own` is done, and runs the work of pools without workers until then.
+pub(crate) fn wait(own: &mut impl WaitFor, mut threadless: ThreadlessPools<'_>) {
+    let mut local = LocalTasks::new();
+    loop {
+        // No other thread looks at this worker's slot before a sentinel does.
+        runner::with_worker(|worker| worker.map(Runner::empty_slot));
+        if own.is_done() {
+            return;
+        }
+        threadless.refresh();
+        // One pinned task, then one of the own: neither starves the other.
+        // Both may be where the thread awaits one of its own tasks: a pinned child is part of what the wait is for.
+        local.before_own();
+        let pinned = local.tick();
+        let ran = own.run_one();
+        local.after_own();
+        if ran || pinned {
+            threadless.have_a_turn();
+            continue;
+        }
+        // From here on the thread is blocked for the background tasks that it is in the middle of.
+        let lent = frames::lend();
+        if threadless.run_one() || spin(|| anything(own, &local)) {
+            continue;
+        }
+        threadless::subscribe();
+        own.announce_sleep();
+        let notified = runner::with_worker(|worker| match worker {
+            Some(worker) => sleep_on_worker(worker, own, &local, &threadless),
+            None => sleep_off_workers(own, &local, &threadless),
+        });
+        own.end_sleep();
+        // The notification is served before code of unknown length runs, which may unwind, too: the thread either looks at
+        // the pools now, or tells another thread to.
+        if notified && !cfg!(terrace_weaken = "executor-notification-kept") {
+            if anything(own, &local) {
+                threadless.pass_on();
+            } else {
+                threadless.run_one();
+            }
+        }
+        drop(lent);
+    }
+}
+
+fn anything(own: &impl WaitFor, local: &LocalTasks) -> bool {
+    own.is_done() || own.has_work() || local.has_work()
+}
+
+/// Sleeps on the thread's own parker. Whether it was notified of a pool without workers.
+fn sleep_off_workers(
+    own: &impl WaitFor,
+    local: &LocalTasks,
+    threadless: &ThreadlessPools<'_>,
+) -> bool {
+    // Pools without workers wake through their event; the listeners have to stand before the last
+    // look.
+    let listening = threadless.listen();
+    if anything(own, local) || listening.has_work() {
+        // Something came in the last moment, or is announced by a thread that has not pushed it yet.
+        yield_now();
+    } else {
+        terrace_trace::park(terrace_trace::EXTERNAL);
+        terrace_thread::park();
+        terrace_trace::unpark(terrace_trace::EXTERNAL);
+    }
+    listening.end()
+}
+
+/// Sleeps in `R`: woken by what it waits for, by pinned tasks, and by the rule of last resort. Whether it was
+/// notified of a pool without workers.
+fn sleep_on_worker(
+    worker: &Runner<'_>,
+    own: &impl WaitFor,
+    local: &LocalTasks,
+    threadless: &ThreadlessPools<'_>,
+) -> bool {
+    let pool = worker.pool();
+    worker.waits();
+    let listening = threadless.listen();
+    let ready = || anything(own, local) || listening.has_work();
+    terrace_trace::park(worker.index());
+    let scan = Scan::in_wait(pool);
+    if let Restricted::LastResort = pool.idle.wait_restricted(worker.index(), &scan, ready) {
+        if !last_resort(worker) {
+            // Another waiter's turn, which `scan` passes on once this one is back in `R`.
+            let scan = scan.exhausted(worker.index());
+            match pool.idle.wait_restricted(worker.index(), &scan, ready) {
+                Restricted::Ready | Restricted::Woken | Restricted::LastResort => {}
+            }
+        }
+    }
+    terrace_trace::unpark(worker.index());
+    listening.end()
+}
+
+/// Every live worker of the pool waits and there is work that none of them may adopt. False if this one can do
+/// nothing about it.
+fn last_resort(worker: &Runner<'_>) -> bool {
+    let pool = worker.pool();
+    // A spare runs the start hook, too: if that waits, this would go on and on. What hooks wait for they run themselves.
+    let in_hook = !worker.in_loop.get();
+    let start_spare = || start::start_spare(&pool.arc());
+    if !in_hook && start_spare() {
+        return true;
+    }
+    let depth = worker.nested_help.get();
+    let look = Look::bystander(pool, Looking::Awake);
+    let taken = if depth < MAX_NESTED_HELP {
+        order::Bystander::take(&look)
+    } else if depth < 2 * MAX_NESTED_HELP {
+        order::HeldBySeats::take(&look)
+    } else {
+        None
+    };
+    let Some(taken) = taken else {
+        return depth < MAX_NESTED_HELP || (in_hook && start_spare());
+    };
+    worker.nested_help.set(depth + 1);
+    worker.enter(|| taken.found.run(pool));
+    worker.nested_help.set(depth);
+    true
+}

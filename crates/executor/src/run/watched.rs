@@ -1,0 +1,52 @@
+//! A pool as the watch sees it.
+
+use std::time::Duration;
+
+use terrace_sync::Arc;
+
+use super::start;
+use crate::parts::watch::Watched;
+use crate::pool::shared::Shared;
+use crate::protocol::alarm::Alarm;
+use crate::work::scan::Scan;
+
+impl Watched for Shared {
+    fn is_out_of_care(&self) -> bool {
+        self.holders.is_closing() || self.workers() == 0
+    }
+
+    fn alarm(&self) -> &Alarm {
+        &self.alarm
+    }
+
+    fn is_takeable(&self) -> bool {
+        Scan::for_workers(self).finds_something()
+    }
+
+    fn is_attended(&self) -> bool {
+        self.idle.any_parked() || self.idle.searching() > 0
+    }
+
+    fn has_waiter(&self) -> bool {
+        self.idle.any_restricted() || self.scopes.has_waiter()
+    }
+
+    fn progress(&self) -> usize {
+        let seats = self.seats.progress();
+        seats
+            .wrapping_mul(1_000_003)
+            .wrapping_add(self.scopes.progress())
+    }
+
+    fn processor_time(&self) -> Duration {
+        self.seats.processor_time()
+    }
+
+    fn is_starting_spare(&self) -> bool {
+        self.threads.is_starting_spare()
+    }
+
+    fn start_spare(self: Arc<Self>) {
+        start::start_spare(&self);
+    }
+}

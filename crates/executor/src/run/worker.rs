@@ -1,0 +1,274 @@
+//! The loop of one worker thread.
+//!
+//! | state     | holds a token | next                                                        |
+//! |-----------|---------------|-------------------------------------------------------------|
+//! | searching | yes           | found: `stop_search`, run; nothing: spin once, then park    |
+//! | running   | no            | after each piece of work it looks again, without a token: `next_at_hand`, then `find` |
+//! | parked    | no (in `P`)   | woken: the waker's token is mine, search                    |
+//! | sentinel  | no (in `P`)   | as parked; also wakes by itself and takes what stood still  |
+//! | waiting   | no (in `R`)   | see `super::wait`                                           |
+
+use terrace_local::task::Runnable;
+use terrace_park::{Token, Woken};
+use terrace_sync::thread::yield_now;
+
+use crate::parts::fairness::GLOBAL_INTERVAL;
+use crate::parts::injector::Refilled;
+use crate::parts::pacing::{SENTINEL_PERIOD, Stopwatch};
+use crate::parts::scope_slot::Slot;
+use crate::parts::scopes::Looking;
+use crate::parts::spin::spin;
+use crate::parts::threads::Kind;
+use crate::pool::runner::{Runner, run_task};
+use crate::pool::shared::Shared;
+use crate::protocol::sight::Sight;
+use crate::work::found::{Found, Taken};
+use crate::work::order::{self, Order};
+use crate::work::scan::Scan;
+use crate::work::source::Look;
+use crate::work::stalled::Stalled;
+
+/// One worker or spare, on its own thread's stack.
+pub(super) struct Worker<'p> {
+    runner: Runner<'p>,
+    kind: Kind,
+}
+
+/// Why a sleep ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    /// The worker has not slept, or another thread woke it.
+    None,
+    /// It slept as the sentinel until its time was over.
+    Full,
+}
+
+impl<'p> Worker<'p> {
+    /// The worker in this seat.
+    pub(super) fn new(runner: Runner<'p>, kind: Kind) -> Self {
+        Self { runner, kind }
+    }
+
+    pub(super) fn runner(&self) -> &Runner<'p> {
+        &self.runner
+    }
+
+    fn pool(&self) -> &'p Shared {
+        self.runner.pool()
+    }
+
+    fn scan(&self, looking: Looking) -> Scan<'_, 'p> {
+        Scan::of_worker(&self.runner, looking)
+    }
+
+    /// Ends the search that `token` stands for, before anything is run.
+    fn stop_search(&self, token: &mut Option<Token>) {
+        if let Some(token) = token.take() {
+            let pool = self.pool();
+            let scan = self.scan(Looking::ToWake);
+            pool.idle.stop_search(token, &scan);
+            pool.attend(|| scan.finds_something());
+        }
+    }
+
+    /// The thread takes the worker's place: from now on it is woken there. It runs, as hooks of users come next.
+    pub(super) fn enter(&self) {
+        let token = self.pool().idle.enter(self.runner.index());
+        self.stop_search(&mut Some(token));
+    }
+
+    /// Gives the place up, and what still lies at it to the others. The thread is not in the worker's context any more:
+    /// nothing comes after that. Returns how many tasks there were.
+    pub(super) fn leave(&self) -> usize {
+        let pool = self.pool();
+        let moved = self.runner.hand_over();
+        let scan = self.scan(Looking::ToWake);
+        pool.idle.leave(self.runner.index(), None, &scan);
+        pool.attend(|| scan.finds_something());
+        moved
+    }
+
+    /// Runs until the pool closes or, as a spare, until there is nothing left to do. The worker keeps its place.
+    pub(super) fn run(&self) {
+        self.runner.in_loop.set(true);
+        self.runner.arrives();
+        self.run_loop();
+        self.runner.in_loop.set(false);
+    }
+
+    /// The next piece of work, in the order of what the worker is.
+    fn find(&self) -> Option<Taken<'p>> {
+        let look = Look::turn(&self.runner);
+        if self.kind == Kind::Spare {
+            order::Spare::take(&look)
+        } else if self.runner.seat().is_asked_to_end() {
+            order::Ending::take(&look)
+        } else {
+            order::Worker::take(&look)
+        }
+    }
+
+    fn run_loop(&self) {
+        let runner = &self.runner;
+        let pool = runner.pool();
+        let mut token = None;
+        let mut stalled = Stalled::default();
+        // Pinned tasks come first, yet one that wakes itself again and again starves no other task.
+        let mut in_a_row = 0;
+        let mut rest = Rest::None;
+        // `Pool::close` unparks every worker after it has raised the flag.
+        while !pool.holders.is_closing() {
+            if runner.seat().is_asked_to_end() && self.may_end() && runner.seat().end() {
+                break;
+            }
+            let pinned = terrace_thread::has_work();
+            if pinned && in_a_row < GLOBAL_INTERVAL {
+                in_a_row += 1;
+                runner.flush();
+                self.stop_search(&mut token);
+                if !terrace_thread::tick() {
+                    // Announced by a thread that has not pushed it yet: let it.
+                    yield_now();
+                }
+                rest = Rest::None;
+                continue;
+            }
+            in_a_row = 0;
+            if token.is_none() {
+                if let Some(task) = runner.next_at_hand() {
+                    runner.run_turn(task);
+                    rest = Rest::None;
+                    continue;
+                }
+            }
+            runner.flush();
+            if let Some(Taken { found, refilled }) = self.find() {
+                if refilled == Refilled::Yes && token.is_none() {
+                    pool.publish_moved();
+                }
+                if let Some(token) = &token {
+                    let more = match &found {
+                        Found::Child(_, slot) => pool.scopes.surplus(slot, true, pool.crew()),
+                        Found::Task(_) | Found::Lane(..) => {
+                            runner.seat().ring.len() + pool.injector.len_hint()
+                        }
+                    };
+                    pool.idle.wake_more(token, more);
+                }
+                self.stop_search(&mut token);
+                self.run_found(found);
+                rest = Rest::None;
+                continue;
+            }
+            if pinned {
+                continue;
+            }
+            if token.is_none() {
+                token = pool.idle.try_search(runner.index());
+            }
+            if token.is_some() && rest == Rest::None && self.spin() {
+                continue;
+            }
+            if self.kind == Kind::Spare {
+                break;
+            }
+            let (woken, slept) = self.sleep(token.take());
+            token = Some(woken);
+            rest = slept;
+            if slept == Rest::Full {
+                if let Some(found) = stalled.take(pool) {
+                    self.stop_search(&mut token);
+                    self.run_found(found);
+                    rest = Rest::None;
+                }
+            }
+        }
+        runner.flush();
+        runner.empty_slot();
+        self.stop_search(&mut token);
+    }
+
+    /// Whether a worker that was asked to end may do so now: the pool may want its queues empty first.
+    fn may_end(&self) -> bool {
+        if !self.pool().threads.is_draining() {
+            return true;
+        }
+        let look = Look::from_seat(&self.runner, Looking::Awake);
+        // What is covered lies in the slot of another worker, which runs it before it ends.
+        self.runner.seat().lifo.is_empty() && order::Ending::sight(&look) < Sight::Ready
+    }
+
+    /// Looks around for a while; true as soon as something is there that it would take.
+    fn spin(&self) -> bool {
+        let scan = self.scan(Looking::Awake);
+        let look = Look::from_seat(&self.runner, Looking::Awake);
+        let finds = || match self.kind {
+            Kind::Worker => order::Worker::sight(&look),
+            Kind::Spare => order::Spare::sight(&look),
+        };
+        spin(|| {
+            terrace_park::Work::has_private_work(&scan, self.runner.index())
+                || finds() == Sight::Ready
+        })
+    }
+
+    /// Sleeps until woken; as the sentinel, if there is something to watch and no other worker does.
+    fn sleep(&self, token: Option<Token>) -> (Token, Rest) {
+        let pool = self.pool();
+        let index = self.runner.index();
+        let scan = self.scan(Looking::Parking);
+        terrace_trace::park(index);
+        let watches =
+            pool.scopes.others_active(pool.crew()) || pool.seats.slots_sight() != Sight::Nothing;
+        let token = if watches {
+            let asleep = pool
+                .idle
+                .park_as_sentinel(index, token, &scan, SENTINEL_PERIOD);
+            match asleep {
+                Ok(woken) => {
+                    terrace_trace::unpark(index);
+                    return match woken {
+                        Woken::Unparked(token) => (token, Rest::None),
+                        Woken::TimedOut(token) => (token, Rest::Full),
+                    };
+                }
+                Err(token) => token,
+            }
+        } else {
+            token
+        };
+        let token = pool.idle.park(index, token, &scan);
+        terrace_trace::unpark(index);
+        (token, Rest::None)
+    }
+
+    fn run_found(&self, found: Found<'_>) {
+        match found {
+            Found::Task(task) => self.runner.run_turn(task),
+            Found::Child(child, slot) => self.run_children(child, slot),
+            found @ Found::Lane(..) => found.run(self.pool()),
+        }
+    }
+
+    /// Runs children of one scope, as long as its list offers any.
+    fn run_children(&self, first: Runnable, slot: &Slot<Shared>) {
+        let pool = self.pool();
+        let look = Look::from_seat(&self.runner, Looking::Awake);
+        let mut watch = Stopwatch::start();
+        let mut next = Some(first);
+        while let Some(child) = next {
+            run_task(child);
+            if watch.child_ran(&pool.scopes.pacing) {
+                pool.reconsider(slot);
+            }
+            let others = order::BetweenChildren::sight(&look) != Sight::Nothing;
+            if others || terrace_thread::has_work() {
+                return;
+            }
+            next = match pool.scopes.sight(slot, Looking::Awake, pool.crew()) {
+                Sight::Ready => slot.core().steal(),
+                Sight::Covered | Sight::Nothing => None,
+            };
+        }
+    }
+}

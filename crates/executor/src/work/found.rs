@@ -1,0 +1,152 @@
+//! A piece of work that was taken, and how it is run.
+
+use terrace_local::task::Runnable;
+use terrace_queue::Owner;
+
+use crate::parts::current::{current, replace_current, replace_lane};
+use crate::parts::injector::Refilled;
+use crate::parts::lanes::Lane;
+use crate::parts::scope_slot::Slot;
+use crate::pool::frames::{self, Borrows, Permit};
+use crate::pool::runner::run_task;
+use crate::pool::shared::Shared;
+
+/// A piece of work.
+pub(crate) enum Found<'p> {
+    /// A task of the pool.
+    Task(Runnable),
+    /// A task of a lane that is not the normal one; if it is the background lane, with the permit to run it.
+    Lane(Runnable, Lane),
+    /// A child of a scope, and its slot.
+    Child(Runnable, &'p Slot<Shared>),
+}
+
+/// What a search took.
+pub(crate) struct Taken<'p> {
+    pub(crate) found: Found<'p>,
+    pub(crate) refilled: Refilled,
+}
+
+impl<'p> Taken<'p> {
+    /// A task, and nothing else was moved.
+    #[inline]
+    pub(crate) fn task(task: Runnable) -> Self {
+        Self::alone(Found::Task(task))
+    }
+
+    /// A task of this lane.
+    #[inline]
+    pub(crate) fn on_lane(task: Runnable, lane: Lane) -> Self {
+        Self::alone(Found::Lane(task, lane))
+    }
+
+    /// A child, and its slot.
+    #[inline]
+    pub(crate) fn child((child, slot): (Runnable, &'p Slot<Shared>)) -> Self {
+        Self::alone(Found::Child(child, slot))
+    }
+
+    #[inline]
+    fn alone(found: Found<'p>) -> Self {
+        Self {
+            found,
+            refilled: Refilled::No,
+        }
+    }
+
+    /// A task that was taken out of a shared queue or a peer's ring. Others may have come with it, into `ring`.
+    #[inline]
+    pub(crate) fn moved(task: Runnable, ring: &Owner<'_, Runnable>) -> Self {
+        Self {
+            found: Found::Task(task),
+            refilled: if ring.ring().is_empty() {
+                Refilled::No
+            } else {
+                Refilled::Yes
+            },
+        }
+    }
+}
+
+impl Found<'_> {
+    /// Runs it on a worker or driver of `pool`, in whose context the thread is.
+    pub(crate) fn run(self, pool: &Shared) {
+        match &self {
+            Found::Task(_) | Found::Child(..) => self.poll(),
+            Found::Lane(_, lane) => {
+                let _current = replace_lane(*lane);
+                match self.permit() {
+                    Permit::None => self.poll(),
+                    permit => frames::enter(pool, Borrows::Pool, permit, || self.poll()),
+                }
+            }
+        }
+    }
+
+    /// Runs it on a thread that borrows the executor of `pool`.
+    #[inline(always)]
+    pub(crate) fn run_borrowed(self, pool: &Shared) {
+        self.run_without_seat(pool, Borrows::Executor);
+    }
+
+    /// Runs it on a thread that waits, and that has nothing but a reference to the pool.
+    pub(crate) fn run_as_guest(self, pool: &Shared) {
+        /// Counts a guest out.
+        struct Guest<'p>(&'p Shared);
+
+        impl Drop for Guest<'_> {
+            fn drop(&mut self) {
+                self.0.leave_holders();
+            }
+        }
+
+        if cfg!(terrace_weaken = "executor-guest-uncounted") {
+            return self.run_without_seat(pool, Borrows::Pool);
+        }
+        pool.holders.enter();
+        let _guest = Guest(pool);
+        if pool.holders.is_closing() {
+            return self.discard(pool);
+        }
+        self.run_without_seat(pool, Borrows::Pool);
+    }
+
+    #[inline(always)]
+    fn run_without_seat(self, pool: &Shared, borrows: Borrows) {
+        match self {
+            // The usual case, for less.
+            Found::Task(task) if current().is_none() => {
+                frames::enter_without_permit(pool, borrows, || run_task(task));
+            }
+            found => found.run_hidden(pool, borrows),
+        }
+    }
+
+    fn run_hidden(self, pool: &Shared, borrows: Borrows) {
+        let permit = self.permit();
+        let _current = replace_current(None);
+        frames::enter(pool, borrows, permit, || self.poll());
+    }
+
+    fn poll(self) {
+        match self {
+            Found::Task(task) | Found::Child(task, _) | Found::Lane(task, _) => run_task(task),
+        }
+    }
+
+    /// What it holds of the pool's background permits.
+    fn permit(&self) -> Permit {
+        match self {
+            Found::Lane(_, Lane::Background) => Permit::Held,
+            _ => Permit::None,
+        }
+    }
+
+    /// Drops it unpolled.
+    fn discard(self, pool: &Shared) {
+        if self.permit() == Permit::Held {
+            pool.give_permit_back();
+        }
+        drop(self);
+    }
+}

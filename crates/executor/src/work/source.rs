@@ -1,0 +1,245 @@
+//! The places where a pool's work lies, each with what takes work out of it and what a look at it shows.
+
+use terrace_local::task::Runnable;
+use terrace_queue::Owner;
+
+use super::found::Taken;
+use super::stalled;
+use crate::parts::injector::Refilled;
+use crate::parts::lanes::Lane;
+use crate::parts::scopes::Looking;
+use crate::pool::runner::Runner;
+use crate::pool::shared::Shared;
+use crate::protocol::sight::Sight;
+
+/// A place where work lies, or a turn in which another place goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// Every [`GLOBAL_INTERVAL`](crate::parts::fairness::GLOBAL_INTERVAL)th turn of a seat, before the high lane: the injector,
+    /// the background lane, or a peer that does not come to what it holds. One of them a turn, so that none keeps the others
+    /// waiting; the own slot and ring are next.
+    GlobalTurn,
+    /// The high lane; not in a global turn, in which a full high lane would starve all others.
+    HighLane,
+    /// The looker's own LIFO slot, at most [`IN_A_ROW`](crate::protocol::lifo_slot::IN_A_ROW) times in a row.
+    LifoSlot,
+    /// The looker's own ring.
+    OwnRing,
+    /// The injector, after each round of the own ring, however short. So a task there waits for one round for each batch before
+    /// it, and a task in the ring for one batch a round.
+    InjectorByRound,
+    /// The injector: a batch for a looker with a ring, one task for one without.
+    Injector,
+    /// The injector: one task, or a parcel.
+    InjectorOne,
+    /// Scopes whose children are worth the looker's time.
+    OfferingScopes,
+    /// The children of any scope.
+    AnyScope,
+    /// The rings of all seats: half of one, from a random one on, for a looker with a ring; one task for one without.
+    Peers,
+    /// The background lane, with a permit.
+    BackgroundLane,
+    /// The LIFO slot of any worker.
+    AnySlot,
+    /// The LIFO slots of all workers, which the looker watches as the sentinel: it takes what has stood still
+    /// ([`stalled`]), so a search takes nothing.
+    WatchedSlots,
+}
+
+/// What a looker's turn is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// The order of the looker.
+    Usual,
+    /// [`Source::GlobalTurn`] goes first.
+    Global,
+}
+
+/// A thread that looks for work of a pool.
+pub(crate) struct Look<'l, 'p> {
+    pool: &'p Shared,
+    /// Its seat. A thread without one is a bystander.
+    runner: Option<&'l Runner<'p>>,
+    /// For whom scopes are looked at.
+    looking: Looking,
+    turn: Turn,
+}
+
+impl<'l, 'p> Look<'l, 'p> {
+    /// By a thread without a seat: `tick`, `try_tick`, a thread that waits for a pool without workers, a waiting worker that is
+    /// the last resort; or on behalf of all workers.
+    #[inline]
+    pub(crate) fn bystander(pool: &'p Shared, looking: Looking) -> Self {
+        Self {
+            pool,
+            runner: None,
+            looking,
+            turn: Turn::Usual,
+        }
+    }
+
+    /// By a worker or driver; for a look at what there is.
+    #[inline]
+    pub(crate) fn from_seat(runner: &'l Runner<'p>, looking: Looking) -> Self {
+        Self {
+            runner: Some(runner),
+            ..Self::bystander(runner.pool(), looking)
+        }
+    }
+
+    /// By a worker or driver that is going to search: counts one of its turns.
+    #[inline]
+    pub(crate) fn turn(runner: &'l Runner<'p>) -> Self {
+        let turn = if runner.fairness.is_global_turn() {
+            Turn::Global
+        } else {
+            Turn::Usual
+        };
+        Self {
+            turn,
+            ..Self::from_seat(runner, Looking::Awake)
+        }
+    }
+
+    pub(crate) fn pool(&self) -> &'p Shared {
+        self.pool
+    }
+}
+
+impl Source {
+    /// Takes a piece of work.
+    // Into each order, which knows the source.
+    #[inline(always)]
+    pub(super) fn take<'p>(self, look: &Look<'_, 'p>) -> Option<Taken<'p>> {
+        let pool = look.pool;
+        match self {
+            Self::GlobalTurn if look.turn == Turn::Global => global_turn(look.runner?),
+            Self::GlobalTurn => None,
+            Self::HighLane if look.turn == Turn::Global => None,
+            Self::HighLane => {
+                let task = pool.lanes.take_high()?;
+                Some(Taken::on_lane(task, Lane::High))
+            }
+            Self::LifoSlot => look.runner?.pop_slot().map(Taken::task),
+            Self::OwnRing => look.runner?.ring().pop().map(Taken::task),
+            Self::InjectorByRound => {
+                let runner = look.runner?;
+                let ring = runner.ring();
+                if !runner.fairness.round_is_over(|| ring.ring().len()) {
+                    return None;
+                }
+                take_batch(pool, &ring)
+            }
+            Self::Injector => match look.runner {
+                Some(runner) => take_batch(pool, &runner.ring()),
+                None => take_injected(pool),
+            },
+            Self::InjectorOne => take_one(pool, &look.runner?.ring()),
+            Self::OfferingScopes => {
+                let taken = pool.scopes.take_ready(pool.crew());
+                taken.map(Taken::child)
+            }
+            Self::AnyScope => pool.scopes.take_any().map(Taken::child),
+            Self::Peers => match look.runner {
+                Some(runner) => steal(runner),
+                None => pool.seats.steal_one().map(Taken::task),
+            },
+            Self::BackgroundLane => take_background(pool),
+            Self::AnySlot => pool.seats.take_slotted().map(Taken::task),
+            Self::WatchedSlots => None,
+        }
+    }
+
+    /// What a look at it shows; called after a fence where the looker is going to sleep.
+    ///
+    /// `Covered` is work that some thread is at: a worker that sees it may sleep while a sentinel watches. The own slot is
+    /// covered by its worker, which alone fills it and has taken what was in it before it sleeps.
+    #[inline]
+    pub(super) fn sight(self, look: &Look<'_, '_>) -> Sight {
+        let pool = look.pool;
+        match self {
+            // It takes from places that each order with a global turn, or with rounds, lists besides.
+            Self::GlobalTurn | Self::InjectorByRound => Sight::Nothing,
+            Self::HighLane => Sight::ready_if(!pool.lanes.high.is_empty()),
+            Self::LifoSlot => match look.runner {
+                Some(runner) => runner.seat().lifo.sight(),
+                None => Sight::Nothing,
+            },
+            Self::OwnRing => {
+                Sight::ready_if(look.runner.is_some_and(|own| !own.seat().ring.is_empty()))
+            }
+            Self::Injector | Self::InjectorOne => Sight::ready_if(!pool.injector.is_empty()),
+            Self::OfferingScopes => offered(look),
+            Self::AnyScope => Sight::ready_if(pool.scopes.has_any()),
+            Self::Peers => Sight::ready_if(pool.seats.has_ringed()),
+            Self::BackgroundLane => Sight::ready_if(pool.has_background()),
+            Self::AnySlot | Self::WatchedSlots => pool.seats.slots_sight(),
+        }
+    }
+}
+
+/// The most urgent thing that a scope's list asks.
+fn offered(look: &Look<'_, '_>) -> Sight {
+    let scopes = &look.pool.scopes;
+    let mut most = Sight::Nothing;
+    for slot in scopes.table.scan() {
+        match scopes.sight(slot, look.looking, look.pool.crew()) {
+            Sight::Ready => return Sight::Ready,
+            seen => most = most.max(seen),
+        }
+    }
+    most
+}
+
+fn global_turn<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
+    let pool = runner.pool();
+    match runner.fairness.random(4) {
+        0 | 1 => take_one(pool, &runner.ring()),
+        2 => take_background(pool),
+        _ => stalled::relieve(runner),
+    }
+}
+
+fn take_batch<'p>(pool: &'p Shared, ring: &Owner<'_, Runnable>) -> Option<Taken<'p>> {
+    let task = pool.injector.take_batch(ring, || pool.seats.bound())?;
+    Some(Taken::moved(task, ring))
+}
+
+fn take_one<'p>(pool: &'p Shared, ring: &Owner<'_, Runnable>) -> Option<Taken<'p>> {
+    let task = pool.injector.take_into(ring, 1)?;
+    Some(Taken::moved(task, ring))
+}
+
+/// For a thread without a ring: what comes with the task goes back into the injector, and is published here.
+#[inline]
+fn take_injected(pool: &Shared) -> Option<Taken<'_>> {
+    let (task, unpacked) = pool.injector.take()?;
+    if unpacked == Refilled::Yes {
+        pool.publish_moved();
+    }
+    Some(Taken::task(task))
+}
+
+fn take_background(pool: &Shared) -> Option<Taken<'_>> {
+    let task = pool.take_background()?;
+    Some(Taken::on_lane(task, Lane::Background))
+}
+
+/// Half of what some other seat holds, from a random one on.
+fn steal<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
+    let seats = &runner.pool().seats;
+    let own = runner.ring();
+    // Read once: a seat that comes during the search would shift the others.
+    let workers = seats.workers.high();
+    let all = workers + seats.drivers.high();
+    let start = runner.fairness.random(all);
+    let task = (start..all).chain(0..start).find_map(|number| {
+        let seat = seats.at(workers, number)?;
+        if seat.ring.is_empty() || std::ptr::eq(&raw const seat.ring, own.ring()) {
+            return None;
+        }
+        seat.steal_half(&own)
+    })?;
+    Some(Taken::moved(task, &own))
+}

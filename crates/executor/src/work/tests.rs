@@ -1,0 +1,279 @@
+//! What a looker can take is visible to it before it sleeps: for every order, with an item in each place in turn.
+
+use terrace_local::task::{self, CoreRef, Runnable};
+use terrace_queue::Spill;
+use terrace_sync::Arc;
+
+use super::found::Taken;
+use super::order::{Order, Visit, Worker, visit_all};
+use super::source::{Look, Source};
+use crate::parts::config::Config;
+use crate::parts::scopes::Looking;
+use crate::parts::threads::Threads;
+use crate::pool::runner::Runner;
+use crate::pool::shared::Shared;
+use crate::protocol::sight::Sight;
+
+/// Turns of one looker: enough for each kind of global turn, and for a second look at each seat.
+const TURNS: u32 = 61 * 64;
+
+/// Where the one item lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    HighLane,
+    Injector,
+    Parcel,
+    OwnSlot,
+    PeerSlot,
+    OwnRing,
+    PeerRing,
+    BackgroundLane,
+    /// A scope whose thread sleeps.
+    ScopeAsleep,
+    /// A scope whose thread drives it, on a pool with few busy threads.
+    ScopeDriven,
+    /// The same where more threads are busy than there are to be.
+    ScopeOfBusyPool,
+}
+
+const PLACES: [Place; 11] = [
+    Place::HighLane,
+    Place::Injector,
+    Place::Parcel,
+    Place::OwnSlot,
+    Place::PeerSlot,
+    Place::OwnRing,
+    Place::PeerRing,
+    Place::BackgroundLane,
+    Place::ScopeAsleep,
+    Place::ScopeDriven,
+    Place::ScopeOfBusyPool,
+];
+
+/// Which thread looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Looker {
+    Worker,
+    Driver,
+    Bystander,
+}
+
+const LOOKERS: [Looker; 3] = [Looker::Worker, Looker::Driver, Looker::Bystander];
+
+/// A pool of two workers that have no threads, and a driver.
+struct Pool {
+    shared: Arc<Shared>,
+}
+
+impl Pool {
+    fn new() -> Self {
+        let shared = Shared::new(2, Threads::new(Config::new()), None);
+        shared.threads.set_workers(2);
+        for _ in 0..2 {
+            shared.seats.workers.acquire();
+            shared.seats.drivers.acquire();
+        }
+        Self { shared }
+    }
+
+    fn item(&self) -> Runnable {
+        let core = CoreRef::Shared(Arc::clone(&self.shared));
+        // SAFETY: the future is Send and borrows nothing.
+        let (runnable, task) = unsafe { task::build(core, async {}) };
+        task.detach();
+        runnable
+    }
+
+    /// The runners of the looker, if it has a seat, and of a peer.
+    fn runners(&self, looker: Looker) -> (Option<Runner<'_>>, Runner<'_>) {
+        let own = match looker {
+            // SAFETY: `new` has acquired the seat, whose only runner this is.
+            Looker::Worker => Some(unsafe { Runner::worker(&self.shared, 0) }),
+            // SAFETY: `new` has acquired this seat, too, and no other runner is made of it.
+            Looker::Driver => Some(unsafe { Runner::driver(&self.shared, 0) }),
+            Looker::Bystander => None,
+        };
+        // SAFETY: `new` has acquired this seat, whose only runner this is.
+        (own, unsafe { Runner::worker(&self.shared, 1) })
+    }
+
+    /// Puts an item there; false if the looker has no such place. Drivers do not use their slots.
+    fn put(&self, place: Place, own: Option<&Runner<'_>>, peer: &Runner<'_>) -> bool {
+        let pool = &*self.shared;
+        if place == Place::OwnSlot && own.is_some_and(Runner::is_driver) {
+            return false;
+        }
+        let item = self.item();
+        match (place, own) {
+            (Place::OwnSlot | Place::OwnRing, None) => return false,
+            (Place::OwnSlot, Some(own)) => assert!(own.seat().lifo.put(item).is_none()),
+            (Place::OwnRing, Some(own)) => assert!(own.ring().push(item).is_ok()),
+            (Place::PeerSlot, _) => assert!(peer.seat().lifo.put(item).is_none()),
+            (Place::PeerRing, _) => assert!(peer.ring().push(item).is_ok()),
+            (Place::HighLane, _) => pool.lanes.high.push(item),
+            (Place::BackgroundLane, _) => pool.lanes.background.push(item),
+            (Place::Injector, _) => pool.injector.push(item),
+            (Place::Parcel, _) => pool.injector.spill([item, self.item()].into_iter()),
+            (Place::ScopeAsleep | Place::ScopeDriven | Place::ScopeOfBusyPool, _) => {
+                let index = pool.scopes.table.acquire();
+                let slot = pool.scopes.table.get(index).expect("it was acquired");
+                // SAFETY: the table has just handed out this slot of the pool's.
+                unsafe { slot.open(pool) };
+                slot.core().push_remote(item);
+                match place {
+                    Place::ScopeAsleep => slot.core().announce_sleep(),
+                    Place::ScopeOfBusyPool => {
+                        (0..64).for_each(|_| pool.scopes.driver_enters());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        true
+    }
+}
+
+/// What one looker sees of an item in `place`, and whether it takes the item in any of its turns. `None` if it has no such
+/// place.
+fn look_at<'n>(
+    looker: Looker,
+    place: Place,
+    sight: impl Fn(&Look<'_, '_>) -> Sight,
+    take: impl for<'p> Fn(&Look<'_, 'p>) -> Option<Taken<'p>>,
+) -> Option<(Sight, &'n str)> {
+    let pool = Pool::new();
+    let (own, peer) = pool.runners(looker);
+    if !pool.put(place, own.as_ref(), &peer) {
+        return None;
+    }
+    let looks = |looking| match &own {
+        Some(own) => Look::from_seat(own, looking),
+        None => Look::bystander(&pool.shared, looking),
+    };
+    let lookings = [Looking::Awake, Looking::Parking, Looking::ToWake];
+    let seen = lookings.map(|looking| sight(&looks(looking)));
+    let least = seen.into_iter().min().expect("three looks");
+    let takes = (0..TURNS).any(|_| {
+        let look = own.as_ref().map(Look::turn);
+        take(&look.unwrap_or_else(|| looks(Looking::Awake))).is_some()
+    });
+    Some((least, if takes { "taken" } else { "left" }))
+}
+
+/// Each looker and place where an order takes what it does not see.
+fn uncovered<O: Order>() -> Vec<(Looker, Place)> {
+    let mut found = Vec::new();
+    for looker in LOOKERS {
+        for place in PLACES {
+            if look_at(looker, place, O::sight, O::take) == Some((Sight::Nothing, "taken")) {
+                found.push((looker, place));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_order_sees_what_it_takes() {
+    struct Covered;
+
+    impl Visit for Covered {
+        fn order<O: Order>(&mut self, name: &str) {
+            assert_eq!(uncovered::<O>(), [], "{name} takes what it does not see");
+        }
+    }
+
+    visit_all(&mut Covered);
+}
+
+/// The order of a worker, whose sight lacks the high lane.
+struct Blind;
+
+impl Order for Blind {
+    const SOURCES: &'static [Source] = Worker::SOURCES;
+
+    fn take<'p>(look: &Look<'_, 'p>) -> Option<Taken<'p>> {
+        Worker::take(look)
+    }
+
+    fn sight(look: &Look<'_, '_>) -> Sight {
+        let sources = Self::SOURCES
+            .iter()
+            .filter(|&&source| source != Source::HighLane);
+        let sights = sources.map(|source| source.sight(look));
+        sights.max().unwrap_or(Sight::Nothing)
+    }
+}
+
+#[test]
+fn an_order_that_takes_more_than_it_sees_is_found() {
+    let found = uncovered::<Blind>();
+    assert_eq!(found, LOOKERS.map(|looker| (looker, Place::HighLane)));
+}
+
+#[test]
+fn nothing_is_out_of_the_sight_of_those_who_sleep() {
+    struct Sighted;
+
+    impl Visit for Sighted {
+        fn order<O: Order>(&mut self, name: &str) {
+            if !["Worker", "Driver", "Bystander", "Spare"].contains(&name) {
+                return;
+            }
+            for looker in LOOKERS {
+                for place in PLACES {
+                    let seen = look_at(looker, place, O::sight, O::take);
+                    assert!(
+                        seen.is_none_or(|(sight, _)| sight > Sight::Nothing),
+                        "{name} does not see {place:?} as {looker:?}"
+                    );
+                }
+            }
+        }
+    }
+
+    visit_all(&mut Sighted);
+}
+
+#[test]
+fn covered_work_is_what_another_thread_is_at() {
+    let seen = |place| look_at(Looker::Worker, place, Worker::sight, Worker::take);
+    // A scope's own thread drives it; a worker runs what is in its slot next.
+    assert_eq!(seen(Place::ScopeOfBusyPool), Some((Sight::Covered, "left")));
+    assert_eq!(seen(Place::OwnSlot), Some((Sight::Covered, "taken")));
+    // In a global turn only, when it has stood still.
+    assert_eq!(seen(Place::PeerSlot), Some((Sight::Covered, "taken")));
+    for place in [Place::Injector, Place::PeerRing, Place::ScopeAsleep] {
+        assert_eq!(seen(place), Some((Sight::Ready, "taken")));
+    }
+}
+
+#[test]
+fn every_source_of_an_order_yields_something() {
+    struct Yields;
+
+    impl Visit for Yields {
+        fn order<O: Order>(&mut self, name: &str) {
+            for &source in O::SOURCES {
+                let yields = PLACES.iter().any(|&place| {
+                    LOOKERS.iter().any(|&looker| {
+                        look_at(
+                            looker,
+                            place,
+                            |look| source.sight(look),
+                            |look| source.take(look),
+                        )
+                        .is_some_and(|(_, taken)| taken == "taken")
+                    })
+                });
+                assert_eq!(
+                    yields,
+                    source != Source::WatchedSlots,
+                    "{source:?} of {name}"
+                );
+            }
+        }
+    }
+
+    visit_all(&mut Yields);
+}

@@ -1,0 +1,380 @@
+//! Workers that block their threads on something that only queued work of their own pool can provide, while other threads
+//! wait in a scope, or other workers in `block_on`. These adopt no foreign work, so a spare worker has to come.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Barrier};
+
+use terrace_executor::scope::OpenScope;
+use terrace_executor::{Builder, Executor, Lane, Shutdown, block_on};
+use terrace_testing::{on_own_thread, signal};
+
+/// How a pool's worker hands on the task that it then blocks on.
+type Queue = fn(&Arc<Executor<'static>>, Sender<u32>);
+
+const QUEUES: [(&str, Queue); 4] = [
+    ("its own ring", |executor, sender| {
+        executor
+            .spawn(async move { sender.send(1).unwrap() })
+            .detach();
+    }),
+    ("the high lane", |executor, sender| {
+        executor
+            .spawn_on(Lane::High, async move { sender.send(1).unwrap() })
+            .detach();
+    }),
+    ("another thread's push", |executor, sender| {
+        let executor = Arc::clone(executor);
+        std::thread::spawn(move || {
+            executor
+                .spawn(async move { sender.send(1).unwrap() })
+                .detach();
+        })
+        .join()
+        .unwrap();
+    }),
+    ("its slot", |executor, sender| {
+        let (future, wake) = signal();
+        // Pending before it is woken.
+        let task = executor.spawn(async move {
+            future.await;
+            sender.send(1).unwrap();
+        });
+        task.detach();
+        wake.set();
+    }),
+];
+
+/// Blocks the calling worker until what it has queued has run.
+fn blocks(executor: &Arc<Executor<'static>>, queue: Queue) -> u32 {
+    let (sender, receiver): (Sender<u32>, Receiver<u32>) = channel();
+    queue(executor, sender);
+    receiver.recv().unwrap()
+}
+
+/// Runs `future` as the only child of a scope that is open on `executor`.
+fn in_scope(executor: &Executor<'static>, child: impl Future<Output = ()> + Send) {
+    let scope = OpenScope::open(executor);
+    // SAFETY: the scope is waited for below, before anything that the child borrows ends.
+    unsafe { scope.handle().spawn(child) };
+    assert!(scope.wait(&[]).is_none());
+}
+
+#[test]
+fn a_worker_blocks_while_a_thread_waits_in_a_scope() {
+    on_own_thread(|| {
+        for (name, queue) in QUEUES {
+            for workers in [1, 2] {
+                let executor = Arc::new(Builder::new().workers(workers).build());
+                // All workers block, and the scope waits for them.
+                let tasks: Vec<_> = (0..workers)
+                    .map(|_| {
+                        let inner = Arc::clone(&executor);
+                        executor.spawn(async move { blocks(&inner, queue) })
+                    })
+                    .collect();
+                let mut sum = 0;
+                in_scope(&executor, async {
+                    for task in tasks {
+                        sum += task.await;
+                    }
+                });
+                assert_eq!(sum as usize, workers, "{name}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_worker_blocks_while_its_peer_waits_in_block_on() {
+    on_own_thread(|| {
+        for (name, queue) in QUEUES {
+            let executor = Arc::new(Builder::new().workers(2).build());
+            let inner = Arc::clone(&executor);
+            let outer = executor.spawn(async move {
+                let nested = Arc::clone(&inner);
+                block_on(inner.spawn(async move { blocks(&nested, queue) }))
+            });
+            assert_eq!(block_on(outer), 1, "{name}");
+        }
+    });
+}
+
+/// A program that holds its only worker finds what it has queued where it was.
+#[test]
+fn a_worker_that_is_held_gets_no_spare() {
+    on_own_thread(|| {
+        let executor = Builder::new().workers(1).build();
+        let (release, held) = channel::<()>();
+        let (holds, begun) = channel();
+        let holder = executor.spawn(async move {
+            holds.send(()).unwrap();
+            held.recv().unwrap();
+        });
+        begun.recv().unwrap();
+        let tasks: Vec<_> = (0..10).map(|_| executor.spawn(async {})).collect();
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(!tasks.iter().any(terrace_executor::Task::is_finished));
+        release.send(()).unwrap();
+        tasks.into_iter().for_each(block_on);
+        block_on(holder);
+    });
+}
+
+#[test]
+fn a_worker_blocks_while_its_peer_waits_in_a_scope() {
+    on_own_thread(|| {
+        for (name, queue) in QUEUES {
+            let executor = Arc::new(Builder::new().workers(2).build());
+            let inner = Arc::clone(&executor);
+            let outer = executor.spawn(async move {
+                let nested = Arc::clone(&inner);
+                let task = inner.spawn(async move { blocks(&nested, queue) });
+                let mut result = 0;
+                in_scope(&inner, async { result = task.await });
+                result
+            });
+            assert_eq!(block_on(outer), 1, "{name}");
+        }
+    });
+}
+
+#[test]
+fn a_worker_blocks_while_another_pools_worker_waits_in_a_scope() {
+    on_own_thread(|| {
+        for (name, queue) in QUEUES {
+            let executor = Arc::new(Builder::new().workers(1).build());
+            let other = Arc::new(Builder::new().workers(1).build());
+            let inner = Arc::clone(&executor);
+            let task = executor.spawn(async move { blocks(&inner, queue) });
+            let there = Arc::clone(&executor);
+            let outer = other.spawn(async move {
+                let mut result = 0;
+                in_scope(&there, async { result = task.await });
+                result
+            });
+            assert_eq!(block_on(outer), 1, "{name}");
+        }
+    });
+}
+
+/// Each of many tasks blocks its worker on the next one.
+#[test]
+fn many_workers_block_in_a_chain() {
+    fn link(executor: &Arc<Executor<'static>>, left: u32) -> u32 {
+        if left == 0 {
+            return 0;
+        }
+        let (sender, receiver) = channel();
+        let inner = Arc::clone(executor);
+        executor
+            .spawn(async move { sender.send(link(&inner, left - 1)).unwrap() })
+            .detach();
+        1 + receiver.recv().unwrap()
+    }
+    on_own_thread(|| {
+        for workers in [1, 2, 3] {
+            let executor = Arc::new(Builder::new().workers(workers).build());
+            let inner = Arc::clone(&executor);
+            let task = executor.spawn(async move { link(&inner, 20) });
+            let mut length = 0;
+            in_scope(&executor, async { length = task.await });
+            assert_eq!(length, 20);
+        }
+    });
+}
+
+async fn meet(barrier: &Barrier) {
+    let _leader = barrier.wait();
+}
+
+/// A child of a scope drains its pool, while a sibling lies in the list of the scope.
+#[test]
+fn a_drain_in_a_child_ends() {
+    on_own_thread(|| {
+        let executor = Arc::new(Builder::new().workers(2).build());
+        let inner = Arc::clone(&executor);
+        let task = executor.spawn(async move {
+            // Children count as short from now on, so that workers leave them to the thread that waits.
+            for _ in 0..200 {
+                let scope = OpenScope::open(&inner);
+                for _ in 0..50 {
+                    // SAFETY: the child borrows nothing.
+                    unsafe { scope.handle().spawn(async {}) };
+                }
+                assert!(scope.wait(&[]).is_none());
+            }
+            let scope = OpenScope::open(&inner);
+            // SAFETY: the child borrows nothing.
+            unsafe { scope.handle().spawn(async {}) };
+            // Not on the other worker, for whose end it waits: that one would wait for the end of this scope in turn.
+            // SAFETY: the scope is waited for below, before the executor ends.
+            unsafe {
+                let inner = &inner;
+                scope.handle().spawn_pinned(async move {
+                    inner.shutdown(Shutdown::Drain, None).expect("no limit");
+                });
+            }
+            assert!(scope.wait(&[]).is_none());
+        });
+        block_on(task);
+    });
+}
+
+/// The children of a scope wait for each other on their threads: the waiting one and all workers have to take one each.
+#[test]
+fn children_meet_at_a_barrier() {
+    on_own_thread(|| {
+        for workers in [1, 2, 3] {
+            let executor = Builder::new().workers(workers).build();
+            for _ in 0..100 {
+                let barrier = Barrier::new(workers + 1);
+                let scope = OpenScope::open(&executor);
+                for _ in 0..=workers {
+                    let barrier = &barrier;
+                    // SAFETY: the scope is waited for below, before the barrier ends.
+                    unsafe { scope.handle().spawn(meet(barrier)) };
+                }
+                assert!(scope.wait(&[]).is_none());
+            }
+        }
+    });
+}
+
+/// More children than there are threads, all of which have to be in a child at the same time.
+#[test]
+fn more_children_than_threads_meet_at_a_barrier() {
+    on_own_thread(|| {
+        let executor = Builder::new().workers(2).build();
+        let barrier = Barrier::new(8);
+        let scope = OpenScope::open(&executor);
+        for _ in 0..8 {
+            let barrier = &barrier;
+            // SAFETY: the scope is waited for below, before the barrier ends.
+            unsafe { scope.handle().spawn(meet(barrier)) };
+        }
+        assert!(scope.wait(&[]).is_none());
+    });
+}
+
+/// Workers that compute are left alone: no spare comes for what is queued behind them.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_worker_that_computes_gets_no_spare() {
+    on_own_thread(|| {
+        let threads = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let counter = Arc::clone(&threads);
+        let executor = Builder::new()
+            .workers(1)
+            .on_thread_start(move || {
+                counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            })
+            .build();
+        let tasks: Vec<_> = (0..40)
+            .map(|_| {
+                executor.spawn(async {
+                    let clock = terrace_sync::time::CpuClock::of_this_thread().unwrap();
+                    let end = clock.read().unwrap() + std::time::Duration::from_millis(4);
+                    while clock.read().unwrap() < end {}
+                })
+            })
+            .collect();
+        in_scope(&executor, async {
+            for task in tasks {
+                task.await;
+            }
+        });
+        // Another program may keep the worker from its processor for two looks; without the clock it is a spare every few ms.
+        let started = threads.load(std::sync::atomic::Ordering::Relaxed);
+        assert!(started <= 8, "{started} threads");
+    });
+}
+
+/// Another thread keeps pushing, which is no progress.
+#[test]
+fn pushes_do_not_hide_a_blocked_worker() {
+    on_own_thread(|| {
+        let executor = Arc::new(Builder::new().workers(1).build());
+        let inner = Arc::clone(&executor);
+        let task = executor.spawn(async move { blocks(&inner, QUEUES[0].1) });
+        let stop = Arc::new(std::sync::atomic::AtomicBool::new(false));
+        let pusher = {
+            let (executor, stop) = (Arc::clone(&executor), Arc::clone(&stop));
+            std::thread::spawn(move || {
+                while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                    executor.spawn(async {}).detach();
+                    std::thread::sleep(std::time::Duration::from_micros(500));
+                }
+            })
+        };
+        let mut result = 0;
+        in_scope(&executor, async { result = task.await });
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        pusher.join().unwrap();
+        assert_eq!(result, 1);
+    });
+}
+
+/// A spare whose start hook blocks is one spare, not the first of many.
+#[test]
+fn a_start_hook_that_blocks_is_waited_for() {
+    on_own_thread(|| {
+        let started = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+        let counter = Arc::clone(&started);
+        let executor = Arc::new(
+            Builder::new()
+                .workers(1)
+                .on_thread_start(move || {
+                    if counter.fetch_add(1, std::sync::atomic::Ordering::Relaxed) > 0 {
+                        std::thread::sleep(std::time::Duration::from_millis(200));
+                    }
+                })
+                .build(),
+        );
+        let inner = Arc::clone(&executor);
+        let task = executor.spawn(async move { blocks(&inner, QUEUES[0].1) });
+        let mut result = 0;
+        in_scope(&executor, async { result = task.await });
+        assert_eq!(result, 1);
+        assert_eq!(started.load(std::sync::atomic::Ordering::Relaxed), 2);
+    });
+}
+
+/// A name closure waits for its own executor, also where the watch has a spare started.
+#[test]
+fn a_name_that_waits_does_not_hold_up_the_watch() {
+    on_own_thread(|| {
+        let executor = Arc::new(std::sync::OnceLock::<Executor<'static>>::new());
+        let named = Arc::clone(&executor);
+        let built = Builder::new()
+            .workers(1)
+            .thread_name(move |index| {
+                if let Some(executor) = named.get() {
+                    block_on(executor.spawn(async {}));
+                }
+                format!("named {index}")
+            })
+            .build();
+        executor.set(built).unwrap();
+        let other = Arc::new(Builder::new().workers(1).build());
+        // The first is stuck in its name; the second is helped all the same.
+        let (release, held) = channel::<()>();
+        let stuck = executor
+            .get()
+            .unwrap()
+            .spawn(async move { held.recv().unwrap() });
+        let first = Arc::clone(&executor);
+        let waits = std::thread::spawn(move || {
+            let executor = first.get().unwrap();
+            let queued = executor.spawn(async {});
+            in_scope(executor, queued);
+        });
+        let inner = Arc::clone(&other);
+        let task = other.spawn(async move { blocks(&inner, QUEUES[0].1) });
+        let mut result = 0;
+        in_scope(&other, async { result = task.await });
+        assert_eq!(result, 1);
+        release.send(()).unwrap();
+        waits.join().unwrap();
+        block_on(stuck);
+    });
+}

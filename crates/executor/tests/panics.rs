@@ -1,0 +1,85 @@
+//! A panic ends its task alone: as many workers live after it as before.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+
+use terrace_executor::{Builder, block_on};
+use terrace_testing::watchdog;
+
+const WORKERS: usize = 4;
+const ROUNDS: usize = 20;
+
+/// Panics without a report.
+fn fail() -> ! {
+    resume_unwind(Box::new("planned"))
+}
+
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        fail();
+    }
+}
+
+#[test]
+fn all_workers_live_after_as_many_panics() {
+    let _watchdog = watchdog();
+    let counts = Arc::new([const { AtomicUsize::new(0) }; 3]);
+    let count = |which: usize| {
+        let counts = Arc::clone(&counts);
+        move || {
+            counts[which].fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let (handled, started, stopped) = (count(0), count(1), count(2));
+    let executor = Builder::new()
+        .workers(WORKERS)
+        .on_thread_start(started)
+        .on_thread_stop(stopped)
+        .panic_handler(move |_| handled())
+        .build();
+    for _ in 0..ROUNDS {
+        // All workers are in it when each of them panics.
+        let meeting = Arc::new(Barrier::new(WORKERS));
+        let tasks: Vec<_> = (0..WORKERS)
+            .map(|i| {
+                let meeting = Arc::clone(&meeting);
+                executor.spawn(async move {
+                    meeting.wait();
+                    if i % 2 == 0 {
+                        fail();
+                    }
+                    Bomb
+                })
+            })
+            .collect();
+        for (i, task) in tasks.into_iter().enumerate() {
+            if i % 2 == 0 {
+                assert!(catch_unwind(AssertUnwindSafe(|| block_on(task))).is_err());
+            } else {
+                task.detach();
+            }
+        }
+    }
+    // Only if every one of them is left do they meet.
+    let meeting = Arc::new(Barrier::new(WORKERS));
+    let tasks: Vec<_> = (0..WORKERS)
+        .map(|_| {
+            let meeting = Arc::clone(&meeting);
+            executor.spawn(async move { meeting.wait().is_leader() })
+        })
+        .collect();
+    let leaders = tasks.into_iter().map(block_on).filter(|leads| *leads);
+    assert_eq!(leaders.count(), 1);
+    let read = |which: usize| counts[which].load(Ordering::Relaxed);
+    assert_eq!((read(1), read(2)), (WORKERS, 0), "no worker was replaced");
+    drop(executor);
+    assert_eq!(read(2), WORKERS);
+    assert_eq!(
+        read(0),
+        WORKERS / 2 * ROUNDS,
+        "outputs that nobody took, and whose destructors panic"
+    );
+}

@@ -1,0 +1,105 @@
+//! Wakers of users that panic, called by a thread that has work of its own to end.
+
+use std::future::{Future, pending};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::task::{Context, Wake, Waker};
+
+use terrace_executor::{Builder, Executor, ThreadExecutor, block_on};
+use terrace_testing::{Wakes, on_own_thread, poll_once, watchdog};
+
+struct Panics;
+
+impl Wake for Panics {
+    fn wake(self: Arc<Self>) {
+        std::panic::panic_any(Bomb);
+    }
+}
+
+/// A payload whose destructor panics, too.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic!("on purpose, in a destructor");
+    }
+}
+
+/// A `run` sleeps whose waker panics. All workers are busy, so that one of them notifies it: the worker lives on, and the
+/// task is run by another `run`, or by a worker.
+#[test]
+fn a_worker_survives_the_waker_of_a_sleeping_run() {
+    on_own_thread(|| {
+        let executor = Arc::new(Builder::new().workers(1).build());
+        let waker = Waker::from(Arc::new(Panics));
+        for _ in 0..10 {
+            let mut run = pin!(executor.run(pending::<()>()));
+            assert!(
+                run.as_mut()
+                    .poll(&mut Context::from_waker(&waker))
+                    .is_pending()
+            );
+            let inner = Arc::clone(&executor);
+            let (ran, runs) = channel();
+            let outer = executor.spawn(async move {
+                inner.spawn(async move { ran.send(()).unwrap() }).detach();
+            });
+            block_on(outer);
+            runs.recv().unwrap();
+        }
+        assert_eq!(block_on(executor.spawn(async { 1 })), 1);
+    });
+}
+
+/// A second `run` sleeps behind it, and is notified in its place.
+#[test]
+fn the_next_run_is_notified() {
+    on_own_thread(|| {
+        let executor = Executor::new();
+        let waker = Waker::from(Arc::new(Panics));
+        let mut first = pin!(executor.run(pending::<()>()));
+        assert!(
+            first
+                .as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+        let woken = Wakes::new();
+        let mut second = pin!(executor.run(pending::<()>()));
+        let noting = woken.waker();
+        assert!(
+            second
+                .as_mut()
+                .poll(&mut Context::from_waker(&noting))
+                .is_pending()
+        );
+        let task = executor.spawn(async {});
+        assert_eq!(woken.count(), 1);
+        assert!(poll_once(second).is_pending());
+        assert!(task.is_finished());
+    });
+}
+
+/// A `tick` of a thread's executor whose waker panics: the thread that spawns is none the wiser.
+#[test]
+fn a_tick_whose_waker_panics_keeps_no_task() {
+    let _watchdog = watchdog();
+    let executor = ThreadExecutor::new();
+    let ticker = executor.ticker().expect("made on this thread");
+    let waker = Waker::from(Arc::new(Panics));
+    {
+        let mut tick = pin!(ticker.tick());
+        assert!(
+            tick.as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_pending()
+        );
+        let mut task = executor.spawn(async { 1 });
+        assert!(ticker.try_tick());
+        assert_eq!(task.try_take(), Some(1));
+    }
+    let mut task = executor.spawn(async { 2 });
+    assert!(ticker.try_tick());
+    assert_eq!(task.try_take(), Some(2));
+}

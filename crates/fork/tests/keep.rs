@@ -1,0 +1,101 @@
+//! What a scope keeps.
+
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use terrace_executor::Builder;
+use terrace_fork::{Scope, scope};
+use terrace_testing::on_own_thread;
+
+/// A kept value as crates that build on this one keep it: it refers to the scope and to what was kept before.
+struct Facade<'scope, 'env> {
+    scope: &'scope Scope<'scope, 'env>,
+    before: Option<&'scope Facade<'scope, 'env>>,
+}
+
+#[test]
+fn kept_values_refer_to_the_scope_and_to_each_other() {
+    on_own_thread(|| {
+        let executor = Builder::new().workers(2).build();
+        let count = AtomicUsize::new(0);
+        scope(&executor, |scope| {
+            let first = scope.keep(Facade {
+                scope,
+                before: None,
+            });
+            let second = scope.keep(Facade {
+                scope,
+                before: Some(first),
+            });
+            let count = &count;
+            for facade in [first, second] {
+                facade.scope.spawn(async move {
+                    let depth = std::iter::successors(Some(facade), |f| f.before).count();
+                    count.fetch_add(depth, Ordering::Relaxed);
+                    facade.scope.spawn(async move {
+                        let late = facade.scope.keep([1, 2]);
+                        count.fetch_add(late.iter().sum(), Ordering::Relaxed);
+                    });
+                });
+            }
+        });
+        assert_eq!(count.into_inner(), 1 + 2 + 3 + 3);
+    });
+}
+
+#[test]
+fn many_kept_values_are_freed_on_a_small_stack() {
+    on_own_thread(|| {
+        let executor = Builder::new().workers(0).build();
+        let body = move || {
+            scope(&executor, |scope| {
+                for n in 0..400_000_usize {
+                    assert_eq!(*scope.keep(n), n);
+                }
+            });
+        };
+        let thread = std::thread::Builder::new().stack_size(64 << 10);
+        thread.spawn(body).unwrap().join().unwrap();
+    });
+}
+
+/// Types without a size have no memory of their own.
+#[test]
+fn a_value_without_a_size_is_kept() {
+    on_own_thread(|| {
+        let executor = Builder::new().workers(0).build();
+        scope(&executor, |scope| {
+            let unit: &() = scope.keep(());
+            scope.spawn(async move { assert_eq!(*unit, ()) });
+        });
+    });
+}
+
+/// A destructor that reads its sibling is one of something declared outside: it runs where its owner says.
+#[test]
+fn values_with_destructors_are_borrowed_instead() {
+    struct Reads<'a>(&'a Cell<u32>);
+    impl Drop for Reads<'_> {
+        fn drop(&mut self) {
+            self.0.set(self.0.get() + 1);
+        }
+    }
+    on_own_thread(|| {
+        let executor = Builder::new().workers(1).build();
+        let read = Cell::new(0);
+        let sum = AtomicUsize::new(0);
+        {
+            let owner = Reads(&read);
+            let numbers = vec![1, 2, 3];
+            scope(&executor, |scope| {
+                let kept = scope.keep(&numbers);
+                scope.spawn(async {
+                    sum.fetch_add(kept.iter().sum(), Ordering::Relaxed);
+                });
+            });
+            assert_eq!(owner.0.get(), 0);
+        }
+        assert_eq!(read.get(), 1);
+        assert_eq!(sum.into_inner(), 6);
+    });
+}

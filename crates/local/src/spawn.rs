@@ -1,0 +1,93 @@
+//! How tasks get onto a [`LocalCore`].
+
+use core::future::Future;
+use core::ptr::NonNull;
+
+use crate::biased::Side;
+use crate::on_owner::OnOwner;
+use crate::task::Task;
+use crate::task::local::build::build;
+use crate::task::local::cell::Item;
+use crate::task::local::cell::LocalCore;
+
+impl LocalCore {
+    /// Makes a task, for a thread of this `side`.
+    ///
+    /// # Safety
+    /// - If the future or its output is not `Send`, the output is taken on the owner's thread only.
+    /// - What the future and its output borrow lives until they have been dropped.
+    #[inline]
+    unsafe fn build<T>(&self, future: impl Future<Output = T>, side: Side) -> (Item, Task<T>) {
+        // SAFETY: `OwnedCore` makes every core, and frees it after a close only. The close drops every future and waits for items
+        // of ended tasks; while a task runs it does nothing, and the core is leaked. The caller promises the rest.
+        let (item, task) = unsafe { build(NonNull::from(self), future, side) };
+        (item, Task::local(task))
+    }
+
+    /// Spawns, from any thread, a future that becomes `!Send`, if at all, in its first poll. If the executor is closed, the
+    /// future is dropped here and the task counts as cancelled.
+    ///
+    /// # Safety
+    /// Before its first poll the future may be moved to, and dropped on, any thread.
+    pub(crate) unsafe fn spawn_remote<T>(
+        &self,
+        future: impl Future<Output = T> + 'static,
+    ) -> Task<T>
+    where
+        T: Send + 'static,
+    {
+        // SAFETY: the output is Send, and everything is 'static.
+        let (item, task) = unsafe { self.build(future, Side::Remote) };
+        match self.mailbox().spawn_remote(item) {
+            Ok(()) => self.call_hook(),
+            // SAFETY: the mailbox gave the item back, so no other thread knows of it. The caller lets the future be dropped
+            // here.
+            Err(item) => unsafe { item.reject() },
+        }
+        task
+    }
+}
+
+/// What wakes a driver after a spawn.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Wake {
+    /// The spawn.
+    Now,
+    /// The caller, by [`OnOwner::notify`], after a batch.
+    Later,
+}
+
+impl OnOwner<'_, LocalCore> {
+    /// Spawns a task. If the executor is closed, the future is dropped here and the task counts as cancelled.
+    #[inline]
+    pub fn spawn<T: 'static>(self, future: impl Future<Output = T> + 'static) -> Task<T> {
+        // SAFETY: everything is 'static.
+        unsafe { self.spawn_scoped(future, Wake::Now) }
+    }
+
+    /// As [`spawn`](Self::spawn), for a future that borrows.
+    ///
+    /// # Safety
+    /// What the future and its output borrow lives until [`close`](LocalCore::close), or until the task ends and its output is
+    /// dropped.
+    #[inline]
+    pub(crate) unsafe fn spawn_scoped<T>(
+        self,
+        future: impl Future<Output = T>,
+        wake: Wake,
+    ) -> Task<T> {
+        // SAFETY: the handle of an output that is not Send stays on this thread, as it is not Send. The caller promises that what
+        // is borrowed lives.
+        let (item, task) = unsafe { self.get().build(future, Side::Local) };
+        if self.mailbox().is_closed() {
+            // SAFETY: this thread has just made the task and has its handle. The future's destructor runs on the owner's thread.
+            unsafe { item.reject() };
+        } else if wake == Wake::Later {
+            self.mailbox().push_quietly(item);
+        } else {
+            // SAFETY: this is the owner's thread, and the core is borrowed.
+            unsafe { LocalCore::schedule_local(NonNull::from(self.get()), item) };
+        }
+        task
+    }
+}

@@ -1,0 +1,237 @@
+//! [`Guarded`]: the user's future inside a task cell, with what the executor needs around it.
+
+use alloc::boxed::Box;
+use core::future::Future;
+use core::mem::ManuallyDrop;
+use core::panic::AssertUnwindSafe;
+use core::pin::Pin;
+use core::ptr::NonNull;
+use core::task::{Context, Poll};
+
+use super::core::{Core, CoreRef, PanicHandler, unhandled};
+use super::outcome::Outcome;
+use crate::registry::UNCOUNTED;
+use crate::unwind::{Payload, catch_unwind};
+
+/// A spawn function boxes a future that fills a cell of this size in bytes, or more, before it moves it anywhere else.
+pub const LARGE: usize = 2048;
+
+/// Whether a spawn function boxes `future` first.
+///
+/// In a debug build each function that passes a future on by value has a copy of it in its frame. So the spawn functions of all
+/// layers ask in their first statement, and pass on what [`boxed`] returns: two copies there and one in `boxed`, however many
+/// layers follow. [`build`](super::build) asks once more.
+#[inline(always)]
+#[must_use]
+pub const fn is_large<F>(_future: &F) -> bool {
+    // With what `Guarded` adds: async-task boxes from the same size on, but takes the future by value first.
+    size_of::<(F, usize, NonNull<()>)>() >= LARGE
+}
+
+/// Boxes a large future; see [`is_large`]. Out of line, so that its copy is gone when the cell is made.
+#[inline(never)]
+pub fn boxed<F>(future: F) -> Pin<Box<F>> {
+    Box::pin(future)
+}
+
+/// The user's future inside its cell. Panics in its poll and in its destructor stay inside.
+///
+/// | `key`         | the future | in the registry |
+/// |---------------|------------|-----------------|
+/// | `NEW`         | alive      | no              |
+/// | `ENDED`       | dropped    | no              |
+/// | anything else | alive      | under that key  |
+pub(super) struct Guarded<C: Core, F> {
+    /// Dropped in place, once, when `key` becomes `ENDED`.
+    future: ManuallyDrop<F>,
+    /// Half a word: with `counted` it fills one.
+    key: u32,
+    /// Whether `core` is a counted reference, which `drop` gives back.
+    counted: bool,
+    /// In place as long as the future is alive; see `CoreRef`.
+    core: NonNull<C>,
+}
+
+const NEW: u32 = u32::MAX;
+const ENDED: u32 = u32::MAX - 1;
+
+// SAFETY: the reference to the core (Send + Sync) may be used anywhere; the rest is as `F`.
+unsafe impl<C: Core, F: Send> Send for Guarded<C, F> {}
+
+impl<C: Core, F> Guarded<C, F> {
+    #[inline]
+    pub(super) fn new(core: CoreRef<C>, future: F) -> Self {
+        Self {
+            future: ManuallyDrop::new(future),
+            key: NEW,
+            counted: core.is_counted(),
+            core: core.into_ptr(),
+        }
+    }
+
+    /// The core's address, for the cell.
+    #[inline]
+    pub(super) fn core_ptr(&self) -> NonNull<C> {
+        self.core
+    }
+
+    /// Whether a registry has a reference to the task.
+    #[inline]
+    pub(super) fn is_kept(&self) -> bool {
+        self.key < UNCOUNTED
+    }
+
+    /// The core.
+    ///
+    /// # Safety
+    /// It is still in place: the future is alive, or this is the call that dropped it and `CoreRef::borrowed`'s second
+    /// promise was made.
+    #[inline]
+    unsafe fn core(&self) -> &C {
+        // SAFETY: the caller says that the core is still in place.
+        unsafe { self.core.as_ref() }
+    }
+
+    /// # Safety
+    /// As [`core`](Self::core).
+    unsafe fn handler(&self) -> Option<PanicHandler> {
+        // SAFETY: the contract of this method is that of `core`.
+        unsafe { self.core() }.panic_handler()
+    }
+
+    /// Marks the future as dropped and returns the key that it had. The caller drops it next.
+    #[inline]
+    fn end(&mut self) -> u32 {
+        core::mem::replace(&mut self.key, ENDED)
+    }
+
+    /// Tells the core that the future has been dropped, and takes the task out of the registry.
+    #[inline]
+    fn deregister(&self, key: u32) {
+        if C::COUNTS {
+            // SAFETY: a core that counts is in place until this call returns.
+            unsafe { self.core() }.ended();
+        }
+        if key == NEW {
+            return;
+        }
+        // SAFETY: a core with a registry is in place until this call returns.
+        let core = unsafe { self.core() };
+        let waker = core.registry().and_then(|registry| {
+            // SAFETY: `poll` and `finish` call this, where the executor polls or drops the future.
+            unsafe { registry.remove(key) }
+        });
+        drop(waker);
+    }
+
+    /// At the first `Pending`.
+    #[inline]
+    fn register(&mut self, context: &Context<'_>) {
+        // SAFETY: the future is alive.
+        let core = unsafe { self.core() };
+        if let Some(registry) = core.registry() {
+            // SAFETY: this is a poll of a task of that executor.
+            self.key = unsafe { registry.insert(context.waker()) };
+            debug_assert!(self.key < ENDED);
+        }
+    }
+
+    /// The outcome of a task that panicked.
+    #[cold]
+    fn fail<T>(&self, output: Option<T>, payload: Payload) -> Outcome<T> {
+        if let Some(output) = output {
+            // The destructor's panic is the task's outcome; the output goes the way of an undelivered one.
+            // SAFETY: this task panicked, so its core stays until this call returns (`CoreRef::borrowed`).
+            drop(Outcome::done(output, || unsafe { self.handler() }));
+        }
+        // SAFETY: this task panicked, so its core stays until this call returns (`CoreRef::borrowed`).
+        Outcome::panicked(payload, unsafe { self.handler() })
+    }
+}
+
+impl<C: Core, F: Future> Future for Guarded<C, F> {
+    type Output = Outcome<F::Output>;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        // SAFETY: the future is pinned with `self`: it is polled and dropped in place only.
+        let this = unsafe { self.get_unchecked_mut() };
+        let mut output = None;
+        // The key is not `ENDED`: neither cell polls a dropped or a finished future.
+        let key = this.key;
+        // One catch for the poll and the destructor.
+        let caught = catch_unwind(AssertUnwindSafe(|| {
+            // SAFETY: the future is pinned with `self`, and this block alone polls it.
+            let future = unsafe { Pin::new_unchecked(&mut *this.future) };
+            if let Poll::Ready(value) = future.poll(context) {
+                output = Some(value);
+                this.end();
+                // SAFETY: the future has not been dropped yet, and is not again, as `key` now says. It is dropped where it was
+                // pinned.
+                unsafe { ManuallyDrop::drop(&mut this.future) };
+            }
+        }));
+        if let Err(payload) = caught {
+            if this.key != ENDED {
+                // It panicked in its poll, and may do so again in its destructor.
+                if let Some(second) = this.finish() {
+                    drop(this.fail::<F::Output>(None, second));
+                }
+            } else {
+                this.deregister(key);
+            }
+            return Poll::Ready(this.fail(output, payload));
+        }
+        match output {
+            Some(value) => {
+                this.deregister(key);
+                // SAFETY: `done` asks only for an output with a destructor. That may panic, so the core stays.
+                Poll::Ready(Outcome::done(value, || unsafe { this.handler() }))
+            }
+            None => {
+                if key == NEW {
+                    this.register(context);
+                }
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl<C: Core, F> Guarded<C, F> {
+    /// Drops the future of a task that was cancelled, or whose executor ends.
+    #[cold]
+    fn abandon(&mut self) {
+        if let Some(payload) = self.finish() {
+            // SAFETY: this task's destructor panicked, so its core stays until this call returns (`CoreRef::borrowed`).
+            unhandled(unsafe { self.handler() }, payload);
+        }
+    }
+
+    /// Drops the future and deregisters. Returns the panic of the destructor.
+    #[cold]
+    fn finish(&mut self) -> Option<Payload> {
+        let key = self.end();
+        let future = &mut self.future;
+        let dropped = catch_unwind(AssertUnwindSafe(|| {
+            // SAFETY: the caller saw that the future is alive; `key` now says that it is not. It is dropped where it was
+            // pinned.
+            unsafe { ManuallyDrop::drop(future) }
+        }));
+        self.deregister(key);
+        dropped.err()
+    }
+}
+
+impl<C: Core, F> Drop for Guarded<C, F> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.key != ENDED {
+            self.abandon();
+        }
+        if self.counted {
+            // SAFETY: `into_ptr` made it by `Arc::into_raw`. This gives it back, once, and nothing uses the core afterwards.
+            unsafe { C::release(self.core) };
+        }
+    }
+}

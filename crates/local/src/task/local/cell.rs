@@ -1,0 +1,225 @@
+//! [`Cell`], a pointer to a task of one thread, and [`Item`], the same in a queue.
+
+use core::fmt;
+use core::mem::ManuallyDrop;
+use core::ptr::NonNull;
+use core::task::Context;
+
+use terrace_queue::{Link, Links};
+
+use crate::biased::{State, Step};
+use crate::core::CoreOf;
+use crate::on_owner::OnOwner;
+use crate::thread_id::{ThreadNumber, thread_id};
+
+/// What a single-thread executor, its tasks and its spawners share.
+pub type LocalCore = CoreOf<Item>;
+
+/// What all cells begin with.
+pub(super) struct Header {
+    pub(super) state: State,
+    /// The number of the owner's thread. The core has it, too, and may be gone when a waker asks.
+    pub(super) owner: ThreadNumber,
+    /// In place as long as the future is, and until an item of this task that another thread pushes has arrived.
+    pub(super) core: NonNull<LocalCore>,
+    pub(super) vtable: &'static VTable,
+    /// For the inbox.
+    pub(super) link: Link,
+}
+
+/// What depends on the type of the future.
+pub(super) struct VTable {
+    /// Polls the future. True if that ended it, and left an outcome in its place. Unwinds only if it could not register.
+    pub(super) poll: unsafe fn(NonNull<Header>, &mut Context<'_>) -> bool,
+    /// Drops the future. Does not unwind.
+    pub(super) abandon: unsafe fn(NonNull<Header>),
+    /// Where the outcome is.
+    pub(super) outcome: unsafe fn(NonNull<Header>) -> NonNull<()>,
+    /// Drops the outcome. Does not unwind.
+    pub(super) discard: unsafe fn(NonNull<Header>),
+    /// Frees the cell, which has neither any more.
+    pub(super) free: unsafe fn(NonNull<Header>),
+}
+
+/// A pointer to a cell in place: its holder has a counted reference, or lives by another holder's. A method that takes over
+/// that reference says so.
+#[derive(Clone, Copy)]
+pub(crate) struct Cell(pub(super) NonNull<Header>);
+
+impl Cell {
+    #[inline]
+    pub(super) fn header(&self) -> &Header {
+        // SAFETY: the cell is in place, the type's invariant.
+        unsafe { self.0.as_ref() }
+    }
+
+    #[inline]
+    pub(super) fn state(&self) -> &State {
+        &self.header().state
+    }
+
+    /// The owner's side of the state, if the current thread is the owner.
+    #[inline]
+    pub(super) fn on_owner(&self) -> Option<OnOwner<'_, State>> {
+        (self.header().owner == thread_id()).then(|| {
+            // SAFETY: the current thread has the owner's number.
+            unsafe { self.owned() }
+        })
+    }
+
+    /// The owner's side of the state.
+    ///
+    /// # Safety
+    /// The current thread is the owner.
+    #[inline]
+    pub(super) unsafe fn owned(&self) -> OnOwner<'_, State> {
+        // SAFETY: the caller says so, and a task has the owner of its core for its whole life.
+        unsafe { OnOwner::assume(self.state()) }
+    }
+
+    #[inline]
+    pub(super) fn as_ptr(self) -> NonNull<()> {
+        self.0.cast()
+    }
+
+    /// # Safety
+    /// It came out of `as_ptr`, and the cell is in place for as long as the result is used.
+    #[inline]
+    pub(super) unsafe fn from_ptr(pointer: NonNull<()>) -> Self {
+        Self(pointer.cast())
+    }
+
+    /// Takes a step, the one for this thread, and follows it. True if the task had ended, where that makes a difference:
+    /// [`Step::Ended`].
+    ///
+    /// # Safety
+    /// The caller has the reference that the step needs, and hands it over if the step uses it up.
+    #[inline]
+    pub(super) unsafe fn step(
+        self,
+        local: impl FnOnce(OnOwner<'_, State>) -> Step,
+        remote: impl FnOnce(&State) -> Step,
+    ) -> bool {
+        match self.on_owner() {
+            Some(state) => {
+                let step = local(state);
+                // SAFETY: the owner, this thread, has just taken the step, with the caller's reference.
+                unsafe { self.follow_local(step) };
+                step == Step::Ended
+            }
+            // SAFETY: the caller hands over what the step needs.
+            None => unsafe { self.step_remote(remote) },
+        }
+    }
+
+    /// [`step`](Self::step) on another thread. Out of line, to keep the owner's steps short.
+    ///
+    /// # Safety
+    /// As for `step`.
+    #[inline(never)]
+    unsafe fn step_remote(self, remote: impl FnOnce(&State) -> Step) -> bool {
+        let step = remote(self.state());
+        // SAFETY: this thread has just taken the step, with the caller's reference.
+        unsafe { self.follow_remote(step) };
+        step == Step::Ended
+    }
+
+    /// Does what a step of the owner asks for.
+    ///
+    /// # Safety
+    /// The current thread is the owner, and has just taken the step, with a reference that it may have used up.
+    #[inline(always)]
+    pub(super) unsafe fn follow_local(self, step: Step) {
+        match step {
+            Step::Nothing | Step::Ended => {}
+            // The item has a reference.
+            // SAFETY: this is the owner's thread, which alone drops the future. So the future is alive, and the core in place.
+            Step::Queue => unsafe { LocalCore::schedule_local(self.header().core, Item::of(self)) },
+            // SAFETY: the step gave back the last reference to an ended task.
+            Step::Free => unsafe { self.free() },
+        }
+    }
+
+    /// Does what a step of another thread asks for.
+    ///
+    /// # Safety
+    /// The current thread has just taken the step, with a reference that it may have used up.
+    pub(super) unsafe fn follow_remote(self, step: Step) {
+        match step {
+            Step::Nothing | Step::Ended => {}
+            // The item has a reference.
+            // SAFETY: the core is in place until this item has arrived, and a close waits for the push to leave.
+            Step::Queue => unsafe {
+                LocalCore::schedule_remote(self.header().core, Item::of(self))
+            },
+            // SAFETY: the step gave back the last reference to an ended task.
+            Step::Free => unsafe { self.free() },
+        }
+    }
+
+    /// # Safety
+    /// The caller has the only reference, and the future and the outcome are gone.
+    #[inline]
+    pub(super) unsafe fn free(self) {
+        // SAFETY: the vtable is this cell's; the caller promises what `free` asks for.
+        unsafe { (self.header().vtable.free)(self.0) };
+    }
+}
+
+/// A task in a queue. It has a reference to its cell. Dropping it drops the future. One word, the address of the cell.
+pub struct Item(NonNull<()>);
+
+// SAFETY: threads share a task's cell, and an item only hands it to the owner: only `OnOwner<LocalCore>` polls it, and only the
+// close of the core drops it.
+unsafe impl Send for Item {}
+
+impl Item {
+    /// An item of a task. It takes over a reference.
+    #[inline]
+    pub(super) fn of(cell: Cell) -> Self {
+        Self(cell.as_ptr())
+    }
+
+    #[inline]
+    pub(super) fn cell(&self) -> Cell {
+        // SAFETY: `of` made it, and the item's reference keeps the cell in place.
+        unsafe { Cell::from_ptr(self.0) }
+    }
+
+    /// The cell, which takes over the reference.
+    #[inline]
+    pub(super) fn into_cell(self) -> Cell {
+        ManuallyDrop::new(self).cell()
+    }
+}
+
+impl fmt::Debug for Item {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Item").finish_non_exhaustive()
+    }
+}
+
+/// Finds the link of an [`Item`].
+pub struct ItemLinks(());
+
+// SAFETY: an item is a pointer of its own to its cell. A task has at most one in an inbox at a time, and the cell's link is for
+// that one.
+unsafe impl Links for ItemLinks {
+    type Item = Item;
+
+    #[inline]
+    fn into_raw(item: Item) -> NonNull<()> {
+        ManuallyDrop::new(item).0
+    }
+
+    #[inline]
+    unsafe fn from_raw(raw: NonNull<()>) -> Item {
+        Item(raw)
+    }
+
+    #[inline]
+    unsafe fn link(raw: NonNull<()>) -> NonNull<Link> {
+        let item = ManuallyDrop::new(Item(raw));
+        NonNull::from(&item.cell().header().link)
+    }
+}

@@ -1,0 +1,191 @@
+//! [`Handle`]: the handle of a task of one thread.
+
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+use core::task::{Context, Poll};
+
+use super::cell::{Cell, Header};
+use crate::biased::{HandleEnd, Joined, State};
+use crate::on_owner::OnOwner;
+use crate::task::outcome::Gone;
+use crate::unwind::drop_waker;
+
+/// Set in the address of each handle: a handle on async-task's cell has it clear.
+pub(crate) const TAG: usize = 1;
+/// Set beside it in a handle without a cell whose task was cancelled.
+const CANCELLED: usize = 2;
+/// A cell's own address has both clear.
+const TAGS: usize = TAG | CANCELLED;
+const _: () = assert!(align_of::<Header>() > TAGS);
+
+/// What a handle without a cell keeps in place of the address.
+#[inline]
+fn tags(why: Gone) -> NonNull<()> {
+    let tags = match why {
+        Gone::Taken => TAG,
+        Gone::Cancelled => TAG | CANCELLED,
+    };
+    // SAFETY: not null, because `TAG` is set.
+    unsafe { NonNull::new_unchecked(core::ptr::without_provenance_mut(tags)) }
+}
+
+/// The handle of a task with outcome `T`. Dropping it cancels the task.
+pub(crate) struct Handle<T> {
+    /// The cell, tagged, with a counted reference. Nothing but tags once the handle has seen the end and given the reference
+    /// back.
+    address: NonNull<()>,
+    _outcome: PhantomData<T>,
+}
+
+// SAFETY: the future and its core stay on the owner's thread. What the handle takes to another thread is the outcome.
+unsafe impl<T: Send> Send for Handle<T> {}
+// SAFETY: a shared handle only says whether the task has ended, out of an atomic.
+unsafe impl<T> Sync for Handle<T> {}
+impl<T> Unpin for Handle<T> {}
+
+impl<T> Handle<T> {
+    /// # Safety
+    /// The cell's outcome is a `T`. It counts a reference for this handle, which is its only one.
+    #[inline]
+    pub(super) unsafe fn new(cell: Cell) -> Self {
+        Self {
+            address: cell.as_ptr().map_addr(|address| address | TAG),
+            _outcome: PhantomData,
+        }
+    }
+
+    /// The handle of a task that has ended and has no outcome any more.
+    #[inline]
+    pub(crate) fn empty(why: Gone) -> Self {
+        Self {
+            address: tags(why),
+            _outcome: PhantomData,
+        }
+    }
+
+    /// The handle has seen the end, and there was no outcome.
+    #[cold]
+    fn was_cancelled(&mut self) {
+        self.address = tags(Gone::Cancelled);
+    }
+
+    /// Why there is no cell.
+    #[cold]
+    pub(crate) fn why_empty(&self) -> Gone {
+        debug_assert!(self.cell().is_none());
+        if self.address.as_ptr().addr() & CANCELLED == 0 {
+            Gone::Taken
+        } else {
+            Gone::Cancelled
+        }
+    }
+
+    #[inline]
+    fn cell(&self) -> Option<Cell> {
+        let cell = self.address.as_ptr().map_addr(|address| address & !TAGS);
+        let cell = NonNull::new(cell)?;
+        // SAFETY: `new` made the address out of a cell's, and the handle still has its reference.
+        Some(unsafe { Cell::from_ptr(cell) })
+    }
+
+    /// Takes the cell, and the reference with it.
+    #[inline]
+    fn take_cell(&mut self) -> Option<Cell> {
+        let cell = self.cell();
+        self.address = tags(Gone::Taken);
+        cell
+    }
+
+    /// Lets the task run on.
+    #[inline]
+    pub(crate) fn detach(mut self) {
+        self.end(HandleEnd::Detach);
+    }
+
+    /// Has the owner drop the future, if the task has not ended. Polls of the handle say when that is done.
+    pub(crate) fn cancel(&mut self) {
+        let Some(cell) = self.cell() else { return };
+        // SAFETY: both steps keep the handle's reference.
+        unsafe { cell.step(|state| state.cancel_local(), State::cancel_remote) };
+    }
+
+    /// Whether the task has ended. One load.
+    #[inline]
+    pub(crate) fn is_finished(&self) -> bool {
+        self.cell().is_none_or(|cell| cell.state().is_finished())
+    }
+
+    #[inline]
+    fn end(&mut self, end: HandleEnd) {
+        let Some(cell) = self.take_cell() else { return };
+        let local = |state: OnOwner<'_, State>| state.drop_handle_local(end);
+        let remote = |state: &State| state.drop_handle_remote(end);
+        // SAFETY: the handle has forgotten its reference, which both steps use up unless the task has ended.
+        if unsafe { cell.step(local, remote) } {
+            // SAFETY: the task has ended, so the step kept the handle's reference.
+            drop(unsafe { Self::take(cell) });
+        }
+    }
+
+    /// The outcome of an ended task, if there is one. Gives back the reference.
+    ///
+    /// # Safety
+    /// The task has ended, and its handle hands over its reference.
+    #[inline]
+    unsafe fn take(cell: Cell) -> Option<T> {
+        let outcome = cell.state().has_outcome().then(|| {
+            // SAFETY: the vtable is this cell's, which is in place.
+            let outcome = unsafe { (cell.header().vtable.outcome)(cell.0) };
+            // SAFETY: `new` was told that it is a `T`, and the handle takes it once, with its reference.
+            unsafe { outcome.cast::<T>().read() }
+        });
+        if cell.state().release_ended() {
+            // SAFETY: that was the last reference to an ended task.
+            unsafe { cell.free() };
+        }
+        outcome
+    }
+}
+
+impl<T> Handle<T> {
+    /// Polls for the end: the outcome if there is one, else [`why_empty`](Self::why_empty) says what happened.
+    #[inline]
+    pub(crate) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
+        let Some(cell) = self.cell() else {
+            return Poll::Ready(None);
+        };
+        let local = cell.on_owner();
+        // SAFETY: this is the task's one handle, and `on_owner` checked the thread.
+        let joined = unsafe { cell.state().join(context.waker(), local) };
+        match joined {
+            Joined::Pending(replaced) => {
+                if local.is_some() {
+                    // SAFETY: the task has not ended, and only this thread ends it, so its core is in place.
+                    let core = unsafe { cell.header().core.as_ref() };
+                    // SAFETY: this is the owner's thread, as `on_owner` found.
+                    unsafe { OnOwner::assume(core) }.note_awaited();
+                }
+                drop_waker(replaced);
+                Poll::Pending
+            }
+            Joined::Ended([replaced, clone]) => {
+                self.take_cell();
+                drop_waker(replaced);
+                drop_waker(clone);
+                // SAFETY: the task has ended, and the handle has forgotten its reference.
+                let outcome = unsafe { Self::take(cell) };
+                if outcome.is_none() {
+                    self.was_cancelled();
+                }
+                Poll::Ready(outcome)
+            }
+        }
+    }
+}
+
+impl<T> Drop for Handle<T> {
+    #[inline]
+    fn drop(&mut self) {
+        self.end(HandleEnd::Cancel);
+    }
+}

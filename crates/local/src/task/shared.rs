@@ -1,0 +1,60 @@
+//! Tasks on async-task's cell, which any thread may run.
+
+use core::future::Future;
+
+use super::core::{CoreRef, Meta, Runnable, Schedule};
+use super::either::Either;
+use super::guarded::{Guarded, boxed, is_large};
+use super::handle::Task;
+
+/// Makes a task. One allocation, two for a [`LARGE`](super::LARGE) future.
+///
+/// # Safety
+/// - If the future or its output is not `Send`, the runnable is run and dropped, and the output taken, only on
+///   the current thread; `core` sees to that for every wake.
+/// - What the future and its output borrow lives until they have been dropped.
+#[inline]
+pub unsafe fn build<C: Schedule, F: Future>(
+    core: CoreRef<C>,
+    future: F,
+) -> (Runnable, Task<F::Output>) {
+    if is_large(&future) {
+        // SAFETY: the box holds the same future, to which both promises of the caller apply.
+        unsafe { build_cell(core, boxed(future)) }
+    } else {
+        // SAFETY: the contract of this function is that of `build_cell`.
+        unsafe { build_cell(core, future) }
+    }
+}
+
+/// # Safety
+/// As [`build`].
+#[inline]
+unsafe fn build_cell<C: Schedule, F: Future>(
+    core: CoreRef<C>,
+    future: F,
+) -> (Runnable, Task<F::Output>) {
+    let guarded = Guarded::new(core, future);
+    let builder = async_task::Builder::new().metadata(Meta::new(guarded.core_ptr()));
+    let guarded = |_: &Meta| guarded;
+    // SAFETY: the schedule function is Send, Sync and 'static. The caller promises the rest: where the future and its output
+    // go, and that what they borrow lives.
+    let (runnable, task) =
+        unsafe { builder.spawn_unchecked(guarded, async_task::WithInfo(schedule::<C>)) };
+    let (runnable, task) = Either::shared(task.fallible(), runnable);
+    (runnable, Task::new(task))
+}
+
+/// The schedule function of every task of a kind of core. It has no size: it finds the core in the cell's metadata.
+fn schedule<C: Schedule>(task: Runnable, info: async_task::ScheduleInfo) {
+    let core = task.metadata().core::<C>();
+    if info.woken_while_running {
+        // SAFETY: `build_cell` put a core of this type there, beside this function. The runnable has not run, so its future
+        // has not been dropped.
+        unsafe { C::schedule_again(core, task) };
+    } else {
+        // SAFETY: `build_cell` put a core of this type there, beside this function. The runnable has not run, so its future
+        // has not been dropped.
+        unsafe { C::schedule(core, task) };
+    }
+}

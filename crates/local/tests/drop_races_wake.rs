@@ -1,0 +1,153 @@
+//! The drop of an executor races a wake: a waking thread pushes the task, another thread runs it and drops the
+//! executor, and the waking thread goes on with freed state. Also meant for AddressSanitizer.
+
+use std::pin::pin;
+use std::sync::{Arc, Barrier};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+
+use terrace_local::LocalExecutor;
+use terrace_testing::{WakerSlot, on_own_thread, poll_once, watchdog};
+
+/// Stops the thread that wakes, after its push, until the executor is gone.
+struct Stop {
+    pushed: Barrier,
+    gone: Barrier,
+}
+
+impl Stop {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            pushed: Barrier::new(2),
+            gone: Barrier::new(2),
+        })
+    }
+
+    fn hold(&self) {
+        self.pushed.wait();
+        self.gone.wait();
+    }
+}
+
+impl Wake for Stop {
+    fn wake(self: Arc<Self>) {
+        self.hold();
+    }
+}
+
+/// The push of a foreign wake is followed by waking a driver, whose waker holds the thread: the executor is ticked,
+/// closed and freed meanwhile.
+#[test]
+fn executor_dropped_between_push_and_wake_of_a_driver() {
+    on_own_thread(|| {
+        let stop = Stop::new();
+        let executor = LocalExecutor::new();
+        let slot = WakerSlot::default();
+        let task = executor.spawn({
+            let slot = slot.clone();
+            async move { slot.pause().await }
+        });
+        let waker = Waker::from(stop.clone());
+        let mut context = Context::from_waker(&waker);
+        let foreign;
+        {
+            let mut run = pin!(executor.run(std::future::pending::<()>()));
+            assert!(run.as_mut().poll(&mut context).is_pending());
+            let waker = slot.waker();
+            foreign = thread::spawn(move || waker.wake());
+            stop.pushed.wait();
+            assert!(run.as_mut().poll(&mut context).is_pending());
+            assert!(task.is_finished());
+        }
+        drop(executor);
+        drop(task);
+        stop.gone.wait();
+        foreign.join().expect("touches nothing that is gone");
+    });
+}
+
+/// The same, with the hook that wakes the owner's thread, as in `terrace-thread`.
+#[test]
+fn executor_dropped_between_push_and_hook() {
+    on_own_thread(|| {
+        let stop = Stop::new();
+        let executor = LocalExecutor::new();
+        let hook = stop.clone();
+        executor.core().set_hook(move || hook.hold());
+        let slot = WakerSlot::default();
+        let task = executor.spawn({
+            let slot = slot.clone();
+            async move { slot.pause().await }
+        });
+        assert!(executor.try_tick());
+        let waker = slot.waker();
+        let foreign = thread::spawn(move || waker.wake());
+        stop.pushed.wait();
+        assert!(executor.try_tick());
+        assert!(task.is_finished());
+        drop(executor);
+        drop(task);
+        stop.gone.wait();
+        foreign.join().expect("touches nothing that is gone");
+    });
+}
+
+/// Wakes, drops of wakers and handles, and the executor's drop, all at once.
+#[test]
+fn wakes_race_with_the_drop() {
+    on_own_thread(|| {
+        for round in 0..2_000 {
+            let executor = LocalExecutor::new();
+            let slots: Vec<WakerSlot> = (0..2).map(|_| WakerSlot::default()).collect();
+            let mut tasks: Vec<_> = slots
+                .iter()
+                .map(|slot| executor.spawn(slot.clone().forever::<u32>()))
+                .collect();
+            while executor.try_tick() {}
+            let start = Arc::new(Barrier::new(3));
+            let wakers: Vec<_> = slots
+                .iter()
+                .enumerate()
+                .map(|(n, slot)| {
+                    let (waker, start) = (slot.waker(), start.clone());
+                    let task = (round % 2 == n).then(|| tasks.pop().expect("two tasks"));
+                    thread::spawn(move || {
+                        start.wait();
+                        waker.wake_by_ref();
+                        drop(task);
+                        waker.wake();
+                    })
+                })
+                .collect();
+            start.wait();
+            if round % 3 == 0 {
+                executor.try_tick();
+            }
+            drop(executor);
+            for waker in wakers {
+                waker.join().expect("wakes quietly");
+            }
+        }
+    });
+}
+
+/// A waker outlives its executor, on every thread.
+#[test]
+fn wakers_may_be_used_after_the_end() {
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    let slot = WakerSlot::default();
+    let mut task = executor.spawn(slot.clone().forever::<()>()).fallible();
+    executor.try_tick();
+    let waker = slot.waker();
+    drop(executor);
+    assert_eq!(poll_once(&mut task), Poll::Ready(None));
+    waker.wake_by_ref();
+    thread::spawn(move || {
+        waker.wake_by_ref();
+        drop(waker.clone());
+        waker.wake();
+    })
+    .join()
+    .expect("a late wake does nothing");
+}

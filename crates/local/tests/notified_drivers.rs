@@ -1,0 +1,198 @@
+//! A notified driver that is dropped, stops polling or was woken for nothing does not keep the notification from the
+//! others.
+
+use std::future::{Future, pending};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread;
+
+use futures_lite::future::{block_on, poll_once, zip};
+use terrace_local::{LocalExecutor, Task};
+use terrace_testing::{WakerSlot, Wakes, on_own_thread, watchdog};
+
+/// A driver that the test polls by hand.
+struct Hand<'a> {
+    driver: Pin<Box<dyn Future<Output = ()> + 'a>>,
+    wakes: Arc<Wakes>,
+}
+
+impl<'a> Hand<'a> {
+    fn new(driver: impl Future<Output = ()> + 'a) -> Self {
+        Self {
+            driver: Box::pin(driver),
+            wakes: Arc::default(),
+        }
+    }
+
+    fn poll(&mut self) -> Poll<()> {
+        let waker = Waker::from(self.wakes.clone());
+        self.driver.as_mut().poll(&mut Context::from_waker(&waker))
+    }
+
+    fn woken(&self) -> usize {
+        self.wakes.count()
+    }
+}
+
+fn waiting(executor: &LocalExecutor<'_>) -> (Waker, Task<()>) {
+    let slot = WakerSlot::default();
+    let task = executor.spawn({
+        let slot = slot.clone();
+        async move { slot.pause().await }
+    });
+    while executor.try_tick() {}
+    (slot.waker(), task)
+}
+
+/// The driver that was woken is dropped without being polled again.
+#[test]
+fn a_notified_driver_that_is_dropped_passes_on() {
+    let _watchdog = watchdog();
+    for kind in ["run", "tick"] {
+        let executor = LocalExecutor::new();
+        let (waker, mut task) = waiting(&executor);
+        let mut first = match kind {
+            "run" => Hand::new(executor.run(pending())),
+            _ => Hand::new(executor.tick()),
+        };
+        let mut second = Hand::new(executor.run(pending()));
+        assert!(first.poll().is_pending());
+        assert!(second.poll().is_pending());
+        waker.wake();
+        assert_eq!((first.woken(), second.woken()), (1, 0), "{kind}");
+        drop(first);
+        assert_eq!(second.woken(), 1, "{kind}: nobody else was woken");
+        assert!(second.poll().is_pending());
+        assert_eq!(task.try_take(), Some(()));
+    }
+}
+
+/// The driver that was woken is kept and never polled again. The next push wakes another one, which runs what both
+/// pushes left.
+#[test]
+fn a_notified_driver_that_is_not_polled_delays_until_the_next_push() {
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    let (first_waker, mut first_task) = waiting(&executor);
+    let (second_waker, mut second_task) = waiting(&executor);
+    let mut stuck = Hand::new(executor.run(pending()));
+    let mut second = Hand::new(executor.run(pending()));
+    assert!(stuck.poll().is_pending());
+    assert!(second.poll().is_pending());
+    first_waker.wake();
+    assert_eq!((stuck.woken(), second.woken()), (1, 0));
+    second_waker.wake();
+    assert_eq!((stuck.woken(), second.woken()), (1, 1));
+    assert!(second.poll().is_pending());
+    assert_eq!(first_task.try_take(), Some(()));
+    assert_eq!(second_task.try_take(), Some(()));
+}
+
+/// A driver that was polled for nothing is asleep again, and is woken by the push that follows.
+#[test]
+fn spurious_polls_do_no_harm() {
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    let mut driver = Hand::new(executor.run(pending()));
+    for round in 0..100 {
+        assert!(driver.poll().is_pending());
+        assert!(driver.poll().is_pending());
+        let mut task = executor.spawn(async {});
+        assert_eq!(driver.woken(), round + 1);
+        assert!(driver.poll().is_pending());
+        assert_eq!(task.try_take(), Some(()));
+    }
+}
+
+/// The last waker of a driver is used, not an earlier one.
+#[test]
+fn a_driver_follows_its_latest_waker() {
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    let mut driver = Hand::new(executor.run(pending()));
+    assert!(driver.poll().is_pending());
+    let old = std::mem::take(&mut driver.wakes);
+    assert!(driver.poll().is_pending());
+    executor.spawn(async {}).detach();
+    assert_eq!((old.count(), driver.woken()), (0, 1));
+}
+
+/// The future of `run` panics in the poll that its wake led to: the other driver gets the work.
+#[test]
+fn a_driver_that_panics_passes_on() {
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    let (waker, mut task) = waiting(&executor);
+    let mut polls = 0;
+    let mut first = Hand::new(executor.run(std::future::poll_fn(move |_| {
+        polls += 1;
+        assert!(polls < 2, "the second poll panics");
+        Poll::Pending
+    })));
+    let mut second = Hand::new(executor.run(pending()));
+    assert!(first.poll().is_pending());
+    assert!(second.poll().is_pending());
+    waker.wake();
+    let unwound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| first.poll()));
+    assert!(unwound.is_err());
+    drop(first);
+    assert_eq!(second.woken(), 1);
+    assert!(second.poll().is_pending());
+    assert_eq!(task.try_take(), Some(()));
+}
+
+/// A driver's waker that panics does not reach the one who wakes a task.
+#[test]
+fn a_panicking_driver_waker_is_contained() {
+    let _watchdog = watchdog();
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("in the driver's waker");
+        }
+    }
+    let executor = LocalExecutor::new();
+    let mut run = pin!(executor.run(pending::<()>()));
+    let waker = Waker::from(Arc::new(Panics));
+    assert!(
+        run.as_mut()
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending()
+    );
+    let mut task = executor.spawn(async { 3 });
+    assert!(executor.try_tick());
+    assert_eq!(task.try_take(), Some(3));
+}
+
+/// Two waits on one thread whose tasks are woken from elsewhere, again and again, with drivers coming and going.
+#[test]
+fn two_waits_on_one_thread() {
+    on_own_thread(|| {
+        let executor = LocalExecutor::new();
+        for round in 0..500 {
+            let (first_waker, first) = waiting(&executor);
+            let (second_waker, second) = waiting(&executor);
+            let thread = thread::spawn(move || {
+                first_waker.wake();
+                second_waker.wake();
+            });
+            let first = executor.run(first);
+            let second = executor.run(second);
+            if round % 2 == 0 {
+                block_on(zip(first, second));
+            } else {
+                let mut second = Box::pin(second);
+                if block_on(poll_once(&mut second)).is_none() && round % 4 == 1 {
+                    drop(second);
+                    block_on(first);
+                } else {
+                    block_on(first);
+                }
+            }
+            thread.join().expect("wakes do not panic");
+            while executor.try_tick() {}
+            assert!(executor.is_empty());
+        }
+    });
+}

@@ -1,0 +1,31 @@
+//! Wakers' code of users: a panic there goes no further than the panic hook.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::Waker;
+
+/// How code of a user ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Returned,
+    Panicked,
+}
+
+/// Runs code of a user, and contains its panic.
+pub(crate) fn contain(user: impl FnOnce()) -> Ended {
+    let Err(payload) = catch_unwind(AssertUnwindSafe(user)) else {
+        return Ended::Returned;
+    };
+    // The payload's destructor is the user's, too. What that one throws is leaked, which ends the chain.
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        std::mem::forget(payload);
+    }
+    Ended::Panicked
+}
+
+/// Drops a waker that is not needed any more. Its destructor is the user's: its panic would unwind out of a driver's poll
+/// or drop.
+pub(crate) fn discard(waker: Option<Waker>) {
+    if let Some(waker) = waker {
+        contain(|| drop(waker));
+    }
+}

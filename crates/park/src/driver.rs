@@ -1,0 +1,113 @@
+//! [`Driver`]: an async driver's handle.
+
+use std::task::Waker;
+
+use terrace_sync::heavy;
+
+use crate::contain::discard;
+use crate::drivers::Chunk;
+use crate::idle::Idle;
+
+/// One async driver's place. Made awake; belongs to the future that drives.
+///
+/// A driver that is forgotten leaks its place, and may cost one notification. If it was notified and is neither polled nor
+/// dropped, it delays that item until the next publish. Beside other drivers, publishers notify another one when
+/// the publishes since the last answer reach a power of two, or a multiple of 64.
+#[derive(Debug)]
+pub struct Driver<'i> {
+    idle: &'i Idle,
+    chunk: &'i Chunk,
+    bit: u32,
+    state: State,
+}
+
+/// What the driver has said of itself. Publishers may have changed it since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Awake,
+    Asleep,
+}
+
+impl Idle {
+    /// A place for an async driver: a future that takes any work of this `Idle` while it is polled.
+    ///
+    /// Cost: one compare-and-swap; the first one allocates, and adds one read-modify-write a group.
+    pub fn driver(&self) -> Driver<'_> {
+        // `W` has to be in the words before the driver can sleep. A worker that gives up the last token without seeing `W`
+        // did so before the driver's fence, so the driver's own look sees all that was published until then.
+        self.drivers.announce(|| self.groups.widen());
+        let (chunk, bit) = self.drivers.enter();
+        Driver {
+            idle: self,
+            chunk,
+            bit,
+            state: State::Awake,
+        }
+    }
+}
+
+impl Driver<'_> {
+    /// Announces sleep: publishers may call `waker` from now on. Ends with a heavy fence.
+    ///
+    /// The caller then looks once more at everything it could be woken for, and calls [`wake`](Self::wake) if it sees anything.
+    ///
+    /// Cost: one lock, one read-modify-write, one heavy fence, a clone of the waker.
+    ///
+    /// # Panics
+    /// If the waker does when it is cloned; nothing has changed then. A panic of an older waker's destructor is contained.
+    pub fn sleep(&mut self, waker: &Waker) {
+        let old = self.chunk.put_to_sleep(self.bit, waker.clone());
+        let old = old.filter(|_| !cfg!(terrace_weaken = "park-driver-drop-unwinds"));
+        self.state = State::Asleep;
+        discard(old);
+        // Fence pair: `light` in publish. Either the publisher sees this driver's bit, or the driver sees its item.
+        unless_weakened!("park-driver-fence", heavy());
+    }
+
+    /// Calls `look`, which asks again and again for a short time whether anything is there. Until it returns no publish
+    /// notifies a driver. Returns whether it was called: the driver then owes a look at everything, and a publish if it leaves
+    /// something behind.
+    ///
+    /// `look` must not run code of users, which might not come back. At most half of the drivers search at once, those
+    /// included that are not polled any more. A driver that is alone never does: it would spare no other a wake.
+    ///
+    /// Cost: two read-modify-writes beside what `look` does.
+    pub fn search(&self, look: impl FnOnce()) -> bool {
+        let drivers = &self.idle.drivers;
+        let Some(searching) = drivers.try_search() else {
+            return false;
+        };
+        look();
+        drop(searching);
+        true
+    }
+
+    /// Ends the sleep. The future calls it whenever it is polled. Returns whether a publisher had notified this driver: it
+    /// then owes a look at everything, and a publish if it leaves something behind.
+    ///
+    /// Cost: nothing if it did not sleep; else one lock and one read-modify-write.
+    pub fn wake(&mut self) -> bool {
+        if self.state == State::Awake {
+            return false;
+        }
+        self.state = State::Awake;
+        // The waker is dropped with the cell's lock released.
+        let waker = self.chunk.claim(self.bit);
+        let notified = waker.is_none();
+        discard(waker);
+        if notified {
+            unless_weakened!("park-driver-answer", self.idle.drivers.answer());
+        }
+        notified
+    }
+}
+
+impl Drop for Driver<'_> {
+    fn drop(&mut self) {
+        let notified = self.wake();
+        self.chunk.give_back_place(self.bit);
+        if notified && !cfg!(terrace_weaken = "park-driver-pass-on") {
+            self.idle.publish();
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! The ring itself: two positions and the slots.
+
+use core::fmt;
+use core::mem::MaybeUninit;
+use core::panic::{RefUnwindSafe, UnwindSafe};
+
+use terrace_sync::CachePadded;
+use terrace_sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use terrace_sync::cell::UnsafeCell;
+use terrace_sync::ordering;
+
+use super::head::Head;
+
+/// Slots of a ring. A power of two, so that positions may wrap.
+pub(super) const CAPACITY: usize = if cfg!(any(terrace_loom, terrace_shuttle)) {
+    4
+} else {
+    512
+};
+#[expect(clippy::cast_possible_truncation, reason = "512 at most")]
+pub(super) const CAPACITY_U32: u32 = CAPACITY as u32;
+const _: () = assert!(CAPACITY.is_power_of_two() && CAPACITY >= 2);
+
+/// A queue of at most [`Ring::CAPACITY`] items, first in first out, pushed and popped by one owner and
+/// stolen from by any thread, one thief at a time.
+///
+/// Cost: push 0 RMW, pop 1 compare-exchange, a batch stolen 2 (claim and release), an overflow 1 and a batch
+/// into the injector. Operations are lock-free: a thief that stalls while it copies keeps other thieves out
+/// and its slots in use, so the owner overflows earlier; no thread waits for it.
+///
+/// Dropping the ring drops its items; if the destructor of one panics, the items behind it are leaked.
+///
+/// A thief that stalls between reading the positions and claiming them while the owner takes
+/// exactly a multiple of 2³² items would claim wrongly; at 10 ns an item that is a stall of 43 seconds, of
+/// exactly the right length.
+pub struct Ring<T> {
+    /// [`Head`]: moved by compare-exchange only.
+    pub(super) head: CachePadded<AtomicU64>,
+    /// Position of the next push. Written by the owner only.
+    pub(super) tail: CachePadded<AtomicU32>,
+    /// Slots of the positions in `steal..tail` are initialised, except those that the thief at work has moved
+    /// out of. The owner alone writes slots, outside of that range. The thread that advances `real` past a position in
+    /// `real..tail` reads its slot. No code of `T` runs in an access.
+    pub(super) slots: [UnsafeCell<MaybeUninit<T>>; CAPACITY],
+}
+
+// SAFETY: items move between threads, hence `T: Send`; a `&Ring` gives no access to an item in place. The protocol
+// described at the fields hands slots from thread to thread.
+unsafe impl<T: Send> Sync for Ring<T> {}
+
+// A panic of an item's code leaves no operation half done: none of that code runs inside.
+impl<T> UnwindSafe for Ring<T> {}
+impl<T> RefUnwindSafe for Ring<T> {}
+
+impl<T> Ring<T> {
+    /// The number of items a ring holds: 512, or 4 under a model checker.
+    pub const CAPACITY: usize = CAPACITY;
+
+    /// An empty ring. Allocates nothing.
+    pub fn new() -> Self {
+        Self::starting_at(0)
+    }
+
+    /// An empty ring whose first item gets this position.
+    pub(super) fn starting_at(position: u32) -> Self {
+        Self {
+            head: CachePadded::new(AtomicU64::new(Head::idle(position).pack())),
+            tail: CachePadded::new(AtomicU32::new(position)),
+            slots: core::array::from_fn(|_| UnsafeCell::new(MaybeUninit::uninit())),
+        }
+    }
+
+    /// The number of items, as a hint: exact for the owner while no thief is at work.
+    #[inline]
+    pub fn len(&self) -> usize {
+        // Ordering: Relaxed for the tail, a hint. The fences of the parking protocol, between the push and this load, see to
+        // it that a parking thread does not miss a push. Acquire for the head pairs with the Release of the owner's pop,
+        // whatever thieves put on top: a thread that sees an item gone sees those that the owner had pushed behind it.
+        let head = self.head.load(ordering!("queue-look-relaxed", Acquire));
+        let real = Head::unpack(head).real;
+        let length = self.tail.load(Ordering::Relaxed).wrapping_sub(real);
+        // The two loads are not one: a length that makes no sense is either stale end of an empty or of a
+        // full ring.
+        if length > u32::MAX / 2 {
+            0
+        } else {
+            (length as usize).min(CAPACITY)
+        }
+    }
+
+    /// Whether there is no item, as a hint: an acquiring load of the head, then a relaxed one of the tail.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many items were ever taken out, wrapping at 2³²: if it is the same at two looks, none was taken between them.
+    /// One relaxed load.
+    #[inline]
+    pub fn taken(&self) -> u32 {
+        // Ordering: Relaxed, a hint.
+        Head::unpack(self.head.load(Ordering::Relaxed)).real
+    }
+
+    pub(super) fn index(&self, position: u32) -> usize {
+        (position % CAPACITY_U32) as usize
+    }
+
+    fn slot(&self, position: u32) -> &UnsafeCell<MaybeUninit<T>> {
+        &self.slots[self.index(position)]
+    }
+
+    /// Moves the item out of a position's slot.
+    ///
+    /// # Safety
+    ///
+    /// The caller alone has taken `position` out of the ring, and reads it once.
+    pub(super) unsafe fn read(&self, position: u32) -> T {
+        // `with_mut`: the item is moved out, so to loom no two of these may race either.
+        self.slot(position).with_mut(|slot| {
+            // SAFETY: the caller alone has taken the position, so no other thread touches the slot.
+            let item = unsafe { slot.read() };
+            // SAFETY: the slot was initialised: the position was below the tail, which the owner stores after the
+            // write. The caller reads it only this once.
+            unsafe { item.assume_init() }
+        })
+    }
+
+    /// Puts an item into a position's slot.
+    ///
+    /// # Safety
+    ///
+    /// The caller is the owner, and `position` lies in the room it found beyond the tail.
+    pub(super) unsafe fn write(&self, position: u32, item: T) {
+        self.slot(position).with_mut(|slot| {
+            // SAFETY: the slot is free: the thief or pop that read it last released it before the owner saw the room.
+            unsafe { slot.write(MaybeUninit::new(item)) };
+        });
+    }
+}
+
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> fmt::Debug for Ring<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ring")
+            .field("len", &self.len())
+            .field("capacity", &CAPACITY)
+            .finish()
+    }
+}

@@ -1,0 +1,144 @@
+//! Orderings, chosen when a model starts, that are weaker than the source says: how `cargo xtask loom --sweep` makes a mutant
+//! of every ordering with one build.
+//!
+//! | variable | effect |
+//! |---|---|
+//! | `TERRACE_SWEEP=FILE:LINE:COLUMN:PLACE:FROM:TO,…` | the access called there with `FROM` gets `TO` |
+//! | `TERRACE_SWEEP_RECORD=FILE` | the first use of each ordering appends `FILE:LINE:COLUMN:PLACE:ORDERING` |
+//!
+//! `FILE:LINE:COLUMN` is where the access is called. `PLACE` is 0 for its only ordering and for that of a successful exchange,
+//! 1 for that of a failed one. A fence counts as an access.
+
+use core::panic::Location;
+use std::borrow::ToOwned;
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::io::Write;
+use std::string::String;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::vec::Vec;
+
+use core::sync::atomic::Ordering;
+
+/// The place of an access's only ordering, and of a successful exchange's.
+pub(super) const FIRST: u8 = 0;
+/// The place of a failed exchange's ordering.
+pub(super) const FAILURE: u8 = 1;
+
+/// The settings of the environment.
+struct Sweep {
+    /// Neither is anything weakened nor recorded.
+    is_off: bool,
+    /// By line and column.
+    weakened: HashMap<(u32, u32), Vec<Weakened>>,
+    recorder: Option<Mutex<Recorder>>,
+}
+
+struct Weakened {
+    file: String,
+    place: u8,
+    from: Ordering,
+    to: Ordering,
+}
+
+struct Recorder {
+    seen: HashSet<(&'static Location<'static>, u8, &'static str)>,
+    file: File,
+}
+
+/// The ordering that the access called here uses in place of `order`.
+#[track_caller]
+pub(super) fn order(place: u8, order: Ordering) -> Ordering {
+    static SWEEP: OnceLock<Sweep> = OnceLock::new();
+    let sweep = SWEEP.get_or_init(Sweep::from_environment);
+    // As a rule: models come here at each access.
+    if sweep.is_off {
+        return order;
+    }
+    let caller = Location::caller();
+    if let Some(recorder) = &sweep.recorder {
+        recorder
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .note(caller, place, order);
+    }
+    let here = sweep.weakened.get(&(caller.line(), caller.column()));
+    let mut here = here.into_iter().flatten();
+    let weakened = here.find(|w| w.place == place && w.from == order && w.file == caller.file());
+    weakened.map_or(order, |w| w.to)
+}
+
+impl Sweep {
+    fn from_environment() -> Self {
+        let recorder = std::env::var_os("TERRACE_SWEEP_RECORD").map(|path| {
+            let file = File::options().append(true).create(true).open(path);
+            Mutex::new(Recorder {
+                seen: HashSet::new(),
+                file: file.expect("the file of TERRACE_SWEEP_RECORD can be written"),
+            })
+        });
+        let mut weakened = HashMap::<_, Vec<_>>::new();
+        let text = std::env::var("TERRACE_SWEEP").unwrap_or_default();
+        for word in text.split(',').filter(|word| !word.is_empty()) {
+            let (at, what) = Weakened::parse(word).unwrap_or_else(|| {
+                panic!("TERRACE_SWEEP consists of FILE:LINE:COLUMN:PLACE:FROM:TO, not {word:?}")
+            });
+            weakened.entry(at).or_default().push(what);
+        }
+        Self {
+            is_off: weakened.is_empty() && recorder.is_none(),
+            weakened,
+            recorder,
+        }
+    }
+}
+
+impl Weakened {
+    /// With its line and column.
+    fn parse(text: &str) -> Option<((u32, u32), Self)> {
+        let mut words = text.rsplitn(6, ':');
+        let to = named(words.next()?)?;
+        let from = named(words.next()?)?;
+        let place = words.next()?.parse().ok()?;
+        let column = words.next()?.parse().ok()?;
+        let line = words.next()?.parse().ok()?;
+        let file = words.next()?.to_owned();
+        let weakened = Self {
+            file,
+            place,
+            from,
+            to,
+        };
+        Some(((line, column), weakened))
+    }
+}
+
+impl Recorder {
+    fn note(&mut self, caller: &'static Location<'static>, place: u8, order: Ordering) {
+        if self.seen.insert((caller, place, name(order))) {
+            // One write, as other processes may append to the same file.
+            let line = std::format!("{caller}:{place}:{}\n", name(order));
+            self.file
+                .write_all(line.as_bytes())
+                .expect("the file of TERRACE_SWEEP_RECORD can be written");
+        }
+    }
+}
+
+const NAMES: [(&str, Ordering); 5] = [
+    ("Relaxed", Ordering::Relaxed),
+    ("Acquire", Ordering::Acquire),
+    ("Release", Ordering::Release),
+    ("AcqRel", Ordering::AcqRel),
+    ("SeqCst", Ordering::SeqCst),
+];
+
+fn named(name: &str) -> Option<Ordering> {
+    let found = NAMES.iter().find(|(n, _)| *n == name);
+    found.map(|(_, order)| *order)
+}
+
+fn name(order: Ordering) -> &'static str {
+    let found = NAMES.iter().find(|(_, o)| *o == order);
+    found.map_or("?", |(name, _)| name)
+}

@@ -1,0 +1,11 @@
+//! The number of threads that can run at once.
+
+/// How many threads the process can run at once, as the operating system says; 1 if it does not say.
+///
+/// Asks anew in every call, which takes some microseconds. Without feature `std` there is no system to ask: 1.
+pub fn available_parallelism() -> usize {
+    #[cfg(feature = "std")]
+    return std::thread::available_parallelism().map_or(1, usize::from);
+    #[cfg(not(feature = "std"))]
+    1
+}

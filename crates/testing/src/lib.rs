@@ -1,0 +1,19 @@
+//! What the tests of several layers share.
+#![doc = include_str!("../README.md")]
+
+mod alloc;
+mod futures;
+mod panics;
+mod random;
+mod report;
+mod values;
+mod wakers;
+pub mod watchdog;
+
+pub use alloc::{CountingAllocator, allocations};
+pub use futures::{Signal, WakerSlot, Yields, completed_elsewhere, poll_once, signal};
+pub use panics::{payload_of, text, text_of};
+pub use random::Random;
+pub use values::{Dropped, Drops, Homebody};
+pub use wakers::Wakes;
+pub use watchdog::{Watchdog, in_own_process, on_own_thread, show, show_static, watchdog};

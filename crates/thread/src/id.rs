@@ -1,0 +1,29 @@
+//! [`ThreadId`]: the identity of a thread.
+
+use std::fmt;
+
+/// A thread's identity: a number that no other thread of the process has or will have, unlike addresses and
+/// what the operating system hands out.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ThreadId(pub(crate) u64);
+
+impl ThreadId {
+    /// The number, never 0.
+    #[must_use]
+    pub fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Debug for ThreadId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ThreadId({})", self.0)
+    }
+}
+
+/// The current thread's id. One thread-local load after the first call.
+#[inline]
+#[must_use]
+pub fn id() -> ThreadId {
+    ThreadId(terrace_local::thread_id())
+}

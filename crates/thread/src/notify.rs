@@ -1,0 +1,19 @@
+//! [`Notify`]: what wakes a thread.
+
+use terrace_sync::Arc;
+
+/// Wakes a thread where it waits.
+pub trait Notify: Send + Sync {
+    /// Makes the thread look at its queues again, now or before it sleeps next.
+    fn notify(&self);
+}
+
+impl<N: Notify + ?Sized> Notify for Arc<N> {
+    #[inline]
+    fn notify(&self) {
+        (**self).notify();
+    }
+}
+
+/// A shared [`Notify`].
+pub type NotifyRef = Arc<dyn Notify>;

@@ -1,0 +1,105 @@
+//! [`Wakeup`]: how a notifier wakes a thread, wherever the thread sleeps.
+//!
+//! A thread has one `Wakeup` for its whole life. All its notifiers keep that one, so it does not go with a core that the thread
+//! closes.
+//!
+//! | the thread         | `worker` | `bound` | sleeps                    | a notification reaches        |
+//! |--------------------|----------|---------|---------------------------|-------------------------------|
+//! | is no worker       | none     | false   | on its parker             | the parker                    |
+//! | is a worker        | some     | true    | as the worker             | the worker                    |
+//! | has been a worker  | some     | false   | on its parker             | the parker                    |
+//!
+//! ```text
+//! notify:  the item; bound -> notify the worker, which fences before it looks whether the worker sleeps; still bound -> done
+//!          else unpark; then the hook, if there is one
+//! unbind:  the thread no longer sleeps as a worker; bound off; F; it looks at everything before it sleeps on its parker
+//! ```
+//!
+//! Of the two fences one comes first. If it is the notifier's, the thread sees the item after its own. If it is the thread's, the
+//! notifier sees that the thread is no longer bound, and unparks. The parker keeps the token, so nothing else has to meet.
+//! Not an API; public for its models.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use terrace_park::Unparker;
+use terrace_sync::atomic::{AtomicBool, Ordering};
+use terrace_sync::{OnceLock, heavy};
+
+use crate::notify::Notify;
+
+/// What wakes one thread; see the module.
+pub struct Wakeup<N> {
+    unparker: Unparker,
+    /// Wakes the thread where it sleeps as a worker.
+    worker: Option<N>,
+    /// Whether the thread sleeps as a worker.
+    bound: AtomicBool,
+    /// Called by each notification, beside what else wakes the thread.
+    hook: OnceLock<N>,
+}
+
+impl<N: Notify> Wakeup<N> {
+    /// The wakeup of a thread that sleeps on the parker of `unparker`, or at first as a worker. The worker's `notify` fences
+    /// before it looks whether the thread sleeps.
+    pub fn new(unparker: Unparker, worker: Option<N>) -> Self {
+        Self {
+            unparker,
+            bound: AtomicBool::new(worker.is_some()),
+            worker,
+            hook: OnceLock::new(),
+        }
+    }
+
+    /// Whether the thread sleeps as a worker.
+    #[inline]
+    pub fn is_bound(&self) -> bool {
+        // Ordering: Relaxed. The notifier's fence comes before, see the module.
+        self.bound.load(Ordering::Relaxed)
+    }
+
+    /// From now on the thread sleeps on its parker. The thread itself calls this, and looks at everything before it sleeps.
+    pub fn unbind(&self) {
+        // Ordering: Relaxed. The fence orders it before the thread's next look.
+        self.bound.store(false, Ordering::Relaxed);
+        // Pairs with the fence in the worker's `notify`.
+        if !cfg!(terrace_weaken = "thread-unbind-fence") {
+            heavy();
+        }
+    }
+
+    /// Sets the hook.
+    ///
+    /// # Errors
+    /// Gives it back if there is one already.
+    pub fn set_hook(&self, hook: N) -> Result<(), N> {
+        self.hook.set(hook)
+    }
+
+    /// Wakes the thread where it sleeps. Runs no code of users.
+    #[inline]
+    pub fn wake(&self) {
+        if let Some(worker) = self.worker.as_ref().filter(|_| self.is_bound()) {
+            worker.notify();
+            // The thread may have changed to its parker in between, without seeing the item.
+            if self.is_bound() || cfg!(terrace_weaken = "thread-notify-once") {
+                return;
+            }
+        }
+        if !cfg!(terrace_weaken = "thread-notify-worker-only") || self.worker.is_none() {
+            self.unparker.unpark();
+        }
+    }
+
+    /// Wakes the thread, and calls the hook. A panic of the hook stays here: it must not unwind into a notifier.
+    #[inline]
+    pub fn notify(&self) {
+        if !cfg!(terrace_weaken = "thread-hook-alone") || self.hook.get().is_none() {
+            self.wake();
+        }
+        if let Some(hook) = self.hook.get() {
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(|| hook.notify())) {
+                terrace_local::drop_payload(payload);
+            }
+        }
+    }
+}

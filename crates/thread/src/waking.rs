@@ -1,0 +1,218 @@
+//! The current thread's [`Wakeup`]: made on first use, the same until the thread has ended.
+
+use std::cell::Cell;
+
+use terrace_park::Parker;
+use terrace_sync::unmodelled::Weak;
+use terrace_sync::{Arc, Mutex};
+
+use crate::id::{ThreadId, id};
+use crate::notify::{Notify, NotifyRef};
+use crate::wakeup::Wakeup;
+
+/// What a thread sleeps on, and how a notifier wakes it.
+pub(crate) struct Waking {
+    wakeup: Wakeup<NotifyRef>,
+    /// Its own thread alone uses it, see `park`.
+    parker: OwnThread<Parker>,
+}
+
+/// A value that only the thread with this id touches.
+struct OwnThread<T>(T);
+
+// SAFETY: `park` alone reaches the value, on the thread that made it. Another thread may only drop it, as plain memory with a
+// counted handle inside.
+unsafe impl<T> Send for OwnThread<T> {}
+// SAFETY: `park` alone reaches the value, through what `current` returns: the state of the calling thread.
+unsafe impl<T> Sync for OwnThread<T> {}
+
+terrace_sync::thread_local! {
+    /// What wakes the thread, or null. It has no destructor. The pointer is valid as long as `KEEPER` keeps the value.
+    static CURRENT: Cell<*const Waking> = const { Cell::new(std::ptr::null()) };
+    /// Keeps it until the thread ends.
+    static KEEPER: Keeper = const { Keeper(Cell::new(None)) };
+}
+
+terrace_sync::global! {
+    /// What wakes threads that are ending: destructors of other thread-locals may still have a reference, and wait.
+    static ENDING: Mutex<Vec<(ThreadId, Weak<Waking>)>> = Mutex::new(Vec::new());
+}
+
+struct Keeper(Cell<Option<Arc<Waking>>>);
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        CURRENT.with(|current| current.set(std::ptr::null()));
+        if let Some(waking) = self.0.take() {
+            // If no other reference is left, nothing misses this one: a new one is as good.
+            if Arc::strong_count(&waking) > 1 {
+                remember(&waking);
+            }
+        }
+    }
+}
+
+fn remember(waking: &Arc<Waking>) {
+    let mut ending = ENDING.lock();
+    ending.retain(|(_, other)| other.strong_count() > 0);
+    ending.push((id(), Arc::downgrade(waking)));
+}
+
+impl Waking {
+    fn new(worker: Option<NotifyRef>) -> Arc<Self> {
+        let parker = Parker::new();
+        Arc::new(Self {
+            wakeup: Wakeup::new(parker.unparker(), worker),
+            parker: OwnThread(parker),
+        })
+    }
+
+    /// Wakes the thread where it sleeps, without its hook.
+    pub(crate) fn wake(&self) {
+        self.wakeup.wake();
+    }
+}
+
+impl Notify for Waking {
+    #[inline]
+    fn notify(&self) {
+        self.wakeup.notify();
+    }
+}
+
+/// What wakes the current thread.
+pub(crate) fn current() -> Arc<Waking> {
+    let pointer = CURRENT.with(Cell::get);
+    if pointer.is_null() {
+        return make(None);
+    }
+    // SAFETY: the pointer came from `Arc::as_ptr`, and `KEEPER` keeps a count until it resets the pointer.
+    unsafe { Arc::increment_strong_count(pointer) };
+    // SAFETY: the pointer came from `Arc::as_ptr`, and the line above raised the count for this handle.
+    unsafe { Arc::from_raw(pointer) }
+}
+
+#[cold]
+fn make(worker: Option<NotifyRef>) -> Arc<Waking> {
+    let made = KEEPER.try_with(|keeper| {
+        let waking = Waking::new(worker);
+        keeper.0.set(Some(Arc::clone(&waking)));
+        CURRENT.with(|current| current.set(Arc::as_ptr(&waking)));
+        waking
+    });
+    made.unwrap_or_else(|_| make_late())
+}
+
+/// In a destructor of the thread's locals, after `KEEPER` is gone: one to which a reference is left, or a new one.
+fn make_late() -> Arc<Waking> {
+    let thread = id();
+    let found = ENDING
+        .lock()
+        .iter()
+        .filter(|(other, _)| *other == thread)
+        .find_map(|(_, waking)| waking.upgrade());
+    found.unwrap_or_else(|| {
+        let waking = Waking::new(None);
+        remember(&waking);
+        waking
+    })
+}
+
+/// Sets the hook of a thread that also sleeps in an event loop of the program. Each notification of the thread calls it, beside
+/// what else wakes the thread. A thread without such a loop needs no hook. A thread has at most one.
+///
+/// The notifier calls the hook: any thread that wakes this one or spawns onto it, and this one where a future wakes itself. What
+/// this thread spawns onto itself does not call it. So the hook must neither block nor take a lock under which tasks are woken.
+/// This crate catches and drops its panics.
+///
+/// The waits of the layers above (`block_on`, scopes) and [`park`] work as without it. An event loop calls
+/// [`tick`](crate::tick) after its hook was called, and sleeps only when [`has_work`](crate::has_work) is false. One call of the
+/// hook may stand for many tasks, and no second call comes for those that the loop has left.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::mpsc::{Sender, channel};
+/// use terrace_thread::{Notify, ThreadSpawner};
+///
+/// /// Stands for the event loop of a window system.
+/// struct Wake(Sender<()>);
+///
+/// impl Notify for Wake {
+///     fn notify(&self) {
+///         // An error says that the loop has ended.
+///         let _ended = self.0.send(());
+///     }
+/// }
+///
+/// let (bell, events) = channel();
+/// terrace_thread::set_notify(Arc::new(Wake(bell)));
+/// let here = ThreadSpawner::current();
+/// let task = std::thread::spawn(move || here.spawn(async { 1 })).join().unwrap();
+/// while !task.is_finished() {
+///     events.recv().unwrap();
+///     while terrace_thread::has_work() {
+///         terrace_thread::tick();
+///     }
+/// }
+/// ```
+///
+/// # Panics
+/// On a second call.
+pub fn set_notify(notify: NotifyRef) {
+    let set = current().wakeup.set_hook(notify);
+    assert!(
+        set.is_ok(),
+        "set_notify is called once a thread: one hook may notify several event loops"
+    );
+}
+
+/// What wakes the current thread: the same for its whole life, also across a [`close`](crate::close).
+#[must_use]
+pub fn notifier() -> NotifyRef {
+    current()
+}
+
+/// Sleeps until the current thread is notified; returns at once if it has been since the last time.
+///
+/// # Panics
+/// On a worker of an executor, which sleeps at its seat instead: use `terrace_executor::block_on` there.
+pub fn park() {
+    let waking = current();
+    assert!(
+        !waking.wakeup.is_bound(),
+        "a worker is not woken in terrace_thread::park: wait by terrace_executor::block_on"
+    );
+    waking.parker.0.park();
+}
+
+/// Wakes one thread where it sleeps, without its hook. It runs no code of users, so a caller may hold a lock.
+#[derive(Clone)]
+pub struct Sleeper(Arc<Waking>);
+
+impl Sleeper {
+    /// Of the current thread.
+    #[must_use]
+    pub fn current() -> Self {
+        Self(current())
+    }
+
+    /// Wakes it.
+    pub fn wake(&self) {
+        self.0.wake();
+    }
+}
+
+/// From now on the current thread sleeps as a worker, and `notify` wakes it.
+///
+/// # Panics
+/// If the thread has asked for its wakeup before.
+pub(crate) fn bind(notify: NotifyRef) {
+    let is_first = CURRENT.with(Cell::get).is_null();
+    assert!(is_first, "a worker's thread is bound before anything else");
+    let _kept = make(Some(notify));
+}
+
+/// The current thread no longer sleeps as a worker. It still runs the destructors of its thread-locals, which may wait.
+pub fn unbind_worker() {
+    current().wakeup.unbind();
+}

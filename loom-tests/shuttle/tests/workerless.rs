@@ -1,0 +1,113 @@
+//! Pools that lose their workers while a thread waits.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use terrace_executor::{Builder, Executor, block_on};
+use terrace_shuttle_tests::{Gate, explore, pause};
+use terrace_sync::atomic::{AtomicBool, Ordering};
+use terrace_sync::thread::{self, Thread};
+use terrace_sync::{Arc, Mutex};
+
+fn pool(workers: usize) -> Arc<Executor<'static>> {
+    Arc::new(Builder::new().workers(workers).build())
+}
+
+/// Blocks threads until it is set; a blocked thread runs nothing.
+#[derive(Default)]
+struct Latch {
+    set: AtomicBool,
+    waiting: Mutex<Vec<Thread>>,
+}
+
+impl Latch {
+    fn set(&self) {
+        self.set.store(true, Ordering::Release);
+        let waiting = std::mem::take(&mut *self.waiting.lock());
+        waiting.iter().for_each(Thread::unpark);
+    }
+
+    fn block(&self) {
+        self.waiting.lock().push(thread::current());
+        while !self.set.load(Ordering::Acquire) {
+            thread::park();
+        }
+    }
+}
+
+/// The last worker of a pool goes while a thread waits: a task that is spawned then is run by the worker, which is still
+/// there, or by the waiter.
+///
+/// Fails under `executor-broadcast-late`: a thread that goes to sleep misses the pool.
+#[test]
+fn the_last_worker_goes_while_a_thread_waits() {
+    explore(|| {
+        let (lost, ran) = (pool(1), Arc::new(Latch::default()));
+        let done = Gate::new();
+        let waiter = {
+            let pass = done.pass();
+            thread::spawn(move || block_on(pass))
+        };
+        pause();
+        lost.set_workers(0).expect("ending needs nothing");
+        let task = {
+            let ran = Arc::clone(&ran);
+            lost.spawn(async move { ran.set() })
+        };
+        // This thread does not drive the pool.
+        ran.block();
+        done.open();
+        waiter.join().expect("ends");
+        block_on(task);
+    });
+}
+
+/// Two threads wait beside a pool without workers. One of them is notified of a task while its own future is woken, too, and
+/// `acts` there. It is given a latch that is set when the task has run.
+fn one_acts_the_other_runs(acts: impl FnOnce(&Latch) + Send + 'static) {
+    let (workerless, ran) = (pool(0), Arc::new(Latch::default()));
+    let (first, second) = (Gate::new(), Gate::new());
+    let one = {
+        let (pass, ran) = (first.pass(), Arc::clone(&ran));
+        thread::spawn(move || {
+            let future = async move {
+                pass.await;
+                acts(&ran);
+            };
+            // It panics in one of the models.
+            let _ended = catch_unwind(AssertUnwindSafe(|| block_on(future)));
+        })
+    };
+    let other = {
+        let pass = second.pass();
+        thread::spawn(move || block_on(pass))
+    };
+    pause();
+    first.open();
+    let task = {
+        let ran = Arc::clone(&ran);
+        workerless.spawn(async move { ran.set() })
+    };
+    // This thread does not drive the pool.
+    ran.block();
+    second.open();
+    one.join().expect("ends");
+    other.join().expect("ends");
+    block_on(task);
+}
+
+/// A thread that was notified of a task blocks in its own future until the task has run. The other thread runs it.
+///
+/// Fails under `executor-notification-kept`: the notification stays with the thread that blocks.
+#[test]
+fn a_notified_waiter_blocks() {
+    explore(|| one_acts_the_other_runs(Latch::block));
+}
+
+/// The same where the future panics.
+///
+/// Fails under `executor-notification-kept`: the notification ends with the wait.
+#[test]
+fn a_notified_waiter_panics() {
+    // Not by `panic!`: its hook takes any panic for the end of the model.
+    explore(|| one_acts_the_other_runs(|_| resume_unwind(Box::new("on purpose"))));
+}

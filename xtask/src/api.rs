@@ -1,0 +1,131 @@
+//! `cargo xtask api`: what each layer offers, compared with the lists in `docs/api`.
+//!
+//! rustdoc describes the layers, and `public-api` reads that. The description has a version of its own, which comes with that of
+//! the compiler: where another compiler is in use, rustup is asked for the one that is understood.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use public_api::PublicItem;
+
+use crate::build::Build;
+use crate::package::published;
+use crate::workspace::Workspace;
+
+/// The compiler whose description `public-api`, in the version of this package's manifest, understands.
+const COMPILER: &str = "1.95.0";
+
+/// Where the lists lie, one for each layer.
+const LISTS: &str = "docs/api";
+
+/// Items marked `#[doc(hidden)]` are left out.
+const RUSTDOCFLAGS: &str = "-Zunstable-options --output-format=json --cap-lints=allow";
+
+/// Options of `cargo xtask api`.
+#[derive(Args)]
+pub(crate) struct ApiArgs {
+    /// Write the lists instead of comparing with them
+    #[arg(long)]
+    write: bool,
+}
+
+/// Writes or compares the lists of all layers.
+pub(crate) fn run(ws: &Workspace, args: &ApiArgs) -> Result<()> {
+    let layers: Vec<&str> = published(ws).iter().map(|l| l.name.as_str()).collect();
+    let docs = describe(ws, &layers)?;
+    let dir = ws.root.join(LISTS);
+    if args.write {
+        std::fs::create_dir_all(&dir).with_context(|| format!("cannot create {LISTS}"))?;
+    }
+    let mut changed = Vec::new();
+    for layer in &layers {
+        let items = items(&docs.join(layer.replace('-', "_")).with_extension("json"))?;
+        let list = dir.join(layer).with_extension("txt");
+        if args.write {
+            std::fs::write(&list, &items)?;
+            continue;
+        }
+        let listed = std::fs::read_to_string(&list).unwrap_or_default();
+        let difference = difference(&listed, &items);
+        if !difference.is_empty() {
+            println!("{layer}:\n{}", difference.join("\n"));
+            changed.push(*layer);
+        }
+    }
+    ensure!(
+        changed.is_empty(),
+        "{} differ from their lists in {LISTS}; if that is meant, say so in CHANGELOG.md and run `cargo xtask api --write`",
+        changed.join(", ")
+    );
+    println!("api: {} layers", layers.len());
+    Ok(())
+}
+
+/// Lets rustdoc describe the layers with all their features; the directory of the descriptions.
+fn describe(ws: &Workspace, layers: &[&str]) -> Result<PathBuf> {
+    let mut build = Build::special(ws, "api", "")
+        .env("RUSTDOCFLAGS", RUSTDOCFLAGS)
+        // The output as JSON is not stable yet.
+        .env("RUSTC_BOOTSTRAP", "1");
+    let version = Command::new("rustc").arg("--version").output();
+    let version = version.context("cannot start rustc; is it on the PATH?")?;
+    if !String::from_utf8_lossy(&version.stdout).starts_with(&format!("rustc {COMPILER} ")) {
+        build = build.env("RUSTUP_TOOLCHAIN", COMPILER);
+    }
+    let names = layers.iter().flat_map(|layer| ["-p", layer]);
+    let args = [
+        &["doc", "--no-deps", "--all-features"],
+        &names.collect::<Vec<_>>()[..],
+    ]
+    .concat();
+    build.cargo(&args).with_context(|| {
+        format!("this needs the compiler {COMPILER}, the one in use or one that rustup can fetch")
+    })?;
+    Ok(build.target().join("doc"))
+}
+
+/// The public items in a description, one a line, sorted. The methods of a trait are listed with the trait alone, not with each
+/// `impl` of it.
+fn items(description: &Path) -> Result<String> {
+    let api = public_api::Builder::from_rustdoc_json(description)
+        .sorted(true)
+        .omit_blanket_impls(true)
+        .omit_auto_trait_impls(true)
+        .build()
+        .with_context(|| format!("cannot read {}", description.display()))?;
+    let implements = |item: &&PublicItem| {
+        let text = item.to_string();
+        text.starts_with("impl") && text.contains(" for ")
+    };
+    let of_traits: HashSet<_> = api.items().filter(implements).map(|i| i.id()).collect();
+    let repeated = |item: &&PublicItem| {
+        let of_trait = item.parent_id().is_some_and(|id| of_traits.contains(&id));
+        of_trait && item.to_string().starts_with("pub fn")
+    };
+    let kept = api.items().filter(|item| !repeated(item));
+    let mut lines: Vec<String> = kept.map(|item| format!("{item}\n")).collect();
+    lines.dedup();
+    Ok(lines.concat())
+}
+
+/// The lines that only one of the two has, marked.
+fn difference(listed: &str, found: &str) -> Vec<String> {
+    let [listed, found] = [listed, found].map(|text| text.lines().collect::<BTreeSet<_>>());
+    let gone = listed.difference(&found).map(|line| format!("- {line}"));
+    let new = found.difference(&listed).map(|line| format!("+ {line}"));
+    gone.chain(new).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::difference;
+
+    #[test]
+    fn lines_of_one_side_are_told() {
+        assert_eq!(difference("a\nb\n", "b\nc\n"), ["- a", "+ c"]);
+        assert!(difference("a\n", "a\n").is_empty());
+    }
+}

@@ -1,0 +1,165 @@
+//! Calls of git, such that no configuration makes it run a program, write beside what it is told to, or ask the user.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{Seek, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+/// Variables with which a caller, a hook for instance, points git somewhere else or changes what a path means.
+const REDIRECTIONS: [&str; 17] = [
+    "GIT_DIR",
+    "GIT_COMMON_DIR",
+    "GIT_WORK_TREE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_PREFIX",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_SHALLOW_FILE",
+    "GIT_GRAFT_FILE",
+    "GIT_ATTR_SOURCE",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_ICASE_PATHSPECS",
+];
+/// Settings that would run programs, touch other repositories, start daemons or leave files out.
+const SETTINGS: [&str; 9] = [
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.splitIndex=false",
+    "core.sparseCheckout=false",
+    "submodule.recurse=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "protocol.allow=never",
+];
+
+/// A command of git in `dir`.
+pub(super) fn git_in(dir: &Path) -> Command {
+    let mut command = Command::new("git");
+    for name in REDIRECTIONS {
+        command.env_remove(name);
+    }
+    // Not even to refresh the index, and nothing from a server.
+    command.env("GIT_OPTIONAL_LOCKS", "0");
+    command.env("GIT_NO_LAZY_FETCH", "1");
+    command.env("GIT_TERMINAL_PROMPT", "0");
+    command.stdin(Stdio::null()).arg("-C").arg(dir);
+    for setting in SETTINGS {
+        command.args(["-c", setting]);
+    }
+    command
+}
+
+/// Runs a command to its end, however it ends.
+pub(super) fn run(command: &mut Command) -> Result<Output> {
+    let output = command.output();
+    output.context("cannot start git; install it or put it on the PATH")
+}
+
+/// What the command prints, which must succeed; `what` begins the error.
+pub(super) fn checked(command: &mut Command, what: &str) -> Result<Vec<u8>> {
+    let output = run(command)?;
+    ensure!(
+        output.status.success(),
+        "{what}: {}",
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    Ok(output.stdout)
+}
+
+/// The same, with something to read.
+pub(super) fn fed(command: &mut Command, input: &[u8], what: &str) -> Result<Vec<u8>> {
+    // A file, since with two pipes both sides could wait for room.
+    let mut file = tempfile::tempfile().context("cannot make a temporary file")?;
+    file.write_all(input)
+        .and_then(|()| file.rewind())
+        .context("cannot write a temporary file")?;
+    checked(command.stdin(file), what)
+}
+
+/// One line of output.
+pub(super) fn line(output: &[u8]) -> String {
+    String::from_utf8_lossy(output).trim_end().to_owned()
+}
+
+/// A path that was printed: all but the end of the line is part of it.
+pub(super) fn path(output: &[u8]) -> PathBuf {
+    let bytes = output.strip_suffix(b"\n").unwrap_or(output);
+    OsString::from_vec(bytes.to_vec()).into()
+}
+
+/// What lies between the NULs of an output of which each part ends with one.
+pub(super) fn parts(output: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let all = output.strip_suffix(b"\0").unwrap_or(output);
+    all.split(|byte| *byte == 0).filter(|part| !part.is_empty())
+}
+
+/// The parts, each with a NUL behind it.
+pub(super) fn joined<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
+    let mut all = Vec::new();
+    for part in parts {
+        all.extend_from_slice(part);
+        all.push(0);
+    }
+    all
+}
+
+/// The bytes as a path.
+pub(super) fn as_path(bytes: &[u8]) -> &Path {
+    Path::new(OsStr::from_bytes(bytes))
+}
+
+/// A path in the quotes in which git takes any byte.
+pub(super) fn quoted(path: &Path) -> OsString {
+    let mut all = vec![b'"'];
+    for byte in path.as_os_str().as_bytes() {
+        match byte {
+            b'"' | b'\\' => all.extend([b'\\', *byte]),
+            b'\n' => all.extend(b"\\n"),
+            _ => all.push(*byte),
+        }
+    }
+    all.push(b'"');
+    OsString::from_vec(all)
+}
+
+/// The file that is there while git writes another one, or was killed.
+pub(super) fn lock_of(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(".lock");
+    name.into()
+}
+
+/// Removes a file, if it is there.
+pub(super) fn remove(file: &Path) -> Result<()> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove {}", file.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::{joined, parts, path, quoted};
+
+    #[test]
+    fn paths_keep_their_bytes() {
+        assert_eq!(path(b"/a b \n\n"), Path::new("/a b \n"));
+        assert_eq!(quoted(Path::new("/a\"\\\n:")), "\"/a\\\"\\\\\\n:\"");
+        let all = joined([&b"a\nb"[..], b"c"]);
+        assert_eq!(parts(&all).collect::<Vec<_>>(), [&b"a\nb"[..], b"c"]);
+        assert_eq!(parts(b"").count(), 0);
+    }
+}

@@ -1,0 +1,199 @@
+//! The user's repository, read only: refs, a snapshot of the working tree, and trees written out.
+//!
+//! Nothing of it is changed, whatever its configuration, and no program of the user's is run. Git is asked about the
+//! user's repository only where names lie and what they stand for (`worktree`); everything else happens in a repository
+//! of the command's own (`store`), which borrows objects: with its own index and settings, without refs, hooks, filters
+//! and submodules.
+
+mod call;
+mod contents;
+mod index;
+mod snapshot;
+mod store;
+mod worktree;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use self::call::{checked, git_in, line, lock_of, remove, run};
+use self::contents::Reader;
+use self::store::{Objects, Store};
+pub(super) use self::worktree::Worktree;
+use super::failure::Failure;
+use crate::report::model::WORKING_TREE;
+
+/// Author, committer and time of a snapshot: the same tree gives the same commit.
+const IDENTITY: [(&str, &str); 6] = [
+    ("GIT_AUTHOR_NAME", "bench-compare"),
+    ("GIT_AUTHOR_EMAIL", "bench-compare@localhost"),
+    ("GIT_AUTHOR_DATE", "2000-01-01T00:00:00Z"),
+    ("GIT_COMMITTER_NAME", "bench-compare"),
+    ("GIT_COMMITTER_EMAIL", "bench-compare@localhost"),
+    ("GIT_COMMITTER_DATE", "2000-01-01T00:00:00Z"),
+];
+
+/// A commit, or a snapshot that looks like one.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Revision {
+    /// As the user called it.
+    pub(super) name: String,
+    pub(super) commit: String,
+    /// What is built: the commit's tree, with the files of submodules and without what filters did.
+    pub(super) tree: String,
+    /// Whether it is a snapshot with changes that are not committed.
+    pub(super) dirty: bool,
+    /// In what the tree differs from a checkout.
+    pub(super) notes: Vec<String>,
+}
+
+/// The repository around a directory, and the command's own beside it.
+pub(super) struct Repository {
+    worktree: Worktree,
+    store: Store,
+}
+
+impl Repository {
+    /// The working tree around `dir`.
+    pub(super) fn find(dir: &Path) -> Result<Worktree> {
+        Worktree::find(dir)?.ok_or_else(|| {
+            Failure::usage(format!(
+                "{} is in no git repository with a working tree; go into one and run it again",
+                dir.display()
+            ))
+        })
+    }
+
+    /// The repository of a working tree; the command's own is at `dir`.
+    pub(super) fn open(worktree: Worktree, dir: &Path) -> Result<Self> {
+        let store = Store::open(dir, &worktree)?;
+        Ok(Self { worktree, store })
+    }
+
+    fn reader(&self) -> Reader<'_> {
+        Reader {
+            store: &self.store,
+            worktree: &self.worktree,
+        }
+    }
+
+    /// The commit a user's name stands for.
+    pub(super) fn resolve(&self, name: &str) -> Result<Revision> {
+        let mut find = git_in(&self.worktree.root);
+        let wanted = format!("{name}^{{commit}}");
+        find.args([
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &wanted,
+        ]);
+        let output = run(&mut find)?;
+        if !output.status.success() {
+            let shallow = self
+                .worktree
+                .query(&["rev-parse", "--is-shallow-repository"])?;
+            let next = if line(&shallow) == "true" {
+                "the clone is shallow, `git fetch --unshallow` gets the rest"
+            } else {
+                "`git log --oneline --all` shows what there is, `git fetch` gets more"
+            };
+            return Err(Failure::usage(format!(
+                "`{name}` is no commit of this repository; {next}"
+            )));
+        }
+        let commit = line(&output.stdout);
+        let contents = self.reader().committed(&commit, name)?;
+        Ok(Revision {
+            name: name.to_owned(),
+            commit,
+            tree: contents.tree,
+            dirty: false,
+            notes: contents.notes,
+        })
+    }
+
+    /// The working tree as it is, with staged, unstaged and untracked changes, without what is ignored and
+    /// without changes of `excluded`, files and directories that may lie in it.
+    pub(super) fn snapshot(&self, excluded: &[PathBuf]) -> Result<Revision> {
+        let head = self.worktree.head()?.ok_or_else(|| {
+            Failure::usage("the repository has no commit yet; commit something first")
+        })?;
+        let head = self.resolve(&head)?;
+        let tree = self.reader().current(excluded)?;
+        let name = WORKING_TREE.to_owned();
+        if tree == head.tree {
+            let notes = Vec::new();
+            return Ok(Revision {
+                name,
+                notes,
+                ..head
+            });
+        }
+        let mut commit = self.store.bare(Objects::All);
+        commit
+            .envs(IDENTITY)
+            .args(["-c", "commit.gpgSign=false", "commit-tree", &tree])
+            .args(["-p", &head.commit, "-m", "snapshot of a working tree"]);
+        let commit = checked(&mut commit, "cannot take a snapshot of the working tree")?;
+        Ok(Revision {
+            name,
+            commit: line(&commit),
+            tree,
+            dirty: true,
+            notes: Vec::new(),
+        })
+    }
+
+    /// The object at `path` in a revision.
+    pub(super) fn object(&self, revision: &Revision, path: &str) -> Result<Option<String>> {
+        let name = format!("{}:{path}", revision.tree);
+        let mut find = self.store.bare(Objects::All);
+        let output = run(find.args(["rev-parse", "--verify", "--quiet", &name]))?;
+        Ok(output.status.success().then(|| line(&output.stdout)))
+    }
+
+    /// The text of a file in a revision.
+    pub(super) fn file(&self, revision: &Revision, path: &str) -> Result<String> {
+        let name = format!("{}:{path}", revision.tree);
+        let mut read = self.store.bare(Objects::All);
+        read.args(["cat-file", "blob", &name]);
+        let what = format!("cannot read {path} of {}", revision.name);
+        checked(&mut read, &what).map(|output| line(&output))
+    }
+
+    /// Makes `dir` hold the revision's files and no others that git knew of there; files that are the same
+    /// already are not touched. `index` keeps what was written.
+    pub(super) fn write_out(&self, revision: &Revision, dir: &Path, index: &Path) -> Result<()> {
+        remove(&lock_of(index))?;
+        if self.try_write_out(revision, dir, index).is_ok() {
+            return Ok(());
+        }
+        // A run that was killed may have left anything.
+        remove(index)?;
+        if dir.exists() {
+            std::fs::remove_dir_all(dir)
+                .with_context(|| format!("cannot remove {}", dir.display()))?;
+        }
+        self.try_write_out(revision, dir, index)
+    }
+
+    fn try_write_out(&self, revision: &Revision, dir: &Path, index: &Path) -> Result<()> {
+        std::fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        if !index.exists() && std::fs::read_dir(dir)?.next().is_some() {
+            std::fs::remove_dir_all(dir)?;
+            std::fs::create_dir_all(dir)?;
+        }
+        let with = self.store.with_files(&self.worktree, dir, index)?;
+        let hint = self.worktree.hint();
+        let what = format!("cannot write {} to {}{hint}", revision.name, dir.display());
+        for args in [
+            &["read-tree", "--reset", "-u", &revision.tree][..],
+            // What was changed there by hand is written again.
+            &["checkout-index", "--all", "--force", "--quiet"][..],
+        ] {
+            checked(&mut with.git(Objects::All, args), &what)?;
+        }
+        Ok(())
+    }
+}

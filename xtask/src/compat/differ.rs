@@ -1,0 +1,238 @@
+//! `cargo xtask compat --differ`: the same programs on the stock crate and on the drop-in print the same lines.
+//!
+//! The package `crates/compat/differ` is built twice, from copies with generated manifests, each with `multi_threaded` and
+//! without. It has random programs, made of a seed each, and some that are written out. Every program is a process of its
+//! own with a time limit. What may differ is listed in `crates/compat/expected/differ.txt`, a reason a line; a line that is
+//! not needed is an error, too. A random program in which the stock crate hangs, as some do now and then with pools of no
+//! threads, has to end on the drop-in; there must be few.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use super::sides;
+use crate::process::{parallel, run_limited};
+use crate::progress::Progress;
+use crate::workspace::Workspace;
+
+/// Random programs of each build, unless told otherwise.
+const SEEDS: u64 = 300;
+/// Far more than a program needs on a busy machine.
+const LIMIT: Duration = Duration::from_secs(60);
+/// For the stock crate, which hangs in most of the programs that are known to differ.
+const STOCK_LIMIT: Duration = Duration::from_secs(10);
+/// One in so many random programs may hang on the stock crate.
+const HANGS: usize = 10;
+
+/// The last line of a program that was killed.
+const KILLED: &str = "killed at the time limit\n";
+
+/// One way to build the programs: a name, and what cargo is told.
+const BUILDS: [(&str, &[&str]); 2] = [
+    ("multi_threaded", &[]),
+    ("single_threaded", &["--no-default-features"]),
+];
+
+/// The two programs of one build.
+struct Sides {
+    build: &'static str,
+    stock: PathBuf,
+    ours: PathBuf,
+}
+
+/// What is compared.
+struct Case<'a> {
+    sides: &'a Sides,
+    args: [String; 2],
+    /// Why it may differ.
+    allowed: Option<&'a str>,
+}
+
+/// Runs the programs whose names contain `filter`: `multi_threaded/--seed 7`, say.
+pub(super) fn run(ws: &Workspace, filter: Option<&str>, seeds: Option<u64>) -> Result<()> {
+    let list = ws.root.join("crates/compat/expected/differ.txt");
+    let list = std::fs::read_to_string(&list)
+        .with_context(|| format!("cannot read {}", list.display()))?;
+    let allowed = parse(&list)?;
+    let mut builds = Vec::new();
+    for (build, features) in BUILDS {
+        builds.push(Sides {
+            build,
+            stock: compile(ws, "stock", build, features)?,
+            ours: compile(ws, "ours", build, features)?,
+        });
+    }
+    let known = names(&builds[0].ours)?;
+    ensure!(
+        known.iter().all(|name| allowed.contains_key(name.as_str()))
+            && known.len() == allowed.len(),
+        "the programs that are written out are {known:?}, and the list has {:?}",
+        allowed.keys()
+    );
+    let mut cases = Vec::new();
+    for name in &known {
+        cases.push(Case {
+            sides: &builds[0],
+            args: ["--program".to_owned(), name.clone()],
+            allowed: allowed.get(name.as_str()).copied(),
+        });
+    }
+    for sides in &builds {
+        cases.extend((0..seeds.unwrap_or(SEEDS)).map(|seed| Case {
+            sides,
+            args: ["--seed".to_owned(), seed.to_string()],
+            allowed: None,
+        }));
+    }
+    cases.retain(|case| filter.is_none_or(|text| case.shown().contains(text)));
+    ensure!(!cases.is_empty(), "no program's name contains the filter");
+
+    let progress = Progress::new("compat --differ", cases.len());
+    let results = parallel(&cases, |case| {
+        let result = case.check();
+        if let Err(error) = &result {
+            progress.line(&format!("{}: FAILED: {error:#}", case.shown()));
+        }
+        progress.step();
+        result.ok()
+    });
+    progress.finish();
+    let count = |wanted: Option<Verdict>| results.iter().filter(|r| **r == wanted).count();
+    let failed = count(None);
+    ensure!(failed == 0, "{failed} of {} programs failed", cases.len());
+    let hang = count(Some(Verdict::StockHangs));
+    ensure!(
+        hang <= cases.len().div_ceil(HANGS),
+        "the stock crate hangs in {hang} of {} programs: too few are compared",
+        cases.len()
+    );
+    eprintln!(
+        "compat --differ: {} programs print the same, {} differ as the list says, the stock crate alone hangs in {hang}",
+        count(Some(Verdict::Same)),
+        count(Some(Verdict::Allowed))
+    );
+    Ok(())
+}
+
+/// How a program that passed came out.
+#[derive(Clone, Copy, PartialEq)]
+enum Verdict {
+    Same,
+    Allowed,
+    StockHangs,
+}
+
+impl Case<'_> {
+    fn shown(&self) -> String {
+        format!("{}/{}", self.sides.build, self.args.join(" "))
+    }
+
+    fn check(&self) -> Result<Verdict> {
+        let stock = self.lines(&self.sides.stock, STOCK_LIMIT)?;
+        let ours = self.lines(&self.sides.ours, LIMIT)?;
+        ensure!(
+            ours.ends_with("end\n"),
+            "the drop-in does not come to the end:\n{ours}"
+        );
+        match self.allowed {
+            Some(reason) => {
+                ensure!(
+                    stock != ours,
+                    "it prints the same on both sides, so the list need not say: {reason}"
+                );
+                Ok(Verdict::Allowed)
+            }
+            None if stock.ends_with(KILLED) => Ok(Verdict::StockHangs),
+            None => {
+                ensure!(stock == ours, "{}", difference(&stock, &ours));
+                Ok(Verdict::Same)
+            }
+        }
+    }
+
+    fn lines(&self, program: &Path, limit: Duration) -> Result<String> {
+        let mut command = Command::new(program);
+        command.args(&self.args);
+        let finished = run_limited(command, limit)?;
+        let end = match finished.status {
+            None => KILLED.to_owned(),
+            Some(status) if status.success() => String::new(),
+            Some(status) => format!("{status}\n"),
+        };
+        Ok(finished.output + &end)
+    }
+}
+
+/// The first line that is not the same.
+fn difference(stock: &str, ours: &str) -> String {
+    let (mut stock, mut ours) = (stock.lines(), ours.lines());
+    for number in 1.. {
+        match (stock.next(), ours.next()) {
+            (None, None) => break,
+            (a, b) if a == b => {}
+            (a, b) => {
+                let [a, b] = [a, b].map(|line| line.unwrap_or("(nothing)"));
+                return format!("line {number}\n  stock:   {a}\n  drop-in: {b}");
+            }
+        }
+    }
+    "ends of lines".to_owned()
+}
+
+/// Names and reasons.
+fn parse(list: &str) -> Result<BTreeMap<&str, &str>> {
+    let lines = list.lines().filter(|line| !line.starts_with('#'));
+    lines
+        .map(|line| {
+            let (name, reason) = line
+                .split_once(": ")
+                .with_context(|| format!("no reason in the line `{line}`"))?;
+            Ok((name, reason))
+        })
+        .collect()
+}
+
+/// The programs that are written out.
+fn names(program: &Path) -> Result<Vec<String>> {
+    let output = Command::new(program)
+        .arg("--list")
+        .output()
+        .with_context(|| format!("cannot start {}", program.display()))?;
+    let text = String::from_utf8(output.stdout).context("the list is no text")?;
+    Ok(text.lines().map(str::to_owned).collect())
+}
+
+/// Builds one side with debug assertions, and keeps it apart from the other build's.
+fn compile(ws: &Workspace, side: &str, build: &str, features: &[&str]) -> Result<PathBuf> {
+    let drop_in = ws.root.join("crates/compat/bevy_tasks");
+    let patch = (side == "ours").then_some(&*drop_in);
+    let dir = sides::copy(ws, "differ", &format!("differ/{side}"), "", patch)?;
+    sides::prove(&dir, patch)?;
+    let target = sides::build(&dir, features)?;
+    let program = target.join(format!("differ-{build}"));
+    std::fs::copy(target.join("debug/differ"), &program)
+        .with_context(|| format!("cannot copy the program to {}", program.display()))?;
+    Ok(program)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{difference, parse};
+
+    #[test]
+    fn the_first_line_that_differs_is_shown() {
+        let shown = difference("a\nb\nc\n", "a\nx\ny\n");
+        assert_eq!(shown, "line 2\n  stock:   b\n  drop-in: x");
+        assert!(difference("a\n", "a\nb\n").contains("(nothing)"));
+    }
+
+    #[test]
+    fn every_line_has_a_reason() {
+        let list = parse("# title\na-b: because: so\n").unwrap();
+        assert_eq!(list["a-b"], "because: so");
+        assert!(parse("a-b\n").is_err());
+    }
+}

@@ -1,0 +1,82 @@
+//! A failing model's last schedule: kept in a file, and run again with locations and loom's log.
+//!
+//! Loom tries schedules in a fixed order, and can write to a file where it is. A run notes that now and then. After a failure
+//! the model runs again from there and notes every schedule, so that the last one noted is the one that fails.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use super::{LIMIT, LoomArgs};
+use crate::build::Build;
+use crate::models::{Environment, Model};
+
+/// Schedules between two notes.
+const INTERVAL: usize = 2_000;
+
+const FILE: &str = "LOOM_CHECKPOINT_FILE";
+const EVERY: &str = "LOOM_CHECKPOINT_INTERVAL";
+
+/// The environment in which a model notes where it is.
+pub(super) fn noting(build: &Build, model: &Model) -> Result<Environment> {
+    Ok(notes(&model.notes(build, "")?, INTERVAL))
+}
+
+fn notes(dir: &Path, interval: usize) -> Environment {
+    // What `terrace_sync::model` appends is the number of the body.
+    let file = dir.join("body").display().to_string();
+    vec![(FILE, file), (EVERY, interval.to_string())]
+}
+
+/// Finds the schedule in which `model` has failed; the command that runs it again.
+pub(super) fn command(build: &Build, model: &Model, args: &LoomArgs) -> Result<String> {
+    let dir = model.noted(build, "");
+    // Earlier bodies have passed: only the last one goes on from its note.
+    super::explore(model, args.preemptions, LIMIT, notes(&dir, 1))?;
+    let Some(file) = last(&dir)? else {
+        return Ok(format!(
+            "it fails in its first step:\n  cargo xtask loom {}",
+            model.title()
+        ));
+    };
+    let preemptions = match args.preemptions {
+        super::PREEMPTIONS => String::new(),
+        other => format!(" --preemptions {other}"),
+    };
+    Ok(format!(
+        "the failing schedule alone, with locations:\n  cargo xtask loom {}{preemptions} --schedule {}",
+        model.title(),
+        file.display()
+    ))
+}
+
+/// The note of the body that ran last.
+fn last(dir: &Path) -> Result<Option<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(dir)? {
+        let path = entry?.path();
+        files.extend(body(&path).map(|number| (number, path)));
+    }
+    Ok(files.into_iter().max().map(|(_, path)| path))
+}
+
+/// The number of the body that a file is of.
+fn body(path: &Path) -> Option<usize> {
+    path.extension()?.to_str()?.parse().ok()
+}
+
+/// The environment in which a model runs in the schedule of `file`, and says what it does.
+pub(super) fn environment(file: &Path, preemptions: usize) -> Result<Environment> {
+    let number =
+        body(file).context("the file's name ends in the number of a body, as in `body.0`")?;
+    Ok(vec![
+        ("TERRACE_LOOM_REPLAY", number.to_string()),
+        (FILE, std::path::absolute(file)?.display().to_string()),
+        // It is the first of what would be a search: the file stays as it is.
+        (EVERY, usize::MAX.to_string()),
+        ("LOOM_MAX_PREEMPTIONS", preemptions.to_string()),
+        ("LOOM_MAX_BRANCHES", "10000".to_owned()),
+        ("LOOM_LOG", "trace".to_owned()),
+        ("LOOM_LOCATION", "1".to_owned()),
+    ])
+}

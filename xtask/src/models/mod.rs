@@ -1,0 +1,284 @@
+//! The models of loom and of shuttle: how they are built, listed, run and judged.
+//!
+//! Each model is a process of its own under a time limit, as many at a time as there are processors. The two checkers differ in
+//! what the environment of a model says, and in how a failing schedule runs again.
+
+pub(crate) mod layers;
+pub(crate) mod mutants;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::build::{Binary, Build};
+use crate::planted;
+use crate::process::{Finished, parallel, run_limited};
+use crate::progress::Progress;
+use crate::workspace::Workspace;
+
+/// Debug assertions, and optimised dependencies; `.cargo/config.toml` has it.
+const PROFILE: &str = "loom";
+
+/// A model checker.
+pub(crate) struct Checker {
+    /// The name of its command, and of the directory of its builds.
+    pub(crate) name: &'static str,
+    /// What turns it on in `terrace-sync`, and so in all layers.
+    cfg: &'static str,
+    /// The packages with its models.
+    packages: &'static [&'static str],
+    /// The table of its mutants.
+    pub(crate) mutants: &'static str,
+}
+
+/// Searches all interleavings of a model of one protocol.
+pub(crate) const LOOM: Checker = Checker {
+    name: "loom",
+    cfg: "--cfg terrace_loom",
+    packages: &[crate::loom::PACKAGE],
+    mutants: "loom-tests/mutants.toml",
+};
+
+/// Runs the models of the whole scheduler, and those of loom, in random schedules.
+pub(crate) const SHUTTLE: Checker = Checker {
+    name: "shuttle",
+    cfg: "--cfg terrace_shuttle",
+    packages: &["terrace-shuttle-tests", crate::loom::PACKAGE],
+    mutants: "loom-tests/shuttle/mutants.toml",
+};
+
+/// One model.
+#[derive(Clone, Debug)]
+pub(crate) struct Model {
+    pub(crate) binary: Binary,
+    pub(crate) test: String,
+}
+
+/// What a run of a model showed.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Verdict {
+    Passed,
+    /// It ran and failed; what it said first.
+    Failed(String),
+    TimedOut,
+    /// There is no such test in the program.
+    Missing,
+}
+
+/// What the environment of a model says.
+pub(crate) type Environment = Vec<(&'static str, String)>;
+
+/// How long each model took, by its title.
+pub(crate) type Times = HashMap<String, Duration>;
+
+impl Checker {
+    /// Workspace and dependencies are built under the cfg.
+    pub(crate) fn build(&self, ws: &Workspace) -> Build {
+        Build::special(ws, self.name, self.cfg)
+    }
+
+    fn args(&self) -> Vec<&'static str> {
+        let packages = self.packages.iter().flat_map(|package| ["-p", package]);
+        ["--profile", PROFILE].into_iter().chain(packages).collect()
+    }
+
+    /// Builds the `targets` and lists the models in them.
+    pub(crate) fn list(&self, build: &Build, targets: &[&str]) -> Result<Vec<Model>> {
+        let args = [&self.args(), targets].concat();
+        let mut models = Vec::new();
+        for binary in build.test_binaries(&args, false)? {
+            let output = Command::new(&binary.path)
+                .args(["--list", "--format", "terse"])
+                .output()
+                .with_context(|| format!("cannot start {}", binary.path.display()))?;
+            ensure!(output.status.success(), "`{} --list` failed", binary.name);
+            let text = String::from_utf8_lossy(&output.stdout);
+            let tests = text.lines().filter_map(|l| l.strip_suffix(": test"));
+            models.extend(tests.map(|test| Model {
+                binary: binary.clone(),
+                test: test.to_owned(),
+            }));
+        }
+        models.sort_by_key(Model::title);
+        Ok(models)
+    }
+
+    /// Builds the model `FILE::TEST`; in `build` a fault may be planted.
+    pub(crate) fn model(&self, build: &Build, (file, test): (&str, &str)) -> Result<Model> {
+        Ok(Model {
+            binary: planted::program(build, &self.args(), file)?,
+            test: test.to_owned(),
+        })
+    }
+
+    /// Runs the models by `run`, prints a line for each, and `shown_again` of one that fails; an error unless all pass.
+    pub(crate) fn run(
+        &self,
+        models: &[Model],
+        run: impl Fn(&Model) -> Result<(Verdict, Finished)> + Sync,
+        shown_again: impl Fn(&Model, &Verdict) -> Result<String> + Sync,
+    ) -> Result<Times> {
+        let name = self.name;
+        let progress = Progress::new(&format!("{name} models"), models.len());
+        let results = parallel(models, |model| {
+            progress.at(&model.title());
+            let (verdict, finished) = run(model)?;
+            let (word, time) = (verdict.word(), finished.time.as_secs_f64());
+            progress.line(&format!("{word:9} {time:7.2} s  {}", model.title()));
+            progress.step();
+            if verdict != Verdict::Passed {
+                progress.line(&finished.output);
+                progress.line(&shown_again(model, &verdict)?);
+            }
+            anyhow::Ok((verdict, finished.time))
+        });
+        progress.finish();
+        let mut times = Times::new();
+        let mut failed = 0;
+        for (model, result) in models.iter().zip(results) {
+            let (verdict, time) = result?;
+            failed += usize::from(verdict != Verdict::Passed);
+            times.insert(model.title(), time);
+        }
+        let passed = models.len() - failed;
+        println!("{name}: {passed} models passed, {failed} failed");
+        ensure!(failed == 0, "{failed} models failed");
+        Ok(times)
+    }
+}
+
+impl Model {
+    /// File and test, as printed.
+    pub(crate) fn title(&self) -> String {
+        format!("{}::{}", self.binary.name, self.test)
+    }
+
+    /// The layer that the name of its file starts with; a model of the whole scheduler has none.
+    pub(crate) fn layer(&self) -> Option<&'static str> {
+        layers::of(&self.binary.name)
+    }
+
+    /// The call of the model, with `env` in its environment.
+    fn command(&self, env: &Environment) -> Command {
+        let mut command = Command::new(&self.binary.path);
+        command
+            .args(["--exact", &self.test, "--nocapture", "--test-threads=1"])
+            .env("RUST_BACKTRACE", "0")
+            .envs(env.iter().map(|(key, value)| (key, value)));
+        command
+    }
+
+    /// Runs it.
+    pub(crate) fn run(&self, env: &Environment, limit: Duration) -> Result<(Verdict, Finished)> {
+        let finished = run_limited(self.command(env), limit)?;
+        Ok((judge(&finished), finished))
+    }
+
+    /// An empty directory in which a run notes its schedule; `of` tells it from others.
+    pub(crate) fn notes(&self, build: &Build, of: &str) -> Result<PathBuf> {
+        let dir = self.noted(build, of);
+        if dir.exists() {
+            std::fs::remove_dir_all(&dir)?;
+        }
+        std::fs::create_dir_all(&dir)
+            .with_context(|| format!("cannot create {}", dir.display()))?;
+        Ok(dir)
+    }
+
+    /// The directory of these notes.
+    pub(crate) fn noted(&self, build: &Build, of: &str) -> PathBuf {
+        let name = format!("{of}{}", self.title().replace("::", "-"));
+        build.target().join("failed").join(name)
+    }
+}
+
+/// Runs the one model that was chosen in the schedule of `file`; an error if it fails, as it should.
+pub(crate) fn replay(models: &[Model], file: &Path, env: &Environment) -> Result<()> {
+    let [model] = models else {
+        bail!(
+            "--schedule needs a FILTER that names one model, and {} match",
+            models.len()
+        );
+    };
+    ensure!(file.is_file(), "there is no file {}", file.display());
+    let status = model.command(env).status();
+    let status = status.with_context(|| format!("cannot start {}", model.binary.path.display()))?;
+    ensure!(status.success(), "{} fails in this schedule", model.title());
+    println!("{} passes in this schedule", model.title());
+    Ok(())
+}
+
+impl Verdict {
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Passed => "ok",
+            Self::Failed(_) => "FAILED",
+            Self::TimedOut => "TIMED OUT",
+            Self::Missing => "MISSING",
+        }
+    }
+}
+
+/// What the run of one test showed.
+pub(crate) fn judge(finished: &Finished) -> Verdict {
+    let Some(status) = finished.status else {
+        return Verdict::TimedOut;
+    };
+    let output = &finished.output;
+    if output.contains("running 0 tests") {
+        Verdict::Missing
+    } else if status.success() && output.contains("test result: ok. 1 passed") {
+        Verdict::Passed
+    } else {
+        Verdict::Failed(reason(output).unwrap_or_else(|| status.to_string()))
+    }
+}
+
+/// The message of the first panic.
+fn reason(output: &str) -> Option<String> {
+    let mut lines = output.lines().skip_while(|l| !l.contains("panicked at"));
+    lines.next()?;
+    let message = lines.find(|l| !l.trim().is_empty())?.trim();
+    Some(message.chars().take(90).collect())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+    use std::time::Duration;
+
+    use super::{Verdict, judge};
+    use crate::process::Finished;
+
+    fn verdict(wait_status: Option<i32>, output: &str) -> Verdict {
+        judge(&Finished {
+            status: wait_status.map(ExitStatus::from_raw),
+            output: output.to_owned(),
+            time: Duration::ZERO,
+        })
+    }
+
+    #[test]
+    fn passes_need_a_test_that_ran() {
+        let passed = "running 1 test\ntest a ... ok\n\ntest result: ok. 1 passed; 0 failed\n";
+        assert_eq!(verdict(Some(0), passed), Verdict::Passed);
+        let none = "running 0 tests\n\ntest result: ok. 0 passed; 0 failed\n";
+        assert_eq!(verdict(Some(0), none), Verdict::Missing);
+        assert_eq!(verdict(None, "running 1 test\n"), Verdict::TimedOut);
+    }
+
+    #[test]
+    fn failures_say_why() {
+        let text = "running 1 test\nthread 'a' (7) panicked at x.rs:1:2:\ndeadlock; threads = []\n";
+        let reason = Verdict::Failed("deadlock; threads = []".to_owned());
+        assert_eq!(verdict(Some(101 << 8), text), reason);
+        let Verdict::Failed(reason) = verdict(Some(6), "running 1 test\n") else {
+            panic!("a killed test has failed");
+        };
+        assert!(reason.contains("signal"), "{reason}");
+    }
+}

@@ -1,0 +1,160 @@
+//! `cargo xtask package`: the layers' packages are complete and build by themselves, and a user's lock file grows by little.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use cargo_metadata::Package;
+use serde::Deserialize;
+use xshell::{Shell, cmd};
+
+use crate::build::Build;
+use crate::workspace::Workspace;
+
+/// By how many packages the drop-in may make a lock file longer than the stock crate does.
+const GROWTH: usize = 15;
+
+/// Every package contains these, or links to them.
+const FILES: [&str; 3] = ["README.md", "LICENSE-MIT", "LICENSE-APACHE"];
+
+/// Checks all of it.
+pub(crate) fn run(ws: &Workspace) -> Result<()> {
+    let layers: Vec<&Package> = published(ws);
+    let missing: Vec<String> = layers.iter().flat_map(|layer| missing(layer)).collect();
+    ensure!(missing.is_empty(), "packages lack: {}", missing.join(", "));
+    package(ws, &layers)?;
+    grown(ws)
+}
+
+/// The layers that are published.
+pub(crate) fn published(ws: &Workspace) -> Vec<&Package> {
+    let layers = ws.layers().into_iter();
+    layers.filter(|layer| layer.publish.is_none()).collect()
+}
+
+/// What a reader of the registry would miss.
+fn missing(layer: &Package) -> Vec<String> {
+    let docs = layer.metadata.pointer("/docs/rs");
+    let fields = [
+        ("description", layer.description.is_none()),
+        ("license", layer.license.is_none()),
+        ("repository", layer.repository.is_none()),
+        ("rust-version", layer.rust_version.is_none()),
+        ("keywords", layer.keywords.is_empty()),
+        ("categories", layer.categories.is_empty()),
+        ("package.metadata.docs.rs", docs.is_none()),
+    ];
+    let dir = layer.manifest_path.with_file_name("");
+    let files = FILES.map(|file| (file, !dir.join(file).is_file()));
+    let all = fields.into_iter().chain(files);
+    let lacking = all.filter(|(_, lacks)| *lacks);
+    lacking
+        .map(|(what, _)| format!("{} {what}", layer.name))
+        .collect()
+}
+
+/// Packages the layers together and builds each out of its package; a warning is an error.
+fn package(ws: &Workspace, layers: &[&Package]) -> Result<()> {
+    let names = layers.iter().flat_map(|layer| ["-p", layer.name.as_str()]);
+    let args = [
+        &["package", "--allow-dirty"],
+        &names.collect::<Vec<_>>()[..],
+    ]
+    .concat();
+    eprintln!("$ cargo {}", args.join(" "));
+    let output = Build::plain(ws).command(&args).output();
+    let output = output.context("cannot start cargo; is it on the PATH?")?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "`cargo package` failed\n{said}");
+    let warnings: Vec<&str> = warnings(&said).collect();
+    ensure!(
+        warnings.is_empty(),
+        "`cargo package` warns\n{}\n{said}",
+        warnings.join("\n")
+    );
+    println!("package: {} packages without a warning", layers.len());
+    Ok(())
+}
+
+fn warnings(said: &str) -> impl Iterator<Item = &str> {
+    said.lines().filter(|line| line.starts_with("warning"))
+}
+
+/// Compares the lock file of a project on the stock `bevy_tasks` with one on the drop-in.
+fn grown(ws: &Workspace) -> Result<()> {
+    #[derive(Deserialize)]
+    struct Manifest {
+        package: Versioned,
+    }
+    #[derive(Deserialize)]
+    struct Versioned {
+        version: String,
+    }
+    let drop_in = ws.root.join("crates/compat/bevy_tasks");
+    let text = std::fs::read_to_string(drop_in.join("Cargo.toml"))?;
+    let manifest: Manifest = toml::from_str(&text)?;
+    let path = drop_in.display().to_string();
+    let stock = format!(
+        "[package]\nname = \"probe\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
+         bevy_tasks = {{ version = \"={}\", features = [\"multi_threaded\"] }}\n",
+        manifest.package.version
+    );
+    let patched = format!("{stock}\n[patch.crates-io]\nbevy_tasks = {{ path = {path:?} }}\n");
+    let (stock, ours) = (locked(ws, &stock)?, locked(ws, &patched)?);
+    println!(
+        "package: {stock} packages in a lock file with the stock crate, {ours} with the drop-in"
+    );
+    ensure!(
+        ours <= stock + GROWTH,
+        "a lock file grows by {} packages; at most {GROWTH} are allowed",
+        ours - stock
+    );
+    Ok(())
+}
+
+/// The packages in the lock file of a project with this manifest.
+fn locked(ws: &Workspace, manifest: &str) -> Result<usize> {
+    let dir = tempfile::tempdir().context("cannot create a temporary directory")?;
+    write_project(dir.path(), manifest)?;
+    let lock = dir.path().join("Cargo.lock");
+    // The versions of this workspace; what it does not need cargo takes out.
+    std::fs::copy(ws.root.join("Cargo.lock"), &lock)?;
+    let shell = Shell::new()?;
+    shell.change_dir(dir.path());
+    cmd!(shell, "cargo metadata --quiet --format-version 1")
+        .quiet()
+        .ignore_stdout()
+        .run()?;
+    Ok(packages(&std::fs::read_to_string(&lock)?))
+}
+
+fn write_project(dir: &Path, manifest: &str) -> Result<()> {
+    std::fs::create_dir_all(dir.join("src"))?;
+    std::fs::write(dir.join("Cargo.toml"), manifest)?;
+    std::fs::write(dir.join("src/lib.rs"), "")?;
+    Ok(())
+}
+
+fn packages(lock: &str) -> usize {
+    lock.lines().filter(|line| *line == "[[package]]").count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{packages, warnings};
+
+    #[test]
+    fn packages_are_counted() {
+        let lock = "version = 4\n\n[[package]]\nname = \"a\"\n\n[[package]]\nname = \"b\"\n";
+        assert_eq!(packages(lock), 2);
+    }
+
+    #[test]
+    fn warnings_are_found() {
+        let said = "   Packaging a v0.1.0\nwarning: ignoring test `b`\n    Packaged 4 files\n";
+        assert_eq!(
+            warnings(said).collect::<Vec<_>>(),
+            ["warning: ignoring test `b`"]
+        );
+        assert_eq!(warnings("   Packaging warning v0.1.0\n").count(), 0);
+    }
+}

@@ -1,0 +1,140 @@
+//! Planted faults: a line that is wrong under `cfg(terrace_weaken = "NAME")`, and a net that must catch it. The mutants of
+//! loom and of shuttle, and `cargo xtask prove`, differ in the net alone.
+//!
+//! The cfg reaches workspace crates alone, through a wrapper of rustc with a path of its own for each fault: cargo keys their
+//! artifacts by that path, and builds nothing else anew.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use comfy_table::Table;
+
+use crate::build::{Binary, Build};
+use crate::models::Verdict;
+use crate::process::parallel;
+use crate::progress::Progress;
+
+/// How it went with one fault.
+pub(crate) enum Outcome {
+    /// The net caught it: what was said.
+    Caught(String),
+    /// The net passed: it does not see the fault.
+    Missed,
+    /// Nothing was learnt.
+    Error(String),
+}
+
+/// A planted fault and its net.
+pub(crate) trait Fault: Sync {
+    /// The value of the cfg.
+    fn name(&self) -> &str;
+    /// What has to catch it, as printed.
+    fn net(&self) -> String;
+}
+
+impl Outcome {
+    /// What a run of the net means that ended.
+    pub(crate) fn of(verdict: Verdict, net: &str) -> Self {
+        match verdict {
+            Verdict::Failed(how) => Self::Caught(how),
+            Verdict::TimedOut => Self::Caught("it does not end".to_owned()),
+            Verdict::Passed => Self::Missed,
+            Verdict::Missing => Self::Error(format!("no test `{net}`")),
+        }
+    }
+
+    fn words(&self) -> (&'static str, &str) {
+        match self {
+            Self::Caught(how) => ("caught", how),
+            Self::Missed => ("MISSED", "it passes with the fault"),
+            Self::Error(why) => ("ERROR", why.lines().next().unwrap_or_default()),
+        }
+    }
+}
+
+/// Tries the net of every fault, prints a table, fails unless each was caught. `title` says whose they are.
+pub(crate) fn try_all<F: Fault>(
+    title: &str,
+    faults: &[F],
+    net: impl Fn(&F) -> Result<Outcome> + Sync,
+) -> Result<()> {
+    let progress = Progress::new(title, faults.len());
+    let outcomes = parallel(faults, |fault| {
+        progress.at(fault.name());
+        let start = Instant::now();
+        let outcome = net(fault).unwrap_or_else(|error| Outcome::Error(format!("{error:#}")));
+        let time = start.elapsed().as_secs_f64();
+        progress.line(&format!(
+            "{:9} {time:7.2} s  {}",
+            outcome.words().0,
+            fault.name()
+        ));
+        progress.step();
+        if let Outcome::Error(why) = &outcome {
+            progress.line(why);
+        }
+        outcome
+    });
+    progress.finish();
+    let mut table = Table::new();
+    table.load_preset(comfy_table::presets::NOTHING);
+    table.set_header(["fault", "net", "", "how"]);
+    let mut caught = 0;
+    for (fault, outcome) in faults.iter().zip(&outcomes) {
+        let (word, how) = outcome.words();
+        caught += usize::from(matches!(outcome, Outcome::Caught(_)));
+        table.add_row([fault.name(), &fault.net(), word, how]);
+    }
+    println!("{table}");
+    println!("{title}: {caught} of {} caught", faults.len());
+    ensure!(
+        caught == faults.len(),
+        "{} planted faults were not caught",
+        faults.len() - caught
+    );
+    Ok(())
+}
+
+/// The same build with the fault called `name` in it.
+pub(crate) fn plant(build: &Build, name: &str) -> Result<Build> {
+    let wrapper = wrapper(build.target(), name)?;
+    let wrapper = wrapper.display().to_string();
+    Ok(build.clone().env("RUSTC_WORKSPACE_WRAPPER", wrapper))
+}
+
+/// Builds the test program called `file` with `args`; that it does not compile is told apart from a test that fails.
+pub(crate) fn program(build: &Build, args: &[&str], file: &str) -> Result<Binary> {
+    let args = [args, &["--test", file]].concat();
+    let binaries = build
+        .test_binaries(&args, true)
+        .context("does not compile")?;
+    let binary = binaries.into_iter().find(|b| b.name == file);
+    binary.context("cargo built no test")
+}
+
+/// Writes the wrapper of one fault, unless it is there: its path is what tells builds apart.
+fn wrapper(target: &Path, name: &str) -> Result<PathBuf> {
+    let dir = target.join("mutants").join(name);
+    let path = dir.join("rustc-wrapper");
+    let text = format!("#!/bin/sh\nexec \"$@\" --cfg 'terrace_weaken=\"{name}\"'\n");
+    if std::fs::read_to_string(&path).is_ok_and(|old| old == text) {
+        return Ok(path);
+    }
+    std::fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    make_executable(&path)?;
+    Ok(path)
+}
+
+#[cfg(unix)]
+fn make_executable(path: &Path) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))?;
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn make_executable(_path: &Path) -> Result<()> {
+    anyhow::bail!("faults can be planted on Unix alone: the compiler's wrapper is a shell script")
+}

@@ -1,0 +1,169 @@
+//! Compilers for commands that need more than the one in use has to offer: an old version, or the sources of the standard
+//! library.
+//!
+//! A toolchain that the user has comes first: the one in use (`RUSTC` where it is set), or another one of rustup. Debian's
+//! packages are the fallback, where apt is there to ask.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::debian::{self, Packaged};
+use crate::workspace::Workspace;
+
+/// What this machine's own target is called.
+pub(crate) const HOST: &str = match (cfg!(target_os = "macos"), cfg!(target_arch = "aarch64")) {
+    (false, false) => "x86_64-unknown-linux-gnu",
+    (false, true) => "aarch64-unknown-linux-gnu",
+    (true, false) => "x86_64-apple-darwin",
+    (true, true) => "aarch64-apple-darwin",
+};
+
+/// Where the sources of the standard library lie in a toolchain that has them.
+const SOURCES: &str = "lib/rustlib/src/rust/library/std/Cargo.toml";
+
+/// A compiler that does what was asked for.
+pub(crate) enum Compiler {
+    /// Of the user's, by its path.
+    Own(PathBuf),
+    Packaged(Packaged),
+}
+
+impl Compiler {
+    /// One with the sources of its standard library, for commands that build that anew: instrumented, or for a target
+    /// that comes without one.
+    pub(crate) fn with_sources(ws: &Workspace) -> Result<Self> {
+        if sysroot()?.join(SOURCES).is_file() {
+            return in_use().map(Self::Own);
+        }
+        ensure!(
+            debian::supported(),
+            "the toolchain in use has no sources of its standard library; `rustup component add rust-src` adds them"
+        );
+        Packaged::with_sources(ws).map(Self::Packaged)
+    }
+
+    /// One of the version `MAJOR.MINOR`.
+    pub(crate) fn of_version(ws: &Workspace, version: &str) -> Result<Self> {
+        let in_use = in_use()?;
+        if is_version(&version_of(&in_use)?, version) {
+            return Ok(Self::Own(in_use));
+        }
+        if let Some(rustc) = of_rustup(version) {
+            return Ok(Self::Own(rustc));
+        }
+        ensure!(
+            debian::supported(),
+            "no rustc {version} is there; `rustup toolchain install {version} --profile minimal` installs it"
+        );
+        let (name, prefix) = (format!("rustc-{version}"), format!("{version}."));
+        Packaged::get(ws, &name, &prefix, false).map(Self::Packaged)
+    }
+
+    /// The compiler itself.
+    pub(crate) fn rustc(&self) -> PathBuf {
+        match self {
+            Self::Own(path) => path.clone(),
+            Self::Packaged(packaged) => packaged.rustc(),
+        }
+    }
+
+    /// The flag for rustc by which it finds a linker for targets without an operating system. A toolchain of rustup finds
+    /// its own, which knows all of them; Debian's compiler gets that of the toolchain in use.
+    pub(crate) fn linker_flag(&self) -> Result<String> {
+        if let Self::Own(_) = self {
+            return Ok(String::new());
+        }
+        let linker = sysroot()?.join(format!("lib/rustlib/{HOST}/bin/rust-lld"));
+        ensure!(
+            linker.is_file(),
+            "{} is missing; is a toolchain of rustup in use?",
+            linker.display()
+        );
+        Ok(format!("-Clinker={}", linker.display()))
+    }
+
+    /// What has to be in the environment of a cargo that uses it.
+    pub(crate) fn env(&self) -> Vec<(&'static str, String)> {
+        match self {
+            Self::Own(path) => vec![("RUSTC", path.display().to_string())],
+            Self::Packaged(packaged) => packaged.env().into(),
+        }
+    }
+}
+
+/// Whether the toolchain in use has a standard library for the target.
+pub(crate) fn has_target(target: &str) -> Result<bool> {
+    Ok(libraries(&sysroot()?, target).is_dir())
+}
+
+/// Where a toolchain has its libraries for a target.
+pub(crate) fn libraries(sysroot: &Path, target: &str) -> PathBuf {
+    sysroot.join("lib/rustlib").join(target).join("lib")
+}
+
+/// Where the toolchain in use lies.
+pub(crate) fn sysroot() -> Result<PathBuf> {
+    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    said(Command::new(rustc).args(["--print", "sysroot"])).map(PathBuf::from)
+}
+
+/// The compiler in use itself, not what chooses it.
+fn in_use() -> Result<PathBuf> {
+    let rustc = std::env::var_os("RUSTC").map(PathBuf::from);
+    rustc.map_or_else(|| Ok(sysroot()?.join("bin/rustc")), Ok)
+}
+
+/// The compiler of an installed toolchain of rustup with this version or channel.
+fn of_rustup(version: &str) -> Option<PathBuf> {
+    let list = said(Command::new("rustup").args(["toolchain", "list"])).ok()?;
+    let name = toolchain(&list, version)?;
+    let path = said(Command::new("rustup").args(["which", "rustc", "--toolchain", name]));
+    path.ok().map(PathBuf::from)
+}
+
+/// The first toolchain in rustup's list whose name begins with the version.
+fn toolchain<'l>(list: &'l str, version: &str) -> Option<&'l str> {
+    let mut names = list.lines().filter_map(|l| l.split_whitespace().next());
+    names.find(|name| is_version(name, version))
+}
+
+/// Whether a name or a version is `version`, with a further number or not.
+fn is_version(name: &str, version: &str) -> bool {
+    let rest = name.strip_prefix(version);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
+}
+
+/// `1.95.0`
+fn version_of(rustc: &Path) -> Result<String> {
+    let said = said(Command::new(rustc).arg("--version"))?;
+    let version = said.split_whitespace().nth(1);
+    version.map(str::to_owned).context("rustc says no version")
+}
+
+fn said(command: &mut Command) -> Result<String> {
+    let shown = format!("{command:?}");
+    let output = command
+        .output()
+        .with_context(|| format!("cannot start {shown}"))?;
+    if !output.status.success() {
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        bail!("{shown} failed: {}", stderr.trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_version, toolchain};
+
+    #[test]
+    fn a_toolchain_is_found_by_its_version() {
+        let list = "stable-a-b (active, default)\n1.8-a-b\n1.85.1-a-b\n";
+        assert_eq!(toolchain(list, "1.85"), Some("1.85.1-a-b"));
+        assert_eq!(toolchain(list, "1.86"), None);
+        assert!(is_version("1.85", "1.85") && is_version("1.85.0", "1.85"));
+        assert!(!is_version("1.850.0", "1.85"));
+    }
+}
