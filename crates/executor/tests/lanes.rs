@@ -34,6 +34,28 @@ fn lanes_run_in_order() {
     assert_eq!(*order.lock().unwrap(), expected);
 }
 
+/// The order of lanes also holds after ticks of a pool that had one lane until then.
+#[test]
+fn a_high_task_goes_before_tasks_of_earlier_ticks() {
+    let _watchdog = watchdog();
+    let executor = Executor::new();
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let spawn = |lane, name: &'static str| {
+        let order = Arc::clone(&order);
+        let task = executor.spawn_on(lane, async move { order.lock().unwrap().push(name) });
+        task.detach();
+    };
+    spawn(Lane::Background, "background");
+    for name in ["first", "second", "third"] {
+        spawn(Lane::Normal, name);
+    }
+    assert!(executor.try_tick());
+    spawn(Lane::High, "high");
+    while executor.try_tick() {}
+    let expected = ["first", "high", "second", "third", "background"];
+    assert_eq!(*order.lock().unwrap(), expected);
+}
+
 /// Background tasks never take the last worker, and without them the foreground has all.
 #[test]
 fn background_tasks_leave_a_worker() {

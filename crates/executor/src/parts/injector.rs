@@ -17,7 +17,7 @@
 
 use terrace_local::task::Runnable;
 use terrace_queue::{self as queue, Overflow, Owner, Ring, Spill};
-use terrace_sync::atomic::{AtomicU32, Ordering};
+use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::trace_index;
 
@@ -88,6 +88,8 @@ pub(crate) struct Injector {
     parcels: queue::Injector<Box<[Runnable]>>,
     /// Even: singles are looked at first.
     turn: AtomicU32,
+    /// Whether work has ever lain where a thread without a seat looks before the singles: in a parcel, the high lane or a ring.
+    rivals: AtomicBool,
 }
 
 impl Injector {
@@ -155,6 +157,26 @@ impl Injector {
         }
     }
 
+    /// Notes that work is going to lie where a thread without a seat looks before the singles. The caller puts it there afterwards.
+    #[inline]
+    pub(crate) fn note_rival(&self) {
+        // Ordering: Relaxed, both: a thread that knows of the work, as the caller's later store told it, also sees the note. A
+        // thread that does not know of it may take a single first.
+        if !self.rivals.load(Ordering::Relaxed) {
+            self.rivals.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Takes a single task if it is what a thread without a seat takes first, and the look is free: there never was a rival.
+    #[inline]
+    pub(crate) fn take_unrivalled(&self) -> Option<Runnable> {
+        // Ordering: Relaxed, as in `note_rival`.
+        if self.rivals.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.singles.pop()
+    }
+
     /// Takes a parcel: its first task. The others are given to `push`, and what that gives back becomes single.
     fn unpack(
         &self,
@@ -187,6 +209,7 @@ impl Spill<Runnable> for Injector {
                 self.singles.push(first);
                 return;
             };
+            self.note_rival();
             let mut parcel = Vec::with_capacity(PARCEL);
             parcel.extend([first, second]);
             parcel.extend(tasks.by_ref().take(PARCEL - 2));

@@ -21,6 +21,8 @@
 use std::cell::Cell;
 use std::ptr;
 
+use terrace_local::task::Runnable;
+
 use super::runner;
 use super::shared::Shared;
 
@@ -113,21 +115,55 @@ pub(crate) fn enter_without_permit<T>(pool: &Shared, borrows: Borrows, f: impl F
 /// Calls `f` with its frame, which is in the list for the length of the call. A permit is given back before the frame goes.
 #[inline]
 fn within<T>(pool: &Shared, borrows: Borrows, permit: Permit, f: impl FnOnce(&Frame) -> T) -> T {
-    // Its address is looked up once.
-    let innermost = FRAMES.with(ptr::from_ref);
-    // SAFETY: the thread-local has no destructor, so it lives as long as this thread, which does not leave this function before
-    // the last use of the reference.
-    let innermost = unsafe { &*innermost };
-    let outer = innermost.get();
+    let outer = FRAMES.with(Cell::get);
     let frame = Frame {
         pool,
         borrows: borrows == Borrows::Executor,
         permit: Cell::new(permit),
         outer,
     };
-    innermost.set(&raw const frame);
-    let _entered = Entered { innermost, outer };
-    f(&frame)
+    linked(&frame, || f(&frame))
+}
+
+/// Calls `f`, during which `frame` is the innermost of the list.
+#[inline]
+fn linked<T>(frame: &Frame, f: impl FnOnce() -> T) -> T {
+    // Its address is looked up once.
+    let innermost = FRAMES.with(ptr::from_ref);
+    // SAFETY: the thread-local has no destructor, so it lives as long as this thread, which does not leave this function before
+    // the last use of the reference.
+    let innermost = unsafe { &*innermost };
+    innermost.set(frame);
+    let _entered = Entered {
+        innermost,
+        outer: frame.outer,
+    };
+    f()
+}
+
+/// Says that the thread is not in a poll of any pool: it has no frame and no runner.
+pub(crate) struct Outside(());
+
+impl Outside {
+    /// None in the middle of a poll.
+    #[inline]
+    pub(crate) fn of_polls() -> Option<Self> {
+        let outside = FRAMES.with(Cell::get).is_null() && runner::is_none();
+        outside.then_some(Self(()))
+    }
+
+    /// Polls a task of the normal lane on a thread that borrows the executor of `pool`: there is no lane, no permit and no
+    /// runner to hide from it.
+    #[inline]
+    pub(crate) fn poll(self, pool: &Shared, task: Runnable) {
+        let frame = Frame {
+            pool,
+            borrows: true,
+            permit: Cell::new(Permit::None),
+            outer: ptr::null(),
+        };
+        linked(&frame, || runner::poll_task(task));
+    }
 }
 
 /// The thread's frames, innermost first.

@@ -374,6 +374,12 @@ fn with_runner<T>(f: impl FnOnce(Option<&Runner<'_>>) -> T) -> T {
     f(unsafe { runner.as_ref() })
 }
 
+/// Whether the thread is in the middle of no runner's poll or loop.
+#[inline]
+pub(super) fn is_none() -> bool {
+    RUNNER.with(Cell::get).is_null()
+}
+
 /// Calls `f` with the innermost runner, if it is of `pool`.
 #[inline(always)]
 pub(crate) fn with_runner_of<T>(
@@ -438,8 +444,9 @@ pub(crate) fn run_task(task: Runnable) {
     poll_task(task);
 }
 
+/// Polls a task in the loop of a runner, or where there is none.
 #[inline]
-fn poll_task(task: Runnable) {
+pub(super) fn poll_task(task: Runnable) {
     let worker = trace_index::get();
     terrace_trace::run_begin(worker);
     task.run();

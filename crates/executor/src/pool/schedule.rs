@@ -62,6 +62,7 @@ impl Shared {
     /// Queues a task of a lane that is not the normal one, from any thread that keeps the pool alive.
     fn push_on(&self, lane: Lane, task: Runnable) {
         if lane == Lane::High {
+            self.injector.note_rival();
             self.lanes.high.push(task);
             return self.publish();
         }
