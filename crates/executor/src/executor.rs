@@ -27,9 +27,13 @@ use crate::shutdown::{Shutdown, StillRunning};
 ///
 /// Dropping it ends the workers once they have finished the polls they are in, joins them (except
 /// the current thread, where an executor is dropped on its own worker), and drops every task that
-/// is not finished. Where some thread is still in the poll of one of its tasks then, that thread drops the tasks when the poll
+/// is not finished. Where a thread is still in the poll of one of its tasks then, that thread drops the tasks when the poll
 /// ends: a worker that drops its own executor, and a thread that runs tasks of an executor without workers while it waits.
 /// Where a poll never ends, because the process exits in it, the tasks are leaked.
+///
+/// The drop waits as long as these polls take. Two executors that are dropped in each other's tasks wait for each other
+/// without end: a worker of each is inside the drop of the other. The same holds for longer circles. So drop at least
+/// one of such executors outside of the tasks of the others.
 ///
 /// Worker threads run freely, so what they run must own its data: they exist only for
 /// `Executor<'static>`.
@@ -131,6 +135,8 @@ impl Executor<'static> {
     /// when its task's poll has. Nor are threads that are inside a call of `shutdown` themselves, of whichever executor: they
     /// would wait for this one. Without a limit the worker waits as it does in [`block_on`](fn@crate::block_on). A thread that
     /// waits for the caller's task, as one does that blocks on its handle, cannot end before it: such a task gives a limit.
+    /// So does a task that shuts down an executor whose worker may be dropping this task's executor: a call of `shutdown`
+    /// waits for threads that are inside a drop.
     ///
     /// # Errors
     /// When threads have not ended in time. Calling it again waits again, perhaps with [`Shutdown::Cancel`]. After a
