@@ -1,4 +1,4 @@
-//! What the models share: items that account for themselves.
+//! Shared by the models: items that account for themselves.
 //!
 //! A model is an ordinary test in `tests/<layer>_<what>.rs`, whose body runs in
 //! [`terrace_sync::model`]: under `--cfg terrace_loom` in every interleaving, on `std` as a small stress

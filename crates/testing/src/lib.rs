@@ -1,4 +1,4 @@
-//! What the tests of several layers share.
+//! Tools that the tests of several layers share.
 #![doc = include_str!("../README.md")]
 
 mod alloc;

@@ -1,4 +1,4 @@
-//! Hooks through which the Terrace layers report what they do.
+//! Hooks through which the Terrace layers report their work.
 #![doc = include_str!("../README.md")]
 #![no_std]
 
