@@ -41,4 +41,5 @@ pub use terrace_local::task::{FallibleTask, Task};
 
 pub use terrace_local::Payload;
 #[cfg(not(terrace_loom))]
+#[doc(hidden)]
 pub use terrace_local::drop_payload;

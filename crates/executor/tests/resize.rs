@@ -226,6 +226,31 @@ fn shutdown_cancels_what_is_queued() {
     });
 }
 
+/// A drain that came too late is over when the executor gets workers again: these end after the poll that they are in.
+#[test]
+fn workers_end_after_a_drain_that_failed() {
+    on_own_thread(|| {
+        let hooks = Hooks::default();
+        let executor = hooks
+            .on(Builder::new().workers(2))
+            .try_build_static()
+            .unwrap();
+        for _ in 0..2 {
+            executor.spawn(Yields(u32::MAX)).detach();
+        }
+        executor
+            .shutdown(Shutdown::Drain, Some(Duration::from_millis(20)))
+            .expect_err("the tasks are queued again and again");
+        executor.set_workers(2).unwrap();
+        executor.set_workers(1).unwrap();
+        while hooks.starts() - hooks.stops() != 1 {
+            thread::yield_now();
+        }
+        executor.shutdown(Shutdown::Cancel, None).unwrap();
+        assert_eq!(hooks.starts(), hooks.stops());
+    });
+}
+
 /// A task may end the threads of its own executor.
 #[test]
 fn shutdown_from_a_task() {

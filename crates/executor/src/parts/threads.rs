@@ -19,7 +19,7 @@ pub(crate) struct Threads {
     pub(crate) running: AtomicUsize,
     pub(crate) list: Mutex<Vec<Thread>>,
     /// Whether workers that are asked to end run first what is queued.
-    pub(crate) draining: AtomicBool,
+    draining: AtomicBool,
     /// Whether the pool has ever had workers.
     pub(crate) were_any: AtomicBool,
     /// Notified when a thread has counted itself out, and when one need no longer be waited for.
@@ -107,6 +107,12 @@ impl Threads {
         }
         // Ordering: Relaxed, a number that may change at any time; written under the list's lock.
         self.workers.store(count, Ordering::Relaxed);
+    }
+
+    /// Makes known whether workers that are asked to end run first what is queued.
+    pub(crate) fn drain(&self, first: bool) {
+        // Ordering: Relaxed, read by workers that were asked to end.
+        self.draining.store(first, Ordering::Relaxed);
     }
 
     /// Whether workers that are asked to end run first what is queued.

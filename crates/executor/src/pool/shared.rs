@@ -182,11 +182,8 @@ impl Shared {
     pub(crate) fn publish_children(&self, slot: &Slot<Self>) {
         self.scopes.forget_blocking();
         match self.scopes.surplus(slot, true, self.crew()) {
-            0 => {}
             1 => self.publish(),
-            more => {
-                self.idle.publish_batch(more);
-            }
+            more => self.publish_tasks(more),
         }
     }
 

@@ -23,10 +23,7 @@ pub(crate) fn shutdown(
     limit: Option<Duration>,
 ) -> Result<(), StillRunning> {
     let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
-    // Ordering: Relaxed, read by workers that were asked to end.
-    pool.threads
-        .draining
-        .store(how == Shutdown::Drain, Ordering::Relaxed);
+    pool.threads.drain(how == Shutdown::Drain);
     runner::empty_slot_in(pool);
     resize(pool, &pool.threads.list.lock(), 0);
     let caller = Caller::new(pool);
@@ -49,7 +46,7 @@ pub(crate) fn shutdown(
             return Err(StillRunning { threads });
         }
     }
-    pool.threads.draining.store(false, Ordering::Relaxed);
+    pool.threads.drain(false);
     if how == Shutdown::Cancel {
         pool.drop_queued();
     }

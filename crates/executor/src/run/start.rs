@@ -29,6 +29,10 @@ pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
         pool.alarm.reset();
     }
     resize(pool, &list, wanted);
+    if wanted > 0 {
+        // A drain whose time was over may have asked before.
+        pool.threads.drain(false);
+    }
     if had_workers && wanted == 0 {
         threadless::register(pool);
     }
