@@ -109,9 +109,8 @@ impl Injector {
         self.singles.len_hint() + PARCEL * self.parcels.len_hint()
     }
 
-    /// Takes the oldest task, and moves a few more into `ring`, behind the tasks that are there. It moves an equal
-    /// share for each of `seats` workers and drivers, but so few that the ring does not overflow right away; or one
-    /// parcel.
+    /// Takes the oldest task, and moves a few more into `ring`, behind the tasks that are there. That is an equal share
+    /// for each of `seats` workers and drivers, but few enough for the ring; or it is one parcel.
     pub(crate) fn take_batch(
         &self,
         ring: &Owner<'_, Runnable>,

@@ -209,8 +209,8 @@ impl Entry {
         }
     }
 
-    /// Lets a thread of its own start a spare: the user's code names threads and may wait, and the watch has other
-    /// pools to look at.
+    /// Lets another thread start a spare: the user's code names threads and may wait, and the watch has other pools to
+    /// look at.
     fn start_spare(&self, pool: &Arc<dyn Watched>) {
         // Ordering: Relaxed, as in `judge`.
         self.asked.store(true, Ordering::Relaxed);

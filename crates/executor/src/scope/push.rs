@@ -142,9 +142,9 @@ impl Schedule for PinnedLane {
     unsafe fn schedule(this: NonNull<Self>, child: Runnable) {
         // SAFETY: the child's scope is open up to the push, and the slot lives as long as the pool.
         let this = unsafe { this.as_ref() };
-        // The child goes into the thread's own queue of pinned work, not into a list of the scope:
-        // the innermost wait on that thread must run it. SAFETY: the child that is being scheduled
-        // has not ended, so its scope is open.
+        // The child goes into the thread's own queue of pinned work: the innermost wait on that
+        // thread must run it. A list of the scope would not do. SAFETY: the child that is being
+        // scheduled has not ended, so its scope is open.
         let waiter = unsafe { this.0.core().waiter() };
         // SAFETY: children are Send. The child ends on the waiter's thread before its scope ends,
         // and the waiter is still in that scope.

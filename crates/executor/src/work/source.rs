@@ -17,8 +17,8 @@ use crate::protocol::sight::Sight;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// Goes before the high lane, every [`GLOBAL_INTERVAL`](crate::parts::fairness::GLOBAL_INTERVAL)th turn of a seat:
-    /// the injector, the background lane, or a peer that does not come to its own tasks. Each turn takes from one of
-    /// them, so that none keeps the others waiting; the own slot and ring are next.
+    /// the injector, the background lane, or a stalled peer. Each turn takes from one of them, so that none keeps the
+    /// others waiting; the own slot and ring are next.
     GlobalTurn,
     /// The high lane. A global turn skips it, as a full high lane would starve all others.
     HighLane,

@@ -212,7 +212,7 @@ fn an_order_that_takes_more_than_it_sees_is_found() {
 }
 
 #[test]
-fn nothing_is_out_of_the_sight_of_those_who_sleep() {
+fn every_sleeper_sees_every_place() {
     struct Sighted;
 
     impl Visit for Sighted {
