@@ -156,7 +156,7 @@ pub(crate) struct LocalRegistry {
     keeps: Cell<Keeps>,
     /// Pending tasks without an entry.
     uncounted: Cell<usize>,
-    /// Borrowed for one operation of the slab at a time: no code of users and no drop of a waker runs while a borrow lives.
+    /// Borrowed for one operation of the slab at a time: no users' code and no drop of a waker runs while a borrow lives.
     wakers: UnsafeCell<Slab<Waker>>,
 }
 
