@@ -42,7 +42,7 @@ fn a_steal_takes_two_however_large() {
     let (ring, peer) = (Ring::new(), Ring::new());
     // SAFETY: one handle a ring, one thread.
     let me = unsafe { ring.owner() };
-    // SAFETY: as above.
+    // SAFETY: one handle a ring, one thread.
     let thief = unsafe { peer.owner() };
     for items in [1, 2, 255, 256] {
         for n in 0..items {

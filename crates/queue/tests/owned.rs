@@ -107,7 +107,7 @@ fn an_inbox_does_as_its_model() {
                     let taken: VecDeque<_> = inbox.take().map(|node| node.value).collect();
                     assert_eq!(taken, std::mem::take(&mut expected));
                 }
-                // Half of what was taken is dropped unseen, and what comes meanwhile is the next batch.
+                // The test drops half of the taken items unseen. Items that come during a batch are the next batch.
                 _ => {
                     let mut taken = inbox.take();
                     let half = expected.len() / 2;
