@@ -1,4 +1,4 @@
-//! Scopes: results, nesting, panics, wakes from abroad; with 0, 1, 2 and 5 workers.
+//! Scopes: results, nesting, panics, remote wakes; with 0, 1, 2 and 5 workers.
 
 mod pools;
 
@@ -186,8 +186,8 @@ fn pinned_children_run_on_the_scopes_thread() {
     });
 }
 
-/// Two waits live on one thread, and a child of the inner one spawns back to the outer
-/// one's thread and waits for what it spawned.
+/// Two waits live on one thread. A child of the inner one spawns back to the outer one's thread and
+/// waits for that child.
 #[test]
 fn an_inner_wait_runs_what_the_outer_scope_pinned() {
     let _watchdog = watchdog();
