@@ -113,7 +113,7 @@ fn executor(ledger: &Arc<Ledger>, random: &mut Random) -> Arc<Executor<'static>>
     Arc::new(builder.build())
 }
 
-/// Drops the executor, with whatever is in it: here, on a thread of its own, or in one of its tasks.
+/// Drops the executor, with all tasks that are in it: here, on a thread of its own, or in one of its tasks.
 fn end(executor: Arc<Executor<'static>>, random: &mut Random) {
     match random.below(4) {
         0 => {

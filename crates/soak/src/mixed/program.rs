@@ -1,7 +1,7 @@
 //! Random programs: tasks that wait for what they have spawned, in every way there is.
 //!
-//! A task blocks only on what it has spawned in the same poll: what lies below it on a stack is then never among what it
-//! waits for.
+//! A task blocks only on tasks that it has spawned in the same poll. So it never waits for a task that lies below it on
+//! a stack.
 
 use std::future::Future;
 use std::pin::Pin;

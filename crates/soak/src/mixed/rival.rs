@@ -1,5 +1,5 @@
-//! A thread that waits is told of a task of the pool without workers, and at the same moment has something else to do: its
-//! own future panics, or blocks until that task has run. Another thread that waits runs the task.
+//! A waiting thread is notified of a task of the pool without workers. At the same moment its own future is woken, and
+//! panics, or blocks until that task has run. Another thread that waits runs the task.
 
 use std::sync::mpsc;
 use std::time::Duration;
