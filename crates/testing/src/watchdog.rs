@@ -1,7 +1,7 @@
 //! Ends tests that hang.
 //!
-//! A thread of its own waits for the guard's end, at most for the limit. It then reports and aborts the process, because no
-//! thread can be ended from outside.
+//! A thread of its own waits for the guard's end, at most for the limit. It then reports and aborts the process,
+//! because no thread can end another one.
 
 use std::cell::RefCell;
 use std::fmt::Debug;
