@@ -1,4 +1,4 @@
-//! What an executor has to do to be checked: [`Kind`], and what it promises: [`Caps`].
+//! The interface of an executor under test: [`Kind`], and its promises: [`Caps`].
 
 use std::future::Future;
 use std::pin::Pin;
@@ -49,7 +49,7 @@ impl Caps {
         self.0 & needs.0 == needs.0
     }
 
-    /// What this build's environment offers.
+    /// The abilities of this build's environment.
     #[must_use]
     pub const fn environment() -> Self {
         let threads = if cfg!(target_arch = "wasm32") {
@@ -72,10 +72,10 @@ type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 /// An executor under test. Dropping it ends it; a kind that never ends runs what is ready instead, so that cancelled
 /// tasks are gone.
 pub trait Kind: Sized + 'static {
-    /// What tasks hold of their executor.
+    /// The tasks' handle on their executor.
     type Handle: Handle;
 
-    /// What it promises.
+    /// Its promises.
     const CAPS: Caps;
 
     /// Its name in reports.

@@ -1,4 +1,4 @@
-//! No wake is lost, whoever makes it and when; and none is needed for longer than its executor.
+//! No wake is lost, on any thread and at any time. A waker outlives its executor without harm.
 
 use std::future::poll_fn;
 use std::task::Poll;

@@ -1,4 +1,4 @@
-//! What user code does at a site.
+//! The acts of user code at a site.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -122,7 +122,7 @@ fn scope() {
 }
 
 fn close(site: Site) {
-    // What is kept between waits, or made before, goes on to wake this thread.
+    // Objects that are kept between waits, or made before, still wake this thread.
     block_on(later().wait());
     let queue = Arc::new(ThreadExecutor::new());
     terrace_thread::close();

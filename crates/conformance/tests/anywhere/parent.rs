@@ -55,7 +55,7 @@ fn check(cell: Cell) -> Result<(), String> {
     let program = std::env::current_exe().expect("the program has a path");
     let mut command = Command::new(program);
     if cell.act == Act::Exit {
-        // What a process leaves that exits in the middle is no leak.
+        // A process that exits in the middle leaves memory behind, which is no leak.
         let options = std::env::var(SANITIZER).unwrap_or_default();
         command.env(SANITIZER, format!("{options}:detect_leaks=0"));
     }
@@ -112,7 +112,7 @@ fn indented(text: &str) -> String {
 fn reader(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before an error is told all the same.
+        // The output read before an error is reported all the same.
         let _read = pipe.read_to_end(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     })

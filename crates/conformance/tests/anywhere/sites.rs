@@ -114,7 +114,7 @@ pub(crate) fn body(site: Site, role: Role) -> Body {
     }
 }
 
-/// Leads to the site on the current thread, which is foreign to the pool.
+/// Leads to the site on the current thread, which has no part in the pool.
 pub(crate) fn on_foreign_thread(site: Site) {
     match site {
         Site::NameClosure => ask_for_a_worker(),
