@@ -194,8 +194,8 @@ pub(crate) fn body_panic(random: &mut Random, world: &World) {
     );
 }
 
-/// Tasks that block their thread until another task of the pool is done: at most as many as the pool has threads, so that
-/// one thread is left.
+/// Tasks that block their thread until another task of the pool is done. There are at most as many as the pool has
+/// threads, so one thread is left.
 #[cfg(feature = "multi_threaded")]
 pub(crate) fn blocking(random: &mut Random, world: &World) {
     let Some((pool, threads)) = world.with_threads(random) else {
