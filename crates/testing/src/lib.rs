@@ -1,4 +1,4 @@
-//! What the tests of several layers share.
+//! Helpers that the tests of several layers share.
 #![doc = include_str!("../README.md")]
 
 mod alloc;

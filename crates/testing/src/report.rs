@@ -1,4 +1,4 @@
-//! What is known of a process that hangs.
+//! A report on a process that hangs.
 
 use std::fs;
 use std::io::Write as _;
@@ -37,7 +37,7 @@ pub(crate) fn threads() {
     }
 }
 
-/// What the test wants to be shown.
+/// The values that the test wants in the report.
 pub(crate) fn values(shown: &[Describe]) {
     for describe in shown {
         write(&format!("{}\n", describe()));

@@ -29,7 +29,7 @@ pub(crate) type Describe = Box<dyn Fn() -> String + Send>;
 type Shown = Arc<Mutex<Vec<Describe>>>;
 
 terrace_sync::thread_local! {
-    /// What the innermost watchdog of this thread shows.
+    /// The report of this thread's innermost watchdog.
     static SHOWN: RefCell<Option<Shown>> = const { RefCell::new(None) };
 }
 
