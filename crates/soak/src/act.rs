@@ -33,7 +33,7 @@ pub(crate) struct Actor {
     tasks: Vec<Task<u32>>,
 }
 
-/// What an actor can do: its name for the watchdog, and how.
+/// An act of an actor: its name for the watchdog, and its function.
 type Act = (&'static str, fn(&mut Actor));
 
 const ALL: [Act; 18] = [

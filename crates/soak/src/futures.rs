@@ -69,7 +69,7 @@ impl<F: Future> Future for Armed<F> {
     }
 }
 
-/// What a task does with its life.
+/// The behaviour of a task.
 pub(crate) async fn life(account: Account, counter: Counter, mut random: Random) -> u32 {
     match random.below(10) {
         0..=3 => {}

@@ -97,7 +97,7 @@ pub(crate) fn settle(number: u64, ledger: &Ledger, watchdog: &Watchdog) -> Resul
             let dump = watchdog.dump();
             return Err(format!("round {number}: futures are leaked\n{dump}"));
         }
-        // What was pinned to this thread, while it drove an executor, ends on it.
+        // Tasks that were pinned to this thread, while it drove an executor, end on it.
         if !terrace_thread::tick() {
             std::thread::sleep(Duration::from_millis(1));
         }

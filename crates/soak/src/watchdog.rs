@@ -20,7 +20,7 @@ struct Watched {
     round: u64,
     ledger: Arc<Ledger>,
     executors: Vec<Weak<Executor<'static>>>,
-    /// What each thread of the round is doing.
+    /// The present act of each thread of the round.
     doing: Vec<&'static str>,
 }
 

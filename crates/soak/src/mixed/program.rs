@@ -18,7 +18,7 @@ use crate::account::{Ledger, panic_as_planned};
 use crate::futures::{naps, spin, yields};
 use crate::wakery::Counter;
 
-/// What a task does one after the other, at most.
+/// The most steps of a task.
 const STEPS: usize = 4;
 /// How long a task blocks its thread for nothing, in µs.
 const BLOCKS: usize = 300;
@@ -33,7 +33,7 @@ pub(super) struct Pools {
     pub(super) may_block: AtomicBool,
 }
 
-/// What programs are made of.
+/// The state that all parts of a program share.
 #[derive(Clone)]
 pub(super) struct Program {
     /// Tasks do not keep the pools.
