@@ -207,8 +207,8 @@ struct Core {
     memory: UnsafeCell<()>,
 }
 
-// SAFETY: a thread that may use the core looks at the memory, and the thread that frees it takes it. loom fails if both
-// can meet.
+// SAFETY: a thread that may use the core looks at the memory, and the freeing thread takes it: loom fails if both can
+// meet.
 unsafe impl Send for Core {}
 // SAFETY: see `Send`: loom watches shared uses of the memory, too.
 unsafe impl Sync for Core {}

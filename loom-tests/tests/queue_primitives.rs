@@ -5,7 +5,7 @@ use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::cell::UnsafeCell;
 use terrace_sync::{Arc, Mutex, OnceLock, heavy, light, model, thread};
 
-/// An unpark before, during or after the decision to park is never lost, and what preceded it is visible.
+/// An unpark before, during or after the decision to park is never lost, and all that preceded it is visible.
 #[test]
 fn unpark_is_never_lost() {
     model(|| {

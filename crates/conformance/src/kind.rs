@@ -9,7 +9,7 @@ use terrace_local::Task;
 
 use crate::tools::Limit;
 
-/// Promises of a kind, or what a behaviour needs: a set.
+/// A set of promises of a kind, or of needs of a behaviour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Caps(u16);
 
@@ -69,7 +69,7 @@ impl Caps {
 /// A future of any type.
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// An executor under test. Dropping it ends it; a kind that never ends runs what is ready instead, so that cancelled
+/// An executor under test. Dropping it ends it; a kind that never ends runs ready tasks instead, so that cancelled
 /// tasks are gone.
 pub trait Kind: Sized + 'static {
     /// The tasks' handle on their executor.
@@ -110,7 +110,7 @@ pub trait Kind: Sized + 'static {
         drive_by_ticks(self, condition, limit)
     }
 
-    /// How long to wait for what must come.
+    /// How long to wait for an event that must come.
     fn patience() -> Duration {
         Duration::from_secs(60)
     }

@@ -4,7 +4,7 @@ use crate::behaviours::{basics, batch, cancel, drivers, panics, reentry, shutdow
 use crate::kind::{Batch, Caps, Drivable, Kind};
 use crate::tools::Tracker;
 
-/// Something that every executor does, and what it needs for that.
+/// A behaviour of every executor, and its needs.
 pub struct Behaviour<K> {
     /// `group::name`.
     pub name: &'static str,

@@ -341,8 +341,8 @@ impl Default for Executor<'_> {
 }
 
 /// Describes an executor that hangs, by relaxed loads and without a lock. It says what lies in its queues and which
-/// threads sleep. For each open scope it says how many children are pending (the body is one while it runs) and how
-/// many of these wait for a thread. It also says whether the scope's waiter sleeps.
+/// threads sleep. For each open scope it says how many children are pending, and how many of these wait for a thread.
+/// The body is one while it runs. It also says whether the scope's waiter sleeps.
 impl fmt::Debug for Executor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.describe("Executor", f)

@@ -48,8 +48,7 @@ fn a_remote_spawn_allocates_once_and_a_block_now_and_then() {
     let count = 10_000;
     spawn(count);
     let counted = allocations() - before;
-    // One a task, one for each block of 31 of the injector, and the last task with the waker of the thread that waits
-    // for it.
+    // One a task, one for each block of 31 of the injector, and the last task with its waiter's waker.
     assert!(counted <= count + count / 31 + 4, "{counted}");
 }
 

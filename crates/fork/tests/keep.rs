@@ -7,7 +7,7 @@ use terrace_executor::Builder;
 use terrace_fork::{Scope, scope};
 use terrace_testing::on_own_thread;
 
-/// A kept value as crates that build on this one keep it: it refers to the scope and to what was kept before.
+/// A kept value as crates that build on this one keep it: it refers to the scope and to values kept before.
 struct Facade<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     before: Option<&'scope Facade<'scope, 'env>>,

@@ -1,4 +1,5 @@
-//! Which panic comes out of a scope, and what it leaves: the body's comes first, then those of children in spawn order.
+//! Which panic comes out of a scope: the body's first, then those of children in spawn order. And the state that it
+//! leaves.
 
 mod pools;
 

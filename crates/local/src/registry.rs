@@ -113,8 +113,8 @@ impl Registry {
         pending
     }
 
-    /// Wakes every registered task and lets `drain` drop what is queued (true if it dropped any), until no task is left. The
-    /// caller makes sure that no thread polls tasks any more. Waits for threads that are just queueing a task.
+    /// Wakes every registered task and lets `drain` drop queued tasks (true if it dropped any), until no task is left.
+    /// The caller makes sure that no thread polls tasks any more. Waits for threads that are just queueing a task.
     pub fn close(&self, drain: impl FnMut() -> bool) {
         close(|| self.pending(), drain);
     }

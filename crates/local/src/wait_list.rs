@@ -269,7 +269,8 @@ impl<'a> Waiter<'a> {
         } else {
             Ordering::Acquire
         };
-        // Ordering: Acquire, pairs with the Release in `wake_one`: this thread sees what the other one queued.
+        // Ordering: Acquire, pairs with the Release in `wake_one`: this thread sees the items that the other one
+        // queued.
         if node.state.swap(AWAKE, acquire) == ASLEEP {
             // Ordering: Relaxed. A thread that reads the old value walks in vain.
             self.list.asleep.fetch_sub(1, Ordering::Relaxed);

@@ -115,7 +115,7 @@ fn complaint(task: &mut Task<u32>) -> String {
     })
 }
 
-/// A future that awaits a task without an output is told why, at each poll, and what to do about it.
+/// A future that awaits a task without an output learns why at each poll, and how to avoid it.
 #[test]
 fn a_task_without_an_output_says_what_happened() {
     let _watchdog = watchdog();

@@ -68,8 +68,8 @@ fn a_notified_driver_that_is_dropped_passes_on() {
     }
 }
 
-/// The driver that was woken is kept and never polled again. The next push wakes another one, which runs what both
-/// pushes left.
+/// The driver that was woken is kept and never polled again. The next push wakes another one, which runs the tasks of
+/// both pushes.
 #[test]
 fn a_notified_driver_that_is_not_polled_delays_until_the_next_push() {
     let _watchdog = watchdog();

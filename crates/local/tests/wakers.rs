@@ -163,7 +163,7 @@ fn a_driver_whose_waker_panics_when_cloned_gives_up_its_place() {
     assert_eq!((first.wakes(), bad.wakes(), good.wakes()), (0, 0, 1));
 }
 
-/// A waker that panics when woken may have woken no driver: the next driver is woken, and runs what was queued.
+/// A waker that panics when woken may have woken no driver. The push wakes the next driver, which runs the queued task.
 #[test]
 fn the_wake_of_a_driver_that_panics_goes_to_the_next() {
     let _watchdog = watchdog();

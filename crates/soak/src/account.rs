@@ -76,7 +76,7 @@ impl Ledger {
         }
     }
 
-    /// The accounts that are open: number, and what for.
+    /// The accounts that are open: number, and purpose.
     pub(crate) fn open_accounts(&self) -> MutexGuard<'_, BTreeMap<u64, &'static str>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }

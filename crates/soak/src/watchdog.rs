@@ -24,7 +24,7 @@ struct Watched {
     doing: Vec<&'static str>,
 }
 
-/// The watchdog, and what it watches now.
+/// The watchdog, and its present round.
 #[derive(Clone)]
 pub(crate) struct Watchdog(Arc<Mutex<Watched>>);
 

@@ -1,4 +1,5 @@
-//! What counts and what does not: run with `RUSTFLAGS="--cfg terrace_count"`, and once without.
+//! Which operations count and which do not: run with `RUSTFLAGS="--cfg terrace_count"`, and once
+//! without.
 
 use std::time::Duration;
 use terrace_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, fence};

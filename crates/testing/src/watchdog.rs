@@ -128,7 +128,7 @@ pub fn in_own_process(name: &str, body: impl FnOnce()) {
 pub fn show<T: Debug + Send + Sync + 'static>(value: &Arc<T>) {
     let value = Arc::downgrade(value);
     add(Box::new(move || match value.upgrade() {
-        // Not dropped here: its end might wait for what hangs.
+        // This does not drop it: its end might wait for the thread that hangs.
         Some(value) => format!("{:#?}", *std::mem::ManuallyDrop::new(value)),
         None => "a value that is gone, or is being dropped".to_owned(),
     }));

@@ -25,7 +25,7 @@ impl Plugin for BackgroundPlugin {
     }
 }
 
-/// Tasks under way, and what the finished ones found.
+/// Tasks under way, and the results of the finished ones.
 #[derive(Resource, Default)]
 struct Maps {
     under_way: Vec<(u32, Task<usize>)>,

@@ -71,7 +71,7 @@ fn scope_of_workers(world: &World, pool: &TaskPool, random: &mut Random, depth: 
     })
 }
 
-/// Results in spawn order; tasks that spawn tasks; a task that waits for what a sibling gives it.
+/// Results in spawn order; tasks that spawn tasks; a task that waits for a value of a sibling.
 pub(crate) fn results(random: &mut Random, world: &World) {
     let (pool, _) = world.any(random);
     println!("results {:?}", scope_of_workers(world, pool, random, 2));

@@ -199,7 +199,7 @@ pub(crate) fn watch(cell: String) {
         thread::sleep(patience());
         let stage = *lock(&STAGE);
         eprintln!("{cell} hangs: the process {stage}");
-        // Not dropped here: that might wait for what hangs.
+        // This does not drop it: its end might wait for the thread that hangs.
         match lock(&WATCHED).upgrade().map(std::mem::ManuallyDrop::new) {
             Some(executor) => eprintln!("{:#?}", **executor),
             None => eprintln!("the executor is being dropped, or was"),

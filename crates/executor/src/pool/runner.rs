@@ -279,7 +279,7 @@ impl<'p> Runner<'p> {
         Owed::Publish
     }
 
-    /// A task that yielded goes to the back of the ring, behind what was published.
+    /// A task that yielded goes to the back of the ring, behind published tasks.
     #[inline]
     fn queue_yielded(&self, task: Runnable) -> Owed {
         // On an overflow the tasks before it, which were published, have moved out of the ring.

@@ -27,7 +27,7 @@ pub(crate) struct Shared {
     pub(crate) idle: Idle,
     /// Tasks of the lanes that go before the normal one, or after it.
     pub(crate) lanes: Lanes,
-    /// Tasks that threads without a seat spawned or woke, and what overflowed.
+    /// Tasks that threads without a seat spawned or woke, and tasks that overflowed.
     pub(crate) injector: Injector,
     /// The seats of workers and drivers.
     pub(crate) seats: Seats,

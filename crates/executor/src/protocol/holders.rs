@@ -2,9 +2,9 @@
 //!
 //! A pool that is dropped drops its tasks, but none that is being polled. Such a task might register afterwards and
 //! leak, or the thread that polls it would wait for itself. So the pool counts three kinds of *holders*. Worker threads
-//! count from before their start until they have left. *Guests* are threads without a seat that run tasks of a pool
-//! without workers while they wait. Each guest counts for the length of one poll. The thread that closes the pool
-//! counts while it does.
+//! count from before their start until they have left. *Guests* are waiting threads without a seat that run tasks of a
+//! pool without workers. Each guest counts for the length of one poll. The thread that closes the pool counts while it
+//! does.
 //!
 //! ```text
 //! close:   closing; count up; the workers are joined; count down, last -> drop the tasks

@@ -160,7 +160,7 @@ fn look_at<'n>(
     Some((least, if takes { "taken" } else { "left" }))
 }
 
-/// Each looker and place where an order takes what it does not see.
+/// Each looker and place where an order takes an item that it does not see.
 fn uncovered<O: Order>() -> Vec<(Looker, Place)> {
     let mut found = Vec::new();
     for looker in LOOKERS {

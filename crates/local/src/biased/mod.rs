@@ -1,4 +1,4 @@
-//! [`State`]: the references to a task of a single-thread executor, and what its owner does next with it.
+//! [`State`]: the references to a task of a single-thread executor, and the owner's next step with it.
 //!
 //! A state has two words. The *local* word is plain and belongs to the owner, the thread of the executor. The *remote* word is
 //! atomic and belongs to all other threads.

@@ -122,7 +122,7 @@ impl<R: Queueable> CoreOf<R> {
         self.on_owner().map_or(0, |core| core.awaited.get())
     }
 
-    /// Drops every task. Callers drop what they spawn later.
+    /// Drops every task. A later spawn drops its future at once.
     ///
     /// Does nothing and returns false inside one of the tasks or its destructor. The close could not drop that task,
     /// and would wait for it without end.

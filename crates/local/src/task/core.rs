@@ -208,7 +208,7 @@ pub(super) fn unhandled(handler: Option<PanicHandler>, payload: Payload) {
     }
 }
 
-/// Drops a reference to a handler. It may be the last one, and what the handler holds is the user's.
+/// Drops a reference to a handler. It may be the last one, and then drops the user's handler.
 pub(super) fn release_handler(handler: PanicHandler) {
     contain(|| drop(handler));
 }

@@ -1,4 +1,5 @@
-//! Random programs: tasks that wait for what they have spawned, in every way there is.
+//! Random programs: tasks that wait for tasks that they have spawned, in every way that a task can
+//! wait.
 //!
 //! A task blocks only on tasks that it has spawned in the same poll. So it never waits for a task that lies below it on
 //! a stack.

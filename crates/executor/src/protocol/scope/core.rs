@@ -246,7 +246,7 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
     }
 
     /// The next child for the waiter, oldest first. Every 61st call takes children of other threads before children of
-    /// this one. 61 is a prime: no period of the program falls in step with it.
+    /// this one. A prime, so that no period of the program falls in step with it.
     ///
     /// # Safety
     /// The calling thread is the scope's owner.
