@@ -340,7 +340,7 @@ impl Default for Executor<'_> {
     }
 }
 
-/// Describes an executor that hangs, by relaxed loads and without a lock. It says what lies in its queues and which
+/// Made for an executor that hangs: it takes relaxed loads and no lock. It says what lies in its queues and which
 /// threads sleep. For each open scope it says how many children are pending, and how many of these wait for a thread.
 /// The body is one while it runs. It also says whether the scope's waiter sleeps.
 impl fmt::Debug for Executor<'_> {

@@ -190,7 +190,8 @@ impl Drop for ThreadExecutor<'_> {
     fn drop(&mut self) {
         let queue = &self.queue;
         // A ticker borrows the executor, so the process exits inside one of its tasks. This cannot drop that task, nor
-        // wait for it, so it leaks all. Ordering: Relaxed, as in `try_tick_here`.
+        // wait for it, so it leaks all.
+        // Ordering: Relaxed, as in `try_tick_here`.
         if queue.polls.load(Ordering::Relaxed) != 0 {
             return;
         }

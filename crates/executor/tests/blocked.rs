@@ -207,7 +207,8 @@ fn a_drain_in_a_child_ends() {
             // SAFETY: the child borrows nothing.
             unsafe { scope.handle().spawn(async {}) };
             // It must not run on the other worker. This thread waits for that worker's end, and that worker would wait
-            // for the end of this scope. SAFETY: the scope is waited for below, before the executor ends.
+            // for the end of this scope.
+            // SAFETY: the scope is waited for below, before the executor ends.
             unsafe {
                 let inner = &inner;
                 scope.handle().spawn_pinned(async move {

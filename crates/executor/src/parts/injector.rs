@@ -25,7 +25,7 @@ use super::trace_index;
 /// Tasks in a parcel, at most; at least two.
 const PARCEL: usize = if cfg!(terrace_shuttle) { 2 } else { 32 };
 
-/// At most so many tasks one visit moves into the taker's ring.
+/// One visit moves at most so many tasks into the taker's ring.
 const BATCH: usize = 32;
 
 /// Whether a taker has moved other tasks as well: out of a place where every thread could take them, into another one.

@@ -198,7 +198,8 @@ impl Entry {
             return;
         };
         let used = now.processor.saturating_sub(last.processor);
-        // A spare that is on its way may take the task. Ordering: Relaxed, a hint.
+        // A spare that is on its way may take the task.
+        // Ordering: Relaxed, a hint.
         let coming = self.asked.load(Ordering::Relaxed) || pool.is_starting_spare();
         let stuck = last.progress == now.progress && used < self.looked / BUSY_PART;
         if stuck && !coming && !cfg!(terrace_weaken = "executor-watch-no-spare") {

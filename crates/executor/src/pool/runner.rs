@@ -41,7 +41,7 @@ pub(crate) struct Runner<'p> {
     /// Only a worker uses it: the user may forget a driver, which would leak the references.
     references: RefCache<Shared>,
     pub(crate) fairness: Fairness,
-    /// So many tasks out of its slot it has run in a row.
+    /// How many tasks out of its slot it has run in a row.
     slot_runs: Cell<u32>,
     /// How many jobs of others run on top of each other, by waits of last resort.
     pub(crate) nested_help: Cell<u32>,
@@ -290,9 +290,9 @@ impl<'p> Runner<'p> {
         }
     }
 
-    /// A worker with an empty ring puts a woken task into its slot. Else the task goes to the back of the ring.
-    /// Otherwise, of many chains of wakes, the worker would run each to its end, and none would leave its memory warm
-    /// for the next.
+    /// A worker with an empty ring puts a woken task into its slot. Else the task goes to the back of the ring and
+    /// waits its turn. If it did not, the worker would run each of many chains of wakes to its end. The memory that one
+    /// chain leaves would be cold for the next.
     #[inline]
     fn queue_woken(&self, task: Runnable) -> Owed {
         if self.is_driver() || !self.seat.ring.is_empty() {

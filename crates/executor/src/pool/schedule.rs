@@ -108,9 +108,9 @@ impl Schedule for Shared {
     }
 
     unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
-        // The task has yielded, so it goes to the back of the queue. SAFETY: the task's reference keeps the pool alive
-        // up to the push. After a push that succeeds, the worker, or the thread that polls the driver, keeps the pool
-        // alive.
+        // The task has yielded, so it goes to the back of the queue.
+        // SAFETY: the task's reference keeps the pool alive up to the push. After a push that succeeds, the worker, or
+        // the thread that polls the driver, keeps the pool alive.
         if let Err(task) = unsafe { this.as_ref() }.push_here(task, Cause::Yielded) {
             // SAFETY: the task's reference, which has not been pushed, came out of `Arc::into_raw`.
             let pool = unsafe { Self::another_reference(this) };

@@ -24,8 +24,9 @@ impl Wake for BlockWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // Ordering: Release, pairs with the Acquire in `run_one`: the next poll sees every write
-        // before the wake. If the flag was set already, the thread has its notification.
+        // Ordering: AcqRel. The Release pairs with the Acquire in `run_one`: the next poll sees
+        // every write before the wake. If the flag was set already, the thread has its
+        // notification.
         if !self.woken.swap(true, Ordering::AcqRel) {
             light();
             self.notify.notify();

@@ -55,7 +55,8 @@ impl Pool {
         // Threads start under the same lock; from now on none starts.
         let threads = shared.threads.take();
         if runner::with_worker(|worker| worker.is_some()) {
-            // This worker waits as workers do, and so runs its tasks: another worker may wait for one of them.
+            // This worker waits as workers do: another one may wait for a task that it may adopt only once this one
+            // waits, too.
             let is_here = |thread: &Thread| thread.handle.thread().is(&current);
             loop {
                 let listener = shared.threads.ended.listen();

@@ -152,7 +152,7 @@ impl<'p> Caller<'p> {
     /// Waits for a notification; false if the deadline came first.
     fn wait_for(&self, listener: EventListener, deadline: Option<Instant>) -> bool {
         if self.own_pool.is_some() && deadline.is_none() {
-            // The worker runs its own tasks while it waits: other workers may wait for them and cannot take them.
+            // The worker runs tasks while it waits: other workers may wait for tasks that they cannot take.
             block_on(listener);
             return true;
         }

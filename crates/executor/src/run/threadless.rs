@@ -25,7 +25,7 @@ use crate::protocol::sight::Sight;
 use crate::work::order::{self, Order};
 use crate::work::source::Look;
 
-/// So many children a scope's wait runs before a job of a pool without workers has its turn. A
+/// A scope's wait runs so many children before a job of a pool without workers has its turn. A
 /// prime.
 const SCOPES_INTERVAL: u32 = 1021;
 

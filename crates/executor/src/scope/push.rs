@@ -117,8 +117,9 @@ impl Schedule for Slot<Shared> {
         }
         // As soon as the child is pushed, it may run and end, and its scope may close. So this
         // clones the pool's reference and the waiter's handle before the push. The slot lives as
-        // long as the pool. SAFETY: the child that is being scheduled has not ended, so its scope
-        // is open and the pool alive, up to the push.
+        // long as the pool.
+        // SAFETY: the child that is being scheduled has not ended, so its scope is open and the
+        // pool alive, up to the push.
         let pool = unsafe { &*slot.pool() }.arc();
         // SAFETY: the same child keeps the scope open up to the push.
         let waiter = unsafe { core.waiter() };
@@ -143,8 +144,8 @@ impl Schedule for PinnedLane {
         // SAFETY: the child's scope is open up to the push, and the slot lives as long as the pool.
         let this = unsafe { this.as_ref() };
         // The child goes into the thread's own queue of pinned work: the innermost wait on that
-        // thread must run it. A list of the scope would not do. SAFETY: the child that is being
-        // scheduled has not ended, so its scope is open.
+        // thread must run it. A list of the scope would not do.
+        // SAFETY: the child that is being scheduled has not ended, so its scope is open.
         let waiter = unsafe { this.0.core().waiter() };
         // SAFETY: children are Send. The child ends on the waiter's thread before its scope ends,
         // and the waiter is still in that scope.
