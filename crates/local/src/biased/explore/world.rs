@@ -135,7 +135,7 @@ fn number(waker: Option<&Waker>) -> usize {
 
 /// The proof for a state on which this thread takes the owner's steps, too.
 pub(super) fn owned(state: &State) -> OnOwner<'_, State> {
-    // SAFETY: One thread plays all sides, so no other one has the state.
+    // SAFETY: one thread plays all sides, so no other one has the state.
     unsafe { OnOwner::assume(state) }
 }
 
