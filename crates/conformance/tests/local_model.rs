@@ -346,7 +346,7 @@ proptest! {
         prop_assert_eq!(real::<kinds::Thread>(&program), model(&program));
     }
 
-    /// It is never dropped, so what is left at the end stays.
+    /// It is never dropped, so tasks that are left at the end stay.
     #[test]
     fn static_local_executor_does_as_its_model(program in program()) {
         prop_assert_eq!(real::<kinds::StaticLocal>(&program).0, model(&program).0);

@@ -1,4 +1,5 @@
-//! A panic cancels the siblings: none hangs its scope, none is polled again, each is dropped where it would have run.
+//! A panic cancels the siblings: none hangs its scope, and no thread polls one again. Each is dropped on the thread
+//! that would have run it.
 
 mod pools;
 

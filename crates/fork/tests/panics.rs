@@ -102,7 +102,8 @@ fn a_panic_stays_in_its_scope() {
     });
 }
 
-/// What is dropped when a scope has failed must not meet its panic: that would end the process.
+/// The destructors of values that a failed scope drops must not meet its panic: that would end the
+/// process.
 #[test]
 fn payloads_and_results_with_panicking_destructors() {
     let _watchdog = watchdog();

@@ -267,7 +267,7 @@ fn external_children_run_where_the_executor_is_ticked() {
 }
 
 /// Two children that wait for each other on their threads: both must get one. The counter-case of
-/// helping (rayon 1311), and what the sentinel is for when children have always been tiny before.
+/// helping (rayon 1311). If children have always been tiny before, the sentinel takes the child.
 #[test]
 fn children_that_wait_for_each_other_both_run() {
     let _watchdog = watchdog();

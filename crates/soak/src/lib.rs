@@ -33,7 +33,7 @@ pub struct Plan {
 /// Soaks, and prints what it does.
 ///
 /// # Errors
-/// Runs rounds. The error says which account did not add up, and in which round.
+/// An account did not add up; the text names it and its round.
 pub fn run(plan: Plan) -> Result<(), String> {
     account::hide_planned_panics();
     println!("soak: seed {}, {:.0?}", plan.seed, plan.time);

@@ -12,7 +12,7 @@ use crate::account::{Ledger, unplanned_panics};
 
 /// How long a round may take; most take less than a tenth of a second.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How often it is looked.
+/// How often the watchdog looks.
 const LOOK: Duration = Duration::from_millis(500);
 
 #[derive(Default)]
@@ -29,7 +29,7 @@ struct Watched {
 pub(crate) struct Watchdog(Arc<Mutex<Watched>>);
 
 impl Watchdog {
-    /// Starts its thread, which ends the process if nothing ends any more.
+    /// Starts its thread, which ends the process if no round ends any more.
     pub(crate) fn start() -> Self {
         let watchdog = Self(Arc::new(Mutex::default()));
         let own = watchdog.clone();
@@ -90,7 +90,7 @@ impl Watchdog {
         }
     }
 
-    /// All that is known of a round: for a stall, and for accounts that do not balance.
+    /// The report on a round: for a stall, and for accounts that do not balance.
     pub(crate) fn dump(&self) -> String {
         // An executor must not be dropped under the lock, nor by this thread if it hangs.
         let (mut text, executors) = self.locked(|watched| {

@@ -68,7 +68,7 @@ fn fences_locks_and_parks_count() {
     assert_eq!(cost.rmws, 0, "a lock counts as a lock");
 }
 
-/// Another thread's doing is its own.
+/// Operations of another thread do not count here.
 #[test]
 fn counters_are_per_thread() {
     let cost = Counts::of(|| {

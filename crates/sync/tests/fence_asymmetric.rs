@@ -18,7 +18,7 @@ fn asymmetric_fences_order_the_handshake() {
     }
 }
 
-/// Whether the system under test has the call at all: what it answers to a query.
+/// Whether the system under test has the call at all, by its answer to a query.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn membarrier_is_allowed() -> bool {
     // SAFETY: the call takes integers only.

@@ -1,4 +1,4 @@
-//! What public types promise to the compiler.
+//! The promises of public types to the compiler.
 
 use std::fmt::Debug;
 use std::panic::{RefUnwindSafe, UnwindSafe};

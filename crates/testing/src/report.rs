@@ -13,7 +13,7 @@ const GDB_SECONDS: &str = "20";
 
 /// Writes past the test harness, which captures what is printed by macros and loses it when the process aborts.
 pub(crate) fn write(text: &str) {
-    // Nothing else can be told.
+    // If this write fails, there is no other place for the report.
     let _written = std::io::stderr().write_all(text.as_bytes());
 }
 

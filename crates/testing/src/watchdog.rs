@@ -78,8 +78,8 @@ impl Drop for Watchdog {
     }
 }
 
-/// From now on the test may take 60 seconds, or what `TERRACE_TEST_SECONDS` says. If it takes longer, the process reports what
-/// its threads do and aborts.
+/// From now on the test may take 60 seconds, or what `TERRACE_TEST_SECONDS` says. If it takes longer, the process
+/// reports on its threads and aborts.
 #[track_caller]
 pub fn watchdog() -> Watchdog {
     Watchdog::within(limit())

@@ -151,7 +151,7 @@ pub(crate) fn a_run_dropped_half_way_leaves_its_tasks<K: Drivable>(kind: K, trac
 pub(crate) fn a_forgotten_run_holds_no_task<K: Drivable>(kind: K, tracker: &Tracker) {
     let (tasks, done) = many(&kind, tracker);
     if !cfg!(terrace_asan) {
-        // It leaks what is not the executor's, of course.
+        // The forgotten driver leaks parts of the test itself.
         let mut driver = Driver::new(kind.run(pending::<()>()));
         assert!(driver.poll().is_pending());
         std::mem::forget(driver);

@@ -123,7 +123,7 @@ pub(super) fn holds(
     condition: &mut dyn FnMut() -> bool,
     limit: &mut Limit,
 ) -> impl Future<Output = bool> {
-    /// Looks after each of which others get time: what is ready runs in between.
+    /// After so many looks, other threads get time: ready tasks run in between.
     const LOOKS: u32 = 1_000;
     let mut looks: u32 = 0;
     poll_fn(move |context| {

@@ -1,4 +1,4 @@
-//! The matrix: what is done, from where, on which thread; which cells make sense, and the documented result of each.
+//! The matrix of acts, sites and threads; which cells make sense, and the documented result of each.
 
 use std::fmt;
 

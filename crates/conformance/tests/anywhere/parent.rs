@@ -1,4 +1,4 @@
-//! The process that runs the others, one a cell, and compares what comes of them with the table.
+//! The process that runs the others, one a cell, and compares their ends with the table.
 
 use std::io::Read;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -18,10 +18,10 @@ const SANITIZER: &str = "ASAN_OPTIONS";
 const AT_ONCE: usize = 2;
 /// How much longer than its own watchdog a process may take: that one may hang, too.
 const LATER: Duration = Duration::from_secs(5);
-/// How often it is looked whether a process has ended.
+/// How often the parent checks whether a process has ended.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Runs all `cells`, prints those that end otherwise than the table says; how many.
+/// Runs all `cells`, prints those that end otherwise than the table says, and returns their number.
 pub(crate) fn run(cells: &[Cell]) -> usize {
     let start = Instant::now();
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
@@ -50,7 +50,7 @@ pub(crate) fn run(cells: &[Cell]) -> usize {
     wrong.len()
 }
 
-/// Runs one cell; what is wrong about its end.
+/// Runs one cell, and returns the fault of its end.
 fn check(cell: Cell) -> Result<(), String> {
     let program = std::env::current_exe().expect("the program has a path");
     let mut command = Command::new(program);

@@ -121,7 +121,7 @@ fn build(cell: Cell) -> Executor<'static> {
         .build()
 }
 
-/// Starts what makes the thread one of this role: what is queued then runs on it.
+/// Gives the thread this role: tasks that are queued then run on it.
 fn start(role: Role) -> Option<JoinHandle<()>> {
     let thread = |body: fn()| {
         let builder = thread::Builder::new().name(role.to_string());

@@ -164,7 +164,7 @@ pub(crate) fn stage(text: &'static str) {
     *lock(&STAGE) = text;
 }
 
-/// Something is not as it must be.
+/// Records that an assertion does not hold.
 pub(crate) fn fault(text: String) {
     lock(&FAULT).get_or_insert(text);
 }

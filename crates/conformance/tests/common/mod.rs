@@ -8,7 +8,7 @@ const GENEROUS: Duration = Duration::from_secs(120);
 
 /// The failure, if there is one.
 pub(crate) fn failure(name: &str, check: impl FnOnce() + Send + 'static) -> Option<String> {
-    // Said before: what ends the process is the last one named.
+    // It prints the name before: the last name printed is the behaviour that ended the process.
     eprintln!("{name}");
     let (done, end) = channel();
     let thread = std::thread::Builder::new().name(name.to_owned());

@@ -34,7 +34,8 @@ pub(super) fn meet(pools: &Pools, waiters: usize, ledger: &Arc<Ledger>, random: 
         std::thread::spawn(move || expect_planned_panics_only(|| block_on(own)))
     };
     std::thread::sleep(ASLEEP);
-    // The thread that was told last is the last to be told again: then it is the rival's turn.
+    // The thread that was notified last is the last to be notified again: then it is the rival's
+    // turn.
     for _ in 0..waiters {
         let account = ledger.open("turn");
         pool.spawn(async move { account.finish() }).detach();
