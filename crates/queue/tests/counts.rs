@@ -1,6 +1,7 @@
-//! What each operation costs, counted: run with `RUSTFLAGS="--cfg terrace_count"`.
+//! The counted cost of each operation: run with `RUSTFLAGS="--cfg terrace_count"`.
 //!
-//! The figures are those of the crate's README. Not counted is what concurrent-queue does inside.
+//! The figures are those of the crate's README. They leave out the operations inside
+//! concurrent-queue.
 
 #![cfg(terrace_count)]
 
