@@ -19,7 +19,7 @@ use terrace_benches::spawn::Contender;
 
 /// Tasks or wakes of a row.
 const MANY: usize = 1_000;
-/// What is counted of the lookups: the loop, on whichever thread it runs.
+/// The counted part of the lookups: the loop, on any thread.
 const LOOKUPS: &str = "*::ask_many*";
 
 fn lookups() -> LibraryBenchmarkConfig {

@@ -1,4 +1,4 @@
-//! Instructions of `terrace-park` and its peers under callgrind: nobody sleeps.
+//! Instructions of `terrace-park` and its peers under callgrind: no thread sleeps.
 
 #![expect(
     missing_docs,

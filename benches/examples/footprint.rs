@@ -20,13 +20,14 @@ static LIVE: AtomicUsize = AtomicUsize::new(0);
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         LIVE.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: forwarded to the caller.
+        // SAFETY: the caller promises that the layout is not empty, as `System` requires.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         LIVE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: forwarded to the caller.
+        // SAFETY: the caller gives back a block of this allocator, all of which come from `System`,
+        // with its layout.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -88,7 +89,7 @@ impl Pool for Tokio {
     }
 }
 
-/// What is in use once it does not change any more.
+/// The bytes in use, once they do not change any more.
 fn settled() -> usize {
     loop {
         let before = LIVE.load(Ordering::Relaxed);
@@ -99,7 +100,7 @@ fn settled() -> usize {
     }
 }
 
-/// Spawns tasks that wait for ever once they were polled, and waits until they were.
+/// Spawns tasks that wait without end once they were polled, and waits until they were.
 fn park_tasks<P: Pool>(pool: &P, count: usize) {
     let polled = Arc::new(AtomicUsize::new(0));
     for _ in 0..count {
@@ -114,7 +115,7 @@ fn park_tasks<P: Pool>(pool: &P, count: usize) {
     }
 }
 
-/// Bytes of a pool with one worker, of each further worker, and of a task. What is measured is leaked.
+/// Bytes of a pool with one worker, of each further worker, and of a task. It leaks the measured values.
 fn measure<P: Pool>() -> [usize; 3] {
     let pool = |workers| {
         let before = settled();
@@ -137,7 +138,7 @@ fn measure<P: Pool>() -> [usize; 3] {
 }
 
 fn main() {
-    // What the standard library allocates once.
+    // The standard library's one-time allocations come first.
     thread::spawn(|| ()).join().expect("it does nothing");
     let rows = [
         ("terrace-executor", measure::<Terrace>()),

@@ -3,7 +3,7 @@
 /// One iteration of a workload.
 pub type Job = Box<dyn FnMut()>;
 
-/// A workload that has run once: what is made on first use is there.
+/// A workload that has run once, so all values made on first use are there.
 pub fn warm(job: impl FnMut() + 'static) -> Job {
     let mut job: Job = Box::new(job);
     job();

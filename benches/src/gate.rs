@@ -1,11 +1,11 @@
-//! A gate that one task waits at, and anybody opens.
+//! A gate that one task waits at, and that any thread or task opens.
 
 use std::future::poll_fn;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Poll, Waker};
 
-/// One task waits until somebody opens; opening lets one wait pass. Costs the same for every contender: a lock, a
+/// One task waits until the gate opens; one opening lets one wait pass. Costs the same for every contender: a lock, a
 /// flag, and the contender's own waker.
 #[derive(Default)]
 pub struct Gate {

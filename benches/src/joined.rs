@@ -1,4 +1,4 @@
-//! tokio's tasks, awaited like everybody else's.
+//! tokio's tasks, awaited as those of every other contender.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

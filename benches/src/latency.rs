@@ -100,7 +100,7 @@ pub fn by_other_thread<C: Contender>(samples: usize) -> Vec<u64> {
     woken.times()
 }
 
-/// A task of a pool whose threads sleep is woken from outside.
+/// An external thread wakes a task of a pool whose threads sleep.
 pub fn idle_pool<C: Contender>(workers: usize, samples: usize) -> Vec<u64> {
     let (contender, woken) = (C::new(workers), Woken::new());
     let task = contender.spawner().spawn(Arc::clone(&woken).wait(samples));
@@ -109,7 +109,7 @@ pub fn idle_pool<C: Contender>(workers: usize, samples: usize) -> Vec<u64> {
     woken.times()
 }
 
-/// A task of a pool is woken from outside, while each worker has a task that never rests.
+/// An external thread wakes a task of a pool, while each worker has a task that never rests.
 pub fn busy_pool<C: Contender>(workers: usize, samples: usize) -> Vec<u64> {
     let (busy, woken) = (Restless::new(C::new(workers), workers), Woken::new());
     let contender = busy.contender();

@@ -32,7 +32,8 @@ impl<T> Lent<T> {
 
 impl<T> Drop for Lent<T> {
     fn drop(&mut self) {
-        // SAFETY: the pointer is the one of the Box made in `new`, and nobody uses it any more.
+        // SAFETY: the pointer is that of the Box made in `new`. Callers of `get` promised to use it
+        // no more when the owner is dropped.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
 }
@@ -41,7 +42,7 @@ impl<T> Drop for Lent<T> {
 pub enum Owned<T: 'static> {
     /// Dropped with the row.
     Row(Lent<T>),
-    /// For ever: a static kind, a few words when it is empty.
+    /// Never dropped: a static kind, a few words when it is empty.
     Ever(&'static T),
 }
 

@@ -16,8 +16,8 @@ impl<'c> Rows<'c> {
         Self { criterion, layer }
     }
 
-    /// One row. `build` makes the closure whose calls are measured; it is called only if the row is selected, and
-    /// what it made is dropped before the next row begins.
+    /// One row. `build` makes the closure whose calls are measured. It is called only if the row is selected. Its
+    /// closure is dropped before the next row begins.
     pub fn row<J: FnMut()>(
         &mut self,
         workload: &str,

@@ -119,7 +119,7 @@ pub fn heavy<F: Fences>(threads: usize) -> impl FnMut() {
     }
 }
 
-/// What the others lose: a fixed piece of work, while one other thread fences every ten microseconds.
+/// The loss of the other threads: a fixed piece of work, while one other thread fences every ten microseconds.
 pub fn interrupted<F: Fences>() -> impl FnMut() {
     F::choose();
     let fencing = Beside::new(1, |over| {

@@ -1,4 +1,4 @@
-//! How waiting threads are told that there is one more pool to drive.
+//! How an announcer tells waiting threads that there is one more pool to drive.
 
 use terrace_executor::protocol::broadcast::Broadcast;
 use terrace_park::{Parker, Unparker};
@@ -6,12 +6,12 @@ use terrace_sync::atomic::AtomicUsize;
 use terrace_sync::atomic::Ordering::Relaxed;
 use terrace_sync::{Arc, model, thread};
 
-/// A thread that waits, whenever it began to, reads what is announced.
+/// A waiting thread reads the announcement, whenever its wait began.
 ///
-/// Seen to sleep without end if the number is raised after the notifications (`executor-broadcast-late`), and to read what was
-/// there before if it is loaded relaxed (`executor-broadcast-number`).
+/// Seen to sleep without end if the announcer raises the number after the notifications (`executor-broadcast-late`).
+/// Seen to read the old news if the load of the number is relaxed (`executor-broadcast-number`).
 #[test]
-fn executor_broadcast_reaches_who_waits() {
+fn executor_broadcast_reaches_each_waiter() {
     model(|| {
         let broadcast = Arc::new(Broadcast::<Unparker>::new());
         let news = Arc::new(AtomicUsize::new(0));
@@ -33,7 +33,7 @@ fn executor_broadcast_reaches_who_waits() {
     });
 }
 
-/// Of two announcements at once none is lost on a reader that has heeded the first it saw.
+/// A reader that has heeded the first of two announcements at once does not miss the second.
 #[test]
 fn executor_broadcast_of_two_announcements() {
     model(|| {

@@ -14,7 +14,7 @@ impl std::task::Wake for Unpark {
     }
 }
 
-/// Worker 0 with its ring, which runs something; worker 1 with nothing, and items that are run for ever.
+/// Worker 0 runs a task and has a ring; worker 1 has nothing. No run of an item returns.
 struct Pool {
     idle: Idle,
     ring: Ring<u32>,
@@ -36,7 +36,7 @@ impl Pool {
         for worker in 0..2 {
             idle.adopt_live(worker);
         }
-        // Worker 0 runs something.
+        // Worker 0 runs a task.
         let token = idle.enter(0);
         let pool = Self {
             idle,
@@ -75,7 +75,8 @@ impl Pool {
     }
 }
 
-/// What worker 0 has published is in front of what yields. Whichever item it takes next, worker 1 gets the other.
+/// The item that worker 0 has published is in front of the item that yields. Worker 0 next takes either one, and worker
+/// 1 gets the other.
 ///
 /// Seen to deadlock with a relaxed look at the head (`queue-look-relaxed`): the head has moved, the tail has not.
 #[test]
@@ -120,7 +121,7 @@ fn executor_deferred_behind_others_for_a_driver() {
     });
 }
 
-/// The same again: what is in front has itself yielded before, behind an item that was published.
+/// The same again: the item in front has itself yielded before, behind a published item.
 #[test]
 fn executor_deferred_behind_one_that_yielded() {
     model(|| {
@@ -138,9 +139,9 @@ fn executor_deferred_behind_one_that_yielded() {
     });
 }
 
-/// Worker 0 runs something else next, for ever: worker 1 gets what yielded.
+/// Worker 0 next runs another task, without end: worker 1 gets the item that yielded.
 ///
-/// Seen to deadlock if it is not published then (`executor-deferred-unflushed`).
+/// Seen to deadlock if worker 0 does not publish it then (`executor-deferred-unflushed`).
 #[test]
 fn executor_deferred_is_flushed() {
     model(|| {
@@ -159,7 +160,7 @@ fn executor_deferred_is_flushed() {
     });
 }
 
-/// Where the worker's loop is not what polls, or its task has waited, each push is published at once.
+/// If the poll is not one of the worker's loop, or its task has waited, each push is published at once.
 #[test]
 fn executor_deferred_is_for_the_loop_alone() {
     let deferred = DeferredPublish::default();

@@ -56,10 +56,10 @@ impl Pool {
     }
 }
 
-/// The task is dropped once, by the closer or by the guest, and is not polled once the closer has dropped all there was.
+/// The closer or the guest drops the task, once. The guest does not poll it after the closer has dropped all tasks.
 ///
-/// Seen to poll after the end where the guest does not acquire (`executor-holders-enter`), and to keep the task where the
-/// last one to leave does not (`executor-holders-leave`).
+/// Seen to poll after the end if the guest does not acquire (`executor-holders-enter`). Seen to keep the task if the
+/// last holder to leave does not acquire (`executor-holders-leave`).
 #[test]
 fn executor_holders_close_against_guest() {
     model(|| {

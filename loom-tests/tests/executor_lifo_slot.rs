@@ -31,19 +31,19 @@ unsafe impl Links for Numbers {
     }
 }
 
-/// A slot, and what was written before each task was put.
+/// A slot, and a cell for each task, which the worker writes before it puts the task.
 struct Written {
     slot: LifoSlot<Numbers>,
     cells: [UnsafeCell<u32>; 2],
 }
 
-// SAFETY: a cell is written before its task is put, and read by who took the task: what the model is about.
+// SAFETY: the worker writes a cell before it puts the task, and the taker reads it afterwards. The model checks that.
 unsafe impl Sync for Written {}
 
 impl Written {
     fn put(&self, task: u32) -> Option<u32> {
         self.cells[task as usize].with_mut(|cell| {
-            // SAFETY: nobody has the task yet.
+            // SAFETY: the task is not in the slot yet, so no other thread has it.
             unsafe { *cell = task }
         });
         self.slot.put(task).map(|displaced| self.read(displaced))
@@ -54,16 +54,16 @@ impl Written {
     }
 
     fn read(&self, task: u32) -> u32 {
-        // SAFETY: the task was taken, so that nobody writes.
+        // SAFETY: this thread took the task, and its cell is not written again.
         self.cells[task as usize].with(|cell| unsafe { *cell })
     }
 }
 
-/// The worker wakes two tasks while a thief looks: each comes out once, with what was written before.
+/// The worker wakes two tasks while a thief looks: each comes out once, with the value written before.
 ///
-/// Seen to fail with a swap that is a load and a store (`executor-slot-swap-split`), without its Acquire
-/// (`executor-slot-swap-release`), without the Release of the store (`executor-slot-put-relaxed`), and with a put that takes
-/// the slot for empty (`executor-slot-put-blind`).
+/// Seen to fail with a swap that is a load and a store (`executor-slot-swap-split`), and without its Acquire
+/// (`executor-slot-swap-release`). Also without the Release of the store (`executor-slot-put-relaxed`), and with a put
+/// that takes the slot for empty (`executor-slot-put-blind`).
 #[test]
 fn executor_slot_gives_each_task_once() {
     model(|| {
@@ -105,7 +105,7 @@ impl Pool {
         })
     }
 
-    /// What running the task does.
+    /// The effect of running the task.
     fn set_latch(&self) {
         self.latch.store(true, Relaxed);
         self.idle.wake_worker(0);
@@ -122,8 +122,8 @@ impl Work for Pool {
     }
 }
 
-/// Worker 0 wakes a task and computes without end. Worker 1 is the sentinel for a while and then runs something else without
-/// end. Worker 2, asleep for good, gets the task.
+/// Worker 0 wakes a task and computes without end. Worker 1 is the sentinel for a while and then runs another task
+/// without end. Worker 2, asleep for good, gets the task.
 ///
 /// Seen to deadlock with slots that are never takeable (`executor-slot-never-takeable`): the sentinel ends with a full slot.
 #[test]
@@ -163,7 +163,8 @@ fn executor_slot_outlives_its_sentinel() {
     });
 }
 
-/// The only worker wakes a task and then waits for it, in the middle of a poll, while a thief looks: one of the two runs it.
+/// The only worker wakes a task and then waits for it in the middle of a poll, while a thief looks. One of the two runs
+/// it.
 ///
 /// Seen to fail its assertion with a slot that is kept (`executor-slot-kept`).
 #[test]

@@ -8,7 +8,8 @@ use terrace_sync::{Arc, model, thread};
 /// The only permit there is.
 const PERMITS: usize = 1;
 
-/// An item is queued while the only permit is given back: one of the two sees that it can be run, and would publish it.
+/// One thread queues an item while another gives the only permit back. One of the two sees that the item can run, and
+/// would publish it.
 ///
 /// Seen to fail its assertion without either fence (`executor-permit-back-fence`, `executor-permit-push-fence`).
 #[test]

@@ -14,7 +14,7 @@ use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::cell::UnsafeCell;
 use terrace_sync::{Arc, model, thread};
 
-/// What drives a driver: wakes the owner's thread.
+/// The waker of a driver: wakes the owner's thread.
 struct Bell(Unparker);
 
 impl Wake for Bell {
@@ -158,7 +158,8 @@ type Task = Box<Node<std::sync::Arc<Cell>>>;
 
 impl Wake for Cell {
     fn wake(self: std::sync::Arc<Self>) {
-        // Ordering: AcqRel as async-task's.
+        // Ordering: AcqRel, as in async-task's cell: it stands for the handshake between wakes and
+        // the next run.
         if !self.scheduled.swap(true, Ordering::AcqRel) {
             let mailbox = self.mailbox.clone();
             mailbox.push_remote(Node::boxed(self));
@@ -166,8 +167,8 @@ impl Wake for Cell {
     }
 }
 
-/// An executor is dropped while another thread wakes one of its tasks: the drop gets the task back, by its own wake or
-/// by the other thread's, and drops it. Nothing arrives afterwards.
+/// The owner drops an executor while another thread wakes one of its tasks. The drop gets the task back, by its own
+/// wake or by the other thread's, and drops it. Nothing arrives afterwards.
 ///
 /// Fails under: `local-close-registry` (the other thread has marked the task and not pushed it yet).
 #[test]
@@ -206,7 +207,8 @@ struct Core {
     memory: UnsafeCell<()>,
 }
 
-// SAFETY: a thread that may use the core looks at the memory, and the thread that frees it takes it: loom fails if both can meet.
+// SAFETY: a thread that may use the core looks at the memory, and the freeing thread takes it: loom fails if both can
+// meet.
 unsafe impl Send for Core {}
 // SAFETY: see `Send`: loom watches shared uses of the memory, too.
 unsafe impl Sync for Core {}
@@ -219,7 +221,8 @@ struct Borrower {
 
 impl Wake for Borrower {
     fn wake(self: std::sync::Arc<Self>) {
-        // Ordering: AcqRel as async-task's.
+        // Ordering: AcqRel, as in async-task's cell: it stands for the handshake between wakes and
+        // the next run.
         if self.scheduled.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -233,8 +236,8 @@ impl Wake for Borrower {
     }
 }
 
-/// Another thread wakes a task while its executor is closed and freed at once, though no reference is counted: the last touch
-/// of the push comes before.
+/// Another thread wakes a task while the owner closes and frees the executor at once, though no reference is counted.
+/// The last touch of the push comes before the free.
 ///
 /// Fails under: `local-leave-early`, `local-in-flight-release`.
 #[test]
@@ -258,7 +261,7 @@ fn local_close_then_free() {
             unsafe { registry.remove(key) }
         };
         registry.close(|| owned(&core.mailbox).drain(|_| drop(remove())));
-        // What frees the core.
+        // This stands for the free of the core.
         core.memory.with_mut(|_| ());
         waker.join().unwrap();
     });

@@ -5,7 +5,7 @@ use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::cell::UnsafeCell;
 use terrace_sync::{Arc, Mutex, OnceLock, heavy, light, model, thread};
 
-/// An unpark before, during or after the decision to park is never lost, and what preceded it is visible.
+/// An unpark before, during or after the decision to park is never lost, and all that preceded it is visible.
 #[test]
 fn unpark_is_never_lost() {
     model(|| {
@@ -43,8 +43,8 @@ fn stray_unpark_is_harmless() {
     });
 }
 
-/// A timer ends the wait it was started for and no later one: with the old timer still to come, a wait without
-/// a timeout ends only by the wake, whose data it then sees.
+/// A timer ends the wait it was started for and no later one. With the old timer still to come, a wait without a
+/// timeout ends only by the wake, whose data it then sees.
 #[test]
 fn timeout_ends_its_own_wait_alone() {
     model(|| {
@@ -65,8 +65,8 @@ fn timeout_ends_its_own_wait_alone() {
     });
 }
 
-/// Of two threads that each write one word, fence, and read the other's, at least one sees a write, if one
-/// of the fences is heavy.
+/// Two threads each write one word, fence, and read the other's word. At least one sees a write, if one of the fences
+/// is heavy.
 ///
 /// Fails under: `sync-light-removed`, `sync-heavy-removed`.
 #[test]
@@ -91,8 +91,8 @@ fn light_and_heavy_are_ordered() {
     });
 }
 
-/// The checker's search is not deceived by a load in front of a compare-exchange: the spawned thread may have
-/// done nothing, one exchange or both when the other looks.
+/// A load in front of a compare-exchange does not deceive the checker's search. The spawned thread may have done
+/// nothing, one exchange or both when the other looks.
 #[test]
 fn a_load_hides_no_schedule() {
     // Not modelled: it collects over all runs of the body.

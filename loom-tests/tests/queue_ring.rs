@@ -1,4 +1,4 @@
-//! Models of `Ring`: each item comes out exactly once, whoever takes it.
+//! Models of `Ring`: each item comes out exactly once, on any thread.
 
 use terrace_loom_tests::{Ledger, assert_each_once};
 use terrace_queue::{Injector, Owner, Ring};
@@ -24,7 +24,7 @@ fn drain(owner: &Owner<'_, u32>, limit: usize) -> Vec<u32> {
     std::iter::from_fn(|| owner.pop()).take(limit).collect()
 }
 
-/// Steals into a ring of its own; what it got, oldest first.
+/// Steals into a ring of its own, and returns the items, oldest first.
 fn steal_batch(ring: &Ring<u32>) -> Vec<u32> {
     let own = Ring::new();
     let own = owner(&own);
@@ -71,8 +71,8 @@ fn ring_push_and_steal() {
     });
 }
 
-/// A thief that has seen the owner's pop has also seen the push of what it popped: it never takes the
-/// queue for longer than it is.
+/// A thief that has seen the owner's pop has also seen the push of the popped item. So it never takes the queue for
+/// longer than it is.
 ///
 /// Fails under: `queue-take-relaxed`, `queue-claim-head-relaxed`.
 #[test]
@@ -157,7 +157,7 @@ fn ring_steal_and_steal() {
     });
 }
 
-/// A thief gives way to another, but not to the owner, and one of two gets something.
+/// A thief gives way to another, but not to the owner, and one of two gets an item.
 #[test]
 fn ring_steal_and_steal_and_pop() {
     model(|| {
@@ -185,7 +185,7 @@ fn ring_steal_and_steal_and_pop() {
     });
 }
 
-/// What a thief moved into its own ring can be stolen from there.
+/// Another thread can steal items that a thief has moved into its own ring.
 #[test]
 fn ring_steal_from_thief() {
     model(|| {
@@ -224,7 +224,7 @@ fn ring_overflow_and_steal() {
     });
 }
 
-/// A thief takes some, and whoever lets go of the ring last drops the rest.
+/// A thief takes some items, and the thread that drops the ring last drops the rest.
 ///
 /// Fails under: `queue-drop-forgets`.
 #[test]

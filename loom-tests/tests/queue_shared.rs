@@ -10,7 +10,8 @@ fn owner<T>(ring: &Ring<T>) -> Owner<'_, T> {
     unsafe { ring.owner() }
 }
 
-/// An item whose push has returned is seen until it is taken, whatever other pushers are doing.
+/// A look sees an item whose push has returned until a thread takes it, for every step of other
+/// pushers.
 ///
 /// Fails under: `queue-tail-after-item`.
 #[test]
@@ -67,7 +68,7 @@ fn injector_batches() {
     });
 }
 
-/// What is in an inbox now.
+/// The present items of an inbox.
 fn take(inbox: &Inbox<Boxed<u32>>) -> impl Iterator<Item = u32> {
     inbox.take().map(|node| node.value)
 }

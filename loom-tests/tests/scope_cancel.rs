@@ -1,5 +1,5 @@
-//! Models of how a panic cancels a scope's children: against one that is polled for the first time and then waits, one that
-//! is woken by another thread, and two panics.
+//! Models of how a panic cancels a scope's children. It races with a first poll that then waits, with a wake by another
+//! thread, and with a second panic.
 
 #![cfg(terrace_loom)]
 
@@ -11,7 +11,8 @@ use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::{Arc, light, model, thread};
 
 const OWNER: u64 = 1;
-/// A thread that has to wake the waiter, whichever it is: these models have no thread ids.
+/// The thread id of every child's thread: these models have no thread ids, so each thread wakes the
+/// waiter.
 const ANYWHERE: u64 = 2;
 
 /// A stand-in for the waiter's parker: keeps one notification.
@@ -36,7 +37,8 @@ fn end_child(core: &Core) {
     }
 }
 
-/// Ends the body, waits for the children, and uses the slot again, which writes what children read.
+/// Ends the body, waits for the children, and opens the slot again, which writes the fields that
+/// children read.
 fn close(core: &Core, waiter: &Waiter) {
     core.body_ended();
     while !core.has_ended() {
@@ -51,7 +53,7 @@ fn close(core: &Core, waiter: &Waiter) {
     core.body_ended();
 }
 
-/// A child that waits, until it is queued again: by the panic, or by what it waits for.
+/// A child that waits until the panic, or the event that it waits for, queues it again.
 struct Queue {
     woken: LoomNotify,
     wakes: AtomicU32,
@@ -70,7 +72,8 @@ impl Wake for Queued {
 
 impl Queue {
     fn wait(&self) {
-        // Ordering: Acquire, see `wake`. A notification of loom's may come without a cause.
+        // Ordering: Acquire, pairs with the Release in `wake`. A notification of loom's may come
+        // without a cause.
         while self.wakes.load(Ordering::Acquire) == 0 {
             self.woken.wait();
         }
@@ -111,7 +114,7 @@ fn run_endless(core: &Core, number: u32) -> u32 {
 /// The body panics while a child is polled for the first time: the child ends. Fails (a deadlock) under
 /// `scope-cancel-late` and `scope-cancel-unasked`.
 #[test]
-fn scope_cancel_reaches_who_registers() {
+fn scope_cancel_reaches_a_registering_child() {
     model(|| {
         let (core, waiter) = open();
         let number = core.add_child();
@@ -125,8 +128,8 @@ fn scope_cancel_reaches_who_registers() {
     });
 }
 
-/// A child panics while its sibling, which waits, is woken and ends by itself: it is counted out once, and nothing touches the
-/// scope after its end.
+/// A child panics while its waiting sibling is woken and ends by itself. The sibling is counted out once, and no thread
+/// touches the scope after its end.
 #[test]
 fn scope_cancel_against_a_wake() {
     model(|| {
@@ -160,8 +163,8 @@ fn scope_cancel_against_a_wake() {
     });
 }
 
-/// Of two children that panic the first in spawn order is rethrown, and a sibling behind them that has not been polled is
-/// not polled after either.
+/// Of two panics, the scope rethrows that of the child spawned first. A sibling behind both that has not been polled is
+/// polled after neither.
 #[test]
 fn scope_cancel_by_two_panics() {
     model(|| {

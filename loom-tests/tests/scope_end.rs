@@ -7,7 +7,8 @@ use terrace_executor::protocol::scope::core::{ChildEnd, ScopeCore};
 use terrace_sync::{Arc, light, model, thread};
 
 const OWNER: u64 = 1;
-/// A thread that has to wake the waiter, whichever it is: these models have no thread ids.
+/// The thread id of every child's thread: these models have no thread ids, so each thread wakes the
+/// waiter.
 const ANYWHERE: u64 = 2;
 
 /// A stand-in for the waiter's parker: keeps one notification.
@@ -30,7 +31,7 @@ fn open() -> (Arc<Core>, Waiter) {
     (core, waiter)
 }
 
-/// What a worker does with a child: run it and count it out.
+/// A worker's part for a child: run it and count it out.
 fn end_child(core: &Core) {
     if let ChildEnd::Last(waiter) = core.child_ended(|| ANYWHERE) {
         light();
@@ -61,9 +62,9 @@ fn wait(core: &Core, waiter: &Waiter, ran: &mut u32) {
     }
 }
 
-/// The scope ends when both children have, whoever ran them; then the slot is used again, which
-/// writes what children read. Fails under `scope-end-relaxed` (the reopening races with the
-/// child's read of the waiter).
+/// The scope ends when both children have ended, on any thread. Then the model opens the slot
+/// again, which writes the fields that children read. Fails under `scope-end-relaxed` (the
+/// reopening races with the child's read of the waiter).
 #[test]
 fn scope_end_happens_after_every_child() {
     model(|| {

@@ -1,9 +1,9 @@
-//! The form of the pair of fences is chosen once: no light fence that binds the compiler only ever meets a heavy
-//! fence that is an ordinary one, whoever chooses when.
+//! The process chooses the form of its fences once. No light fence that binds only the compiler ever meets a heavy
+//! fence that is an ordinary one, whichever thread chooses at any time.
 
 use terrace_sync::{Arc, Choice, FenceKind, model, thread};
 
-/// What a thread's fences were: its light ones, its heavy ones.
+/// The forms of a thread's fences: of its light ones, of its heavy ones.
 type Seen = (Vec<FenceKind>, Vec<FenceKind>);
 
 fn assert_never_mixed(all: &[Seen]) {
@@ -19,7 +19,7 @@ fn assert_never_mixed(all: &[Seen]) {
     );
 }
 
-/// Two threads choose, one of which is refused the barrier, and a third only publishes.
+/// Two threads choose, and the system refuses the barrier to one of them. A third only publishes.
 ///
 /// Fails under `sync-choice-unresolved` (a heavy fence that is plain while the choice is being made) and
 /// `sync-choice-overwritten` (the last to choose wins).
@@ -48,23 +48,24 @@ fn sync_fence_forms_are_never_mixed() {
     });
 }
 
-/// What the choice is prepared with: whether the process is registered.
+/// The preparation of the choice: whether the process is registered.
 struct Registered(terrace_sync::cell::UnsafeCell<bool>);
 
-// SAFETY: written by the thread that chooses, once, before the choice; read after it. loom checks that.
+// SAFETY: the thread that chooses writes it once, before the choice; other threads read it after that. loom checks
+// this.
 unsafe impl Send for Registered {}
-// SAFETY: as above.
+// SAFETY: readers share it only after the choice, which the write precedes. loom checks this.
 unsafe impl Sync for Registered {}
 
 impl Registered {
     fn register(&self) {
         self.0.with_mut(|flag| {
-            // SAFETY: nobody reads before the choice that follows.
+            // SAFETY: no thread reads before it sees the choice, which follows this write.
             unsafe { *flag = true }
         });
     }
 
-    /// Only for who has seen the choice of the thread that registers.
+    /// The caller has seen the choice of the thread that registers.
     fn is_done(&self) -> bool {
         self.0.with(|flag| {
             // SAFETY: the choice of the only writer is seen.
@@ -73,7 +74,7 @@ impl Registered {
     }
 }
 
-/// Whoever finds the choice made finds done what it was prepared with: the first barrier must not come before the
+/// A thread that finds the choice made sees its preparation done: the first barrier must not come before the
 /// registration of the process.
 ///
 /// Fails under `sync-choice-relaxed`.

@@ -40,7 +40,7 @@ fn thread_spawn_onto_parker() {
     });
 }
 
-/// The same onto a thread that announces its sleep by a flag and looks again, as waits do: the push fences before it
+/// The same onto a thread that announces its sleep by a flag and looks again, as a wait does. The push fences before it
 /// looks at the flag.
 ///
 /// Fails under: `local-push-fence` (whose row names another model).

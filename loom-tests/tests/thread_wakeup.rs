@@ -1,4 +1,4 @@
-//! Models of how a thread is woken across the end of its life as a worker.
+//! Models of how a notifier wakes a thread across the end of the thread's life as a worker.
 
 use terrace_park::{Idle, Parker, Unparker, Work};
 use terrace_sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -6,7 +6,7 @@ use terrace_sync::{Arc, model, thread};
 use terrace_thread::Notify;
 use terrace_thread::wakeup::Wakeup;
 
-/// What the thread waits for, first as a worker, then on its parker.
+/// The events that the thread waits for, first as a worker, then on its parker.
 struct Life {
     idle: Idle,
     items: AtomicUsize,
@@ -31,8 +31,8 @@ impl Notify for Seat {
     }
 }
 
-/// The thread of a worker: enters, waits in the middle of a job for the first of `items`, if there are two, leaves, and
-/// waits for the last one on its parker, as in the destructor of a thread-local. Another thread makes the items.
+/// The thread of a worker enters. If there are two `items`, it waits for the first in the middle of a job. It leaves,
+/// and waits for the last one on its parker, as in the destructor of a thread-local. Another thread makes the items.
 fn life(items: usize) {
     model(move || {
         let life = Arc::new(Life {
@@ -69,8 +69,8 @@ fn bound(life: &Arc<Life>, unparker: Unparker) -> Wakeup<Seat> {
 
 /// A notification while the thread gives up its seat reaches it there, or on its parker, or is seen.
 ///
-/// Seen to deadlock without the fence (`thread-unbind-fence`), without the second look (`thread-notify-once`), and where
-/// the parker is left out (`thread-notify-worker-only`).
+/// Seen to deadlock without the fence (`thread-unbind-fence`), without the second look (`thread-notify-once`), and if
+/// the notifier leaves the parker out (`thread-notify-worker-only`).
 #[test]
 fn thread_wake_across_the_end_of_a_worker() {
     life(1);

@@ -39,7 +39,7 @@ impl Drop for Drivers {
     }
 }
 
-/// What both libraries' executors have in common: futures run them, on any number of threads.
+/// The common interface of both libraries' executors: futures run them, on any number of threads.
 pub trait Driven: Sync + 'static {
     /// Its name in rows.
     const NAME: &'static str;

@@ -26,7 +26,7 @@ impl Contender for Executor {
     }
 }
 
-/// The kind for ever: its threads end with the row, what is left of it is a few words.
+/// The static kind. Its threads end with the row; a few words of it are left.
 pub struct StaticExecutor(&'static terrace_executor::StaticExecutor);
 
 impl Contender for StaticExecutor {

@@ -18,7 +18,8 @@ pub fn spawn_many_inside<C: Contender>(contender: C, amount: usize) -> impl FnMu
     }
 }
 
-/// `amount` tasks that do nothing, from outside, while each worker has a task that never rests.
+/// `amount` tasks that do nothing, spawned by an external thread, while each worker has a task that
+/// never rests.
 pub fn spawn_many_busy<C: Contender>(contender: C, workers: usize, amount: usize) -> impl FnMut() {
     let restless = Restless::new(contender, workers);
     move || {
@@ -103,7 +104,7 @@ pub fn ping_pong<C: Contender>(contender: C, pairs: usize, messages: usize) -> i
     }
 }
 
-/// `tasks` tasks that all wait and are woken from outside, one straight after the other.
+/// `tasks` tasks that all wait. An external thread wakes them one straight after the other.
 pub fn burst_wake<C: Contender>(contender: C, tasks: usize) -> impl FnMut() {
     let burst = Burst::new(contender, tasks);
     move || burst.round()

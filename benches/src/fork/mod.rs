@@ -77,7 +77,7 @@ impl Scopes for StdScope {
     }
 }
 
-/// Children that do next to nothing: what a scope and a child cost.
+/// Children that do next to nothing: the cost of a scope and of a child.
 pub fn empty_children<S: Scopes>(scopes: S, children: usize) -> impl FnMut() {
     let mut items = vec![0_u64; children];
     move || scopes.for_each(black_box(&mut items), |item| *item += 1)

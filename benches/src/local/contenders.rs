@@ -24,7 +24,7 @@ impl<T> Copy for Here<T> {}
 
 // SAFETY: made and used on one thread only: a contender hands it to futures that it runs on its own thread.
 unsafe impl<T> Send for Here<T> {}
-// SAFETY: as above.
+// SAFETY: it is used on one thread only, as for `Send`.
 unsafe impl<T> Sync for Here<T> {}
 
 /// A [`Contender`] of one thread from the methods that all but tokio's share, spawn_many where there is one.
@@ -85,7 +85,7 @@ local! {
     /// Ours, dropped with its tasks.
     Local, "local", terrace_local::LocalExecutor<'static>, terrace_local,
         Owned::row(terrace_local::LocalExecutor::new()), spawn_many;
-    /// Ours, for ever.
+    /// Ours, never dropped.
     StaticLocal, "static_local", terrace_local::StaticLocalExecutor, terrace_local,
         Owned::Ever(terrace_local::LocalExecutor::new().leak()), spawn_many;
     /// `async_executor::LocalExecutor`.

@@ -217,16 +217,16 @@ impl Announce for StdGroup {
     }
 }
 
-/// What a spawn pays where all workers run: nobody to wake, nobody who looks for work.
+/// The cost of a publish while all workers run: no worker sleeps, and none searches.
 pub fn publish_nobody<A: Announce>() -> impl FnMut() {
     let (group, items) = (A::running(WORKERS), Items::default());
     move || group.publish(&items)
 }
 
-/// Workers of the groups where nobody sleeps.
+/// Workers of the groups in which no worker sleeps.
 const WORKERS: usize = 8;
 
-/// Ours, where a worker looks for work: it will find the item.
+/// Ours, while a worker searches: it will find the item.
 pub fn publish_searching() -> impl FnMut() {
     let row = Searching::new();
     move || {

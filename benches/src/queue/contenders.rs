@@ -12,7 +12,8 @@ use super::{BATCH, Batched, Deque, Item, Shared, Thief};
 /// Items that the rings have room for, as ours has.
 const CAPACITY: usize = Ring::<Item>::CAPACITY;
 
-/// Pushes to a ring of fixed size: a thief that the system stopped half way keeps the places of what it takes.
+/// Pushes to a ring of fixed size. A thief that the system stopped half way keeps the places of the items that it
+/// takes.
 #[inline]
 fn until_there_is_room(mut item: Item, push: impl Fn(Item) -> Result<(), Item>) {
     while let Err(back) = push(item) {

@@ -1,4 +1,4 @@
-//! A queue that anybody pushes to and one thread, its owner, empties.
+//! A queue that any thread pushes to and one thread, its owner, empties.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -10,11 +10,11 @@ use terrace_queue::{Boxed, Inbox, Node};
 use super::{BATCH, Mutexed};
 use crate::Crew;
 
-/// A queue of one owner. What lies in it is on the heap, as tasks are.
+/// A queue of one owner. Its items are on the heap, as tasks are.
 pub trait Mail: Send + Sync + 'static {
     /// Its name in rows.
     const NAME: &'static str;
-    /// What lies in it.
+    /// Its items.
     type Letter: Send;
 
     /// An empty one.
@@ -77,7 +77,7 @@ macro_rules! mail {
     )+};
 }
 
-/// Whatever an injector still has.
+/// All items that an injector still has.
 fn stolen<T>(queue: &crossbeam_deque::Injector<T>) -> impl Iterator<Item = T> {
     std::iter::from_fn(move || {
         loop {

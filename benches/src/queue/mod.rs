@@ -12,5 +12,5 @@ pub use owned::{BATCH, Deque, Thief, push_pop, remote_busy, remote_idle, steal};
 pub use shared::{Batched, Shared, batch, contended, shared_push_pop};
 pub use steal_order::{HalfAfterGlobal, OneBeforeGlobal, Order, RoundThenHalf, Start, steal_order};
 
-/// What lies in the queues: one word, as a task is.
+/// The items of the queues: one word, as a task is.
 pub type Item = usize;

@@ -32,7 +32,7 @@ pub trait Deque: 'static {
 
 /// The thieves' end.
 pub trait Thief: Send + 'static {
-    /// What the thief owns itself.
+    /// The thief's own queue.
     type Own: Deque;
 
     /// Takes a batch, moves it to `own`, and pops one of it.
@@ -139,7 +139,7 @@ pub fn remote_idle<D: Deque>() -> impl FnMut() {
     }
 }
 
-/// [`BATCH`] items in and out again, while another thread takes what it can get.
+/// [`BATCH`] items in and out again, while another thread steals as many as it can.
 pub fn remote_busy<D: Deque>() -> impl FnMut() {
     let queue = D::new();
     let robber = Robber::new(queue.thief());

@@ -1,4 +1,4 @@
-//! A queue that anybody pushes to and pops from.
+//! A queue that any thread pushes to and pops from.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{BATCH, Item};
 use crate::Crew;
 
-/// A queue that anybody may push to and pop from.
+/// A queue that any thread may push to and pop from.
 pub trait Shared: Send + Sync + 'static {
     /// Its name in rows.
     const NAME: &'static str;
@@ -23,7 +23,7 @@ pub trait Shared: Send + Sync + 'static {
 
 /// A shared queue that workers fill and empty in batches.
 pub trait Batched: Shared {
-    /// What a worker has of its own.
+    /// A worker's own part.
     type Own;
 
     /// A worker's own queue.

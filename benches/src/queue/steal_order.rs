@@ -1,5 +1,5 @@
-//! The order in which idle workers look for work, and how much they take: ours and the two usual ones, on the same
-//! rings, the same injector and the same tasks. The switch is here, not in the executor.
+//! The order in which idle workers look for work, and how much they take: ours and the two usual ones. All use the same
+//! rings, injector and tasks. The switch is here, not in the executor.
 //!
 //! | order | an idle worker looks at | takes from a peer | a busy one looks at the injector |
 //! |---|---|---|---|
@@ -22,7 +22,7 @@ const INJECTOR_BATCH: usize = 32;
 const INTERVAL: u32 = 61;
 /// Dependent multiplications of a task: about a microsecond.
 const STEPS: u64 = 500;
-/// Tasks of a worker, or of the injector, at the start of a round; half of what a ring has room for.
+/// Tasks of a worker, or of the injector, at the start of a round; half of a ring's capacity.
 const FLAT: usize = Ring::<Item>::CAPACITY / 2;
 /// The task that queues itself again.
 const RESTLESS: Item = Item::MAX;
@@ -35,7 +35,7 @@ pub trait Order: 'static {
     const NAME: &'static str;
     /// Whether peers come before the injector.
     const PEERS_FIRST: bool;
-    /// Whether thieves take half of what they find.
+    /// Whether thieves take half of a queue.
     const HALF: bool;
 
     /// Turns of a busy worker until it looks into the injector, when its ring has `length` tasks; and how many it takes.
@@ -113,7 +113,7 @@ impl Start {
     }
 }
 
-/// What the workers share.
+/// The state that the workers share.
 struct Pool {
     rings: Vec<Ring<Item>>,
     injector: Injector<Item>,

@@ -18,7 +18,7 @@ pub const LIGHT_TASKS: usize = 25_000;
 /// Tasks of a batch.
 pub const BATCH: usize = 250;
 
-/// What tasks spawn with. A local executor's promises to be `Send`, too, and stays on its thread nevertheless.
+/// The handle with which tasks spawn. A local executor's handle claims to be `Send`, too, but stays on its thread.
 pub trait Spawner: Copy + Send + Sync + 'static {
     /// The handle of a task; the output when awaited.
     type Task<T: Send + 'static>: Future<Output = T> + Send + 'static;
@@ -46,16 +46,16 @@ pub trait Spawner: Copy + Send + Sync + 'static {
 pub trait Contender: 'static {
     /// Its name in rows.
     const NAME: &'static str;
-    /// What its tasks spawn with.
+    /// The handle with which its tasks spawn.
     type Spawner: Spawner;
 
     /// Makes one with that many worker threads; a local executor has none and ignores the number.
     fn new(workers: usize) -> Self;
 
-    /// What to spawn with.
+    /// A handle to spawn with.
     fn spawner(&self) -> Self::Spawner;
 
-    /// Runs a future on the calling thread the way meant for it: a local executor runs its tasks meanwhile, the
-    /// thread outside a pool waits.
+    /// Runs a future on the calling thread in the contender's own way. A local executor runs its tasks until it is
+    /// done; a thread outside a pool waits.
     fn run<T>(&self, future: impl Future<Output = T>) -> T;
 }

@@ -14,7 +14,7 @@ const SEED: u64 = 0x1234_5678;
 /// Where the database sends its answer.
 type Reply = Sender<usize>;
 
-/// [`TASKS`] connections; about half are answered from a cache, the others ask a database between half and all of
+/// [`TASKS`] connections. A cache answers about half of them. The others ask a database between half and all of
 /// [`STEPS`] times, over a channel with room for a fifth of them. The database answers after up to nine turns.
 pub fn web_server<C: Contender>(contender: C) -> impl FnMut() {
     move || {

@@ -71,7 +71,7 @@ pub fn scope<P: Pool>(pool: P, tasks: usize) -> impl FnMut() {
     }
 }
 
-/// `tasks` tasks from outside the pool.
+/// `tasks` tasks by an external thread.
 pub fn spawn_many<P: Pool>(pool: P, tasks: usize) -> impl FnMut() {
     move || pool.spawn_many(tasks)
 }

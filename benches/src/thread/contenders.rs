@@ -1,4 +1,4 @@
-//! Ours, and what one builds from a channel and a local executor.
+//! Ours, and peers made of a channel and a local executor.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -89,7 +89,7 @@ impl Drop for Pinned {
 
 /// A future made on the target thread.
 type Made = Pin<Box<dyn Future<Output = ()>>>;
-/// What makes it.
+/// The function that makes it.
 type Make = Box<dyn FnOnce() -> Made + Send>;
 
 /// The message of `make`, and the future of its output.
@@ -108,7 +108,7 @@ where
     (make, async { take.await.expect("the thread answers") })
 }
 
-/// `async_executor::LocalExecutor` and a task that spawns what an `async-channel` brings.
+/// `async_executor::LocalExecutor` and a task that spawns each future out of an `async-channel`.
 pub struct AsyncExecutorPump {
     make: async_channel::Sender<Make>,
     _thread: Joining,
@@ -156,7 +156,7 @@ impl Threaded for AsyncExecutorPump {
     }
 }
 
-/// tokio's `LocalSet` and a task that spawns what its own channel brings.
+/// tokio's `LocalSet` and a task that spawns each future out of tokio's own channel.
 pub struct TokioPump {
     make: tokio::sync::mpsc::UnboundedSender<Make>,
     _thread: Joining,

@@ -1,4 +1,4 @@
-//! What an executor has to do to be checked: [`Kind`], and what it promises: [`Caps`].
+//! The interface of an executor under test: [`Kind`], and its promises: [`Caps`].
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use terrace_local::Task;
 
 use crate::tools::Limit;
 
-/// Promises of a kind, or what a behaviour needs: a set.
+/// A set of promises of a kind, or of needs of a behaviour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Caps(u16);
 
@@ -49,7 +49,7 @@ impl Caps {
         self.0 & needs.0 == needs.0
     }
 
-    /// What this build's environment offers.
+    /// The abilities of this build's environment.
     #[must_use]
     pub const fn environment() -> Self {
         let threads = if cfg!(target_arch = "wasm32") {
@@ -69,13 +69,13 @@ impl Caps {
 /// A future of any type.
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// An executor under test. Dropping it ends it; a kind that never ends runs what is ready instead, so that cancelled
+/// An executor under test. Dropping it ends it; a kind that never ends runs ready tasks instead, so that cancelled
 /// tasks are gone.
 pub trait Kind: Sized + 'static {
-    /// What tasks hold of their executor.
+    /// The tasks' handle on their executor.
     type Handle: Handle;
 
-    /// What it promises.
+    /// Its promises.
     const CAPS: Caps;
 
     /// Its name in reports.
@@ -110,7 +110,7 @@ pub trait Kind: Sized + 'static {
         drive_by_ticks(self, condition, limit)
     }
 
-    /// How long to wait for what must come.
+    /// How long to wait for an event that must come.
     fn patience() -> Duration {
         Duration::from_secs(60)
     }

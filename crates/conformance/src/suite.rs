@@ -4,11 +4,11 @@ use crate::behaviours::{basics, batch, cancel, drivers, panics, reentry, shutdow
 use crate::kind::{Batch, Caps, Drivable, Kind};
 use crate::tools::Tracker;
 
-/// Something that every executor does, and what it needs for that.
+/// A behaviour of every executor, and its needs.
 pub struct Behaviour<K> {
     /// `group::name`.
     pub name: &'static str,
-    /// What the kind and the environment have to offer.
+    /// The abilities that the kind and the environment need.
     pub needs: Caps,
     run: fn(K, &Tracker),
 }
@@ -46,7 +46,7 @@ macro_rules! table {
 }
 
 table! {
-    /// What every kind shows.
+    /// The behaviours of every kind.
     behaviours<Kind>;
     basics {
         an_output_is_delivered
@@ -119,7 +119,7 @@ table! {
 }
 
 table! {
-    /// What kinds with asynchronous drivers show, that have no threads of their own.
+    /// The behaviours of kinds with asynchronous drivers and without threads of their own.
     driver_behaviours<Drivable>;
     drivers {
         two_runs_share_the_work [ONE_THREAD]
@@ -134,7 +134,7 @@ table! {
 }
 
 table! {
-    /// What kinds show that spawn batches.
+    /// The behaviours of kinds that spawn batches.
     batch_behaviours<Batch>;
     batch {
         runs_and_keeps_its_order

@@ -1,4 +1,4 @@
-//! What behaviours are made of: counts of what lives, places for wakers, ways to drive.
+//! The parts of behaviours: counts of living values, places for wakers, ways to drive.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -39,7 +39,7 @@ impl Tracker {
         self.live.load(Ordering::Acquire)
     }
 
-    /// A counter for what a behaviour counts.
+    /// A counter for a behaviour's own events.
     #[must_use]
     pub fn counter(&self) -> Counter {
         Counter::default()
@@ -207,8 +207,8 @@ impl Wake for Flag {
     }
 }
 
-/// Lets the executor run what is ready. Exact where tasks are polled by hand; elsewhere its threads get the chance,
-/// which makes statements about what did *not* happen weaker there, and never wrong.
+/// Lets the executor run ready tasks. Exact if the test polls tasks by hand. With threads of its own, the executor only
+/// gets time to run them. There, assertions that something did *not* happen are weaker, but never wrong.
 pub fn settle<K: Kind>(kind: &K) {
     /// Enough for every thread of a small pool to take part.
     const PROBES: usize = 8;

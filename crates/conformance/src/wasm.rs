@@ -1,4 +1,5 @@
-//! What the runner in JavaScript calls: the number of cases, their names, and each of them.
+//! The functions that the runner in JavaScript calls: the number of cases, their names, and each
+//! case.
 //!
 //! A case that fails traps; the text of its panic was handed to `report` before.
 

@@ -1,5 +1,5 @@
-//! Idle costs nothing: two seconds without work leave every thread's CPU time and context switches as they were, whatever
-//! kind of executor it sleeps in.
+//! Idle costs nothing: two seconds without work leave every thread's CPU time and context switches as they were, in
+//! every kind of executor.
 //!
 //! Alone in its program: other tests' threads would be seen, too.
 #![cfg(target_os = "linux")]
@@ -25,7 +25,7 @@ const NAME: &str = "quiet-";
 const TASKS: usize = 100;
 const WORKERS: usize = 3;
 
-/// What a thread has used so far, and whether it sleeps.
+/// A thread's CPU time and context switches so far, and whether it sleeps.
 #[derive(Debug, PartialEq)]
 struct Used {
     name: String,
@@ -123,7 +123,7 @@ fn every_kind_is_idle_for_nothing() {
     static WAITING: OnceLock<Executor<'static>> = OnceLock::new();
     let mut watched = Watched::default();
 
-    // Executors with workers; one of them waits in a task, for ever.
+    // Executors with workers; one worker waits in a task, without end.
     let executor = watched.workers("exec").build();
     let leaked = watched
         .workers("static")

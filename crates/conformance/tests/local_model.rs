@@ -1,5 +1,5 @@
-//! `LocalExecutor` against a model: random programs of spawns, wakes, cancellations and ticks, from outside and from within
-//! polls, must give the same polls and drops in the same order.
+//! `LocalExecutor` against a model: random programs of spawns, wakes, cancellations and ticks, outside and inside
+//! polls. Both must give the same polls and drops in the same order.
 //!
 //! Programs come from a fixed seed; a failure is shrunk and printed. `PROPTEST_RNG_SEED` chooses another one.
 
@@ -17,8 +17,8 @@ use terrace_conformance::kinds;
 use terrace_local::Task;
 use terrace_testing::Watchdog;
 
-/// What a program does from outside, and a task within one poll. Numbers choose among the tasks that exist, or among the
-/// scripts.
+/// A step of a program outside polls, or of a task within one poll. Numbers choose among the tasks that exist, or among
+/// the scripts.
 #[derive(Clone, Debug)]
 enum Act {
     Spawn(usize),
@@ -63,7 +63,7 @@ struct Real<K> {
     tasks: RefCell<Vec<Known>>,
 }
 
-/// What there is of a task outside: its handle and its waker.
+/// The handle and the waker of a task.
 type Known = (Option<Task<()>>, Option<Waker>);
 
 impl<K: LocalKind> Real<K> {
@@ -150,7 +150,7 @@ impl<K> Drop for Scripted<K> {
     }
 }
 
-/// What the executor is to do.
+/// The executor's expected behaviour.
 #[derive(Default)]
 struct Model {
     scripts: Vec<Script>,
@@ -202,7 +202,7 @@ impl Model {
         self.queue.push_back(id);
     }
 
-    /// Nobody has the waker of a task that was never polled.
+    /// A task that was never polled has given out no waker.
     fn wake(&mut self, id: usize) {
         let task = &mut self.tasks[id];
         if task.polls == 0 || task.ended || task.cancelled || task.queued {
@@ -346,7 +346,7 @@ proptest! {
         prop_assert_eq!(real::<kinds::Thread>(&program), model(&program));
     }
 
-    /// It is never dropped, so what is left at the end stays.
+    /// It is never dropped, so tasks that are left at the end stay.
     #[test]
     fn static_local_executor_does_as_its_model(program in program()) {
         prop_assert_eq!(real::<kinds::StaticLocal>(&program).0, model(&program).0);

@@ -4,8 +4,9 @@
 //! cargo run -p terrace-executor --example echo_server
 //! ```
 //!
-//! Terrace has no IO of its own. A reactor such as async-io's runs in a thread that it starts, and wakes the tasks whose
-//! sockets are ready; any crate that works with wakers does. A project of its own depends on `async-io` and `smol`, too.
+//! Terrace has no IO of its own. A reactor such as async-io's runs in a thread that it starts, and wakes the tasks
+//! whose sockets are ready. Any crate that works with wakers will do. A project of its own depends on `async-io` and
+//! `smol`, too.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -19,7 +20,7 @@ const CLIENTS: usize = 20;
 /// Messages that each sends.
 const MESSAGES: usize = 50;
 
-/// Sends back whatever comes, until the client closes.
+/// Sends each message back, until the client closes.
 async fn echo(mut stream: Async<TcpStream>) -> io::Result<()> {
     let mut buffer = [0; 1024];
     loop {
@@ -31,7 +32,7 @@ async fn echo(mut stream: Async<TcpStream>) -> io::Result<()> {
     }
 }
 
-/// Takes in clients for as long as the task lives: a task each.
+/// Accepts clients as long as the task lives, and spawns a task for each.
 async fn serve(executor: &'static StaticExecutor, listener: Async<TcpListener>) -> io::Result<()> {
     loop {
         let (stream, _address) = listener.accept().await?;
@@ -39,7 +40,7 @@ async fn serve(executor: &'static StaticExecutor, listener: Async<TcpListener>) 
     }
 }
 
-/// Sends messages, each after the answer to the last one; how many bytes came back.
+/// Sends messages, each after the answer to the last one. Returns how many bytes came back.
 async fn client(number: usize, server: SocketAddr) -> io::Result<usize> {
     let mut stream = Async::<TcpStream>::connect(server).await?;
     let mut bytes = 0;

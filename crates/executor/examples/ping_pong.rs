@@ -1,11 +1,11 @@
-//! Pairs of tasks that wake each other, and what that costs beside time: context switches and CPU time a message.
+//! Pairs of tasks that wake each other, and their costs beside time: context switches and CPU time a message.
 //!
 //! ```sh
 //! cargo run --release -p terrace-executor --example ping_pong -- WORKERS PAIRS MESSAGES
 //! ```
 //!
-//! Under `strace -f -c -e trace=futex` the number of futex calls as well; with `--cfg terrace_count` the atomic operations of
-//! our own in the first pair's first task, which are all that there are if there is one worker and one pair.
+//! `strace -f -c -e trace=futex` also shows the number of futex calls. With `--cfg terrace_count`, the example shows
+//! our own atomic operations in the first pair's first task. With one worker and one pair, these are all.
 
 use std::time::Instant;
 

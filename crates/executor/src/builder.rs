@@ -1,4 +1,4 @@
-//! How an executor's worker threads are made.
+//! Settings of an executor: how it makes its worker threads.
 
 use std::io;
 
@@ -54,11 +54,11 @@ impl Builder {
 
     /// Names the threads by their index, counted from 0; `terrace-0` and so on without it.
     ///
-    /// `name` is called by the thread that starts another one, before that is started: by callers of `build` and
-    /// `set_workers`, by workers that need a spare, and by a short-lived thread where the watch does. It may be called for a thread that is then not started. No lock is
-    /// held: it may use the executor. What it asks for by `set_workers` is done after it has returned, by the call that it is
-    /// in. A NUL in a name is replaced by U+FFFD. If `name` panics, the thread gets its default name, and the
-    /// [`panic_handler`](Self::panic_handler) the payload.
+    /// The thread that starts another one calls `name` first. It is the caller of `build` or `set_workers`, a worker
+    /// that needs a spare, or a short-lived thread for the watch. It may call `name` for a thread that it then does not
+    /// start. It holds no lock, so `name` may use the executor. If `name` calls `set_workers`, the threads start after
+    /// it has returned. A NUL in a name becomes U+FFFD. If `name` panics, the thread gets its default name, and the
+    /// [`panic_handler`](Self::panic_handler) gets the payload.
     pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
         self.config.thread_name = Box::new(name);
         self
@@ -72,9 +72,9 @@ impl Builder {
 
     /// Calls `hook` on every worker thread, spares included, before it runs anything.
     ///
-    /// The hook may wait as a task may (`block_on`, scopes). If all workers wait and tasks are queued, a worker in its hook
-    /// runs them itself, on top of it. So a hook that waits has done before what tasks rely on. A panic of the hook
-    /// reaches the [`panic_handler`](Self::panic_handler) and ends nothing else.
+    /// The hook may wait as a task may (`block_on`, scopes). If all workers wait and tasks are queued, a worker in its
+    /// hook runs them itself, on top of it. So a hook sets up all that tasks rely on before it waits. A panic of the
+    /// hook reaches the [`panic_handler`](Self::panic_handler) and ends nothing else.
     pub fn on_thread_start(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
         self.config.on_start = Some(Arc::new(hook));
         self
@@ -83,16 +83,17 @@ impl Builder {
     /// Calls `hook` on every worker thread, spares included, after it ran its last task, and before the tasks that are
     /// pinned to it are dropped.
     ///
-    /// The hook may wait as a task may, also for tasks of its own executor: what no other worker can run, it runs itself, on
-    /// top of it. A panic of the hook reaches the [`panic_handler`](Self::panic_handler) and ends nothing else.
+    /// The hook may wait as a task may, also for tasks of its own executor. If no other worker can run them, the worker
+    /// in its hook does, on top of it. A panic of the hook reaches the [`panic_handler`](Self::panic_handler) and ends
+    /// nothing else.
     pub fn on_thread_stop(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
         self.config.on_stop = Some(Arc::new(hook));
         self
     }
 
-    /// Receives the payload of a panic that no handle will see: of a detached task, of a
-    /// destructor, of a hook or of [`thread_name`](Self::thread_name). Without it such payloads are dropped; the panic hook has reported the panic.
-    /// The handler must not panic: if it does, that panic is caught and dropped.
+    /// Receives the payload of a panic that no handle will see: of a detached task, of a destructor, of a hook or of
+    /// [`thread_name`](Self::thread_name). Without a handler, the executor drops such payloads; the panic hook has
+    /// reported the panic. The handler must not panic: if it does, the executor catches and drops that panic.
     pub fn panic_handler(
         mut self,
         handler: impl Fn(terrace_local::Payload) + Send + Sync + 'static,

@@ -21,15 +21,16 @@ use crate::shutdown::{Shutdown, StillRunning};
 
 /// A work-stealing executor of `Send` futures.
 ///
-/// One made by [`new`](Self::new) has no threads: its tasks run where [`run`](Self::run), [`tick`](Self::tick) or
-/// [`try_tick`](Self::try_tick) are called, on any number of threads. One made by a [`Builder`](crate::Builder) has worker threads of its
-/// own besides.
+/// An executor made by [`new`](Self::new) has no threads: its tasks run where [`run`](Self::run), [`tick`](Self::tick)
+/// or [`try_tick`](Self::try_tick) are called, on any number of threads. An executor made by a
+/// [`Builder`](crate::Builder) also has worker threads of its own.
 ///
-/// Dropping it ends the workers once they have finished the polls they are in, joins them (except
-/// the current thread, where an executor is dropped on its own worker), and drops every task that
-/// is not finished. Where a thread is still in the poll of one of its tasks then, that thread drops the tasks when the poll
-/// ends: a worker that drops its own executor, and a thread that runs tasks of an executor without workers while it waits.
-/// Where a poll never ends, because the process exits in it, the tasks are leaked.
+/// Dropping it lets the workers finish the polls they are in, ends and joins them, and drops every unfinished task. It
+/// does not join the current thread, if that is one of the executor's own workers.
+///
+/// A thread may still be in the poll of one of its tasks then. It is a worker that drops its own executor, or a
+/// thread that runs tasks of an executor without workers while it waits. That thread drops the tasks when the poll
+/// ends. If a poll never ends, because the process exits in it, the tasks are leaked.
 ///
 /// The drop waits as long as these polls take. Two executors that are dropped in each other's tasks wait for each other
 /// without end: a worker of each is inside the drop of the other. The same holds for longer circles. So drop at least
@@ -60,7 +61,7 @@ use crate::shutdown::{Shutdown, StillRunning};
 /// assert_eq!(terrace_executor::block_on(executor.run(task)), 8);
 /// ```
 ///
-/// What they borrow is declared before the executor, which drops its unfinished tasks in its own drop:
+/// Declare what they borrow before the executor: it drops its unfinished tasks in its own drop.
 ///
 /// ```compile_fail,E0597
 /// let executor = terrace_executor::Executor::new();
@@ -76,7 +77,7 @@ use crate::shutdown::{Shutdown, StillRunning};
 /// }
 /// ```
 pub struct Executor<'a> {
-    /// Made at first use.
+    /// Created at first use.
     pool: OnceLock<Pool>,
     _futures: Futures<'a>,
 }
@@ -92,7 +93,8 @@ impl Drop for Futures<'_> {
 
 // SAFETY: the futures that the marker stands for are Send, as `spawn` requires.
 unsafe impl Send for Executor<'_> {}
-// SAFETY: as above; the pool itself is made to be shared.
+// SAFETY: `spawn` requires `Send` futures, and no method gives a reference to one. The pool itself
+// is `Sync`.
 unsafe impl Sync for Executor<'_> {}
 
 impl UnwindSafe for Executor<'_> {}
@@ -110,9 +112,10 @@ impl Executor<'static> {
         }
     }
 
-    /// Starts or ends worker threads until there are `workers`, at any time, from any thread. Workers that end finish the
-    /// polls they are in first, and are not waited for; their pinned tasks (`terrace-thread`) end with them, all other
-    /// tasks stay. With 0, tasks run in `run`, `tick` and `try_tick`, and on threads that wait, also those that wait already.
+    /// Starts or ends worker threads until there are `workers`, at any time, from any thread. Workers that end finish
+    /// the polls they are in; this does not wait for them. Their pinned tasks (`terrace-thread`) end with them, all
+    /// other tasks stay. With 0, tasks run in `run`, `tick` and `try_tick`, and on threads that wait, also on threads
+    /// that already wait.
     ///
     /// # Errors
     /// When the operating system cannot start a thread; those that were started stay.
@@ -128,19 +131,20 @@ impl Executor<'static> {
     }
 
     /// Ends all worker threads and joins them; blocks for at most `limit`, or as long as it takes. The executor goes on
-    /// without workers: its tasks run in `run`, `tick` and `try_tick` and on threads that wait, or when
-    /// [`set_workers`](Self::set_workers) gives it new ones.
+    /// without workers. Its tasks run in `run`, `tick` and `try_tick` and on threads that wait, or on workers that
+    /// [`set_workers`](Self::set_workers) starts later.
     ///
-    /// It may be called on a worker: in a task, a hook, or a destructor. The current thread is not waited for then; it ends
-    /// when its task's poll has. Nor are threads that are inside a call of `shutdown` themselves, of whichever executor: they
-    /// would wait for this one. Without a limit the worker waits as it does in [`block_on`](fn@crate::block_on). A thread that
-    /// waits for the caller's task, as one does that blocks on its handle, cannot end before it: such a task gives a limit.
+    /// A worker may call it: in a task, a hook, or a destructor. The call then does not wait for the current thread,
+    /// which ends when its task's poll has ended. Nor does it wait for threads that are themselves inside a call of
+    /// `shutdown`, of any executor: they would wait for this one. Without a limit the worker waits as it does in
+    /// [`block_on`](fn@crate::block_on). A thread that blocks on the handle of the caller's task cannot end before that
+    /// task: such a task passes a limit.
     /// So does a task that shuts down an executor whose worker may be dropping this task's executor: a call of `shutdown`
     /// waits for threads that are inside a drop.
     ///
     /// # Errors
     /// When threads have not ended in time. Calling it again waits again, perhaps with [`Shutdown::Cancel`]. After a
-    /// `Cancel` that came too early, threads that wait drive the executor only once another call has succeeded.
+    /// `Cancel` whose limit ran out, threads that wait drive the executor only once another call has succeeded.
     ///
     /// ```
     /// use terrace_executor::{Builder, Shutdown, block_on};
@@ -205,8 +209,8 @@ impl<'a> Executor<'a> {
         self.shared().workers()
     }
 
-    /// The worker, or `run` future, of this executor that the caller is polled by; elsewhere, some worker of it, the same
-    /// one for every call of a thread. `None` if it has no workers.
+    /// The worker, or `run` future, of this executor that polls the caller. On any other thread, some worker of it, the
+    /// same one for every call of a thread. `None` there if it has no workers.
     ///
     /// Cost on a worker: that of [`current`](fn@crate::current) and a comparison.
     #[inline]
@@ -223,8 +227,8 @@ impl<'a> Executor<'a> {
         self.shared().seats.active() == 0
     }
 
-    /// Spawns a task: onto the own queue of the worker, or `run` future, that the caller is polled by, from elsewhere into
-    /// the injector.
+    /// Spawns a task. If a worker or `run` future of this executor polls the caller, the task goes onto its own queue,
+    /// else into the injector.
     ///
     /// One allocation, one more every 31 tasks where the injector is used. The task is cancelled
     /// when the returned handle is dropped, unless it is [detached](Task::detach).
@@ -242,10 +246,11 @@ impl<'a> Executor<'a> {
         unsafe { self.shared().spawn_task(self.core(), future) }
     }
 
-    /// Spawns a task on a lane: before all others, as [`spawn`](Self::spawn) does, or behind all others and never on all
-    /// workers at once. Lanes other than the normal one are shared queues, also for tasks that workers spawn and wake.
+    /// Spawns a task on a lane: to run before all others, as [`spawn`](Self::spawn) does, or after all others and never
+    /// on all workers at once. Lanes other than the normal one are shared queues, also for tasks that workers spawn and
+    /// wake.
     ///
-    /// Costs as [`spawn`](Self::spawn) from elsewhere; a background task two read-modify-writes more a poll.
+    /// Costs as much as a remote [`spawn`](Self::spawn); a background task costs two read-modify-writes more a poll.
     ///
     /// ```
     /// use terrace_executor::{Builder, Lane, block_on, current};
@@ -275,21 +280,23 @@ impl<'a> Executor<'a> {
             Lane::Normal => self.spawn_here(future),
             Lane::High => {
                 let core = CoreRef::Shared(OnLane::<true, true>::counted(pool()));
-                // SAFETY: as in `spawn`.
+                // SAFETY: futures and outputs are Send and live for `'a`; the executor drops its
+                // tasks before `'a` ends, in its own drop.
                 unsafe { self.shared().spawn_on_core(core, future) }
             }
             Lane::Background => {
                 let core = CoreRef::Shared(OnLane::<false, true>::counted(pool()));
-                // SAFETY: as in `spawn`.
+                // SAFETY: futures and outputs are Send and live for `'a`; the executor drops its
+                // tasks before `'a` ends, in its own drop.
                 unsafe { self.shared().spawn_on_core(core, future) }
             }
         }
     }
 
-    /// Spawns a batch of tasks, whose handles go to `handles` as they are made. Workers and drivers are woken for the
-    /// batch as a whole, two at first; each worker of them wakes two more, each driver one.
+    /// Spawns a batch of tasks, whose handles go to `handles` as they are made. It wakes workers and drivers for the
+    /// batch as a whole: two at first. Each woken worker wakes two more, each woken driver one.
     ///
-    /// No lock is held while the iterator or `handles` run. If one of them panics, what was spawned before is as good as
+    /// It holds no lock while the iterator or `handles` run. If one of them panics, the tasks spawned before run as if
     /// spawned one by one.
     ///
     /// ```
@@ -303,11 +310,12 @@ impl<'a> Executor<'a> {
         futures: impl IntoIterator<Item = F>,
         handles: &mut impl Extend<Task<F::Output>>,
     ) {
-        // SAFETY: as in `spawn`.
+        // SAFETY: futures and outputs are Send and live for `'a`; the executor drops its tasks
+        // before `'a` ends, in its own drop.
         unsafe { self.shared().spawn_tasks(|| self.core(), futures, handles) }
     }
 
-    /// Polls one queued task on the current thread, whichever that is; false if none is queued. For frame and event
+    /// Polls one queued task on the current thread, which may be any; false if none is queued. For frame and event
     /// loops that drive an executor themselves.
     pub fn try_tick(&self) -> bool {
         driver::try_tick(self.shared())
@@ -318,14 +326,15 @@ impl<'a> Executor<'a> {
         driver::tick(self.shared()).await;
     }
 
-    /// Runs tasks until `future` is done, beside the executor's workers if it has any. Any number of these can be polled at
-    /// once; tasks that one of them has queued for itself can be stolen by the others, also while it is not polled.
+    /// Runs tasks until `future` is done, beside the executor's workers if it has any. Threads may poll any number of
+    /// these futures at once. Each can steal the tasks that another has queued for itself, also while that one is not
+    /// polled.
     ///
-    /// One that was woken for a task and is then neither polled nor dropped delays that task until the next one is
-    /// queued. Where several are, the next one is woken when the tasks that came since reach a power of two, or
-    /// a multiple of 64.
+    /// A `run` future that was woken for a task, and is then neither polled nor dropped, delays that task until the
+    /// next one is queued. If several are in that state, publishers wake the next one after a power of two of new
+    /// tasks, or a multiple of 64.
     ///
-    /// Cost: where others of its kind are about, a poll that runs out of tasks looks around for 5 µs before it returns.
+    /// Cost: if other `run` futures are about, a poll that runs out of tasks looks around for 5 µs before it returns.
     pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
         driver::run(self.shared(), future).await
     }
@@ -337,9 +346,9 @@ impl Default for Executor<'_> {
     }
 }
 
-/// For an executor that hangs, by relaxed loads and without a lock: what lies in its queues, who sleeps, and for each open
-/// scope how many children are pending (the body is one while it runs), how many of them wait for a thread, and whether
-/// its waiter sleeps.
+/// Made for an executor that hangs: it takes relaxed loads and no lock. It says what lies in its queues and which
+/// threads sleep. For each open scope it says how many children are pending, and how many of these wait for a thread.
+/// The body is one while it runs. It also says whether the scope's waiter sleeps.
 impl fmt::Debug for Executor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.describe("Executor", f)

@@ -1,4 +1,5 @@
-//! A work-stealing executor of `Send` futures with its own worker threads, and the base of fork-join scopes.
+//! A work-stealing executor of `Send` futures with its own worker threads, and the base of
+//! fork-join scopes.
 #![doc = include_str!("../README.md")]
 
 #[cfg(not(terrace_loom))]

@@ -6,10 +6,10 @@ use std::fmt;
 /// What becomes of tasks that are queued when an executor's threads are ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shutdown {
-    /// Workers run until nothing is queued. Tasks that wait for something are left as they are: once woken, they run when
+    /// Workers run until nothing is queued. Tasks that wait for something stay as they are. Once woken, they run when
     /// the executor has workers again, or is driven.
     Drain,
-    /// What is queued is dropped after the threads have ended.
+    /// The threads end first; then the executor drops every queued task.
     Cancel,
 }
 

@@ -13,9 +13,10 @@ use crate::pool::schedule::{OnLane, Unregistered};
 /// An executor that lives as long as the program: spawning counts no references and keeps no
 /// list of tasks.
 ///
-/// It sits in a `static`, or is made by [`Executor::leak`](crate::Executor::leak) or
-/// [`Builder::try_build_static`](crate::Builder::try_build_static). Its tasks are never dropped with it; its threads can
-/// be ended by [`shutdown`](Executor::shutdown). What spawns has methods of its own here; all others are [`Executor`]'s.
+/// It sits in a `static`, or [`Executor::leak`](crate::Executor::leak) or
+/// [`Builder::try_build_static`](crate::Builder::try_build_static) makes it. It is never dropped, and so drops no
+/// tasks; [`shutdown`](Executor::shutdown) can end its threads. It has its own methods to spawn; all others are
+/// [`Executor`]'s.
 ///
 /// ```
 /// static EXECUTOR: terrace_executor::StaticExecutor = terrace_executor::StaticExecutor::new();
@@ -27,7 +28,7 @@ use crate::pool::schedule::{OnLane, Unregistered};
 pub struct StaticExecutor(Executor<'static>);
 
 impl Executor<'static> {
-    /// Leaks the executor. Spawning on what is returned counts no references and keeps no list of tasks.
+    /// Leaks the executor. Spawning on the returned one counts no references and keeps no list of tasks.
     ///
     /// ```
     /// let executor = terrace_executor::Executor::new().leak();
@@ -61,7 +62,7 @@ impl StaticExecutor {
             // SAFETY: the future is 'static.
             return unsafe { self.spawn_scoped(task::boxed(future)) };
         }
-        // SAFETY: as above.
+        // SAFETY: the future is 'static.
         unsafe { self.spawn_scoped(future) }
     }
 
@@ -77,7 +78,7 @@ impl StaticExecutor {
             // SAFETY: future and output are Send; what they borrow is the caller's promise.
             return unsafe { self.shared().spawn_task(self.core(), task::boxed(future)) };
         }
-        // SAFETY: as above.
+        // SAFETY: future and output are Send; what they borrow is the caller's promise.
         unsafe { self.shared().spawn_task(self.core(), future) }
     }
 
@@ -108,7 +109,7 @@ impl StaticExecutor {
             }
             Lane::Background => {
                 let core = CoreRef::Static(OnLane::<false, false>::of(pool));
-                // SAFETY: as above.
+                // SAFETY: future and output are Send and 'static.
                 unsafe { pool.spawn_on_core(core, future) }
             }
         }

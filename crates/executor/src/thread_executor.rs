@@ -19,9 +19,8 @@ use terrace_thread::{Notify, ThreadId};
 use crate::parts::event::Event;
 use crate::pool::runner::run_task;
 
-/// An executor that belongs to the thread that made it and takes `Send` tasks from any thread.
-/// Nothing runs until the owner ticks it through its [`Ticker`], or waits for a scope that was
-/// told to tick it.
+/// An executor that belongs to the thread that made it and takes `Send` tasks from any thread. No
+/// task runs until the owner ticks it through its [`Ticker`], or waits in a scope that ticks it.
 ///
 /// ```
 /// let executor = terrace_executor::ThreadExecutor::new();
@@ -46,7 +45,7 @@ pub struct ThreadQueue {
     /// Wakes the owner's `tick` futures.
     ticks: Event,
     registry: Registry,
-    /// Tasks that the owner is in the middle of. The owner alone writes it.
+    /// How many tasks the owner is in the middle of. The owner alone writes it.
     polls: AtomicUsize,
 }
 
@@ -104,7 +103,7 @@ impl Schedule for ThreadQueue {
     unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
         // SAFETY: the task refers to its queue, which is alive up to the push.
         let this = unsafe { this.as_ref() };
-        // The task holds a reference to the queue, which goes with the push.
+        // The task's reference to the queue goes with the push, so the push needs another one.
         let queue = this.this.upgrade().expect("a task keeps its queue");
         queue.tasks.push(task);
         light();
@@ -143,7 +142,7 @@ impl<'t> ThreadExecutor<'t> {
     /// [detached](Task::detach). One allocation, one more every 31 tasks.
     pub fn spawn<T: Send + 't>(&self, future: impl Future<Output = T> + Send + 't) -> Task<T> {
         if task::is_large(&future) {
-            // SAFETY: as below.
+            // SAFETY: the executor drops its tasks before `'t` ends, in its own drop.
             return unsafe { self.queue.spawn_erased(task::boxed(future)) };
         }
         // SAFETY: the executor drops its tasks before `'t` ends, in its own drop.
@@ -165,7 +164,7 @@ impl<'t> ThreadExecutor<'t> {
         ptr::eq(self, other)
     }
 
-    /// Its queue, by which scopes know it whatever its tasks borrow.
+    /// Its queue. Its type has no lifetime, so a scope can tick it for any `'t`.
     #[must_use]
     pub fn queue(&self) -> &ThreadQueue {
         &self.queue
@@ -190,8 +189,8 @@ impl fmt::Debug for ThreadExecutor<'_> {
 impl Drop for ThreadExecutor<'_> {
     fn drop(&mut self) {
         let queue = &self.queue;
-        // A ticker borrows the executor, so the process exits inside of one of its tasks. That task cannot be dropped, nor
-        // waited for: all are leaked.
+        // A ticker borrows the executor, so the process exits inside one of its tasks. This cannot drop that task, nor
+        // wait for it, so it leaks all.
         // Ordering: Relaxed, as in `try_tick_here`.
         if queue.polls.load(Ordering::Relaxed) != 0 {
             return;
@@ -207,8 +206,8 @@ impl Drop for ThreadExecutor<'_> {
     }
 }
 
-/// A user's waker whose panics go no further: an event calls its listeners' wakers in the middle of its own work. The panic
-/// hook has reported them.
+/// A user's waker whose panics go no further. An event calls its listeners' wakers in the middle of its own work. The
+/// panic hook has reported the panic.
 struct Contained(Waker);
 
 impl Wake for Contained {

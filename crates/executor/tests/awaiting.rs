@@ -1,4 +1,4 @@
-//! What a thread is told that awaits a task without an output.
+//! A thread that awaits a task without an output learns what happened to it.
 
 use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,7 +12,7 @@ fn poll<T>(task: &mut Task<T>) -> Poll<T> {
     Pin::new(task).poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// What awaiting this task panics with.
+/// The message of the panic when a thread awaits this task.
 fn complaint(task: &mut Task<u32>) -> &'static str {
     let polled = catch_unwind(AssertUnwindSafe(|| poll(task)));
     let payload = polled.expect_err("there is nothing to give");

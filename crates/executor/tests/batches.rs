@@ -16,13 +16,13 @@ fn executor(workers: usize) -> Executor<'static> {
     Builder::new().workers(workers).build()
 }
 
-/// Long enough for workers to lie down; if they have not, the round shows less, and is none the worse.
+/// Long enough for workers to park. If they have not parked, the round shows less, but it does not fail.
 fn let_them_sleep() {
     thread::sleep(Duration::from_millis(3));
 }
 
-/// Each of `n` tasks waits for the `n - 1` others to have started: so all `n` sleeping workers are woken, by the
-/// publisher or by one another.
+/// Each of `n` tasks waits until the `n - 1` others have started. So the publisher or a woken worker wakes each of the
+/// `n` sleeping workers.
 #[test]
 fn a_batch_starts_on_every_sleeping_worker() {
     on_own_thread(|| {
@@ -45,7 +45,7 @@ fn a_batch_starts_on_every_sleeping_worker() {
     });
 }
 
-/// The same for tasks that are woken one by one from outside, one straight after the other.
+/// The same for tasks that an external thread wakes one straight after the other.
 #[test]
 fn a_burst_of_wakes_starts_on_every_sleeping_worker() {
     on_own_thread(|| {
@@ -72,7 +72,7 @@ fn a_burst_of_wakes_starts_on_every_sleeping_worker() {
     });
 }
 
-/// Where the iterator panics, what it gave is spawned, nothing is leaked, and the executor is as good as before.
+/// If the iterator panics, the tasks that it gave are spawned, nothing is leaked, and the executor works as before.
 #[test]
 fn an_iterator_may_panic() {
     on_own_thread(|| {
@@ -101,7 +101,7 @@ fn an_iterator_may_panic() {
     });
 }
 
-/// One announcement for a batch, from outside and from a worker.
+/// One announcement for a batch, by an external thread and by a worker.
 #[cfg(terrace_count)]
 #[test]
 fn a_batch_is_announced_once() {

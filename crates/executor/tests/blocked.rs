@@ -1,5 +1,5 @@
-//! Workers that block their threads on something that only queued work of their own pool can provide, while other threads
-//! wait in a scope, or other workers in `block_on`. These adopt no foreign work, so a spare worker has to come.
+//! Workers block their threads until a queued task of their own pool has run. Other threads wait in a scope, or other
+//! workers in `block_on`. Such waiters adopt no job of others, so a spare worker has to come.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
@@ -8,7 +8,7 @@ use terrace_executor::scope::OpenScope;
 use terrace_executor::{Builder, Executor, Lane, Shutdown, block_on};
 use terrace_testing::{on_own_thread, signal};
 
-/// How a pool's worker hands on the task that it then blocks on.
+/// How a worker queues the task that it then blocks on.
 type Queue = fn(&Arc<Executor<'static>>, Sender<u32>);
 
 const QUEUES: [(&str, Queue); 4] = [
@@ -44,7 +44,7 @@ const QUEUES: [(&str, Queue); 4] = [
     }),
 ];
 
-/// Blocks the calling worker until what it has queued has run.
+/// Blocks the calling worker until the task that it has queued has run.
 fn blocks(executor: &Arc<Executor<'static>>, queue: Queue) -> u32 {
     let (sender, receiver): (Sender<u32>, Receiver<u32>) = channel();
     queue(executor, sender);
@@ -206,7 +206,8 @@ fn a_drain_in_a_child_ends() {
             let scope = OpenScope::open(&inner);
             // SAFETY: the child borrows nothing.
             unsafe { scope.handle().spawn(async {}) };
-            // Not on the other worker, for whose end it waits: that one would wait for the end of this scope in turn.
+            // It must not run on the other worker. This thread waits for that worker's end, and that worker would wait
+            // for the end of this scope.
             // SAFETY: the scope is waited for below, before the executor ends.
             unsafe {
                 let inner = &inner;
@@ -220,7 +221,7 @@ fn a_drain_in_a_child_ends() {
     });
 }
 
-/// The children of a scope wait for each other on their threads: the waiting one and all workers have to take one each.
+/// The children of a scope wait for each other on their threads: the waiter and all workers have to take one each.
 #[test]
 fn children_meet_at_a_barrier() {
     on_own_thread(|| {
@@ -256,7 +257,7 @@ fn more_children_than_threads_meet_at_a_barrier() {
     });
 }
 
-/// Workers that compute are left alone: no spare comes for what is queued behind them.
+/// The watch leaves workers that compute alone: no spare comes for the tasks queued behind them.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_worker_that_computes_gets_no_spare() {
@@ -283,7 +284,8 @@ fn a_worker_that_computes_gets_no_spare() {
                 task.await;
             }
         });
-        // Another program may keep the worker from its processor for two looks; without the clock it is a spare every few ms.
+        // Another program may keep the worker from its processor for two looks. Without the clock, the watch starts a
+        // spare every few ms.
         let started = threads.load(std::sync::atomic::Ordering::Relaxed);
         assert!(started <= 8, "{started} threads");
     });
@@ -339,7 +341,7 @@ fn a_start_hook_that_blocks_is_waited_for() {
     });
 }
 
-/// A name closure waits for its own executor, also where the watch has a spare started.
+/// A name closure waits for its own executor, also when it names a spare for the watch.
 #[test]
 fn a_name_that_waits_does_not_hold_up_the_watch() {
     on_own_thread(|| {
@@ -356,7 +358,7 @@ fn a_name_that_waits_does_not_hold_up_the_watch() {
             .build();
         executor.set(built).unwrap();
         let other = Arc::new(Builder::new().workers(1).build());
-        // The first is stuck in its name; the second is helped all the same.
+        // The first pool is stuck in its name closure; the watch helps the second all the same.
         let (release, held) = channel::<()>();
         let stuck = executor
             .get()

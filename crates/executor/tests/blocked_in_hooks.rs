@@ -16,8 +16,8 @@ fn in_scope(executor: &Executor<'static>, child: impl Future<Output = ()> + Send
     assert!(scope.wait(&[]).is_none());
 }
 
-/// The hook of the first spare waits until the whole test is over. As the last resort it runs a task, which blocks on what it has
-/// queued. That needs one more spare.
+/// The hook of the first spare waits until the whole test is over. As the last resort it runs a task, which blocks on a
+/// task that it has queued. That needs one more spare.
 #[test]
 fn a_spare_is_blocked_by_what_it_runs_in_its_start_hook() {
     on_own_thread(|| {

@@ -1,5 +1,5 @@
-//! A task that blocks its worker strands no other task: the other worker runs what lies in the first one's queue, what the
-//! first one has just woken, and what other threads spawned and woke.
+//! A task that blocks its worker strands no other task. The other worker runs the tasks in the first one's queue and
+//! the task that the first one has just woken. It also runs tasks that other threads spawned and woke.
 
 use std::future::poll_fn;
 use std::sync::mpsc::channel;

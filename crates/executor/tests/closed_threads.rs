@@ -1,4 +1,4 @@
-//! Threads that have closed, are about to end, or sleep in event loops of others are woken where they wait.
+//! A waker reaches a waiting thread that has closed, is about to end, or sleeps in another library's event loop.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -16,32 +16,33 @@ use terrace_testing::{completed_elsewhere, in_own_process, on_own_thread};
 use terrace_thread::{Notify, ThreadSpawner};
 
 /// A scope with one child that another thread completes.
-fn scope_on_elsewhere(queues: &[&terrace_executor::ThreadQueue]) {
+fn scope_completed_remotely(queues: &[&terrace_executor::ThreadQueue]) {
     let executor = Builder::new().workers(1).build();
     let scope = OpenScope::open(&executor);
-    // SAFETY: nothing is borrowed, and the scope is waited for.
+    // SAFETY: the child borrows nothing, and `wait` below waits for the scope.
     unsafe { scope.handle().spawn_pinned(completed_elsewhere()) };
-    // SAFETY: as above.
+    // SAFETY: the child borrows nothing, and `wait` below waits for the scope.
     unsafe { scope.handle().spawn(completed_elsewhere()) };
     for queue in queues {
-        // SAFETY: as above.
+        // SAFETY: the child borrows nothing, and `wait` below waits for the scope.
         unsafe { scope.handle().spawn_on(queue, completed_elsewhere()) };
     }
     assert!(scope.wait(queues).is_none());
 }
 
-/// Whatever a thread has made before it closes, it is woken in its waits afterwards.
+/// After a thread has closed, wakers still reach its waits, also through objects that it made
+/// before.
 #[test]
 fn waits_after_a_close() {
     on_own_thread(|| {
-        // What is kept for the next wait, and an executor of the thread, know how the thread is woken.
+        // The kept waker of `block_on`, and an executor of the thread, hold the thread's notifier.
         block_on(completed_elsewhere());
         let executor = ThreadExecutor::new();
         let old = ThreadSpawner::current();
         for _ in 0..3 {
             terrace_thread::close();
             block_on(completed_elsewhere());
-            scope_on_elsewhere(&[executor.queue()]);
+            scope_completed_remotely(&[executor.queue()]);
         }
         assert_eq!(block_on(old.spawn(async { 1 }).fallible()), None, "closed");
         let new = ThreadSpawner::current();
@@ -74,7 +75,7 @@ fn a_close_inside_a_scope() {
         let executor = Builder::new().workers(1).build();
         let scope = OpenScope::open(&executor);
         terrace_thread::close();
-        // SAFETY: nothing is borrowed, and the scope is waited for.
+        // SAFETY: the child borrows nothing, and `wait` below waits for the scope.
         unsafe { scope.handle().spawn_pinned(completed_elsewhere()) };
         terrace_thread::close();
         assert!(scope.wait(&[]).is_none());
@@ -104,8 +105,7 @@ fn at_end(last: impl FnOnce() + 'static) {
     AT_END.with(|end| end.0.borrow_mut().push(Box::new(last)));
 }
 
-/// A thread-local's destructor may wait, whether it comes before those of this library or after them, and with what was
-/// made before.
+/// A thread-local's destructor may wait, before or after the destructors of this library, and on objects made before.
 #[test]
 fn waits_of_a_thread_local_destructor() {
     for after in [false, true] {
@@ -113,7 +113,7 @@ fn waits_of_a_thread_local_destructor() {
             let (send, ended) = channel();
             thread::spawn(move || {
                 if after {
-                    // Used first, dropped last.
+                    // The thread uses it first and so drops it last.
                     AT_END.with(|_| ());
                 }
                 block_on(completed_elsewhere());
@@ -121,10 +121,10 @@ fn waits_of_a_thread_local_destructor() {
                 let spawner = ThreadSpawner::current();
                 at_end(move || {
                     block_on(completed_elsewhere());
-                    scope_on_elsewhere(&[executor.queue()]);
+                    scope_completed_remotely(&[executor.queue()]);
                     spawner.notify();
                     block_on(completed_elsewhere());
-                    scope_on_elsewhere(&[executor.queue()]);
+                    scope_completed_remotely(&[executor.queue()]);
                     send.send(()).unwrap();
                 });
             })
@@ -144,14 +144,14 @@ fn waits_of_a_workers_thread_local_destructor() {
             let executor = Builder::new().workers(2).build();
             block_on(executor.spawn(async move {
                 if pinned {
-                    // So that there is something to close.
+                    // This gives the thread a core to close.
                     terrace_thread::spawn_local(async {}).detach();
                 }
                 block_on(completed_elsewhere());
                 let on_thread = ThreadExecutor::new();
                 at_end(move || {
                     block_on(completed_elsewhere());
-                    scope_on_elsewhere(&[on_thread.queue()]);
+                    scope_completed_remotely(&[on_thread.queue()]);
                     send.send(()).unwrap();
                 });
             }));
@@ -161,7 +161,8 @@ fn waits_of_a_workers_thread_local_destructor() {
     });
 }
 
-/// What is spawned onto a thread that is ending is dropped with the thread, or at once: a thread that awaits it learns of it.
+/// A task spawned onto an ending thread is dropped with the thread, or at once. A thread that awaits the task learns of
+/// it.
 #[test]
 fn spawns_onto_an_ending_thread_are_cancelled() {
     for first in [false, true] {
@@ -189,7 +190,7 @@ fn spawns_onto_an_ending_thread_are_cancelled() {
             }
         });
     }
-    // On any other thread, after everything of this library has gone.
+    // On any other thread, after all thread-locals of this library are gone.
     on_own_thread(|| {
         let (send, tasks) = channel();
         thread::spawn(move || {
@@ -204,7 +205,7 @@ fn spawns_onto_an_ending_thread_are_cancelled() {
     });
 }
 
-/// Counts what it is told.
+/// Counts its notifications.
 #[derive(Default)]
 struct Bell(AtomicUsize);
 
@@ -214,7 +215,7 @@ impl Notify for Bell {
     }
 }
 
-/// A thread that also sleeps in an event loop of others waits here as any thread does; its hook hears of it, too.
+/// A thread that also sleeps in another library's event loop waits here as any thread does; wakers also call its hook.
 #[test]
 fn waits_with_a_hook() {
     on_own_thread(|| {
@@ -222,7 +223,7 @@ fn waits_with_a_hook() {
         terrace_thread::set_notify(bell.clone());
         block_on(completed_elsewhere());
         let executor = ThreadExecutor::new();
-        scope_on_elsewhere(&[executor.queue()]);
+        scope_completed_remotely(&[executor.queue()]);
         let idle = Builder::new().workers(0).build();
         let task = idle.spawn(async { 1 });
         assert_eq!(block_on(task), 1);
@@ -231,7 +232,7 @@ fn waits_with_a_hook() {
         assert!(bell.0.load(Ordering::Relaxed) >= 3);
         terrace_thread::close();
         block_on(completed_elsewhere());
-        scope_on_elsewhere(&[executor.queue()]);
+        scope_completed_remotely(&[executor.queue()]);
     });
 }
 
@@ -245,7 +246,7 @@ fn a_worker_with_a_hook() {
         block_on(executor.spawn(async move {
             terrace_thread::set_notify(theirs);
             block_on(completed_elsewhere());
-            scope_on_elsewhere(&[]);
+            scope_completed_remotely(&[]);
         }));
         assert!(bell.0.load(Ordering::Relaxed) >= 2);
         drop(executor);
@@ -264,11 +265,12 @@ fn a_hook_that_panics() {
     on_own_thread(|| {
         terrace_thread::set_notify(Arc::new(Bomb));
         block_on(completed_elsewhere());
-        scope_on_elsewhere(&[]);
+        scope_completed_remotely(&[]);
     });
 }
 
-/// A thread without workers' tasks is told of them under the lock of an event: its hook, which may spawn, is not called there.
+/// A publisher to a pool without workers notifies a waiting thread under the lock of an event. It does not call the
+/// thread's hook there, which may spawn.
 #[test]
 fn a_hook_that_spawns() {
     struct Spawns(terrace_executor::Executor<'static>);
@@ -293,7 +295,7 @@ fn a_hook_that_spawns() {
     });
 }
 
-/// A worker is not woken there, and says so.
+/// No waker reaches a worker in this park, so the call panics.
 #[test]
 fn park_on_a_worker_is_refused() {
     on_own_thread(|| {

@@ -1,5 +1,5 @@
-//! Executors that are dropped at odd places: inside of their own tasks, while a waiting thread polls one, by the destructor
-//! of a worker's thread-local, and when the process exits inside of a task.
+//! Executors that are dropped at odd places: inside their own tasks, also while a waiting thread polls one. Or by the
+//! destructor of a worker's thread-local, or when the process exits inside a task.
 
 use std::cell::RefCell;
 use std::future::{Future, pending, poll_fn};
@@ -17,7 +17,7 @@ struct Note(Sender<u32>, u32);
 
 impl Drop for Note {
     fn drop(&mut self) {
-        // The test may have failed, and nothing receives.
+        // The test may have failed and receive no more.
         let _unheard = self.0.send(self.1);
     }
 }
@@ -167,7 +167,8 @@ fn a_worker_drops_its_executor_while_a_peer_waits() {
     });
 }
 
-/// Closures of a builder whose captures panic when they are dropped, wherever the last reference to the pool goes.
+/// Closures of a builder whose captures panic when they are dropped, on each thread that may drop the last reference to
+/// the pool.
 #[test]
 fn closures_that_panic_when_dropped_go_no_further() {
     struct Panics;

@@ -1,5 +1,5 @@
-//! What a spawn costs: allocations, and with `--cfg terrace_count` our own read-modify-writes, fences and locks.
-//! Amortised over many spawns after a warm-up, since two cores hide contention and counts do not.
+//! The costs of a spawn: allocations, and with `--cfg terrace_count` our own read-modify-writes, fences and locks.
+//! Amortised over many spawns after a warm-up. Two cores hide contention; counts do not.
 
 use terrace_executor::{Builder, StaticExecutor, block_on};
 use terrace_testing::{CountingAllocator, Yields, allocations, watchdog};
@@ -34,7 +34,7 @@ fn a_spawn_on_a_worker_allocates_once() {
 }
 
 #[test]
-fn a_spawn_from_elsewhere_allocates_once_and_a_block_now_and_then() {
+fn a_remote_spawn_allocates_once_and_a_block_now_and_then() {
     let _watchdog = watchdog();
     let executor = Builder::new().workers(1).try_build_static().unwrap();
     let spawn = |count: usize| {
@@ -48,12 +48,12 @@ fn a_spawn_from_elsewhere_allocates_once_and_a_block_now_and_then() {
     let count = 10_000;
     spawn(count);
     let counted = allocations() - before;
-    // One a task, one for each block of 31 of the injector, one more task that is waited for with its waker.
+    // One a task, one for each block of 31 of the injector, and the last task with its waiter's waker.
     assert!(counted <= count + count / 31 + 4, "{counted}");
 }
 
 #[test]
-fn a_batch_from_elsewhere_allocates_once_a_task_and_once_a_parcel() {
+fn a_remote_batch_allocates_once_a_task_and_once_a_parcel() {
     let _watchdog = watchdog();
     let executor = Builder::new().workers(1).try_build_static().unwrap();
     let spawn = |count: usize| {
@@ -67,7 +67,8 @@ fn a_batch_from_elsewhere_allocates_once_a_task_and_once_a_parcel() {
     spawn(1_000);
     let count = 10_000;
     let counted = spawn(count);
-    // One a task, one a parcel of 32, one for each block of 31 parcels, and the list of those that are not published yet.
+    // One a task, one a parcel of 32, one for each block of 31 parcels, and the list of tasks that are not published
+    // yet.
     assert!(
         counted <= count + count.div_ceil(32) + count / 992 + 64,
         "{counted}"
@@ -97,7 +98,7 @@ fn a_spawn_on_a_worker_adds_one_rmw_and_one_fence() {
 #[cfg(terrace_count)]
 const YIELDS: usize = 1_000;
 
-/// What one of many tasks that yield counts while all of them do.
+/// The counts of one task among many, while all of them yield.
 #[cfg(terrace_count)]
 async fn yields(executor: &'static StaticExecutor) -> terrace_sync::count::Counts {
     use terrace_sync::count::Counts;
@@ -119,13 +120,13 @@ async fn yields(executor: &'static StaticExecutor) -> terrace_sync::count::Count
     Counts::now() - before
 }
 
-/// They take turns: the pop from the ring, and nothing for others to see.
+/// The tasks take turns: each turn is a pop from the ring, with no publish.
 #[cfg(terrace_count)]
 fn assert_turns_are_cheap(counts: &terrace_sync::count::Counts) {
     let yields = (ROUND * YIELDS) as u64;
     assert!(counts.rmws >= yields, "they took turns: {counts:?}");
     assert!(counts.rmws <= yields + yields / 20, "{counts:?}");
-    // Every 61st turn may look elsewhere first.
+    // Every 61st turn may look at other sources first.
     assert!(counts.fences <= yields / 20, "{counts:?}");
     assert_eq!(counts.locks, 0, "{counts:?}");
 }

@@ -61,8 +61,8 @@ fn a_driver_that_is_not_polled_delays_until_the_next_publish() {
     assert!(first.is_finished() && second.is_finished());
 }
 
-/// Sixteen futures sleep in `run`, and none of them is polled while 199 tasks come: few are woken, one with every
-/// doubling of the tasks that wait, and one for each 64. The first one that is polled runs everything.
+/// Sixteen futures sleep in `run`, and no thread polls them while 199 tasks come. Publishers wake few of them: one with
+/// every doubling of the waiting tasks, and one for each 64. The first one that is polled runs all tasks.
 #[test]
 fn a_burst_calls_few_drivers() {
     let _watchdog = watchdog();
@@ -87,21 +87,22 @@ fn a_burst_calls_few_drivers() {
     assert_eq!(woken_after, (1..=199).map(called).collect::<Vec<_>>());
     assert!(runs[0].as_mut().poll(&mut context).is_pending());
     assert!(executor.is_empty());
-    // It has answered for all: the next task calls one again.
+    // It has served all notifications: the next task notifies a driver again.
     let before = wakes.count();
     executor.spawn(async {}).detach();
     assert_eq!(wakes.count(), before + 1);
 }
 
-/// The only worker blocks, with a task in its slot and one in its ring. Two drivers are called for them, and one of the two is
-/// polled: it takes the task in the ring, which blocks as well, but not before it has called a third one for the slot.
+/// The only worker blocks, with a task in its slot and one in its ring. Publishers notify two drivers for them, and the
+/// test polls one of the two. It takes the task in the ring, which blocks as well, but first notifies a third driver
+/// for the slot.
 #[test]
 fn a_driver_hands_on_what_is_in_a_slot() {
     on_own_thread(|| {
         let executor: &StaticExecutor = Builder::new().workers(1).try_build_static().unwrap();
         let (ready, wake) = signal();
         let woken = executor.spawn(ready);
-        // The worker is at rest afterwards, and has polled the other one before.
+        // Afterwards the worker is at rest, and it has polled the other task before.
         block_on(executor.spawn(async {}));
         let wakes = [(); 3].map(|()| Wakes::new());
         let [mut first, _unpolled, mut third] = wakes.each_ref().map(|wakes| {
@@ -148,7 +149,7 @@ fn a_driver_hands_on_what_is_in_a_slot() {
     });
 }
 
-/// Workers come first: a driver is notified only where no worker is asleep.
+/// Workers come first: a publisher notifies a driver only if no worker is asleep.
 #[test]
 fn workers_are_preferred_to_drivers() {
     let _watchdog = watchdog();
@@ -172,7 +173,7 @@ fn workers_are_preferred_to_drivers() {
     wait.recv().unwrap();
     let before = wakes.count();
     let task = executor.spawn(async { current().unwrap().is_driver() });
-    // The only worker is busy, so the driver was notified, now or when the worker stopped searching.
+    // The only worker is busy, so the publisher notified the driver, now or when the worker stopped searching.
     assert!(wakes.count() + before > 0);
     assert!(poll_once(run.as_mut()).is_pending());
     assert!(task.is_finished());
@@ -343,8 +344,8 @@ fn current_is_right_in_nested_executors() {
     assert!(current().is_none());
 }
 
-/// Off the pool, and in a `run` of another one, `current_or_any` names some worker, always the same one for a thread; where
-/// the pool itself polls, it is `current`.
+/// Off the pool, and in a `run` of another one, `current_or_any` names some worker, always the same one for a thread.
+/// In a poll by the pool itself, it is `current`.
 #[test]
 fn current_or_any_is_current_or_some_worker() {
     let _watchdog = watchdog();

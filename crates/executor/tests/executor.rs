@@ -38,7 +38,7 @@ fn tasks_run_and_are_awaited() {
 }
 
 #[test]
-fn a_task_that_wakes_itself_for_ever_starves_nobody() {
+fn a_task_that_wakes_itself_without_end_starves_no_task() {
     let _watchdog = watchdog();
     for workers in [1, 2] {
         let executor = Builder::new().workers(workers).build();
@@ -177,9 +177,10 @@ fn an_executor_may_be_dropped_by_its_own_task() {
     }
 }
 
-/// Every worker parked, one item through each inlet, many times.
+/// Mostly every worker is parked when one item comes: a spawned task, a pinned one, or a woken one.
+/// Many times.
 #[test]
-fn nobody_sleeps_past_an_inlet() {
+fn no_worker_sleeps_past_an_item() {
     let _watchdog = watchdog();
     let executor = Builder::new().workers(3).build();
     let spawners: Vec<_> = {
@@ -205,7 +206,7 @@ fn nobody_sleeps_past_an_inlet() {
         found.into_iter().map(|(_, spawner)| spawner).collect()
     };
     for round in 0..2_000_u64 {
-        // A jitter that now and then lets everybody park.
+        // A jitter that now and then lets every worker park.
         if round % 16 == 0 {
             thread::sleep(Duration::from_micros(300));
         }
@@ -247,7 +248,7 @@ fn nobody_sleeps_past_an_inlet() {
 
 /// One worker is stuck, and everything else still runs.
 #[test]
-fn a_blocked_worker_strands_nobody() {
+fn a_blocked_worker_strands_no_task() {
     let _watchdog = watchdog();
     let executor = Arc::new(Builder::new().workers(2).build());
     let (release, blocked) = channel::<()>();
@@ -256,7 +257,7 @@ fn a_blocked_worker_strands_nobody() {
         .spawn({
             let executor = Arc::downgrade(&executor);
             async move {
-                // Into this worker's own ring, right before it blocks.
+                // The task goes into this worker's own ring, right before the worker blocks.
                 if let Some(executor) = executor.upgrade() {
                     for i in 0..50 {
                         let started = started.clone();

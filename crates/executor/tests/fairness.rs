@@ -1,4 +1,4 @@
-//! Tasks that wake themselves without end starve no other task, wherever that one is queued.
+//! Tasks that wake themselves without end starve no other task, in any queue.
 
 use std::future::{Future, poll_fn};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,10 +12,11 @@ use terrace_executor::{Builder, Executor, StaticExecutor, block_on};
 use terrace_testing::{on_own_thread, signal, watchdog};
 use terrace_thread::ThreadSpawner;
 
-/// Of two workers or two threads in `run`, one has a task that wakes itself for ever. A task on the other blocks until those
-/// have run that it has spawned or woken itself: they lie behind it, and it is the busy one who comes for them.
+/// One of two workers, or of two threads in `run`, has a task that wakes itself without end. A task on the other one
+/// blocks until the tasks have run that it has spawned or woken itself. They lie behind it, and the busy runner takes
+/// them.
 #[test]
-fn what_lies_behind_a_blocker_is_run_by_the_busy() {
+fn a_busy_runner_runs_the_tasks_behind_a_blocker() {
     for (workers, drivers) in [(2, 0), (0, 2)] {
         for woken in [false, true] {
             on_own_thread(move || {
@@ -129,7 +130,8 @@ fn a_timer_runs_beside_endless_tasks() {
     }
 }
 
-/// Pinned tasks come before others on their thread; an endless one of them starves nobody either, nor is it starved.
+/// Pinned tasks come before others on their thread. An endless pinned task starves no other task, and no other task
+/// starves it.
 #[test]
 fn endless_pinned_tasks_share_their_thread() {
     let _watchdog = watchdog();
@@ -147,11 +149,11 @@ fn endless_pinned_tasks_share_their_thread() {
     block_on(free);
 }
 
-/// Who was polled, in order, after the others had been spawned: `None` is one of these, `Some` a restless task.
+/// The polls, in order, after the others had been spawned: `None` is one of the others, `Some` a restless task.
 type Polls = Mutex<Vec<Option<usize>>>;
 
-/// `restless` tasks wake themselves until `others` more have run, which a thread of its own spawns in the middle of one
-/// of their polls. What happens is told in polls, so that no clock is needed.
+/// `restless` tasks wake themselves until `others` more have run. A separate thread spawns these in the middle of one
+/// of their polls. The result counts polls, so the test needs no clock.
 async fn injected(
     executor: &'static StaticExecutor,
     restless: usize,
@@ -199,7 +201,7 @@ async fn injected(
 const BATCH: usize = 32;
 const ROUND: usize = 61;
 
-/// Neither those who wait in the injector nor those in the ring wait for long, however many there are of either.
+/// Neither a task in the injector nor one in the ring waits for long, however many tasks either holds.
 fn assert_fair(restless: usize, others: usize, polls: &[Option<usize>]) {
     let last = polls.iter().rposition(Option::is_none).expect("they ran");
     // With a batch for so many turns the ring does not become longer than this.

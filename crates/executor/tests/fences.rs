@@ -1,4 +1,5 @@
-//! How many light and heavy fences a pool's work takes: what the choice of their form rests on.
+//! How many light and heavy fences a pool's work takes. The choice between the two forms rests on
+//! these counts.
 //!
 //! With `--cfg terrace_count`; `--nocapture` shows the figures.
 #![cfg(terrace_count)]
@@ -64,7 +65,7 @@ fn work_in_bulk_takes_few_heavy_fences() {
     for (light, heavy) in [bulk, outside, single] {
         assert!(light > 0 && heavy > 0);
     }
-    // A publish each; the sleeper's side only where somebody ran dry.
+    // One light fence a publish; a heavy one only where a worker ran out of tasks.
     let tasks = TASKS as u64;
     assert!(bulk.0 <= 3 * tasks, "{bulk:?}");
     assert!(bulk.1 <= tasks, "{bulk:?}");

@@ -1,4 +1,5 @@
-//! Machines with one core: everything works with 0, 1 and 2 workers; with 0 the caller runs it.
+//! Machines with one core: everything works with 0, 1 and 2 workers. With 0, the caller runs the
+//! tasks.
 //!
 //! The behaviour suite of `terrace-conformance` runs at these sizes, too.
 
@@ -95,7 +96,7 @@ fn a_child_that_wakes_itself_starves_no_task() {
     });
 }
 
-/// Tasks that wake themselves for ever, one more than there are threads for.
+/// Tasks that wake themselves without end, one more than there are threads for.
 #[test]
 fn tasks_that_wake_themselves_starve_no_task() {
     let _watchdog = watchdog();
@@ -122,9 +123,9 @@ fn every_lane_runs() {
     });
 }
 
-/// Tasks woken by a thread that is none of the pool's.
+/// Tasks that a thread outside the pool wakes.
 #[test]
-fn wakes_come_from_elsewhere() {
+fn wakes_come_from_remote_threads() {
     let _watchdog = watchdog();
     with_few(|executor| {
         let (wakers, woken) = channel();
@@ -209,7 +210,7 @@ fn drivers_beside_them() {
     });
 }
 
-/// Down and up again, with what is queued kept or dropped.
+/// Down and up again; the shutdown keeps or drops the queued tasks.
 #[test]
 fn shutdowns_and_new_workers() {
     let _watchdog = watchdog();

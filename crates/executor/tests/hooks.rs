@@ -1,4 +1,4 @@
-//! Start hooks, stop hooks and what else runs on a worker's thread beside its loop: all of it may wait.
+//! Start hooks, stop hooks and all other code that runs on a worker's thread beside its loop: all of it may wait.
 
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,9 +45,9 @@ fn wait_in_every_way(own: &'static Executor<'static>) {
     );
     block_on(terrace_thread::spawn_local(completed_elsewhere()));
     let scope = OpenScope::open(own);
-    // SAFETY: nothing is borrowed, and the scope is waited for.
+    // SAFETY: the child borrows nothing, and `wait` below waits for the scope.
     unsafe { scope.handle().spawn(completed_elsewhere()) };
-    // SAFETY: as above.
+    // SAFETY: the child borrows nothing, and `wait` below waits for the scope.
     unsafe { scope.handle().spawn_pinned(completed_elsewhere()) };
     assert!(scope.wait(&[]).is_none());
 }
@@ -120,7 +120,7 @@ fn a_stop_hook_waits() {
     });
 }
 
-/// The executor is dropped: what its last worker waits for is run by that worker.
+/// The executor is dropped: its last worker itself runs the task that it waits for.
 #[test]
 fn a_stop_hook_waits_while_the_executor_is_dropped() {
     in_own_process("a_stop_hook_waits_while_the_executor_is_dropped", || {
@@ -227,7 +227,7 @@ fn a_pinned_tasks_destructor_waits() {
                 .detach();
             }));
             wait.recv().unwrap();
-            // While the one worker waits, the tasks that the other workers wait for are run, too.
+            // The tasks that the other workers wait for also run while the one worker waits.
             let tasks: Vec<_> = (0..4)
                 .map(|_| executor.spawn(async { block_on(executor.spawn(async { 1 })) }))
                 .collect();

@@ -1,6 +1,6 @@
 //! An executor that has little to do costs little: one spawn a millisecond on eight workers.
 //!
-//! Alone in its program: the threads of other tests would be counted, too.
+//! This test is alone in its program: it would count the threads of other tests, too.
 #![cfg(target_os = "linux")]
 
 use std::path::PathBuf;
@@ -13,8 +13,8 @@ use terrace_testing::watchdog;
 const NAME: &str = "idle-cost";
 const WORKERS: usize = 8;
 const SPAWNS: u32 = 500;
-/// How often a worker may fall asleep, or be interrupted, for each spawn. One worker is woken, runs the task, looks
-/// around and lies down, as the sentinel or for good; while it looks, another one may be up.
+/// How often a worker may fall asleep, or be interrupted, for each spawn. A woken worker runs the task, looks around
+/// and parks, as the sentinel or for good. While it looks, another one may be up.
 const SWITCHES: u64 = 4;
 /// The part of a core that all workers together may use.
 const SHARE: f64 = 0.05;

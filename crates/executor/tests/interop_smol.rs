@@ -1,5 +1,5 @@
-//! Futures of smol run on the executor: sockets and timers, whose reactor has a thread of its own, and smol's pool of
-//! threads for what blocks.
+//! Futures of smol run on the executor: sockets and timers, and blocking calls. Smol's reactor has a thread of its own,
+//! and its blocking calls a pool of threads.
 // ThreadSanitizer sees nothing of the system calls that reactors make.
 #![cfg(not(any(terrace_shuttle, terrace_tsan, miri)))]
 

@@ -1,4 +1,4 @@
-//! Lanes: what goes first, and what may not take every worker.
+//! Lanes: tasks that go first, and tasks that may not take every worker.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -122,7 +122,7 @@ fn background_tasks_leave_a_worker() {
     }
 }
 
-/// A background task that waits for another one gives its permit back meanwhile.
+/// A background task that waits for another one gives its permit back until the wait ends.
 #[test]
 fn background_tasks_may_wait_for_each_other() {
     let _watchdog = watchdog();
@@ -253,8 +253,8 @@ fn a_background_task_lends_its_permit_from_within_a_nested_run() {
     });
 }
 
-/// A worker of one pool waits, and runs background tasks of another one that has no workers, some of which wait in turn: the
-/// permits of both pools are as before.
+/// A worker of one pool waits, and runs background tasks of another pool without workers. Some of these wait in turn.
+/// Afterwards the permits of both pools are as before.
 #[test]
 fn permits_belong_to_the_pool_whose_task_runs() {
     on_own_thread(|| {
@@ -292,8 +292,8 @@ fn permits_belong_to_the_pool_whose_task_runs() {
     });
 }
 
-/// A background task runs the pool while it waits for another one, in each of the ways there are. It has the only permit, which
-/// the thread needs for what it runs on top.
+/// A background task drives the pool while it waits for another one, in each way that a thread can. It has the only
+/// permit, which the thread needs for the task that it runs on top.
 #[test]
 fn a_background_task_drives_the_pool_for_another() {
     on_own_thread(|| {

@@ -1,5 +1,5 @@
-//! Waits inside of a thread's own tasks: they run no other task of the thread, but children that are pinned to it, and what
-//! they themselves await.
+//! Waits inside a thread's own tasks. They run no other task of the thread, but they run children that are pinned to
+//! it, and tasks that they themselves await.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use terrace_executor::{Builder, Executor, ThreadExecutor, block_on};
 use terrace_testing::{Yields, on_own_thread};
 use terrace_thread::spawn_local;
 
-/// Waits for a task of `executor`, in each of the ways there are.
+/// Waits for a task of `executor`, in each way that a thread can.
 fn wait(executor: &Executor<'static>, way: usize) {
     match way {
         0 => block_on(executor.spawn(Yields(3))),
@@ -90,7 +90,7 @@ fn what_is_borrowed_across_a_wait_is_borrowed_once() {
     });
 }
 
-/// No other thread can run what is awaited, so that the wait does, and all that it needs.
+/// No other thread can run the awaited task, so the wait runs it, and all tasks that it needs.
 #[test]
 fn a_task_blocks_on_another_one_of_its_thread() {
     on_own_thread(|| {
@@ -128,8 +128,8 @@ fn a_pinned_task_of_a_worker_blocks_on_another_one() {
     });
 }
 
-/// A scope that is opened in a task of the thread runs its pinned children, also those of an outer scope, and what a thread's
-/// executor has queued.
+/// A scope that a task of the thread opens runs its pinned children and those of an outer scope. It also runs the tasks
+/// of the thread's executor.
 #[test]
 fn pinned_children_run_in_waits_inside_of_tasks() {
     on_own_thread(|| {
@@ -151,9 +151,9 @@ fn pinned_children_run_in_waits_inside_of_tasks() {
             // SAFETY: the scope is waited for below; the children borrow nothing.
             unsafe { outer.handle().spawn_pinned(on_thread()) };
             let nested = OpenScope::open(&inner);
-            // SAFETY: as above.
+            // SAFETY: the scope is waited for below; the child borrows nothing.
             unsafe { nested.handle().spawn_pinned(on_thread()) };
-            // SAFETY: as above.
+            // SAFETY: the scope is waited for below; the child borrows nothing.
             unsafe { nested.handle().spawn_on(ticked.queue(), on_thread()) };
             assert!(nested.wait(&[ticked.queue()]).is_none());
             assert!(outer.wait(&[]).is_none());
@@ -163,7 +163,8 @@ fn pinned_children_run_in_waits_inside_of_tasks() {
     });
 }
 
-/// A wait outside of tasks runs them, as ever: also one in a pinned child, which is no such task.
+/// A wait that is not inside a task of the thread runs these tasks. So does a wait in a pinned
+/// child, which is no such task.
 #[test]
 fn tasks_run_in_waits_outside_of_tasks() {
     on_own_thread(|| {
@@ -193,7 +194,7 @@ fn tasks_run_in_waits_outside_of_tasks() {
     });
 }
 
-/// What a pinned child awaits is what the scope's wait is for.
+/// The scope's wait also runs a task that a pinned child awaits.
 #[test]
 fn a_pinned_child_awaits_a_task_of_its_thread() {
     on_own_thread(|| {

@@ -1,8 +1,8 @@
-//! Waits that nest where no spare worker can be started: the waiters run each other's jobs, nested at most so deep.
+//! Waits that nest where no spare worker can start: the waiters run each other's jobs, up to a bounded depth.
 //!
-//! The system refuses a thread whose stack does not fit: the tests run this program again with a bound on its address
-//! space, and stacks of which only the workers' own fit into it.
-//! Not sanitized: a sanitizer needs more address space than there is memory.
+//! The system refuses a thread whose stack does not fit. The tests run this program again with a bound on its address
+//! space, so that only the workers' own stacks fit. Not sanitized: a sanitizer needs more address space than there is
+//! memory.
 #![cfg(all(
     target_os = "linux",
     target_pointer_width = "64",
@@ -71,12 +71,12 @@ fn eight_tasks_that_block_on_further_tasks() {
     });
 }
 
-/// A chain as deep as waiters help each other: what the worker itself has queued is run up to twice the depth of other
-/// jobs.
+/// A chain as deep as waiters help each other. Tasks that the worker itself has queued run up to twice the depth of
+/// other jobs.
 #[test]
 fn a_chain_of_waits_as_deep_as_help_nests() {
     let _watchdog = watchdog();
-    /// Documented: 8 levels, and 8 more for what lies in a worker's ring.
+    /// Documented: 8 levels, and 8 more for tasks in a worker's ring.
     const DEPTH: usize = 16;
     without_spares("a_chain_of_waits_as_deep_as_help_nests", |executor| {
         let entered = Arc::new(AtomicUsize::new(0));

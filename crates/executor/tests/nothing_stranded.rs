@@ -1,5 +1,4 @@
-//! What lies in a driver's own queue is run: for every driver, for every spawner, and after every end of the driver that
-//! held it.
+//! Every task in a driver's own queue runs: for every driver, for every spawner, and after every end of the driver.
 
 use std::future::{Future, pending};
 use std::pin::{Pin, pin};
@@ -22,7 +21,7 @@ enum Driver {
     Worker,
 }
 
-/// Who spawned what is to be run.
+/// The spawner of the tasks.
 #[derive(Clone, Copy, Debug)]
 enum Spawner {
     /// The thread that drives, before it does.
@@ -75,7 +74,7 @@ fn spawn_all(executor: &Executor<'static>) -> Vec<Task<usize>> {
         .collect()
 }
 
-/// Has a `run`, or a worker, poll a task that spawns everything, and not all of what it spawned.
+/// Lets a `run`, or a worker, poll a task that spawns all tasks, and some of these tasks.
 fn spawn_in_run(
     executor: &Arc<Executor<'static>>,
     run: Pin<&mut impl Future<Output = ()>>,
@@ -85,7 +84,7 @@ fn spawn_in_run(
     executor
         .spawn(async move {
             send.send(spawn_all(&inner)).unwrap();
-            // A poll of `run` ends after 200 tasks: this leaves what was spawned, most of it, in its ring.
+            // A poll of `run` ends after 200 tasks, so most of the spawned tasks stay in its ring.
             for _ in 0..150 {
                 inner.spawn(async {}).detach();
             }
@@ -172,7 +171,7 @@ fn drive(driver: Driver, executor: &Executor<'static>, tasks: Vec<Task<usize>>) 
     }
 }
 
-/// No task is stuck in a private queue, whichever driver runs the pool and whichever thread has spawned.
+/// No task is stuck in a private queue, for each driver of the pool and each spawner.
 fn matrix(nest: impl Fn(&Executor<'static>, &dyn Fn()) + Copy + Send + 'static) {
     on_own_thread(move || {
         for driver in DRIVERS {

@@ -63,7 +63,7 @@ fn all_workers_live_after_as_many_panics() {
             }
         }
     }
-    // Only if every one of them is left do they meet.
+    // They meet only if every worker is left.
     let meeting = Arc::new(Barrier::new(WORKERS));
     let tasks: Vec<_> = (0..WORKERS)
         .map(|_| {

@@ -1,4 +1,4 @@
-//! Tasks that lie in the injector many at once: batches from outside, and what a full ring gives up.
+//! Tasks that lie in the injector many at once: batches by external threads, and tasks that a full ring gives up.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
@@ -64,8 +64,8 @@ fn ticks_unpack_parcels() {
     block_on(blocker);
 }
 
-/// A task spawns more than its worker's ring holds, and never comes back: the other worker runs all of them, woken for what
-/// the ring gave up.
+/// A task spawns more than its worker's ring holds, and never comes back. The publish of the tasks that the ring gave
+/// up wakes the other worker, which runs all of them.
 #[test]
 fn what_a_ring_gives_up_is_published() {
     let _watchdog = watchdog();
@@ -89,7 +89,7 @@ fn what_a_ring_gives_up_is_published() {
     block_on(executor.spawn(spawner));
 }
 
-/// What is dropped with its executor is dropped once, parcels included.
+/// Each task that its executor drops is dropped once, also a task in a parcel.
 #[test]
 fn parcels_are_dropped_with_their_executor() {
     let _watchdog = watchdog();

@@ -78,7 +78,7 @@ fn an_executor_grows_and_shrinks() {
     on_own_thread(|| {
         let hooks = Hooks::default();
         let executor = hooks.on(Builder::new().workers(1)).build();
-        // Beyond what there was room for at first.
+        // More workers than the pool first had room for.
         for workers in [3, 40, 2, 128, 1, 0, 5] {
             executor.set_workers(workers).unwrap();
             assert_eq!(executor.workers(), workers);
@@ -108,7 +108,7 @@ fn a_bare_executor_gets_workers() {
     });
 }
 
-/// Nothing is lost, and nothing hangs, while workers come and go at random, also down to none and from within tasks.
+/// No task is lost and none hangs while workers come and go at random, also down to none and from within tasks.
 #[test]
 fn random_resizes_lose_nothing() {
     on_own_thread(|| {
@@ -141,7 +141,7 @@ fn random_resizes_lose_nothing() {
                                     executor.spawn(async move {
                                         Yields(i % 3).await;
                                         if round % 50 == 0 && i == 7 {
-                                            // From a task, which may run on the very worker that is to end.
+                                            // By a task, which may run on the very worker that is to end.
                                             weak.upgrade().unwrap().set_workers(3).unwrap();
                                         }
                                         ran.fetch_add(1, Ordering::Relaxed);
@@ -167,7 +167,7 @@ fn random_resizes_lose_nothing() {
         executor.set_workers(2).unwrap();
         executor.shutdown(Shutdown::Drain, None).unwrap();
         while !executor.is_empty() {
-            // Threads of other tests that wait ran tasks while there were no workers, and may be at the last ones.
+            // While there were no workers, waiting threads of other tests ran tasks; they may still run the last ones.
             thread::sleep(Duration::from_millis(1));
         }
         assert_eq!(ran.load(Ordering::Relaxed), spawned.load(Ordering::Relaxed));

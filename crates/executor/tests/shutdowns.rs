@@ -1,4 +1,5 @@
-//! `shutdown` from everywhere on an executor's own threads, and from several of them at once.
+//! Calls of `shutdown` from every place on an executor's own threads, and from several of them at
+//! once.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, pending};
@@ -57,8 +58,8 @@ fn all_workers_at_once() {
     });
 }
 
-/// One after the other, each of which then goes on for a while: the first to return has seen the others inside, and they
-/// do not wait for what it does later.
+/// The callers return one after the other, and each then goes on for a while. The first to return has seen the others
+/// inside. The others do not wait for what it does later.
 #[test]
 fn the_first_out_waits_for_the_others() {
     in_own_process("the_first_out_waits_for_the_others", || {
@@ -131,7 +132,7 @@ fn in_hooks() {
                     let calls = Arc::new(AtomicUsize::new(0));
                     let counted = calls.clone();
                     let hook = move || {
-                        // Those of the workers that the executor gets afterwards do nothing.
+                        // The hooks of the workers that the executor gets afterwards do nothing.
                         if counted.fetch_add(1, Ordering::Relaxed) < workers {
                             theirs.shutdown(how);
                         }
@@ -222,9 +223,10 @@ fn in_destructors_of_thread_locals() {
     });
 }
 
-/// The destructor of a thread-local waits for a task while the executor is shut down: it runs it.
+/// The destructor of a thread-local waits for a task while the executor is shut down: the wait runs
+/// the task.
 #[test]
-fn a_thread_locals_destructor_waits_meanwhile() {
+fn a_thread_locals_destructor_waits_during_it() {
     struct Waits(&'static StaticExecutor, Shutdown);
     impl Drop for Waits {
         fn drop(&mut self) {
@@ -236,7 +238,7 @@ fn a_thread_locals_destructor_waits_meanwhile() {
     thread_local! {
         static WAITS: RefCell<Option<Waits>> = const { RefCell::new(None) };
     }
-    in_own_process("a_thread_locals_destructor_waits_meanwhile", || {
+    in_own_process("a_thread_locals_destructor_waits_during_it", || {
         for how in BOTH {
             let executor = start(Builder::new().workers(2));
             for _ in 0..4 {
@@ -291,7 +293,8 @@ fn on_a_spare() {
     });
 }
 
-/// A worker in a `shutdown` waits as all do: what the last other one waits for is run.
+/// A worker in a `shutdown` waits as all waiters do: it runs the task that the last other worker
+/// waits for.
 #[test]
 fn what_others_wait_for_is_run() {
     in_own_process("what_others_wait_for_is_run", || {
@@ -336,8 +339,8 @@ impl Wake for InWake {
     }
 }
 
-/// A worker has given its place up, and moves what its stop hook has queued to where a sleeping `run` finds it. That `run` is woken
-/// by the worker's thread, which the pool still counts.
+/// A worker has given its place up, and moves the tasks that its stop hook has queued to where a sleeping `run` finds
+/// them. The worker's thread, which the pool still counts, wakes that `run`.
 #[test]
 fn in_a_waker_behind_the_stop_hook() {
     in_own_process("in_a_waker_behind_the_stop_hook", || {

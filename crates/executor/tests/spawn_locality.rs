@@ -1,5 +1,5 @@
-//! A task that a worker spawns goes onto its own queue, one that is spawned elsewhere into the injector. Counted
-//! by `terrace-trace`, for the whole process: hence one test in this program.
+//! A worker queues a task that it spawns into its own ring; an external thread queues it into the injector.
+//! `terrace-trace` counts for the whole process, so this program has one test.
 #![cfg(feature = "trace")]
 
 use std::future::Future;
@@ -9,7 +9,7 @@ use terrace_executor::{Builder, Executor, Task, block_on};
 use terrace_testing::watchdog;
 use terrace_trace::{Counters, snapshot};
 
-/// Less than a ring holds: what is more goes to the injector.
+/// Fewer than a ring holds: more would overflow into the injector.
 const TASKS: usize = 100;
 
 /// Where tasks were queued: in the caller's own ring, and in the injector.
@@ -28,7 +28,8 @@ const FAR: Queued = Queued {
     injected: TASKS as u64,
 };
 
-/// Calls `spawn`; what it spawned, and where it went. No task that runs meanwhile queues another.
+/// Calls `spawn`, and returns its result and where the tasks went. No task that runs during the
+/// call queues another.
 fn queued<T>(spawn: impl FnOnce() -> Vec<Task<T>>) -> (Vec<Task<T>>, Queued) {
     let before = snapshot();
     let tasks = spawn();
@@ -62,7 +63,7 @@ async fn all(tasks: Vec<Task<()>>) {
     }
 }
 
-/// Spawns onto `target` in both ways, and waits for what was spawned.
+/// Spawns onto `target` in both ways, and waits for the tasks.
 async fn spawns(target: &Executor<'static>) -> [Queued; 2] {
     let (tasks, ones) = queued(|| one_by_one(target));
     all(tasks).await;
@@ -103,7 +104,7 @@ fn a_spawn_goes_where_its_caller_is() {
         [NEAR, NEAR],
         "a `run` future"
     );
-    // Outside, and run afterwards.
+    // Spawned off the pool, and run afterwards.
     let (tasks, outside) = queued(|| one_by_one(&driven));
     block_on(driven.run(all(tasks)));
     assert_eq!(outside, FAR);

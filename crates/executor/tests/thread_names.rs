@@ -1,4 +1,4 @@
-//! What names threads is code of users: it may use the executor, wait, panic, and say anything.
+//! The user's code names threads: it may use the executor, wait, panic, and return any name.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -9,7 +9,7 @@ use terrace_testing::in_own_process;
 
 type Own = Arc<OnceLock<&'static StaticExecutor>>;
 
-/// An executor without workers, and what will name those that it gets.
+/// An executor without workers, and the closure that will name its later workers.
 fn start(
     name: impl Fn(&'static StaticExecutor, usize) -> String + Send + Sync + 'static,
 ) -> &'static StaticExecutor {
@@ -28,7 +28,7 @@ fn name_of_a_worker(executor: &'static StaticExecutor) -> String {
     block_on(executor.spawn(async { thread::current().name().unwrap().to_owned() }))
 }
 
-/// What it asks for is done by the call that it is in.
+/// The call of `set_workers` that the name closure is in does what the closure asks for.
 #[test]
 fn a_name_resizes() {
     in_own_process("a_name_resizes", || {

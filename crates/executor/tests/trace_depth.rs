@@ -1,5 +1,5 @@
-//! The depth of the shared queues comes back to 0, however tasks leave them. Counted by `terrace-trace`, for the whole
-//! process: hence one test in this program.
+//! The depth of the shared queues comes back to 0, however tasks leave them. `terrace-trace` counts for the whole
+//! process, so this program has one test.
 #![cfg(feature = "trace")]
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn depth() -> u64 {
     snapshot().global_queue_depth
 }
 
-/// A worker counts what it took after others may have run it.
+/// A worker counts the tasks that it took, after others may already have run them.
 #[track_caller]
 fn comes_back_to_zero(what: &str) {
     let start = Instant::now();

@@ -1,4 +1,4 @@
-//! Threads that wait already when a pool loses its last worker: they drive it from then on.
+//! Threads that already wait when a pool loses its last worker drive it from then on.
 
 mod alone;
 
@@ -14,7 +14,8 @@ use alone::alone;
 use terrace_executor::{Builder, Executor, Shutdown, block_on};
 use terrace_testing::{show, signal};
 
-/// A future that waits for a number to be reached, tells when it has begun to, and says which thread polled it last.
+/// A future that waits until the count reaches a number. It sends when its wait begins, and returns the thread that
+/// polled it last.
 fn reaches(
     count: &Arc<Step>,
     number: usize,
@@ -26,7 +27,7 @@ fn reaches(
         if count.number.load(Ordering::SeqCst) >= number {
             return Poll::Ready(thread::current().id());
         }
-        // Nobody listens to the second.
+        // The test receives only the first message.
         let _first = waits.send(());
         Poll::Pending
     })
@@ -51,8 +52,8 @@ fn let_sleep() {
     thread::sleep(Duration::from_millis(20));
 }
 
-/// A thread waits, by `wait`, for a task of a pool with two workers; then the workers are taken away by `end`, then the
-/// task is woken: the waiting thread has to run it.
+/// A thread waits, by `wait`, for a task of a pool with two workers. Then `end` takes the workers away, and the test
+/// wakes the task: the waiting thread has to run it.
 fn waits_already(
     wait: impl FnOnce(&Arc<Executor<'static>>, terrace_executor::Task<ThreadId>) -> ThreadId
     + Send
@@ -174,8 +175,8 @@ fn a_scope_drives_the_pool_it_is_open_on() {
     });
 }
 
-/// Pools without workers that come while threads wait, many times, at random moments; each thread waits for what only a
-/// thread that waits can run.
+/// While threads wait, pools lose their workers, many times, at random moments. Each thread waits for a task that only
+/// a waiting thread can run.
 #[test]
 fn workers_go_at_any_moment() {
     const ROUNDS: usize = 300;
@@ -247,14 +248,15 @@ fn switches(name: &str) -> usize {
 fn a_push_wakes_one_of_many_that_wait() {
     const THREADS: usize = 8;
     const TASKS: usize = 200;
-    /// That one, and others by chance: it has just been busy, or is woken while it looks.
+    /// The woken thread, and others by chance: that one has just been busy, or is woken while it
+    /// looks.
     const SWITCHES_A_TASK: usize = 10;
     alone(|| {
         let executor = Builder::new().workers(0).build();
         let waiters: Vec<_> = (0..THREADS)
             .map(|i| {
                 let (waits, waiting) = channel();
-                // Each has a step of its own to wait for.
+                // Each thread waits for a step of its own.
                 let own = Arc::new(Step::default());
                 let until = reaches(&own, 1, waits);
                 let thread = thread::Builder::new().name(format!("waiter-{i}"));
@@ -281,8 +283,8 @@ fn a_push_wakes_one_of_many_that_wait() {
     });
 }
 
-/// Two threads wait beside a pool without workers. The first of them is notified of a task, and finds its own future woken, too,
-/// whose end is `acts`, which is told when the task has run: the second one runs the task.
+/// Two threads wait beside a pool without workers. A publish of a task notifies the first, whose own future is woken,
+/// too. That future ends with `acts`, which receives a message when the task has run. The second thread runs the task.
 fn the_second_runs_it(acts: impl FnOnce(Receiver<()>) + Send + 'static) {
     let executor = Builder::new().workers(0).build();
     let (first_waits, wake_first) = signal();
@@ -302,14 +304,14 @@ fn the_second_runs_it(acts: impl FnOnce(Receiver<()>) + Send + 'static) {
     executor
         .spawn(async move {
             ran.send(()).unwrap();
-            // The first one has ended where it panics.
+            // If the first thread panicked, it has ended.
             let _unheard = tell.send(());
         })
         .detach();
     runs.recv().unwrap();
     wake_second.set();
     second.join().unwrap();
-    // It panics in one of the tests.
+    // In one of the tests it panics.
     let _ended = first.join();
 }
 

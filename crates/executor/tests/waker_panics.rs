@@ -1,4 +1,4 @@
-//! Wakers of users that panic, called by a thread that has work of its own to end.
+//! Users' wakers that panic in a call by a thread with work of its own.
 
 use std::future::{Future, pending};
 use std::pin::pin;
@@ -26,8 +26,8 @@ impl Drop for Bomb {
     }
 }
 
-/// A `run` sleeps whose waker panics. All workers are busy, so that one of them notifies it: the worker lives on, and the
-/// task is run by another `run`, or by a worker.
+/// A `run` sleeps whose waker panics. All workers are busy, so one of them notifies it. The worker lives on, and
+/// another `run`, or a worker, runs the task.
 #[test]
 fn a_worker_survives_the_waker_of_a_sleeping_run() {
     on_own_thread(|| {
@@ -81,7 +81,8 @@ fn the_next_run_is_notified() {
     });
 }
 
-/// A `tick` of a thread's executor whose waker panics: the thread that spawns is none the wiser.
+/// A `tick` of a thread's executor sleeps whose waker panics: the panic does not reach the thread
+/// that spawns.
 #[test]
 fn a_tick_whose_waker_panics_keeps_no_task() {
     let _watchdog = watchdog();

@@ -1,5 +1,5 @@
-//! A wake neither blocks nor polls: not while the only worker is stopped, and the waker's thread holds the lock
-//! that the task takes.
+//! A wake neither blocks nor polls, even if the only worker is stopped and the waker's thread holds the lock that the
+//! task takes.
 
 use std::future::poll_fn;
 use std::sync::mpsc::channel;

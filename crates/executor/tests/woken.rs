@@ -1,4 +1,4 @@
-//! The slot of the task that was just woken: nobody is stranded in it, nobody starves behind it, nothing comes out twice.
+//! The slot of the task that was just woken: it strands no task, starves no task, and gives out no task twice.
 
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn pool(workers: usize) -> &'static StaticExecutor {
 
 /// A task woken by one that then blocks its worker is run by another.
 #[test]
-fn a_blocker_strands_nobody() {
+fn a_blocker_strands_no_task() {
     let _watchdog = watchdog();
     let pool = pool(2);
     for _ in 0..20 {
@@ -45,15 +45,15 @@ fn a_blocker_strands_nobody() {
     }
 }
 
-/// The same for one that waits in the middle of its poll, also on a pool without another worker.
+/// The same for a task that waits in the middle of its poll, also on a pool without another worker.
 #[test]
-fn a_nested_wait_strands_nobody() {
+fn a_nested_wait_strands_no_task() {
     let _watchdog = watchdog();
     for workers in [1, 2] {
         let pool = pool(workers);
         let (wake, woken) = bounded::<()>(1);
         let waiting = pool.spawn(async move { woken.recv().await.is_ok() });
-        // Lets the other one run first, so that it is woken from here.
+        // Lets the other task run first, so that this one wakes it.
         let waiter = pool.spawn(async move {
             smol::future::yield_now().await;
             wake.send(()).await.expect("there is room");
@@ -63,7 +63,7 @@ fn a_nested_wait_strands_nobody() {
     }
 }
 
-/// A future that has to be woken once, and where its waker arrives when it waits.
+/// A future that needs one wake, and a channel that receives its waker when it waits.
 fn sleeper() -> (impl Future<Output = ()> + Send, Receiver<Waker>) {
     let (give, given) = channel();
     let mut give = Some(give);
@@ -77,10 +77,10 @@ fn sleeper() -> (impl Future<Output = ()> + Send, Receiver<Waker>) {
     (future, given)
 }
 
-/// A task wakes another and then ends the threads of its own executor, and waits for them: other workers run what was
-/// woken, or the shutdown drops it.
+/// A task wakes another, then ends the threads of its own executor and waits for them. Other workers run the woken
+/// task, or the shutdown drops it.
 #[test]
-fn a_shutdown_strands_nobody() {
+fn a_shutdown_strands_no_task() {
     let _watchdog = watchdog();
     for workers in [1, 2, 3] {
         let pool = pool(workers);
@@ -88,7 +88,8 @@ fn a_shutdown_strands_nobody() {
             let (sleeper, waker) = sleeper();
             let woken = pool.spawn(sleeper);
             let waker = waker.recv_timeout(WATCHDOG).expect("is polled");
-            // What is woken in the middle of its poll is queued by who polls it.
+            // Lets the poll end first: the thread that polls a task queues it if it is woken during
+            // the poll.
             std::thread::sleep(Duration::from_millis(1));
             let (woken, ended) = block_on(pool.spawn(async move {
                 waker.wake();
@@ -108,7 +109,7 @@ fn a_shutdown_strands_nobody() {
     }
 }
 
-/// A worker that is to end when nothing is queued first runs what its last task has woken.
+/// A worker that is to end when no task is queued first runs the task that its last task has woken.
 #[test]
 fn a_worker_drains_its_slot() {
     let _watchdog = watchdog();
@@ -130,9 +131,9 @@ fn a_worker_drains_its_slot() {
     assert!(block_on(last));
 }
 
-/// A task wakes another and then drops its own executor: what was woken ends, one way or the other.
+/// A task wakes another and then drops its own executor: the woken task ends, one way or the other.
 #[test]
-fn a_drop_strands_nobody() {
+fn a_drop_strands_no_task() {
     let _watchdog = watchdog();
     for workers in [1, 2, 3] {
         let executor = Arc::new(Builder::new().workers(workers).build());
@@ -156,9 +157,10 @@ fn a_drop_strands_nobody() {
     }
 }
 
-/// Two tasks that wake each other for ever leave turns to a third on the same worker, and to tasks from outside.
+/// Two tasks that wake each other without end leave turns to a third on the same worker, and to tasks of external
+/// threads.
 #[test]
-fn partners_starve_nobody() {
+fn partners_starve_no_task() {
     let _watchdog = watchdog();
     let pool = pool(1);
     let stop = Arc::new(AtomicBool::new(false));
@@ -217,7 +219,7 @@ fn partners_starve_nobody() {
     block_on(watched);
 }
 
-/// A task that yields goes behind what is queued, not into the slot.
+/// A task that yields goes behind the queued tasks, not into the slot.
 #[test]
 fn a_yield_goes_to_the_back() {
     let _watchdog = watchdog();
@@ -240,7 +242,8 @@ fn a_yield_goes_to_the_back() {
     assert_eq!(order, ["queued", "queued, too", "yielded"]);
 }
 
-/// A task that was woken while nothing was queued runs before what is queued afterwards; behind others it waits as they do.
+/// A task that is woken while no task is queued runs before tasks that are queued later. Behind others it waits its
+/// turn.
 #[test]
 fn a_woken_task_runs_next_unless_others_wait() {
     let _watchdog = watchdog();
@@ -284,7 +287,8 @@ fn a_woken_task_runs_next_unless_others_wait() {
     );
 }
 
-/// Ids travel over slots, rings and the injector, woken from tasks and from outside: each is polled once a wake, and all end.
+/// Tasks travel over slots, rings and the injector, woken by tasks and by external threads. Each is polled once a wake,
+/// and all end.
 #[test]
 fn each_wake_is_served_once() {
     let _watchdog = watchdog();
@@ -329,7 +333,8 @@ fn each_wake_is_served_once() {
                 let asked = cell.asked.load(SeqCst);
                 let fresh = asked - cell.seen.swap(asked, SeqCst);
                 for step in 0..fresh.min(2) {
-                    // Two wakes: the slot is displaced now and then. Those that have enough do not ask back.
+                    // Two wakes, so the slot is displaced now and then. Tasks that have had enough wakes do not wake
+                    // back.
                     if asked < ROUNDS {
                         ask(&cells, number * 7 + 1 + step as usize * 13);
                     }

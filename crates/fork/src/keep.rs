@@ -34,7 +34,7 @@ unsafe fn free_box<T>(value: NonNull<()>) {
 impl Keep {
     /// Stores a value. It stays in place until `self` is dropped, and is forgotten then.
     ///
-    /// Does not compile for a type with a destructor: it would run when the scope is over, and could reach other kept
+    /// Does not compile for a type with a destructor, which would run when the scope is over. It could reach other kept
     /// values, which may be gone, and the scope, whose slot may belong to another one.
     pub(crate) fn keep<T: Send>(&self, value: T) -> NonNull<T> {
         const {

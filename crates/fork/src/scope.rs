@@ -1,5 +1,5 @@
-//! Hybrid scopes: children are futures that borrow from outside, and the scope's thread helps
-//! until the last of them has ended.
+//! Hybrid scopes: children are futures that borrow from the scope's environment, and the scope's
+//! thread helps until the last child has ended.
 
 use std::fmt;
 use std::future::Future;
@@ -14,8 +14,8 @@ use crate::keep::Keep;
 /// The executors that a scope's wait ticks, beside the scope's own children and the thread's pinned tasks.
 #[derive(Clone, Copy, Default)]
 pub struct Config<'a> {
-    /// Where [`Scope::spawn_on_external`] sends children; the scope's own thread without it. If the
-    /// scope's thread owns it, the wait ticks it.
+    /// [`Scope::spawn_on_external`] sends children there; without it, to the scope's own thread. If
+    /// the scope's thread owns it, the wait ticks it.
     pub external: Option<&'a ThreadQueue>,
     /// An executor of the scope's thread that the wait ticks too. Both are named by their queues, see
     /// `ThreadExecutor::queue`.
@@ -74,10 +74,10 @@ pub fn scope<'env, T>(
 /// Opening and closing take one uncontended lock each; a child costs one allocation.
 ///
 /// # Panics
-/// With the panic of `body`, else with that of a child. A panic cancels the other children: they are not polled again, but
-/// for those that were spawned before the child that panicked and have not been polled yet, which are polled once. Their
-/// futures are dropped where they would have run. The call unwinds when all of them are gone; of several children that
-/// panicked, the one that was spawned first decides.
+/// With the panic of `body`, else with that of a child. A panic cancels the other children: no thread polls them again.
+/// There is one exception: a child that was spawned before the one that panicked still gets its first poll. A cancelled
+/// child's future is dropped on the thread that would have run it. The call unwinds when all of them are gone. Of
+/// several children that panicked, the one that was spawned first decides.
 ///
 /// Children cannot borrow what the body owns, and the scope cannot be carried away:
 ///
@@ -145,9 +145,9 @@ impl<'scope> Spawner<'scope> {
     /// As [`Scope::spawn`].
     #[inline]
     pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'scope) {
-        // SAFETY: only the body and children reach `self`: its lifetime does not leave `scope_with`, and the values that the
-        // scope keeps run no code after it. `scope_with` waits for every child in every case. So the scope is open, and
-        // borrows for `'scope` live until the child's future is gone.
+        // SAFETY: only the body and children reach `self`. Its lifetime does not leave `scope_with`, and the values
+        // that the scope keeps run no code after it. `scope_with` waits for every child in every case. So the scope is
+        // open, and borrows for `'scope` live until the child's future is gone.
         unsafe { self.handle.spawn(future) };
     }
 

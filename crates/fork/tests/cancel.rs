@@ -1,4 +1,5 @@
-//! A panic cancels the siblings: none hangs its scope, none is polled again, each is dropped where it would have run.
+//! A panic cancels the siblings: none hangs its scope, and no thread polls one again. Each is dropped on the thread
+//! that would have run it.
 
 mod pools;
 
@@ -99,8 +100,8 @@ fn endless_siblings_end() {
     }
 }
 
-/// The thread of the scope runs everything, in spawn order: what comes behind the panic is never polled, what came before
-/// it is not polled again.
+/// The scope's thread runs all children, in spawn order. It never polls a child behind the panic, and polls no earlier
+/// child again.
 #[test]
 fn nothing_is_polled_behind_a_panic() {
     on_own_thread(|| {

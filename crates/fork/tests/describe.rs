@@ -1,4 +1,4 @@
-//! What the `Debug` output of an executor says about a scope that does not end.
+//! The `Debug` output of an executor about a scope that does not end.
 
 use std::future::poll_fn;
 use std::sync::Mutex;

@@ -1,5 +1,5 @@
-//! Idle costs nothing: once nobody is active, no thread of the pool wakes any more. In a process of its own, so that
-//! the threads are the pool's.
+//! Idle costs nothing: once no task runs, no thread of the pool wakes any more. In a process of its own, so that the
+//! threads are the pool's.
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,4 @@
-//! What a scope keeps.
+//! The values that a scope keeps.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,7 +7,7 @@ use terrace_executor::Builder;
 use terrace_fork::{Scope, scope};
 use terrace_testing::on_own_thread;
 
-/// A kept value as crates that build on this one keep it: it refers to the scope and to what was kept before.
+/// A kept value as crates that build on this one keep it: it refers to the scope and to values kept before.
 struct Facade<'scope, 'env> {
     scope: &'scope Scope<'scope, 'env>,
     before: Option<&'scope Facade<'scope, 'env>>,
@@ -71,7 +71,7 @@ fn a_value_without_a_size_is_kept() {
     });
 }
 
-/// A destructor that reads its sibling is one of something declared outside: it runs where its owner says.
+/// A value whose destructor reads its sibling is declared outside the scope: it is dropped where its owner says.
 #[test]
 fn values_with_destructors_are_borrowed_instead() {
     struct Reads<'a>(&'a Cell<u32>);

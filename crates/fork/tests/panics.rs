@@ -1,4 +1,5 @@
-//! Which panic comes out of a scope, and what it leaves: the body's comes first, then those of children in spawn order.
+//! Which panic comes out of a scope: the body's first, then those of children in spawn order. And the state that it
+//! leaves.
 
 mod pools;
 
@@ -101,7 +102,8 @@ fn a_panic_stays_in_its_scope() {
     });
 }
 
-/// What is dropped when a scope has failed must not meet its panic: that would end the process.
+/// The destructors of values that a failed scope drops must not meet its panic: that would end the
+/// process.
 #[test]
 fn payloads_and_results_with_panicking_destructors() {
     let _watchdog = watchdog();

@@ -1,4 +1,4 @@
-//! Scopes: results, nesting, panics, wakes from abroad; with 0, 1, 2 and 5 workers.
+//! Scopes: results, nesting, panics, remote wakes; with 0, 1, 2 and 5 workers.
 
 mod pools;
 
@@ -186,8 +186,8 @@ fn pinned_children_run_on_the_scopes_thread() {
     });
 }
 
-/// Two waits live on one thread, and a child of the inner one spawns back to the outer
-/// one's thread and waits for what it spawned.
+/// Two waits live on one thread. A child of the inner one spawns back to the outer one's thread and
+/// waits for that child.
 #[test]
 fn an_inner_wait_runs_what_the_outer_scope_pinned() {
     let _watchdog = watchdog();
@@ -267,7 +267,7 @@ fn external_children_run_where_the_executor_is_ticked() {
 }
 
 /// Two children that wait for each other on their threads: both must get one. The counter-case of
-/// helping (rayon 1311), and what the sentinel is for when children have always been tiny before.
+/// helping (rayon 1311). If children have always been tiny before, the sentinel takes the child.
 #[test]
 fn children_that_wait_for_each_other_both_run() {
     let _watchdog = watchdog();

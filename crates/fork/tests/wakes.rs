@@ -33,8 +33,8 @@ fn warm(executor: &Executor<'static>) {
 static ALONE: Mutex<()> = Mutex::new(());
 
 /// Wakes that are allowed: those of optimised code, where an empty child takes less than what makes it worth another
-/// thread's while. Without optimisation, and with other processes on the same cores, that is not always so; then the
-/// bound only shows that wakes do not come by the child.
+/// thread's while. Without optimisation, or with other processes on the same cores, that is not always so. Then the
+/// bound only shows that a pool does not wake a thread for every child.
 fn allowed(optimised: u64) -> u64 {
     if cfg!(debug_assertions) {
         40

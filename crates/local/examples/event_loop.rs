@@ -1,11 +1,11 @@
-//! An executor of one thread inside an event loop that belongs to others: a window system, an engine, a browser.
+//! An executor of one thread inside another library's event loop: a window system, an engine, a browser.
 //!
 //! ```sh
 //! cargo run -p terrace-local --example event_loop
 //! ```
 //!
-//! The loop sleeps in its own queue of events and nowhere else. `set_on_ready` posts an event when tasks become ready,
-//! from whichever thread; the loop answers each with one `try_tick`, so that tasks and input take turns.
+//! The loop sleeps in its own queue of events only. The `set_on_ready` hook posts an event when tasks become ready, on
+//! any thread. The loop answers each event with one `try_tick`, so that tasks and input take turns.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -24,7 +24,7 @@ enum Event {
     Key(char),
 }
 
-/// Runs `work` in a thread of its own; a task awaits its result. Stands for whatever wakes tasks from elsewhere.
+/// Runs `work` in a thread of its own; a task awaits its result. It stands for any remote waker.
 fn in_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> impl Future<Output = T> {

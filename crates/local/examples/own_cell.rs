@@ -1,5 +1,6 @@
-//! What this crate's task cell saves, and what others would: spawn + run + detach, and a self-wake, on it, on async-task's
-//! cell with nothing around it, and on two minimal ones that work on one thread only. See "What the cell saves" in the README.
+//! The savings of this crate's task cell, and of others: spawn + run + detach, and a self-wake. The contenders are this
+//! cell, async-task's bare cell, and two minimal cells that work on one thread only. See "What the cell saves" in the
+//! README.
 //!
 //! Arguments: the name of one contender, to run it alone (for an instruction count); none: all, with times.
 
@@ -20,7 +21,7 @@ const OPERATIONS: u32 = if cfg!(debug_assertions) {
 } else {
     200_000
 };
-/// Samples, of which the fastest counts.
+/// Samples; the fastest one counts.
 const SAMPLES: u32 = 9;
 
 /// One future type in a cell whose count and state are plain. Its waker must not leave the thread: a prototype of what a
@@ -59,7 +60,8 @@ impl<F: Future<Output = ()>> Queue<F> {
         let kept = self.free.as_ref().and_then(|free| free.borrow_mut().pop());
         let task = match kept {
             Some(kept) => {
-                // SAFETY: an ended task, which nobody refers to; what it held was taken out before.
+                // SAFETY: the last reference to this cell is gone, and `release` took its future
+                // out. So the write overwrites no live value.
                 unsafe { kept.cast_mut().write(cell) };
                 kept
             }
@@ -76,7 +78,8 @@ impl<F: Future<Output = ()>> Queue<F> {
         let cell = unsafe { &*task };
         cell.queued.set(false);
         let raw = RawWaker::new(task.cast(), &Self::VTABLE);
-        // SAFETY: as the vtable wants it. It is forgotten: the reference is given back below.
+        // SAFETY: `raw` points to a live cell, which the vtable's functions expect. The waker is
+        // not dropped: `release` below gives the reference back.
         let waker = std::mem::ManuallyDrop::new(unsafe { Waker::from_raw(raw) });
         let mut future = cell.future.borrow_mut();
         if let Some(running) = future.as_mut() {
@@ -87,7 +90,7 @@ impl<F: Future<Output = ()>> Queue<F> {
             }
         }
         drop(future);
-        // SAFETY: the queue's reference.
+        // SAFETY: this gives back the reference that the queue held.
         unsafe { Self::release(task.cast()) };
         true
     }
@@ -100,9 +103,9 @@ impl<F: Future<Output = ()>> Queue<F> {
     }
 
     unsafe fn wake(task: *const ()) {
-        // SAFETY: forwarded to the caller.
+        // SAFETY: called through the vtable, with a waker's reference, which keeps the task alive.
         unsafe { Self::wake_by_ref(task) };
-        // SAFETY: as above; the waker is used up.
+        // SAFETY: the waker is used up, so this gives back its reference, once.
         unsafe { Self::release(task) };
     }
 
@@ -120,7 +123,7 @@ impl<F: Future<Output = ()>> Queue<F> {
 
     unsafe fn release(task: *const ()) {
         let task = task.cast::<Plain<F>>();
-        // SAFETY: forwarded to the caller.
+        // SAFETY: the caller gives back a reference, so the cell is alive until then.
         let cell = unsafe { &*task };
         let left = cell.references.get() - 1;
         cell.references.set(left);

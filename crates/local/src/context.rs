@@ -1,9 +1,9 @@
 //! The context that is calling, on a machine without threads: the program says it, by [`context!`](crate::context!).
 //!
-//! A *context* is what a thread is on a hosted system: code that never interrupts itself. The main loop of a processor core is one;
-//! each interrupt priority of a processor core is another. An executor belongs to the context that uses it first. A wake from any
-//! other one goes through the inbox. So an interrupt may wake a task by [`wake_by_ref`](core::task::Waker::wake_by_ref), whatever
-//! it interrupted.
+//! A *context* is what a thread is on a hosted system: code that never interrupts itself. The main loop of a processor
+//! core is one; each interrupt priority of a processor core is another. An executor belongs to the context that uses it
+//! first. A wake from any other context goes through the inbox. So an interrupt may wake a task by
+//! [`wake_by_ref`](core::task::Waker::wake_by_ref) at any time.
 //!
 //! ```text
 //! struct CortexM;
@@ -28,9 +28,9 @@ use core::num::NonZeroUsize;
 /// Tells contexts apart.
 ///
 /// # Safety
-/// Two calls of [`id`](Self::id) return the same number only if they were made in the same context: neither can have interrupted
-/// the other in the middle, or run beside it on another processor core. So an interrupt handler has another number than the main
-/// loop, and each processor core has numbers of its own.
+/// Two calls of [`id`](Self::id) return the same number only if the same context made them. Neither can have
+/// interrupted the other, or run beside it on another processor core. So an interrupt handler has another number than
+/// the main loop, and each processor core has numbers of its own.
 pub unsafe trait Context {
     /// The number of the calling context. Each spawn and each wake calls it: it should be one or two instructions.
     fn id() -> NonZeroUsize;

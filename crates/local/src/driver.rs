@@ -10,8 +10,8 @@ use crate::wait_list::Waiter;
 
 /// A driver of a mailbox, on the owner's thread. Awake when it is made.
 ///
-/// Dropped in whatever state, it leaves no work unseen: it passes a wake that it does not follow, and work that it leaves, on
-/// to the next driver.
+/// Its drop, in any state, leaves no work unseen. It passes on to the next driver a wake that it does not follow, and
+/// work that it leaves.
 pub struct Driver<'a, R: Queueable> {
     mailbox: OnOwner<'a, Mailbox<R>>,
     /// Leaves the list after the destructor below has passed the wake on.
@@ -47,7 +47,7 @@ impl<'a, R: Queueable> Driver<'a, R> {
         self.take().or_else(|| self.sleep(waker))
     }
 
-    /// Announces the sleep and looks once more. No code of users runs in between.
+    /// Announces the sleep and looks once more. No users' code runs in between.
     fn sleep(&mut self, waker: &Waker) -> Option<R> {
         self.waiter.sleep(waker);
         if !cfg!(terrace_weaken = "local-sleep-fence") {

@@ -238,12 +238,12 @@ impl<'a> LocalExecutor<'a> {
         self.owned().spawner()
     }
 
-    /// Sets a hook for an event loop that drives this executor. A push calls it at least once each time that the queues go from
-    /// empty to non-empty; this method calls it at once if something is queued already. The event loop then calls
+    /// Sets a hook for an event loop that drives this executor. A push calls it at least once each time that the queues
+    /// go from empty to non-empty. This method calls it at once if a task is queued already. The event loop then calls
     /// [`run_until_stalled`](Self::run_until_stalled), or [`try_tick`](Self::try_tick) a limited number of times.
     ///
-    /// Each `try_tick` that leaves something queued calls the hook again, and so does a [`tick`](Self::tick) or
-    /// [`run`](Self::run) that ends so: one tick a call is enough to run all tasks.
+    /// Each `try_tick` that leaves a task queued calls the hook again. So does a [`tick`](Self::tick) or
+    /// [`run`](Self::run) that ends and leaves one. So one tick a call is enough to run all tasks.
     ///
     /// The thread that wakes or spawns calls the hook, without feature `std` also an interrupt. The hook should do no more than
     /// notify the event loop: it must neither run the executor nor wait. The executor drops its panics.

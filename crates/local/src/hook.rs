@@ -27,7 +27,7 @@ impl Hook {
 }
 
 impl Drop for Hook {
-    /// What it holds is the user's. It may go with a wake, where nothing must unwind.
+    /// Drops the user's closure. A wake may do so, where nothing must unwind.
     fn drop(&mut self) {
         let call = self.call.take();
         contain(|| drop(call));

@@ -15,7 +15,7 @@
 //!
 //! A push does not touch the mailbox after it has counted itself out. If it has to wake a driver, it takes a counted reference
 //! before. `drain` waits for the count, and its caller may free the mailbox then: tasks need no counted reference to it. The
-//! wake runs code of users, so it comes after the count, and a close does not wait for it.
+//! wake runs users' code, so it comes after the count, and a close does not wait for it.
 
 use alloc::boxed::Box;
 use core::cell::Cell;
@@ -46,7 +46,7 @@ pub trait Queueable: Sized {
     /// Finds that link.
     type Links: Links<Item = Self>;
 
-    /// Called for each runnable that comes out of the inbox. Runs no code of users.
+    /// Called for each runnable that comes out of the inbox. Runs no users' code.
     ///
     /// # Safety
     /// The current thread is the owner of the mailbox that the runnable was in.
@@ -110,7 +110,7 @@ impl<R: Queueable> Mailbox<R> {
 
     /// As [`push_remote`](Self::push_remote), where nothing but the runnable keeps the mailbox in place. A thread may free the
     /// mailbox as soon as a [`drain`](OnOwner::drain) has seen this push leave, which it does after `last`. There the caller
-    /// sees whether a driver sleeps, and takes what it needs to wake it. `last` runs no code of users.
+    /// sees whether a driver sleeps, and takes what it needs to wake it. `last` runs no users' code.
     ///
     /// # Safety
     /// The mailbox is in place at the call, and stays until a `drain` that took the runnable, or began later, returns

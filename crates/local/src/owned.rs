@@ -15,8 +15,8 @@ use crate::task::local::cell::LocalCore;
 /// A handle of a core, on its owner's thread. Every core is made by one, which closes it or leaks it.
 pub struct OwnedCore {
     core: Arc<LocalCore>,
-    /// In a cell, which hides unused values of `End`: so `Option<OwnedCore>` is `None` where the pointer is null, and the hot
-    /// paths of executors read one word.
+    /// It is in a cell, which hides the unused values of `End`. So a null pointer stands for `None` of
+    /// `Option<OwnedCore>`, and the hot paths of executors read one word.
     end: Cell<End>,
     /// Stays on the owner's thread.
     _thread: PhantomData<*const ()>,

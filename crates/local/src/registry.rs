@@ -113,8 +113,8 @@ impl Registry {
         pending
     }
 
-    /// Wakes every registered task and lets `drain` drop what is queued (true if it dropped any), until no task is left. The
-    /// caller makes sure that no thread polls tasks any more. Waits for threads that are just queueing a task.
+    /// Wakes every registered task and lets `drain` drop queued tasks (true if it dropped any), until no task is left.
+    /// The caller makes sure that no thread polls tasks any more. Waits for threads that are just queueing a task.
     pub fn close(&self, drain: impl FnMut() -> bool) {
         close(|| self.pending(), drain);
     }
@@ -156,7 +156,7 @@ pub(crate) struct LocalRegistry {
     keeps: Cell<Keeps>,
     /// Pending tasks without an entry.
     uncounted: Cell<usize>,
-    /// Borrowed for one operation of the slab at a time: no code of users and no drop of a waker runs while a borrow lives.
+    /// Borrowed for one operation of the slab at a time: no users' code and no drop of a waker runs while a borrow lives.
     wakers: UnsafeCell<Slab<Waker>>,
 }
 

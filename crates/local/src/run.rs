@@ -37,8 +37,9 @@ impl OnOwner<'_, LocalCore> {
         unsafe { task.run(self) };
     }
 
-    /// Runs one task. Calls the on-ready hook if another one was queued before and something is afterwards: an event loop that
-    /// ticks a limited number of times learns of the rest. (A push to empty queues calls the hook by itself.)
+    /// Runs one task. Calls the on-ready hook if another task was queued before and one is queued afterwards. So an
+    /// event loop that ticks a limited number of times learns of the rest. (A push to empty queues calls the hook by
+    /// itself.)
     #[cold]
     fn run_and_notify(self, task: Item) {
         let _entered = self.enter();

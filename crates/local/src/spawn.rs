@@ -48,7 +48,7 @@ impl LocalCore {
     }
 }
 
-/// What wakes a driver after a spawn.
+/// Which call wakes a driver after a spawn.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Wake {
     /// The spawn.

@@ -9,7 +9,7 @@ pub(crate) use std::panic::catch_unwind;
 #[cfg(all(feature = "std", not(terrace_loom)))]
 pub(crate) use std::panic::resume_unwind;
 
-/// What a panic carries.
+/// The payload of a panic.
 pub type Payload = Box<dyn Any + Send>;
 
 /// Drops a payload that no handle takes. Its destructor may panic in turn. This function leaks the payload of that second
@@ -41,7 +41,7 @@ pub(crate) fn drop_waker(waker: Option<Waker>) {
     }
 }
 
-/// A waker that goes by [`drop_waker`] if code of users unwinds.
+/// A waker that goes by [`drop_waker`] if users' code unwinds.
 pub(crate) struct Unneeded(pub(crate) Option<Waker>);
 
 impl Unneeded {

@@ -6,10 +6,11 @@
 //! | `AWAKE` | the driver looks at the queues before it sleeps | → `ASLEEP`, [`Waiter::sleep`] | – |
 //! | `ASLEEP` | a push wakes the driver | → `AWAKE`, [`Waiter::wake_up`] | → `AWAKE`, and wakes it, [`WaitList::wake_one`] |
 //!
-//! A walker wakes a waker in place, by reference: it locks, allocates, clones and drops nothing. The owner alone links and
-//! unlinks nodes, and frees an unlinked node when no thread walks. A walker counts itself in before its first look at the list.
-//! The owner reads that count after it unlinked. Both are read-modify-writes of one word, so one comes first: the walker sees
-//! the list without the node, or the owner sees the walker, and keeps the node until later. No thread waits for a walker.
+//! A walker wakes a waker in place, by reference: it locks, allocates, clones and drops nothing. The owner alone links
+//! and unlinks nodes, and frees an unlinked node when no thread walks. A walker counts itself in before its first look
+//! at the list. The owner reads that count after it unlinked. Both are read-modify-writes of one word, so one comes
+//! first. Either the walker sees the list without the node, or the owner sees the walker, and keeps the node until
+//! later. No thread waits for a walker.
 
 use alloc::boxed::Box;
 use core::mem::ManuallyDrop;
@@ -104,7 +105,8 @@ impl WaitList {
                     Ordering::Relaxed,
                 );
                 if claimed.is_ok() {
-                    // Ordering: Relaxed, as in `wake_up`.
+                    // Ordering: Relaxed. A thread that reads the old value walks in vain, as in
+                    // `wake_up`.
                     self.asleep.fetch_sub(1, Ordering::Relaxed);
                     // A panic of the waker must not unwind into a thread that wakes a task, nor out of a destructor.
                     let mut woken = false;
@@ -119,7 +121,7 @@ impl WaitList {
                     // The waker may have woken no driver: the walk wakes the next one, too.
                 }
             }
-            // Ordering: Acquire, as for `first`.
+            // Ordering: Acquire, pairs with the Release of the link, as for `first`.
             at = node.next.load(Ordering::Acquire);
         }
         // Ordering: Release, pairs with the Acquire in `free_unlinked`: the owner frees a node after the walk.
@@ -232,7 +234,7 @@ impl<'a> Waiter<'a> {
             node.waker.with(|kept| unsafe { (*kept).will_wake(waker) })
         });
         let node = same.unwrap_or_else(|| {
-            // Both the clone and the destructor of the old waker are code of users: they come before the announcement. A
+            // Both the clone and the destructor of the old waker are users' code: they come before the announcement. A
             // clone that panics has changed nothing. The destructor finds the new node in place.
             let new = self.list.link(waker.clone());
             if let Some(old) = self.node.replace(new) {
@@ -267,7 +269,8 @@ impl<'a> Waiter<'a> {
         } else {
             Ordering::Acquire
         };
-        // Ordering: Acquire, pairs with the Release in `wake_one`: this thread sees what the other one queued.
+        // Ordering: Acquire, pairs with the Release in `wake_one`: this thread sees the items that the other one
+        // queued.
         if node.state.swap(AWAKE, acquire) == ASLEEP {
             // Ordering: Relaxed. A thread that reads the old value walks in vain.
             self.list.asleep.fetch_sub(1, Ordering::Relaxed);
@@ -286,7 +289,7 @@ impl Drop for Waiter<'_> {
     }
 }
 
-/// Frees a chain of nodes. Runs the destructors of their wakers, which are code of users; their panics stay here.
+/// Frees a chain of nodes. Runs the destructors of their wakers, which are users' code; their panics stay here.
 ///
 /// # Safety
 /// The nodes were leaked boxes, and nothing else refers to them.

@@ -1,4 +1,4 @@
-//! Auto traits, formats, and what handles answer.
+//! Auto traits, formats, and the answers of handles.
 
 use std::future::{pending, ready};
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
@@ -106,7 +106,7 @@ fn formats_name_the_type() {
     assert!(format!("{:?}", StaticLocalExecutor::default()).starts_with("StaticLocalExecutor {"));
 }
 
-/// What awaiting this task panics with.
+/// The message of the panic when the test awaits this task.
 fn complaint(task: &mut Task<u32>) -> String {
     let polled = catch_unwind(AssertUnwindSafe(|| poll_once(task)));
     let payload = polled.expect_err("there is nothing to give");
@@ -115,7 +115,7 @@ fn complaint(task: &mut Task<u32>) -> String {
     })
 }
 
-/// A future that awaits a task without an output is told why, at each poll, and what to do about it.
+/// A future that awaits a task without an output learns why at each poll, and how to avoid it.
 #[test]
 fn a_task_without_an_output_says_what_happened() {
     let _watchdog = watchdog();
@@ -150,8 +150,8 @@ fn a_task_without_an_output_says_what_happened() {
 /// Set in the process that `exit_in_a_task` starts.
 const CHILD: &str = "TERRACE_TEST_EXITS";
 
-/// A process that exits inside a task, whose executor lies in a thread-local: its destructor, run by the exit, must not
-/// wait for the task that it lies under.
+/// A process exits inside a task whose executor lies in a thread-local. The exit runs the executor's destructor on top
+/// of the task, so that must not wait for the task.
 #[test]
 fn exit_in_a_task() {
     let _watchdog = watchdog();

@@ -1,5 +1,4 @@
-//! What the hot paths cost: allocations here, and with `--cfg terrace_count` atomics, fences and locks, of which there are
-//! no others.
+//! The costs of the hot paths: allocations here, and with `--cfg terrace_count` all atomics, fences and locks.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -63,7 +62,7 @@ fn spawn_run_detach_on_the_droppable_kind() {
     );
 }
 
-/// Pending for ever, and wakes itself through a clone of its waker each time.
+/// Never ends, and wakes itself through a clone of its waker in each poll.
 struct Ping;
 
 impl Future for Ping {
@@ -109,7 +108,7 @@ fn the_first_pending_allocates_nothing() {
     assert_eq!(counts, Counts::default());
 }
 
-/// What counts so many read-modify-writes, where they are counted, and nothing else.
+/// Counts of so many read-modify-writes, in a counting build, and no other costs.
 fn rmws(rmws: u64) -> Counts {
     let mut counts = Counts::default();
     if cfg!(terrace_count) {
@@ -118,8 +117,8 @@ fn rmws(rmws: u64) -> Counts {
     counts
 }
 
-/// A task that somebody waits for hands over its outcome by one read-modify-write, and by another gives back its reference
-/// where it has to wake whoever waits.
+/// A task with a waiting handle hands over its outcome by one read-modify-write. If it has to wake the awaiter, it
+/// gives its reference back by another.
 #[test]
 fn a_task_that_is_waited_for() {
     let _watchdog = watchdog();
@@ -199,7 +198,7 @@ impl Future for Leave {
 
 /// From another thread: the task's own word, the inbox, two counts, one fence; no lock.
 #[test]
-fn a_wake_from_elsewhere() {
+fn a_remote_wake() {
     let _watchdog = watchdog();
     let executor = leaked();
     for _ in 0..100 {

@@ -1,5 +1,5 @@
-//! The drop of an executor races a wake: a waking thread pushes the task, another thread runs it and drops the
-//! executor, and the waking thread goes on with freed state. Also meant for AddressSanitizer.
+//! The drop of an executor races a wake. A waking thread pushes the task, and the owner runs it and drops the executor.
+//! A faulty wake would go on with freed state. Also meant for AddressSanitizer.
 
 use std::pin::pin;
 use std::sync::{Arc, Barrier};
@@ -35,8 +35,8 @@ impl Wake for Stop {
     }
 }
 
-/// The push of a foreign wake is followed by waking a driver, whose waker holds the thread: the executor is ticked,
-/// closed and freed meanwhile.
+/// After its push, a remote wake wakes a driver, whose waker stops the thread. Before the waker returns, the owner
+/// ticks, closes and frees the executor.
 #[test]
 fn executor_dropped_between_push_and_wake_of_a_driver() {
     on_own_thread(|| {

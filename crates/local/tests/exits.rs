@@ -1,5 +1,5 @@
-//! A process that exits in the middle of user code that an executor calls. The executor lies in a thread-local, so the exit
-//! drops it right there: the drop must neither wait for what lies under it, nor panic.
+//! A process that exits in users' code that an executor calls. The executor lies in a thread-local, so the exit drops
+//! it right there. The drop must neither wait for the task under it, nor panic.
 
 use std::future::{Future, pending, poll_fn};
 use std::pin::Pin;
@@ -15,7 +15,7 @@ thread_local! {
     static EXECUTOR: LocalExecutor<'static> = const { LocalExecutor::new() };
 }
 
-/// What the exit returns.
+/// The exit code.
 const CODE: i32 = 7;
 
 fn exit() -> ! {

@@ -1,4 +1,4 @@
-//! Panics that no handle sees, and who receives them.
+//! Panics that no handle sees reach the executor's handler.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -10,7 +10,7 @@ use futures_lite::future::{block_on, yield_now};
 use terrace_local::LocalExecutor;
 use terrace_testing::watchdog;
 
-/// What has come so far.
+/// The messages so far.
 fn received<T>(receiver: &Receiver<T>) -> Vec<T> {
     receiver.try_iter().collect()
 }
@@ -83,7 +83,8 @@ fn the_handler_outlives_the_executor() {
     assert_eq!(received(&panics), ["poll", "output"]);
 }
 
-/// Futures that the end of their executor drops, and those that come too late and are dropped abroad.
+/// Futures that the end of their executor drops, and futures that are spawned too late, which the spawning thread
+/// drops.
 #[test]
 fn destructors_of_unfinished_futures_reach_the_handler() {
     let _watchdog = watchdog();

@@ -12,7 +12,7 @@ use futures_lite::future::{block_on, or};
 use terrace_local::LocalExecutor;
 use terrace_testing::watchdog;
 
-/// How long it is watched.
+/// How long the test watches it.
 const WATCH: Duration = Duration::from_secs(2);
 
 /// CPU time in ticks, and context switches of both sorts, of one thread.
@@ -48,7 +48,7 @@ fn an_idle_executor_does_nothing() {
             let end = executor.spawn(pending::<()>());
             or(executor.run(pending()), executor.run(end)).await;
         };
-        // The test ends by cancelling this future from outside.
+        // The test ends when another thread cancels this future.
         let (sender, ended) = futures_channel();
         let bell = thread::spawn(move || {
             let _end = stopped.recv();

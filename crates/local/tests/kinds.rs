@@ -1,4 +1,4 @@
-//! From the droppable to the static kind, and what the static kind can do.
+//! From the droppable to the static kind, and the abilities of the static kind.
 
 use std::cell::Cell;
 use std::future::pending;
@@ -9,7 +9,7 @@ use futures_lite::future::{block_on, yield_now};
 use terrace_local::{LocalExecutor, StaticLocalExecutor};
 use terrace_testing::{WakerSlot, watchdog};
 
-/// What was spawned before goes on, wherever it stood: queued, pending, woken from elsewhere.
+/// Tasks that were spawned before go on in each state: queued, pending, woken remotely.
 #[test]
 fn tasks_survive_the_leak_of_their_executor() {
     let _watchdog = watchdog();

@@ -13,7 +13,7 @@ use futures_lite::future::{block_on, or, poll_once, yield_now};
 use terrace_local::{LocalExecutor, StaticLocalExecutor};
 use terrace_testing::{WakerSlot, Wakes, on_own_thread, watchdog};
 
-/// A task that needs one wake from elsewhere; returns its waker once it waits.
+/// A task that needs one remote wake; returns its waker once it waits.
 fn waiting(executor: &LocalExecutor<'_>) -> (Waker, terrace_local::Task<()>) {
     let slot = WakerSlot::default();
     let task = executor.spawn({
@@ -87,7 +87,7 @@ fn sleeping_drivers_are_woken() {
     });
 }
 
-/// Two drivers of one executor sleep. One is dropped; whichever it is, a push wakes the other.
+/// Two drivers of one executor sleep. The test drops either one; a push wakes the other.
 #[test]
 fn drivers_dropped_in_either_order() {
     let _watchdog = watchdog();
@@ -120,8 +120,8 @@ fn poll(driver: &mut Option<DynFuture<'_>>, waker: &Waker) -> Poll<()> {
     driver.as_mut().poll(&mut Context::from_waker(waker))
 }
 
-/// A driver that leaves, done or dropped, while work is queued wakes the next; so nothing waits for a push that may
-/// never come.
+/// A driver that leaves, done or dropped, while a task is queued wakes the next driver. So no task waits for a push
+/// that may never come.
 #[test]
 fn a_driver_that_leaves_work_wakes_the_next() {
     let _watchdog = watchdog();

@@ -1,4 +1,4 @@
-//! A notified driver that is dropped, stops polling or was woken for nothing does not keep the notification from the
+//! A notified driver that is dropped, is no longer polled, or was woken in vain does not keep the notification from the
 //! others.
 
 use std::future::{Future, pending};
@@ -68,8 +68,8 @@ fn a_notified_driver_that_is_dropped_passes_on() {
     }
 }
 
-/// The driver that was woken is kept and never polled again. The next push wakes another one, which runs what both
-/// pushes left.
+/// The driver that was woken is kept and never polled again. The next push wakes another one, which runs the tasks of
+/// both pushes.
 #[test]
 fn a_notified_driver_that_is_not_polled_delays_until_the_next_push() {
     let _watchdog = watchdog();
@@ -142,7 +142,7 @@ fn a_driver_that_panics_passes_on() {
     assert_eq!(task.try_take(), Some(()));
 }
 
-/// A driver's waker that panics does not reach the one who wakes a task.
+/// The panic of a driver's waker does not reach the thread that wakes a task.
 #[test]
 fn a_panicking_driver_waker_is_contained() {
     let _watchdog = watchdog();
@@ -165,7 +165,7 @@ fn a_panicking_driver_waker_is_contained() {
     assert_eq!(task.try_take(), Some(3));
 }
 
-/// Two waits on one thread whose tasks are woken from elsewhere, again and again, with drivers coming and going.
+/// Two waits on one thread, whose tasks another thread wakes again and again, while drivers come and go.
 #[test]
 fn two_waits_on_one_thread() {
     on_own_thread(|| {

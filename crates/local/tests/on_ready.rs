@@ -1,4 +1,4 @@
-//! Drivers outside: `run_until_stalled` and the on-ready hook.
+//! External drivers: `run_until_stalled` and the on-ready hook.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -66,8 +66,8 @@ fn work_that_was_there_before_the_hook_counts_as_an_edge() {
     assert_eq!(counted(&idle).load(Ordering::Relaxed), 0);
 }
 
-/// An event loop that sleeps until the hook sends it an event, and tasks that are woken from another thread: every wake
-/// is followed by a call.
+/// An event loop sleeps until the hook sends it an event, and another thread wakes tasks. A call of the hook follows
+/// every wake.
 #[test]
 fn an_event_loop_driven_by_the_hook_misses_no_wake() {
     on_own_thread(|| {
@@ -107,7 +107,8 @@ fn hooks_may_panic() {
     assert_eq!(executor.run_until_stalled(), 1);
 }
 
-/// So does the panic of what the hook holds: the executor drops that, or the thread that wakes a task at that time.
+/// So does the panic of a value that the hook holds. The executor drops it, or the thread that wakes a task at that
+/// time.
 #[test]
 fn what_a_hook_holds_may_panic_when_it_is_dropped() {
     let _watchdog = watchdog();
@@ -164,7 +165,7 @@ fn one_tick_a_call_runs_everything() {
 
 /// The same with the other ways to drive it for a while.
 #[test]
-fn who_stops_driving_tells_of_the_rest() {
+fn a_driver_that_stops_tells_of_the_rest() {
     let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let calls = counted(&executor);
@@ -202,7 +203,7 @@ fn has_queued_tells_what_try_tick_would_do() {
     let slot = WakerSlot::default();
     let task = executor.spawn(slot.clone().forever::<()>());
     assert!(executor.has_queued() && executor.try_tick() && !executor.has_queued());
-    // Woken elsewhere, and then ended: what comes out of the inbox needs no turn.
+    // The task is woken remotely, and then cancelled: the item in the inbox still counts as queued.
     thread::scope(|scope| {
         let waker = slot.waker();
         scope.spawn(|| waker.wake()).join().expect("woke");

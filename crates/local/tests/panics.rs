@@ -1,4 +1,4 @@
-//! Panics × drops × cancellations: each reaches its own handle or nobody, the process lives, siblings run on.
+//! Panics × drops × cancellations: each panic reaches its own handle or none, the process lives, siblings run on.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -86,7 +86,7 @@ const ENDS: [End; 10] = [
     End::ExecutorDroppedBetween,
 ];
 
-/// Takes two polls, panics as told, and keeps count of the destructors that ran.
+/// Takes two polls, panics where `panics` says, and counts the destructors that ran.
 fn spawn(
     executor: &LocalExecutor<'_>,
     panics: Panics,
@@ -119,7 +119,7 @@ fn spawn(
     }))
 }
 
-/// What awaiting a task that ran to its end throws.
+/// The panic that a handle gets from a task that ran to its end.
 fn expected(panics: Panics) -> Option<&'static str> {
     match panics {
         Never | InOutput => None,
@@ -140,7 +140,7 @@ fn name(payload: Box<dyn Any + Send>) -> &'static str {
     }
 }
 
-/// Drops a bomb that was delivered, which is its owner's affair.
+/// Drops a bomb that a handle got: its panic is the handle's owner's to catch.
 fn defuse(output: Option<Bomb>) {
     if output.is_some() {
         let thrown = catch_unwind(AssertUnwindSafe(|| drop(output))).expect_err("it panics");

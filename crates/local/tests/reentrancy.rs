@@ -70,7 +70,8 @@ fn destructors_use_the_executor_while_it_ends() {
     assert!(executor.is_empty());
 }
 
-/// A task drops the last handle of its own executor: nothing can be dropped under its feet, so all of it is leaked.
+/// A task drops the last handle of its own executor. The drop can free nothing that the task's poll uses, so it leaks
+/// the whole executor.
 #[test]
 fn an_executor_dropped_by_its_own_task_stays() {
     let _watchdog = watchdog();
@@ -121,8 +122,8 @@ impl Drop for Driven {
     }
 }
 
-/// A push on the owner's thread wakes a driver whose waker drops that driver and the executor's last handle: the rest of
-/// the push must find its core in place.
+/// A push on the owner's thread wakes a driver whose waker drops that driver and the executor's last handle. The rest
+/// of the push must find its core in place.
 #[test]
 fn a_drivers_waker_drops_driver_and_executor() {
     let _watchdog = watchdog();

@@ -1,4 +1,4 @@
-//! Where references to a task go, and come from: each of them dropped on another thread than the one that counted it.
+//! The ways of references to a task: another thread drops each of them than the one that counted it.
 
 use std::cell::{Cell, RefCell};
 use std::future::{pending, poll_fn};
@@ -27,7 +27,7 @@ impl Drop for Flag {
     }
 }
 
-/// A pending task of an executor that is never dropped; nothing refers to it but the waker returned.
+/// A pending task of an executor that is never dropped. The returned waker is its only reference.
 fn forgotten(executor: &'static StaticLocalExecutor) -> (Waker, Rc<Cell<bool>>) {
     let (slot, dropped) = (WakerSlot::default(), Rc::<Cell<bool>>::default());
     let flag = Flag(dropped.clone());
@@ -42,21 +42,22 @@ fn forgotten(executor: &'static StaticLocalExecutor) -> (Waker, Rc<Cell<bool>>) 
     (slot.waker(), dropped)
 }
 
-/// A detached task whose last waker goes can never run again: its future is dropped, at home, wherever the waker went.
+/// A detached task whose last waker goes can never run again. The owner drops its future, on whichever thread the waker
+/// was dropped.
 #[test]
-fn a_future_that_nobody_can_wake_is_dropped() {
+fn a_future_that_no_waker_can_wake_is_dropped() {
     let _watchdog = watchdog();
     let executor = leaked();
     let ways: [fn(Waker); 4] = [
         drop,
         |waker| thread::spawn(move || drop(waker)).join().expect("dropped"),
-        // Cloned elsewhere, and both dropped there.
+        // Another thread clones the waker, and drops both.
         |waker| {
             thread::spawn(move || drop(waker.clone()))
                 .join()
                 .expect("dropped");
         },
-        // Cloned elsewhere, and the clone dropped at home.
+        // Another thread clones the waker, and the owner drops the clone.
         |waker| drop(thread::spawn(move || waker.clone()).join().expect("cloned")),
     ];
     for (number, forget) in ways.into_iter().enumerate() {
@@ -79,7 +80,7 @@ fn a_future_that_kept_no_waker_is_dropped() {
     assert!(executor.is_empty() && !executor.try_tick());
 }
 
-/// Wakers of one task are cloned at home and woken elsewhere, over and over.
+/// The owner clones wakers of one task, and another thread wakes them, over and over.
 #[test]
 fn a_long_life_between_two_threads() {
     const WAKES: u32 = 20_000;
@@ -103,7 +104,7 @@ fn a_long_life_between_two_threads() {
     });
 }
 
-/// A handle that is polled at home and elsewhere in turns wakes whom it saw last, and no other one is kept.
+/// The owner and another thread poll a handle in turns. The task wakes the waker of the last poll, and keeps no other.
 #[test]
 fn a_handle_travels() {
     let _watchdog = watchdog();
@@ -152,7 +153,7 @@ impl Wake for Trap {
     }
 }
 
-/// A panic in the waker of whoever awaits a task goes no further.
+/// A panic in an awaiter's waker goes no further.
 #[test]
 fn a_panic_of_an_awaiter_is_contained() {
     let _watchdog = watchdog();
@@ -168,7 +169,7 @@ fn a_panic_of_an_awaiter_is_contained() {
     assert_eq!(block_on(executor.run(executor.spawn(yield_now()))), ());
 }
 
-/// A task that is woken elsewhere in its last poll leaves an item behind, which is nothing to wait for.
+/// A task that another thread wakes in its last poll leaves an item behind, which does not count as a task.
 #[test]
 fn what_arrives_after_the_end_is_not_a_task() {
     let _watchdog = watchdog();
@@ -180,7 +181,7 @@ fn what_arrives_after_the_end_is_not_a_task() {
     }));
     assert!(executor.try_tick());
     assert!(executor.is_empty() && !executor.try_tick());
-    // As an executor is drained by many: this must not wait for a task that will not come.
+    // This drains the executor as many programs do: it must not wait for a task that will not come.
     with_deadline(&executor);
     assert_eq!(block_on(task), 42);
 }
@@ -237,7 +238,8 @@ fn meddler(executor: &'static StaticLocalExecutor) -> Waker {
         meddle,
     );
     let data = std::ptr::from_ref(executor).cast();
-    // SAFETY: the data lives for ever, and the waker stays on this thread, as its users see to.
+    // SAFETY: the executor is leaked, so the data live as long as the program. The tests keep the
+    // waker on this thread.
     unsafe { Waker::new(data, &VTABLE) }
 }
 

@@ -54,7 +54,7 @@ fn a_batch_wakes_a_driver_once() {
 }
 
 #[test]
-fn an_empty_batch_wakes_nobody() {
+fn an_empty_batch_wakes_no_driver() {
     let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let wakes = Arc::<Wakes>::default();
@@ -72,8 +72,8 @@ fn an_empty_batch_wakes_nobody() {
     assert_eq!(wakes.count(), 0);
 }
 
-/// The iterator of a batch panics: what was spawned before stays spawned, the driver is woken for it, and nothing is
-/// leaked.
+/// The iterator of a batch panics. The tasks spawned before stay spawned, the batch wakes the driver for them, and
+/// nothing is leaked.
 #[test]
 fn a_panicking_iterator_leaves_what_it_spawned() {
     let _watchdog = watchdog();

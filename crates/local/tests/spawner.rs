@@ -14,7 +14,7 @@ use terrace_testing::{Homebody, on_own_thread, poll_once, watchdog};
 assert_impl_all!(LocalSpawner: Send, Sync, Clone, std::fmt::Debug, std::panic::UnwindSafe);
 
 #[test]
-fn a_driver_asleep_is_woken_by_a_spawn_from_elsewhere() {
+fn a_driver_asleep_is_woken_by_a_remote_spawn() {
     on_own_thread(|| {
         let executor = LocalExecutor::new();
         let spawner = executor.spawner();
@@ -89,8 +89,8 @@ fn what_is_spawned_after_the_end_is_dropped_by_the_caller() {
     assert_eq!(Arc::strong_count(&dropped), 1);
 }
 
-/// Spawns of both sorts, wakes and handles race with ticks and with the drop: each future is dropped once, whichever
-/// side it is on.
+/// Spawns of both sorts, wakes and handles race with ticks and with the drop. Each future is dropped once, on either
+/// side.
 #[test]
 fn spawns_race_with_the_drop() {
     on_own_thread(|| {
@@ -155,7 +155,8 @@ impl Drop for Counted {
     }
 }
 
-/// The owner's thread ends without closing its executor: spawns go nowhere, and crash nobody.
+/// The owner's thread ends without closing its executor: later spawns run nowhere, and crash no
+/// thread.
 #[test]
 fn spawning_onto_a_forgotten_executor() {
     let _watchdog = watchdog();

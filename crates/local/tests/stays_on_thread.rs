@@ -1,5 +1,5 @@
-//! A future that is bound to its thread is polled and dropped there alone: after a wake, a cancellation, an await, or the
-//! drop of the last waker on another thread.
+//! Only its own thread polls and drops a future that is bound to it. That holds after a remote wake, cancellation or
+//! await, and after another thread drops the last waker.
 
 use std::mem;
 use std::sync::mpsc::channel;
@@ -27,7 +27,7 @@ fn homebody(executor: &LocalExecutor<'_>) -> (Waker, Task<u32>) {
 }
 
 /// Runs `f` on another thread, to its end.
-fn abroad<T: Send>(f: impl FnOnce() -> T + Send) -> T {
+fn remotely<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let thread = scope.spawn(f);
         thread.join().expect("nothing checks its thread here")
@@ -35,25 +35,25 @@ fn abroad<T: Send>(f: impl FnOnce() -> T + Send) -> T {
 }
 
 #[test]
-fn woken_abroad() {
+fn woken_remotely() {
     let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let (waker, mut task) = homebody(&executor);
-    abroad(|| waker.wake());
+    remotely(|| waker.wake());
     assert!(!task.is_finished());
     assert!(executor.try_tick());
     assert_eq!(task.try_take(), Some(7));
 }
 
 #[test]
-fn cancelled_abroad() {
+fn cancelled_remotely() {
     let executor = LocalExecutor::new();
     let (waker, task) = homebody(&executor);
-    abroad(move || drop(task));
+    remotely(move || drop(task));
     assert!(executor.try_tick(), "the future is dropped here");
     assert!(executor.is_empty());
     drop(waker);
-    // Cancelled and waited for abroad, dropped here.
+    // Another thread cancels it and waits; this one drops the future.
     on_own_thread(|| {
         let executor = LocalExecutor::new();
         let (_waker, task) = homebody(&executor);
@@ -76,7 +76,7 @@ fn cancelled_abroad() {
 }
 
 #[test]
-fn awaited_abroad() {
+fn awaited_remotely() {
     on_own_thread(|| {
         let executor = LocalExecutor::new();
         let (waker, task) = homebody(&executor);
@@ -92,15 +92,15 @@ fn awaited_abroad() {
     });
 }
 
-/// The last reference to a detached task is a waker, dropped abroad: its executor drops the future at home. (A droppable
-/// executor keeps a reference of its own until then.)
+/// The last reference to a detached task is a waker, which another thread drops: the executor drops the future on its
+/// own thread. (A droppable executor keeps a reference of its own until then.)
 #[test]
-fn last_waker_dropped_abroad() {
+fn last_waker_dropped_remotely() {
     let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     let (waker, task) = homebody(&executor);
     task.detach();
-    abroad(move || drop(waker));
+    remotely(move || drop(waker));
     assert!(!executor.is_empty());
     drop(executor);
 
@@ -125,15 +125,15 @@ fn last_waker_dropped_abroad() {
         .detach();
     assert!(executor.try_tick());
     let waker = slot.waker();
-    abroad(move || drop(waker));
+    remotely(move || drop(waker));
     assert!(dropped.try_recv().is_err());
     assert!(executor.try_tick(), "closed, and due to be dropped");
     assert_eq!(dropped.try_recv(), Ok(thread::current().id()));
 }
 
-/// The output of a detached task, or of one whose handle is gone, is dropped at home as well.
+/// The owner's thread also drops the output of a detached task, or of one whose handle is gone.
 #[test]
-fn outputs_that_nobody_takes() {
+fn outputs_that_no_handle_takes() {
     let _watchdog = watchdog();
     let executor = LocalExecutor::new();
     executor.spawn(async { Homebody::new() }).detach();
@@ -146,11 +146,11 @@ fn outputs_that_nobody_takes() {
     drop(cancelled);
 }
 
-/// The thread ends without dropping the executor: its tasks are leaked, and wakes from elsewhere do nothing.
+/// The thread ends without dropping the executor: its tasks are leaked, and remote wakes do nothing.
 #[test]
 fn thread_ends_before_the_wake() {
     let _watchdog = watchdog();
-    let (waker, task) = abroad(|| {
+    let (waker, task) = remotely(|| {
         let executor = LocalExecutor::new();
         let (waker, task) = homebody(&executor);
         mem::forget(executor);
@@ -162,11 +162,11 @@ fn thread_ends_before_the_wake() {
     drop(task);
 }
 
-/// The executor is dropped in the normal course of a thread: the future goes with it, wherever its waker is.
+/// A thread drops its executor in its normal course: the future goes with it, even if another thread has its waker.
 #[test]
 fn thread_drops_its_executor() {
     let _watchdog = watchdog();
-    let (waker, task) = abroad(|| {
+    let (waker, task) = remotely(|| {
         let executor = LocalExecutor::new();
         homebody(&executor)
     });

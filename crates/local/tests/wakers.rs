@@ -1,4 +1,5 @@
-//! Wakers of users that panic where they are cloned, woken or dropped: those of drivers, and of futures that await a task.
+//! Users' wakers that panic when they are cloned, woken or dropped: wakers of drivers, and of futures that await a
+//! task.
 
 use std::cell::RefCell;
 use std::future::{Future, pending};
@@ -13,7 +14,7 @@ use futures_lite::future::yield_now;
 use terrace_local::{LocalExecutor, Task};
 use terrace_testing::{WakerSlot, on_own_thread, watchdog};
 
-/// What was done with a waker and its clones, and which use panics.
+/// The uses of a waker and its clones so far, and which use panics.
 #[derive(Default)]
 struct Trap {
     clones: AtomicUsize,
@@ -57,23 +58,27 @@ impl Trap {
 
 static VTABLE: RawWakerVTable = RawWakerVTable::new(
     |data| {
-        // SAFETY: of `Trap::waker`; a waker has a counted reference, which is not given back here.
+        // SAFETY: `Trap::waker` made the pointer by `Arc::into_raw`. The waker keeps its counted
+        // reference, which this does not give back.
         let trap = std::mem::ManuallyDrop::new(unsafe { Arc::from_raw(data.cast::<Trap>()) });
         trap.note(&trap.clones, Panics::Cloned);
         RawWaker::new(Arc::into_raw(Arc::clone(&trap)).cast(), &VTABLE)
     },
     |data| {
-        // SAFETY: as above; used up.
+        // SAFETY: `Trap::waker` or a clone made the pointer by `Arc::into_raw`. A wake by value
+        // uses that reference up.
         let trap = unsafe { Arc::from_raw(data.cast::<Trap>()) };
         trap.note(&trap.wakes, Panics::Woken);
     },
     |data| {
-        // SAFETY: as above; not given back.
+        // SAFETY: `Trap::waker` or a clone made the pointer by `Arc::into_raw`. The waker keeps
+        // that reference.
         let trap = std::mem::ManuallyDrop::new(unsafe { Arc::from_raw(data.cast::<Trap>()) });
         trap.note(&trap.wakes, Panics::Woken);
     },
     |data| {
-        // SAFETY: as above; given back.
+        // SAFETY: `Trap::waker` or a clone made the pointer by `Arc::into_raw`. The drop of the
+        // waker gives that reference back.
         let trap = unsafe { Arc::from_raw(data.cast::<Trap>()) };
         trap.note(&trap.drops, Panics::Dropped);
     },
@@ -106,7 +111,7 @@ fn a_driver_replaces_a_waker_that_panics_when_dropped() {
     assert_eq!((old.wakes(), new.wakes()), (0, 1));
 }
 
-/// A driver that goes, also by unwinding, with such a waker.
+/// A driver with such a waker is dropped, also by unwinding.
 #[test]
 fn a_driver_goes_with_a_waker_that_panics_when_dropped() {
     let _watchdog = watchdog();
@@ -158,7 +163,7 @@ fn a_driver_whose_waker_panics_when_cloned_gives_up_its_place() {
     assert_eq!((first.wakes(), bad.wakes(), good.wakes()), (0, 0, 1));
 }
 
-/// A waker that panics when woken may have woken no driver: the next driver is woken, and runs what was queued.
+/// A waker that panics when woken may have woken no driver. The push wakes the next driver, which runs the queued task.
 #[test]
 fn the_wake_of_a_driver_that_panics_goes_to_the_next() {
     let _watchdog = watchdog();
@@ -200,7 +205,7 @@ fn an_awaiter_that_panics_when_dropped_is_replaced() {
 
 /// A waker whose clone runs the task to its end, and which panics when it is dropped: the output is not lost.
 #[test]
-fn an_awaiter_that_nobody_needs_panics_when_dropped() {
+fn an_awaiter_that_no_task_needs_panics_when_dropped() {
     let _watchdog = watchdog();
     thread_local! {
         static EXECUTOR: RefCell<Option<Rc<LocalExecutor<'static>>>> = const { RefCell::new(None) };
@@ -230,7 +235,7 @@ fn an_awaiter_that_nobody_needs_panics_when_dropped() {
     EXECUTOR.take();
 }
 
-/// An awaiter that panics where the task ends, or is dropped there: neither the task's thread nor its siblings notice.
+/// An awaiter panics when the task's end wakes or drops it: neither the task's thread nor its siblings notice.
 #[test]
 fn an_awaiter_panics_at_the_end_of_the_task() {
     let _watchdog = watchdog();
@@ -246,9 +251,10 @@ fn an_awaiter_panics_at_the_end_of_the_task() {
     }
 }
 
-/// A handle elsewhere replaces an awaiter that panics when dropped, and one whose clone panics.
+/// A handle on another thread replaces an awaiter that panics when dropped, and one whose clone
+/// panics.
 #[test]
-fn awaiters_elsewhere() {
+fn remote_awaiters() {
     on_own_thread(|| {
         let executor = LocalExecutor::new();
         let slot = WakerSlot::default();

@@ -4,8 +4,8 @@
 //! cargo run -p terrace-park --example tiny_executor
 //! ```
 //!
-//! `terrace-executor` adds what makes it fast and convenient: a ring a worker with stealing, handles to await, cancellation,
-//! panics that stay in their tasks, lanes, and waits inside of tasks.
+//! For speed, `terrace-executor` adds a ring a worker, with stealing. For convenience, it adds handles to await,
+//! cancellation, panics that stay in their tasks, lanes, and waits inside tasks.
 
 use std::future::{Future, pending};
 use std::pin::Pin;
@@ -40,7 +40,7 @@ impl Wake for Task {
     }
 }
 
-/// What a worker that is about to sleep asks.
+/// The answers to a worker that is about to sleep.
 impl Work for Pool {
     fn takeable(&self) -> bool {
         !self.ready.is_empty()

@@ -1,4 +1,4 @@
-//! The call word: which driver answers for what is published, so that a burst does not wake a herd of drivers.
+//! The call word: it tells which driver answers for a publish, so that a burst does not wake a herd of drivers.
 //!
 //! | bits   | meaning                                                                                   |
 //! |--------|-------------------------------------------------------------------------------------------|
@@ -30,7 +30,7 @@ pub(crate) struct Call(AtomicU64);
 /// What a publisher that has counted itself has to do.
 #[must_use = "a publisher that is to notify a driver does so"]
 pub(crate) enum Counted {
-    /// Rely on a driver that will look, and has not yet.
+    /// Rely on a driver that has not looked yet, and will.
     Rely,
     /// Notify a driver. This publisher is the first since an answer: others rely on the driver that it notifies.
     NotifyFirst,
@@ -59,7 +59,8 @@ impl Call {
     /// reaches a power of two, or a multiple of [`FAR`].
     #[inline]
     pub(crate) fn count(&self) -> Counted {
-        // Ordering: Release, for the item. Acquire, since a publisher that withdraws looks again for those before it.
+        // Ordering: The Release publishes the item to the driver's `answer`. The Acquire is for a publisher that
+        // withdraws: it looks again on behalf of earlier publishers.
         let before = self.0.fetch_add(PUBLISH, Ordering::AcqRel);
         if before & SEARCHING != 0 {
             return Counted::Rely;
@@ -71,13 +72,14 @@ impl Call {
         }
     }
 
-    /// For the first publisher since an answer, which found no driver to notify.
+    /// The first publisher since an answer calls this if it found no driver to notify.
     #[cold]
     pub(crate) fn withdraw(&self) -> Withdrawn {
         if cfg!(terrace_weaken = "park-driver-withdraw") {
             return Withdrawn::Alone;
         }
-        // Ordering: AcqRel, see `count`.
+        // Ordering: AcqRel. The Acquire pairs with the Release of other publishers' `count`: the
+        // caller looks again for their items.
         let before = self.0.fetch_and(SEARCHING, Ordering::AcqRel);
         if before / PUBLISH > 1 {
             Withdrawn::WithOthers
@@ -86,9 +88,10 @@ impl Call {
         }
     }
 
-    /// For a driver that was notified, before it looks.
+    /// A driver that was notified calls this before it looks.
     pub(crate) fn answer(&self) {
-        // Ordering: AcqRel, see the module.
+        // Ordering: AcqRel. The Acquire pairs with the Release in `count`, so the driver's look
+        // sees the item; the Release chains the changes.
         self.0
             .fetch_and(SEARCHING, ordering!("park-driver-answer-acquire", AcqRel));
     }
@@ -113,7 +116,8 @@ impl Drop for Searching<'_> {
             let last = word & SEARCHING == 0 && !cfg!(terrace_weaken = "park-driver-search-over");
             Some(if last { 0 } else { word })
         };
-        // Ordering: AcqRel, see the module.
+        // Ordering: AcqRel. The Acquire pairs with the Release in `count`, so the driver's look
+        // sees the item; the Release chains the changes.
         let order = ordering!("park-driver-search-acquire", AcqRel);
         let updated = self.0.0.fetch_update(order, Ordering::Relaxed, next);
         updated.expect("the update is unconditional");

@@ -1,21 +1,21 @@
-//! Wakers' code of users: a panic there goes no further than the panic hook.
+//! Calls of users' wakers: a panic there goes no further than the panic hook.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
 
-/// How code of a user ended.
+/// How a user's code ended.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     Returned,
     Panicked,
 }
 
-/// Runs code of a user, and contains its panic.
+/// Runs a user's code, and contains its panic.
 pub(crate) fn contain(user: impl FnOnce()) -> Ended {
     let Err(payload) = catch_unwind(AssertUnwindSafe(user)) else {
         return Ended::Returned;
     };
-    // The payload's destructor is the user's, too. What that one throws is leaked, which ends the chain.
+    // The payload's destructor is the user's, too. This leaks the payload of a panic there, which ends the chain.
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(payload);
     }

@@ -41,8 +41,8 @@ impl Deadline {
         Self {}
     }
 
-    /// The time is up: the scheduler chooses how far the other threads have come. Does not yield to loom, which hides stale
-    /// values after a yield: a loop around timed sleeps has to.
+    /// The time is up: the scheduler chooses how far the other threads have come. It does not yield to loom, which
+    /// hides stale values after a yield. A loop around timed sleeps has to yield.
     pub(crate) fn park(&self) -> bool {
         // A schedule by priorities would never leave such a loop.
         #[cfg(terrace_shuttle)]

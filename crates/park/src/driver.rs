@@ -21,7 +21,7 @@ pub struct Driver<'i> {
     state: State,
 }
 
-/// What the driver has said of itself. Publishers may have changed it since.
+/// The state that the driver itself has set. Publishers may have changed it since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
     Awake,
@@ -33,8 +33,9 @@ impl Idle {
     ///
     /// Cost: one compare-and-swap; the first one allocates, and adds one read-modify-write a group.
     pub fn driver(&self) -> Driver<'_> {
-        // `W` has to be in the words before the driver can sleep. A worker that gives up the last token without seeing `W`
-        // did so before the driver's fence, so the driver's own look sees all that was published until then.
+        // `W` has to be in the words before the driver can sleep. If a worker gives up the last token without seeing
+        // `W`, it does so before the driver's fence. So the driver's own look sees all that publishers published until
+        // then.
         self.drivers.announce(|| self.groups.widen());
         let (chunk, bit) = self.drivers.enter();
         Driver {
@@ -47,7 +48,7 @@ impl Idle {
 }
 
 impl Driver<'_> {
-    /// Announces sleep: publishers may call `waker` from now on. Ends with a heavy fence.
+    /// Announces the sleep: from now on publishers may call `waker`. Ends with a heavy fence.
     ///
     /// The caller then looks once more at everything it could be woken for, and calls [`wake`](Self::wake) if it sees anything.
     ///
@@ -64,12 +65,12 @@ impl Driver<'_> {
         unless_weakened!("park-driver-fence", heavy());
     }
 
-    /// Calls `look`, which asks again and again for a short time whether anything is there. Until it returns no publish
-    /// notifies a driver. Returns whether it was called: the driver then owes a look at everything, and a publish if it leaves
-    /// something behind.
+    /// Calls `look`, which asks again and again for a short time whether anything is there. Until it returns, no
+    /// publisher notifies a driver. Returns whether it called `look`: the driver then owes a look at everything, and a
+    /// publish if it leaves something behind.
     ///
-    /// `look` must not run code of users, which might not come back. At most half of the drivers search at once, those
-    /// included that are not polled any more. A driver that is alone never does: it would spare no other a wake.
+    /// `look` must not run users' code, which might not return. At most half of the drivers search at once; drivers
+    /// that are no longer polled count, too. A driver that is alone never searches: it would spare no other a wake.
     ///
     /// Cost: two read-modify-writes beside what `look` does.
     pub fn search(&self, look: impl FnOnce()) -> bool {

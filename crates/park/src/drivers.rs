@@ -143,12 +143,12 @@ impl Drivers {
         }
     }
 
-    /// A search of one driver, unless half of all search. Publishers rely on it until it is dropped.
+    /// A search of one driver, unless half of all drivers search. Publishers rely on it until it is dropped.
     pub(crate) fn try_search(&self) -> Option<Searching<'_>> {
         self.call.try_search(self.count().0 / 2)
     }
 
-    /// For a driver that was notified, before it looks.
+    /// A driver that was notified calls this before it looks.
     pub(crate) fn answer(&self) {
         self.call.answer();
     }
@@ -163,8 +163,8 @@ impl Drivers {
         })
     }
 
-    /// Has a driver look. The publisher has fenced. Wakes a driver that is asleep, unless an earlier one has not answered yet
-    /// and this publish is none of those that wake another one.
+    /// Makes a driver look. The publisher has fenced. It wakes a sleeping driver, unless an earlier one has not
+    /// answered yet and this publish is not one that wakes another.
     #[inline]
     pub(crate) fn notify(&self) -> Wake {
         if cfg!(terrace_weaken = "park-driver-notify") {
@@ -183,7 +183,7 @@ impl Drivers {
                 if cfg!(terrace_weaken = "park-driver-wake-unwinds") {
                     assert_eq!(ended, Ended::Returned, "a waker's panic comes through");
                 }
-                // A waker's panic is not the publisher's, which goes on with another driver.
+                // A waker's panic does not reach the publisher, which goes on with another driver.
                 if ended == Ended::Returned {
                     return Wake::Driver;
                 }

@@ -75,12 +75,12 @@ impl Group {
 
     /// Swaps `old` for `next`, by which bits of sleepers are cleared.
     pub(crate) fn claim(&self, old: Word, next: Word) -> Result<(), Word> {
-        // Ordering: Release pairs with the Acquire by which a sleeper finds its bit cleared; Acquire pairs
-        // with the Release by which it set it.
+        // Ordering: the Release pairs with the Acquire load with which the sleeper sees its bit cleared. The Acquire
+        // pairs with the Release with which the sleeper set it.
         self.swap(old, next, Ordering::AcqRel, Ordering::Relaxed)
     }
 
-    /// Clears the lowest of the `allowed` R bits that is set, and unparks its worker. Whether there was one.
+    /// Clears the lowest of the `allowed` R bits that is set, and unparks its worker. Returns whether there was one.
     pub(crate) fn release_one(&self, allowed: u32) -> bool {
         let mut word = self.load(Ordering::Relaxed);
         loop {
@@ -129,7 +129,7 @@ impl Group {
         self.seats[bit as usize].bind();
     }
 
-    /// Unparks the workers in `mask`, whose bits the caller has cleared. Every wake of a worker comes by here.
+    /// Unparks the workers in `mask`, whose bits the caller has cleared. Every wake of a worker passes here.
     pub(crate) fn unpark(&self, mask: u32) {
         for bit in word::bits_of(mask) {
             terrace_trace::wake(self.base + bit as usize);

@@ -84,7 +84,8 @@ impl Groups {
             while let Some(group) = follow(link) {
                 link = &group.next;
             }
-            // Counted after the walk: if another thread adds a group behind `link` before the count, the exchange fails.
+            // This counts after the walk: if another thread adds a group behind `link` before the count, the exchange
+            // fails.
             let number = self.iter().count();
             let new = Box::into_raw(Box::new(Group::new(number, WIDE)));
             // Ordering: Release pairs with the Acquire in `follow`.
@@ -121,8 +122,8 @@ impl Drop for Groups {
 /// The group that `link` leads to.
 #[inline]
 fn follow(link: &AtomicPtr<Group>) -> Option<&Group> {
-    // Ordering: Acquire pairs with the Release in `ensure`. A publisher that misses a group after its fence has fenced
-    // before the group's workers do, who then see its item.
+    // Ordering: Acquire pairs with the Release in `ensure`. If a publisher misses a group after its fence, the group's
+    // workers fence later and see its item.
     let group = link.load(Ordering::Acquire);
     // SAFETY: `ensure` put it there initialised, threads only share it, and the drop of the list frees it.
     unsafe { group.as_ref() }

@@ -1,4 +1,4 @@
-//! [`Idle`]: all that is known about who sleeps. [`Work`]: what it asks the caller about the work there is.
+//! [`Idle`]: the state of all sleepers and searchers. [`Work`]: its questions to the caller about visible work.
 
 use terrace_sync::atomic::Ordering;
 
@@ -6,21 +6,21 @@ use crate::drivers::Drivers;
 use crate::flag::Flag;
 use crate::groups::Groups;
 
-/// What a worker that is about to sleep, or to stop searching, asks about the work there is.
+/// The questions about visible work that `Idle` asks before a worker sleeps or stops searching.
 ///
 /// [`Idle`] calls every method after a full fence of its own, so relaxed loads suffice. It calls them with a bit of the
 /// worker set: they must not block, run user code, or call `Idle`.
 pub trait Work {
-    /// Whether work is visible that any worker may take: in rings (the caller's own included), shared queues with a
-    /// permit free, fork deques, and so on. Work that only one given worker may run belongs into
-    /// [`has_private_work`](Self::has_private_work). May answer `true` in vain, never `false` in vain.
+    /// Whether work is visible that any worker may take: in rings (the caller's own included), or in shared queues with
+    /// a free permit. Work that only one given worker may run belongs into
+    /// [`has_private_work`](Self::has_private_work). A wrong `true` costs a vain search; a wrong `false` loses a wake.
     fn takeable(&self) -> bool;
 
-    /// Whether something is there that only `worker` can act on: its pinned inbox, a stop flag.
+    /// Whether there is work or news that only `worker` can act on: its pinned inbox, a stop flag.
     fn has_private_work(&self, worker: usize) -> bool;
 }
 
-/// Who sleeps, who searches, and whom to wake. See the [crate docs](crate).
+/// Which workers sleep, which search, and which one a publisher wakes. See the [crate docs](crate).
 ///
 /// Workers are numbered from 0. One thread at a time uses a number, from [`enter`](Self::enter) to
 /// [`leave`](Self::leave); only that thread calls the methods that say so. A program that breaks this rule loses wakes, yet

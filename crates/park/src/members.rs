@@ -1,4 +1,4 @@
-//! Who is live: workers and spares that come and go.
+//! The live workers: workers and spares come and go.
 
 use terrace_sync::atomic::Ordering;
 use terrace_sync::heavy;
@@ -26,7 +26,7 @@ impl Idle {
 
     /// Takes back an adoption whose thread never called [`enter`](Self::enter).
     ///
-    /// Publishers may have counted on that worker: visible work is published again.
+    /// Publishers may have counted on that worker, so this publishes visible work again.
     pub fn abandon_live(&self, worker: usize, work: &impl Work) {
         let (group, place) = self.groups.place(worker);
         group.retire(place.bit);
@@ -35,7 +35,7 @@ impl Idle {
 
     /// The calling thread becomes `worker`: live, and searching with the token returned.
     ///
-    /// Cost: a few read-modify-writes. Waits for an unpark of the previous occupant that is still in flight.
+    /// Cost: a few read-modify-writes. Waits until an unpark of the previous occupant, if one is in flight, has ended.
     pub fn enter(&self, worker: usize) -> Token {
         self.adopt_live(worker);
         let (group, place) = self.groups.place(worker);
@@ -48,8 +48,9 @@ impl Idle {
 
     /// The calling thread stops being `worker`: its token goes, and so does its place among the live.
     ///
-    /// A publisher may have counted on this worker to look again, or on its not being in a restricted wait. So visible work is
-    /// published again. The caller has emptied or closed before what only it could reach ([`Work::has_private_work`]).
+    /// A publisher may have counted on this worker to look again, or to stay out of a restricted wait. So this
+    /// publishes visible work again. Before that, the caller has emptied or closed what only it could reach
+    /// ([`Work::has_private_work`]).
     pub fn leave(&self, worker: usize, token: impl Into<Option<Token>>, work: &impl Work) {
         let (group, place) = self.groups.place(worker);
         group.retire(place.bit);

@@ -1,4 +1,4 @@
-//! What came of a publish, a timed park, a restricted wait.
+//! The results of a publish, a timed park, a restricted wait.
 
 use crate::token::Token;
 
@@ -13,8 +13,8 @@ pub enum Wake {
     Covered,
     /// This worker was parked. The publish has woken it, and it owns a token.
     Woke(usize),
-    /// Every live worker waits for its own work. The publish has woken this one to do something about the item, and has
-    /// notified a driver that was asleep.
+    /// Every live worker waits for its own work. The publisher has woken this one as the last resort, and has notified
+    /// a driver that was asleep.
     WokeRestricted(usize),
     /// No worker was asleep. An async driver was, and the publish has notified it.
     Driver,

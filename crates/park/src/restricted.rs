@@ -47,17 +47,18 @@ impl Idle {
             }
             return Restricted::Woken;
         };
-        // Another thread may have cleared the bit first: this worker is up either way, and no token goes with an R bit.
+        // Another thread may have cleared the bit first. This worker is up either way, and no token goes with an R bit.
         // Ordering: Acquire pairs with the Release of the thread that was faster.
         group.clear_restricted(place.bit, Ordering::AcqRel);
         found
     }
 
-    /// Ends the restricted wait of another worker, so that it looks whether it is the last resort. Whether there was one.
+    /// Ends the restricted wait of another worker, so that this worker looks whether it is the last resort. Returns
+    /// whether there was one.
     ///
-    /// For a worker that is asked and cannot help. It calls this while it is in a restricted wait itself: otherwise the other
-    /// worker would see a worker awake, and sleep on. The turn goes to the next one in the order of numbers, so that workers
-    /// that pass it on reach all of them.
+    /// A worker that is the last resort and cannot help calls this. It is in a restricted wait itself then: otherwise
+    /// the other worker would see a worker awake, and sleep on. The turn goes to the next worker in the order of
+    /// numbers, so it reaches all of them.
     ///
     /// Cost: one compare-and-swap, and the unpark.
     pub fn release_other(&self, worker: usize) -> bool {

@@ -9,7 +9,7 @@ use crate::idle::{Idle, Work};
 use crate::token::Token;
 use crate::word::{self, Word};
 
-/// What came of a worker's announcement that it parks.
+/// The result of a worker's announcement that it parks.
 #[must_use = "a worker whose announcement stands sleeps; one whose was taken back owns a token"]
 pub(crate) enum Announced {
     /// The `P` bit was set when the worker looked: it sleeps for as long as it is.
@@ -28,8 +28,9 @@ pub(crate) enum ClearedBy {
 impl Idle {
     /// A token for `worker` to search with, unless half of its group (rounded up) searches already.
     ///
-    /// The running worker itself calls this; it owns no token. On `None` it looks at what only it
-    /// can reach, and may [`park`](Self::park) without a token: the searchers look again later.
+    /// The running worker itself calls this; it owns no token. On `None` it looks at the places
+    /// that only it can reach, and may [`park`](Self::park) without a token: the searchers look
+    /// again later.
     pub fn try_search(&self, worker: usize) -> Option<Token> {
         let (group, place) = self.groups.place(worker);
         let limit = group.search_limit();
@@ -47,8 +48,8 @@ impl Idle {
     /// Gives `token` back, always before the worker runs anything. The last searcher of a group fences, looks, and
     /// publishes the work that it sees.
     ///
-    /// Cost: one read-modify-write. The last of its group makes one heavy fence more, unless there is
-    /// one group only, no async driver ever was, and no worker is parked.
+    /// Cost: one read-modify-write. The last searcher of a group makes one heavy fence more. It does not if there is
+    /// one group only, there never was an async driver, and no worker is parked.
     pub fn stop_search(&self, token: Token, work: &impl Work) {
         if cfg!(terrace_weaken = "park-token-kept") {
             std::mem::forget(token);
@@ -65,7 +66,8 @@ impl Idle {
         if after.searching() != 0 {
             return;
         }
-        // Publishers that were told `Covered` relied on this worker. Here no thread is asleep that it could wake for them.
+        // Publishers that got `Covered` relied on this worker. Here it could wake no thread for them, as none is
+        // asleep.
         if !after.is_wide() && after.parked() == 0 {
             return;
         }
@@ -121,8 +123,8 @@ impl Idle {
         Announced::Stands
     }
 
-    /// Whether a worker that has announced its sleep sees something it should get up for. `after` is
-    /// the word its announcement made: a searcher in that word looks later than the announcement.
+    /// Whether a worker that has announced its sleep sees a reason to get up. `after` is the word its announcement
+    /// made: a searcher in that word looks later than the announcement.
     fn sleep_in_vain(&self, worker: usize, after: Word, work: &impl Work) -> bool {
         (!cfg!(terrace_weaken = "park-private-rescan") && work.has_private_work(worker))
             || (!cfg!(terrace_weaken = "park-rescan") && after.searching() == 0 && work.takeable())

@@ -10,9 +10,9 @@ const BINDING: u32 = 1 << 31;
 
 /// A thread handle that is replaced when a new thread takes the place.
 ///
-/// A thread binds itself before it can set a bit of its worker. So the waker that cleared such a bit finds the handle in
-/// place. A waker that finds the gate closed has nothing left to unpark: the thread whose bit it cleared has noticed and
-/// left, and another thread takes the place.
+/// A thread binds itself before it can set a bit of its worker. So the waker that cleared such a bit finds the handle
+/// in place. A waker that finds the gate closed has no thread left to unpark. The thread whose bit it cleared has
+/// noticed and left, and another thread takes the place.
 pub(crate) struct Seat {
     gate: AtomicU32,
     /// Written only by the thread that moved `gate` from 0 to `BINDING`. Read only by wakers that counted themselves into
@@ -59,7 +59,7 @@ impl Seat {
         drop(old);
     }
 
-    /// Unparks the thread bound here, if it is still the one meant. Never waits.
+    /// Unparks the thread bound here, unless another thread takes the place just now. Never waits.
     pub(crate) fn unpark(&self) {
         // Ordering: Acquire pairs with the Release at the end of `bind`.
         let gate = self
@@ -67,7 +67,8 @@ impl Seat {
             .fetch_add(1, ordering!("park-seat-unpark-acquire", Acquire));
         if gate & BINDING == 0 {
             self.thread.with(|handle| {
-                // SAFETY: this waker counted itself in with BINDING clear: `bind` writes only once the count is 0 again.
+                // SAFETY: this waker counted itself in with BINDING clear, so `bind` writes only once the count is 0
+                // again.
                 if let Some(thread) = unsafe { &*handle } {
                     thread.unpark();
                 }

@@ -21,9 +21,9 @@ impl Idle {
     ///
     /// # What the sentinel owes
     ///
-    /// However the sleep ends, the flag is down and a fence has been made when this returns. The caller's scans then see
-    /// every item that a [`publish_paced`](Self::publish_paced) has left to this sentinel, and the token obliges it to look
-    /// (`stop_search`, `park` and `leave` do).
+    /// However the sleep ends, this lowers the flag and fences before it returns. The caller's scans then see every
+    /// item that a [`publish_paced`](Self::publish_paced) has left to this sentinel. The token obliges the caller to
+    /// look: `stop_search`, `park` and `leave` do.
     pub fn park_as_sentinel<T: Into<Option<Token>>>(
         &self,
         worker: usize,

@@ -1,4 +1,4 @@
-//! The publishing side: decides whether a worker or driver has to be woken, and wakes it.
+//! The publishing side: decides whether to wake a worker or driver, and wakes it.
 
 use terrace_sync::atomic::Ordering;
 use terrace_sync::light;
@@ -25,10 +25,10 @@ impl Idle {
         self.nobody_to_wake().unwrap_or_else(|| self.wake_one())
     }
 
-    /// As [`publish`](Self::publish), but leaves the item to the sentinel if there is one, which looks at it within its
-    /// time-out.
+    /// As [`publish`](Self::publish), but leaves the item to the sentinel, if there is one. The sentinel looks at it
+    /// within its time-out.
     pub fn publish_paced(&self) -> Wake {
-        // Fence pair: as in publish, and `heavy` at the end of a sentinel's watch.
+        // Fence pair: the fences named in publish, and `heavy` at the end of a sentinel's watch.
         unless_weakened!("park-paced-fence", light());
         if self.has_sentinel() {
             return Wake::Watched;
@@ -44,7 +44,7 @@ impl Idle {
         if items == 0 {
             return 0;
         }
-        // Fence pair: as in publish.
+        // Fence pair: `heavy` in park, stop_search, wait_restricted and leave, as in publish.
         unless_weakened!("park-batch-fence", light());
         match self.wake_some(items.min(BATCH_WAKES)) {
             0 => match self.wake_one() {
@@ -66,9 +66,9 @@ impl Idle {
         self.publish()
     }
 
-    /// For a searching worker that has taken an item and sees `surplus` more: wakes up to two parked workers, even while
-    /// others search. Returns how many. No fence: only speed depends on it, since the worker that gives the last token back
-    /// looks again.
+    /// A searching worker that has taken an item and sees `surplus` more calls this. It wakes up to two parked workers,
+    /// even while others search, and returns how many. It makes no fence: the worker that gives the last token back
+    /// looks again, so only speed depends on this.
     pub fn wake_more(&self, token: &Token, surplus: usize) -> usize {
         debug_assert!(token.group() < self.groups.iter().count());
         self.wake_some(surplus.min(BATCH_WAKES))
@@ -137,8 +137,8 @@ impl Idle {
         }
     }
 
-    /// What [`wake_one`](Self::wake_one) decides where one look is enough: a worker of the first group searches, or none of it
-    /// sleeps and there is neither another group nor a driver.
+    /// The decision of [`wake_one`](Self::wake_one) if one look is enough. That is so if a worker of the first group
+    /// searches. Or if none of that group sleeps, and there is neither another group nor a driver.
     #[inline]
     fn nobody_to_wake(&self) -> Option<Wake> {
         let group = match &*self.groups.first {
@@ -235,7 +235,8 @@ impl Idle {
 
     /// Whether there are live workers and every one of them is in a restricted wait.
     ///
-    /// The caller has fenced. It reads group by group: a worker that it misses in `R` has not fenced yet, and will look itself.
+    /// The caller has fenced. It reads group by group: a worker that it does not see in `R` fences later, and will look
+    /// itself.
     pub(crate) fn all_restricted(&self) -> bool {
         let mut any = false;
         for group in self.groups.iter() {

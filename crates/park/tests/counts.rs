@@ -1,4 +1,4 @@
-//! What each path costs, in read-modify-writes and fences. Built with `--cfg terrace_count`.
+//! The cost of each path, in read-modify-writes and fences. Built with `--cfg terrace_count`.
 #![cfg(terrace_count)]
 
 use std::sync::mpsc::channel;
@@ -40,7 +40,7 @@ fn three_groups() -> Idle {
 }
 
 #[test]
-fn a_publish_that_wakes_nobody_is_one_fence() {
+fn a_publish_that_wakes_no_thread_is_one_fence() {
     let _watchdog = watchdog();
     for idle in [Idle::new(4), three_groups()] {
         let nobody_parked = cost(|| assert_eq!(idle.publish(), Wake::NoneParked));
@@ -121,13 +121,13 @@ fn a_sleep_is_one_rmw_and_one_heavy_fence() {
     let idle = Idle::new(4);
     let token = idle.enter(0);
     let mut back = None;
-    // One to announce it, one to take it back.
+    // One read-modify-write to announce the sleep, one to take it back.
     assert_eq!(
         cost(|| back = Some(idle.park(0, token, &PRIVATE))),
         (2, 0, 1)
     );
     let token = back.take().expect("it returned");
-    // The sentinel's flag is one more, and its end one more fence; it really sleeps here.
+    // The sentinel's flag costs one more, and its end one more fence; it really sleeps here.
     let sentinel = cost(|| {
         let woken = idle.park_as_sentinel(0, token, &NOTHING, Duration::from_micros(100));
         back = woken.ok().map(|woken| match woken {
@@ -144,7 +144,7 @@ fn a_sleep_is_one_rmw_and_one_heavy_fence() {
 }
 
 #[test]
-fn a_parker_wakes_only_who_sleeps() {
+fn an_unpark_wakes_only_a_sleeping_thread() {
     let _watchdog = watchdog();
     let parker = Parker::new();
     let unparker = parker.unparker();

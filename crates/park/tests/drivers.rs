@@ -22,7 +22,7 @@ struct Trap(Arc<Count>);
 impl Wake for Trap {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
-        // Woken, it goes quietly.
+        // If it was woken, it is dropped without a panic.
         std::mem::forget(self);
     }
 

@@ -1,4 +1,4 @@
-//! Real threads asleep: whom a publish wakes, and what came of it.
+//! Real threads asleep: which of them a publish wakes, and what the publish returns.
 
 mod pool;
 
@@ -79,7 +79,7 @@ fn the_last_searcher_wakes_another_for_what_it_leaves() {
 }
 
 #[test]
-fn who_leaves_wakes_another_for_what_it_leaves() {
+fn a_leaver_wakes_another_for_what_it_leaves() {
     let _watchdog = watchdog();
     let pool = Pool::new(4);
     pool.with(|p| {
@@ -125,7 +125,7 @@ fn a_restricted_waiter_is_woken_for_its_own_work_or_as_the_last_resort() {
 }
 
 #[test]
-fn everybody_gets_up_at_the_end() {
+fn every_sleeper_gets_up_at_the_end() {
     let _watchdog = watchdog();
     let pool = Pool::new(4);
     pool.with(|p| {
@@ -144,7 +144,7 @@ fn everybody_gets_up_at_the_end() {
 }
 
 #[test]
-fn a_sentinel_is_woken_like_anybody_else() {
+fn a_sentinel_is_woken_like_any_sleeper() {
     let _watchdog = watchdog();
     let pool = Pool::new(4);
     pool.with(|p| {

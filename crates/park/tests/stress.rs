@@ -1,6 +1,6 @@
 //! Many workers, unequal groups, random publishes: every item is run and every `wake_worker` is seen.
 //!
-//! Which item is whose, when, is random (a fixed seed a run); what must hold is not.
+//! The place and time of each item are random (a fixed seed a run); the assertions are not.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -128,7 +128,7 @@ impl Pool {
         }
     }
 
-    /// In the middle of an item: waits for something that is there at once, or for a `wake_worker`.
+    /// In the middle of an item: waits for a condition that holds at once, or for a `wake_worker`.
     fn wait_a_turn(&self, worker: usize, random: &mut Random) {
         let ready = random.below(2) == 0;
         match self

@@ -1,5 +1,5 @@
-//! Every wake of a worker is counted, whichever thread decides on it. `terrace-trace` counts for the whole process: hence one
-//! test in this program.
+//! Every wake of a worker is counted, on each thread that may decide on it. `terrace-trace` counts for the whole
+//! process, so this program has one test.
 #![cfg(feature = "trace")]
 
 mod pool;
@@ -11,7 +11,8 @@ use pool::Pool;
 use terrace_park::{GROUP_CAPACITY, Restricted, Wake};
 use terrace_testing::watchdog;
 
-/// Wakes that were counted. What is wrong is said at the end: a panic while threads sleep would wait for them.
+/// The wakes counted so far. The test reports a wrong count at its end: a panic while threads sleep would wait for
+/// them.
 struct Wakes {
     last: terrace_trace::Counters,
     wrong: Vec<String>,
@@ -66,7 +67,7 @@ fn each_way_to_wake_a_worker_counts_it() {
         }
         wakes.were(0, "threads that come and go");
 
-        // While it searches, who lies down does not look for items.
+        // While it searches, a worker that parks does not look for items.
         let token = p.idle.enter(0);
         let sleeper = p.sleeper(1);
         p.await_awake(1);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use terrace_park::{GROUP_CAPACITY, Idle, Restricted, Token, Wake, Woken, Work};
 use terrace_testing::watchdog;
 
-/// Work that says what the test tells it to.
+/// Work whose answers the test sets.
 #[derive(Default)]
 struct Script {
     takeable: Cell<bool>,
@@ -49,7 +49,7 @@ fn quit(idle: &Idle, token: Token) {
 }
 
 #[test]
-fn nobody_there() {
+fn an_idle_without_sleepers() {
     let _watchdog = watchdog();
     let idle = Idle::new(0);
     assert_eq!(idle.publish(), Wake::NoneParked);

@@ -1,5 +1,5 @@
-//! Workers that share jobs out among themselves: each pushes to its own ring, steals half of a peer's, and spills into the
-//! injector what its ring has no room for. Every job comes out exactly once.
+//! Workers that share jobs among themselves. Each pushes to its own ring and steals half of a peer's. If its ring is
+//! full, it spills jobs into the injector. Every job comes out exactly once.
 //!
 //! ```sh
 //! cargo run -p terrace-queue --example share

@@ -13,13 +13,15 @@ use crate::links::Links;
 
 /// An unbounded queue that any thread or interrupt pushes to and one thread, its owner, empties.
 ///
-/// A stack of items that are linked through themselves, which [`take`](Self::take) turns around: items of one producer
-/// come out in the order it pushed them, and so do those of two where one push ended before the other began.
+/// A stack of items that are linked through themselves, which [`take`](Self::take) turns around. Items of one producer
+/// come out in the order in which it pushed them. So do items of two producers, if one push ended before the other
+/// began.
 ///
-/// Cost: a push is one compare-exchange, repeated only where another push came between; nothing is allocated, freed or
-/// waited for, so it may be called in an interrupt. Taking everything is one swap, looking one relaxed load.
+/// Cost: a push is one compare-exchange, repeated only if another push came between. It allocates nothing, frees
+/// nothing and waits for no thread, so an interrupt may call it. Taking everything is one swap, looking one relaxed
+/// load.
 ///
-/// More than one thread taking is safe, merely not what it is for.
+/// More than one thread may take safely, but the inbox is not made for it.
 ///
 /// ```
 /// use terrace_queue::{Boxed, Inbox, Node};
@@ -64,9 +66,11 @@ impl<L: Links> Inbox<L> {
         let raw = L::into_raw(item);
         // SAFETY: `raw` has just come out of `into_raw`, and no thread takes the item out before it is published below.
         let link = unsafe { L::link(raw) };
-        // Ordering: Relaxed, only the taker of both items follows the pointer.
+        // Ordering: Relaxed, only the taker of both items follows the pointer, and its swap
+        // acquires.
         let mut before = self.last.load(Ordering::Relaxed);
-        // Ordering: Release, pairs with the Acquire in `take`: the item and its link are seen with the pointer.
+        // Ordering: Release, pairs with the Acquire in `take`: a taker that sees the pointer sees the item and its
+        // link.
         let release = if cfg!(terrace_weaken = "queue-inbox-push-relaxed") {
             Ordering::Relaxed
         } else {
@@ -84,7 +88,8 @@ impl<L: Links> Inbox<L> {
                 self.last.store(raw.as_ptr(), release);
                 return;
             }
-            // An item that was taken and pushed again since the load is the last one again: the link is as right as before.
+            // If a thread took the last item and pushed it again since the load, it is the last one again: the link is
+            // still right.
             let pushed =
                 self.last
                     .compare_exchange_weak(before, raw.as_ptr(), release, Ordering::Relaxed);
@@ -103,8 +108,8 @@ impl<L: Links> Inbox<L> {
         } else {
             Ordering::Acquire
         };
-        // Ordering: Acquire, pairs with the Release of every push since the last swap: each is a read-modify-write, so
-        // the ones before the last belong to its release sequence.
+        // Ordering: Acquire, pairs with the Release of every push since the last swap. Each push is a
+        // read-modify-write, so the last one continues the release sequences of the others.
         let mut at = self.last.swap(ptr::null_mut(), acquire);
         let mut first = ptr::null_mut();
         while let Some(raw) = NonNull::new(at) {

@@ -10,8 +10,8 @@ use crate::store::Store;
 
 /// An unbounded queue that any thread pushes to and any thread pops from, first in first out.
 ///
-/// Cost: concurrent-queue's own, two RMW for an item pushed, two for an item popped, 1/31 allocation an item; the check
-/// for an empty queue is two loads.
+/// Cost: concurrent-queue's own: two RMW for a push, two for a pop, 1/31 allocation an item. The check for an empty
+/// queue is two loads.
 ///
 /// The caller wakes a worker for the items that it pushes.
 ///
@@ -43,7 +43,7 @@ impl<T> Injector<T> {
     /// Appends items; other pushes may come between them.
     ///
     /// # Panics
-    /// If the iterator does. The items it gave before are in the queue, and the queue is as good as before.
+    /// If the iterator does. The items it gave before are in the queue, which works as before.
     pub fn push_batch(&self, items: impl Iterator<Item = T>) {
         items.for_each(|item| self.store.push(item));
     }

@@ -14,7 +14,7 @@ pub struct Link {
     next: UnsafeCell<*mut ()>,
 }
 
-// SAFETY: the link may change threads with its item; queues alone follow the pointer, which is theirs.
+// SAFETY: the link may change threads with its item. Only the queue that the item is in follows the pointer.
 unsafe impl Send for Link {}
 // SAFETY: only the thread that has the item touches the link, by the protocol at the field.
 unsafe impl Sync for Link {}
@@ -60,11 +60,11 @@ impl fmt::Debug for Link {
 /// for items of other crates.
 ///
 /// # Safety
-/// [`into_raw`](Self::into_raw) gives pointers that [`from_raw`](Self::from_raw) turns into the same item once, and that
-/// differ for items that exist at the same time. Until then the link of each stays in place, and only the queue uses it.
-/// None of the three methods runs code of a user.
+/// [`into_raw`](Self::into_raw) gives pointers that [`from_raw`](Self::from_raw) turns into the same item once, and
+/// that differ for items that exist at the same time. Until then the link of each stays in place, and only the queue
+/// uses it. None of the three methods runs users' code.
 pub unsafe trait Links {
-    /// What is queued.
+    /// The queued items.
     type Item;
 
     /// The item as a pointer that owns it.

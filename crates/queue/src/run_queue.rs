@@ -19,10 +19,9 @@ use terrace_sync::const_fn;
 /// assert!(queue.is_empty());
 /// ```
 pub struct RunQueue<T> {
-    /// Invariant: a borrow of the content lasts for one `VecDeque` operation inside one method of this
-    /// type, and none of these operations runs code of `T` (they move items, they never drop, clone or
-    /// compare one). So no second borrow can begin while one lives: not from another thread, as the cell is
-    /// not `Sync`, and not by re-entry.
+    /// Invariant: a borrow of the content lasts for one `VecDeque` operation inside one method of this type. None of
+    /// these operations runs code of `T`: they move items, and never drop, clone or compare one. So no second borrow
+    /// can begin while one lives: not from another thread, as the cell is not `Sync`, and not by re-entry.
     items: UnsafeCell<VecDeque<T>>,
 }
 

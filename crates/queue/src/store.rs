@@ -1,8 +1,8 @@
 //! [`Store`]: the multi-producer multi-consumer queue inside an [`Injector`](crate::Injector).
 //!
-//! concurrent-queue's unbounded queue. Under a model checker, which sees nothing through it, a mutexed `VecDeque`. Both
-//! keep one rule: a push claims a position at the tail before it fills it, a pop one at the head. So `is_empty`, which
-//! compares the two, never misses an item whose push has returned.
+//! concurrent-queue's unbounded queue. Under a model checker, which does not see its operations, a mutexed `VecDeque`
+//! replaces it. Both keep one rule: a push claims a position at the tail before it fills it, a pop one at the head. So
+//! `is_empty`, which compares the two, never misses an item whose push has returned.
 
 #[cfg(any(terrace_loom, terrace_shuttle))]
 pub(crate) use modelled::Store;
@@ -37,8 +37,8 @@ mod plain {
             self.0.len()
         }
 
-        /// Loads the head's position, then the tail's: the first is never past an item that is still there, the second
-        /// always is, if the push happens before.
+        /// Loads the head's position, then the tail's. The head is never past an item that is still there. The tail is
+        /// past every item whose push happens before this call.
         #[inline]
         pub(crate) fn is_empty(&self) -> bool {
             self.0.is_empty()
@@ -72,8 +72,8 @@ mod modelled {
         }
 
         pub(crate) fn push(&self, item: T) {
-            // Ordering: Relaxed, here and below. The lock puts the claim for an item before the pop that takes it. The
-            // fences of the parking protocol see to it that a sleeper sees it in time.
+            // Ordering: Relaxed, here and below. The lock orders the claim of an item before the pop that takes it. The
+            // parking protocol's fences make a sleeper see it in time.
             #[cfg(not(terrace_weaken = "queue-tail-after-item"))]
             self.tail.fetch_add(1, Ordering::Relaxed);
             self.items.lock().push_back(item);

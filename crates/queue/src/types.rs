@@ -82,7 +82,7 @@
 //! fn longer<'r, 'a, 'b: 'a>(owner: Owner<'r, &'a u32>) -> Owner<'r, &'b u32> { owner }
 //! ```
 //!
-//! Nor is what the items of a queue borrow:
+//! The same holds for what the items of a queue borrow:
 //!
 //! ```compile_fail
 //! use terrace_queue::Ring;

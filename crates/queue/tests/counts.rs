@@ -1,6 +1,7 @@
-//! What each operation costs, counted: run with `RUSTFLAGS="--cfg terrace_count"`.
+//! The counted cost of each operation: run with `RUSTFLAGS="--cfg terrace_count"`.
 //!
-//! The figures are those of the crate's README. Not counted is what concurrent-queue does inside.
+//! The figures are those of the crate's README. They leave out the operations inside
+//! concurrent-queue.
 
 #![cfg(terrace_count)]
 
@@ -42,7 +43,7 @@ fn a_steal_takes_two_however_large() {
     let (ring, peer) = (Ring::new(), Ring::new());
     // SAFETY: one handle a ring, one thread.
     let me = unsafe { ring.owner() };
-    // SAFETY: as above.
+    // SAFETY: one handle a ring, one thread.
     let thief = unsafe { peer.owner() };
     for items in [1, 2, 255, 256] {
         for n in 0..items {

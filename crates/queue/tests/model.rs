@@ -1,4 +1,4 @@
-//! Random operations on rings and an injector against `VecDeque`s that say what must come out.
+//! Random operations on rings and an injector against `VecDeque`s that hold the expected items.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ impl Worker<'_> {
     }
 }
 
-/// What `push_or_overflow` is to do.
+/// The expected behaviour of `push_or_overflow`.
 fn overflow(expected: &mut VecDeque<u64>, item: u64, shared: &mut VecDeque<u64>) {
     if expected.len() < FULL {
         expected.push_back(item);
@@ -28,7 +28,7 @@ fn overflow(expected: &mut VecDeque<u64>, item: u64, shared: &mut VecDeque<u64>)
     }
 }
 
-/// What `steal_into` is to do.
+/// The expected behaviour of `steal_into`.
 fn steal(from: &mut VecDeque<u64>, into: &mut VecDeque<u64>) -> Option<u64> {
     let count = from.len().div_ceil(2).min(FULL - into.len() + 1);
     let mut taken = from.drain(..count);

@@ -1,5 +1,5 @@
-//! Random operations on the queues of one owner against `VecDeque`s that say what must come out, also when destructors of
-//! items use the queue.
+//! Random operations on the queues of one owner against `VecDeque`s that hold the expected items. Destructors of items
+//! use the queue, too.
 
 #![cfg(not(any(terrace_loom, terrace_shuttle)))]
 
@@ -27,7 +27,7 @@ struct Seed {
 #[derive(Default)]
 struct World {
     queue: RunQueue<Seed>,
-    /// What is in the queue: number, and how many it still queues.
+    /// The content of the queue: an item's number, and how many it still queues.
     expected: RefCell<VecDeque<(u64, u32)>>,
 }
 
@@ -107,7 +107,7 @@ fn an_inbox_does_as_its_model() {
                     let taken: VecDeque<_> = inbox.take().map(|node| node.value).collect();
                     assert_eq!(taken, std::mem::take(&mut expected));
                 }
-                // Half of what was taken is dropped unseen, and what comes meanwhile is the next batch.
+                // The test drops half of the taken items unseen. Items that come during a batch are the next batch.
                 _ => {
                     let mut taken = inbox.take();
                     let half = expected.len() / 2;

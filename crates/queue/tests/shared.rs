@@ -82,7 +82,7 @@ fn inbox_is_first_in_first_out() {
         assert_eq!(inbox.is_empty(), round == 0);
         let mut taken = inbox.take();
         assert!(inbox.is_empty());
-        // What is pushed meanwhile belongs to the next one.
+        // An item that is pushed during it belongs to the next one.
         inbox.push(Node::boxed(u32::MAX));
         assert!((&mut taken).map(|node| node.value).eq(0..round * 100));
         assert!(taken.next().is_none());

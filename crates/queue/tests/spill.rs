@@ -1,4 +1,4 @@
-//! Where an overflow goes is code of others: it may use the ring that overflows, stop half-way, and panic.
+//! The receiver of an overflow is code outside the ring: it may use the ring that overflows, stop half-way, and panic.
 
 #![cfg(not(any(terrace_loom, terrace_shuttle)))]
 

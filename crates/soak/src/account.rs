@@ -1,4 +1,4 @@
-//! What becomes of every future: an account that each carries, and the sums.
+//! The end of every future: an account that each carries, and the sums.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -76,7 +76,7 @@ impl Ledger {
         }
     }
 
-    /// The accounts that are open: number, and what for.
+    /// The accounts that are open: number, and purpose.
     pub(crate) fn open_accounts(&self) -> MutexGuard<'_, BTreeMap<u64, &'static str>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -162,7 +162,7 @@ impl Totals {
         self.acts += other.acts;
     }
 
-    /// What has been accounted for.
+    /// The number of futures that have ended.
     pub(crate) fn ended(&self) -> u64 {
         self.finished + self.cancelled + self.panicked
     }

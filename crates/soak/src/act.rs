@@ -29,11 +29,11 @@ pub(crate) struct Actor {
     counter: Counter,
     watchdog: Watchdog,
     random: Random,
-    /// Handles that nobody has decided about yet.
+    /// Handles that this actor has not dropped, detached or awaited yet.
     tasks: Vec<Task<u32>>,
 }
 
-/// What an actor can do: its name for the watchdog, and how.
+/// An act of an actor: its name for the watchdog, and its function.
 type Act = (&'static str, fn(&mut Actor));
 
 const ALL: [Act; 18] = [
@@ -92,7 +92,7 @@ impl Actor {
                 self.resize();
             }
             if self.random.once_in(20) {
-                // Long enough for everybody to fall asleep.
+                // Long enough for every thread to fall asleep.
                 std::thread::sleep(self.random.micros(2_000));
             }
         }

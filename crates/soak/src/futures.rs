@@ -1,4 +1,5 @@
-//! What tasks do: yield, wait for a foreign wake, wait for ever, panic here or there.
+//! The futures of the tasks: they yield, wait for a remote wake, wait without end, or panic in one
+//! place or another.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -14,7 +15,7 @@ pub(crate) fn yields(times: usize) -> Yields {
     Yields(u32::try_from(times).expect("a task yields seldom"))
 }
 
-/// Pending that many times, woken by a foreign thread.
+/// Pending that many times, woken by another thread.
 pub(crate) async fn naps(counter: Counter, mut times: usize) {
     poll_fn(move |context| {
         if times == 0 {
@@ -27,7 +28,7 @@ pub(crate) async fn naps(counter: Counter, mut times: usize) {
     .await;
 }
 
-/// Pending for ever; its wakers get around all the same.
+/// Never ends; its wakers go to other threads all the same.
 pub(crate) async fn never(counter: Counter) {
     poll_fn(move |context| {
         counter.hand_in(context.waker().clone());
@@ -68,7 +69,7 @@ impl<F: Future> Future for Armed<F> {
     }
 }
 
-/// What a task does with its life.
+/// The behaviour of a task.
 pub(crate) async fn life(account: Account, counter: Counter, mut random: Random) -> u32 {
     match random.below(10) {
         0..=3 => {}

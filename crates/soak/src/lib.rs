@@ -19,7 +19,7 @@ use watchdog::Watchdog;
 /// How often a line is printed.
 const LINE: Duration = Duration::from_secs(10);
 
-/// What to do.
+/// The settings of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// For how long rounds are started.
@@ -33,7 +33,7 @@ pub struct Plan {
 /// Soaks, and prints what it does.
 ///
 /// # Errors
-/// What did not add up, and in which round.
+/// An account did not add up; the text names it and its round.
 pub fn run(plan: Plan) -> Result<(), String> {
     account::hide_planned_panics();
     println!("soak: seed {}, {:.0?}", plan.seed, plan.time);

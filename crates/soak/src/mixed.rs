@@ -1,5 +1,5 @@
-//! A round in which two pools, one of them without workers, spawn onto each other: in all lanes, blocking, by `run` and in
-//! scopes; while workers come and go, whose hooks block, and so do threads that wait.
+//! A round in which two pools, one of them without workers, spawn onto each other: in all lanes, blocking, by `run` and
+//! in scopes. Workers come and go, and their hooks block. So do waiting threads.
 
 mod program;
 mod rival;
@@ -110,7 +110,8 @@ pub(crate) fn run(number: u64, mut random: Random, watchdog: &Watchdog) -> Resul
         })
         .collect();
     let own = waiters + actors;
-    // A pool that loses its workers wakes all who wait, which makes good what others have lost.
+    // A pool that loses its workers wakes all waiting threads, which would hide a notification that
+    // another thread has lost.
     let resizes = random.once_in(2);
     watchdog.doing(own, if resizes { "resizes" } else { "waits" });
     while acting.iter().any(|thread| !thread.is_finished()) {

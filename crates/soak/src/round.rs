@@ -97,7 +97,7 @@ pub(crate) fn settle(number: u64, ledger: &Ledger, watchdog: &Watchdog) -> Resul
             let dump = watchdog.dump();
             return Err(format!("round {number}: futures are leaked\n{dump}"));
         }
-        // What was pinned to this thread, while it drove an executor, ends on it.
+        // Tasks that were pinned to this thread, while it drove an executor, end on it.
         if !terrace_thread::tick() {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -113,7 +113,7 @@ fn executor(ledger: &Arc<Ledger>, random: &mut Random) -> Arc<Executor<'static>>
     Arc::new(builder.build())
 }
 
-/// Drops the executor, with whatever is in it: here, on a thread of its own, or in one of its tasks.
+/// Drops the executor, with all tasks that are in it: here, on a thread of its own, or in one of its tasks.
 fn end(executor: Arc<Executor<'static>>, random: &mut Random) {
     match random.below(4) {
         0 => {

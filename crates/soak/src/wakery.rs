@@ -48,7 +48,8 @@ impl Wakery {
         Counter(Arc::clone(&self.shared))
     }
 
-    /// Wakes what is left, ends the threads, and returns the wakers that were kept for later.
+    /// Wakes the wakers that are left, ends the threads, and returns the wakers that were kept for
+    /// later.
     pub(crate) fn close(self) -> Vec<Waker> {
         self.shared
             .state

@@ -12,7 +12,7 @@ use crate::account::{Ledger, unplanned_panics};
 
 /// How long a round may take; most take less than a tenth of a second.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How often it is looked.
+/// How often the watchdog looks.
 const LOOK: Duration = Duration::from_millis(500);
 
 #[derive(Default)]
@@ -20,16 +20,16 @@ struct Watched {
     round: u64,
     ledger: Arc<Ledger>,
     executors: Vec<Weak<Executor<'static>>>,
-    /// What each thread of the round is doing.
+    /// The present act of each thread of the round.
     doing: Vec<&'static str>,
 }
 
-/// The watchdog, and what it watches now.
+/// The watchdog, and its present round.
 #[derive(Clone)]
 pub(crate) struct Watchdog(Arc<Mutex<Watched>>);
 
 impl Watchdog {
-    /// Starts its thread, which ends the process if nothing ends any more.
+    /// Starts its thread, which ends the process if no round ends any more.
     pub(crate) fn start() -> Self {
         let watchdog = Self(Arc::new(Mutex::default()));
         let own = watchdog.clone();
@@ -90,7 +90,7 @@ impl Watchdog {
         }
     }
 
-    /// All that is known of a round: for a stall, and for accounts that do not balance.
+    /// The report on a round: for a stall, and for accounts that do not balance.
     pub(crate) fn dump(&self) -> String {
         // An executor must not be dropped under the lock, nor by this thread if it hangs.
         let (mut text, executors) = self.locked(|watched| {

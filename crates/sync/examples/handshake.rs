@@ -24,8 +24,8 @@ struct Words {
 }
 
 impl Words {
-    /// Waits until the other side has finished the round before `round`, and then a moment that differs from round to
-    /// round: now the one side comes first, now the other.
+    /// Waits until the other side has finished the round before `round`. Then it waits for a moment that differs from
+    /// round to round, so that either side comes first.
     fn meet(&self, side: usize, round: u32) {
         let mut looks = 0_u32;
         while self.finished[1 - side].load(Ordering::Acquire) + 1 < round {

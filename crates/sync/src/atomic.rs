@@ -34,8 +34,8 @@ pub use core::sync::atomic::Ordering;
 
 /// An atomic fence, as `std::sync::atomic::fence`.
 ///
-/// Under `terrace_tsan` it also performs an `AcqRel` read-modify-write on one global word, so that
-/// ThreadSanitizer, which ignores fences, sees an edge between any two of them.
+/// Under `terrace_tsan` it also performs an `AcqRel` read-modify-write on one global word.
+/// ThreadSanitizer ignores fences; so it sees an edge between any two of them.
 ///
 /// Handshakes between a publisher and a sleeper use [`light`](crate::light) and
 /// [`heavy`](crate::heavy) instead.

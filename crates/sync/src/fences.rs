@@ -25,10 +25,10 @@ pub use kind::FenceKind;
 
 /// The cheap half of the asymmetric fence pair, for the side that runs often.
 ///
-/// **Guarantee:** a `light` and a [`heavy`], or two `heavy`s, are totally ordered. All that precedes
-/// the earlier one on its thread is visible after the later one on its own. So let one thread write X, fence and read Y,
-/// while another writes Y, fences and reads X: at least one sees the other's write. Two `light`s promise nothing to each
-/// other, and a `light` alone neither acquires nor releases: do not rely on the stronger form that it may have.
+/// **Guarantee:** a `light` and a [`heavy`], or two `heavy`s, are totally ordered. All that precedes the earlier one on
+/// its thread is visible after the later one on its own. So let one thread write X, fence and read Y, while another
+/// writes Y, fences and reads X: at least one sees the other's write. Two `light`s promise nothing to each other. A
+/// `light` alone neither acquires nor releases: do not rely on the stronger form that it may have.
 ///
 /// It is a compiler fence where [`fence_kind`] is asymmetric, else `fence(SeqCst)`. Cost: one load and a branch that
 /// is predicted, and the fence.
@@ -49,8 +49,8 @@ pub fn light() {
 /// running thread of the process. Used in: park, the end of a search, wait, leave, the end of a sentinel's watch.
 ///
 /// # Aborts
-/// If the system refuses a barrier that it has allowed when the form was chosen, as in a sandbox entered later:
-/// other threads have left out their fences by then. `TERRACE_FENCE=symmetric` is for such programs.
+/// If the system refuses a barrier that it allowed when the form was chosen, as in a sandbox entered later. Other
+/// threads have left out their fences by then. `TERRACE_FENCE=symmetric` is for such programs.
 #[inline(always)]
 #[cfg_attr(terrace_loom, track_caller)]
 pub fn heavy() {

@@ -1,7 +1,7 @@
 //! Macros that differ between `std` and the checkers: `const_fn!`, `global!`, `thread_local!`.
 
-/// Declares a `const fn` that is an ordinary `fn` under a checker, whose primitives register
-/// themselves with the running execution and so cannot be built in a constant.
+/// Declares a `const fn` that is an ordinary `fn` under a checker. A checker's primitives register
+/// themselves with the running execution, so a constant cannot build them.
 ///
 /// ```
 /// use terrace_sync::{atomic::AtomicU32, const_fn};
@@ -26,8 +26,8 @@ macro_rules! const_fn {
     };
 }
 
-/// Declares a `const fn` that is an ordinary `fn` under a checker, whose primitives register
-/// themselves with the running execution and so cannot be built in a constant.
+/// Declares a `const fn` that is an ordinary `fn` under a checker. A checker's primitives register
+/// themselves with the running execution, so a constant cannot build them.
 #[cfg(any(terrace_loom, terrace_shuttle))]
 #[macro_export]
 macro_rules! const_fn {
@@ -108,7 +108,8 @@ macro_rules! __modelled_thread_local {
     };
 }
 
-/// `$ordering`, or `Relaxed` in the mutant `$name`: a model has to fail that is built with `cfg(terrace_weaken = "$name")`.
+/// `$ordering`, or `Relaxed` in the mutant `$name`: a model that is built with `cfg(terrace_weaken = "$name")` has to
+/// fail.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! ordering {

@@ -37,7 +37,7 @@ fn explore(body: impl Fn() + Send + Sync + 'static) {
     }
     match env_or("TERRACE_LOOM_REPLAY", usize::MAX) {
         usize::MAX => builder.check(body),
-        // This one alone sets up the log, and takes all it does from the environment.
+        // Only this call sets up the log; it takes all its settings from the environment.
         replayed if replayed == number => loom::model(body),
         _ => {}
     }
@@ -54,8 +54,8 @@ fn explore(body: impl Fn() + Send + Sync + 'static) {
 /// loom allows five threads, the body's own included, and 10,000 scheduling points a run.
 ///
 /// # Panics
-/// If the body panics in any run; under a checker also on a deadlock, and under loom on a data race in
-/// an [`UnsafeCell`](crate::cell::UnsafeCell) or a leaked [`Arc`](crate::Arc).
+/// If the body panics in any run; under a checker also on a deadlock. Under loom also on a data race in an
+/// [`UnsafeCell`](crate::cell::UnsafeCell) or a leaked [`Arc`](crate::Arc).
 pub fn model(body: impl Fn() + Send + Sync + 'static) {
     #[cfg(terrace_loom)]
     explore(body);

@@ -60,9 +60,9 @@ mod plain {
 /// loom's own mutex issues a SeqCst fence at each lock and unlock, which would hide a fence missing in a
 /// protocol around it. This one has exactly a mutex's acquire and release.
 ///
-/// It blocks rather than spins: two threads that spin and yield to each other never let the holder run.
-/// Switches happen at loom's operations only, so a failed exchange and the entry in `waiting` are one step, and
-/// so are the store that unlocks and the wakes: one raw `unpark` for one raw `park`.
+/// It blocks rather than spins: two threads that spin and yield to each other never let the holder run. Switches happen
+/// at loom's operations only. So a failed exchange and the entry in `waiting` are one step. The store that unlocks and
+/// the wakes are one step, too: one raw `unpark` for one raw `park`.
 #[cfg(terrace_loom)]
 mod modelled {
     use super::count;

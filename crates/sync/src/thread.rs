@@ -5,8 +5,8 @@
 //!
 //! Without feature `std` there is only `yield_now`.
 //!
-//! Under a checker a timeout is a nondeterministic wake: `park_timeout` starts a modelled thread that ends
-//! the wait at any point of the schedule, and always at some point. It costs one of loom's five threads a call.
+//! Under a checker a timeout is a nondeterministic wake. `park_timeout` starts a modelled thread that ends the wait at
+//! any point of the schedule, and always at some point. It costs one of loom's five threads a call.
 
 #[cfg(terrace_shuttle)]
 mod locals;

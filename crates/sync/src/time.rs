@@ -24,8 +24,8 @@ mod modelled {
         static NOW: Cell<Duration> = const { Cell::new(Duration::ZERO) };
     }
 
-    /// A point in time: each reading of the clock is two microseconds after the one before, on any thread, so
-    /// that a schedule can be replayed.
+    /// A point in time. Each reading of the clock, on any thread, is two microseconds after the one before, so that a
+    /// schedule can be replayed.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub struct Instant(Duration);
 

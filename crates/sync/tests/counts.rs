@@ -1,4 +1,5 @@
-//! What counts and what does not: run with `RUSTFLAGS="--cfg terrace_count"`, and once without.
+//! Which operations count and which do not: run with `RUSTFLAGS="--cfg terrace_count"`, and once
+//! without.
 
 use std::time::Duration;
 use terrace_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, fence};
@@ -67,7 +68,7 @@ fn fences_locks_and_parks_count() {
     assert_eq!(cost.rmws, 0, "a lock counts as a lock");
 }
 
-/// Another thread's doing is its own.
+/// Operations of another thread do not count here.
 #[test]
 fn counters_are_per_thread() {
     let cost = Counts::of(|| {

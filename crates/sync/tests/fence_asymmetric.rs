@@ -6,7 +6,8 @@ use terrace_sync::{FenceKind, fence_kind};
 
 #[test]
 fn asymmetric_fences_order_the_handshake() {
-    // SAFETY: the harness's other thread waits for this one, and reads no environment meanwhile.
+    // SAFETY: the harness's other thread waits for this one, and reads no environment until it has
+    // ended.
     unsafe { std::env::set_var("TERRACE_FENCE", "asymmetric") };
     litmus::one_of_two_sees_the_other();
     let able = cfg!(target_os = "linux") && !cfg!(terrace_tsan) && !cfg!(miri);
@@ -17,7 +18,7 @@ fn asymmetric_fences_order_the_handshake() {
     }
 }
 
-/// Whether the system under test has the call at all: what it answers to a query.
+/// Whether the system under test has the call at all, by its answer to a query.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn membarrier_is_allowed() -> bool {
     // SAFETY: the call takes integers only.

@@ -53,7 +53,8 @@ fn a_refused_barrier_means_symmetric_fences() {
     // SAFETY: the call takes integers only.
     let refused = unsafe { libc::syscall(libc::SYS_membarrier, 0, 0, 0) };
     assert_eq!(refused, -1, "the sandbox is in place");
-    // SAFETY: the harness's other thread waits for this one, and reads no environment meanwhile.
+    // SAFETY: the harness's other thread waits for this one, and reads no environment until it has
+    // ended.
     unsafe { std::env::set_var("TERRACE_FENCE", "asymmetric") };
     litmus::one_of_two_sees_the_other();
     assert_eq!(fence_kind(), FenceKind::Symmetric);

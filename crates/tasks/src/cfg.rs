@@ -1,8 +1,8 @@
 //! The configuration of this build of the crate, as macros.
 //!
-//! Each name here is a macro with three forms: `name!()` is a `bool`; `name! { code }` keeps the code
-//! when the condition holds; `name! { if { code } else { other } }` chooses. A macro answers for the
-//! crate that defines it, so a dependent needs no features of its own to ask.
+//! Each name here is a macro with three forms. `name!()` is a `bool`. `name! { code }` keeps the code when the
+//! condition holds. `name! { if { code } else { other } }` chooses. A macro answers for the crate that defines it, so a
+//! dependent needs no features of its own to ask.
 //!
 //! ```
 //! use terrace_tasks::cfg;

@@ -1,7 +1,7 @@
 //! Looking at a future once, without waiting for it.
 //!
-//! Both functions poll with a waker that does nothing, so neither allocates; a future looked at this way is
-//! not woken by it and has to be looked at again, for instance once a frame.
+//! Both functions poll with a waker that does nothing, so neither allocates. The waker does not tell the caller of
+//! progress: the caller looks again, for instance once a frame.
 
 use core::pin::pin;
 use core::task::{Context, Poll, Waker};

@@ -87,9 +87,9 @@ const TASKS_PER_TICK: usize = 100;
 
 /// Gives the calling thread's own tasks some time, and the shared tasks of pools that have no threads.
 ///
-/// An event loop calls this regularly on its main thread, as `bevy_app` does once a frame. What it polls:
-/// tasks that were spawned onto this thread ([`TaskPool::spawn_local`], [`ThreadSpawner`](crate::ThreadSpawner)) and,
-/// of each of the three pools that has no threads, shared tasks; at most 100 polls a pool and kind. It returns early
+/// An event loop calls this regularly on its main thread, as `bevy_app` does once a frame. It polls tasks that were
+/// spawned onto this thread ([`TaskPool::spawn_local`], [`ThreadSpawner`](crate::ThreadSpawner)). Of each of the three
+/// pools that has no threads, it also polls shared tasks. It makes at most 100 polls a pool and kind. It returns early
 /// when nothing is left to poll and never blocks. Called on another thread it does the same for that thread.
 ///
 /// # Panics

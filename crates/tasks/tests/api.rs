@@ -1,4 +1,4 @@
-//! What public types promise to the compiler.
+//! The promises of public types to the compiler.
 
 use std::fmt::Debug;
 use std::panic::{RefUnwindSafe, UnwindSafe};
@@ -38,7 +38,7 @@ mod single {
     assert_impl_all!(Scope<'static, 'static, u8>: Debug);
 }
 
-/// The executor may be asked to run tasks that borrow less than for ever.
+/// The executor also runs tasks whose borrows are shorter than `'static`.
 #[cfg(feature = "multi_threaded")]
 #[test]
 fn an_external_executor_may_hold_borrowed_tasks() {

@@ -20,7 +20,7 @@ fn for_pools(body: impl Fn(&TaskPool) + Send + Sync + 'static) {
 }
 
 #[test]
-fn results_come_in_spawn_order_whoever_runs_them() {
+fn results_come_in_spawn_order_on_any_thread() {
     for_pools(|pool| {
         let results = pool.scope(|scope| {
             for n in 0..300_u32 {
@@ -195,7 +195,7 @@ fn tasks_on_the_scope_run_on_its_thread() {
         let here = thread::current().id();
         let ids = pool.scope(|scope| {
             for _ in 0..20 {
-                // The task itself is spawned by whoever runs the outer one.
+                // The thread that runs the outer task spawns the task itself.
                 scope.spawn(async move {
                     scope.spawn_on_scope(async {
                         Yields(2).await;

@@ -159,7 +159,7 @@ fn a_panic_of_the_body_drops_its_tasks_while_their_borrows_live() {
 }
 
 #[test]
-fn scopes_nest_and_local_tasks_go_on_meanwhile() {
+fn scopes_nest_and_local_tasks_go_on_during_them() {
     on_own_thread(|| {
         let pool = TaskPool::new();
         let receiver = Rc::new(Cell::new(None));

@@ -12,7 +12,7 @@ use terrace_tasks::{
 use terrace_testing::on_own_thread;
 
 #[test]
-fn pools_are_made_once_and_ticking_runs_what_nobody_else_can() {
+fn pools_are_made_once_and_ticking_runs_what_no_other_thread_can() {
     on_own_thread(|| {
         let io = IoTaskPool::get_or_init(|| TaskPoolBuilder::new().num_threads(0).build());
         ComputeTaskPool::get_or_init(TaskPool::new);

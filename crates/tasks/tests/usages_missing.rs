@@ -1,4 +1,4 @@
-//! What the pools of a process say before they are there. One test, as they cannot be taken away again.
+//! The panics of a process's pools before they exist. One test, as they cannot be taken away again.
 
 use terrace_tasks::{
     AsyncComputeTaskPool, ComputeTaskPool, IoTaskPool, TaskPool,

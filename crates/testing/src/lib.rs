@@ -1,4 +1,4 @@
-//! Tools that the tests of several layers share.
+//! Helpers that the tests of several layers share.
 #![doc = include_str!("../README.md")]
 
 mod alloc;

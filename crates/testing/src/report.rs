@@ -1,4 +1,4 @@
-//! What is known of a process that hangs.
+//! A report on a process that hangs.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,7 +13,7 @@ const GDB_SECONDS: &str = "20";
 
 /// Writes past the test harness, which captures what is printed by macros and loses it when the process aborts.
 pub(crate) fn write(text: &str) {
-    // Nothing else can be told.
+    // If this write fails, there is no other place for the report.
     let _written = std::io::stderr().write_all(text.as_bytes());
 }
 
@@ -37,7 +37,7 @@ pub(crate) fn threads() {
     }
 }
 
-/// What the test wants to be shown.
+/// The values that the test wants in the report.
 pub(crate) fn values(shown: &[Describe]) {
     for describe in shown {
         write(&format!("{}\n", describe()));

@@ -49,7 +49,7 @@ impl Drop for Dropped {
 pub struct Homebody(Rc<ThreadId>);
 
 impl Homebody {
-    /// At home on the current thread.
+    /// A value of the current thread.
     #[must_use]
     #[expect(
         clippy::new_without_default,
@@ -59,7 +59,7 @@ impl Homebody {
         Self(Rc::new(thread::current().id()))
     }
 
-    /// Ends the process on a foreign thread.
+    /// Ends the process on any other thread.
     pub fn check(&self) {
         if *self.0 != thread::current().id() {
             eprintln!("made on {:?}, used on {:?}", self.0, thread::current().id());

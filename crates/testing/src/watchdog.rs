@@ -1,7 +1,7 @@
 //! Ends tests that hang.
 //!
-//! A thread of its own waits for the guard's end, at most for the limit. It then reports and aborts the process, because no
-//! thread can be ended from outside.
+//! A thread of its own waits for the guard's end, at most for the limit. It then reports and aborts the process,
+//! because no thread can end another one.
 
 use std::cell::RefCell;
 use std::fmt::Debug;
@@ -29,7 +29,7 @@ pub(crate) type Describe = Box<dyn Fn() -> String + Send>;
 type Shown = Arc<Mutex<Vec<Describe>>>;
 
 terrace_sync::thread_local! {
-    /// What the innermost watchdog of this thread shows.
+    /// The report of this thread's innermost watchdog.
     static SHOWN: RefCell<Option<Shown>> = const { RefCell::new(None) };
 }
 
@@ -78,8 +78,8 @@ impl Drop for Watchdog {
     }
 }
 
-/// From now on the test may take 60 seconds, or what `TERRACE_TEST_SECONDS` says. If it takes longer, the process reports what
-/// its threads do and aborts.
+/// From now on the test may take 60 seconds, or what `TERRACE_TEST_SECONDS` says. If it takes longer, the process
+/// reports on its threads and aborts.
 #[track_caller]
 pub fn watchdog() -> Watchdog {
     Watchdog::within(limit())
@@ -128,7 +128,7 @@ pub fn in_own_process(name: &str, body: impl FnOnce()) {
 pub fn show<T: Debug + Send + Sync + 'static>(value: &Arc<T>) {
     let value = Arc::downgrade(value);
     add(Box::new(move || match value.upgrade() {
-        // Not dropped here: its end might wait for what hangs.
+        // This does not drop it: its end might wait for the thread that hangs.
         Some(value) => format!("{:#?}", *std::mem::ManuallyDrop::new(value)),
         None => "a value that is gone, or is being dropped".to_owned(),
     }));

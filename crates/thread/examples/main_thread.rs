@@ -71,7 +71,7 @@ fn main() {
     }
 
     let mut lines = WINDOW.with(|window| window.lines.take());
-    // Those of one thread came in order; only whose turn it was is left to chance.
+    // Reports of one thread came in order; the order between threads is left to chance.
     lines.sort();
     println!("{}", lines.join("\n"));
     assert_eq!(lines.len(), (THREADS * REPORTS) as usize);

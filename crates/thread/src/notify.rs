@@ -1,4 +1,4 @@
-//! [`Notify`]: what wakes a thread.
+//! [`Notify`]: the handle that wakes a thread.
 
 use terrace_sync::Arc;
 

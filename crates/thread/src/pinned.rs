@@ -12,7 +12,7 @@ use terrace_sync::{Arc, light};
 use crate::notify::{Notify, NotifyRef};
 use crate::waking::{self, Waking};
 
-/// What a thread shares with its spawners.
+/// The part of a thread's core that it shares with its spawners.
 pub(crate) struct Pinned {
     pub(crate) core: Arc<LocalCore>,
     /// Children of scopes that only this thread may run. They have a queue of their own: a wait inside of a task runs children,
@@ -23,7 +23,7 @@ pub(crate) struct Pinned {
 }
 
 impl Pinned {
-    /// What the thread shares with its spawners, and what it keeps to itself.
+    /// The part that the thread shares with its spawners, and the part that it keeps to itself.
     fn new() -> (Arc<Self>, OwnedCore) {
         let waking = waking::current();
         let core = OwnedCore::new();
@@ -57,7 +57,7 @@ terrace_sync::thread_local! {
 
 struct Owner {
     pinned: Arc<Pinned>,
-    /// Leaked where it cannot be closed.
+    /// The thread leaks it if it cannot close it.
     core: OwnedCore,
 }
 
@@ -162,7 +162,7 @@ pub fn tick_for(locals: Locals) -> bool {
         (!pinned.children.is_empty(), task)
     };
     match with(look) {
-        // A core held, not borrowed: the task may end the thread's core.
+        // This holds a reference to the core, as the task may end the thread's core.
         Some((false, true)) => current().core.try_tick(),
         Some((true, _)) => tick_beside_children(locals),
         Some((false, false)) | None => false,
@@ -193,7 +193,7 @@ impl Pinned {
     /// Queues a runnable that only this thread may run, from any thread, and wakes the thread.
     pub(crate) fn push_child(&self, child: Runnable) {
         self.children.push(child);
-        // Pairs with the fence between the thread's announcement of its sleep and its last look at the queues.
+        // Fence pair: the fence between the thread's announcement of its sleep and its last look at the queues.
         light();
         self.waking.notify();
     }
@@ -221,14 +221,14 @@ pub fn with_local_executor<T>(f: impl FnOnce(&LocalExecutor<'static>) -> T) -> T
     f(&executor)
 }
 
-/// Drops the current thread's tasks. Other threads that spawn onto it later drop their futures. The thread itself gets a new core
-/// when it needs one, which wakes it in the same way.
+/// Drops the current thread's tasks. Other threads that spawn onto it later drop their futures. The thread itself gets
+/// a new core when it needs one. That core wakes the thread in the same way.
 ///
-/// A thread closes at its end by itself. One that is to drop its tasks while its environment still stands, such as a worker,
-/// calls this before.
+/// A thread closes at its end by itself. A thread that drops its tasks while its environment still stands, such as a
+/// worker, calls this before.
 ///
-/// Inside one of these tasks it does nothing, because it could not drop that task. Nor does it while a scope is open on the
-/// thread: the pinned children of the scope could not end.
+/// Inside one of these tasks it does nothing, because it could not drop that task. It also does nothing while a scope
+/// is open on the thread: the pinned children of the scope could not end.
 pub fn close() {
     if !SCOPE.with(Cell::get).is_null() || with(|pinned| pinned.core.is_running()).unwrap_or(false)
     {
@@ -245,7 +245,7 @@ pub fn replace_scope(scope: *const ()) -> *const () {
 }
 
 /// From now on the current thread sleeps as a worker, and `notify` wakes it, until [`unbind_worker`](waking::unbind_worker). A worker's thread calls this
-/// before anything else of this crate. `notify` fences before it looks whether the worker sleeps, and runs no code of users.
+/// before anything else of this crate. `notify` fences before it looks whether the worker sleeps, and runs no users' code.
 ///
 /// # Panics
 /// If the thread has asked for its wakeup before.

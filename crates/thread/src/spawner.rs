@@ -11,10 +11,10 @@ use terrace_sync::Arc;
 use crate::id::ThreadId;
 use crate::pinned::{self, Pinned};
 
-/// Spawns tasks onto the thread it was made on, from any thread; they run there and nowhere else.
+/// Spawns tasks, from any thread, onto the thread that made it. They run on that thread only.
 ///
 /// A thread runs its tasks where it waits (worker loops, scopes and `block_on` of the layers above) or where it calls
-/// [`tick`](crate::tick). A spawn wakes it there. Tasks for a thread that does none of this wait.
+/// [`tick`](crate::tick). A spawn wakes it there. Tasks for a thread that does neither wait.
 ///
 /// A thread that ends drops its tasks. A later spawn drops its future at once, and the task counts as cancelled.
 ///
@@ -82,7 +82,7 @@ impl ThreadSpawner {
     /// The runnable may be run and dropped on that thread. The thread does not end before, for example because it waits.
     #[doc(hidden)]
     pub unsafe fn push(&self, child: Runnable) {
-        // This handle keeps the core: the child may hold the only other reference, and end on the thread at once.
+        // This handle keeps the core. The child may hold the only other reference, and end on the thread at once.
         self.pinned.push_child(child);
     }
 

@@ -15,9 +15,9 @@
 //! unbind:  the thread no longer sleeps as a worker; bound off; F; it looks at everything before it sleeps on its parker
 //! ```
 //!
-//! Of the two fences one comes first. If it is the notifier's, the thread sees the item after its own. If it is the thread's, the
-//! notifier sees that the thread is no longer bound, and unparks. The parker keeps the token, so nothing else has to meet.
-//! Not an API; public for its models.
+//! One of the two fences comes first. If it is the notifier's, the thread sees the item after its own. If it is the
+//! thread's, the notifier sees that the thread is no longer bound, and unparks. The parker keeps the token, so no other
+//! handshake is needed. Not an API; public for its models.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -27,14 +27,14 @@ use terrace_sync::{OnceLock, heavy};
 
 use crate::notify::Notify;
 
-/// What wakes one thread; see the module.
+/// The ways to wake one thread; see the module.
 pub struct Wakeup<N> {
     unparker: Unparker,
     /// Wakes the thread where it sleeps as a worker.
     worker: Option<N>,
     /// Whether the thread sleeps as a worker.
     bound: AtomicBool,
-    /// Called by each notification, beside what else wakes the thread.
+    /// Each notification calls it, beside the wake itself.
     hook: OnceLock<N>,
 }
 
@@ -75,7 +75,7 @@ impl<N: Notify> Wakeup<N> {
         self.hook.set(hook)
     }
 
-    /// Wakes the thread where it sleeps. Runs no code of users.
+    /// Wakes the thread where it sleeps. Runs no users' code.
     #[inline]
     pub fn wake(&self) {
         if let Some(worker) = self.worker.as_ref().filter(|_| self.is_bound()) {

@@ -10,7 +10,7 @@ use crate::id::{ThreadId, id};
 use crate::notify::{Notify, NotifyRef};
 use crate::wakeup::Wakeup;
 
-/// What a thread sleeps on, and how a notifier wakes it.
+/// The parker that a thread sleeps on, and its wakeup.
 pub(crate) struct Waking {
     wakeup: Wakeup<NotifyRef>,
     /// Its own thread alone uses it, see `park`.
@@ -27,14 +27,15 @@ unsafe impl<T> Send for OwnThread<T> {}
 unsafe impl<T> Sync for OwnThread<T> {}
 
 terrace_sync::thread_local! {
-    /// What wakes the thread, or null. It has no destructor. The pointer is valid as long as `KEEPER` keeps the value.
+    /// The thread's `Waking`, or null. It has no destructor. The pointer is valid as long as `KEEPER` keeps the value.
     static CURRENT: Cell<*const Waking> = const { Cell::new(std::ptr::null()) };
     /// Keeps it until the thread ends.
     static KEEPER: Keeper = const { Keeper(Cell::new(None)) };
 }
 
 terrace_sync::global! {
-    /// What wakes threads that are ending: destructors of other thread-locals may still have a reference, and wait.
+    /// The `Waking`s of threads that are ending: destructors of other thread-locals may still have a reference, and
+    /// wait.
     static ENDING: Mutex<Vec<(ThreadId, Weak<Waking>)>> = Mutex::new(Vec::new());
 }
 
@@ -44,7 +45,8 @@ impl Drop for Keeper {
     fn drop(&mut self) {
         CURRENT.with(|current| current.set(std::ptr::null()));
         if let Some(waking) = self.0.take() {
-            // If no other reference is left, nothing misses this one: a new one is as good.
+            // If no other reference is left, no notifier needs this one: a later wait makes a new
+            // one.
             if Arc::strong_count(&waking) > 1 {
                 remember(&waking);
             }
@@ -80,7 +82,7 @@ impl Notify for Waking {
     }
 }
 
-/// What wakes the current thread.
+/// The current thread's `Waking`.
 pub(crate) fn current() -> Arc<Waking> {
     let pointer = CURRENT.with(Cell::get);
     if pointer.is_null() {
@@ -103,7 +105,8 @@ fn make(worker: Option<NotifyRef>) -> Arc<Waking> {
     made.unwrap_or_else(|_| make_late())
 }
 
-/// In a destructor of the thread's locals, after `KEEPER` is gone: one to which a reference is left, or a new one.
+/// Called in a destructor of the thread's locals, after `KEEPER` is gone. Returns the one to which a reference is left,
+/// or a new one.
 fn make_late() -> Arc<Waking> {
     let thread = id();
     let found = ENDING
@@ -118,12 +121,12 @@ fn make_late() -> Arc<Waking> {
     })
 }
 
-/// Sets the hook of a thread that also sleeps in an event loop of the program. Each notification of the thread calls it, beside
-/// what else wakes the thread. A thread without such a loop needs no hook. A thread has at most one.
+/// Sets the hook of a thread that also sleeps in an event loop of the program. Each notification of the thread calls
+/// it, beside the usual wake. A thread without such a loop needs no hook. A thread has at most one.
 ///
-/// The notifier calls the hook: any thread that wakes this one or spawns onto it, and this one where a future wakes itself. What
-/// this thread spawns onto itself does not call it. So the hook must neither block nor take a lock under which tasks are woken.
-/// This crate catches and drops its panics.
+/// The notifier calls the hook: any thread that wakes this one or spawns onto it, and this one where a future wakes
+/// itself. A task that this thread spawns onto itself does not call it. So the hook must neither block nor take a lock
+/// under which tasks are woken. This crate catches and drops its panics.
 ///
 /// The waits of the layers above (`block_on`, scopes) and [`park`] work as without it. An event loop calls
 /// [`tick`](crate::tick) after its hook was called, and sleeps only when [`has_work`](crate::has_work) is false. One call of the
@@ -166,7 +169,7 @@ pub fn set_notify(notify: NotifyRef) {
     );
 }
 
-/// What wakes the current thread: the same for its whole life, also across a [`close`](crate::close).
+/// The notifier of the current thread: the same for its whole life, also across a [`close`](crate::close).
 #[must_use]
 pub fn notifier() -> NotifyRef {
     current()
@@ -185,7 +188,7 @@ pub fn park() {
     waking.parker.0.park();
 }
 
-/// Wakes one thread where it sleeps, without its hook. It runs no code of users, so a caller may hold a lock.
+/// Wakes one thread where it sleeps, without its hook. It runs no users' code, so a caller may hold a lock.
 #[derive(Clone)]
 pub struct Sleeper(Arc<Waking>);
 

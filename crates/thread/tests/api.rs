@@ -15,7 +15,7 @@ assert_impl_all!(ThreadId: Send, Sync, Copy, Ord, std::hash::Hash, Unpin, Unwind
 assert_impl_all!(NotifyRef: Send, Sync);
 assert_obj_safe!(Notify);
 
-/// Counts what it is told.
+/// Counts its notifications.
 #[derive(Default)]
 struct Counter(AtomicUsize);
 
@@ -26,7 +26,7 @@ impl Notify for Counter {
 }
 
 #[test]
-fn the_notifier_hears_of_what_comes_from_elsewhere() {
+fn the_notifier_hears_of_remote_work() {
     on_own_thread(|| {
         let counter = Arc::new(Counter::default());
         let heard = || counter.0.load(Ordering::Relaxed);
@@ -90,8 +90,8 @@ fn park_keeps_a_token() {
 /// Set in the process that `exit_in_a_task` starts.
 const CHILD: &str = "TERRACE_TEST_EXITS";
 
-/// A process that exits inside a pinned task that has waited before: the exit runs the destructor that closes the
-/// thread's core, which must not wait for that task.
+/// A process exits inside a pinned task that has waited before. The exit runs the destructor that closes the thread's
+/// core, which must not wait for that task.
 #[test]
 fn exit_in_a_task() {
     let _watchdog = watchdog();

@@ -122,7 +122,7 @@ fn a_sleeping_thread_is_woken() {
     });
 }
 
-/// A driver that sleeps in a future is woken by a spawn from elsewhere, too.
+/// A remote spawn also wakes a driver that sleeps in a future.
 #[test]
 fn a_sleeping_driver_is_woken() {
     on_own_thread(|| {
@@ -135,8 +135,7 @@ fn a_sleeping_driver_is_woken() {
     });
 }
 
-/// First come, first served, for those who push from one thread; and a task that keeps the thread busy does not starve
-/// what comes from elsewhere.
+/// Tasks that one thread pushes run in its order. A task that keeps the owner busy does not starve remote tasks.
 #[test]
 fn order_and_fairness() {
     on_own_thread(|| {

@@ -1,5 +1,5 @@
-//! A pinned future is made, polled and dropped on its thread and nowhere else,
-//! whoever spawns, wakes, cancels or awaits it, and whenever its thread ends.
+//! Only its own thread makes, polls and drops a pinned future. That holds whichever thread spawns,
+//! wakes, cancels or awaits it, and whenever its thread ends.
 
 mod common;
 
@@ -58,7 +58,7 @@ impl Drop for Target {
     }
 }
 
-/// Spawns a future that is not Send and waits for one wake; gives its handle and waker.
+/// Spawns a future that is not Send and waits for one wake. Returns its handle and waker.
 fn homebody(target: &Target) -> (Task<ThreadId>, Waker) {
     let (send, wakers) = channel();
     let task = target.spawner.spawn_with(move || {
@@ -74,7 +74,7 @@ fn homebody(target: &Target) -> (Task<ThreadId>, Waker) {
 }
 
 #[test]
-fn woken_and_awaited_elsewhere() {
+fn woken_and_awaited_remotely() {
     on_own_thread(|| {
         let target = Target::start();
         for _ in 0..100 {
@@ -86,7 +86,7 @@ fn woken_and_awaited_elsewhere() {
 }
 
 #[test]
-fn cancelled_elsewhere() {
+fn cancelled_remotely() {
     on_own_thread(|| {
         let target = Target::start();
         for _ in 0..100 {
@@ -117,7 +117,7 @@ fn the_thread_ends_first() {
     });
 }
 
-/// A wake races with the end of the thread: whoever wins, the future is dropped at home.
+/// A wake races with the end of the thread: in either order, the future's own thread drops it.
 #[test]
 fn wakes_race_with_the_end() {
     on_own_thread(|| {
@@ -132,7 +132,7 @@ fn wakes_race_with_the_end() {
     });
 }
 
-/// What is spawned onto a thread that has ended is dropped by the caller, closure and future alike, and is not run.
+/// A caller that spawns onto an ended thread drops the closure or future itself, and no thread runs it.
 #[test]
 fn spawned_after_the_end() {
     on_own_thread(|| {
@@ -182,7 +182,7 @@ fn spawns_race_with_the_end() {
     });
 }
 
-/// The maker panics on the target, the future there, its destructor there: the handle gets it, the thread goes on.
+/// The maker, the future or its destructor panics on the target: the handle gets the panic, the thread goes on.
 #[test]
 fn panics_reach_their_handle() {
     struct Bomb;
@@ -244,8 +244,8 @@ fn closed_before_the_end() {
     });
 }
 
-/// Pinned tasks in the hands of thread-locals, whose destructors run when the pinned core may be gone or not: they may
-/// use everything, and nothing is dropped elsewhere.
+/// Thread-locals hold pinned tasks. Their destructors run before or after the pinned core is gone. They may use every
+/// function, and only their own thread drops the tasks.
 #[test]
 fn used_in_destructors_of_thread_locals() {
     struct Late(Homebody);

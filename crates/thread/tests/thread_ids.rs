@@ -1,5 +1,5 @@
 //! The identity of an ended thread never comes back with another thread, which would take itself for the owner. Ids are
-//! numbers that are never reused, so that a new thread at the old one's addresses is still a stranger.
+//! never reused, so a new thread at the old one's addresses is still remote.
 
 #[expect(dead_code, reason = "each test uses its part")]
 mod common;
@@ -45,10 +45,10 @@ fn ids_are_not_reused_where_addresses_are() {
     );
 }
 
-/// The waker of an ended thread's task, whose executor was leaked, is used by a thread at the same addresses: it must
-/// take the way of a stranger, and leave queue and future alone.
+/// A thread has leaked its executor and ended, and a thread at the same addresses uses a waker of one of its tasks. The
+/// wake must take the remote path, and leave queue and future alone.
 #[test]
-fn a_wake_from_the_same_address_is_foreign() {
+fn a_wake_from_the_same_address_is_remote() {
     on_own_thread(|| {
         let (old_address, old_id, waker, core) = thread::spawn(|| {
             let executor = LocalExecutor::new();
@@ -74,7 +74,7 @@ fn a_wake_from_the_same_address_is_foreign() {
             waker = thread::spawn(move || {
                 let waker = waker_back.expect("handed from thread to thread");
                 assert_ne!(terrace_thread::id(), old_id);
-                // Whether an address comes back is the allocator's choice; the last thread is a stranger all the same.
+                // The allocator decides whether an address comes back; the last thread is remote all the same.
                 if address() != old_address && attempt < ATTEMPTS {
                     return Some(waker);
                 }

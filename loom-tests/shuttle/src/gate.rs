@@ -23,7 +23,7 @@ impl Gate {
         Self::default()
     }
 
-    /// Opens the gate and wakes whoever waits.
+    /// Opens the gate and wakes every task that waits.
     pub fn open(&self) {
         let waiting = {
             let mut state = self.0.lock();

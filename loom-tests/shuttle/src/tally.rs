@@ -16,7 +16,7 @@ impl Tally {
         Self::default()
     }
 
-    /// A ticket, to be carried by what is counted.
+    /// A ticket, which a counted value carries.
     #[must_use]
     pub fn ticket(&self) -> Ticket {
         self.0[0].fetch_add(1, Ordering::Relaxed);

@@ -45,7 +45,7 @@ fn stop_hooks_wait() {
     });
 }
 
-/// Destructors of pinned tasks wait, with scopes, for what their own pool runs.
+/// Destructors of pinned tasks wait, with scopes, for tasks of their own pool.
 #[test]
 fn pinned_destructors_wait() {
     struct Waits(Arc<Executor<'static>>);

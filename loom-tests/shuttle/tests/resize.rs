@@ -15,7 +15,7 @@ fn resize(pool: &Executor<'static>, workers: usize) {
         .expect("a checker can always start a thread");
 }
 
-/// Another thread resizes while tasks are spawned and woken: nothing is left in the ring of a worker that has gone.
+/// Another thread resizes while tasks are spawned and woken: no task is left in the ring of a worker that has gone.
 #[test]
 fn tasks_survive_resizes() {
     explore(|| {
@@ -36,7 +36,7 @@ fn tasks_survive_resizes() {
                 pool.spawn(async move {
                     let _ticket = ticket;
                     let pool = own.upgrade().expect("the model waits");
-                    // Into the ring of a worker that may be asked to end.
+                    // The task goes into the ring of a worker that may be asked to end.
                     let inner = pool.spawn(async move { i });
                     drop(pool);
                     if i % 2 == 0 {

@@ -1,4 +1,4 @@
-//! Tasks spawned from outside and from workers, in bursts, with eight workers.
+//! Tasks spawned by external threads and by workers, in bursts, with eight workers.
 
 use terrace_executor::{Builder, Executor, block_on};
 use terrace_shuttle_tests::{Gate, Tally, explore, pause};
@@ -12,7 +12,7 @@ fn pool(workers: usize) -> Arc<Executor<'static>> {
 
 /// One task at a time, each into a pool that may have gone to sleep.
 #[test]
-fn spawn_from_outside() {
+fn external_spawn() {
     explore(|| {
         let pool = pool(8);
         for i in 0..3 {
@@ -22,12 +22,13 @@ fn spawn_from_outside() {
     });
 }
 
-/// The same with one worker: nobody else looks.
+/// The same with one worker: no other thread looks.
 ///
-/// Fails under `park-rescan` (a worker goes to sleep without another look), `park-token-kept` (one that runs counts as
-/// one that searches), `park-take-back-twice` and `park-claim-no-token` (tokens without an owner, owners without a token).
+/// Fails under `park-rescan` (a worker goes to sleep without another look) and `park-token-kept` (a running worker
+/// counts as searching). Also under `park-take-back-twice` and `park-claim-no-token` (tokens without an owner, owners
+/// without a token).
 #[test]
-fn spawn_from_outside_one_worker() {
+fn external_spawn_one_worker() {
     explore(|| {
         let pool = pool(1);
         for i in 0..8 {
@@ -57,7 +58,7 @@ fn spawn_from_inside() {
     });
 }
 
-/// Two threads spawn bursts at once; every task runs, though nobody awaits it.
+/// Two threads spawn bursts at once; every task runs, though no thread awaits it.
 #[test]
 fn bursts_from_two_threads() {
     explore(|| {
@@ -87,7 +88,8 @@ fn bursts_from_two_threads() {
 
 /// As many tasks that need each other to run at once as there are workers: a wake too few is a deadlock.
 ///
-/// Fails under `park-stop-search-rescan`: the last searcher wakes nobody for what it leaves.
+/// Fails under `park-stop-search-rescan`: the last searcher wakes no worker for the work that it
+/// leaves.
 #[test]
 fn as_many_run_at_once_as_there_are_workers() {
     explore(|| {
@@ -133,7 +135,7 @@ impl Meeting {
     }
 }
 
-/// What is queued when the pool is dropped is dropped, what runs ends, and nothing is left.
+/// The drop of the pool drops queued tasks, and running tasks end: none is left.
 #[test]
 fn shutdown_with_queued_tasks() {
     explore(|| {

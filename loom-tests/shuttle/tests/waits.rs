@@ -17,7 +17,7 @@ fn add(count: &AtomicUsize) {
 
 /// A scope off the pool, whose children the workers may take.
 #[test]
-fn scope_from_outside() {
+fn external_scope() {
     explore(|| {
         let pool = pool(8);
         let tally = Tally::new();
@@ -36,9 +36,9 @@ fn scope_from_outside() {
     });
 }
 
-/// A scope whose children wait for a thread that is no worker: its waiter sleeps and is woken by the push.
+/// A scope whose children wait for a thread that is no worker: its waiter sleeps, and the push wakes it.
 #[test]
-fn scope_whose_children_are_woken_from_outside() {
+fn scope_whose_children_are_woken_externally() {
     explore(|| {
         let pool = pool(8);
         let gate = Gate::new();
@@ -110,7 +110,7 @@ fn two_pools_wait_for_each_other() {
     });
 }
 
-/// Every worker blocks on a task of its own pool: nobody is left to run them, but a spare.
+/// Every worker blocks on a task of its own pool: only a spare is left to run them.
 ///
 /// Fails under `park-last-resort`: the last worker that goes to wait leaves the work where it is.
 #[test]
@@ -128,9 +128,10 @@ fn all_workers_wait_for_their_own_pool() {
     });
 }
 
-/// Every worker waits when the work comes, from outside.
+/// Every worker waits when an external thread publishes work.
 ///
-/// Fails under `park-wait-rescan` (a waiter sleeps past what it waits for) and `park-r-rule`: the publisher finds everybody waiting and wakes nobody.
+/// Fails under `park-wait-rescan`: a waiter sleeps past its own event. Fails under `park-r-rule`: the publisher finds
+/// every worker waiting and wakes none.
 #[test]
 fn work_comes_while_all_workers_wait() {
     explore(|| {
@@ -152,7 +153,7 @@ fn work_comes_while_all_workers_wait() {
             block_on(gate.pass());
         }
         pause();
-        // Only these let the workers go on.
+        // Only these tasks let the workers go on.
         for gate in &gates {
             let gate = gate.clone();
             pool.spawn(async move { gate.open() }).detach();

@@ -11,7 +11,7 @@ fn pool(workers: usize) -> Arc<Executor<'static>> {
 
 /// Two threads wake tasks that wait, one after the other.
 #[test]
-fn wakes_from_foreign_threads() {
+fn wakes_from_remote_threads() {
     explore(|| {
         let pool = pool(8);
         let gates: Vec<_> = (0..4).map(|_| Gate::new()).collect();
@@ -54,7 +54,7 @@ fn a_chain_of_wakes() {
 
 /// Spawns onto one given worker, which may be asleep, searching or running.
 ///
-/// Fails under `park-private-rescan`: a worker goes to sleep without a look at what only it can run.
+/// Fails under `park-private-rescan`: a worker goes to sleep without a look at the tasks that only it can run.
 #[test]
 fn pinned_tasks_run_on_their_worker() {
     explore(|| {
@@ -78,7 +78,7 @@ fn pinned_tasks_run_on_their_worker() {
     });
 }
 
-/// Pinned tasks of several workers, woken by each other and from outside.
+/// Pinned tasks of several workers, woken by each other and by external threads.
 #[test]
 fn pinned_tasks_wake_each_other() {
     explore(|| {

@@ -34,8 +34,8 @@ impl Latch {
     }
 }
 
-/// The last worker of a pool goes while a thread waits: a task that is spawned then is run by the worker, which is still
-/// there, or by the waiter.
+/// The last worker of a pool goes while a thread waits. A task spawned then runs on the worker, which is still there,
+/// or on the waiter.
 ///
 /// Fails under `executor-broadcast-late`: a thread that goes to sleep misses the pool.
 #[test]
@@ -61,8 +61,8 @@ fn the_last_worker_goes_while_a_thread_waits() {
     });
 }
 
-/// Two threads wait beside a pool without workers. One of them is notified of a task while its own future is woken, too, and
-/// `acts` there. It is given a latch that is set when the task has run.
+/// Two threads wait beside a pool without workers. One of them is notified of a task while its own future is woken,
+/// too, and `acts` there. The task sets the latch that `acts` gets.
 fn one_acts_the_other_runs(acts: impl FnOnce(&Latch) + Send + 'static) {
     let (workerless, ran) = (pool(0), Arc::new(Latch::default()));
     let (first, second) = (Gate::new(), Gate::new());

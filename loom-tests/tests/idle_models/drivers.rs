@@ -23,7 +23,7 @@ fn parker_and_waker() -> (Parker, Waker) {
     (parker, waker)
 }
 
-/// Polls a driver until it has taken one item; if it was notified it publishes what it leaves behind.
+/// Polls a driver until it has taken one item. A notified driver publishes the items that it leaves behind.
 fn take_one(f: &Fixture, driver: &mut Driver<'_>) {
     let (parker, waker) = parker_and_waker();
     loop {
@@ -38,7 +38,8 @@ fn take_one(f: &Fixture, driver: &mut Driver<'_>) {
     }
 }
 
-/// One look; by a driver that `owes` one, whatever others counted on is taken or published.
+/// One look. The driver takes an item if there is one; if it `owes` the look, it publishes when
+/// more are left.
 fn take_and_publish_rest(f: &Fixture, owes: bool) -> bool {
     let taken = f.take();
     if taken && owes && f.takeable() {
@@ -54,7 +55,7 @@ fn no_workers() -> Arc<Fixture> {
 /// An item is published while a driver goes to sleep: it gets it.
 ///
 /// Seen to deadlock without the fence of the sleep (`park-driver-fence`), without that of the publish
-/// (`park-publish-fence`), and where a publish notifies nobody (`park-driver-notify`).
+/// (`park-publish-fence`), and if a publish notifies no driver (`park-driver-notify`).
 #[test]
 fn idle_driver_sleeps_against_publish() {
     model(|| {
@@ -136,8 +137,8 @@ fn asleep(f: &Fixture) -> (Driver<'_>, std::sync::Arc<Counting>) {
 /// Two drivers were notified, and a third one sleeps. One of the two is polled while an item is published: it takes the
 /// item, or the third is notified.
 ///
-/// Seen to strand the item where an answer is not announced (`park-driver-answer`), and where it does not acquire what
-/// was counted on it (`park-driver-answer-acquire`).
+/// Seen to strand the item if the driver does not announce its answer (`park-driver-answer`). Also if the answer does
+/// not acquire the publishes counted on it (`park-driver-answer-acquire`).
 #[test]
 fn idle_driver_answers() {
     model(|| {
@@ -158,10 +159,11 @@ fn idle_driver_answers() {
     });
 }
 
-/// A driver searches while two items are published, and takes one. Another one, which sleeps, is notified of what is left.
+/// A driver searches while two items are published, and takes one. A sleeping driver is notified of the item that is
+/// left.
 ///
-/// Seen to strand an item where the count of those who relied on the search outlives it (`park-driver-search-over`), and
-/// where its end does not acquire what they published (`park-driver-search-acquire`).
+/// Seen to strand an item if the count of publishers that relied on the search outlives it (`park-driver-search-over`).
+/// Also if the search's end does not acquire their items (`park-driver-search-acquire`).
 #[test]
 fn idle_driver_searches() {
     model(|| {
@@ -184,8 +186,8 @@ fn idle_driver_searches() {
     });
 }
 
-/// A driver gets up by itself while a publish is about to notify it: nobody is told. Later publishes do not believe that
-/// somebody was.
+/// A driver gets up by itself while a publish is about to notify it, so no driver is notified. Later publishes do not
+/// rely on that notification.
 ///
 /// Seen to fail where such a publish does not withdraw its notification (`park-driver-withdraw`).
 #[test]
@@ -228,12 +230,12 @@ fn idle_driver_gets_up_by_itself_with_two_publishers() {
     });
 }
 
-/// The only worker takes one of two items and never comes back from it. The other item was left to the worker's search
-/// or to a driver: the driver gets it, also if it came into being meanwhile.
+/// The only worker takes one of two items and never comes back from it. The publisher left the other item to the
+/// worker's search or to a driver. The driver gets it, also if the driver was made during the publish.
 ///
-/// Seen to deadlock where a worker that gives up the last token does not look for drivers (`park-wide`), where a
-/// publish that finds no worker asleep notifies no driver (`park-driver-notify`), and without the fence of the one
-/// (`park-driver-fence`) or the other (`park-stop-search-fence`).
+/// Seen to deadlock if a worker that gives up the last token does not look for drivers (`park-wide`). Also if a publish
+/// that finds no worker asleep notifies no driver (`park-driver-notify`). Also without the fence of the driver
+/// (`park-driver-fence`) or of the worker (`park-stop-search-fence`).
 #[test]
 fn idle_driver_beside_a_worker() {
     model(|| {

@@ -1,5 +1,5 @@
-//! What the models of `terrace-park` share: work that is nothing but relaxed counters, so that every
-//! edge between the threads is one of `Idle`'s own, and a worker that takes one item and runs it for ever.
+//! Helpers that the models of `terrace-park` share. Their work consists of relaxed counters only, so that every edge
+//! between the threads is one of `Idle`'s own. A worker takes one item and never comes back from running it.
 
 use terrace_park::{GROUP_CAPACITY, Idle, Token, Woken, Work};
 use terrace_sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -14,14 +14,14 @@ pub(crate) enum Shape {
     OneOfOne,
 }
 
-/// An `Idle` with two workers, and what they can find.
+/// An `Idle` with two workers, and the work that they can find.
 pub(crate) struct Fixture {
     pub(crate) idle: Idle,
     /// The number by which `Idle` knows worker 1.
     pub(crate) second: usize,
     pub(crate) items: AtomicUsize,
     pub(crate) private: [AtomicUsize; 2],
-    /// What workers wait for in restricted waits.
+    /// The event that workers wait for in restricted waits.
     pub(crate) latches: [AtomicUsize; 2],
 }
 
@@ -124,7 +124,7 @@ impl Fixture {
         }
     }
 
-    /// What running the item of a [`wait_for_latch`](Self::wait_for_latch) model does.
+    /// The effect of running the item of a [`wait_for_latch`](Self::wait_for_latch) model.
     pub(crate) fn set_latches(&self) {
         for (worker, latch) in self.latches.iter().enumerate() {
             latch.store(1, Relaxed);
@@ -161,7 +161,7 @@ pub(crate) fn model_of_two(shape: Shape, workers: [fn(&Fixture); 2], beside: fn(
     model_from(shape, |_| {}, workers, beside);
 }
 
-/// The same from what `before` has made.
+/// The same, from the state that `before` has made.
 pub(crate) fn model_from(
     shape: Shape,
     before: fn(&Fixture),

@@ -1,12 +1,12 @@
-//! The life of a worker's thread: code of users runs between `enter` and the loop, and between the loop and `leave`, and
+//! The life of a worker's thread: users' code runs between `enter` and the loop, and between the loop and `leave`, and
 //! may wait there.
 
 use terrace_sync::atomic::Ordering::Relaxed;
 
 use crate::fixture::{Fixture, Shape, model_of_two};
 
-/// Worker 0 enters and waits in its start hook for what only the run of the item will do. Worker 1 enters, goes through its
-/// loop without a look, and leaves: the last of the two to look sees that worker 0 is the last resort.
+/// Worker 0 enters and waits in its start hook for an event that only the run of the item causes. Worker 1 enters, goes
+/// through its loop without a look, and leaves. The last of the two to look sees that worker 0 is the last resort.
 fn start_hook_waits(shape: Shape) {
     let workers: [fn(&Fixture); 2] = [
         |f| {
@@ -32,8 +32,8 @@ fn idle_start_hook_waits_two_groups() {
     start_hook_waits(Shape::TwoGroupsOfOne);
 }
 
-/// Worker 0 ends its loop when it is asked to, and waits in its stop hook for the item, which worker 1 may be the one to run
-/// before it leaves, or not.
+/// Worker 0 ends its loop when asked to, and waits in its stop hook for the item. Worker 1 may run the item before it
+/// leaves, or not.
 #[test]
 fn idle_stop_hook_waits_one_group() {
     let workers: [fn(&Fixture); 2] = [

@@ -1,5 +1,5 @@
-//! Models of `terrace-park`: two workers and whoever wakes them. Each is run with one group of two and
-//! with two groups of one where that makes a difference.
+//! Models of `terrace-park`: two workers and the threads that wake them. Each is run with one group of two and with two
+//! groups of one where that makes a difference.
 //!
 //! They run as plain stress tests without `--cfg terrace_loom`.
 

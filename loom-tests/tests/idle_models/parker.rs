@@ -1,4 +1,5 @@
-//! The parker for threads that are no workers: a token is never lost, and carries what led to it.
+//! The parker for threads that are no workers. A token is never lost, and the parker sees all
+//! writes before its `unpark`.
 
 use std::time::Duration;
 
@@ -6,10 +7,10 @@ use terrace_park::Parker;
 use terrace_sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use terrace_sync::{Arc, model, thread};
 
-/// Two unparks, one before the thread sleeps or while it does, one after it took the first token, and
-/// a stray unpark of the thread itself that counts for nothing.
+/// Two unparks: one before the thread sleeps or while it does, one after it took the first token. A stray unpark of the
+/// thread itself counts for nothing.
 ///
-/// Seen to fail its assertion with a relaxed swap in unpark (`park-parker-release`), or a relaxed take of a
+/// Seen to fail its assertion with a relaxed swap in unpark (`park-parker-release`). Also with a relaxed take of a
 /// token that was there (`park-parker-early-acquire`) or came during the sleep (`park-parker-acquire`).
 #[test]
 fn idle_parker_token() {

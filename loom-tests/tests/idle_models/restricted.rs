@@ -30,11 +30,12 @@ fn idle_restricted_wake_two_groups() {
     restricted_wake(Shape::TwoGroupsOfOne);
 }
 
-/// Both workers wait for what only the run of the published item will do: one of them runs it.
+/// Both workers wait for an event that only the run of the published item causes: one of them runs
+/// it.
 ///
 /// Seen to deadlock without the R rule of publish (`park-r-rule`), without the last look of the waiter
-/// (`park-last-resort`), without the fence (`park-wait-fence`), and with two groups also with the
-/// other group's bits loaded before the fence (`park-wait-early-load`).
+/// (`park-last-resort`), and without the fence (`park-wait-fence`). With two groups, also if the waiter loads the other
+/// group's bits before the fence (`park-wait-early-load`).
 fn last_resort(shape: Shape) {
     let workers: [fn(&Fixture); 2] = [|f| f.wait_for_latch(0), |f| f.wait_for_latch(1)];
     model_of_two(shape, workers, Fixture::publish_one);
@@ -66,7 +67,7 @@ impl Work for Exhausted<'_> {
     }
 }
 
-/// As the last resort, but worker 0 cannot help: worker 1 must, whichever of them is woken or goes to sleep last.
+/// As the last resort, but worker 0 cannot help. Worker 1 must, whichever worker is woken or goes to sleep last.
 fn turn_is_passed_on(shape: Shape) {
     let exhausted = |f: &Fixture| {
         let token = f.idle.enter(0);
@@ -91,7 +92,7 @@ fn idle_turn_is_passed_on_two_groups() {
     turn_is_passed_on(Shape::TwoGroupsOfOne);
 }
 
-/// Who ends a wait has written what it is about; the waiter sees it at once.
+/// A thread that ends a wait writes the latch before; the waiter sees it at once.
 ///
 /// Seen to fail its assertion with a relaxed load of the bit (`park-wait-acquire`).
 #[test]
@@ -116,7 +117,7 @@ fn idle_released_worker_sees_the_latch() {
     });
 }
 
-/// Worker 1 leaves while an item is published that somebody may have left to it; worker 0 is parked.
+/// Worker 1 leaves while a publisher may leave its item to that worker; worker 0 is parked.
 ///
 /// Seen to deadlock without the fence (`park-leave-fence`), and without the look (`park-leave-rescan`).
 fn leave_parked(shape: Shape) {
@@ -138,8 +139,8 @@ fn idle_leave_parked_two_groups() {
     leave_parked(Shape::TwoGroupsOfOne);
 }
 
-/// The same where worker 0 waits for what the item will do: once worker 1 is gone, worker 0 is the
-/// last resort.
+/// The same, but worker 0 waits for an event that the item causes. Once worker 1 is gone, worker 0
+/// is the last resort.
 ///
 /// Seen to deadlock without the fence (`park-leave-fence`), and without the look (`park-leave-rescan`).
 fn leave_restricted(shape: Shape) {

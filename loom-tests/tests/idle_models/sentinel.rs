@@ -41,7 +41,7 @@ fn idle_sentinel_two_groups() {
     sentinel(Shape::TwoGroupsOfOne);
 }
 
-/// What was left to the sentinel is visible to it the moment its sleep has ended, for whatever reason.
+/// An item that a publisher left to the sentinel is visible to it the moment its sleep has ended, for any reason.
 ///
 /// Seen to fail its assertion without the fence at the sentinel's end (`park-sentinel-fence`), and without the
 /// one of the publish (`park-paced-fence`).

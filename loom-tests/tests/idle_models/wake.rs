@@ -6,8 +6,8 @@ use terrace_sync::{model, thread};
 
 use crate::fixture::{Fixture, RUN_ONE, Shape, model_from, model_of_two};
 
-/// Two workers, two items published one by one, and whoever takes an item never comes back: each
-/// worker must get one, whatever the other does.
+/// Two workers, and two items published one by one. A worker that takes an item never comes back,
+/// so each worker must get one.
 ///
 /// Seen to deadlock without the fence in publish (`park-publish-fence`), without the one in park
 /// (`park-fence`), and without the second look before sleeping (`park-rescan`).
@@ -28,13 +28,13 @@ fn idle_no_lost_wake_two_groups() {
     no_lost_wake(Shape::TwoGroupsOfOne);
 }
 
-/// One item lies there when both workers search; the second is published meanwhile. Whoever stops
-/// searching last looks again on behalf of the publisher that was told `Covered`.
+/// One item lies there when both workers search; a publisher adds the second during the search. The
+/// last worker to stop searching looks again on behalf of the publisher that got `Covered`.
 ///
-/// Seen to deadlock, one worker gone and the other asleep: without the fence (`park-stop-search-fence`), without the look
-/// (`park-stop-search-rescan`), and with two groups also with the other group's bits loaded before the
-/// fence (`park-stop-search-early-load`; one group loads them by its read-modify-write). With the token
-/// kept while running (`park-token-kept`) it stays in `S` for ever.
+/// Seen to deadlock, one worker gone and the other asleep, without the fence (`park-stop-search-fence`) and without the
+/// look (`park-stop-search-rescan`). With two groups, also if the worker loads the other group's bits before the fence
+/// (`park-stop-search-early-load`); one group loads them by its read-modify-write. A token kept while running
+/// (`park-token-kept`) never leaves `S`.
 fn last_searcher(shape: Shape) {
     model_from(shape, |f| f.put(1), RUN_ONE, Fixture::publish_one);
 }
@@ -49,8 +49,8 @@ fn idle_last_searcher_two_groups() {
     last_searcher(Shape::TwoGroupsOfOne);
 }
 
-/// Worker 0 moves an item into its ring while it holds a token, then runs another for ever. Worker 1
-/// went to park while that token existed, or gives the last token up: it sees the ring.
+/// Worker 0 moves an item into its ring while it holds a token, then runs another without end. Worker 1 went to park
+/// while that token existed, or gives the last token up: it sees the ring.
 ///
 /// Seen to deadlock with a relaxed `S - 1` (`park-stop-search-ordering`). The Acquire alone is not
 /// missed, since a fence follows it.
@@ -68,8 +68,8 @@ fn idle_moved_work_is_seen_by_the_last_searcher() {
     });
 }
 
-/// Worker 0, in the middle of its work and so without a token, takes two shared items, puts one of them into its ring, and
-/// runs the other for ever. Worker 1 gets the one in the ring, though it may have looked while that was on the way.
+/// Worker 0, in the middle of its work and so without a token, takes two shared items. It puts one into its ring, and
+/// runs the other without end. Worker 1 gets the one in the ring, though it may have looked while that was on the way.
 ///
 /// Seen to deadlock without the publish (`park-moved`).
 #[test]
@@ -90,7 +90,7 @@ fn idle_moved_work_is_published() {
     });
 }
 
-/// A worker that was woken sees what it was woken for, even if it had not blocked yet.
+/// A worker that was woken sees the item of that wake, even if it had not blocked yet.
 ///
 /// Seen to fail its assertion with a relaxed load of the bit (`park-bit-acquire`), and of the bit that
 /// turns out to be taken already (`park-take-back-acquire`).
@@ -120,7 +120,7 @@ fn idle_woken_worker_sees_the_item() {
     woken_sees(false);
 }
 
-/// The same where private work makes the worker take its bit back, and the publisher has been faster.
+/// The same, but private work makes the worker take its bit back, and the publisher has been faster.
 #[test]
 fn idle_taken_back_worker_sees_the_item() {
     woken_sees(true);

@@ -29,11 +29,11 @@ fn idle_wake_worker_two_groups() {
     wake_worker(Shape::TwoGroupsOfOne);
 }
 
-/// Worker 0 gets up for private work by itself, while a publisher and a `wake_worker` may clear its bit
-/// as well: however that ends there is one token, so that the second item still wakes worker 1.
+/// Worker 0 gets up for private work by itself, while a publisher and a `wake_worker` may clear its bit as well. In
+/// every order there is one token, so that the second item still wakes worker 1.
 ///
-/// Seen to fail: without a token for a cleared bit `S` falls below zero (`park-claim-no-token`); with a
-/// second one for a bit cleared by somebody else `S` never gets back to zero (`park-take-back-twice`).
+/// Seen to fail without a token for a cleared bit: `S` falls below zero (`park-claim-no-token`). Seen to fail with a
+/// second token for a bit that another thread cleared: `S` never gets back to zero (`park-take-back-twice`).
 fn take_back(shape: Shape) {
     let by_itself = |f: &Fixture| {
         let mut token = f.idle.enter(0);

@@ -55,15 +55,15 @@ pub(crate) struct Task {
     core: Arc<Core>,
     /// The cell's.
     memory: UnsafeCell<()>,
-    /// What the task ends with.
+    /// The outcome of the task.
     outcome: UnsafeCell<u32>,
-    /// What a waker writes before it wakes, and the last poll has seen.
+    /// The value that a waker writes before it wakes, and the value that the last poll has seen.
     pub(crate) news: Modelled,
     seen: AtomicU32,
     /// Whether the next poll ends the task.
     ends: bool,
     futures_dropped: AtomicU32,
-    /// Outcomes that there were, less those that were taken or dropped.
+    /// Outcomes so far, less those that were taken or dropped.
     outcomes: AtomicU32,
     freed: AtomicU32,
 }
@@ -206,7 +206,7 @@ impl Task {
     }
 }
 
-/// What waits in the queues.
+/// The items of the queues.
 pub(crate) struct Item(Plain<Task>);
 
 pub(crate) struct ItemLinks;
@@ -247,7 +247,7 @@ impl Queueable for Item {
     }
 }
 
-/// Runs what is queued.
+/// Runs every queued item.
 pub(crate) fn drain(core: &Core) -> bool {
     let mut any = false;
     while let Some(item) = core.owned().pop() {

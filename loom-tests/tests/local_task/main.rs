@@ -15,8 +15,8 @@ use terrace_sync::{Arc, model, thread};
 
 use fixture::{Core, OUTCOME, Task, drain, join, on_another_thread, pending, take};
 
-/// Two wakes by one thread, of which the second may find the first one's item on its way: the last poll sees what came
-/// before either.
+/// Two wakes by one thread; the second may find the first one's item on its way. The last poll sees all writes before
+/// either.
 ///
 /// Fails under: `local-task-wake-coalesced`, `local-task-start-acquire`, `local-task-arrive-release` (the link of the inbox).
 #[test]
@@ -69,8 +69,8 @@ fn local_task_outcome_is_waited_for() {
     ends_while_waited_for(1);
 }
 
-/// The handle changes its waker while the task ends: the awaiter is touched by one of the two at a time, and the last waker is
-/// woken.
+/// The handle changes its waker while the task ends. Only one of the two touches the awaiter at a time, and the end
+/// wakes the last waker.
 ///
 /// Fails under: `local-task-join-in-place`.
 #[test]
@@ -78,8 +78,8 @@ fn local_task_awaiter_is_replaced() {
     ends_while_waited_for(2);
 }
 
-/// The owner's thread polls the handle and sends it to another one. What the owner did to the awaiter comes before what that
-/// thread does, though the owner announced it by a relaxed store.
+/// The owner's thread polls the handle and sends it to another one. The owner's access to the awaiter comes before that
+/// thread's, though the owner announced it by a relaxed store.
 #[test]
 fn local_task_joined_locally() {
     model(|| {
@@ -128,7 +128,7 @@ fn local_task_last_reference() {
     });
 }
 
-/// The same where the owner drops what another thread counted: a waker that the other thread cloned.
+/// The same if the owner drops a reference that another thread counted: a waker that the other thread cloned.
 #[test]
 fn local_task_remote_reference_dropped_locally() {
     model(|| {

@@ -108,7 +108,7 @@ fn background_tasks(threads: usize) {
     }
 }
 
-/// What a `!Send` future holds; counted when it ends.
+/// The content of a `!Send` future; counted when it ends.
 fn local_task(done: &Tally) -> impl Future<Output = ()> + use<> {
     let (done, home) = (Rc::new(done.on_drop()), thread::current().id());
     let arrived = Event::default();

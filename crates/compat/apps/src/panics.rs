@@ -1,4 +1,4 @@
-//! Panics in systems, hooks and observers reach the caller of the schedule, and nobody else.
+//! Panics in systems, hooks and observers reach the caller of the schedule, and no other code.
 
 use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::ScheduleLabel;

@@ -1,5 +1,5 @@
-//! Bevy's pipelined rendering: a second thread runs schedules whose main-thread systems go to the main
-//! thread, while that runs its own schedule or waits in a scope.
+//! Bevy's pipelined rendering. A second thread runs schedules whose main-thread systems go to the main thread. That
+//! thread runs its own schedule or waits in a scope.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;

@@ -174,10 +174,10 @@ fn panicking_destructors() {
             drop(held);
         });
         assert_eq!(panic_message(|| block_on(task)), "a destructor's panic");
-        // An output nobody takes.
+        // An output that no handle takes.
         let bomb = Bomb(exploded.clone());
         pool.spawn(async move { bomb }).detach();
-        // A payload nobody takes.
+        // A payload that no handle takes.
         let bomb = Bomb(exploded.clone());
         pool.spawn(async move { panic_any(bomb) }).detach();
     }

@@ -1,4 +1,4 @@
-//! What a scenario is.
+//! A scenario, and its parts.
 
 /// One thing that must end, and end well.
 #[derive(Clone, Copy)]

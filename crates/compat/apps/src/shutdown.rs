@@ -38,7 +38,7 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
 const ROUNDS: usize = 50;
 const EACH: usize = 8;
 
-/// Tasks that compute, that wake themselves for ever, that wait for ever, and that wait for an event.
+/// Tasks that compute, that wake themselves without end, that wait without end, and that wait for an event.
 fn spawn_all_kinds(pool: &TaskPool, event: &Event, dropped: &Tally) -> Vec<bevy_tasks::Task<()>> {
     let mut tasks = Vec::new();
     for n in 0..EACH {
@@ -68,7 +68,7 @@ fn spawn_all_kinds(pool: &TaskPool, event: &Event, dropped: &Tally) -> Vec<bevy_
     tasks
 }
 
-/// Drops a pool in the middle of things, its events happening meanwhile.
+/// Drops a pool whose tasks run, while another thread sets their event.
 fn drop_in_the_middle(round: usize, dropped: &Tally) -> Vec<bevy_tasks::Task<()>> {
     let (pool, event) = (pool(2), Event::default());
     let tasks = spawn_all_kinds(&pool, &event, dropped);
@@ -96,7 +96,8 @@ fn dropped_while_tasks_run() {
 fn handles_outlive_pool() {
     for round in 0..ROUNDS {
         for task in drop_in_the_middle(round, &Tally::default()) {
-            // Ended in time or not: either is fine, waiting for ever is not.
+            // The task may have ended in time or not. It must not keep its waiter waiting without
+            // end.
             drop(catch_unwind(AssertUnwindSafe(|| block_on(task))));
         }
     }

@@ -72,7 +72,7 @@ impl Plugin for Loading {
     }
 }
 
-/// Wakes itself, is woken by a foreign thread, and waits for tasks of the other pools.
+/// Wakes itself, is woken by a thread outside the pools, and waits for tasks of the other pools.
 async fn load() -> u64 {
     for _ in 0..3 {
         yield_now().await;

@@ -1,4 +1,4 @@
-//! What the scenarios share.
+//! Helpers that the scenarios share.
 
 use std::any::Any;
 use std::future::poll_fn;
@@ -71,7 +71,7 @@ impl Event {
         .await;
     }
 
-    /// Has a thread outside all pools make it happen, after a while.
+    /// Makes a thread outside all pools set it, after a while.
     pub(crate) fn set_soon(&self) {
         let event = self.clone();
         thread::spawn(move || {

@@ -1,4 +1,4 @@
-//! Pools without threads: whoever waits runs the tasks.
+//! Pools without threads: a waiting thread runs the tasks.
 
 use std::thread;
 

@@ -4,10 +4,10 @@
 
 pub use terrace_tasks::*;
 
-/// What this build of the crate was configured with, as macros; see `bevy_platform::cfg`.
+/// The configuration of this build of the crate, as macros; see `bevy_platform::cfg`.
 ///
-/// Declared here and not taken from `terrace_tasks`: its aliases answer for the features of the crate that
-/// defines them, and those of `bevy_platform` are part of the published interface.
+/// This crate declares them and does not take them from `terrace_tasks`. The aliases answer for the features of the
+/// crate that defines them, and those of `bevy_platform` are part of the published interface.
 pub mod cfg {
     pub use bevy_platform::cfg::{alloc, std, web};
 

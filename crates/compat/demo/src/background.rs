@@ -25,7 +25,7 @@ impl Plugin for BackgroundPlugin {
     }
 }
 
-/// Tasks under way, and what the finished ones found.
+/// Tasks under way, and the results of the finished ones.
 #[derive(Resource, Default)]
 struct Maps {
     under_way: Vec<(u32, Task<usize>)>,
@@ -33,14 +33,14 @@ struct Maps {
     results: Results,
 }
 
-/// What background tasks did.
+/// The work of background tasks.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Results {
     /// Tasks spawned.
     pub(crate) started: usize,
     /// Tasks finished.
     pub(crate) finished: usize,
-    /// Frames that passed meanwhile, over all finished tasks.
+    /// Frames that passed while the tasks ran, over all finished tasks.
     pub(crate) frames_waited: u32,
     /// Particles in the fullest cell of the last map.
     pub(crate) fullest_cell: usize,
@@ -88,7 +88,7 @@ fn collect_maps(mut maps: ResMut<Maps>) {
     });
 }
 
-/// What the tasks did so far.
+/// The work of the tasks so far.
 pub(crate) fn results(app: &App) -> Results {
     app.world().resource::<Maps>().results
 }

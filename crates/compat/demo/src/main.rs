@@ -24,7 +24,7 @@ const USAGE: &str = "usage: demo [--frames N] [--entities N] [--threads N] [--fp
   --threads N   threads of the compute pool (the number of cores, at least 2)
   --fps N       start a frame every 1/N seconds (0: as soon as the last one is done)";
 
-/// What is asked for.
+/// The command-line settings.
 #[derive(Clone, Copy)]
 struct Options {
     frames: usize,

@@ -20,7 +20,7 @@ struct Amount(usize);
 pub(crate) const SIZE: f32 = 100.0;
 
 const GRAVITY: f32 = -9.81;
-/// What the particles are drawn to, besides the floor.
+/// The points that attract the particles, besides the floor.
 const WELLS: [[f32; 2]; 4] = [[20.0, 70.0], [50.0, 40.0], [80.0, 70.0], [50.0, 90.0]];
 const PULL: f32 = 400.0;
 const STEP: f32 = 1.0 / 60.0;

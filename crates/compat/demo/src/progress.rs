@@ -1,4 +1,4 @@
-//! A bar on a terminal, a line every tenth of the frames elsewhere.
+//! A bar on a terminal; without one, a line every tenth of the frames.
 
 use std::cell::Cell;
 use std::io::IsTerminal;

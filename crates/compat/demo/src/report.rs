@@ -1,4 +1,4 @@
-//! What is printed at the end.
+//! The report at the end.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ pub(crate) struct Measurement {
     counters: Counters,
 }
 
-/// What they advanced by.
+/// The advance of the counters.
 pub(crate) struct Measured {
     wall: Duration,
     threads: Vec<Thread>,

@@ -40,7 +40,7 @@ fn shown(name: &str) -> String {
     format!("{name}{cut}")
 }
 
-/// What each of the threads used since `before`.
+/// The usage of each thread since `before`.
 pub(crate) fn since(before: &[Thread]) -> Vec<Thread> {
     let mut threads = now();
     for thread in &mut threads {

@@ -1,5 +1,5 @@
-//! Programs on `bevy_tasks` that print what they see. `cargo xtask compat --differ` builds them against the published crate and
-//! against the drop-in, runs each in a process of its own, and compares the lines.
+//! Programs on `bevy_tasks` that print what they see. `cargo xtask compat --differ` builds them against the published
+//! crate and against the drop-in. It runs each in a process of its own, and compares the lines.
 //!
 //! ```text
 //! differ --list           the names of the programs that are written out
@@ -7,9 +7,9 @@
 //! differ --seed N         a random one, always the same for the same number
 //! ```
 //!
-//! What a random program prints depends on the interface's promises only, and on nothing that the published crate leaves to
-//! chance: neither on which thread runs a task, nor on what siblings have done when a panic cancels them. It is also one
-//! that ends there: `known.rs` has those that do not.
+//! The output of a random program depends on the interface's promises only, and on nothing that the published crate
+//! leaves to chance. It depends neither on the thread that runs a task, nor on the progress of siblings when a panic
+//! cancels them. It is also one that ends there: `known.rs` has those that do not.
 
 #[cfg(feature = "multi_threaded")]
 mod known;

@@ -71,7 +71,7 @@ fn scope_of_workers(world: &World, pool: &TaskPool, random: &mut Random, depth: 
     })
 }
 
-/// Results in spawn order; tasks that spawn tasks; a task that waits for what a sibling gives it.
+/// Results in spawn order; tasks that spawn tasks; a task that waits for a value of a sibling.
 pub(crate) fn results(random: &mut Random, world: &World) {
     let (pool, _) = world.any(random);
     println!("results {:?}", scope_of_workers(world, pool, random, 2));
@@ -194,8 +194,8 @@ pub(crate) fn body_panic(random: &mut Random, world: &World) {
     );
 }
 
-/// Tasks that block their thread until another task of the pool is done: at most as many as the pool has threads, so that
-/// one thread is left.
+/// Tasks that block their thread until another task of the pool is done. There are at most as many as the pool has
+/// threads, so one thread is left.
 #[cfg(feature = "multi_threaded")]
 pub(crate) fn blocking(random: &mut Random, world: &World) {
     let Some((pool, threads)) = world.with_threads(random) else {

@@ -1,4 +1,4 @@
-//! What the acts share: pools, futures that wait, panics as text.
+//! Helpers that the acts share: pools, futures that wait, panics as text.
 
 use std::any::Any;
 use std::future::Future;
@@ -99,7 +99,7 @@ impl Drop for Counted<'_> {
     }
 }
 
-/// What `f` returns, or the text of its panic.
+/// The result of `f`, or the text of its panic.
 pub(crate) fn outcome<R>(f: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(f)).map_err(text)
 }

@@ -113,9 +113,9 @@ pub(crate) fn samples(
     }
 }
 
-/// Runs the workload for about ten samples and says, as a JSON line, what one iteration costs: wall
-/// time, CPU time of all threads and of the calling one, in user mode and in the kernel, context
-/// switches, and (where the preload library counts them, else `null`) futex calls.
+/// Runs the workload for about ten samples and prints the costs of one iteration as a JSON line.
+/// They are wall time, CPU time of all threads and of the calling one, in user mode and in the
+/// kernel, and context switches. The preload library adds futex calls; without it these are `null`.
 pub(crate) fn counts(row: &str, workload: &mut dyn FnMut(), time: Duration) -> String {
     let iterations = calibrate(workload, time) * 10;
     let (futex, usage) = (futex::Counts::now(), Usage::now());

@@ -119,7 +119,7 @@ pub(crate) fn scope_of_tasks() -> Workload {
     })
 }
 
-/// One task, spawned and waited for from outside the pool.
+/// One task, which an external thread spawns and waits for.
 pub(crate) fn spawn_await() -> Workload {
     let pool = pool(THREADS);
     Box::new(move || {

@@ -2,7 +2,7 @@
 
 use crate::{conditions, parallel, systems};
 
-/// What a row is run for.
+/// The purpose of a run of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Part of the geometric mean, and gated.

@@ -1,5 +1,5 @@
-//! A library to preload (`LD_PRELOAD`): it stands in front of the C library's `syscall`, counts the
-//! futex calls among the calls, and passes every one on.
+//! A library to preload (`LD_PRELOAD`). It stands in front of the C library's `syscall`, counts the
+//! futex calls, and passes every call on.
 //!
 //! Rust's standard library makes all its futex calls that way, so this sees every park, unpark,
 //! contended lock and condition variable of a Rust program. Futex calls the C library makes for its
@@ -20,7 +20,7 @@ use libc::{c_char, c_int, c_long, c_void};
 static WAITS: AtomicUsize = AtomicUsize::new(0);
 /// Calls that wake.
 static WAKES: AtomicUsize = AtomicUsize::new(0);
-/// Wakes that found somebody asleep.
+/// Wakes that found a thread asleep.
 static WOKEN: AtomicUsize = AtomicUsize::new(0);
 /// The C library's own `syscall`, zero until looked up.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
@@ -30,7 +30,8 @@ const NAME: *const c_char = c"syscall".as_ptr();
 type Syscall = unsafe extern "C" fn(c_long, ...) -> c_long;
 
 fn next() -> Syscall {
-    // Ordering: whoever finds zero looks the same address up again; nothing else is published.
+    // Ordering: Relaxed, the address publishes nothing else. A thread that finds zero looks the
+    // same address up again.
     let mut address = NEXT.load(Ordering::Relaxed);
     if address == 0 {
         // SAFETY: the name is a valid C string; RTLD_NEXT is a valid handle.
@@ -46,8 +47,8 @@ fn next() -> Syscall {
 
 /// Stands in for the C library's function of this name.
 ///
-/// That one is variadic; on the targets this crate builds for, a variadic call of up to six integer
-/// arguments passes them where a call of seven fixed ones does.
+/// That one is variadic. On the targets of this crate, a variadic call of up to six integer
+/// arguments passes them as a call of seven fixed ones does.
 ///
 /// # Safety
 ///

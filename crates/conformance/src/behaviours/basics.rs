@@ -1,4 +1,4 @@
-//! Tasks run, once for each wake, in order, whatever their size and number.
+//! Tasks run, once for each wake, in order, at every size and number.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;

@@ -1,4 +1,4 @@
-//! Batches: as if spawned one by one, whatever their iterator does.
+//! Batches: as if spawned one by one, for every behaviour of their iterator.
 
 use terrace_local::Task;
 
@@ -29,7 +29,7 @@ pub(crate) fn may_be_empty<K: Batch>(kind: K, _tracker: &Tracker) {
     wait(&kind, kind.spawn(async {}));
 }
 
-/// Its iterator uses the executor meanwhile.
+/// Its iterator uses the executor during the spawn.
 pub(crate) fn its_iterator_spawns<K: Batch>(kind: K, tracker: &Tracker) {
     let (handle, extra) = (kind.handle(), tracker.counter());
     let mut tasks: Vec<Task<_>> = Vec::new();
@@ -63,7 +63,7 @@ pub(crate) fn its_iterator_panics<K: Batch>(kind: K, tracker: &Tracker) {
         kind.spawn_many(futures, &mut tasks);
     });
     assert_eq!(text, "half way");
-    // What was made before is as good as spawned alone.
+    // The tasks made before behave as if spawned one by one.
     assert_eq!(tasks.len(), 50);
     for (n, task) in tasks.into_iter().enumerate() {
         assert_eq!(wait(&kind, task).0, n);

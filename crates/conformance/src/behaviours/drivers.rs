@@ -147,11 +147,11 @@ pub(crate) fn a_run_dropped_half_way_leaves_its_tasks<K: Drivable>(kind: K, trac
     assert_eq!(done.get(), tasks.len(), "none is cancelled with the run");
 }
 
-/// What a forgotten driver had is taken by the others.
+/// The other drivers take the tasks of a forgotten one.
 pub(crate) fn a_forgotten_run_holds_no_task<K: Drivable>(kind: K, tracker: &Tracker) {
     let (tasks, done) = many(&kind, tracker);
     if !cfg!(terrace_asan) {
-        // It leaks what is not the executor's, of course.
+        // The forgotten driver leaks parts of the test itself.
         let mut driver = Driver::new(kind.run(pending::<()>()));
         assert!(driver.poll().is_pending());
         std::mem::forget(driver);
@@ -216,8 +216,8 @@ pub(crate) fn each_tick_is_one_task<K: Drivable>(kind: K, tracker: &Tracker) {
     assert!(tick.poll().is_ready());
 }
 
-/// The thread that wakes has pushed the task and is about to wake a driver, when that task is run,
-/// and the executor dropped and freed. The driver's waker holds the thread there.
+/// A waking thread has pushed the task and is about to wake a driver. At that point the owner runs
+/// the task, and drops and frees the executor. The driver's waker holds the waking thread there.
 pub(crate) fn dropped_between_push_and_wake<K: Drivable>(kind: K, tracker: &Tracker) {
     assert!(K::CAPS.has(Caps::CLOSES));
     let (pushed, gone) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));

@@ -1,4 +1,4 @@
-//! The behaviours: each a function of an executor and a count of what lives.
+//! The behaviours: each a function of an executor and a count of living values.
 
 pub(crate) mod basics;
 pub(crate) mod batch;

@@ -1,4 +1,4 @@
-//! A panic reaches its own handle or nobody; the executor and its other tasks go on.
+//! A panic reaches its own handle or none; the executor and its other tasks go on.
 
 use std::panic::panic_any;
 

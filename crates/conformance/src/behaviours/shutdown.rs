@@ -1,4 +1,4 @@
-//! A dropped executor drops its tasks, whatever their destructors do; handles and outputs outlive it.
+//! A dropped executor drops its tasks, for every behaviour of their destructors; handles and outputs outlive it.
 
 use terrace_local::Task;
 use terrace_sync::{Arc, Mutex};
@@ -6,7 +6,7 @@ use terrace_sync::{Arc, Mutex};
 use crate::kind::{Caps, Handle, Kind, poll_once};
 use crate::tools::{OnDrop, Slot, Token, Tracker, payload_of, until};
 
-/// A task that waits for ever, once it has been polled.
+/// A task that waits without end, once it has been polled.
 fn pending<K: Kind, G: Send + 'static>(kind: &K, guard: G) -> Task<()> {
     let slot = Slot::default();
     let task = kind.spawn({

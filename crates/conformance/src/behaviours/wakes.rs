@@ -1,4 +1,4 @@
-//! No wake is lost, whoever makes it and when; and none is needed for longer than its executor.
+//! No wake is lost, on any thread and at any time. A waker outlives its executor without harm.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -26,8 +26,7 @@ pub(crate) fn from_another_thread_while_idle<K: Kind>(kind: K, tracker: &Tracker
     }
 }
 
-/// A wake that comes during a poll is followed by another poll, which sees what was written before
-/// the wake.
+/// After a wake during a poll comes another poll, which sees all that was written before the wake.
 pub(crate) fn from_another_thread_while_running<K: Kind>(kind: K, tracker: &Tracker) {
     const WAKES: usize = 2_000;
     let (slot, written, token) = (Slot::default(), tracker.counter(), tracker.token());

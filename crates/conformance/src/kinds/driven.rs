@@ -11,7 +11,7 @@ use super::executor::Pool;
 use crate::kind::{Caps, Drivable, Kind, LocalKind, poll_once};
 use crate::tools::{Limit, wait_here};
 
-/// What is as in the kind inside.
+/// The parts that are as in the kind inside.
 macro_rules! passed_on {
     () => {
         fn handle(&self) -> Self::Handle {
@@ -123,7 +123,7 @@ pub(super) fn holds(
     condition: &mut dyn FnMut() -> bool,
     limit: &mut Limit,
 ) -> impl Future<Output = bool> {
-    /// Looks after each of which others get time: what is ready runs in between.
+    /// After so many looks, other threads get time: ready tasks run in between.
     const LOOKS: u32 = 1_000;
     let mut looks: u32 = 0;
     poll_fn(move |context| {
@@ -138,7 +138,7 @@ pub(super) fn holds(
             false if !goes_on => Poll::Ready(false),
             false => Poll::Pending,
         };
-        // Conditions wake nobody.
+        // A condition wakes no waker, so the future wakes itself.
         context.waker().wake_by_ref();
         end
     })

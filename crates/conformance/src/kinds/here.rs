@@ -10,9 +10,11 @@ pub(crate) struct Here<T> {
     value: T,
 }
 
-// SAFETY: `get` checks the thread. What is not reached through it is cloned and dropped anywhere, which `new` asks for.
+// SAFETY: only `get` gives access to the value, and it checks the thread. Clones and drops may run on any thread, which
+// `new` asks for.
 unsafe impl<T> Send for Here<T> {}
-// SAFETY: as above.
+// SAFETY: a shared reference reaches the value only through `get`, which checks the thread, or by a
+// clone, which `new` allows on any thread.
 unsafe impl<T> Sync for Here<T> {}
 
 impl<T> Here<T> {

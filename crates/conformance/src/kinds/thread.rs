@@ -1,4 +1,4 @@
-//! Tasks pinned to a thread: the one that ticks them itself, and one that waits elsewhere.
+//! Tasks pinned to a thread: the test's own, which ticks them itself, and another one, which waits.
 
 use std::future::Future;
 

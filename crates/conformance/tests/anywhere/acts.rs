@@ -1,4 +1,4 @@
-//! What user code does at a site.
+//! The acts of user code at a site.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -122,7 +122,7 @@ fn scope() {
 }
 
 fn close(site: Site) {
-    // What is kept between waits, or made before, goes on to wake this thread.
+    // Objects that are kept between waits, or made before, still wake this thread.
     block_on(later().wait());
     let queue = Arc::new(ThreadExecutor::new());
     terrace_thread::close();
@@ -133,7 +133,7 @@ fn close(site: Site) {
     // Of two pinned tasks one does not run inside the other.
     if !matches!(site, Site::PinnedPoll | Site::PinnedDestructor) {
         let output = block_on(spawner.spawn(async { 1 }).fallible());
-        // A thread that is ending cancels what it is given.
+        // A thread that is ending cancels the tasks that it is given.
         assert!(output == Some(1) || (output.is_none() && site == Site::ThreadLocalLate));
     }
     // A core that is made while the thread ends serves no longer than the thread.
@@ -144,7 +144,7 @@ fn close(site: Site) {
     }
 }
 
-/// Waits in a scope that ticks `queue`, into which another thread puts what ends the wait.
+/// Waits in a scope that ticks `queue`. Another thread puts the task that ends the wait into it.
 fn tick_in_scope(queue: &Arc<ThreadExecutor<'static>>) {
     let (executor, signal) = (world::executor(), Arc::new(Signal::new()));
     let (other, ends) = (Arc::clone(queue), Arc::clone(&signal));

@@ -1,4 +1,4 @@
-//! The matrix: what is done, from where, on which thread; which cells make sense, and the documented result of each.
+//! The matrix of acts, sites and threads; which cells make sense, and the documented result of each.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ macro_rules! named {
 }
 
 named! {
-    /// What user code does.
+    /// The act of user code.
     Act {
         /// `block_on` of a future that another thread wakes.
         BlockOn = "block_on",
@@ -73,7 +73,8 @@ named! {
         AwaiterWaker = "awaiter_waker",
         /// The destructor of a future that is done.
         FutureDestructor = "future_destructor",
-        /// The destructor of the payload of a panic that no handle sees; elsewhere, of one in a handle.
+        /// The destructor of a panic's payload that no handle sees; on a thread outside the pool, of a payload in a
+        /// handle.
         PayloadDestructor = "payload_destructor",
         FirstPoll = "first_poll",
         SecondPoll = "second_poll",
@@ -106,13 +107,13 @@ named! {
     }
 }
 
-/// What comes of it. There is no other good end: not a hang, not an abort.
+/// The outcome. No other end is good: not a hang, not an abort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// What was done returns, or its panic reaches a handle, a caller or the panic hook only. The executor works on, and its drop
-    /// drops what is unfinished.
+    /// The act returns, or its panic reaches a handle, a caller or the panic hook only. The executor works on, and its
+    /// drop drops unfinished tasks.
     Completes,
-    /// It panics with a message that contains this. All else as above.
+    /// It panics with a message that contains this. The rest is as in `Completes`.
     #[expect(dead_code, reason = "nothing is refused so far")]
     Refused(&'static str),
     /// The process exits with this code.

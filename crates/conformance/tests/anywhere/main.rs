@@ -1,6 +1,5 @@
-//! Block anywhere: each thing that user code can do to the threads it runs on, from each place that it is called from, on
-//! each kind of thread. One process a cell; the result is the documented one, or the test fails: nothing hangs, nothing
-//! aborts.
+//! Block anywhere: every act of user code on its thread, at every site that calls user code, on every kind of thread.
+//! One process a cell; the result is the documented one, or the test fails: nothing hangs, nothing aborts.
 //!
 //! Run some cells by parts of their names, or list all:
 //!

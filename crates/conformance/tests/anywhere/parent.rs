@@ -1,4 +1,4 @@
-//! The process that runs the others, one a cell, and compares what comes of them with the table.
+//! The process that runs the others, one a cell, and compares their ends with the table.
 
 use std::io::Read;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -18,10 +18,10 @@ const SANITIZER: &str = "ASAN_OPTIONS";
 const AT_ONCE: usize = 2;
 /// How much longer than its own watchdog a process may take: that one may hang, too.
 const LATER: Duration = Duration::from_secs(5);
-/// How often it is looked whether a process has ended.
+/// How often the parent checks whether a process has ended.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// Runs all `cells`, prints those that end otherwise than the table says; how many.
+/// Runs all `cells`, prints those that end otherwise than the table says, and returns their number.
 pub(crate) fn run(cells: &[Cell]) -> usize {
     let start = Instant::now();
     let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
@@ -50,12 +50,12 @@ pub(crate) fn run(cells: &[Cell]) -> usize {
     wrong.len()
 }
 
-/// Runs one cell; what is wrong about its end.
+/// Runs one cell, and returns the fault of its end.
 fn check(cell: Cell) -> Result<(), String> {
     let program = std::env::current_exe().expect("the program has a path");
     let mut command = Command::new(program);
     if cell.act == Act::Exit {
-        // What a process leaves that exits in the middle is no leak.
+        // A process that exits in the middle leaves memory behind, which is no leak.
         let options = std::env::var(SANITIZER).unwrap_or_default();
         command.env(SANITIZER, format!("{options}:detect_leaks=0"));
     }
@@ -112,7 +112,7 @@ fn indented(text: &str) -> String {
 fn reader(mut pipe: impl Read + Send + 'static) -> JoinHandle<String> {
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before an error is told all the same.
+        // The output read before an error is reported all the same.
         let _read = pipe.read_to_end(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     })

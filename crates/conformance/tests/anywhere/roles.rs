@@ -16,14 +16,14 @@ use crate::cell::{Act, Cell, Role, Site};
 use crate::sites::{self, LET_GO, PREPARED};
 use crate::world::{self, ACTED, DONE, REACHED, Signal, Token};
 
-/// What the names of the pool's threads begin with.
+/// The prefix of the names of the pool's threads.
 pub(crate) const POOL: &str = "pool-";
 
 /// The only worker is about to wait.
 static OCCUPIED: Signal = Signal::new();
 /// Its wait has ended well.
 static HAS_WAITED: Signal = Signal::new();
-/// The foreign thread may begin.
+/// The thread outside the pool may begin.
 static LED: Signal = Signal::new();
 
 /// Runs one cell in this process, and ends it.
@@ -121,7 +121,7 @@ fn build(cell: Cell) -> Executor<'static> {
         .build()
 }
 
-/// Starts what makes the thread one of this role: what is queued then runs on it.
+/// Gives the thread this role: tasks that are queued then run on it.
 fn start(role: Role) -> Option<JoinHandle<()>> {
     let thread = |body: fn()| {
         let builder = thread::Builder::new().name(role.to_string());

@@ -114,7 +114,7 @@ pub(crate) fn body(site: Site, role: Role) -> Body {
     }
 }
 
-/// Leads to the site on the current thread, which is foreign to the pool.
+/// Leads to the site on the current thread, which has no part in the pool.
 pub(crate) fn on_foreign_thread(site: Site) {
     match site {
         Site::NameClosure => ask_for_a_worker(),
@@ -221,7 +221,7 @@ fn leave_a_local() {
     PREPARED.set();
 }
 
-/// From now on a `run` of the executor sleeps, whose waker acts.
+/// From now on a `run` of the executor sleeps. Its waker acts.
 fn let_a_run_sleep() {
     let asleep = thread::spawn(|| {
         let executor = world::executor();
@@ -242,7 +242,7 @@ pub(crate) fn await_by_waker(mut task: Task<()>) {
     *AWAITED.lock().expect("no panic under it") = Some(task);
 }
 
-/// After the cell: what was kept for it is dropped.
+/// Called after the cell: drops the objects that were kept for it.
 pub(crate) fn tidy_up() {
     let task = AWAITED.lock().expect("no panic under it").take();
     drop(task);

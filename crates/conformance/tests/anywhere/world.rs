@@ -1,4 +1,4 @@
-//! What a process with one cell knows: the executor, how far it has come, and the watchdog.
+//! The state of a process with one cell: the executor, the progress so far, and the watchdog.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -104,7 +104,7 @@ impl Future for Waiting<'_> {
     }
 }
 
-/// What must have been dropped at the end.
+/// The values that must have been dropped at the end.
 pub(crate) struct Token(());
 
 impl Token {
@@ -159,12 +159,12 @@ pub(crate) fn drop_executor() {
     drop(last);
 }
 
-/// What the process is at, for the watchdog.
+/// The process's present step, for the watchdog.
 pub(crate) fn stage(text: &'static str) {
     *lock(&STAGE) = text;
 }
 
-/// Something is not as it must be.
+/// Records that an assertion does not hold.
 pub(crate) fn fault(text: String) {
     lock(&FAULT).get_or_insert(text);
 }
@@ -199,7 +199,7 @@ pub(crate) fn watch(cell: String) {
         thread::sleep(patience());
         let stage = *lock(&STAGE);
         eprintln!("{cell} hangs: the process {stage}");
-        // Not dropped here: that might wait for what hangs.
+        // This does not drop it: its end might wait for the thread that hangs.
         match lock(&WATCHED).upgrade().map(std::mem::ManuallyDrop::new) {
             Some(executor) => eprintln!("{:#?}", **executor),
             None => eprintln!("the executor is being dropped, or was"),

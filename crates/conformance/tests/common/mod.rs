@@ -6,9 +6,9 @@ use std::time::Duration;
 /// Far more than any behaviour needs, sanitized.
 const GENEROUS: Duration = Duration::from_secs(120);
 
-/// What went wrong, if anything.
+/// The failure, if there is one.
 pub(crate) fn failure(name: &str, check: impl FnOnce() + Send + 'static) -> Option<String> {
-    // Said before: what ends the process is the last one named.
+    // It prints the name before: the last name printed is the behaviour that ended the process.
     eprintln!("{name}");
     let (done, end) = channel();
     let thread = std::thread::Builder::new().name(name.to_owned());

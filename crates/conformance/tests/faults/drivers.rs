@@ -10,7 +10,7 @@ use terrace_local::task::{Runnable, Task};
 use super::Fault::*;
 use super::{Broken, Shared};
 
-/// Who drives the executor, by number.
+/// The drivers of the executor, by number.
 #[derive(Default)]
 pub(crate) struct Drivers {
     next: usize,
@@ -34,7 +34,7 @@ struct Driver<'k> {
     executor: &'k Broken,
     number: usize,
     slept: bool,
-    /// What only this driver runs: nothing, but for a fault.
+    /// Tasks that only this driver runs: none, except with a fault.
     kept: VecDeque<Runnable>,
 }
 
@@ -50,7 +50,7 @@ impl<'k> Driver<'k> {
         }
     }
 
-    /// Awake again. True if nobody had woken it.
+    /// Awake again. True if no thread had woken it.
     fn wake_up(&mut self) -> bool {
         let mut drivers = self.executor.0.drivers.lock().expect("not poisoned");
         let before = drivers.asleep.len();

@@ -20,7 +20,7 @@ use terrace_local::registry::Registry;
 use terrace_local::task::{self, Core, CoreRef, Register, Runnable, Schedule, Task};
 use terrace_local::{ThreadNumber, thread_id};
 
-/// What is wrong with an executor.
+/// The fault of an executor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fault {
     Nothing,
@@ -161,7 +161,8 @@ impl Shared {
             any
         };
         match self.fault {
-            // A registry waits for tasks whose wake is on its way: for ever, where that was lost.
+            // A registry waits for tasks whose wake is on its way. With a lost wake it would wait
+            // without end, so these faults only drain.
             LeaksPendingTasks
             | LosesWakes
             | LosesForeignWakes
@@ -224,7 +225,7 @@ impl Kind for Broken {
     fn patience() -> Duration {
         match PLANTED.get() {
             Nothing => Duration::from_secs(60),
-            // What is lost does not come, however long one waits.
+            // A lost task does not come, however long the test waits.
             _ => Duration::from_millis(300),
         }
     }
@@ -253,7 +254,7 @@ impl Handle for BrokenHandle {
     }
 }
 
-/// What goes wrong in a behaviour on the executor with this fault.
+/// The failure of a behaviour on the executor with this fault.
 fn failure(behaviour: Behaviour<Broken>, fault: Fault) -> Option<String> {
     common::failure(behaviour.name, move || {
         PLANTED.set(fault);

@@ -17,8 +17,8 @@ pub(crate) struct Config {
 }
 
 impl Drop for Config {
-    /// What the closures hold is the user's, and goes with the last reference to the pool, wherever that is: a panic there goes
-    /// no further than the panic hook.
+    /// Drops the user's closures, on the thread that drops the last reference to the pool. A panic in them goes no
+    /// further than the panic hook.
     fn drop(&mut self) {
         let name = std::mem::replace(&mut self.thread_name, Box::new(|_| String::new()));
         drop_contained(name);
@@ -46,7 +46,7 @@ impl Config {
     }
 }
 
-/// How a thread is called that was not named otherwise.
+/// The name of a thread that the user did not name.
 pub(crate) fn default_name(index: usize) -> String {
     format!("terrace-{index}")
 }

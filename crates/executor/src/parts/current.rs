@@ -8,8 +8,9 @@ use terrace_sync::atomic::{AtomicU64, Ordering};
 use super::lanes::Lane;
 
 terrace_sync::thread_local! {
-    /// Of the innermost worker or driver; written when one is entered or left, and around tasks of other lanes than the
-    /// normal one. Plain data without a destructor, so that it can be read at any time in the thread's life.
+    /// Of the innermost worker or driver. A runner writes it when it is entered or left, and around tasks of other
+    /// lanes than the normal one. Plain data without a destructor, so that it can be read at any time in the thread's
+    /// life.
     static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
 }
 
@@ -88,16 +89,16 @@ pub fn current() -> Option<Current> {
     CURRENT.with(Cell::get)
 }
 
-/// Puts back what [`current`] told before when dropped.
+/// When dropped, puts back the value that [`current`] returned before.
 pub(crate) struct RestoresCurrent(Option<Current>);
 
-/// [`current`] tells this from now on, until the guard is dropped.
+/// [`current`] returns this until the guard is dropped.
 #[inline]
 pub(crate) fn replace_current(current: Option<Current>) -> RestoresCurrent {
     RestoresCurrent(CURRENT.with(|cell| cell.replace(current)))
 }
 
-/// [`current`] tells the same worker or driver from now on, and this lane, until the guard is dropped.
+/// [`current`] returns the same worker or driver with this lane, until the guard is dropped.
 pub(crate) fn replace_lane(lane: Lane) -> RestoresCurrent {
     replace_current(current().map(|current| Current { lane, ..current }))
 }

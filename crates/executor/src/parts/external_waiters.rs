@@ -1,10 +1,10 @@
-//! The threads that wait for a pool without workers, and would drive it.
+//! The threads that wait for a pool without workers, and may drive it.
 
 use super::event::{Event, EventListener};
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// What a publisher has to know of them. A waiter counts itself, fences, listens and looks once more; a publisher fences after
-/// it made its item visible, and then reads the count.
+/// The handshake between these waiters and publishers. A waiter counts itself, fences, listens and looks once more. A
+/// publisher makes its item visible, fences, and then reads the count.
 pub(crate) struct ExternalWaiters {
     event: Event,
     /// How many there are, raised before they listen.
@@ -26,7 +26,8 @@ impl ExternalWaiters {
     /// Wakes up to `count` of them. Called after the fence of a publish.
     #[inline]
     pub(crate) fn notify(&self, count: usize) {
-        // Ordering: Relaxed, after the publisher's fence; a waiter fences after `enter`.
+        // Ordering: Relaxed. It pairs with the `fetch_add` in `enter`: the publisher has fenced
+        // before this load, the waiter fences after the increment.
         if self.count.load(Ordering::Relaxed) != 0 {
             self.event.notify_additional(count);
         }
@@ -34,7 +35,8 @@ impl ExternalWaiters {
 
     /// Counts a waiter, which then calls `heavy()`, listens, and looks at the pool.
     pub(crate) fn enter(&self) {
-        // Ordering: Relaxed, the waiter's fence orders it before its last look.
+        // Ordering: Relaxed. It pairs with the load in `notify`: the waiter's fence orders this
+        // increment before its last look.
         self.count.fetch_add(1, Ordering::Relaxed);
     }
 

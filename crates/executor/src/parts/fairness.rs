@@ -1,11 +1,11 @@
-//! Whose turn it is: fairness between the tasks of a worker's own slot and ring and all other tasks.
+//! Fairness between the tasks in a runner's own slot and ring and all other tasks.
 
 use std::cell::Cell;
 
 use super::seat::Seat;
 
-/// At most so many turns go to a worker's own ring before the injector has one, so that tasks that keep waking
-/// themselves starve no other task; and every so many turns another source than the high lane has one. A prime.
+/// At most so many turns go to a runner's own ring before the injector has one: tasks that keep waking themselves
+/// starve no other task. Every so many turns, another source goes before the high lane. A prime.
 pub(crate) const GLOBAL_INTERVAL: u32 = 61;
 
 /// Counts the turns of one worker or driver, and makes its random numbers.
@@ -50,7 +50,7 @@ impl Fairness {
         }
     }
 
-    /// Whose work may be stalled.
+    /// The seat whose work may be stalled.
     pub(crate) fn suspect(&self) -> Suspect {
         self.suspect.get()
     }

@@ -1,7 +1,8 @@
-//! Tasks that no worker has: of threads without a seat, or more than fit into a ring.
+//! Tasks that lie at no seat: threads without a seat queued them, or they did not fit into a ring.
 //!
-//! They come one by one, or many at once: a remote batch (where there are workers; without any it is taken task by
-//! task anyway, in its order), the older half of a full ring. Many travel as *parcels*, one entry of a queue for up to [`PARCEL`] tasks. Two queues, then, which take turns:
+//! They come one by one or many at once: a remote batch, or the older half of a full ring. Many travel as *parcels*:
+//! one entry of a queue for up to [`PARCEL`] tasks. A pool without workers gets a remote batch task by task, in its
+//! order. So there are two queues, which take turns:
 //!
 //! ```text
 //! push:           single;  F at the caller's publish
@@ -10,10 +11,10 @@
 //! take, no ring:  the parcel's first; the others become singles                     -> the caller publishes
 //! ```
 //!
-//! While a parcel is being unpacked no thread sees its tasks; so the taker publishes afterwards, or holds a search
+//! While a taker unpacks a parcel, no other thread sees its tasks. So the taker publishes afterwards, or holds a search
 //! token, as for every move of shared work (`Idle::moved`, and its model).
 //!
-//! Every shared queue of a pool is made of [`Queue`]s, so that `terrace-trace` hears of each task that comes and goes.
+//! Every shared queue of a pool consists of [`Queue`]s, which report to `terrace-trace` each task that comes and goes.
 
 use terrace_local::task::Runnable;
 use terrace_queue::{self as queue, Overflow, Owner, Ring, Spill};
@@ -24,16 +25,16 @@ use super::trace_index;
 /// Tasks in a parcel, at most; at least two.
 const PARCEL: usize = if cfg!(terrace_shuttle) { 2 } else { 32 };
 
-/// Tasks that one visit may bring home, at most.
+/// One visit moves at most so many tasks into the taker's ring.
 const BATCH: usize = 32;
 
-/// Whether more than the task that was taken has moved: from where all could take it, to where they can again.
+/// Whether a taker has moved other tasks as well: out of a place where every thread could take them, into another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "no thread saw these tasks while they were on the way: a looker without a token publishes them"]
 pub(crate) enum Refilled {
-    /// Other tasks lie in the taker's ring, or in the injector, anew.
+    /// The taker has moved other tasks into its ring, or back into the injector.
     Yes,
-    /// Nothing else was moved.
+    /// The taker has moved no other task.
     No,
 }
 
@@ -45,7 +46,7 @@ impl Queue {
     /// Appends a task.
     #[inline]
     pub(crate) fn push(&self, task: Runnable) {
-        // Before it can be taken, so that the depth is never less than nothing.
+        // The hook comes before the push, so that no taker makes the traced depth negative.
         terrace_trace::inject(trace_index::get(), 1);
         self.0.push(task);
     }
@@ -88,7 +89,8 @@ pub(crate) struct Injector {
     parcels: queue::Injector<Box<[Runnable]>>,
     /// Even: singles are looked at first.
     turn: AtomicU32,
-    /// Whether work has ever lain where a thread without a seat looks before the singles: in a parcel, the high lane or a ring.
+    /// Whether there has ever been a place from which a thread without a seat takes work before the singles: a parcel, the high
+    /// lane, or a ring.
     rivals: AtomicBool,
 }
 
@@ -99,7 +101,7 @@ impl Injector {
         self.singles.push(task);
     }
 
-    /// Whether there is nothing: four loads. Valid after a fence.
+    /// Whether both queues are empty: four loads. Valid after a fence.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.singles.is_empty() && self.parcels.is_empty()
@@ -110,8 +112,8 @@ impl Injector {
         self.singles.len_hint() + PARCEL * self.parcels.len_hint()
     }
 
-    /// Takes the oldest task, and a few more into `ring`, where they wait behind those that are there: as many as each of
-    /// `seats` workers and drivers can have, and few enough for the ring not to overflow right away; or one parcel.
+    /// Takes the oldest task, and moves a few more into `ring`, behind the tasks that are there. That is an equal share
+    /// for each of `seats` workers and drivers, but few enough for the ring; or it is one parcel.
     pub(crate) fn take_batch(
         &self,
         ring: &Owner<'_, Runnable>,
@@ -157,17 +159,17 @@ impl Injector {
         }
     }
 
-    /// Notes that work is going to lie where a thread without a seat looks before the singles. The caller puts it there afterwards.
+    /// Notes that the caller is going to put work where a thread without a seat looks before it looks at the singles.
     #[inline]
     pub(crate) fn note_rival(&self) {
-        // Ordering: Relaxed, both: a thread that knows of the work, as the caller's later store told it, also sees the note. A
-        // thread that does not know of it may take a single first.
+        // Ordering: Relaxed, both. The caller stores the work afterwards, with Release: a thread that acquires the work also sees
+        // the note. A thread that knows nothing of the work may take a single first.
         if !self.rivals.load(Ordering::Relaxed) {
             self.rivals.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Takes a single task if it is what a thread without a seat takes first, and the look is free: there never was a rival.
+    /// Takes the oldest single task, if a thread without a seat takes it before all other work: there never was a rival.
     #[inline]
     pub(crate) fn take_unrivalled(&self) -> Option<Runnable> {
         // Ordering: Relaxed, as in `note_rival`.
@@ -177,7 +179,8 @@ impl Injector {
         self.singles.pop()
     }
 
-    /// Takes a parcel: its first task. The others are given to `push`, and what that gives back becomes single.
+    /// Takes a parcel and returns its first task. Gives the others to `push`, and queues as singles the tasks that
+    /// `push` gives back.
     fn unpack(
         &self,
         push: impl Fn(Runnable) -> Result<(), Overflow<Runnable>>,
@@ -195,7 +198,8 @@ impl Injector {
     }
 
     fn singles_first(&self) -> bool {
-        // Ordering: Relaxed, and no read-modify-write: if two threads count one turn, no more happens than that.
+        // Ordering: Relaxed, and no read-modify-write: two takers that read the same turn start at the same queue,
+        // which does no harm.
         let turn = self.turn.load(Ordering::Relaxed);
         self.turn.store(turn.wrapping_add(1), Ordering::Relaxed);
         turn % 2 == 0

@@ -1,7 +1,7 @@
-//! Lanes: tasks that go before others, and tasks that may never take all workers.
+//! Lanes: tasks that run before others, and tasks that may never occupy all workers.
 //!
-//! Both are shared queues. The background lane has *permits*, one fewer than there are workers and at least one, each of
-//! which a worker holds while it polls a background task:
+//! Both are shared queues. The background lane has *permits*: one fewer than there are workers, and at least one. A
+//! worker holds one while it polls a background task:
 //!
 //! ```text
 //! push:     item; F; a permit is free -> publish
@@ -10,9 +10,9 @@
 //! park:     bit; F; something queued and a permit free -> takeable
 //! ```
 //!
-//! Of a push that finds no permit and the one that gives a permit back, the later to fence sees the other. A worker that
-//! polls a background task and waits (`run::wait`) gives its permit back for that time, and takes it again without
-//! waiting, so that there may be one too many for a while.
+//! Of a push that finds no permit and a worker that gives one back, the later to fence sees the other. A worker that
+//! waits (`run::wait`) in a background task gives its permit back until the wait ends. It takes the permit again
+//! without waiting, so more permits than exist may be taken for a while.
 
 use terrace_local::task::Runnable;
 
@@ -24,11 +24,10 @@ use crate::protocol::permits::Permits;
 pub enum Lane {
     /// Before all others.
     High,
-    /// What [`spawn`](crate::Executor::spawn) uses: the only lane whose tasks stay on the worker that spawns or wakes
-    /// them.
+    /// The lane of [`spawn`](crate::Executor::spawn). Only its tasks stay on the worker that spawns or wakes them.
     #[default]
     Normal,
-    /// When there is nothing else to do, and on all workers but one at most, if there is more than one.
+    /// After all others. Its tasks leave one worker free, if there is more than one.
     Background,
 }
 
@@ -36,7 +35,7 @@ pub enum Lane {
 pub(crate) struct Lanes {
     pub(crate) high: Queue,
     pub(crate) background: Queue,
-    /// To poll background tasks.
+    /// Permits to poll background tasks.
     permits: Permits,
 }
 

@@ -1,4 +1,4 @@
-//! The parts of a pool. None of them knows the pool: what a part needs of another one its caller passes.
+//! The parts of a pool. No part knows the pool: the caller of a part passes what that part needs of another one.
 
 pub(crate) mod config;
 pub(crate) mod current;

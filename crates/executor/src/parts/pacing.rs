@@ -3,18 +3,18 @@
 //! Waking a thread costs the waker a system call of a few microseconds, and the woken thread comes
 //! tens of microseconds later. Tiny children are gone by then, and two cores that fight over them
 //! finish later than one alone. So a pool remembers how long children took lately and wakes for
-//! them only when the work that is queued outweighs the wake. What is left to the thread that
-//! waits is covered by the sentinel (see `DESIGN.md`): a worker that sleeps with a timeout and
-//! takes whatever did not move between two of its looks, so a wrong guess costs at most
-//! [`SENTINEL_PERIOD`] twice, once; the estimate learns from it.
+//! them only when the work that is queued outweighs the wake. The sentinel (see `DESIGN.md`) covers
+//! the children that stay with the waiting thread. It is a worker that sleeps with a timeout and
+//! takes every child that did not move between two of its looks. So a wrong guess delays a child by
+//! at most [`SENTINEL_PERIOD`] twice, and the estimate learns from it.
 
 use std::time::Duration;
 
 use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::time::Instant;
 
-/// How long a sentinel sleeps between two looks; it takes work that has not moved for two looks, so such work
-/// waits at most 2 ms (invariant 2).
+/// How long a sentinel sleeps between two looks. It takes work that has not moved between two looks, so such work waits
+/// at most 2 ms (invariant 2).
 pub(crate) const SENTINEL_PERIOD: Duration = Duration::from_millis(1);
 /// Queued work, in ns, from which waking a sleeping worker pays.
 const WAKE_WORTH: u64 = 25_000;

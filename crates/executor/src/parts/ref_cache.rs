@@ -1,4 +1,5 @@
-//! References to a pool that a worker keeps: those of tasks that ended on it, for tasks that it spawns next.
+//! References to a pool that a worker keeps. They come from tasks that ended on the worker, and go to tasks that it
+//! spawns next.
 //!
 //! A task of a counted executor holds a reference to its pool. All tasks count on one word, which every worker and spawner
 //! writes. A cached reference saves its worker a read-modify-write, and the other workers a cache miss.
@@ -17,12 +18,12 @@ pub(crate) struct RefCache<T> {
     count: Cell<usize>,
 }
 
-// SAFETY: the cache owns `count` references of the kind `Arc<T>`, which may move to another thread with this bound. Its cells
-// go with it.
+// SAFETY: the cache owns `count` references `Arc<T>`, which are `Send` by this bound. Its cells move with it, and no
+// other thread reaches them.
 unsafe impl<T: Send + Sync> Send for RefCache<T> {}
 
 impl<T> RefCache<T> {
-    /// None.
+    /// An empty cache.
     pub(crate) const fn new() -> Self {
         Self {
             target: Cell::new(std::ptr::null()),
@@ -30,7 +31,7 @@ impl<T> RefCache<T> {
         }
     }
 
-    /// Takes one out.
+    /// Takes a reference out.
     #[inline]
     pub(crate) fn take(&self) -> Option<Arc<T>> {
         let left = self.count.get().checked_sub(1)?;

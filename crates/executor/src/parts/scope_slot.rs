@@ -8,8 +8,8 @@ use terrace_thread::ThreadSpawner;
 
 use crate::protocol::scope::core::{ChildEnd, ScopeCore};
 
-/// One scope on one pool `P`. Children reach it through `CoreRef::Borrowed`: a child that has not
-/// ended keeps the scope open, an open scope borrows its pool, and the pool owns the slot.
+/// One scope on one pool `P`. Children reach it through `CoreRef::Borrowed`. A child that has not
+/// ended keeps the scope open. An open scope borrows its pool, and the pool owns the slot.
 pub(crate) struct Slot<P> {
     core: ScopeCore<Runnable, ThreadSpawner>,
     /// The pool; set by `open`, the same for the slot's whole life.

@@ -1,5 +1,5 @@
-//! The open scopes of a pool, and what their lists mean for workers: whether children are worth taking, and worth another
-//! thread.
+//! The open scopes of a pool, and two decisions about their lists: whether a worker takes children, and whether they
+//! are worth waking another thread.
 
 use std::thread::available_parallelism;
 
@@ -44,7 +44,7 @@ pub(crate) struct Scopes<P> {
     drivers: AtomicUsize,
     /// The cores of the machine.
     cores: usize,
-    /// Scopes to come in which every thread may be busy at once: some child was seen to block its thread.
+    /// The next so many scopes may keep every thread busy at once, because some child was seen to block its thread.
     blocking: AtomicU32,
 }
 
@@ -69,8 +69,8 @@ impl<P> Scopes<P> {
             Sight::Ready
         } else {
             let worth = match looking {
-                // The same question for both: would this worker be one too many? If they answered differently, a worker
-                // would find nothing, lie down, get up for it, and so on.
+                // Both ask: would this worker be one too many? If their answers differed, a worker would find nothing,
+                // park, see the child, search again, and so on.
                 Looking::Awake => self.worth_taking() && self.busy(crew) <= self.cap(crew),
                 Looking::Parking => self.worth_taking() && self.busy(crew) < self.cap(crew),
                 Looking::ToWake => self.worth_waking(slot, true, crew),
@@ -124,14 +124,14 @@ impl<P> Scopes<P> {
         workers.max((workers + 1).min(self.cores))
     }
 
-    /// A child stood still while no worker used the processor: busy threads are blocked, and do not keep a core from others.
+    /// A child stood still while no worker used the processor: the busy threads are blocked and leave their cores free.
     pub(crate) fn observe_blocking(&self) {
         // Ordering: Relaxed, a hint.
         self.blocking.store(BLOCKING_SCOPES, Ordering::Relaxed);
     }
 
-    /// Whether a child was seen to block its thread lately. Then each child gets a thread, whatever children take: one may wait for
-    /// the next, and what blocked for long in one scope takes no time in another.
+    /// Whether a child was seen to block its thread lately. Then each child gets a thread, however short children are:
+    /// one may wait for the next. The mean does not tell: a child may block in one scope and be short in another.
     #[inline]
     fn is_blocking(&self) -> bool {
         // Ordering: Relaxed, a hint.
@@ -159,7 +159,7 @@ impl<P> Scopes<P> {
         crew.idle.awake() + self.drivers.load(Ordering::Relaxed)
     }
 
-    /// Whether some other thread is active, for which a sentinel should watch. The caller is an awake worker.
+    /// Whether another thread is active, whose work a sentinel should watch. The caller is an awake worker.
     pub(crate) fn others_active(&self, crew: Crew<'_>) -> bool {
         self.busy(crew) > 1
     }

@@ -1,4 +1,4 @@
-//! What a worker or a driver shows to the others: its seat; and the seats of a pool.
+//! A seat: what a worker or a driver shows to the others. And the seats of a pool.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use super::trace_index;
 use crate::protocol::lifo_slot::LifoSlot;
 use crate::protocol::sight::Sight;
 
-/// A place where runnables wait: of one worker, or of one `run` future, at a time. Lies in a table of the pool, so that
-/// thieves may look into it at any time.
+/// A place where runnables wait. It belongs to one worker, or to one `run` future, at a time. It lies in a table of the
+/// pool, so that thieves may look into it at any time.
 #[derive(Default)]
 pub(crate) struct Seat {
-    /// Runnables of its holder, which all other threads may steal.
+    /// Runnables of its holder. Every other thread may steal them.
     pub(crate) ring: Ring<Runnable>,
-    /// The task that a worker's running one has just woken; not used by drivers.
+    /// The task that the worker's running task has just woken. Drivers do not use it.
     pub(crate) lifo: LifoSlot<RunnableLinks>,
     /// Tasks that its holders have spawned and finished.
     pub(crate) count: TaskCount,
@@ -41,8 +41,8 @@ const ENDS: u32 = 2;
 impl Seat {
     /// A new holder has come.
     pub(crate) fn reset(&self) {
-        // Ordering: Relaxed, the holder's thread is started afterwards; so in all of these: flags that are looked at
-        // after a fence where it matters.
+        // Ordering: Relaxed, the starter starts the holder's thread afterwards. So are all accesses to these flags: a
+        // reader that must not miss one has fenced before its look.
         self.fate.store(STAYS, Ordering::Relaxed);
     }
 
@@ -51,7 +51,8 @@ impl Seat {
         *self.clock.lock() = CpuClock::of_this_thread();
     }
 
-    /// The worker gives the seat up: its thread's number may be another's soon.
+    /// The worker gives the seat up: the system may soon reuse its thread's number for another
+    /// thread.
     pub(crate) fn stop_clock(&self) {
         *self.clock.lock() = None;
     }
@@ -62,7 +63,7 @@ impl Seat {
         clock?.read()
     }
 
-    /// Takes half of what lies in its ring: the oldest task, and the others into the thief's own ring.
+    /// Takes half of the tasks in its ring: returns the oldest, and moves the others into the thief's own ring.
     pub(crate) fn steal_half(&self, own: &Owner<'_, Runnable>) -> Option<Runnable> {
         let task = self.ring.steal_into(own)?;
         terrace_trace::steal(trace_index::get(), 1 + own.ring().len());
@@ -74,7 +75,7 @@ impl Seat {
         self.change_fate(STAYS, ASKED)
     }
 
-    /// Takes that back; false if it is too late.
+    /// Takes back the request to end; false if the holder ends already.
     pub(crate) fn ask_to_stay(&self) -> bool {
         self.change_fate(ASKED, STAYS)
     }
@@ -93,7 +94,8 @@ impl Seat {
     /// The driver that holds the seat is polled from now on, or no longer.
     #[inline]
     pub(crate) fn set_polling(&self, polling: bool) {
-        // Ordering: Relaxed; a thread that ends the process inside the poll is the one that asks.
+        // Ordering: Relaxed. The reader that matters is the polling thread itself, when it ends the
+        // process inside the poll.
         self.polling.store(polling, Ordering::Relaxed);
     }
 
@@ -112,9 +114,9 @@ impl Seat {
 
 /// The seats of a pool.
 pub(crate) struct Seats {
-    /// Of workers and spares; their indices are the workers' numbers in `terrace_park::Idle`.
+    /// Seats of workers and spares. Their indices are the workers' numbers in `terrace_park::Idle`.
     pub(crate) workers: SlotTable<Seat, 1>,
-    /// Of `run` futures.
+    /// Seats of `run` futures.
     pub(crate) drivers: SlotTable<Seat, 1>,
     /// Tasks that threads without a seat have spawned and finished.
     pub(crate) remote: TaskCount,
@@ -185,8 +187,8 @@ impl Seats {
             .chain(std::iter::once(&self.remote))
     }
 
-    /// Tasks that have not ended: at least as many as at some time during the call, and exact while no thread acts. The ends
-    /// are read first, so that no end is counted whose spawn is not.
+    /// Tasks that have not ended: at least as many as at some time during the call, and exact while no thread acts. It
+    /// reads the ends first, so it counts no end without its spawn.
     pub(crate) fn active(&self) -> usize {
         let ended = self
             .counts()
@@ -199,7 +201,7 @@ impl Seats {
         spawned.wrapping_sub(ended)
     }
 
-    /// Processor time of all workers together; of none where the system does not tell.
+    /// Processor time of all workers together; zero where the system does not tell.
     pub(crate) fn processor_time(&self) -> Duration {
         self.workers
             .scan()

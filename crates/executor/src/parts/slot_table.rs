@@ -1,8 +1,8 @@
 //! A table of slots: where a pool's workers find the open scopes, and each other's seats.
 //!
-//! A slot is never freed while the pool lives, so a worker may look into any slot at any time: no
-//! hazard pointers, no reference counts, and nothing is left in a queue when a scope closes.
-//! Slots lie in chunks that double in size; a chunk, once published, stays where it is.
+//! A slot is never freed while the pool lives, so a worker may look into any slot at any time. That
+//! needs no hazard pointers and no reference counts, and leaves nothing in a queue when a scope
+//! closes. Slots lie in chunks that double in size; a chunk, once published, stays where it is.
 
 use terrace_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use terrace_sync::{CachePadded, Mutex};
@@ -10,8 +10,8 @@ use terrace_sync::{CachePadded, Mutex};
 /// Enough chunks for more scopes than threads can exist.
 const CHUNKS: usize = 24;
 
-/// A growing table of slots `S`; indices of slots that were given back are reused, lowest first, which keeps
-/// the range that workers scan short. Chunk `k` has `FIRST << k` slots.
+/// A growing table of slots `S`. It reuses the indices of slots that were given back, lowest first, which keeps the
+/// range that workers scan short. Chunk `k` has `FIRST << k` slots.
 pub(crate) struct SlotTable<S, const FIRST: usize> {
     chunks: [AtomicPtr<CachePadded<S>>; CHUNKS],
     /// One past the highest open slot.
@@ -72,8 +72,8 @@ impl<S: Default, const FIRST: usize> SlotTable<S, FIRST> {
             self.chunks[chunk].store(slots, Ordering::Release);
         }
         open[word] |= 1 << (index % 64);
-        // Ordering: Relaxed; a scanner that must see the new bound has fenced after the opener's
-        // push and fence, which come later.
+        // Ordering: Relaxed. The opener pushes and fences later; a scanner that must see the new
+        // bound fences after that, before its load in `high`.
         let high = self.high.load(Ordering::Relaxed);
         self.high.store(high.max(index + 1), Ordering::Relaxed);
         index
@@ -103,15 +103,15 @@ impl<S: Default, const FIRST: usize> SlotTable<S, FIRST> {
         // SAFETY: `locate` yields offsets below the chunk's length, so this stays in its
         // allocation.
         let slot = unsafe { slots.add(offset) };
-        // SAFETY: a published chunk is initialised, is not freed before the table is dropped, and
-        // is only shared from then on.
+        // SAFETY: the Acquire load above saw the chunk published, so its slots are initialised.
+        // Only `drop` frees a chunk, and only `drop` takes it by `&mut`.
         Some(unsafe { &*slot })
     }
 
     /// One past the highest slot that may be open.
     #[inline]
     pub(crate) fn high(&self) -> usize {
-        // Ordering: Relaxed, see `acquire`.
+        // Ordering: Relaxed. It pairs with the store in `acquire`, by the fences named there.
         self.high.load(Ordering::Relaxed)
     }
 

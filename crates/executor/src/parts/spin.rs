@@ -10,11 +10,11 @@ const SPIN: Duration = Duration::from_micros(5);
 
 /// Asks again and again whether `found`, for at most [`SPIN`]; true as soon as it is.
 ///
-/// Always as long: made shorter after looks in vain, a lone remote task finds its worker asleep, and the worker its
-/// waiter, which costs ten times what the looks do. Nor with a yield of the thread after each look: on a machine that is
-/// not full it finds as much, and a lone task waits for the system call.
+/// It always looks as long. If looks in vain made it shorter, a lone remote task would find its worker asleep, and the
+/// worker its waiter asleep. That costs ten times as much as the looks. Nor does it yield the thread after each look.
+/// On a machine with idle cores a yield finds no more, and makes a lone task wait for the system call.
 pub(crate) fn spin(found: impl Fn() -> bool) -> bool {
-    // The one thread of a page: no other thread brings it anything, and it has no clock.
+    // A page has one thread: no other thread brings it a task, and it has no clock.
     if cfg!(target_family = "wasm") {
         return false;
     }

@@ -10,13 +10,13 @@ pub(crate) struct TaskCount {
 }
 
 impl TaskCount {
-    /// Counts a spawn; for the only thread that counts here at this time.
+    /// Counts a spawn; the caller is the only thread that counts here at this time.
     #[inline]
     pub(crate) fn spawn(&self) {
         bump(&self.spawned, Ordering::Relaxed);
     }
 
-    /// Counts an end; for the only thread that counts here at this time.
+    /// Counts an end; the caller is the only thread that counts here at this time.
     #[inline]
     pub(crate) fn end(&self) {
         // Ordering: Release, pairs with the Acquire in `ended`: a thread that sees the end sees the spawn.
@@ -36,7 +36,8 @@ impl TaskCount {
     }
 
     pub(crate) fn spawned(&self) -> usize {
-        // Ordering: Relaxed, what has to be seen happened before, see `Seats::active`.
+        // Ordering: Relaxed. `Seats::active` reads the ends first: their Acquire loads make the
+        // spawns of the counted tasks visible here.
         self.spawned.load(Ordering::Relaxed)
     }
 

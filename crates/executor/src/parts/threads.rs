@@ -10,7 +10,7 @@ use super::event::Event;
 /// Places kept for spares beside a pool's first workers; for more, groups are added to its `Idle`.
 pub(crate) const FEW_SPARES: usize = 16;
 
-/// How a pool's threads are made, and those that were.
+/// How a pool makes its threads, and the threads that it has made.
 pub(crate) struct Threads {
     pub(crate) config: Arc<Config>,
     /// The number of worker threads that the pool is to have; spares come on top.
@@ -18,18 +18,19 @@ pub(crate) struct Threads {
     /// Worker threads that have not ended.
     pub(crate) running: AtomicUsize,
     pub(crate) list: Mutex<Vec<Thread>>,
-    /// Whether workers that are asked to end run first what is queued.
+    /// Whether workers that are asked to end first run all queued tasks.
     draining: AtomicBool,
     /// Whether the pool has ever had workers.
     pub(crate) were_any: AtomicBool,
-    /// Notified when a thread has counted itself out, and when one need no longer be waited for.
+    /// Notified when a thread has counted itself out, and when the others need no longer wait for a
+    /// thread.
     pub(crate) ended: Event,
-    /// Workers that are inside a `shutdown` of some executor, and have not counted themselves out. Under the list's lock,
-    /// as the next.
+    /// Workers that are inside a `shutdown` of some executor, and have not counted themselves out. The list's lock
+    /// protects it and `passes`.
     pub(crate) in_shutdown: AtomicUsize,
     /// How often a thread in the middle of a `shutdown` found all the others ended, or inside one as well.
     pub(crate) passes: AtomicUsize,
-    /// Spares that were started, have not come to their loop, and have not waited in their start hook.
+    /// Spares that were started, have not reached their loop, and have not waited in their start hook.
     starting: AtomicUsize,
     /// Spares that have waited in their start hook, and are in it.
     in_hooks: AtomicUsize,
@@ -109,13 +110,13 @@ impl Threads {
         self.workers.store(count, Ordering::Relaxed);
     }
 
-    /// Makes known whether workers that are asked to end run first what is queued.
+    /// Makes known whether workers that are asked to end first run all queued tasks.
     pub(crate) fn drain(&self, first: bool) {
-        // Ordering: Relaxed, read by workers that were asked to end.
+        // Ordering: Relaxed, pairs with the load in `is_draining`: a worker reads it after `resize` has asked it to end.
         self.draining.store(first, Ordering::Relaxed);
     }
 
-    /// Whether workers that are asked to end run first what is queued.
+    /// Whether workers that are asked to end first run all queued tasks.
     pub(crate) fn is_draining(&self) -> bool {
         // Ordering: Relaxed, written before the workers are asked.
         self.draining.load(Ordering::Relaxed)
@@ -123,11 +124,12 @@ impl Threads {
 
     /// A spare is being started.
     pub(crate) fn spare_starts(&self) {
-        // Ordering: Relaxed, a count that is read as a hint; so are the others.
+        // Ordering: Relaxed, a count that readers take as a hint; so are the other accesses to
+        // these two counts.
         self.starting.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// It has come to its loop, or could not be started.
+    /// It has reached its loop, or could not be started.
     pub(crate) fn spare_started(&self) {
         self.starting.fetch_sub(1, Ordering::Relaxed);
     }
@@ -143,7 +145,8 @@ impl Threads {
         self.in_hooks.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether no further spare is to be started now: one is on its way, or many wait in their start hooks, as one more would.
+    /// Whether the pool starts no further spare now: one is on its way, or many wait in their start hooks, as the next
+    /// one would.
     pub(crate) fn is_starting_spare(&self) -> bool {
         self.starting.load(Ordering::Relaxed) > 0
             || self.in_hooks.load(Ordering::Relaxed) >= FEW_SPARES
@@ -158,7 +161,7 @@ impl Threads {
 /// The current thread was marked as one that is inside a `shutdown`.
 #[derive(Clone, Copy)]
 pub(crate) struct Mark {
-    /// It was not yet.
+    /// It was not marked before.
     pub(crate) is_first: bool,
     /// It has not counted itself out: it is one of the running threads.
     pub(crate) is_running: bool,
@@ -167,15 +170,15 @@ pub(crate) struct Mark {
 }
 
 impl Threads {
-    /// Marks the current thread, if it is listed. A thread that has not counted itself out counts; the thread itself decides
-    /// when it does so, and not in the middle of a `shutdown`.
+    /// Marks the current thread, if it is listed. The mark counts a thread that has not counted itself out. Only the
+    /// thread itself counts itself out, and never in the middle of a `shutdown`.
     pub(crate) fn mark(&self) -> Option<Mark> {
         let mut list = self.list.lock();
         let own = own_thread(&mut list)?;
         let is_first = !std::mem::replace(&mut own.in_shutdown, true);
         let is_running = !own.has_ended();
         if is_first && is_running {
-            // Ordering: Relaxed, read under the lock, as the next.
+            // Ordering: Relaxed, `in_shutdown` and `passes` are read under the lock.
             self.in_shutdown.fetch_add(1, Ordering::Relaxed);
         }
         Some(Mark {

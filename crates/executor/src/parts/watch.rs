@@ -1,9 +1,10 @@
-//! The watch: one thread of the process that looks after pools whose workers are all awake, and starts a spare where they are
-//! blocked.
+//! The watch: one thread of the process. It looks after pools whose workers are all awake, and starts a spare where
+//! they are blocked.
 //!
-//! Where the awake workers of a pool block their threads while something is queued, no worker of it looks: none is asleep with a
-//! time-out, and those that wait sleep until something of their own comes. `protocol::alarm` says when the watch is
-//! called. It looks after [`PERIOD`] first, then less and less often, at least every [`LONGEST`]:
+//! Suppose the awake workers of a pool block their threads while a task is queued. Then no worker of the pool looks for
+//! it. None sleeps with a time-out, and a worker that waits sleeps until its own event comes. `protocol::alarm` says
+//! when a publisher calls the watch. It looks after [`PERIOD`] first, then less and less often, at least every
+//! [`LONGEST`]:
 //!
 //! | at a look                                                                     | the watch                         |
 //! |--------------------------------------------------------------------------------|-----------------------------------|
@@ -13,9 +14,9 @@
 //! | something moved since the last look, or a worker used the processor            | waits for the next look           |
 //! | neither                                                                        | starts a spare                    |
 //!
-//! A worker that computes for long is left alone: its processor time moves on. Where the system has no clock for that, the
-//! spare is started all the same. The thread is started by the first alarm, sleeps without a time-out when it has no pool to
-//! look after, and never ends.
+//! The watch leaves a worker that computes for long alone: its processor time moves on. Where the system has no clock
+//! for that, the watch starts the spare all the same. The first alarm starts the watch's thread. It sleeps without a
+//! time-out while it has no pool to look after, and never ends.
 
 use std::time::Duration;
 
@@ -49,7 +50,7 @@ terrace_sync::global! {
 
 /// A pool, as the watch sees it.
 pub(crate) trait Watched: Send + Sync {
-    /// Whether it is being dropped, or has no workers: nothing can be done for it.
+    /// Whether it is being dropped, or has no workers: the watch cannot help it.
     fn is_out_of_care(&self) -> bool;
     /// Its alarm.
     fn alarm(&self) -> &Alarm;
@@ -57,8 +58,8 @@ pub(crate) trait Watched: Send + Sync {
     fn is_takeable(&self) -> bool;
     /// Whether a worker is parked or searches.
     fn is_attended(&self) -> bool;
-    /// Whether a worker sleeps in the middle of a job, or a thread in a scope of this pool, or children lie there: what they
-    /// wait for may be what no thread comes for.
+    /// Whether a worker sleeps in the middle of a job, or a thread in a scope of this pool, or children lie in a scope.
+    /// Such a waiter may wait for the very task that no thread takes.
     fn has_waiter(&self) -> bool;
     /// A number that changes whenever a task or child is taken, or a task ends.
     fn progress(&self) -> usize;
@@ -70,8 +71,8 @@ pub(crate) trait Watched: Send + Sync {
     fn start_spare(self: Arc<Self>);
 }
 
-/// Tells the watch of a pool, and starts its thread if there is none yet. Where no thread can be started there is none for a
-/// spare, either.
+/// Tells the watch of a pool, and starts the watch's thread if there is none yet. Where the system starts no thread for
+/// the watch, it starts none for a spare either.
 pub(crate) fn call(pool: Weak<dyn Watched>) {
     let mut calls = CALLS.lock();
     calls.pools.push(pool);
@@ -187,7 +188,7 @@ impl Entry {
         true
     }
 
-    /// Something is takeable, every worker is awake or waits for something of its own, and some thread waits.
+    /// Called when a task is takeable, every worker is awake or waits for its own event, and some thread waits.
     fn judge(&mut self, pool: &Arc<dyn Watched>) {
         let now = Sight {
             progress: pool.progress(),
@@ -197,20 +198,20 @@ impl Entry {
             return;
         };
         let used = now.processor.saturating_sub(last.processor);
-        // A spare that is on its way is one that may take what lies there.
+        // A spare that is on its way may take the task.
         // Ordering: Relaxed, a hint.
         let coming = self.asked.load(Ordering::Relaxed) || pool.is_starting_spare();
         let stuck = last.progress == now.progress && used < self.looked / BUSY_PART;
         if stuck && !coming && !cfg!(terrace_weaken = "executor-watch-no-spare") {
-            // The spare looks everywhere. What it leaves is judged anew, soon.
+            // The spare looks at every source. The watch soon judges anew what it leaves.
             self.last = None;
             self.period = PERIOD;
             self.start_spare(pool);
         }
     }
 
-    /// Has a spare started by a thread of its own: what names threads is code of the user, and may wait, while other pools are
-    /// to be looked at.
+    /// Lets another thread start a spare: the user's code names threads and may wait, and the watch has other pools to
+    /// look at.
     fn start_spare(&self, pool: &Arc<dyn Watched>) {
         // Ordering: Relaxed, as in `judge`.
         self.asked.store(true, Ordering::Relaxed);

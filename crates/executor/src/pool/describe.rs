@@ -54,7 +54,7 @@ impl fmt::Debug for Scopes<'_> {
 struct Scope {
     /// Children that have not ended; the body counts as one of them while it runs.
     pending: usize,
-    /// Those of them that wait for a thread. The others run, or wait to be woken.
+    /// Pending children that are queued for a thread. The others run, or wait to be woken.
     queued: usize,
     /// Whether the thread that opened it sleeps until they have ended.
     waiter_asleep: bool,

@@ -1,4 +1,5 @@
-//! The polls that a thread is in the middle of, as far as its pools have to know of them: a list through the thread's stack.
+//! The polls that a thread is in the middle of, as a list through the thread's stack. It holds the polls that their
+//! pools have to know of.
 //!
 //! A frame is entered around a poll that is more than a turn of a worker's or driver's own loop:
 //!
@@ -7,8 +8,8 @@
 //! | of a background task, by a worker or a driver           | whose permit is held, until the poll ends                   |
 //! | of any task, by a *guest*: a thread without a seat      | in which pool; and whose permit is held, if one is          |
 //!
-//! A permit belongs to the frame, not to the lane that [`current`](fn@crate::current) tells: between the frame and a wait
-//! there may be polls of other pools.
+//! A permit belongs to the frame, not to the lane that [`current`](fn@crate::current) returns. Between the frame and a
+//! wait there may be polls of other pools.
 //!
 //! | permit | by                                                | leaves it by                                       |
 //! |--------|---------------------------------------------------|----------------------------------------------------|
@@ -63,7 +64,8 @@ struct Frame {
 
 impl Frame {
     fn pool(&self) -> &Shared {
-        // SAFETY: `enter` borrows the pool for as long as the frame is in the list, and only this thread reaches the frame.
+        // SAFETY: `within` borrows the pool for as long as the frame is in the list, and only this thread reaches the
+        // frame.
         unsafe { &*self.pool }
     }
 }
@@ -112,7 +114,8 @@ pub(crate) fn enter_without_permit<T>(pool: &Shared, borrows: Borrows, f: impl F
     within(pool, borrows, Permit::None, |_| f())
 }
 
-/// Calls `f` with its frame, which is in the list for the length of the call. A permit is given back before the frame goes.
+/// Calls `f` with its frame, which is in the list for the length of the call. The caller gives a permit back before the
+/// frame goes.
 #[inline]
 fn within<T>(pool: &Shared, borrows: Borrows, permit: Permit, f: impl FnOnce(&Frame) -> T) -> T {
     let outer = FRAMES.with(Cell::get);
@@ -128,10 +131,10 @@ fn within<T>(pool: &Shared, borrows: Borrows, permit: Permit, f: impl FnOnce(&Fr
 /// Calls `f`, during which `frame` is the innermost of the list.
 #[inline]
 fn linked<T>(frame: &Frame, f: impl FnOnce() -> T) -> T {
-    // Its address is looked up once.
+    // One look-up of the thread-local serves the whole call.
     let innermost = FRAMES.with(ptr::from_ref);
-    // SAFETY: the thread-local has no destructor, so it lives as long as this thread, which does not leave this function before
-    // the last use of the reference.
+    // SAFETY: the thread-local has no destructor, so it lives as long as this thread. The thread stays in this function
+    // until the last use of the reference.
     let innermost = unsafe { &*innermost };
     innermost.set(frame);
     let _entered = Entered {
@@ -169,8 +172,8 @@ impl Outside {
 /// The thread's frames, innermost first.
 fn frames<'s>() -> impl Iterator<Item = &'s Frame> {
     let follow = |frame: *const Frame| {
-        // SAFETY: a frame in the list lies in `enter`, below the caller on this very stack. `enter` takes it off the list
-        // before it returns or unwinds.
+        // SAFETY: a frame in the list lies in a call of `within`, further out on this very stack. `within` takes it off
+        // the list before it returns or unwinds.
         unsafe { frame.as_ref() }
     };
     std::iter::successors(follow(FRAMES.with(Cell::get)), move |frame| {
@@ -183,7 +186,8 @@ pub(crate) fn is_borrowed(pool: *const Shared) -> bool {
     frames().any(|frame| frame.borrows && ptr::eq(frame.pool, pool))
 }
 
-/// Gives back the permits that the thread holds, in whatever pools, until dropped: the thread is going to wait.
+/// Gives back the permits that the thread holds, in all pools, until the result is dropped. The thread calls this
+/// before it waits.
 #[inline]
 pub(crate) fn lend() -> Option<Lent> {
     let innermost = FRAMES.with(Cell::get);
@@ -204,8 +208,8 @@ pub(crate) fn lend() -> Option<Lent> {
     lent
 }
 
-/// Permits that were given back for a while. Their frames are the innermost that are lent: a wait further out has lent all
-/// others before, and each wait ends before those around it do.
+/// Permits that were given back for a while. Their frames are the innermost lent ones: a wait further out lent its
+/// permits before. Each wait ends before the waits around it.
 pub(crate) struct Lent {
     count: usize,
 }

@@ -1,9 +1,9 @@
 //! A runner polls a pool's tasks from a seat: a worker thread, or a `run` future. This file says which of them the current
 //! thread is, and where a runnable goes.
 //!
-//! Two thread-locals, since a worker may drive another executor in the middle of a job: `WORKER` is the worker whose
-//! loop runs on the thread, which is what waits go by; `RUNNER` is the innermost worker or driver whose tasks are being
-//! polled, which is where spawns go. What it tells the tasks themselves is in `parts::current`.
+//! There are two thread-locals, since a worker may drive another executor in the middle of a job. `WORKER` is the
+//! worker whose loop runs on the thread; waits use it. `RUNNER` is the innermost worker or driver whose tasks are being
+//! polled; spawns use it. `parts::current` holds what tasks themselves can ask.
 
 use std::cell::Cell;
 use std::ptr;
@@ -35,15 +35,15 @@ pub(crate) struct Runner<'p> {
     seat: &'p Seat,
     /// The number of the seat among those of its kind.
     index: usize,
-    /// What `current` tells the tasks.
+    /// The value that `current` returns to the tasks.
     current: Current,
     deferred: DeferredPublish,
-    /// Of a worker: a driver may be forgotten.
+    /// Only a worker uses it: the user may forget a driver, which would leak the references.
     references: RefCache<Shared>,
     pub(crate) fairness: Fairness,
-    /// Tasks out of its slot that it ran in a row.
+    /// How many tasks out of its slot it has run in a row.
     slot_runs: Cell<u32>,
-    /// Jobs of others that run on top of each other, by waits of last resort.
+    /// How many jobs of others run on top of each other, by waits of last resort.
     pub(crate) nested_help: Cell<u32>,
     /// Of a worker: false before the loop and after it, in hooks, and while pinned tasks are dropped.
     pub(crate) in_loop: Cell<bool>,
@@ -104,8 +104,8 @@ impl<'p> Runner<'p> {
         self
     }
 
-    /// The worker is going to wait. A spare that does so in its start hook is not on its way any more: what it waits for may
-    /// be what other spares have to run, and what it runs as the last resort may block it.
+    /// The worker is going to wait. A spare that waits in its start hook is not on its way any more. It may wait for a
+    /// task that another spare has to run, and a task that it runs as the last resort may block it.
     pub(crate) fn waits(&self) {
         if self.arrival.get() == Arrival::OnItsWay {
             self.arrival.set(Arrival::InHook);
@@ -146,8 +146,8 @@ impl<'p> Runner<'p> {
     /// The owner's side of its ring.
     #[inline]
     pub(crate) fn ring(&self) -> Owner<'_, Runnable> {
-        // SAFETY: a seat has one runner at a time (the promise of `worker` and `driver`). A runner is not `Sync`, so no two
-        // threads get here at once; and the ring's operations do not come back here.
+        // SAFETY: a seat has one runner at a time (the promise of `worker` and `driver`). A runner is not `Sync`, so no
+        // two threads call this at once. The ring's operations do not call this.
         unsafe { self.seat.ring.owner() }
     }
 
@@ -192,7 +192,8 @@ impl<'p> Runner<'p> {
         ptr::from_ref(self).cast()
     }
 
-    /// The task in its slot; but after [`IN_A_ROW`] of them others have a turn.
+    /// Takes the task in its slot, unless [`IN_A_ROW`] such tasks ran in a row: then other tasks
+    /// have a turn.
     #[inline]
     pub(crate) fn pop_slot(&self) -> Option<Runnable> {
         let row = self.slot_runs.get();
@@ -205,8 +206,8 @@ impl<'p> Runner<'p> {
         task
     }
 
-    /// The next task out of the slot or the own ring, where nothing else has a turn before: what a search would find, for
-    /// less. What has yielded is published unless the task is the ring's.
+    /// Takes the next task out of its slot or ring, if no other source has a turn before. It finds what a search would
+    /// find, at less cost. It publishes a deferred task unless it takes the head of the ring.
     #[inline]
     pub(crate) fn next_at_hand(&self) -> Option<Runnable> {
         if self.seat.lifo.is_empty() {
@@ -234,13 +235,14 @@ impl<'p> Runner<'p> {
         self.fairness.may_run_local() && self.pool.lanes.high.is_empty()
     }
 
-    /// Publishes what has yielded, unless it is next.
+    /// Publishes a task that has yielded and was deferred.
     #[inline]
     pub(crate) fn flush(&self) {
         self.deferred.flush(|| self.pool.publish());
     }
 
-    /// Moves the task in its slot to where others find it: before the worker waits in the middle of a poll, or ends.
+    /// Moves the task in its slot to the ring or the injector, and publishes it. The worker calls this before it waits
+    /// in the middle of a poll, or ends.
     pub(crate) fn empty_slot(&self) {
         self.seat.lifo.empty(|task| {
             self.ring().push_or_overflow(task, &self.pool.injector);
@@ -248,7 +250,7 @@ impl<'p> Runner<'p> {
         });
     }
 
-    /// Moves what lies at its seat into the injector; how many tasks there were. The caller publishes them.
+    /// Moves all tasks at its seat into the injector, and returns their number. The caller publishes them.
     pub(crate) fn hand_over(&self) -> usize {
         let mut moved = 0;
         let mut inject = |task| {
@@ -277,10 +279,10 @@ impl<'p> Runner<'p> {
         Owed::Publish
     }
 
-    /// A task that yielded goes to the back of the ring, behind what was published.
+    /// A task that yielded goes to the back of the ring, behind published tasks.
     #[inline]
     fn queue_yielded(&self, task: Runnable) -> Owed {
-        // What overflowed was published where it no longer is.
+        // On an overflow the tasks before it, which were published, have moved out of the ring.
         if self.push(task) || self.deferred.pushed() {
             Owed::Publish
         } else {
@@ -288,8 +290,9 @@ impl<'p> Runner<'p> {
         }
     }
 
-    /// A task that was woken goes into the slot of a worker whose ring is empty. Behind others it waits as they do: of many
-    /// chains each would be unwound to its end otherwise, and none of the memory they leave be warm for the next.
+    /// A worker with an empty ring puts a woken task into its slot. Else the task goes to the back of the ring and
+    /// waits its turn. If it did not, the worker would run each of many chains of wakes to its end. The memory that one
+    /// chain leaves would be cold for the next.
     #[inline]
     fn queue_woken(&self, task: Runnable) -> Owed {
         if self.is_driver() || !self.seat.ring.is_empty() {
@@ -303,7 +306,7 @@ impl<'p> Runner<'p> {
         Owed::Publish
     }
 
-    /// Queues `task` into its ring; whether others went into the injector for it.
+    /// Queues `task` into its ring; true if tasks overflowed into the injector.
     #[inline]
     fn push(&self, task: Runnable) -> bool {
         terrace_trace::local_schedule(trace_index::get());
@@ -322,7 +325,7 @@ pub(crate) enum Cause {
     Yielded,
 }
 
-/// What the thread that has queued a runnable owes the sleepers.
+/// What a thread that has queued a runnable owes the sleepers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use = "what was queued has to be published"]
 pub(crate) enum Owed {
@@ -330,12 +333,13 @@ pub(crate) enum Owed {
     Publish,
     /// A publish unless a sentinel watches: the task lies in the slot.
     PublishUnlessWatched,
-    /// Nothing: the runner takes the task, or publishes it before it does anything else.
+    /// Nothing: the runner next takes the head of its ring, or publishes the task before it does
+    /// anything else.
     Nothing,
 }
 
-/// Decides where a runnable goes that is queued on this thread; gives it back where the thread is neither worker nor driver of
-/// `pool`, from which it goes into the injector.
+/// Queues a runnable at the seat of this thread's runner. Gives it back if the thread is neither worker nor driver of
+/// `pool`; the caller then queues it into the injector.
 // Into each caller, which knows the cause.
 #[inline(always)]
 pub(crate) fn place(pool: &Shared, task: Runnable, cause: Cause) -> Result<Owed, Runnable> {
@@ -360,8 +364,8 @@ pub(crate) fn place(pool: &Shared, task: Runnable, cause: Cause) -> Result<Owed,
 #[inline]
 pub(crate) fn with_worker<T>(f: impl FnOnce(Option<&Runner<'_>>) -> T) -> T {
     let worker = WORKER.with(Cell::get);
-    // SAFETY: `on_thread` alone sets the pointer. It borrows the runner until it has reset the pointer, on this very thread;
-    // `f` gets the runner with a lifetime that it cannot name.
+    // SAFETY: `on_thread` alone sets the pointer, on this very thread. It borrows the runner until it has reset the
+    // pointer. `f` gets the runner with a lifetime that it cannot name, so the reference does not leave `f`.
     f(unsafe { worker.as_ref() })
 }
 
@@ -369,8 +373,8 @@ pub(crate) fn with_worker<T>(f: impl FnOnce(Option<&Runner<'_>>) -> T) -> T {
 #[inline(always)]
 fn with_runner<T>(f: impl FnOnce(Option<&Runner<'_>>) -> T) -> T {
     let runner = RUNNER.with(Cell::get);
-    // SAFETY: `enter` alone sets the pointer. It borrows the runner until it has put the outer one back, on this very thread;
-    // `f` gets the runner with a lifetime that it cannot name.
+    // SAFETY: `enter` alone sets the pointer, on this very thread. It borrows the runner until it has put the outer one
+    // back. `f` gets the runner with a lifetime that it cannot name, so the reference does not leave `f`.
     f(unsafe { runner.as_ref() })
 }
 
@@ -395,7 +399,7 @@ pub(crate) fn is_worker_of(pool: *const Shared) -> bool {
     with_worker(|worker| worker.is_some_and(|worker| ptr::eq(worker.pool, pool)))
 }
 
-/// For a worker of `pool` that is going to wait for the others to end: no sentinel will be left to look at its slot.
+/// A worker of `pool` calls this before it waits for the others to end: no sentinel will be left to look at its slot.
 pub(crate) fn empty_slot_in(pool: &Shared) {
     if is_worker_of(pool) {
         with_worker(|worker| worker.map(Runner::empty_slot));
@@ -420,13 +424,14 @@ pub(crate) fn count_end(pool: &Shared) {
     });
 }
 
-/// A reference to `pool` out of the cache of the worker that the thread is, if it is one of that pool.
+/// Takes a reference to `pool` out of the current worker's cache, if the thread is a worker of that pool.
 #[inline]
 pub(crate) fn take_reference(pool: &Shared) -> Option<Arc<Shared>> {
     with_runner_of(pool, |runner| runner?.references.take())
 }
 
-/// Gives back a task's reference to a pool: into the cache of its worker, if the thread is one.
+/// Gives back a task's reference to a pool: into the current worker's cache, if the thread is a
+/// worker of that pool.
 #[inline]
 pub(crate) fn keep_reference(reference: Arc<Shared>) {
     with_runner(|runner| match runner {
@@ -437,7 +442,7 @@ pub(crate) fn keep_reference(reference: Arc<Shared>) {
     });
 }
 
-/// Polls a task once, wherever. Panics do not come out of it: the task's cell keeps them for its handle.
+/// Polls a task once, on any thread. A panic does not come out of it: the task's cell keeps it for the handle.
 pub(crate) fn run_task(task: Runnable) {
     // The poll is not a turn of the innermost runner's loop.
     with_runner(|runner| runner.map(|runner| runner.deferred.forbid()));

@@ -1,4 +1,4 @@
-//! Where a task goes that is to run: what `terrace-local`'s task cell asks of its executor.
+//! Where a woken task is queued: the methods that `terrace-local`'s task cell asks of its executor.
 
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
@@ -21,11 +21,11 @@ impl Shared {
         unsafe { &*std::ptr::from_ref(self).cast::<Unregistered>() }
     }
 
-    /// A counted reference to itself, for a caller that is going to give away the one by which it knows the pool to live.
-    /// Cheaper than [`arc`](Self::arc), which looks whether there is one.
+    /// A counted reference to itself, for a caller that is going to give away the reference that keeps the pool alive.
+    /// Cheaper than [`arc`](Self::arc), which first checks that a reference exists.
     ///
     /// # Safety
-    /// `this` came out of `Arc::into_raw`, of a reference that there is at this time.
+    /// `this` came out of `Arc::into_raw`, and the reference that it stands for still exists.
     #[inline]
     unsafe fn another_reference(this: NonNull<Self>) -> Arc<Self> {
         // SAFETY: `this` came out of `Arc::into_raw` (the caller's promise), and this reference is not dropped.
@@ -41,7 +41,7 @@ impl Shared {
         }
     }
 
-    /// Queues a task on a thread that is a worker or driver of the pool; gives it back on any other.
+    /// Queues a task if the thread is a worker or driver of the pool; else gives it back.
     // Into each caller, which knows the cause.
     #[inline(always)]
     fn push_here(&self, task: Runnable, cause: Cause) -> Result<(), Runnable> {
@@ -53,7 +53,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Queues a task from a thread that is neither worker nor driver of the pool, and keeps it alive.
+    /// Queues a task from a thread that is neither worker nor driver of the pool, and that keeps the pool alive.
     fn inject(&self, task: Runnable) {
         self.injector.push(task);
         self.publish();
@@ -83,7 +83,8 @@ impl Core for Shared {
 
     #[inline]
     unsafe fn release(this: NonNull<Self>) {
-        // SAFETY: the task's reference, out of `Arc::into_raw`, which it gives up by this call.
+        // SAFETY: `this` is the task's reference, which came out of `Arc::into_raw`. The task gives
+        // it up by this call.
         let reference = unsafe { Arc::from_raw(this.as_ptr()) };
         runner::keep_reference(reference);
     }
@@ -98,8 +99,8 @@ impl Core for Shared {
 
 impl Schedule for Shared {
     unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
-        // SAFETY: the task refers to its pool, which is alive up to the push, and longer where that succeeds: the worker, or
-        // the thread that polls the driver, keeps it alive.
+        // SAFETY: the task's reference keeps the pool alive up to the push. After a push that succeeds, the worker, or
+        // the thread that polls the driver, keeps the pool alive.
         if let Err(task) = unsafe { this.as_ref() }.push_here(task, Cause::Woken) {
             // SAFETY: the task's reference, which has not been pushed, came out of `Arc::into_raw`.
             let pool = unsafe { Self::another_reference(this) };
@@ -108,8 +109,9 @@ impl Schedule for Shared {
     }
 
     unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
-        // To the back of the queue: it has yielded.
-        // SAFETY: the task refers to its pool, which is alive up to the push, and longer where that succeeds.
+        // The task has yielded, so it goes to the back of the queue.
+        // SAFETY: the task's reference keeps the pool alive up to the push. After a push that succeeds, the worker, or
+        // the thread that polls the driver, keeps the pool alive.
         if let Err(task) = unsafe { this.as_ref() }.push_here(task, Cause::Yielded) {
             // SAFETY: the task's reference, which has not been pushed, came out of `Arc::into_raw`.
             let pool = unsafe { Self::another_reference(this) };
@@ -149,8 +151,8 @@ impl Schedule for Unregistered {
     }
 }
 
-/// The pool as the core of tasks that go to the high lane, or else to the background lane; `KEPT` if it can be dropped and
-/// they register.
+/// The pool as the core of tasks of one lane: of the high lane if `HIGH`, else of the background lane. `KEPT` if the
+/// pool can be dropped, so that its tasks register.
 #[repr(transparent)]
 pub(crate) struct OnLane<const HIGH: bool, const KEPT: bool>(Shared);
 
@@ -158,7 +160,8 @@ impl<const HIGH: bool> OnLane<HIGH, true> {
     /// A reference that counts.
     pub(crate) fn counted(pool: Arc<Shared>) -> Arc<Self> {
         let pool = Arc::into_raw(pool).cast::<Self>();
-        // SAFETY: the pointer comes out of `into_raw`, of a type that this one wraps transparently.
+        // SAFETY: the pointer comes out of `into_raw` of an `Arc<Shared>`, and this type wraps
+        // `Shared` transparently.
         unsafe { Arc::from_raw(pool) }
     }
 }
@@ -191,10 +194,11 @@ impl<const HIGH: bool, const KEPT: bool> Core for OnLane<HIGH, KEPT> {
 impl<const HIGH: bool, const KEPT: bool> Schedule for OnLane<HIGH, KEPT> {
     unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
         let lane = if HIGH { Lane::High } else { Lane::Background };
-        // SAFETY: the task refers to its pool, which is alive up to the push, and longer as the branches below say.
+        // SAFETY: the task's reference keeps the pool alive up to the push. In the branches below, `arc` keeps it alive
+        // longer, or the pool is never dropped.
         let pool = unsafe { &this.as_ref().0 };
         if KEPT {
-            // The task holds a reference to the pool, which goes with the push.
+            // The task's reference to the pool goes with the push, so the push needs another one.
             pool.arc().push_on(lane, task);
         } else {
             pool.push_on(lane, task);

@@ -25,9 +25,9 @@ pub(crate) struct Shared {
     pub(crate) id: ExecutorId,
     /// Every decision about sleeping and waking.
     pub(crate) idle: Idle,
-    /// Tasks that go before others, or after them.
+    /// Tasks of the lanes that go before the normal one, or after it.
     pub(crate) lanes: Lanes,
-    /// Tasks that threads without a seat spawned or woke, and what overflowed.
+    /// Tasks that threads without a seat spawned or woke, and tasks that overflowed.
     pub(crate) injector: Injector,
     /// The seats of workers and drivers.
     pub(crate) seats: Seats,
@@ -39,11 +39,11 @@ pub(crate) struct Shared {
     pub(crate) handler: Option<PanicHandler>,
     /// Whether the watch looks after the pool.
     pub(crate) alarm: Alarm,
-    /// The threads that may poll tasks; the last of them drops the tasks at the end.
+    /// The threads that may poll tasks; the last of them drops the tasks when the pool closes.
     pub(crate) holders: Holders,
     /// Threads that wait for a pool without workers.
     pub(crate) external_waiters: ExternalWaiters,
-    /// How threads are started, and those that were.
+    /// How the pool starts its threads, and the threads that it has started.
     pub(crate) threads: Threads,
 }
 
@@ -111,7 +111,7 @@ impl Shared {
         (workers > 0).then(|| Current::of(self.id, thread % workers))
     }
 
-    /// Hands a payload to the handler that no task's handle and no scope will see.
+    /// Hands a payload that no task's handle and no scope will see to the handler.
     pub(crate) fn report(&self, payload: Payload) {
         match &self.handler {
             Some(handler) => handler.call(payload),
@@ -149,8 +149,8 @@ impl Shared {
         }
     }
 
-    /// As [`publish`](Self::publish), by a worker without a token, or a driver, that has moved tasks from a shared place into
-    /// its ring: while they were on the way no thread saw them.
+    /// As [`publish`](Self::publish), after a move of tasks from a shared place into the caller's ring. The caller is a
+    /// worker without a token, or a driver. While the tasks were on the way, no other thread saw them.
     #[inline]
     pub(crate) fn publish_moved(&self) {
         if self.idle.moved() == Wake::NoneParked {
@@ -169,16 +169,16 @@ impl Shared {
         }
     }
 
-    /// Called between children when the estimate of their length has changed: wakes another thread if what is queued in
-    /// `slot` now deserves it.
+    /// The waiter calls this between children when the estimate of their length has changed. It wakes another thread if
+    /// the children queued in `slot` are now worth it.
     pub(crate) fn reconsider(&self, slot: &Slot<Self>) {
         if self.scopes.worth_waking(slot, true, self.crew()) {
             self.publish();
         }
     }
 
-    /// Called when a scope's body has ended: the children that it left are a batch, whose workers are woken two at a time,
-    /// each of which wakes two more.
+    /// Called when a scope's body has ended. The children that the body left are a batch: the caller wakes two workers,
+    /// and each of them wakes two more.
     pub(crate) fn publish_children(&self, slot: &Slot<Self>) {
         self.scopes.forget_blocking();
         match self.scopes.surplus(slot, true, self.crew()) {
@@ -195,8 +195,8 @@ impl Shared {
         }
     }
 
-    /// A worker has given its token back, or leaves: publishes that relied on its search are looked after, if all others are
-    /// awake. `look` tells whether a worker could take anything.
+    /// A worker that gives its token back, or leaves, calls this. If all others are awake, it looks after the publishes
+    /// that relied on its search. `look` tells whether a worker could take anything.
     #[inline]
     pub(crate) fn attend(&self, look: impl FnOnce() -> bool) {
         if !self.alarm.is_raised() && !self.idle.any_parked() {
@@ -215,7 +215,8 @@ impl Shared {
 
     #[cold]
     fn call_watch(&self) {
-        // A thread that goes by time, and never ends: a checker of schedules has neither. The handshake has models of its own.
+        // The watch goes by time and never ends; a checker of schedules can run neither. The handshake has models of
+        // its own.
         if cfg!(terrace_shuttle) {
             return;
         }
@@ -227,7 +228,8 @@ impl Shared {
 
 /// The background lane, whose permits depend on how many threads there are.
 impl Shared {
-    /// Permits that there are: all workers but one; the same for drivers where they are more.
+    /// The number of permits: all workers but one, or all drivers but one where drivers are more;
+    /// at least one.
     pub(crate) fn permits(&self) -> usize {
         let drivers = self.seats.drivers.high();
         self.workers().max(drivers).saturating_sub(1).max(1)
@@ -252,7 +254,7 @@ impl Shared {
         }
     }
 
-    /// Gives a permit back: a publish, if something is queued.
+    /// Gives a permit back, and publishes if a background task is queued.
     pub(crate) fn give_permit_back(&self) {
         self.lanes.give_permit_back();
         if self.has_background() {
@@ -263,7 +265,7 @@ impl Shared {
 
 /// The end.
 impl Shared {
-    /// Drops what is queued; whether there was anything. Called when no worker runs any more.
+    /// Drops every queued task; true if there was one. Called when no worker runs any more.
     pub(crate) fn drop_queued(&self) -> bool {
         let mut dropped = false;
         while let Some(task) = self.drain_one() {
@@ -279,8 +281,8 @@ impl Shared {
         queued.or_else(|| self.lanes.drain_one())
     }
 
-    /// Counts a holder out. The last holder of a closed pool wakes every registered task so that it is queued, and drops what
-    /// is queued, until nothing is left.
+    /// Counts a holder out. The last holder of a closed pool wakes every registered task, so that it is queued, and
+    /// drops the queued tasks, until none is left.
     pub(crate) fn leave_holders(&self) {
         if self.holders.leave() {
             self.registry.close(|| self.drop_queued());

@@ -24,7 +24,7 @@ impl Shared {
         core: CoreRef<C>,
         future: F,
     ) -> (Runnable, Task<F::Output>) {
-        // The cell counts it out again, by `Core::ended`.
+        // The cell counts the task out again, by `Core::ended`.
         const { assert!(C::COUNTS) };
         runner::count_spawn(self);
         terrace_trace::spawn(trace_index::get());
@@ -32,7 +32,7 @@ impl Shared {
         unsafe { task::build(core, future) }
     }
 
-    /// Spawns a task: onto the current runner's own ring, from a thread without a seat into the injector.
+    /// Spawns a task: a runner of this pool queues it into its own ring, any other thread into the injector.
     ///
     /// # Safety
     /// The future and its output are Send, and what they borrow lives until they have been dropped. `core` refers to
@@ -43,7 +43,7 @@ impl Shared {
         core: CoreRef<C>,
         future: F,
     ) -> Task<F::Output> {
-        // SAFETY: the caller promises the same.
+        // SAFETY: the caller promises the same of the future and of `core`.
         let (runnable, task) = unsafe { self.make(core, future) };
         self.push_spawned(runnable);
         task
@@ -58,13 +58,13 @@ impl Shared {
         core: CoreRef<C>,
         future: F,
     ) -> Task<F::Output> {
-        // SAFETY: the caller promises the same.
+        // SAFETY: the caller promises the same of the future and of `core`.
         let (runnable, task) = unsafe { self.make(core, future) };
         runnable.schedule();
         task
     }
 
-    /// Spawns all `futures` as one batch, and hands out their handles as they are made. They are woken for together:
+    /// Spawns all `futures` as one batch, and hands out their handles as it makes them. It publishes them together:
     /// every [`BATCH`] tasks, and at the end, also if the iterator panics.
     ///
     /// # Safety
@@ -82,10 +82,10 @@ impl Shared {
         };
         handles.extend(futures.into_iter().map(|future| {
             let (runnable, task) = if task::is_large(&future) {
-                // SAFETY: the caller promises the same.
+                // SAFETY: the caller promises the same of the future and of `core`.
                 unsafe { self.make(core(), task::boxed(future)) }
             } else {
-                // SAFETY: the caller promises the same.
+                // SAFETY: the caller promises the same of the future and of `core`.
                 unsafe { self.make(core(), future) }
             };
             batch.push(runnable);
@@ -97,9 +97,9 @@ impl Shared {
 /// Tasks that were made and are not published yet.
 struct Batch<'p> {
     pool: &'p Shared,
-    /// Those that go to the injector.
+    /// Tasks for the injector.
     remote: Vec<Runnable>,
-    /// Those that lie in the holder's own ring.
+    /// How many tasks lie in the runner's own ring.
     queued: usize,
 }
 
@@ -122,7 +122,7 @@ impl Batch<'_> {
             if self.pool.workers() > 0 {
                 self.pool.injector.spill(tasks);
             } else {
-                // In the order in which threads that tick without a ring are to find them.
+                // Singles keep the order in which threads that tick without a ring find them.
                 tasks.for_each(|task| self.pool.injector.push(task));
             }
         }

@@ -1,8 +1,9 @@
 //! Whether the watch looks after a pool, because a publish found all of its workers awake.
 //!
-//! A worker that is awake mostly takes what was published when it has done what it runs. One that blocks its thread does
-//! not, and perhaps no other thread looks: its peers may be blocked, too, or wait for something of their own. So such a publish
-//! raises the pool's alarm, and the watch (`parts::watch`) looks at the pool from then on, until it has been calm for a while.
+//! An awake worker mostly takes a published item when its current task returns. A worker that blocks its thread does
+//! not. Perhaps no other worker looks either: its peers may be blocked, too, or wait for an event of their own. So such
+//! a publish raises the pool's alarm. From then on the watch (`parts::watch`) looks at the pool, until the pool has
+//! been calm for a while.
 //!
 //! ```text
 //! publish:  item; F; no worker sleeps or searches -> alarm down -> raise it; raised by me -> tell the watch
@@ -19,7 +20,7 @@ use terrace_sync::heavy;
 pub struct Alarm(AtomicBool);
 
 impl Alarm {
-    /// Raised or not. A pool without workers keeps it raised: nothing can be done for it.
+    /// Raised or not. A pool without workers keeps it raised: the watch cannot help it.
     #[must_use]
     pub fn new(raised: bool) -> Self {
         Self(AtomicBool::new(raised))
@@ -28,11 +29,12 @@ impl Alarm {
     /// Whether it is raised; valid after a fence.
     #[inline]
     pub fn is_raised(&self) -> bool {
-        // Ordering: Relaxed, after the caller's fence; the list of the watch has a lock.
+        // Ordering: Relaxed. The caller's fence pairs with the one in `lower`; the list of the
+        // watch has a lock.
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Raises it; whether the caller is the one that did, and has to tell the watch.
+    /// Raises it. True if the caller raised it, and so has to tell the watch.
     #[must_use = "the watch has to be told"]
     pub fn raise(&self) -> bool {
         // Ordering: Relaxed, as in `is_raised`.

@@ -1,5 +1,5 @@
-//! Something that concerns every thread that waits, told to all of them: a number that says whether there is news, and
-//! the subscribers that are woken for it.
+//! News for every thread that waits. A number tells readers whether there is news, and the announcer wakes the
+//! subscribers for it.
 //!
 //! ```text
 //! announce:  the news is written; number up; subscribers, under their lock; notify each
@@ -20,7 +20,7 @@ pub struct Broadcast<T> {
 
 impl<T> Broadcast<T> {
     terrace_sync::const_fn! {
-        /// Nothing was announced, no reader has subscribed.
+        /// No announcement yet, and no subscriber.
         #[must_use]
         pub const fn new() -> Self {
             Self { number: AtomicUsize::new(0), subscribers: Mutex::new(Vec::new()) }
@@ -46,7 +46,8 @@ impl<T> Broadcast<T> {
         subscribers.push(subscriber);
     }
 
-    /// Raises the number, and calls `notify` for every subscriber that `reach` finds; not under the lock.
+    /// Raises the number, and calls `notify` for every subscriber that `reach` finds. The calls run outside of the
+    /// lock.
     pub fn announce<N>(&self, reach: impl Fn(&T) -> Option<N>, notify: impl Fn(N)) {
         if !cfg!(terrace_weaken = "executor-broadcast-late") {
             self.raise();

@@ -1,7 +1,7 @@
-//! When a worker publishes a task that has yielded: mostly never, and so without a fence.
+//! When a worker publishes a task that has yielded: mostly never, which saves the fence.
 //!
-//! A worker's task that wakes itself goes to the back of the worker's ring when its poll ends, and the worker takes its next
-//! task at once. In between it runs no other code, so it keeps no thread waiting:
+//! A task that wakes itself goes to the back of its worker's ring when the poll ends. The worker then takes its next
+//! task at once. In between the worker runs no other code, so no thread waits for it:
 //!
 //! | what the worker takes next      | the task that yielded                                                         |
 //! |----------------------------------|--------------------------------------------------------------------------------|
@@ -9,15 +9,16 @@
 //! | the head of its ring: another X  | lies behind X, which was published; a looker that sees X gone sees the task    |
 //! | anything else                    | is published first ([`DeferredPublish::flush`])                                          |
 //!
-//! The second row, in full. A sleeper announces itself, fences, and looks at the ring: head, then tail. X was published, so it
-//! sees X there, or a head that has moved beyond. That head is the worker's compare-exchange (Release) or a thief's upon
-//! it, so with an Acquire load it sees every push before (`Ring::len`): the ring does not look empty. It takes X's
-//! place as what has been published, for the next task that yields; and the searcher that X's publish relied on looks
-//! at the ring before it stops. If a thief was faster and took X, the worker takes the task itself.
+//! The second row, in full. A sleeper announces itself, fences, and looks at the ring: head, then tail. X was
+//! published, so it sees X there, or a head that has moved beyond. The worker's compare-exchange (Release), or a
+//! thief's after it, wrote that head. So the sleeper's Acquire load of the head makes every earlier push visible
+//! (`Ring::len`): the ring does not look empty. The task takes X's place as the published one, for the next task that
+//! yields. The searcher that X's publish relied on looks at the ring before it stops. If a thief was faster and took X,
+//! the worker takes the task itself.
 //!
-//! The same in the loop of a `run` future, while it is being polled. Only where such a loop takes a task in its next turn
-//! anyway: [`DeferredPublish::forbid`] before every other poll, such as that of a task run by a wait in the middle of one. Not an
-//! API; public for its models.
+//! The same holds in the loop of a `run` future, while it is being polled. It holds only where the loop takes a task in
+//! its next turn. So the caller of any other poll calls [`DeferredPublish::forbid`] first, such as a wait that runs a
+//! task in the middle of a poll. Not an API; public for its models.
 
 use std::cell::Cell;
 
@@ -42,13 +43,13 @@ impl Default for DeferredPublish {
 }
 
 impl DeferredPublish {
-    /// The loop is going to poll a task, and nothing is left from the turn before.
+    /// The loop is going to poll a task, and no deferred task is left from the turn before.
     #[inline]
     pub fn allow(&self) {
         self.0.set(State::Defer);
     }
 
-    /// The poll that comes is no turn of the loop. Nothing can be left: tasks yield at the end of a poll.
+    /// The next poll is no turn of the loop. No deferred task can be left: tasks yield at the end of a poll.
     #[inline]
     pub fn forbid(&self) {
         self.0.set(State::Publish);
@@ -65,7 +66,7 @@ impl DeferredPublish {
         false
     }
 
-    /// Publishes what is left, before the worker does anything else than to take the head of its ring.
+    /// Publishes the deferred task. The worker calls this before it does anything but take the head of its ring.
     #[inline]
     pub fn flush(&self, publish: impl FnOnce()) {
         if self.0.replace(State::Publish) == State::Deferred

@@ -1,9 +1,10 @@
 //! The threads that may be polling tasks of a pool when it is closed: the last of them drops the tasks.
 //!
-//! A pool that is dropped drops its tasks, but none that is being polled: such a task might register afterwards and be
-//! leaked, or would be waited for by the very thread that polls it. So the pool counts its *holders*: worker threads from
-//! before their start until they have left; *guests*, threads without a seat that run tasks of a pool without workers while
-//! they wait, each for the length of one poll; and the thread that closes the pool, while it does.
+//! A pool that is dropped drops its tasks, but none that is being polled. Such a task might register afterwards and
+//! leak, or the thread that polls it would wait for itself. So the pool counts three kinds of *holders*. Worker threads
+//! count from before their start until they have left. *Guests* are waiting threads without a seat that run tasks of a
+//! pool without workers. Each guest counts for the length of one poll. The thread that closes the pool counts while it
+//! does.
 //!
 //! ```text
 //! close:   closing; count up; the workers are joined; count down, last -> drop the tasks
@@ -11,9 +12,9 @@
 //! worker:  counted up by its starter, before closing; count down, last and closing -> drop the tasks
 //! ```
 //!
-//! Every change of the count is a read-modify-write. If the guest's first change precedes the closer's last one, the closer
-//! is not the last holder, and the guest or a later holder is. Else the guest's change reads a value that the closer has
-//! written after it raised the flag, so that the guest sees `closing`. Not an API; public for its models.
+//! Every change of the count is a read-modify-write. If the guest's first change precedes the closer's last one, the
+//! closer is not the last holder, and the guest or a later holder is. Else the guest's change reads a value that the
+//! closer wrote after it raised the flag, so the guest sees `closing`. Not an API; public for its models.
 
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use terrace_sync::ordering;
@@ -43,8 +44,8 @@ impl Holders {
     /// Counts a holder in, which has not polled yet.
     #[inline]
     pub fn enter(&self) {
-        // Ordering: Acquire pairs with the Release in `leave`: a guest that comes after the closer has left sees `closing`.
-        // Relaxed for what it releases: the holder has done nothing yet.
+        // Ordering: Acquire pairs with the Release in `leave`: a guest that comes after the closer has left sees
+        // `closing`. No Release: the holder has written nothing yet.
         self.count
             .fetch_add(1, ordering!("executor-holders-enter", Acquire));
     }
@@ -53,8 +54,8 @@ impl Holders {
     #[inline]
     #[must_use = "the last holder of a closing pool drops the tasks"]
     pub fn leave(&self) -> bool {
-        // Ordering: AcqRel, what the other holders did to tasks happens before the last one drops them. Release also for the
-        // flag, see `enter`.
+        // Ordering: AcqRel. Each `leave` releases the holder's writes to tasks, and the last one acquires them before
+        // it drops the tasks. The Release also carries the flag, see `enter`.
         let last = self
             .count
             .fetch_sub(1, ordering!("executor-holders-leave", AcqRel))
@@ -64,7 +65,8 @@ impl Holders {
 
     /// Raises the flag for good; the caller then enters, ends the workers, and leaves.
     pub fn close(&self) {
-        // Ordering: Relaxed; guests see it by the count, and workers look at it after a fence before they sleep.
+        // Ordering: Relaxed. The count carries it to guests (`leave`, `enter`), and workers look at it after a fence
+        // before they sleep.
         self.closing.store(true, Ordering::Relaxed);
     }
 

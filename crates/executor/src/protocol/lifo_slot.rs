@@ -1,13 +1,14 @@
-//! The slot of the task that a worker has just woken. The worker runs it next: its data are mostly still in the cache, and a
-//! chain of tasks that wake each other needs no other thread.
+//! The slot of the task that a worker has just woken. The worker runs it next. Its data are mostly still in the cache,
+//! and a chain of tasks that wake each other needs no other thread.
 //!
 //! | operation      | by               | what it does                                                                |
 //! |----------------|------------------|------------------------------------------------------------------------------|
 //! | [`LifoSlot::put`]  | its worker   | empty: a store; occupied: a swap, and what was there goes to the ring, published |
 //! | [`LifoSlot::take`] | any thread   | a load, and a swap if there was something                                    |
 //!
-//! A worker does not publish a full slot while a sentinel watches (`Idle::park_as_sentinel`): it mostly takes the task itself in the
-//! next moment. This handshake covers the task, by the fences of `Idle::publish_paced` and of the sentinel's end:
+//! A worker does not publish a full slot while a sentinel watches (`Idle::park_as_sentinel`): mostly the worker itself
+//! takes the task a moment later. This handshake covers the task, by the fences of `Idle::publish_paced` and of the
+//! sentinel's end:
 //!
 //! ```text
 //! put:           slot; F; a sentinel watches -> done; else publish
@@ -17,9 +18,9 @@
 //! wait, end:     its worker empties the slot into its ring, and publishes
 //! ```
 //!
-//! Of a `put` and a sentinel's end the later one sees the other. A worker that finds nothing but full slots becomes
-//! the sentinel. Nothing stays in the slot of a worker that waits inside a poll, or for the end
-//! of the others, or has gone. Not an API; public for its models.
+//! Of a `put` and a sentinel's end, the later one sees the other. A worker that finds nothing but full slots becomes
+//! the sentinel. A worker empties its slot before it waits inside a poll, waits for the end of the others, or leaves.
+//! Not an API; public for its models.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -30,12 +31,12 @@ use terrace_sync::ordering;
 
 use super::sight::Sight;
 
-/// Tasks out of the slot that run in a row before others have a turn.
+/// So many tasks out of the slot run in a row before other tasks have a turn.
 pub const IN_A_ROW: u32 = 3;
 
 /// Room for one task.
 pub struct LifoSlot<L: Links> {
-    /// Null, or what [`Links::into_raw`] gave: the thread that replaces it owns the task.
+    /// Null, or a pointer out of [`Links::into_raw`]. The thread that replaces it owns the task.
     task: AtomicPtr<()>,
     /// How many were ever put, wrapping; written by the worker alone.
     puts: AtomicU32,
@@ -53,8 +54,8 @@ impl<L: Links> Default for LifoSlot<L> {
 }
 
 impl<L: Links<Item: Send>> LifoSlot<L> {
-    /// Puts a task in; gives out what was there. For the slot's worker only: of two threads that put at the same time
-    /// into an empty slot, one loses its task.
+    /// Puts a task in, and returns the one that was there. Only the slot's worker calls this: if two threads put into
+    /// an empty slot at once, one task is lost.
     #[inline]
     #[must_use = "the task that was displaced has to be queued"]
     pub fn put(&self, task: L::Item) -> Option<L::Item> {
@@ -82,7 +83,8 @@ impl<L: Links<Item: Send>> LifoSlot<L> {
         self.replace(std::ptr::null_mut())
     }
 
-    /// Gives the task to `queue`, which makes it visible to all and publishes it: its worker is going to wait, or ends.
+    /// Gives the task to `queue`, which makes it visible to all and publishes it. The worker calls this before it waits
+    /// or ends.
     #[inline]
     pub fn empty(&self, queue: impl FnOnce(L::Item)) {
         if cfg!(terrace_weaken = "executor-slot-kept") {
@@ -95,7 +97,7 @@ impl<L: Links<Item: Send>> LifoSlot<L> {
 
     #[inline]
     fn replace(&self, task: *mut ()) -> Option<L::Item> {
-        // Ordering: Release as in `put`; Acquire pairs with the Release of the `put` of what is taken.
+        // Ordering: Release as in `put`. The Acquire pairs with the Release of the `put` that stored the taken task.
         let old = if cfg!(terrace_weaken = "executor-slot-swap-release") {
             self.task.swap(task, Ordering::Release)
         } else if cfg!(terrace_weaken = "executor-slot-swap-split") {
@@ -105,7 +107,8 @@ impl<L: Links<Item: Send>> LifoSlot<L> {
         } else {
             self.task.swap(task, Ordering::AcqRel)
         };
-        // SAFETY: a pointer in the slot came out of `into_raw`, and we alone have replaced it.
+        // SAFETY: a pointer in the slot came out of `into_raw`. This thread's swap took it out, so
+        // no other thread gets it.
         NonNull::new(old).map(|old| unsafe { L::from_raw(old) })
     }
 
@@ -118,11 +121,11 @@ impl<L: Links<Item: Send>> LifoSlot<L> {
 
     /// The number of the task that is there: if it is the same at two looks, so is the task.
     pub fn look(&self) -> Option<u32> {
-        // Ordering: Relaxed; a number that does not match its task makes a looker late or early, no more.
+        // Ordering: Relaxed. A number that does not match its task only makes a looker late or early.
         (!self.is_empty()).then(|| self.puts.load(Ordering::Relaxed))
     }
 
-    /// What a thread sees here that does not take from the slot before the task has stood still. Valid after a fence.
+    /// What the slot shows to a thread that takes only a task that has stood still. Valid after a fence.
     #[inline]
     pub fn sight(&self) -> Sight {
         Sight::covered_if(

@@ -1,12 +1,13 @@
 //! How many background tasks may run at once: permits, and the handshake between a push that finds none and a thread that
 //! gives one back.
 //!
-//! The queue is the caller's: both sides pass what they know of it. Not an API; public for its models.
+//! The caller owns the queue: both sides pass what they know of it. Not an API; public for its models.
 
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::light;
 
-/// Permits that are taken. How many there are is said at each call, since it changes with the pool.
+/// Permits that are taken. The caller passes how many there are at each call, since the number
+/// changes with the pool.
 pub struct Permits {
     taken: AtomicUsize,
 }
@@ -35,7 +36,7 @@ impl Permits {
 
     /// Takes one, unless `permits` are taken.
     pub fn take(&self, permits: usize) -> bool {
-        // Ordering: Relaxed, a count; the queue carries what matters.
+        // Ordering: Relaxed, a count; the queue's own Release and Acquire carry the task.
         self.taken
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |taken| {
                 (taken < permits).then_some(taken + 1)
@@ -45,7 +46,7 @@ impl Permits {
 
     /// Takes one in any case.
     pub fn take_anyway(&self) {
-        // Ordering: Relaxed, as above.
+        // Ordering: Relaxed, a count, as in `take`.
         self.taken.fetch_add(1, Ordering::Relaxed);
     }
 

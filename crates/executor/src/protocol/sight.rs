@@ -7,7 +7,8 @@ use terrace_park::Idle;
 pub enum Sight {
     /// No task.
     Nothing,
-    /// A task that some thread is at. A sentinel has to watch it, and takes it if it stands still.
+    /// A task that its runner or waiter is expected to take. A sentinel has to watch it, and takes
+    /// it if it stands still.
     Covered,
     /// A task that the looker may take now.
     Ready,

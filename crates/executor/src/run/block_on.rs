@@ -12,7 +12,7 @@ use terrace_thread::Notify;
 use super::threadless::ThreadlessPools;
 use super::wait::{WaitFor, wait};
 
-/// Set when the future was woken; wakes the thread where it sleeps.
+/// Its flag is set when the future was woken. It wakes the thread if that sleeps.
 struct BlockWaker {
     woken: AtomicBool,
     notify: Arc<dyn Notify>,
@@ -24,8 +24,9 @@ impl Wake for BlockWaker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // Ordering: Release, pairs with the Acquire in `run_one`: what was written before the wake
-        // is seen by the poll that follows. A flag that was set already has its notification.
+        // Ordering: AcqRel. The Release pairs with the Acquire in `run_one`: the next poll sees
+        // every write before the wake. If the flag was set already, the thread has its
+        // notification.
         if !self.woken.swap(true, Ordering::AcqRel) {
             light();
             self.notify.notify();
@@ -34,7 +35,8 @@ impl Wake for BlockWaker {
 }
 
 terrace_sync::thread_local! {
-    /// The waker of this thread's last `block_on`, used again if no other thread kept a clone.
+    /// The waker of this thread's last `block_on`. The thread uses it again if no other clone is
+    /// left.
     static SPARE: Cell<Option<Arc<BlockWaker>>> = const { Cell::new(None) };
 }
 
@@ -80,7 +82,8 @@ impl<F: Future> WaitFor for Blocked<'_, F> {
     }
 
     fn has_work(&self) -> bool {
-        // Ordering: Relaxed, looked at after a fence, see `wait`.
+        // Ordering: Relaxed. The waiter looks after the fence of its sleep (`wait`), which pairs
+        // with `light` in `wake_by_ref`.
         self.flag.woken.load(Ordering::Relaxed)
     }
 
@@ -93,13 +96,13 @@ impl<F: Future> WaitFor for Blocked<'_, F> {
 
 /// Runs a future to its end on the current thread.
 ///
-/// While it is pending, the thread runs its pinned tasks (`terrace-thread`) and the tasks of
-/// executors without workers, and sleeps when there is nothing to do. On a worker this does not
-/// run other tasks of the worker's executor: they are left to its other workers, and if all of
-/// them wait, to a spare one that is started.
+/// While the future is pending, the thread runs its pinned tasks (`terrace-thread`) and the tasks
+/// of executors without workers. It sleeps when it has nothing to run. On a worker, it does not run
+/// other tasks of the worker's executor: the other workers run them. If all workers wait, the
+/// executor starts a spare one.
 ///
-/// The thread parks as the standard library does it. A loop of others around it, which parks the same thread, needs a flag beside the
-/// thread's token: this wait may take the token.
+/// The thread parks through the standard library's token. A caller that parks the same thread in a loop of its own
+/// needs a flag besides: this wait may take the token.
 ///
 /// # Panics
 /// If the future panics.
@@ -114,7 +117,7 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     wait(&mut blocked, ThreadlessPools::all());
     let output = blocked.output.take().expect("the wait ends with an output");
     drop(blocked);
-    // The thread's locals may be gone already; then the waker is just dropped.
+    // If the thread's locals are gone already, this drops the waker.
     let _kept = SPARE.try_with(|spare| spare.set(Some(flag)));
     output
 }

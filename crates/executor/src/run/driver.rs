@@ -1,20 +1,20 @@
 //! Async drivers: the futures of `run` and `tick`, which run a pool's tasks while they are polled.
 //!
-//! A `run` future holds a seat, whose ring belongs to the pool: what is left there can be stolen, also from a future that
-//! is never polled again or was forgotten. It sleeps by the protocol of `terrace_park::Driver`. In each poll:
+//! A `run` future holds a seat, whose ring belongs to the pool. Other threads can steal from it, even if the future is
+//! forgotten or never polled again. The driver sleeps by the protocol of `terrace_park::Driver`. In each poll:
 //!
-//! 1. If it was notified, it first runs one task, and wakes another driver if more is left: the notification is served
-//!    before code of unknown length (the future that it runs beside) is.
+//! 1. If it was notified, it first runs one task, and wakes another driver if more is left. So it serves the
+//!    notification before the future beside it runs, which may take long.
 //! 2. It polls that future.
 //! 3. It runs tasks: own ring, injector, thefts, children of scopes; after a round of the ring the injector first.
-//!    After [`TURNS_A_POLL`] of them it lets others on its thread have a turn.
-//! 4. With nothing left it searches for a few microseconds more, unless half of the drivers do: a publisher need not wake
-//!    another one in that time. Then it announces its sleep, looks once more, and returns.
+//!    After [`TURNS_A_POLL`] of them it returns, so that other futures on its thread have a turn.
+//! 4. With nothing left it searches for a few microseconds more, unless half of the drivers do. A publisher need not
+//!    wake another driver in that time. Then it announces its sleep, looks once more, and returns.
 //!
-//! A driver that was notified, or has searched, owes the others a look: what it then leaves behind it publishes, so that
-//! the next driver is woken by it and not each by a publish of its own.
+//! A driver that was notified, or has searched, owes the others a look: it publishes the tasks that it leaves behind.
+//! So each driver wakes the next one, and publishers need not wake all of them.
 //!
-//! A driver that ends, or is dropped, moves what its ring holds to the injector and publishes.
+//! A driver that ends, or is dropped, moves the tasks in its ring to the injector and publishes.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -42,7 +42,7 @@ const TURNS_A_POLL: usize = 200;
 pub(crate) async fn run<T>(pool: &Shared, future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     let mut seat = None;
-    // Dropped before the seat: a driver that was notified tells the next one before it hands its ring over.
+    // It is dropped before the seat: a driver that was notified tells the next one before it hands its ring over.
     let mut sleeper = Sleeper::new(pool);
     poll_fn(|context| {
         let seat = seat.get_or_insert_with(|| DriverSeat::take(pool));
@@ -57,14 +57,15 @@ pub(crate) async fn tick(pool: &Shared) {
     poll_fn(|context| {
         loop {
             let owes = sleeper.wake();
-            // As in `drive`.
+            // While the thread runs other tasks, its own background tasks stand still: see `drive`.
             let lent = frames::lend();
             let found = find_any(pool);
             if owes == Owes::Look {
                 wake_for_rest(pool);
             }
             if let Some(found) = found {
-                // A tick whose task takes long is no sleeper any more.
+                // A tick that runs a task no longer counts as a sleeper, however long the task
+                // takes.
                 sleeper.leave();
                 found.run_borrowed(pool);
                 return Poll::Ready(());
@@ -81,7 +82,7 @@ pub(crate) async fn tick(pool: &Shared) {
 /// Polls one queued task, if there is one.
 #[inline]
 pub(crate) fn try_tick(pool: &Shared) -> bool {
-    // In a pool that has nothing but ticks, for less: the first of the order is the oldest single task.
+    // The usual case, for less: in a pool that only ever had ticks, the oldest single task is the first of the order.
     if let Some(outside) = frames::Outside::of_polls() {
         if let Some(task) = pool.injector.take_unrivalled() {
             outside.poll(pool, task);
@@ -91,10 +92,11 @@ pub(crate) fn try_tick(pool: &Shared) -> bool {
     try_tick_in_order(pool)
 }
 
-// Not into `try_tick`, whose first branch would pay for its registers.
+/// Polls the first task in the order of a bystander, if there is one.
+// Not into `try_tick`, whose first branch would pay for the registers of this one.
 #[inline(never)]
 fn try_tick_in_order(pool: &Shared) -> bool {
-    // As in `drive`.
+    // While the thread runs other tasks, its own background tasks stand still: see `drive`.
     let _lent = frames::lend();
     match order::Bystander::take(&Look::bystander(pool, Looking::Awake)) {
         Some(taken) => {
@@ -105,20 +107,20 @@ fn try_tick_in_order(pool: &Shared) -> bool {
     }
 }
 
-/// Any work at all, for a thread without a seat.
+/// Takes work from any source, for a thread without a seat.
 #[inline]
 fn find_any(pool: &Shared) -> Option<Found<'_>> {
     let taken = order::Bystander::take(&Look::bystander(pool, Looking::Awake));
     taken.map(|taken| taken.found)
 }
 
-/// What lies where a driver or bystander may take it.
+/// The most urgent work that a driver or bystander may take.
 fn sight(pool: &Shared) -> Sight {
     order::Bystander::sight(&Look::bystander(pool, Looking::Awake))
 }
 
-/// For a driver that owed the others a look, and has looked: wakes the next one if something is left, of which several
-/// publishes may have told this one alone. A task in a slot is left to the sentinel, if there is one.
+/// A driver that owes the others a look calls this after its look. It wakes the next driver if work is left: several
+/// publishes may have notified this driver alone. It leaves a task in a slot to the sentinel, if there is one.
 fn wake_for_rest(pool: &Shared) {
     if sight(pool).is_takeable(&pool.idle) {
         pool.publish();
@@ -129,9 +131,9 @@ fn wake_for_rest(pool: &Shared) {
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use = "what a driver that owes a look leaves behind it publishes"]
 enum Owes {
-    /// It was notified, or has searched: publishes relied on it.
+    /// It was notified, or has searched, so publishers relied on it.
     Look,
-    /// No publish did.
+    /// No publisher relied on it.
     Nothing,
 }
 
@@ -144,9 +146,9 @@ impl Owes {
 /// Whether a driver sleeps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Slept {
-    /// Its sleep is announced, and it has seen nothing to take since.
+    /// It has announced its sleep, and has seen nothing to take since.
     Yes,
-    /// There is something to take.
+    /// It has seen work to take.
     No,
 }
 
@@ -169,11 +171,11 @@ impl<'p> Sleeper<'p> {
     /// Announces the sleep and looks once more.
     fn sleep(&mut self, context: &Context<'_>) -> Slept {
         self.place().sleep(context.waker());
-        // Covered work, too: no sentinel watches for drivers.
+        // Covered work keeps it awake, too: no sentinel watches for drivers.
         if sight(self.pool) == Sight::Nothing {
             return Slept::Yes;
         }
-        // It may be announced by a thread that has not pushed it yet.
+        // A pusher may have announced the task before it pushed it: let it go on.
         spin_loop();
         Slept::No
     }
@@ -182,7 +184,7 @@ impl<'p> Sleeper<'p> {
         self.place.get_or_insert_with(|| self.pool.idle.driver())
     }
 
-    /// Looks around for a while, if publishers need not wake another driver in that time; a driver that did owes a look.
+    /// Looks around for a while, unless enough drivers do. A driver that searched owes a look.
     fn search(&mut self) -> Owes {
         let pool = self.pool;
         Owes::look_if(self.place().search(|| {
@@ -195,15 +197,16 @@ impl<'p> Sleeper<'p> {
     }
 }
 
-/// A value that is reached by `&mut` alone.
+/// A value that only `&mut` reaches.
 struct Exclusive<T>(T);
 
-// SAFETY: a shared reference to it gives no access to the value.
+// SAFETY: only `DriverSeat` reads the field, and only through `&mut self`. So a shared reference to
+// a seat gives no access to the value.
 unsafe impl<T> Sync for Exclusive<T> {}
 
 /// The seat of a `run` future, from its first poll on.
 struct DriverSeat<'p> {
-    /// The future has to be `Sync`, which a runner is not.
+    /// The `run` future has to be `Sync`; a runner is not.
     runner: Exclusive<Runner<'p>>,
 }
 
@@ -232,7 +235,7 @@ impl<'p> DriverSeat<'p> {
     }
 }
 
-/// Says that the driver of a seat is being polled until dropped.
+/// Marks the seat's driver as being polled, until dropped.
 struct Polled<'p>(&'p Seat);
 
 impl<'p> Polled<'p> {
@@ -265,8 +268,9 @@ fn drive<T>(
     if let Poll::Ready(value) = future.poll(context) {
         return Poll::Ready(value);
     }
-    // The background tasks that this thread is in the middle of stand still while it runs others. Had the thread their
-    // permits only in its sleep, it would be woken for a background task again and again, and never take it.
+    // The background tasks that this thread is in the middle of stand still while it runs others, so it lends their
+    // permits now. If it lent them only in its sleep, publishers would wake it for a background task again and again,
+    // and it would never take it.
     let _lent = frames::lend();
     for _ in 0..TURNS_A_POLL {
         if let Some(task) = runner.next_at_hand() {
@@ -280,13 +284,13 @@ fn drive<T>(
             None => return Poll::Pending,
         }
     }
-    // It does something else next.
+    // The thread does something else next, so the driver publishes a deferred task.
     runner.flush();
     context.waker().wake_by_ref();
     Poll::Pending
 }
 
-/// What the driver finds; without anything, it is asleep.
+/// The next work of the driver; `None` after it has announced its sleep.
 fn next<'p>(
     runner: &Runner<'p>,
     sleeper: &mut Sleeper<'_>,
@@ -312,8 +316,8 @@ fn next<'p>(
     }
 }
 
-/// Looks everywhere. What becomes visible again by that the driver publishes; if it owes a look, it publishes what is left,
-/// also where it found nothing: a thief may have been in the way.
+/// Takes work from any source. The driver publishes the tasks that it moved. If it owes a look, it publishes the tasks
+/// that are left, even if it found none: a thief may have been in the way.
 fn find<'p>(runner: &Runner<'p>, owes: Owes) -> Option<Found<'p>> {
     let pool = runner.pool();
     let taken = order::Driver::take(&Look::turn(runner));

@@ -38,7 +38,7 @@ pub(super) fn live(
 ) {
     let moved = work(pool, config, index, kind);
     pool.seats.workers.release(index);
-    // Waiting threads may have to take over.
+    // Waiting threads may have to run the tasks that are left.
     let left = || order::Bystander::sight(&Look::bystander(pool, Looking::Awake)) != Sight::Nothing;
     if moved > 0 || (pool.workers() == 0 && left()) {
         pool.publish_tasks(moved.max(1));
@@ -57,7 +57,8 @@ fn work(pool: &Arc<Shared>, config: &Config, index: usize, kind: Kind) -> usize 
         pool: Arc::clone(pool),
         index,
     }));
-    // SAFETY: the starter of this thread has acquired the seat for it; the caller gives the seat back, after this function.
+    // SAFETY: the starter of this thread has acquired the seat for it, and this is the only runner of it. The caller
+    // gives the seat back after this function.
     let runner = unsafe { Runner::worker(pool, index) };
     let runner = match kind {
         Kind::Worker => runner,
@@ -67,7 +68,7 @@ fn work(pool: &Arc<Shared>, config: &Config, index: usize, kind: Kind) -> usize 
     let runner = worker.runner();
     runner.seat().start_clock();
     let left = runner.on_thread(|| runner.enter(|| work_in_place(&worker, config)));
-    // Before the place is given up, by which wakers of users may be called, and wait.
+    // Before the worker gives its place up: `leave` may call users' wakers, which may wait.
     if !cfg!(terrace_weaken = "executor-worker-bound") {
         internal::unbind_worker();
     }

@@ -27,7 +27,7 @@ impl Pool {
         }
     }
 
-    /// Starts `config.workers` threads; without any, threads that wait drive the pool.
+    /// Starts `config.workers` threads; if that is 0, threads that wait drive the pool.
     pub(crate) fn start(config: Config, handler: Option<PanicHandler>) -> io::Result<Self> {
         let workers = config.workers;
         let pool = Self {
@@ -42,8 +42,8 @@ impl Pool {
         Ok(pool)
     }
 
-    /// Ends the workers: what they run now is finished, what is queued is dropped. Joins every
-    /// thread but the current one.
+    /// Ends the workers: they finish the polls that they are in; then the last holder drops the
+    /// queued tasks. Joins every thread but the current one.
     fn close(&self) {
         let shared = &self.shared;
         runner::empty_slot_in(shared);
@@ -52,10 +52,11 @@ impl Pool {
         shared.holders.enter();
         shared.idle.unpark_all();
         let current = thread::current();
-        // A spare is started under the same lock, and not any more from now on.
+        // Threads start under the same lock; from now on none starts.
         let threads = shared.threads.take();
         if runner::with_worker(|worker| worker.is_some()) {
-            // As every worker waits: another one may wait for what this one is the last to leave to it.
+            // This worker waits as workers do: another one may wait for a task that it may adopt only once this one
+            // waits, too.
             let is_here = |thread: &Thread| thread.handle.thread().is(&current);
             loop {
                 let listener = shared.threads.ended.listen();
@@ -77,15 +78,16 @@ impl Pool {
             }
         }
         threadless::unregister(shared);
-        // Else the count stays up, and no thread drops what a poll that never ends may still use.
+        // Else the count stays up, and no thread drops the tasks: a poll that never ends may still
+        // use them.
         if !is_borrowed_by_poll(shared) {
             shared.leave_holders();
         }
     }
 }
 
-/// Whether a poll of one of its tasks is under way for which the executor is borrowed. If so while the executor is
-/// being dropped, the process exits inside that poll.
+/// Whether a poll of one of its tasks is under way that borrows the executor. If so while the executor is being
+/// dropped, the process exits inside that poll.
 fn is_borrowed_by_poll(pool: &Shared) -> bool {
     let polling = || pool.seats.drivers.scan().any(|seat| seat.is_polling());
     !cfg!(terrace_weaken = "executor-exit-unseen") && (frames::is_borrowed(pool) || polling())

@@ -16,7 +16,7 @@ use crate::pool::runner;
 use crate::pool::shared::Shared;
 use crate::shutdown::{Shutdown, StillRunning};
 
-/// Ends all threads, and waits for them, at most for `limit`.
+/// Ends all threads, and waits for them for at most `limit`.
 pub(crate) fn shutdown(
     pool: &Arc<Shared>,
     how: Shutdown,
@@ -50,7 +50,8 @@ pub(crate) fn shutdown(
     if how == Shutdown::Cancel {
         pool.drop_queued();
     }
-    // Before the threads are joined: destructors of their thread-locals may wait for tasks, which they then run.
+    // The caller does this before it joins the threads: destructors of their thread-locals may wait for tasks, and then
+    // run them.
     leave_to_waiters(pool);
     caller.join_ended();
     Ok(())
@@ -77,15 +78,15 @@ fn leave_to_waiters(pool: &Arc<Shared>) {
 /// | is a worker, of any executor                    | each of them has, or is inside a `shutdown` itself    | those that have  |
 /// | is a thread of the pool that has left its seat  | as a worker                                           | as a worker      |
 ///
-/// So threads that would wait for each other do not. A thread that finds all others ended or inside says so to the others
-/// (`Threads::passes`): when these look, it may have gone on to something else already.
+/// So threads that are inside a `shutdown` do not wait for each other. A thread that finds all others ended or inside
+/// tells them by `Threads::passes`: when they look, it may have left its own call already.
 struct Caller<'p> {
     pool: &'p Shared,
     /// The pool whose worker this is.
     own_pool: Option<Arc<Shared>>,
     /// Whether it is a thread of an executor.
     is_inside: bool,
-    /// If this call has marked it so, rather than one that this is nested in.
+    /// Set if this call has marked the thread, rather than a call that this one is nested in.
     marked: Option<Mark>,
     /// `Threads::passes` when it was marked, if it is a thread of `pool`.
     passes: Option<usize>,
@@ -116,9 +117,10 @@ impl<'p> Caller<'p> {
     /// Whether no thread is left to wait for.
     fn is_alone(&self) -> bool {
         let threads = &self.pool.threads;
-        // Threads are counted in, and marked, under the lock.
+        // Starters count threads in, and threads mark themselves, under the lock.
         let list = threads.list.lock();
-        // Ordering: Acquire, pairs with the Release at the end of `live`: what the threads did happens before the return.
+        // Ordering: Acquire, pairs with the Release at the end of `live`: all that the threads did happens before this
+        // call returns.
         let running = self.pool.threads.running.load(Ordering::Acquire);
         if !self.is_inside {
             return running == 0;
@@ -126,7 +128,7 @@ impl<'p> Caller<'p> {
         if cfg!(terrace_weaken = "executor-shutdown-alone") {
             return running <= usize::from(runner::is_worker_of(self.pool));
         }
-        // Ordering: Relaxed, under the lock; so are the others.
+        // Ordering: Relaxed: `in_shutdown` and `passes` are accessed under the lock.
         let inside = threads.in_shutdown.load(Ordering::Relaxed);
         if running > inside {
             let passes = threads.passes.load(Ordering::Relaxed);
@@ -146,14 +148,14 @@ impl<'p> Caller<'p> {
     /// Waits for a notification; false if the deadline came first.
     fn wait_for(&self, listener: EventListener, deadline: Option<Instant>) -> bool {
         if self.own_pool.is_some() && deadline.is_none() {
-            // The worker runs tasks while it waits: tasks that other workers wait for may be out of those workers' reach.
+            // The worker runs tasks while it waits: other workers may wait for tasks that they cannot take.
             block_on(listener);
             return true;
         }
         wait_for(listener, deadline)
     }
 
-    /// Joins the threads that were waited for.
+    /// Joins the threads that this call has waited for.
     fn join_ended(&self) {
         let here = thread::current();
         let ended: Vec<_> = {
@@ -198,7 +200,7 @@ fn wait_for(listener: EventListener, deadline: Option<Instant>) -> bool {
     }
 }
 
-/// A listener cannot block here; no thread was started that one could wait for.
+/// A listener cannot block on this target, which has no second thread to wait for.
 #[cfg(target_family = "wasm")]
 fn wait_for(_listener: EventListener, _deadline: Option<Instant>) -> bool {
     false

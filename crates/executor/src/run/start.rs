@@ -1,7 +1,7 @@
-//! The OS threads of a pool, its workers and spares: how they are started, and asked to end.
+//! The OS threads of a pool, its workers and spares: how the pool starts them and asks them to end.
 //!
-//! A spare is started when every worker of a pool waits and work is left that none of them may adopt; it ends when it finds
-//! nothing more to do. There may be as many as the system has threads for.
+//! A pool starts a spare when every worker waits and work is left that no worker may adopt. The spare ends when it
+//! finds no more work. There may be as many spares as the system has threads for.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,9 +19,9 @@ use crate::parts::threads::{Kind, Thread};
 use crate::pool::shared::Shared;
 use crate::work::scan::Scan;
 
-/// Starts or ends workers until there are `wanted`. Those that end finish what they run; this does not wait for them.
-/// Without any, threads that wait drive the pool. Called while this thread names one of the pool's threads, it leaves
-/// the start of those that are missing to the call that this is in.
+/// Starts or ends workers until there are `wanted`. A worker that ends finishes its poll; this does not wait for it.
+/// With no workers, threads that wait drive the pool. The user's function that names the pool's threads may call this.
+/// Such a call starts no threads: the call that it is nested in does.
 pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
     let list = pool.threads.list.lock();
     let had_workers = pool.workers() > 0;
@@ -45,7 +45,7 @@ pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
     } else {
         start_missing(pool, had_workers)
     };
-    // There may be more permits now. And what was queued while there were no workers has called no watch.
+    // There may be more permits now. And a task that was queued while there were no workers has not called the watch.
     let revived = || !had_workers && wanted > 0 && Scan::for_workers(pool).finds_something();
     if pool.has_background() || revived() {
         pool.publish();
@@ -53,7 +53,7 @@ pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
     result
 }
 
-/// Makes known that there are to be `wanted` workers, and asks those that there are to end or to stay. Starts none.
+/// Makes known that the pool is to have `wanted` workers, and asks the present ones to end or to stay. Starts none.
 pub(super) fn resize(pool: &Shared, list: &[Thread], wanted: usize) {
     pool.threads.set_workers(wanted);
     for thread in list.iter().rev().filter(|thread| thread.is_worker()) {
@@ -62,7 +62,8 @@ pub(super) fn resize(pool: &Shared, list: &[Thread], wanted: usize) {
         }
     }
     if wanted == 0 {
-        // A spare ends by itself when it finds nothing; what wakes itself without end keeps it.
+        // A spare ends by itself when it finds no work, but a task that wakes itself without end
+        // would keep it.
         for spare in list.iter().filter(|thread| thread.is_spare()) {
             if seat(pool, spare.seat).ask_to_end() {
                 pool.idle.wake_worker(spare.seat);
@@ -70,7 +71,7 @@ pub(super) fn resize(pool: &Shared, list: &[Thread], wanted: usize) {
         }
     }
     for thread in list.iter().filter(|thread| thread.is_worker()) {
-        // A worker that has ended for good cannot be kept.
+        // A worker that ends already cannot be kept.
         if staying(pool, list) < wanted {
             seat(pool, thread.seat).ask_to_stay();
         }
@@ -83,14 +84,14 @@ fn staying(pool: &Shared, list: &[Thread]) -> usize {
     list.iter().filter(staying).count()
 }
 
-/// Starts workers while there are too few. If one cannot be started, there are to be no more than there are.
+/// Starts workers while there are too few. If the system starts no more, the pool keeps as many as it has.
 fn start_missing(pool: &Arc<Shared>, had_workers: bool) -> io::Result<()> {
     let missing =
         |list: &[Thread]| !pool.holders.is_closing() && staying(pool, list) < pool.workers();
     loop {
         let list = pool.threads.list.lock();
         if staying(pool, &list) > 0 {
-            // Not before there is one: what names threads may wait for the pool.
+            // Not before there is a worker: the function that names threads may wait for the pool.
             threadless::unregister(pool);
         }
         if !missing(&list) {
@@ -115,16 +116,16 @@ fn start_missing(pool: &Arc<Shared>, had_workers: bool) -> io::Result<()> {
     }
 }
 
-/// Starts a spare worker; false if no thread can be started.
+/// Starts a spare worker; false if it cannot start a thread.
 pub(crate) fn start_spare(pool: &Arc<Shared>) -> bool {
-    // The function that names threads may wait as all code of users: a spare for it would call it again.
-    // A pool that is being dropped starts no more threads, but the jobs that its workers are in still end.
-    // The flag is raised before the closer takes the lock to join what was started.
+    // The function that names threads may wait, as all users' code may: the start of a spare would call it again. A
+    // pool that is being dropped starts no more threads, but the jobs that its workers are in still end. The closer
+    // raises the flag before it takes the lock to collect the threads that it joins.
     let wanted = |_: &[Thread]| !pool.holders.is_closing();
     !is_naming(pool) && matches!(start_thread(pool, Kind::Spare, wanted), Ok(true))
 }
 
-/// Starts a thread, if it is still `wanted` when its name is known; whether it was.
+/// Starts a thread, if it is still `wanted` when its name is known; true if it was.
 fn start_thread(
     pool: &Arc<Shared>,
     kind: Kind,
@@ -158,7 +159,7 @@ fn start_thread(
     if kind == Kind::Spare {
         pool.threads.spare_starts();
     }
-    // Counted live before it runs, so that the pool does not look stuck until then.
+    // It counts as live before it runs, so that the pool does not look stuck until then.
     pool.idle.adopt_live(index);
     // Ordering: Relaxed, a count; the Release at the end of `live` orders the threads' ends.
     pool.threads.running.fetch_add(1, Ordering::Relaxed);
@@ -183,7 +184,7 @@ fn start_thread(
             if kind == Kind::Spare {
                 pool.threads.spare_started();
             }
-            // Wakers of users may be called now.
+            // The calls below may call users' wakers, so they hold no lock.
             drop(list);
             pool.leave_holders();
             pool.idle.abandon_live(index, &Scan::for_workers(pool));
@@ -193,7 +194,7 @@ fn start_thread(
     }
 }
 
-/// The name of the thread with this index. Code of users, called without a lock.
+/// The name of the thread with this index. It calls the user's code without a lock.
 fn thread_name(pool: &Shared, index: usize) -> String {
     let name = while_naming(pool, || {
         catch_unwind(AssertUnwindSafe(|| {
@@ -202,7 +203,7 @@ fn thread_name(pool: &Shared, index: usize) -> String {
     });
     match name {
         Ok(name) if cfg!(terrace_weaken = "executor-name-nul") => name,
-        // The standard library takes none with a NUL.
+        // The standard library refuses a name with a NUL.
         Ok(name) => name.replace('\0', "\u{fffd}"),
         Err(payload) => {
             pool.report(payload);
@@ -224,7 +225,7 @@ struct Naming {
 }
 
 terrace_sync::thread_local! {
-    /// The innermost of them.
+    /// The innermost of these calls.
     static NAMING: Cell<*const Naming> = const { Cell::new(ptr::null()) };
 }
 
@@ -241,7 +242,8 @@ fn while_naming<T>(pool: &Shared, name: impl FnOnce() -> T) -> T {
 /// Whether this thread is in the middle of naming a thread of `pool`.
 fn is_naming(pool: &Shared) -> bool {
     let mut next = NAMING.with(Cell::get);
-    // SAFETY: each of them is on this thread's stack in a `while_naming` that has not returned.
+    // SAFETY: each entry of the list is on this thread's stack, in a `while_naming` that has not
+    // returned. Only this thread reads the list.
     while let Some(naming) = unsafe { next.as_ref() } {
         if ptr::eq(naming.pool, pool) {
             return true;

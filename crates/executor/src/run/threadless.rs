@@ -1,8 +1,9 @@
 //! Pools without workers, and the threads that drive them while they wait.
 //!
-//! A waiting thread keeps a list of them ([`ThreadlessPools`]). A pool that loses its last worker is added by
-//! [`register`]; [`announce`] wakes every thread that has ever waited ([`Broadcast`]), so that those that wait already drive
-//! it, too. A push to a pool without workers wakes a waiting thread through an `event-listener` event, one listener a pool.
+//! A waiting thread keeps a list of them ([`ThreadlessPools`]). [`register`] adds a pool that has lost its last worker.
+//! [`announce`] then wakes every thread that has ever waited ([`Broadcast`]), so that threads that already wait drive
+//! the pool, too. A push to a pool without workers wakes a waiting thread through an `event-listener` event, one
+//! listener a pool.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -24,31 +25,34 @@ use crate::protocol::sight::Sight;
 use crate::work::order::{self, Order};
 use crate::work::source::Look;
 
-/// Children that a scope's wait runs before a job of a pool without workers has its turn. A prime.
+/// A scope's wait runs so many children before a job of a pool without workers has its turn. A
+/// prime.
 const SCOPES_INTERVAL: u32 = 1021;
 
 terrace_sync::global! {
-    /// Pools without workers that are alive. Their number is read first, so that programs without
-    /// such pools pay one relaxed load.
+    /// The number of living pools without workers. Readers look at it first, so that programs
+    /// without such pools pay one relaxed load.
     static COUNT: AtomicUsize = AtomicUsize::new(0);
     static POOLS: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
-    /// Tells waiting threads that there is one more.
+    /// Tells waiting threads that there is one more such pool.
     static NEWS: Broadcast<Weak<dyn Notify>> = Broadcast::new();
 }
 
 terrace_sync::thread_local! {
-    /// What of this thread has subscribed to `NEWS`.
+    /// The notifier of this thread that has subscribed to `NEWS`.
     static SUBSCRIBED: Cell<Option<Weak<dyn Notify>>> = const { Cell::new(None) };
 }
 
-/// Adds a pool without workers to those that waits drive. The caller then calls [`announce`], without a lock.
+/// Adds a pool without workers to the pools that waiting threads drive. The caller then calls [`announce`], without a
+/// lock.
 pub(crate) fn register(pool: &Arc<Shared>) {
     let weak = Arc::downgrade(pool);
     let mut pools = POOLS.lock();
     if !pools.iter().any(|other| other.ptr_eq(&weak)) {
         pools.push(weak);
         pool.external_waiters.set_may_drive(true);
-        // Ordering: Relaxed, a hint; a thread that has to see the pool's tasks was handed the pool, or sees the announcement.
+        // Ordering: Relaxed, a hint. A thread that has to see the pool's tasks got the pool from another thread after
+        // this, or sees the announcement (`Broadcast`).
         COUNT.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -68,21 +72,21 @@ pub(crate) fn unregister(pool: &Shared) {
     pool.external_waiters.set_may_drive(false);
     let before = pools.len();
     pools.retain(|other| !std::ptr::eq(other.as_ptr(), pool));
-    // Ordering: Relaxed, as above.
+    // Ordering: Relaxed, a hint; the caller registered the pool itself, under the lock.
     COUNT.fetch_sub(before - pools.len(), Ordering::Relaxed);
 }
 
 /// The pools without workers.
 fn all() -> Vec<Arc<Shared>> {
-    // Ordering: Relaxed, as above.
+    // Ordering: Relaxed, a hint, as in `register`.
     if COUNT.load(Ordering::Relaxed) == 0 {
         return Vec::new();
     }
     POOLS.lock().iter().filter_map(Weak::upgrade).collect()
 }
 
-/// From now on the current thread is notified when a pool loses its last worker. Called before each sleep: a thread-local
-/// access, and a lock the first time.
+/// From now on [`announce`] notifies the current thread when a pool loses its last worker. Called before each sleep: a
+/// thread-local access, and a lock the first time.
 pub(crate) fn subscribe() {
     let notifier = terrace_thread::notifier();
     let weak = Arc::downgrade(&notifier);
@@ -90,18 +94,18 @@ pub(crate) fn subscribe() {
     if !before.is_some_and(|before| before.ptr_eq(&weak)) {
         NEWS.subscribe(weak.clone(), |thread| thread.strong_count() == 0);
     }
-    // The thread's locals may be gone already; then it subscribes anew each time.
+    // If the thread's locals are gone already, it subscribes anew each time.
     let _kept = SUBSCRIBED.try_with(|subscribed| subscribed.set(Some(weak)));
 }
 
 /// The pools without workers whose tasks the current thread runs in one wait.
 pub(crate) struct ThreadlessPools<'a> {
-    /// If not all there are.
+    /// The one pool that the wait drives; `None` for all.
     only: Option<&'a Shared>,
-    /// The news that `pools` is made from.
+    /// The number of the news at which `pools` was made.
     number: usize,
     pools: Vec<Arc<Shared>>,
-    /// Pieces of own work that went before.
+    /// Pieces of own work since the last turn of these pools.
     passed_over: u32,
 }
 
@@ -123,7 +127,7 @@ impl<'a> ThreadlessPools<'a> {
             Some(pool) if pool.workers() == 0 => vec![pool.arc()],
             Some(_) => Vec::new(),
         };
-        // A worker adopts nothing of its own pool, also if it was asked to end: that is the matter of the last resort.
+        // A worker adopts no task of its own pool, even if it was asked to end: the last resort takes care of these.
         pools.retain(|pool| !runner::is_worker_of(&raw const **pool));
         Self {
             only,
@@ -139,7 +143,7 @@ impl<'a> ThreadlessPools<'a> {
         NEWS.number() != self.number
     }
 
-    /// Heeds what has changed.
+    /// Makes the list anew if there is news.
     #[inline]
     pub(crate) fn refresh(&mut self) {
         if self.is_stale() {
@@ -148,7 +152,8 @@ impl<'a> ThreadlessPools<'a> {
     }
 
     fn pools(&self) -> impl Iterator<Item = &Arc<Shared>> {
-        // It may have got some since, and may be losing them again: what a shutdown drains is not ours.
+        // A pool may have got workers since, and may be losing them again: the workers that a shutdown drains run its
+        // tasks.
         let ours = |pool: &&Arc<Shared>| match self.only {
             Some(_) => pool.workers() == 0,
             None => pool.external_waiters.may_drive(),
@@ -170,22 +175,24 @@ impl<'a> ThreadlessPools<'a> {
         })
     }
 
-    /// Called after a piece of own work: a future in `block_on` and these pools have turns, one by one; a scope's children go
-    /// first, yet not always: they may wake themselves until a job of the pool has run.
+    /// The waiter calls this after a piece of own work. In `block_on`, the future and these pools have turns in
+    /// alternation. In a scope, the children go first, yet not always: they may wake themselves until a job of the pool
+    /// has run.
     #[inline]
     pub(crate) fn have_a_turn(&mut self) {
         if self.pools.is_empty() {
             return;
         }
         self.passed_over += 1;
-        // A scope is to end soon, and seldom has so many children.
+        // A scope should end soon, and seldom has so many children.
         if self.only.is_none() || self.passed_over >= SCOPES_INTERVAL {
             self.passed_over = 0;
             self.run_one();
         }
     }
 
-    /// For a thread that was notified and has something else to do first: wakes another one, if there is anything for it.
+    /// A notified thread that has something else to do first calls this. It wakes another thread, if there is work for
+    /// one.
     #[cold]
     pub(crate) fn pass_on(&self) {
         for pool in self.pools().filter(|pool| has_work(pool)) {
@@ -212,7 +219,7 @@ impl Wake for SleeperWaker {
     }
 }
 
-/// A waker that wakes the current thread, wherever it waits. Events call it under their lock: it runs no code of users.
+/// A waker that wakes the current thread, in any wait. Events call it under their lock: it runs no users' code.
 fn thread_waker() -> Waker {
     Arc::new(SleeperWaker(Sleeper::current())).into()
 }
@@ -246,7 +253,8 @@ impl<'a> Listening<'a> {
         let listeners = pools.iter().map(|pool| {
             let mut listener = pool.external_waiters.listen();
             if let Poll::Ready(()) = Pin::new(&mut listener).poll(&mut context) {
-                // Notified between the two lines. The notification is for one thread, and is served as any other.
+                // A publisher notified the listener between the two lines. The notification is for one thread, and this
+                // thread serves it as any other.
                 notified = true;
                 listener = pool.external_waiters.listen();
             }
@@ -267,8 +275,9 @@ impl<'a> Listening<'a> {
 }
 
 impl Listening<'_> {
-    /// Ends the sleep; whether the thread was notified. It then looks at the pools, or [passes on](ThreadlessPools::pass_on): a
-    /// listener that is merely dropped would wake the next thread in any case, and that one the next, without end.
+    /// Ends the sleep; true if the thread was notified. It then looks at the pools, or [passes
+    /// on](ThreadlessPools::pass_on). A notified listener that is merely dropped notifies the next thread, which would
+    /// notify the next one, without end.
     #[must_use = "a notification has to be served or passed on"]
     pub(crate) fn end(mut self) -> bool {
         let mut notified = self.notified;

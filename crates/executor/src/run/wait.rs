@@ -1,12 +1,12 @@
 //! The one wait: what a thread runs while it waits for something of its own.
 //!
-//! Used by scopes and by `block_on`, on workers and off. In order: what it waits for, the thread's
-//! pinned tasks (no other thread can run them), its own work, then a short spin, then sleep. It adopts
-//! no foreign work: a foreign body may want a lock that the waiter holds, and would bury the wait
-//! under itself. The one exception keeps small pools from deadlock: where every live worker of the
-//! pool waits like this and work is takeable, a spare worker is started; where no thread can
-//! start, and in hooks, the waiter runs exactly one foreign job, nested at most [`MAX_NESTED_HELP`] deep, and as many
-//! levels more for tasks that workers hold in their rings.
+//! Scopes and `block_on` use it, on workers and off. The waiter first looks whether the wait is over. Then it runs the
+//! thread's pinned tasks (no other thread can run them) and its own work. Then it spins shortly, then it sleeps. It
+//! adopts no job of others: such a job may want a lock that the waiter holds, and would bury the wait under itself.
+//!
+//! One exception keeps small pools from deadlock. If every live worker of the pool waits like this and work is
+//! takeable, a waiter starts a spare. If no thread can start, and in hooks, the waiter runs exactly one job of others.
+//! Such jobs nest at most [`MAX_NESTED_HELP`] deep, and as many levels more for tasks that workers hold in their rings.
 
 use terrace_park::Restricted;
 use terrace_sync::thread::yield_now;
@@ -22,7 +22,7 @@ use crate::work::order::{self, Order};
 use crate::work::scan::Scan;
 use crate::work::source::Look;
 
-/// How deep foreign jobs may nest on a waiter's stack where no spare worker can be started.
+/// How deep jobs of others may nest on a waiter's stack where no spare can start.
 pub(crate) const MAX_NESTED_HELP: u32 = 8;
 
 /// What a thread waits for, and which work of its own it may run until then.
@@ -33,8 +33,8 @@ pub(crate) trait WaitFor {
     fn run_one(&mut self) -> bool;
     /// Whether `run_one` would find something; valid after a fence.
     fn has_work(&self) -> bool;
-    /// The thread is about to sleep: a thread that makes own work from now on has to wake it. Ends with
-    /// a `heavy()` fence or what serves as one.
+    /// The waiter is about to sleep: from now on, a thread that makes own work for it has to wake it. Ends with a
+    /// `heavy()` fence or an equivalent.
     fn announce_sleep(&mut self);
     /// The thread is awake again.
     fn end_sleep(&mut self);
@@ -42,12 +42,13 @@ pub(crate) trait WaitFor {
 
 /// Which of the thread's own tasks a wait may run.
 ///
-/// A wait inside of one of them runs no other: the other one would be buried above it. It could wait for the one below, which cannot
-/// go on; it would find borrowed what that one has borrowed; and where many wait, the stack would hold all of them. Children that are
-/// pinned to the thread are no such tasks, and run in every wait. One case is left to the wait: where the future that it polls
-/// awaits another task of this very thread, no other thread can run that task, and the wait does.
+/// A wait inside a local task runs no other local task on top of it. The upper task could wait for the lower one, which
+/// cannot go on. It could find a value borrowed that the lower one has borrowed. And if many tasks wait, the stack
+/// would hold all of them. Children that are pinned to the thread are no such tasks, and run in every wait. There is
+/// one exception: the future that the wait polls may await another task of this very thread. No other thread can run
+/// that task, so the wait does.
 struct LocalTasks {
-    /// Whether the wait began inside of a local task, and what that thread's count of awaited tasks was at the last look.
+    /// Set if the wait began inside a local task: the thread's count of awaited tasks at the last look.
     inside: Option<u32>,
 }
 
@@ -59,14 +60,14 @@ impl LocalTasks {
         }
     }
 
-    /// Called before own work and pinned children are run.
+    /// The waiter calls this before it runs own work and pinned children.
     fn before_own(&mut self) {
         if let Some(awaited) = &mut self.inside {
             *awaited = internal::inside_task().1;
         }
     }
 
-    /// Called after they were run: they may have awaited a task of this thread.
+    /// The waiter calls this after it ran them: they may have awaited a task of this thread.
     fn after_own(&mut self) {
         if self
             .inside
@@ -92,7 +93,7 @@ impl LocalTasks {
     }
 }
 
-/// Waits until `own` is done, and runs the work of pools without workers until then.
+/// Waits until `own` is done, and runs the tasks of pools without workers until then.
 pub(crate) fn wait(own: &mut impl WaitFor, mut threadless: ThreadlessPools<'_>) {
     let mut local = LocalTasks::new();
     loop {
@@ -102,8 +103,8 @@ pub(crate) fn wait(own: &mut impl WaitFor, mut threadless: ThreadlessPools<'_>) 
             return;
         }
         threadless.refresh();
-        // One pinned task, then one of the own: neither starves the other.
-        // Both may be where the thread awaits one of its own tasks: a pinned child is part of what the wait is for.
+        // The waiter runs one pinned task, then one piece of own work: neither starves the other. Either may await a
+        // task of this thread: a pinned child is part of the scope that the thread waits for.
         local.before_own();
         let pinned = local.tick();
         let ran = own.run_one();
@@ -124,8 +125,8 @@ pub(crate) fn wait(own: &mut impl WaitFor, mut threadless: ThreadlessPools<'_>) 
             None => sleep_off_workers(own, &local, &threadless),
         });
         own.end_sleep();
-        // The notification is served before code of unknown length runs, which may unwind, too: the thread either looks at
-        // the pools now, or tells another thread to.
+        // The thread serves the notification before it runs users' code, which may take long or unwind. It either looks
+        // at the pools now, or tells another thread to.
         if notified && !cfg!(terrace_weaken = "executor-notification-kept") {
             if anything(own, &local) {
                 threadless.pass_on();
@@ -141,17 +142,16 @@ fn anything(own: &impl WaitFor, local: &LocalTasks) -> bool {
     own.is_done() || own.has_work() || local.has_work()
 }
 
-/// Sleeps on the thread's own parker. Whether it was notified of a pool without workers.
+/// Sleeps on the thread's own parker. True if a pool without workers notified it.
 fn sleep_off_workers(
     own: &impl WaitFor,
     local: &LocalTasks,
     threadless: &ThreadlessPools<'_>,
 ) -> bool {
-    // Pools without workers wake through their event; the listeners have to stand before the last
-    // look.
+    // Pools without workers wake through their event, so the thread listens before its last look.
     let listening = threadless.listen();
     if anything(own, local) || listening.has_work() {
-        // Something came in the last moment, or is announced by a thread that has not pushed it yet.
+        // Work came in the last moment, or a pusher has announced it and not pushed it yet.
         yield_now();
     } else {
         terrace_trace::park(terrace_trace::EXTERNAL);
@@ -161,8 +161,8 @@ fn sleep_off_workers(
     listening.end()
 }
 
-/// Sleeps in `R`: woken by what it waits for, by pinned tasks, and by the rule of last resort. Whether it was
-/// notified of a pool without workers.
+/// Sleeps in `R`. Its own event wakes it, pinned tasks do, and the rule of last resort. True if a pool without workers
+/// notified it.
 fn sleep_on_worker(
     worker: &Runner<'_>,
     own: &impl WaitFor,
@@ -177,7 +177,7 @@ fn sleep_on_worker(
     let scan = Scan::in_wait(pool);
     if let Restricted::LastResort = pool.idle.wait_restricted(worker.index(), &scan, ready) {
         if !last_resort(worker) {
-            // Another waiter's turn, which `scan` passes on once this one is back in `R`.
+            // It is another waiter's turn: `scan` passes the turn on once this one is back in `R`.
             let scan = scan.exhausted(worker.index());
             match pool.idle.wait_restricted(worker.index(), &scan, ready) {
                 Restricted::Ready | Restricted::Woken | Restricted::LastResort => {}
@@ -188,11 +188,12 @@ fn sleep_on_worker(
     listening.end()
 }
 
-/// Every live worker of the pool waits and there is work that none of them may adopt. False if this one can do
-/// nothing about it.
+/// Called when every live worker of the pool waits, and there is work that no worker may adopt. False if this worker
+/// cannot help.
 fn last_resort(worker: &Runner<'_>) -> bool {
     let pool = worker.pool();
-    // A spare runs the start hook, too: if that waits, this would go on and on. What hooks wait for they run themselves.
+    // A spare runs the start hook, too. If the hook waits, each spare would start the next. So a worker in a hook runs
+    // the job itself.
     let in_hook = !worker.in_loop.get();
     let start_spare = || start::start_spare(&pool.arc());
     if !in_hook && start_spare() {

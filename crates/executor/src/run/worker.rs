@@ -61,7 +61,7 @@ impl<'p> Worker<'p> {
         Scan::of_worker(&self.runner, looking)
     }
 
-    /// Ends the search that `token` stands for, before anything is run.
+    /// Ends the search that `token` stands for. The worker calls this before it runs anything.
     fn stop_search(&self, token: &mut Option<Token>) {
         if let Some(token) = token.take() {
             let pool = self.pool();
@@ -71,14 +71,15 @@ impl<'p> Worker<'p> {
         }
     }
 
-    /// The thread takes the worker's place: from now on it is woken there. It runs, as hooks of users come next.
+    /// The thread takes the worker's place: from now on wakers find it there. It counts as running, as users' hooks
+    /// come next.
     pub(super) fn enter(&self) {
         let token = self.pool().idle.enter(self.runner.index());
         self.stop_search(&mut Some(token));
     }
 
-    /// Gives the place up, and what still lies at it to the others. The thread is not in the worker's context any more:
-    /// nothing comes after that. Returns how many tasks there were.
+    /// Gives the place up, and hands the tasks at its seat over to the others. The thread is not in the worker's
+    /// context any more, so it queues nothing there later. Returns how many tasks there were.
     pub(super) fn leave(&self) -> usize {
         let pool = self.pool();
         let moved = self.runner.hand_over();
@@ -88,7 +89,8 @@ impl<'p> Worker<'p> {
         moved
     }
 
-    /// Runs until the pool closes or, as a spare, until there is nothing left to do. The worker keeps its place.
+    /// Runs until the pool closes or the worker is asked to end; a spare also ends when it finds no work. The worker
+    /// keeps its place.
     pub(super) fn run(&self) {
         self.runner.in_loop.set(true);
         self.runner.arrives();
@@ -96,7 +98,7 @@ impl<'p> Worker<'p> {
         self.runner.in_loop.set(false);
     }
 
-    /// The next piece of work, in the order of what the worker is.
+    /// Takes the next piece of work, in the order of its kind of worker.
     fn find(&self) -> Option<Taken<'p>> {
         let look = Look::turn(&self.runner);
         if self.kind == Kind::Spare {
@@ -113,7 +115,8 @@ impl<'p> Worker<'p> {
         let pool = runner.pool();
         let mut token = None;
         let mut stalled = Stalled::default();
-        // Pinned tasks come first, yet one that wakes itself again and again starves no other task.
+        // Pinned tasks come first, yet a pinned task that wakes itself again and again starves no
+        // other task.
         let mut in_a_row = 0;
         let mut rest = Rest::None;
         // `Pool::close` unparks every worker after it has raised the flag.
@@ -127,7 +130,7 @@ impl<'p> Worker<'p> {
                 runner.flush();
                 self.stop_search(&mut token);
                 if !terrace_thread::tick() {
-                    // Announced by a thread that has not pushed it yet: let it.
+                    // A pusher has announced the task and not pushed it yet: let it go on.
                     yield_now();
                 }
                 rest = Rest::None;
@@ -194,11 +197,11 @@ impl<'p> Worker<'p> {
             return true;
         }
         let look = Look::from_seat(&self.runner, Looking::Awake);
-        // What is covered lies in the slot of another worker, which runs it before it ends.
+        // A covered task lies in the slot of another worker, which runs it before it ends.
         self.runner.seat().lifo.is_empty() && order::Ending::sight(&look) < Sight::Ready
     }
 
-    /// Looks around for a while; true as soon as something is there that it would take.
+    /// Looks around for a while; true as soon as it sees work that it would take.
     fn spin(&self) -> bool {
         let scan = self.scan(Looking::Awake);
         let look = Look::from_seat(&self.runner, Looking::Awake);
@@ -212,7 +215,7 @@ impl<'p> Worker<'p> {
         })
     }
 
-    /// Sleeps until woken; as the sentinel, if there is something to watch and no other worker does.
+    /// Sleeps until woken. It sleeps as the sentinel if there is covered work to watch and no other worker watches.
     fn sleep(&self, token: Option<Token>) -> (Token, Rest) {
         let pool = self.pool();
         let index = self.runner.index();

@@ -1,4 +1,4 @@
-//! What is in a child's task: its future, and what ties it to its scope.
+//! The contents of a child's task: its future, and its tie to its scope.
 
 use std::future::Future;
 use std::mem::ManuallyDrop;
@@ -29,7 +29,8 @@ pub(super) struct Child<F> {
 const NEW: u32 = u32::MAX;
 const ENDED: u32 = u32::MAX - 1;
 
-// SAFETY: the slot is shared state made for all threads; the future is only moved with `F: Send`.
+// SAFETY: `Slot` is `Sync`, so its pointer may go to another thread; `new` promises that the slot
+// stays in place. The future moves only with `F: Send`.
 unsafe impl<F: Send> Send for Child<F> {}
 
 impl<F> Child<F> {
@@ -53,15 +54,16 @@ impl<F> Child<F> {
         let key = std::mem::replace(&mut self.key, ENDED);
         let future = &mut self.future;
         let dropped = catch_unwind(AssertUnwindSafe(|| {
-            // SAFETY: the caller saw that it is alive, and `key` tells from now on that it is not. It is dropped where it
-            // was pinned.
+            // SAFETY: the caller saw that it is alive, and `key` says from now on that it is not, so it is dropped
+            // once. It is dropped where it was pinned.
             unsafe { ManuallyDrop::drop(future) }
         }));
         self.deregister(key);
         dropped.err()
     }
 
-    /// Ends a child that is not to be polled again. A panic in its destructor comes after the one that cancelled it.
+    /// Ends a child that no thread is to poll again. It drops a panic of the destructor, which comes after the one that
+    /// cancelled the child.
     #[cold]
     fn abandon(&mut self) {
         self.end().into_iter().for_each(terrace_local::drop_payload);
@@ -81,7 +83,7 @@ impl<F> Child<F> {
         if self.key == ENDED {
             self.deregister(key);
         } else {
-            // Of two panics the first is the child's.
+            // Of two panics, the child keeps the first.
             self.abandon();
         }
         self.panicked(payload);
@@ -99,7 +101,7 @@ impl<F> Child<F> {
         unsafe { self.slot.as_ref() }
     }
 
-    /// At the first `Pending`. Whether a panic has cancelled the child by now.
+    /// Registers the child at its first `Pending`; true if a panic has cancelled it by now.
     fn register(&mut self, waker: &Waker) -> bool {
         let (key, cancelled) = self.slot().core().cancel().register(waker);
         self.key = key;
@@ -129,13 +131,13 @@ impl<F: Future<Output = ()>> Future for Child<F> {
         }
         // One catch for the poll and the destructor.
         let caught = catch_unwind(AssertUnwindSafe(|| {
-            // SAFETY: as above.
+            // SAFETY: the future is pinned with `self`, and alive, as the key is not `ENDED`.
             let future = unsafe { Pin::new_unchecked(&mut *this.future) };
             let poll = future.poll(context);
             if poll.is_ready() {
                 this.key = ENDED;
-                // SAFETY: it has not been dropped yet, and is not again, as `key` now tells. It is dropped where it was
-                // pinned.
+                // SAFETY: it has just been polled, so it is alive. `key` now says that it is not, so it is not dropped
+                // again. It is dropped where it was pinned.
                 unsafe { ManuallyDrop::drop(&mut this.future) };
             }
             poll

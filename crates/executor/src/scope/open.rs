@@ -20,7 +20,8 @@ use crate::run::threadless::ThreadlessPools;
 use crate::run::wait::{WaitFor, wait};
 use crate::thread_executor::ThreadQueue;
 
-/// Tells the thread of which pool its innermost open scope is, and what was told before.
+/// Records on the thread the pool of its innermost open scope. Returns the pool that was recorded
+/// before.
 #[inline]
 fn driving(pool: *const Shared) -> *const Shared {
     terrace_thread::internal::replace_scope(pool.cast()).cast()
@@ -70,7 +71,8 @@ impl<'p> OpenScope<'p> {
             outer: driving(pool),
             _not_send: PhantomData,
         };
-        // SAFETY: the table just handed this slot out, so it is closed and ours; it is the pool's.
+        // SAFETY: the table has just handed out this slot of `pool`, so it is closed, and no other
+        // thread opens it.
         unsafe { scope.slot().open(pool) };
         if scope.is_outermost() {
             pool.scopes.driver_enters();
@@ -78,8 +80,8 @@ impl<'p> OpenScope<'p> {
         scope
     }
 
-    /// Whether the thread counts as a driver because of this scope: a worker counts as awake anyway, and a scope nested
-    /// in another of the same pool is on the same thread.
+    /// Whether the thread counts as a driver because of this scope. A worker counts as awake anyway. A scope nested in
+    /// another of the same pool adds no thread.
     fn is_outermost(&self) -> bool {
         !std::ptr::eq(self.outer, self.pool) && !runner::is_worker_of(self.pool)
     }
@@ -102,9 +104,9 @@ impl<'p> OpenScope<'p> {
         self.slot().core().cancel().cancel(0);
     }
 
-    /// Ends the body and waits until every child has ended, and runs children, the
-    /// thread's pinned tasks, and the tasks of those of `executors` that this thread owns.
-    /// Returns the panic of the child that was spawned first, of those that panicked.
+    /// Ends the body and waits until every child has ended. Until then it runs children, the
+    /// thread's pinned tasks, and the tasks of the `executors` that this thread owns. Of the
+    /// children that panicked, returns the panic of the one that was spawned first.
     pub fn wait(self, executors: &[&ThreadQueue]) -> Option<Payload> {
         let slot = self.slot();
         self.pool.scopes.pacing.observe_body(self.since);
@@ -160,8 +162,8 @@ impl ScopeHandle<'_> {
     {
         // SAFETY: the core outlives the scope, which outlives the child (the caller's promise).
         let core = unsafe { CoreRef::borrowed(NonNull::from(core)) };
-        // SAFETY: the future is Send; it is dropped before the scope ends, which its owner waits
-        // for before anything that it borrows ends.
+        // SAFETY: the future is Send. It is dropped before the scope ends, and the owner waits for
+        // that end before the borrows end.
         let (runnable, task) = unsafe { task::build(core, self.child(future)) };
         task.detach();
         terrace_trace::spawn(trace_index::get());
@@ -171,8 +173,8 @@ impl ScopeHandle<'_> {
     /// Spawns a child that any worker may run. One allocation.
     ///
     /// # Safety
-    /// The scope is open during the call (the caller is its body or one of its living children),
-    /// it is waited for in every case, and what the future borrows lives until then.
+    /// The scope is open during the call: the caller is its body or one of its living children. Its
+    /// owner waits for it in every case, and what the future borrows lives until then.
     #[inline]
     pub unsafe fn spawn<F>(&self, future: F)
     where
@@ -180,9 +182,10 @@ impl ScopeHandle<'_> {
     {
         let core = self.slot;
         if task::is_large(&future) {
-            // SAFETY: as below.
+            // SAFETY: the slot lives as long as the pool, which the open scope borrows. The caller
+            // promises that its owner waits for the scope.
             let child = unsafe { self.build(core, task::boxed(future)) };
-            // SAFETY: as below.
+            // SAFETY: the caller is the scope's body or a living child.
             return unsafe { push::push_spawned(self.slot, child) };
         }
         // SAFETY: the slot lives as long as the pool, which the open scope borrows. The caller promises that the scope is waited
@@ -201,7 +204,8 @@ impl ScopeHandle<'_> {
         F: Future<Output = ()> + Send,
     {
         let core = push::pinned(self.slot);
-        // SAFETY: as in `spawn`.
+        // SAFETY: the core is the slot, which lives as long as the pool that the open scope
+        // borrows. The caller promises that the scope is waited for.
         unsafe { self.build(core, future) }.schedule();
     }
 
@@ -213,8 +217,8 @@ impl ScopeHandle<'_> {
     where
         F: Future<Output = ()> + Send,
     {
-        // SAFETY: the future is dropped before the scope ends (the caller's promise), so that its
-        // lifetime may be hidden from the executor.
+        // SAFETY: the caller promises that the scope is waited for, and it ends after the future is
+        // dropped. So all that the future borrows outlives it.
         unsafe { queue.spawn_erased(self.child(future)) }.detach();
         terrace_trace::spawn(trace_index::get());
     }

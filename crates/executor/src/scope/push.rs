@@ -1,4 +1,4 @@
-//! What the push of a child means for the sleepers of its pool: the slot as the core of its children.
+//! The push of a child, and which sleepers of its pool it wakes: the slot as the core of its children.
 
 use std::ptr::NonNull;
 
@@ -41,7 +41,7 @@ impl Pusher {
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[must_use = "a push that wakes no thread where it should is a lost wake"]
 enum Wakes {
-    /// No thread: one that is awake will take the child, and a sentinel watches.
+    /// No thread: an awake thread will take the child, and a sentinel watches.
     None,
     /// The scope's sleeping waiter.
     Waiter,
@@ -51,7 +51,7 @@ enum Wakes {
 
 /// `slot` as the core of children that only the waiter's thread may run.
 pub(super) fn pinned(slot: &Slot<Shared>) -> &PinnedLane {
-    // SAFETY: `PinnedLane` is a transparent wrapper of this type.
+    // SAFETY: `PinnedLane` is a transparent wrapper of `Slot<Shared>`.
     unsafe { &*std::ptr::from_ref(slot).cast::<PinnedLane>() }
 }
 
@@ -84,7 +84,7 @@ pub(super) unsafe fn push_spawned(slot: &Slot<Shared>, child: Runnable) {
     }
 }
 
-/// Which thread has to be woken for a child that was just pushed.
+/// Which thread the pusher has to wake for a child that it has just pushed.
 fn after_push(slot: &Slot<Shared>, pool: &Shared, by: Pusher) -> Wakes {
     ScopeCore::<Runnable, ThreadSpawner>::after_push();
     let asleep = slot.core().is_asleep();
@@ -115,8 +115,9 @@ impl Schedule for Slot<Shared> {
             }
             return;
         }
-        // The child may run and end, and its scope close, as soon as it is pushed: what is needed
-        // afterwards is copied out before. The slot lives as long as the pool.
+        // As soon as the child is pushed, it may run and end, and its scope may close. So this
+        // clones the pool's reference and the waiter's handle before the push. The slot lives as
+        // long as the pool.
         // SAFETY: the child that is being scheduled has not ended, so its scope is open and the
         // pool alive, up to the push.
         let pool = unsafe { &*slot.pool() }.arc();
@@ -128,8 +129,8 @@ impl Schedule for Slot<Shared> {
             Wakes::None => {}
             Wakes::Worker => pool.publish(),
             Wakes::Waiter => {
-                // The flag is not claimed: it may be that of the slot's next scope by now, whose
-                // waiter would then sleep on. One wake too many does no harm.
+                // The pusher does not claim the flag. It may belong to the slot's next scope by
+                // now, whose waiter would then sleep on. One wake too many does no harm.
                 waiter.notify();
             }
         }
@@ -140,13 +141,14 @@ impl Core for PinnedLane {}
 
 impl Schedule for PinnedLane {
     unsafe fn schedule(this: NonNull<Self>, child: Runnable) {
-        // SAFETY: as for `Slot`.
+        // SAFETY: the child's scope is open up to the push, and the slot lives as long as the pool.
         let this = unsafe { this.as_ref() };
-        // Into the thread's own queue of pinned work and not into one of the scope: whichever wait
-        // is the innermost on that thread must run it.
+        // The child goes into the thread's own queue of pinned work: the innermost wait on that
+        // thread must run it. A list of the scope would not do.
         // SAFETY: the child that is being scheduled has not ended, so its scope is open.
         let waiter = unsafe { this.0.core().waiter() };
-        // SAFETY: children are Send; they end on the waiter's thread before its scope does.
+        // SAFETY: children are Send. The child ends on the waiter's thread before its scope ends,
+        // and the waiter is still in that scope.
         unsafe { waiter.push(child) };
     }
 }

@@ -1,4 +1,4 @@
-//! A piece of work that was taken, and how it is run.
+//! A piece of work that a looker has taken, and how it runs the work.
 
 use terrace_local::task::Runnable;
 use terrace_queue::Owner;
@@ -15,7 +15,7 @@ use crate::pool::shared::Shared;
 pub(crate) enum Found<'p> {
     /// A task of the pool.
     Task(Runnable),
-    /// A task of a lane that is not the normal one; if it is the background lane, with the permit to run it.
+    /// A task of a lane that is not the normal one. A task of the background lane comes with the permit to run it.
     Lane(Runnable, Lane),
     /// A child of a scope, and its slot.
     Child(Runnable, &'p Slot<Shared>),
@@ -28,7 +28,7 @@ pub(crate) struct Taken<'p> {
 }
 
 impl<'p> Taken<'p> {
-    /// A task, and nothing else was moved.
+    /// A task; the search moved no other.
     #[inline]
     pub(crate) fn task(task: Runnable) -> Self {
         Self::alone(Found::Task(task))
@@ -54,7 +54,7 @@ impl<'p> Taken<'p> {
         }
     }
 
-    /// A task that was taken out of a shared queue or a peer's ring. Others may have come with it, into `ring`.
+    /// A task out of a shared queue or a peer's ring. Others may have come with it, into `ring`.
     #[inline]
     pub(crate) fn moved(task: Runnable, ring: &Owner<'_, Runnable>) -> Self {
         Self {
@@ -69,7 +69,7 @@ impl<'p> Taken<'p> {
 }
 
 impl Found<'_> {
-    /// Runs it on a worker or driver of `pool`, in whose context the thread is.
+    /// Runs it; the thread is in the context of a worker or driver of `pool`.
     pub(crate) fn run(self, pool: &Shared) {
         match &self {
             Found::Task(_) | Found::Child(..) => self.poll(),
@@ -89,7 +89,7 @@ impl Found<'_> {
         self.run_without_seat(pool, Borrows::Executor);
     }
 
-    /// Runs it on a thread that waits, and that has nothing but a reference to the pool.
+    /// Runs it on a waiting thread that holds only a reference to the pool.
     pub(crate) fn run_as_guest(self, pool: &Shared) {
         /// Counts a guest out.
         struct Guest<'p>(&'p Shared);
@@ -134,7 +134,7 @@ impl Found<'_> {
         }
     }
 
-    /// What it holds of the pool's background permits.
+    /// Which background permit it holds.
     fn permit(&self) -> Permit {
         match self {
             Found::Lane(_, Lane::Background) => Permit::Held,

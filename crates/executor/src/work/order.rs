@@ -23,8 +23,8 @@ pub(super) trait Visit {
     fn order<O: Order>(&mut self, name: &str);
 }
 
-/// Makes the orders. Search and sight come from the one list, so that neither can lack a source that the other has; both are
-/// written out source by source, so that each `match` over the source is decided when this is compiled.
+/// Makes the orders. Search and sight come from the one list, so that neither can lack a source that the other has. The
+/// macro writes both out source by source, so that the compiler decides each `match` over the source.
 macro_rules! orders {
     ($($(#[$doc:meta])* $name:ident: $($source:ident),+;)+) => {
         $($(#[$doc])*
@@ -62,30 +62,31 @@ macro_rules! orders {
 }
 
 orders! {
-    /// A worker. The slot comes twice, as it may be all there is after its turns in a row.
+    /// A worker. The slot comes twice: after its turns in a row, it may hold the only task.
     Worker: GlobalTurn, HighLane, LifoSlot, InjectorByRound, OwnRing, LifoSlot, Injector, OfferingScopes, Peers,
         BackgroundLane, WatchedSlots;
 
-    /// A worker that was asked to end. It does not sleep any more, so no time-out tells it of children that stand still: it
-    /// takes any. The slots of other workers are left to these.
+    /// A worker that was asked to end. It does not sleep any more, so no time-out tells it of children that stand
+    /// still: it takes any. It leaves the slots of other workers to them.
     Ending: GlobalTurn, HighLane, LifoSlot, InjectorByRound, OwnRing, LifoSlot, Injector, OfferingScopes, Peers,
         BackgroundLane, AnyScope, WatchedSlots;
 
-    /// A spare, which was started since no worker comes for what is left. What the waiting workers hold comes first: it is
-    /// mostly what they wait for.
+    /// A spare, which was started because no worker takes the work that is left. The tasks at the waiting workers'
+    /// seats come first: they mostly wait for these.
     Spare: GlobalTurn, HighLane, LifoSlot, OwnRing, LifoSlot, Peers, AnyScope, InjectorOne, BackgroundLane, AnySlot;
 
-    /// A `run` future. No sentinel watches for drivers, so it takes children whatever they are worth, and tasks out of the
-    /// slots of workers.
+    /// A `run` future. No sentinel watches for drivers, so it takes children even if they are not worth it, and tasks
+    /// out of the slots of workers.
     Driver: GlobalTurn, HighLane, InjectorByRound, OwnRing, Injector, Peers, AnyScope, BackgroundLane, AnySlot;
 
-    /// A thread without a seat. What seats hold comes first: a thread that waits for a task mostly waits for one of these.
+    /// A thread without a seat. Tasks at seats come before the injector: a thread that waits for a task mostly waits
+    /// for one of these.
     Bystander: HighLane, Peers, Injector, AnyScope, BackgroundLane, AnySlot;
 
-    /// A waiting worker that helps as the last resort, too deep in the help of others: what seats hold ends waits rather than
-    /// adding one.
+    /// A waiting worker that helps as the last resort, on top of too many other jobs. A task at a seat mostly ends a
+    /// wait rather than adding one.
     HeldBySeats: Peers;
 
-    /// What a worker looks for between two children of one scope.
+    /// The work that a worker looks for between two children of one scope.
     BetweenChildren: HighLane, LifoSlot, OwnRing, Injector, Peers, BackgroundLane;
 }

@@ -1,4 +1,4 @@
-//! What the sleeping protocol asks about the work of a pool.
+//! The sleeping protocol's questions about the work of a pool.
 
 use terrace_park::Work;
 
@@ -15,18 +15,18 @@ pub(crate) struct Scan<'l, 'p> {
     resort: Resort,
 }
 
-/// Whether what only the worker's loop acts on is a reason to wake: pinned tasks, and the end of the pool.
+/// Whether events that only the worker's loop handles are a reason to wake: pinned tasks, and the end of the pool.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Inlets {
     Heeded,
-    /// In the middle of a job, whose wait looks at the thread's tasks by itself.
+    /// In the middle of a job: its wait looks at the thread's tasks by itself.
     Ignored,
 }
 
 /// What a worker does about work that no awake worker takes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Resort {
-    /// It takes it.
+    /// It takes the work.
     Takes,
     /// The worker with this number could not run the work of others even as the last resort: it passes the turn on.
     PassesOn(usize),
@@ -50,7 +50,7 @@ impl<'l, 'p> Scan<'l, 'p> {
         Self::new(look, Inlets::Ignored)
     }
 
-    /// The same for a worker that could not help as the last resort.
+    /// The same scan, for a worker that could not help as the last resort.
     pub(crate) fn exhausted(self, worker: usize) -> Self {
         Self {
             resort: Resort::PassesOn(worker),
@@ -66,8 +66,7 @@ impl<'l, 'p> Scan<'l, 'p> {
         }
     }
 
-    /// Whether there is anything that a worker has to be awake for: what its order shows, and covered work while no sentinel
-    /// watches it.
+    /// Whether a worker has to be awake: its order shows ready work, or covered work that no sentinel watches.
     pub(crate) fn finds_something(&self) -> bool {
         Worker::sight(&self.look).is_takeable(&self.look.pool().idle)
     }
@@ -78,7 +77,8 @@ impl Work for Scan<'_, '_> {
         match self.resort {
             Resort::Takes => self.finds_something(),
             Resort::PassesOn(worker) => {
-                // Asked only while every live worker waits, this one included: the other finds itself the last resort.
+                // The protocol asks this only while every live worker waits, this one included: the other finds itself
+                // the last resort.
                 if self.finds_something() {
                     self.look.pool().idle.release_other(worker);
                 }
@@ -88,7 +88,8 @@ impl Work for Scan<'_, '_> {
     }
 
     fn has_private_work(&self, worker: usize) -> bool {
-        // Looked at after a fence; see `Pool::close`.
+        // The worker looks after its fence, which pairs with the fence of `unpark_all` in
+        // `Pool::close`.
         let pool = self.look.pool();
         self.inlets == Inlets::Heeded
             && (terrace_thread::has_work()

@@ -1,4 +1,5 @@
-//! The places where a pool's work lies, each with what takes work out of it and what a look at it shows.
+//! The places where a pool's work lies. Each has a function that takes work out of it, and one that says what a look at
+//! it shows.
 
 use terrace_local::task::Runnable;
 use terrace_queue::Owner;
@@ -15,11 +16,11 @@ use crate::protocol::sight::Sight;
 /// A place where work lies, or a turn in which another place goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// Every [`GLOBAL_INTERVAL`](crate::parts::fairness::GLOBAL_INTERVAL)th turn of a seat, before the high lane: the injector,
-    /// the background lane, or a peer that does not come to what it holds. One of them a turn, so that none keeps the others
-    /// waiting; the own slot and ring are next.
+    /// Goes before the high lane, every [`GLOBAL_INTERVAL`](crate::parts::fairness::GLOBAL_INTERVAL)th turn of a seat:
+    /// the injector, the background lane, or a stalled peer. Each turn takes from one of them, so that none keeps the
+    /// others waiting; the own slot and ring are next.
     GlobalTurn,
-    /// The high lane; not in a global turn, in which a full high lane would starve all others.
+    /// The high lane. A global turn skips it, as a full high lane would starve all others.
     HighLane,
     /// The looker's own LIFO slot, at most [`IN_A_ROW`](crate::protocol::lifo_slot::IN_A_ROW) times in a row.
     LifoSlot,
@@ -36,14 +37,15 @@ pub(crate) enum Source {
     OfferingScopes,
     /// The children of any scope.
     AnyScope,
-    /// The rings of all seats: half of one, from a random one on, for a looker with a ring; one task for one without.
+    /// The rings of all seats. A looker with a ring takes half of one, from a random seat on. A looker without a ring
+    /// takes one task.
     Peers,
     /// The background lane, with a permit.
     BackgroundLane,
     /// The LIFO slot of any worker.
     AnySlot,
-    /// The LIFO slots of all workers, which the looker watches as the sentinel: it takes what has stood still
-    /// ([`stalled`]), so a search takes nothing.
+    /// The LIFO slots of all workers, which the looker watches as the sentinel. The sentinel takes a task that has
+    /// stood still ([`stalled`]); a search takes none.
     WatchedSlots,
 }
 
@@ -61,14 +63,14 @@ pub(crate) struct Look<'l, 'p> {
     pool: &'p Shared,
     /// Its seat. A thread without one is a bystander.
     runner: Option<&'l Runner<'p>>,
-    /// For whom scopes are looked at.
+    /// The kind of thread for which it looks at scopes.
     looking: Looking,
     turn: Turn,
 }
 
 impl<'l, 'p> Look<'l, 'p> {
-    /// By a thread without a seat: `tick`, `try_tick`, a thread that waits for a pool without workers, a waiting worker that is
-    /// the last resort; or on behalf of all workers.
+    /// A look by a thread without a seat: by `tick`, by `try_tick`, or by a thread that waits for a pool without
+    /// workers. Also by a waiting worker that is the last resort, and on behalf of all workers.
     #[inline]
     pub(crate) fn bystander(pool: &'p Shared, looking: Looking) -> Self {
         Self {
@@ -79,7 +81,7 @@ impl<'l, 'p> Look<'l, 'p> {
         }
     }
 
-    /// By a worker or driver; for a look at what there is.
+    /// A look by a worker or driver that does not count as a turn.
     #[inline]
     pub(crate) fn from_seat(runner: &'l Runner<'p>, looking: Looking) -> Self {
         Self {
@@ -88,7 +90,7 @@ impl<'l, 'p> Look<'l, 'p> {
         }
     }
 
-    /// By a worker or driver that is going to search: counts one of its turns.
+    /// A look by a worker or driver that is going to search: counts one of its turns.
     #[inline]
     pub(crate) fn turn(runner: &'l Runner<'p>) -> Self {
         let turn = if runner.fairness.is_global_turn() {
@@ -153,13 +155,13 @@ impl Source {
 
     /// What a look at it shows; called after a fence where the looker is going to sleep.
     ///
-    /// `Covered` is work that some thread is at: a worker that sees it may sleep while a sentinel watches. The own slot is
-    /// covered by its worker, which alone fills it and has taken what was in it before it sleeps.
+    /// `Covered` is work that its owner is expected to take: a worker that sees it may sleep while a sentinel watches.
+    /// Its worker covers the own slot: only that worker fills the slot, and it takes the task out before it sleeps.
     #[inline]
     pub(super) fn sight(self, look: &Look<'_, '_>) -> Sight {
         let pool = look.pool;
         match self {
-            // It takes from places that each order with a global turn, or with rounds, lists besides.
+            // It takes from places that every order with a global turn, or with rounds, lists besides.
             Self::GlobalTurn | Self::InjectorByRound => Sight::Nothing,
             Self::HighLane => Sight::ready_if(!pool.lanes.high.is_empty()),
             Self::LifoSlot => match look.runner {
@@ -211,7 +213,7 @@ fn take_one<'p>(pool: &'p Shared, ring: &Owner<'_, Runnable>) -> Option<Taken<'p
     Some(Taken::moved(task, ring))
 }
 
-/// For a thread without a ring: what comes with the task goes back into the injector, and is published here.
+/// For a thread without a ring: the other tasks of a parcel go back into the injector, and this publishes them.
 #[inline]
 fn take_injected(pool: &Shared) -> Option<Taken<'_>> {
     let (task, unpacked) = pool.injector.take()?;
@@ -226,11 +228,11 @@ fn take_background(pool: &Shared) -> Option<Taken<'_>> {
     Some(Taken::on_lane(task, Lane::Background))
 }
 
-/// Half of what some other seat holds, from a random one on.
+/// Takes half of the ring of another seat, from a random one on.
 fn steal<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
     let seats = &runner.pool().seats;
     let own = runner.ring();
-    // Read once: a seat that comes during the search would shift the others.
+    // It reads the number once: a seat that comes during the search would shift the others.
     let workers = seats.workers.high();
     let all = workers + seats.drivers.high();
     let start = runner.fairness.random(all);

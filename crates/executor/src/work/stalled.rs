@@ -1,8 +1,9 @@
-//! Work whose holder does not come to it, because it runs something long or was preempted.
+//! Work whose owner does not come to it, because the owner runs a long task or was preempted.
 //!
-//! A worker or driver with nothing else to do takes it anyway: a worker out of rings and lists, a driver also out of slots. Two
-//! kinds of thread look twice, and take what has not moved between the looks. The sentinel, a parked worker with a time-out, looks
-//! at slots and scopes. Each busy worker and driver looks at rings and slots in some of its turns.
+//! A worker or driver with nothing else to do takes it anyway: a worker from rings and lists, a driver also from slots.
+//! Two kinds of thread look twice, and take work that has not moved between the looks. The sentinel, a parked worker
+//! with a time-out, looks at slots and scopes. Each busy worker and driver looks at rings and slots in some of its
+//! turns.
 
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use crate::parts::seat::Seat;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
 
-/// What a sentinel saw at its last look: the index of a slot, and a number that changes when what is there does.
+/// What a sentinel saw at its last look: the index of a slot, and a number that changes when the slot's work moves.
 #[derive(Default)]
 pub(crate) struct Stalled {
     children: Vec<(usize, u32)>,
@@ -25,11 +26,11 @@ pub(crate) struct Stalled {
     processor: Option<Duration>,
 }
 
-/// For a worker or driver that never runs out of tasks, and so never steals: takes half of what has not moved in a ring since
-/// its last look, or what has not in a slot. Else the suspect is another seat next time.
+/// For a worker or driver that never runs out of tasks, and so never steals. It takes half of a ring, or the task in a
+/// slot, that has not moved since its last look. Else it suspects another seat next time.
 ///
-/// Without it, a task behind one that blocks its thread would never run where all other runners have tasks that wake themselves
-/// again and again.
+/// Without it, a task behind one that blocks its thread might never run: all other runners may have tasks that wake
+/// themselves again and again.
 pub(super) fn relieve<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
     let seats = &runner.pool().seats;
     let fairness = &runner.fairness;

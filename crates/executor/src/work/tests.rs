@@ -1,4 +1,4 @@
-//! What a looker can take is visible to it before it sleeps: for every order, with an item in each place in turn.
+//! A looker sees, before it sleeps, all work that it can take: for every order, with an item in each place in turn.
 
 use terrace_local::task::{self, CoreRef, Runnable};
 use terrace_queue::Spill;
@@ -32,7 +32,7 @@ enum Place {
     ScopeAsleep,
     /// A scope whose thread drives it, on a pool with few busy threads.
     ScopeDriven,
-    /// The same where more threads are busy than there are to be.
+    /// The same on a pool where more threads are busy than it wants.
     ScopeOfBusyPool,
 }
 
@@ -160,7 +160,7 @@ fn look_at<'n>(
     Some((least, if takes { "taken" } else { "left" }))
 }
 
-/// Each looker and place where an order takes what it does not see.
+/// Each looker and place where an order takes an item that it does not see.
 fn uncovered<O: Order>() -> Vec<(Looker, Place)> {
     let mut found = Vec::new();
     for looker in LOOKERS {
@@ -212,7 +212,7 @@ fn an_order_that_takes_more_than_it_sees_is_found() {
 }
 
 #[test]
-fn nothing_is_out_of_the_sight_of_those_who_sleep() {
+fn every_sleeper_sees_every_place() {
     struct Sighted;
 
     impl Visit for Sighted {
@@ -238,7 +238,7 @@ fn nothing_is_out_of_the_sight_of_those_who_sleep() {
 #[test]
 fn covered_work_is_what_another_thread_is_at() {
     let seen = |place| look_at(Looker::Worker, place, Worker::sight, Worker::take);
-    // A scope's own thread drives it; a worker runs what is in its slot next.
+    // A scope's own thread drives it; a worker next runs the task in its slot.
     assert_eq!(seen(Place::ScopeOfBusyPool), Some((Sight::Covered, "left")));
     assert_eq!(seen(Place::OwnSlot), Some((Sight::Covered, "taken")));
     // In a global turn only, when it has stood still.

@@ -15,7 +15,7 @@ use crate::block_on::{SLEPT, block_on};
 use crate::heap::{CALLS, FROM_INTERRUPTS};
 use crate::timer::{Delay, SLOTS, ticks};
 
-/// Runs all behaviours; prints a line for each, and what the machine did meanwhile.
+/// Runs all behaviours. Prints a line for each, and one that says how the machine slept.
 ///
 /// # Panics
 /// If one is not as it should be.

@@ -21,7 +21,7 @@ static VTABLE: RawWakerVTable = RawWakerVTable::new(
 /// How often the machine slept.
 pub(crate) static SLEPT: AtomicU32 = AtomicU32::new(0);
 
-/// Polls `future` until it is done, and sleeps while nobody has woken it.
+/// Polls `future` until it is done, and sleeps until a waker wakes it.
 pub(crate) fn block_on<B: Board, F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     // SAFETY: the functions use nothing but a static, so any context may call them.

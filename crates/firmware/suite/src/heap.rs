@@ -51,7 +51,7 @@ impl Heap {
         // SAFETY: the main program calls, and no other call of it is in progress.
         let opened = unsafe { &mut *heap };
         if opened.size() == 0 {
-            // SAFETY: the memory is used for nothing else, for ever.
+            // SAFETY: `MEMORY` is a static that only this heap uses.
             unsafe { opened.init(MEMORY.0.get().cast(), SIZE) };
         }
         Some(heap)

@@ -1,7 +1,7 @@
-//! What the executors must do on a machine without an operating system, whatever the machine.
+//! The behaviours that the executors must show on every machine without an operating system.
 //!
-//! A program for a machine implements [`Board`], makes a [`Heap`] its allocator, calls [`tick`] from a timer interrupt, and
-//! runs [`run`], which prints a line for each behaviour and panics at the first that fails.
+//! A program for a machine implements [`Board`], makes a [`Heap`] its allocator, calls [`tick`] from a timer interrupt,
+//! and calls [`run`]. That prints a line for each behaviour and panics at the first that fails.
 #![no_std]
 
 extern crate alloc;

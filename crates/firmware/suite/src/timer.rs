@@ -14,17 +14,18 @@ pub(crate) const SLOTS: usize = 4;
 
 static WAITING: [AtomicWaker; SLOTS] = [const { AtomicWaker::new() }; SLOTS];
 
-/// The body of the timer interrupt: counts a tick and wakes whoever waits for one.
+/// The body of the timer interrupt: counts a tick and wakes every task that waits for one.
 pub fn tick() {
     TICKS.fetch_add(1, Ordering::Release);
     for waiting in &WAITING {
-        // Who waits is alive, see `Delay::drop`: the waker is not the last to refer to its task, so this frees nothing.
+        // A task that waits is alive, see `Delay::drop`. So the waker is not its last reference, and this frees
+        // nothing.
         waiting.wake();
     }
 }
 
-/// A waker that outlives its task is the last reference to the task's cell, and frees it where it is used or dropped: that
-/// must not be the interrupt.
+/// A waker that outlives its task is the last reference to the task's cell. Its use or drop frees the cell, and the
+/// interrupt must not do that.
 impl Drop for Delay {
     fn drop(&mut self) {
         drop(WAITING[self.slot].take());

@@ -94,13 +94,13 @@ fn gate(handler: unsafe extern "C" fn()) -> [u64; 2] {
 pub(crate) fn install(hertz: u32) {
     let mut table = [gate(fault_entry); VECTORS];
     table[usize::from(port::FIRST_VECTOR)] = gate(timer_entry);
-    // SAFETY: interrupts are off and this runs once, so nobody reads it.
+    // SAFETY: interrupts are off and this runs once, so no other code reads or writes the table.
     unsafe { TABLE.0.get().write(table) };
     let pointer = Pointer {
         limit: (size_of::<Table>() - 1) as u16,
         base: TABLE.0.get() as u64,
     };
-    // SAFETY: the table stays for ever and its entries are handlers.
+    // SAFETY: the table is a static, and its entries are handlers.
     unsafe { asm!("lidt [{}]", in(reg) &pointer, options(readonly, nostack, preserves_flags)) };
     port::start_timer(hertz);
     on();

@@ -35,7 +35,8 @@ impl fmt::Write for Serial {
     }
 }
 
-/// Has the timer interrupt so many times a second, at [`FIRST_VECTOR`], and nobody else.
+/// Makes the timer interrupt so many times a second, at [`FIRST_VECTOR`], and masks all other
+/// devices.
 pub(crate) fn start_timer(hertz: u32) {
     // Both controllers: initialise, vectors from here on, how they are connected, 8086 mode.
     for (command, data, vector, connection) in [

@@ -38,8 +38,8 @@ pub(super) mod remote {
     pub(crate) const ONE: usize = 1 << SHIFT;
 }
 
-/// A count beyond this ends the process. It is far less than what fits either count, so that a thread notices in time.
-/// Unit tests have a small one, which they reach.
+/// A count beyond this ends the process. It is far below the capacity of either count, so that a thread notices in
+/// time. Unit tests have a small one, which they reach.
 pub(super) const LIMIT: isize = {
     let fits = isize::MAX >> (remote::SHIFT + 1);
     let limit = if cfg!(test) { 1_000 } else { 1 << 30 };

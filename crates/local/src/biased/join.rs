@@ -9,7 +9,7 @@ use super::state::State;
 use crate::on_owner::OnOwner;
 use crate::unwind::Unneeded;
 
-/// What a handle finds.
+/// The result of a handle's poll.
 #[derive(Debug)]
 #[must_use]
 pub enum Joined {
@@ -42,15 +42,15 @@ impl State {
                 return Joined::Ended([replaced, clone]);
             }
             // From here until it sets `JOIN`, the handle may use the awaiter. On another thread `JOIN` is clear. On the
-            // owner's thread no other step can come between, and no code of users runs.
+            // owner's thread no other step can come between, and no users' code runs.
             let known = self.awaiter.with(|awaiter| {
-                // SAFETY: the awaiter is this handle's, and the borrow ends before `will_wake` could reach it: that
-                // compares two pointers.
+                // SAFETY: the awaiter is this handle's. `will_wake` only compares two pointers, so no other access
+                // meets this borrow.
                 let awaiter = unsafe { &*awaiter };
                 awaiter.as_ref().is_some_and(|known| known.will_wake(waker))
             });
             if !known && clone.is_none() {
-                // `clone` is code of users, which may panic, or run and end the task. So the old awaiter comes out before,
+                // `clone` is users' code, which may panic, or run and end the task. So the old awaiter comes out before,
                 // and the loop looks at the word again afterwards.
                 // SAFETY: the awaiter is this handle's.
                 let known = Unneeded(unsafe { self.take_awaiter() });
@@ -60,7 +60,7 @@ impl State {
             }
             if !known {
                 self.awaiter.with_mut(|awaiter| {
-                    // SAFETY: the awaiter is this handle's, and a swap runs no code of users.
+                    // SAFETY: the awaiter is this handle's, and a swap runs no users' code.
                     core::mem::swap(unsafe { &mut *awaiter }, &mut clone);
                 });
             }
@@ -93,7 +93,7 @@ impl State {
     /// [`awaited`](super::Finished::awaited).
     pub unsafe fn take_awaiter(&self) -> Option<Waker> {
         self.awaiter.with_mut(|awaiter| {
-            // SAFETY: the caller has the awaiter for itself, and `take` runs no code of users.
+            // SAFETY: the caller has the awaiter for itself, and `take` runs no users' code.
             unsafe { &mut *awaiter }.take()
         })
     }

@@ -69,7 +69,7 @@ impl OnOwner<'_, State> {
         Step::Queue
     }
 
-    /// Takes off the local count what remote threads gave back.
+    /// Takes the references that remote threads gave back off the local count.
     #[cold]
     fn balance(self) {
         // Ordering: Relaxed, here and below: a count orders nothing. Other threads may change it in between. The local count
@@ -114,7 +114,8 @@ impl OnOwner<'_, State> {
         self.refer_if(queue)
     }
 
-    /// Drops a reference. The last one of a task that has not ended becomes an item, which has the future dropped.
+    /// Drops a reference. The last one of a task that has not ended becomes an item; the owner drops the future when
+    /// the item's turn comes.
     #[inline]
     pub fn release_local(self) -> Step {
         if self.has_ended() {

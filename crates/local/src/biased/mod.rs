@@ -1,4 +1,4 @@
-//! [`State`]: the references to a task of a single-thread executor, and what its owner does next with it.
+//! [`State`]: the references to a task of a single-thread executor, and the owner's next step with it.
 //!
 //! A state has two words. The *local* word is plain and belongs to the owner, the thread of the executor. The *remote* word is
 //! atomic and belongs to all other threads.
@@ -30,10 +30,10 @@
 //! - The awaiter is the handle's while `JOIN` is clear, and the owner's while it is set. A handle on another thread clears
 //!   `JOIN` before it touches the awaiter. A handle on the owner's thread need not, because the owner is the same thread.
 //!
-//! Of users' code only that of wakers runs in here, in [`join`](State::join), while nothing is borrowed. So loom models all of
-//! it: `loom-tests/tests/local_task`.
+//! The only users' code that runs in here is that of wakers, in [`join`](State::join), while nothing is borrowed. So
+//! loom models all of it: `loom-tests/tests/local_task`.
 
-// One thread plays all: nothing for sanitizers to see.
+// One thread plays all sides, so sanitizers have nothing to see.
 #[cfg(all(
     test,
     feature = "std",

@@ -1,4 +1,4 @@
-//! The two words of a [`State`], and what every side does with them.
+//! The two words of a [`State`], and the steps that every side has in common.
 
 use core::task::Waker;
 
@@ -66,11 +66,11 @@ impl Step {
 /// See the [module](super). Each method but [`is_finished`](Self::is_finished) takes a reference to the task for granted.
 pub struct State {
     pub(super) remote: AtomicUsize,
-    /// Invariant: only the owner touches it, or the one thread that knows of the task; and a borrow lasts for one closure,
+    /// Invariant: only the owner touches it, or the one thread that knows of the task. A borrow lasts for one closure,
     /// which calls nothing that borrows again.
     pub(super) local: UnsafeCell<LocalWord>,
-    /// Not 0 from when a registry has a reference to the end of the task: no reference that a remote thread drops is the
-    /// last one then.
+    /// Not 0 while a registry has a reference, which is until the task ends. Then no reference that a remote thread
+    /// drops is the last one.
     pub(super) registered: AtomicUsize,
     /// Invariant: it belongs to the handle or to the owner, as [`remote::JOIN`] says.
     pub(super) awaiter: UnsafeCell<Option<Waker>>,

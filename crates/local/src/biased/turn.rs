@@ -6,7 +6,7 @@ use super::flags::{count, local, remote};
 use super::state::{State, Step};
 use crate::on_owner::OnOwner;
 
-/// What becomes of an item of the inbox.
+/// The owner's next step for an item of the inbox.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[must_use]
 pub enum Arrival {
@@ -19,7 +19,7 @@ pub enum Arrival {
     Ended(Step),
 }
 
-/// What comes after a poll that returned `Pending`.
+/// The owner's next step after a poll that returned `Pending`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[must_use]
 pub enum Pended {
@@ -46,7 +46,7 @@ pub enum Left {
 pub struct Finished {
     /// The caller has the only reference, and frees the cell.
     pub alone: bool,
-    /// The caller still has its reference, for what the next two fields ask. If neither this nor `alone` is set, the cell
+    /// The caller still has its reference, which the next two fields need. If neither this nor `alone` is set, the cell
     /// may be gone.
     pub held: bool,
     /// No handle will take the outcome: the caller drops it.
@@ -208,7 +208,7 @@ impl OnOwner<'_, State> {
             if alone {
                 return finished;
             }
-            // Wraps where the remote word counts all of them, this one, too.
+            // It wraps if the remote word counts all references, including this one.
             let kept = (references as usize).wrapping_sub(usize::from(!held));
             let bits = if outcome && !discard {
                 remote::ENDED | remote::OUTCOME

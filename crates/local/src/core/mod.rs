@@ -21,8 +21,9 @@ use crate::thread_id::{ThreadNumber, thread_id};
 /// What a [`LocalExecutor`](crate::LocalExecutor), its tasks and its spawners share. Generic over the runnables `R` in its
 /// queues, so that it knows nothing of tasks' cells; there is one kind, [`LocalCore`](crate::LocalCore).
 ///
-/// Tasks refer to it without counting. It stays in place until the last future has been dropped, and the last remote push has
-/// left: [`close`](Self::close) waits for both, and [`OwnedCore`](crate::OwnedCore) leaks a core that it cannot close.
+/// Tasks refer to it without counting. It stays in place until the last future has been dropped, and the last remote
+/// push has left. [`close`](Self::close) waits for both, and [`OwnedCore`](crate::OwnedCore) leaks a core that it
+/// cannot close.
 pub struct CoreOf<R: Queueable> {
     /// For the time of a remote wake. Dangling in a core that is never dropped.
     this: Weak<Self>,
@@ -121,10 +122,10 @@ impl<R: Queueable> CoreOf<R> {
         self.on_owner().map_or(0, |core| core.awaited.get())
     }
 
-    /// Drops every task. Callers drop what they spawn later.
+    /// Drops every task. A later spawn drops its future at once.
     ///
-    /// Does nothing and returns false inside one of the tasks, or of its destructor: the close could not drop that task, and
-    /// would wait for it without end.
+    /// Does nothing and returns false inside one of the tasks or its destructor. The close could not drop that task,
+    /// and would wait for it without end.
     ///
     /// # Panics
     /// On any thread but the owner: futures may be `!Send`.

@@ -14,7 +14,7 @@ impl<R: Queueable> CoreOf<R> {
     #[inline]
     pub(crate) unsafe fn schedule_local(this: NonNull<Self>, task: R) {
         {
-            // SAFETY: in place: no code of users runs in this block.
+            // SAFETY: in place: no users' code runs in this block.
             let this = unsafe { this.as_ref() };
             // SAFETY: the caller says that this is the owner's thread.
             let this = unsafe { OnOwner::assume(this) };
@@ -34,7 +34,7 @@ impl<R: Queueable> CoreOf<R> {
     #[cold]
     unsafe fn push_and_announce(this: NonNull<Self>, task: R) {
         let before = {
-            // SAFETY: in place: no code of users runs in this block.
+            // SAFETY: in place: no users' code runs in this block.
             let this = unsafe { this.as_ref() };
             // SAFETY: the caller says that this is the owner's thread.
             let mailbox = unsafe { OnOwner::assume(this) }.mailbox();
@@ -137,7 +137,7 @@ impl<R: Queueable> OnOwner<'_, CoreOf<R>> {
             return;
         }
         if self.has_on_ready() && self.has_queued() {
-            // The hook is code of users. A close does nothing while this call is entered.
+            // The hook is users' code. A close does nothing while this call is entered.
             let _entered = self.enter();
             self.call_hook();
         }

@@ -1,4 +1,4 @@
-//! What a task knows of its executor.
+//! A task's view of its executor.
 
 use alloc::boxed::Box;
 use core::mem::ManuallyDrop;
@@ -22,7 +22,7 @@ pub struct PanicHandler(Arc<Handler>);
 struct Handler(Option<Box<dyn Fn(Payload) + Send + Sync>>);
 
 impl Drop for Handler {
-    /// What it holds is the user's, and goes with the last task or executor. A panic must not unwind there.
+    /// Drops the user's handler, with the last task or executor. A panic must not unwind there.
     fn drop(&mut self) {
         let handler = self.0.take();
         contain(|| drop(handler));
@@ -77,9 +77,10 @@ pub trait Core: Send + Sync + Sized + 'static {
 pub trait Schedule: Core {
     /// Queues a task that was woken, or whose future is to be dropped where the executor runs.
     ///
-    /// What keeps `this` in place may go with the push: as soon as the task is queued, another thread may run and free it, and
-    /// end the executor. So an implementation copies out what it needs after the push. For the same reason it gets a pointer
-    /// rather than a reference, which would have to stay valid to the end of the call.
+    /// The reference that keeps `this` in place may go with the push. As soon as the task is queued, another thread may
+    /// run and free it, and end the executor. So an implementation copies out beforehand what it needs after the push.
+    /// For the same reason it gets a pointer rather than a reference, which would have to stay valid to the end of the
+    /// call.
     ///
     /// # Safety
     /// `task` was made with a reference to `this`, and its future has not been dropped.
@@ -113,9 +114,10 @@ impl<C: Core> CoreRef<C> {
     /// A reference that counts nothing.
     ///
     /// # Safety
-    /// The core stays in place until the future of every task made with this reference has been dropped. It stays until the
-    /// call that dropped the future (`run` or `drop` of the runnable or item) returns, if the core counts or has a registry, or
-    /// if tasks may panic in their poll, their destructor or their output's.
+    /// The core stays in place until the future of every task made with this reference has been dropped. In two cases
+    /// it stays longer, until the call that dropped the future returns (`run` or `drop` of the runnable or item). One
+    /// is that the core counts or has a registry. The other is that tasks may panic in their poll, their destructor or
+    /// their output's destructor.
     #[inline]
     pub unsafe fn borrowed(core: NonNull<C>) -> Self {
         Self::Borrowed(Borrowed(core))
@@ -206,7 +208,7 @@ pub(super) fn unhandled(handler: Option<PanicHandler>, payload: Payload) {
     }
 }
 
-/// Drops a reference to a handler. It may be the last one, and what the handler holds is the user's.
+/// Drops a reference to a handler. It may be the last one, and then drops the user's handler.
 pub(super) fn release_handler(handler: PanicHandler) {
     contain(|| drop(handler));
 }

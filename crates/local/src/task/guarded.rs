@@ -1,4 +1,4 @@
-//! [`Guarded`]: the user's future inside a task cell, with what the executor needs around it.
+//! [`Guarded`]: the user's future inside a task cell, with the executor's fields around it.
 
 use alloc::boxed::Box;
 use core::future::Future;
@@ -18,9 +18,9 @@ pub const LARGE: usize = 2048;
 
 /// Whether a spawn function boxes `future` first.
 ///
-/// In a debug build each function that passes a future on by value has a copy of it in its frame. So the spawn functions of all
-/// layers ask in their first statement, and pass on what [`boxed`] returns: two copies there and one in `boxed`, however many
-/// layers follow. [`build`](super::build) asks once more.
+/// In a debug build each function that passes a future on by value has a copy of it in its frame. So the spawn
+/// functions of all layers ask in their first statement, and pass on the box that [`boxed`] returns. That makes two
+/// copies there and one in `boxed`, however many layers follow. [`build`](super::build) asks once more.
 #[inline(always)]
 #[must_use]
 pub const fn is_large<F>(_future: &F) -> bool {
@@ -124,7 +124,7 @@ impl<C: Core, F> Guarded<C, F> {
         drop(waker);
     }
 
-    /// At the first `Pending`.
+    /// Registers the task at its first `Pending`.
     #[inline]
     fn register(&mut self, context: &Context<'_>) {
         // SAFETY: the future is alive.

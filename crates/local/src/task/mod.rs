@@ -1,4 +1,4 @@
-//! The tasks of every Terrace executor: the future with what guards it, its outcome, the handles, and the two cells they are in.
+//! The tasks of every Terrace executor: the guarded future, its outcome, the handles, and the two cells they are in.
 //!
 //! - async-task's cell (`shared`), for tasks that any thread may run. Its schedule function has no size: it finds the executor's
 //!   core through the cell's metadata.
@@ -8,8 +8,8 @@
 //! 2. The executor pops the item and runs it: `guarded::Guarded::poll`. At its first `Pending` the task registers its waker
 //!    with the core, if that keeps a registry.
 //! 3. A wake queues it again: through `shared::schedule` and [`Schedule::schedule`], or `local::waker` and `LocalCore`.
-//! 4. When the future is done (`Guarded::poll`), cancelled or has panicked (`Guarded::finish`), the executor drops it in place,
-//!    catches a panic of its destructor, and deregisters the task.
+//! 4. The future is done (`Guarded::poll`), cancelled or has panicked (`Guarded::finish`). The executor drops it in
+//!    place, catches a panic of its destructor, and deregisters the task.
 //! 5. The outcome waits in the cell for the [`Task`]. If no handle takes it, `outcome::Outcome::drop` hands on its panic.
 
 pub(crate) mod core;

@@ -1,4 +1,4 @@
-//! What a task ends with.
+//! The outcome of a task.
 
 use core::mem::ManuallyDrop;
 use core::panic::AssertUnwindSafe;
@@ -8,9 +8,9 @@ use crate::unwind::{Payload, catch_unwind};
 
 /// A task's output or the payload of its panic, until the handle takes it.
 ///
-/// If no handle does, its destructor catches a panic of the output's destructor, because `async-task` would abort the process,
-/// and hands payloads to the executor's handler. It holds that handler rather than the executor, which may be gone when a
-/// handle is dropped.
+/// If no handle does, its destructor hands payloads to the executor's handler. It catches a panic of the output's
+/// destructor, because `async-task` would abort the process. It holds that handler rather than the executor, which may
+/// be gone when a handle is dropped.
 pub struct Outcome<T> {
     /// `into_result` or `drop` takes it, once.
     result: ManuallyDrop<Result<T, Payload>>,

@@ -10,8 +10,8 @@ use super::handle::Task;
 /// Makes a task. One allocation, two for a [`LARGE`](super::LARGE) future.
 ///
 /// # Safety
-/// - If the future or its output is not `Send`, the runnable is run and dropped, and the output taken, only on
-///   the current thread; `core` sees to that for every wake.
+/// - If the future or its output is not `Send`, only the current thread runs and drops the runnable, and takes the
+///   output. `core` ensures that for every wake.
 /// - What the future and its output borrow lives until they have been dropped.
 #[inline]
 pub unsafe fn build<C: Schedule, F: Future>(

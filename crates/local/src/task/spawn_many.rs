@@ -5,7 +5,7 @@ use super::handle::Task;
 /// Spawns all `futures` and puts the handles into `handles`. `spawn` builds and queues one without a wake. `notify` is called
 /// once, with how many there were, if there were any.
 ///
-/// The iterator and the collection are code of users. Nothing is borrowed while they run. If one of them panics, what was
+/// The iterator and the collection are users' code. Nothing is borrowed while they run. If one of them panics, what was
 /// spawned before stays spawned, and `notify` is called during the unwinding.
 pub fn spawn_many<F, T>(
     futures: impl IntoIterator<Item = F>,

@@ -21,18 +21,17 @@ pub(super) const CAPACITY: usize = if cfg!(any(terrace_loom, terrace_shuttle)) {
 pub(super) const CAPACITY_U32: u32 = CAPACITY as u32;
 const _: () = assert!(CAPACITY.is_power_of_two() && CAPACITY >= 2);
 
-/// A queue of at most [`Ring::CAPACITY`] items, first in first out, pushed and popped by one owner and
-/// stolen from by any thread, one thief at a time.
+/// A queue of at most [`Ring::CAPACITY`] items, first in first out. One owner pushes and pops. Any thread may steal,
+/// one thief at a time.
 ///
-/// Cost: push 0 RMW, pop 1 compare-exchange, a batch stolen 2 (claim and release), an overflow 1 and a batch
-/// into the injector. Operations are lock-free: a thief that stalls while it copies keeps other thieves out
-/// and its slots in use, so the owner overflows earlier; no thread waits for it.
+/// Cost: push 0 RMW, pop 1 compare-exchange, a batch stolen 2 (claim and release), an overflow 1 and a batch into the
+/// injector. Operations are lock-free: no thread waits for a thief that stalls while it copies. Such a thief keeps
+/// other thieves out and its slots in use, so the owner overflows earlier.
 ///
 /// Dropping the ring drops its items; if the destructor of one panics, the items behind it are leaked.
 ///
-/// A thief that stalls between reading the positions and claiming them while the owner takes
-/// exactly a multiple of 2³² items would claim wrongly; at 10 ns an item that is a stall of 43 seconds, of
-/// exactly the right length.
+/// A thief claims wrongly if, between its read and its claim of the positions, the owner takes exactly a multiple of
+/// 2³² items. At 10 ns an item that is a stall of 43 seconds, of exactly the right length.
 pub struct Ring<T> {
     /// [`Head`]: moved by compare-exchange only.
     pub(super) head: CachePadded<AtomicU64>,
@@ -73,9 +72,10 @@ impl<T> Ring<T> {
     /// The number of items, as a hint: exact for the owner while no thief is at work.
     #[inline]
     pub fn len(&self) -> usize {
-        // Ordering: Relaxed for the tail, a hint. The fences of the parking protocol, between the push and this load, see to
-        // it that a parking thread does not miss a push. Acquire for the head pairs with the Release of the owner's pop,
-        // whatever thieves put on top: a thread that sees an item gone sees those that the owner had pushed behind it.
+        // Ordering: Relaxed for the tail, a hint. The parking protocol fences between the push and this load, so a
+        // parking thread does not miss a push. Acquire for the head pairs with the Release of the owner's pop; thieves'
+        // exchanges continue its release sequence. So a thread that sees an item gone sees the items that the owner had
+        // pushed behind it.
         let head = self.head.load(ordering!("queue-look-relaxed", Acquire));
         let real = Head::unpack(head).real;
         let length = self.tail.load(Ordering::Relaxed).wrapping_sub(real);
@@ -116,7 +116,8 @@ impl<T> Ring<T> {
     ///
     /// The caller alone has taken `position` out of the ring, and reads it once.
     pub(super) unsafe fn read(&self, position: u32) -> T {
-        // `with_mut`: the item is moved out, so to loom no two of these may race either.
+        // `with_mut`: a read moves the item out, so loom has to see two reads of one slot as a
+        // race, too.
         self.slot(position).with_mut(|slot| {
             // SAFETY: the caller alone has taken the position, so no other thread touches the slot.
             let item = unsafe { slot.read() };

@@ -1,4 +1,4 @@
-//! [`Half`]: what an overflow moves out of a ring, on its way.
+//! [`Half`]: the items that an overflow moves out of a ring, on their way.
 
 use core::mem::MaybeUninit;
 
@@ -8,7 +8,7 @@ const LENGTH: usize = CAPACITY / 2;
 
 /// Half of the items of a ring, oldest first.
 ///
-/// They are out of their slots before code of users runs: the receiver may push into the ring, stop half-way, or panic.
+/// They are out of their slots before users' code runs: the receiver may push into the ring, stop half-way, or panic.
 /// Items that are left are dropped with this.
 pub(super) struct Half<T> {
     /// Those from `next` on are initialised.
@@ -17,7 +17,7 @@ pub(super) struct Half<T> {
 }
 
 impl<T> Half<T> {
-    /// Nothing.
+    /// No items.
     #[inline]
     pub(super) fn none() -> Self {
         Self {

@@ -73,7 +73,7 @@ impl Head {
         }
     }
 
-    /// The thief is done: the slots up to whatever `real` is by now belong to the owner again.
+    /// The thief is done: the slots up to the present `real` belong to the owner again.
     #[inline]
     pub(super) const fn release(self) -> Self {
         Self::idle(self.real)

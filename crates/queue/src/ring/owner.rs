@@ -50,8 +50,8 @@ impl<T> Ring<T> {
     ///
     /// # Safety
     ///
-    /// At most one owner handle of a ring is used at a time, and of two used one after the other, the
-    /// uses of the first happen before those of the second.
+    /// The program uses at most one owner handle of a ring at a time. If it uses two one after the other, the uses of
+    /// the first happen before those of the second.
     #[inline]
     pub unsafe fn owner(&self) -> Owner<'_, T> {
         Owner::new(self)
@@ -60,7 +60,8 @@ impl<T> Ring<T> {
 
 impl<T> Drop for Ring<T> {
     fn drop(&mut self) {
-        // SAFETY: `&mut self`: every owner handle has ended, and its uses happen before this.
+        // SAFETY: `&mut self` proves that every owner handle has ended, and that its uses happen
+        // before this.
         let owner = unsafe { self.owner() };
         #[cfg(not(terrace_weaken = "queue-drop-forgets"))]
         while owner.pop().is_some() {}
@@ -101,7 +102,7 @@ impl<'a, T> Owner<'a, T> {
     /// Appends an item; if there is no room, moves the older half of the ring and the item to `rest`, as
     /// one batch. Returns whether it did so: items then lie in `rest`, for which the caller may have to wake a worker.
     ///
-    /// While a thief is copying, the half is not the owner's to move, and the item goes alone.
+    /// While a thief is copying, the owner may not move the half, and the item goes alone.
     ///
     /// `rest` may use this handle: the items are out of the ring, on the stack, when it gets them. Items that it does not
     /// take are dropped.
@@ -122,7 +123,8 @@ impl<'a, T> Owner<'a, T> {
     #[cold]
     fn overflow(&self, item: T, rest: &impl Spill<T>) {
         const HALF: u32 = CAPACITY_U32 / 2;
-        // Ordering: Relaxed, for the reasons given in `pop`.
+        // Ordering: Relaxed. The compare-exchange below checks the head, and no slot needs an
+        // acquire: this owner wrote them all.
         let head = Head::unpack(self.ring.head.load(Ordering::Relaxed));
         let tail = self.ring.tail.load(Ordering::Relaxed);
         // Thieves may have been at work since the push failed, or be so now.
@@ -138,9 +140,9 @@ impl<'a, T> Owner<'a, T> {
                 let items = positions.map(|position| unsafe { self.ring.read(position) });
                 return rest.spill(items.chain([item]));
             }
-            // All of them before `rest` gets any: its code may push, and these slots are room from now on.
-            // SAFETY: the exchange took `HALF` positions from `real` on for this call alone, which reads each once. They were
-            // below the tail: the head had not moved, and it lay a whole capacity below. `half` was empty.
+            // This reads all of them before `rest` gets any: its code may push, and these slots are room from now on.
+            // SAFETY: the exchange took `HALF` positions from `real` on for this call alone, which reads each once.
+            // They were below the tail: the head had not moved, and it lay a whole capacity below. `half` was empty.
             unsafe { half.fill(self.ring, head.real) };
         }
         rest.spill(half.by_ref().chain([item]));
@@ -172,8 +174,8 @@ impl<'a, T> Owner<'a, T> {
         const TAKE: Ordering = Ordering::Release;
         #[cfg(terrace_weaken = "queue-take-relaxed")]
         const TAKE: Ordering = Ordering::Relaxed;
-        // Ordering: Release pairs with the Acquire loads of the head in `claim`: a thief that sees this `real`
-        // then loads a tail no older than the one this owner had, and never computes a negative length.
+        // Ordering: Release pairs with the Acquire loads of the head in `claim`. A thief that sees this `real` then
+        // loads a tail no older than this owner's, and never computes a negative length.
         #[cfg(not(terrace_weaken = "queue-take-unchecked"))]
         let taken =
             self.ring

@@ -77,9 +77,9 @@ impl<T> Ring<T> {
                 return None;
             }
             let count = share(length);
-            // Ordering: Relaxed on success. The slots were acquired with the tail, and stay valid since the head did not
-            // move. Other threads act on a claim only by keeping off.
-            // Acquire on failure, as for the load above.
+            // Ordering: Relaxed on success. The slots were acquired with the tail, and stay valid since the head did
+            // not move. Other threads act on a claim only by keeping off. Acquire on failure pairs with the same
+            // Release as the first load of the head.
             #[cfg(not(terrace_weaken = "queue-claim-unchecked"))]
             let claimed = self.head.compare_exchange(
                 head.pack(),

@@ -1,7 +1,8 @@
-//! Random programs: tasks that wait for what they have spawned, in every way there is.
+//! Random programs: tasks that wait for tasks that they have spawned, in every way that a task can
+//! wait.
 //!
-//! A task blocks only on what it has spawned in the same poll: what lies below it on a stack is then never among what it
-//! waits for.
+//! A task blocks only on tasks that it has spawned in the same poll. So it never waits for a task that lies below it on
+//! a stack.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -18,7 +19,7 @@ use crate::account::{Ledger, panic_as_planned};
 use crate::futures::{naps, spin, yields};
 use crate::wakery::Counter;
 
-/// What a task does one after the other, at most.
+/// The most steps of a task.
 const STEPS: usize = 4;
 /// How long a task blocks its thread for nothing, in µs.
 const BLOCKS: usize = 300;
@@ -33,7 +34,7 @@ pub(super) struct Pools {
     pub(super) may_block: AtomicBool,
 }
 
-/// What programs are made of.
+/// The state that all parts of a program share.
 #[derive(Clone)]
 pub(super) struct Program {
     /// Tasks do not keep the pools.

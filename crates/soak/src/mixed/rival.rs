@@ -1,5 +1,5 @@
-//! A thread that waits is told of a task of the pool without workers, and at the same moment has something else to do: its
-//! own future panics, or blocks until that task has run. Another thread that waits runs the task.
+//! A waiting thread is notified of a task of the pool without workers. At the same moment its own future is woken, and
+//! panics, or blocks until that task has run. Another thread that waits runs the task.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -34,7 +34,8 @@ pub(super) fn meet(pools: &Pools, waiters: usize, ledger: &Arc<Ledger>, random: 
         std::thread::spawn(move || expect_planned_panics_only(|| block_on(own)))
     };
     std::thread::sleep(ASLEEP);
-    // The thread that was told last is the last to be told again: then it is the rival's turn.
+    // The thread that was notified last is the last to be notified again: then it is the rival's
+    // turn.
     for _ in 0..waiters {
         let account = ledger.open("turn");
         pool.spawn(async move { account.finish() }).detach();

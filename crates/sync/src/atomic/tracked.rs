@@ -1,13 +1,13 @@
 //! loom's atomics, with every access made visible to its search.
 //!
-//! loom decides which schedules to try from the *last* access to an object alone, and does not let a load
-//! depend on a load. So in `A: load X` against `B: load X; compare-exchange X`, B's own load hides A's, and no
-//! schedule in which B comes first is tried (loom 0.7.2, `rt/atomic.rs`, `last_dependent_access`). Load followed
-//! by compare-exchange is what most lock-free code does. Upstream: tokio-rs/loom issues 166 and 392.
+//! loom decides which schedules to try from the *last* access to an object alone, and does not let a load depend on a
+//! load. Take `A: load X` against `B: load X; compare-exchange X`. B's own load hides A's, and loom tries no schedule
+//! in which B comes first (loom 0.7.2, `rt/atomic.rs`, `last_dependent_access`). Most lock-free code is a load followed
+//! by a compare-exchange. Upstream: tokio-rs/loom issues 166 and 392.
 //!
-//! Here each atomic has a companion, and each operation begins with a relaxed read-modify-write of it. These
-//! all depend on each other, so the last one is all there is to know. They order nothing else: a relaxed
-//! read-modify-write neither acquires nor releases.
+//! Here each atomic has a companion, and each operation begins with a relaxed read-modify-write of it. These all depend
+//! on each other, so the last one suffices for loom's decision. They order nothing else: a relaxed read-modify-write
+//! neither acquires nor releases.
 //!
 //! And here, for all of them, one ordering may be weakened at run time: `weakened`.
 

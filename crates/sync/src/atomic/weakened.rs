@@ -1,5 +1,5 @@
-//! Orderings, chosen when a model starts, that are weaker than the source says: how `cargo xtask loom --sweep` makes a mutant
-//! of every ordering with one build.
+//! Orderings that are weaker than in the source, chosen when a model starts. With them `cargo xtask loom --sweep` makes
+//! a mutant of every ordering with one build.
 //!
 //! | variable | effect |
 //! |---|---|
@@ -27,7 +27,7 @@ pub(super) const FAILURE: u8 = 1;
 
 /// The settings of the environment.
 struct Sweep {
-    /// Neither is anything weakened nor recorded.
+    /// The sweep neither weakens nor records any ordering.
     is_off: bool,
     /// By line and column.
     weakened: HashMap<(u32, u32), Vec<Weakened>>,
@@ -51,7 +51,7 @@ struct Recorder {
 pub(super) fn order(place: u8, order: Ordering) -> Ordering {
     static SWEEP: OnceLock<Sweep> = OnceLock::new();
     let sweep = SWEEP.get_or_init(Sweep::from_environment);
-    // As a rule: models come here at each access.
+    // This is the usual case, and models come here at each access.
     if sweep.is_off {
         return order;
     }

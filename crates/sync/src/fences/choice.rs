@@ -5,7 +5,7 @@
 use super::kind::FenceKind;
 use crate::atomic::Ordering;
 
-// Not counted: one operation, the first, makes the choice.
+// It does not count its operations: only the first one of a process makes the choice.
 #[cfg(terrace_loom)]
 use crate::atomic::AtomicU32;
 #[cfg(not(terrace_loom))]

@@ -76,7 +76,7 @@ impl Inner {
 crate::thread_local! {
     static CURRENT: OnceCell<Arc<Inner>> = OnceCell::new();
 }
-/// Lasts, since destructors of thread-locals may wait for locks.
+/// It lasts to the end of the execution, since destructors of thread-locals may wait for locks.
 #[cfg(terrace_shuttle)]
 static CURRENT: super::locals::LastingKey<OnceCell<Arc<Inner>>> =
     super::locals::LastingKey::new(OnceCell::new);

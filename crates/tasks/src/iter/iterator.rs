@@ -12,11 +12,10 @@ use crate::pools::TaskPool;
 
 /// An [`Iterator`] over batches, each of which is an iterator that a pool can work on in a task of its own.
 ///
-/// An implementation says how the work splits ([`next_batch`](Self::next_batch)); the provided methods are those
-/// of [`Iterator`], with a [`TaskPool`] to consume on. A consumer opens one [`TaskPool::scope`], takes all
-/// batches on the calling thread and spawns a task for each, so a batch should hold work for some microseconds
-/// at least: with smaller ones a plain iterator is faster. Nothing stops early: `any`, `all` and `position` look
-/// at every batch.
+/// An implementation says how the work splits ([`next_batch`](Self::next_batch)); the provided methods are those of
+/// [`Iterator`], with a [`TaskPool`] to consume on. A consumer opens one [`TaskPool::scope`], takes all batches on the
+/// calling thread and spawns a task for each. So a batch should hold work for some microseconds at least: with smaller
+/// ones a plain iterator is faster. Nothing stops early: `any`, `all` and `position` look at every batch.
 ///
 /// ```
 /// use terrace_tasks::{ParallelIterator, TaskPool};

@@ -17,9 +17,9 @@ const DEFAULT_NAME: &str = "TaskPool";
 
 /// Runs tasks on threads of its own.
 ///
-/// A task is a future that the pool polls; the [`Task`] that [`spawn`](Self::spawn) returns stands for its result, cancels
-/// it when dropped, and need not be polled for it to go on. Dropping the pool ends its threads, joins them (but for
-/// the current one, where a pool is dropped by its own task), and cancels the tasks that are not finished.
+/// A task is a future that the pool polls. The [`Task`] that [`spawn`](Self::spawn) returns stands for its result, and
+/// cancels it when dropped. It need not be polled for the task to go on. Dropping the pool ends its threads, joins
+/// them, and cancels unfinished tasks. A pool that its own task drops does not join the current thread.
 ///
 /// A panic in a task is caught: it is rethrown where the [`Task`] is awaited or by the scope, and the pool's threads
 /// go on.
@@ -82,14 +82,14 @@ impl TaskPool {
     }
 
     /// Runs `f`, waits for the tasks it spawned on the scope and for theirs, and gives their results. The tasks may
-    /// borrow whatever outlives this call.
+    /// borrow all values that outlive this call.
     ///
-    /// The results come in the order in which the tasks were spawned; where tasks spawn tasks at the same time, that
+    /// The results come in the order in which the tasks were spawned. If several tasks spawn at the same time, that
     /// order is a matter of chance.
     ///
     /// The calling thread works, too. While it waits it runs tasks of this scope, and tasks that only this thread can
-    /// run: its local ones, those of [`get_thread_executor`](Self::get_thread_executor). It takes up no other task of the
-    /// pool, which could keep it busy long after the scope is done; on a pool with 0 threads it takes those up, too.
+    /// run: its local ones, those of [`get_thread_executor`](Self::get_thread_executor). It takes up no other task of
+    /// the pool, which could keep it busy long after the scope is done. On a pool with 0 threads it runs those, too.
     ///
     /// ```
     /// # use terrace_tasks::TaskPool;
@@ -127,10 +127,10 @@ impl TaskPool {
     /// ```
     ///
     /// # Panics
-    /// With the panic of `f`, else with that of a task. Either cancels the other tasks: they are not polled again, but for
-    /// those that were spawned before the one that panicked and have not been polled yet, which are polled once. Their
-    /// futures are dropped on the threads that they would have run on, and this unwinds when all of them are gone. Of several
-    /// tasks that panicked, the one that was spawned first decides.
+    /// With the panic of `f`, else with that of a task. Either cancels the other tasks: no thread polls them again.
+    /// There is one exception: a task that was spawned before the one that panicked still gets its first poll. A
+    /// cancelled task's future is dropped on the thread that would have run it. This unwinds when all of them are gone.
+    /// Of several tasks that panicked, the one that was spawned first decides.
     pub fn scope<'env, F, T>(&self, f: F) -> Vec<T>
     where
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env, T>),
@@ -179,10 +179,10 @@ impl TaskPool {
 
     /// Spawns a task that only the calling thread polls.
     ///
-    /// It is polled while the thread waits in a scope or in [`block_on`](fn@crate::block_on), by
-    /// [`tick_global_task_pools_on_main_thread`](crate::tick_global_task_pools_on_main_thread), through
-    /// [`with_local_executor`](Self::with_local_executor), and, if the thread belongs to a pool, in between its other
-    /// tasks. Cancelled and detached as with [`spawn`](Self::spawn).
+    /// The thread polls it while it waits in a scope or in [`block_on`](fn@crate::block_on). It also does in
+    /// [`tick_global_task_pools_on_main_thread`](crate::tick_global_task_pools_on_main_thread) and through
+    /// [`with_local_executor`](Self::with_local_executor). A thread of a pool polls it in between its other tasks.
+    /// Cancelled and detached as with [`spawn`](Self::spawn).
     pub fn spawn_local<T>(&self, future: impl Future<Output = T> + 'static) -> Task<T>
     where
         T: 'static,

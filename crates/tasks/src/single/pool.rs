@@ -20,7 +20,7 @@ const MAX_NESTED_SPAWNS: usize = 16;
 /// Runs tasks on the calling thread.
 ///
 /// This is the pool without feature `multi_threaded`. It has the interface of the one with threads, except that futures
-/// need not be `Send`. Its tasks belong to the thread that spawned them, whatever pool they were spawned on.
+/// need not be `Send`. Its tasks belong to the thread that spawned them, on any pool.
 #[derive(Debug, Default, Clone)]
 pub struct TaskPool {}
 
@@ -41,9 +41,10 @@ impl TaskPool {
     }
 
     /// Runs `f`, then the tasks it spawned on the scope and theirs, and gives their results, in the order in which they
-    /// were spawned. The tasks may borrow whatever outlives this call.
+    /// were spawned. The tasks may borrow all values that outlive this call.
     ///
-    /// While no task of the scope can go on, the thread's other tasks are polled; when these cannot either, it sleeps.
+    /// While no task of the scope can go on, the thread polls its other tasks. When these cannot go on either, it
+    /// sleeps.
     ///
     /// ```
     /// # use terrace_tasks::TaskPool;
@@ -88,10 +89,10 @@ impl TaskPool {
     /// Spawns a task and polls the thread's tasks until none can go on, so a task that waits for nothing is finished
     /// when this returns.
     ///
-    /// Tasks that can always go on do not keep it from returning: it polls 1,000 times at most, and within a task that
-    /// is itself polled by 16 nested calls of `spawn` it only queues. The rest is polled by
+    /// Tasks that can always go on do not keep it from returning: it polls 1,000 times at most. Inside 16 nested calls
+    /// of `spawn` it only queues.
     /// [`tick_global_task_pools_on_main_thread`](crate::tick_global_task_pools_on_main_thread), a scope, or
-    /// [`block_on`](fn@crate::block_on).
+    /// [`block_on`](fn@crate::block_on) polls the rest.
     ///
     /// The task is cancelled when the [`Task`] is dropped, unless it is detached.
     pub fn spawn<T>(&self, future: impl Future<Output = T> + 'static) -> Task<T>

@@ -24,7 +24,7 @@ use terrace_local::{LocalExecutor, Payload, Task, drop_payload};
 
 use crate::host::block_on;
 
-/// Holds a scope's executor from its start until [`Emptied`] is dropped, which leaves nothing behind to be freed.
+/// Holds a scope's executor from its start until [`Emptied`] is dropped. Then it owns no memory any more.
 type Slot<'scope> = ManuallyDrop<RefCell<Option<Rc<LocalExecutor<'scope>>>>>;
 
 /// Takes the executor out of its slot when dropped, and drops it with the futures in it.
@@ -63,7 +63,7 @@ where
     results.unwrap_or_else(|payload| rethrow(payload))
 }
 
-/// Awaits the tasks one after the other, those included that tasks spawn, until one has panicked.
+/// Awaits the tasks one after the other, also tasks that tasks spawn, until one has panicked.
 async fn results<T>(
     tasks: &RefCell<VecDeque<Task<T>>>,
     panic: &FirstPanic,

@@ -1,4 +1,4 @@
-//! Which children of a scope are not polled any more, because a panic cancelled them.
+//! Which children of a scope no thread polls any more, because a panic cancelled them.
 //!
 //! A panic raises the mark, then wakes every child that is registered as pending. A child looks at the mark before each
 //! poll, and once more when it has registered, which it does at its first `Pending`:
@@ -8,16 +8,17 @@
 //! child:  first Pending; into the registry under its lock; mark raised -> ends itself
 //! ```
 //!
-//! Whichever comes second to the lock sees what the other did before. So a child is queued somewhere, where it sees the
-//! mark at its next poll, or is registered and woken, or ends itself.
+//! The second of the two to take the lock sees what the first did before. So a child is queued and sees the mark at its
+//! next poll, or is registered and woken, or ends itself.
 //!
 //! | the child             | mark is down | mark at or before its number | mark behind its number              |
 //! |-----------------------|--------------|------------------------------|-------------------------------------|
 //! | was never polled      | is polled    | ends unpolled                | is polled; ends if that is `Pending` |
 //! | returned `Pending`    | is polled    | ends unpolled                | ends unpolled                       |
 //!
-//! The mark is the number of the child that panicked, the lowest of several; that of the body is 0. What was spawned
-//! before it has its first poll, as it may panic, too, and then it is the one that counts, on whatever thread it is.
+//! The mark is the number of the child that panicked, the lowest of several; that of the body is 0. A child that was
+//! spawned before the marked one still has its first poll. It may panic, too, on any thread, and then its panic is the
+//! one that counts.
 
 use std::task::Waker;
 
@@ -47,7 +48,7 @@ impl Cancel {
         self.mark.store(DOWN, Ordering::Relaxed);
     }
 
-    /// Whether the child with this number is not to be polled (again).
+    /// Whether no thread is to poll the child with this number (again).
     #[inline]
     pub fn covers(&self, number: u32, was_polled: bool) -> bool {
         // Ordering: Relaxed; a child that does not see the mark yet is reached as the module's comment says.
@@ -55,8 +56,8 @@ impl Cancel {
         mark != DOWN && (was_polled || number >= mark)
     }
 
-    /// Registers a child at its first `Pending`. Returns its key, and whether a panic has cancelled it by now, which is not
-    /// going to wake it then.
+    /// Registers a child at its first `Pending`. Returns its key, and whether a panic has cancelled it by now. In that
+    /// case the panic may not wake it.
     ///
     /// # Panics
     /// If there are more pending children than keys.
@@ -73,7 +74,8 @@ impl Cancel {
 
     /// Takes a child out, before it is counted out.
     pub fn deregister(&self, key: u32) {
-        // SAFETY: as above.
+        // SAFETY: the registry belongs to this scope and may be used from any thread; its contract
+        // is about executors.
         let waker = unsafe { self.pending.remove(key) };
         drop(waker);
     }

@@ -2,7 +2,8 @@
 //! and its waiter.
 //!
 //! Generic over the runnable `R` and the waiter's handle `N`, so that the loom models run it with
-//! tokens. It decides nothing about workers: that is `super::pacing` and `terrace-park`.
+//! tokens. It decides nothing about workers: `parts::pacing`, `parts::scopes` and `terrace-park`
+//! do.
 //!
 //! | state                     | `pending`          | `asleep` | threads that may run children   |
 //! |---------------------------|--------------------|----------|---------------------------------|
@@ -41,15 +42,16 @@ fn pending(counts: u64) -> u32 {
 pub enum ChildEnd<N> {
     /// Nothing: others are alive, or it ended on the waiter's own thread, which looks at the count next.
     Nothing,
-    /// It was the last one: the scope may be gone already, wake its waiter through this handle.
+    /// It was the last one. The scope may be gone already: the caller wakes its waiter through this
+    /// handle.
     Last(N),
 }
 
 /// One scope. Lives in a slot of the pool's table and is used by one scope after another.
 pub struct ScopeCore<R, N> {
-    /// Lower half: children that have not ended, plus one while the body runs. Only the body or a living child, which hold
-    /// one of these counts, raise it, so zero is final. Upper half: children spawned so far, modulo 2^32: the next one's
-    /// number.
+    /// Lower half: children that have not ended, plus one while the body runs. Only the body or a living child raises
+    /// it, and each holds one of these counts, so zero is final. Upper half: children spawned so far, modulo 2^32: the
+    /// next one's number.
     counts: AtomicU64,
     /// Raised by the waiter before it sleeps, lowered by the thread that wakes it for an item.
     asleep: AtomicBool,
@@ -61,7 +63,7 @@ pub struct ScopeCore<R, N> {
     ring: Ring<R>,
     /// Runnable children pushed by any other thread, and the ring's overflow.
     injector: Injector<R>,
-    /// Written by `open` while no child exists; read by children, each of which happens after.
+    /// `open` writes it while no child exists. Children read it after the push that publishes them.
     waiter: UnsafeCell<Option<N>>,
     /// Which children are not polled any more.
     cancel: Cancel,
@@ -70,11 +72,12 @@ pub struct ScopeCore<R, N> {
     panic: Mutex<Option<(u32, Payload)>>,
 }
 
-// SAFETY: the runnables are moved between threads (`R: Send`); `waiter` is written only by `open`,
-// which requires exclusive use, and cloned by children afterwards (`N: Sync`); its last value is
-// dropped by the thread that opens or drops the slot next (`N: Send`).
+// SAFETY: runnables move between threads (`R: Send`). Only `open`, which requires exclusive use,
+// writes `waiter`, and children clone it afterwards (`N: Sync`). The thread that closes, reopens or
+// drops the slot takes its last value (`N: Send`).
 unsafe impl<R: Send, N: Send + Sync> Send for ScopeCore<R, N> {}
-// SAFETY: as above.
+// SAFETY: shared use needs the same: threads take each other's runnables (`R: Send`), and clone and
+// take the waiter's handle (`N: Send + Sync`).
 unsafe impl<R: Send, N: Send + Sync> Sync for ScopeCore<R, N> {}
 
 impl<R: Send, N: Clone> ScopeCore<R, N> {
@@ -144,14 +147,14 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
         // Ordering: Relaxed, a first guess for the exchange below.
         let mut counts = self.counts.load(Ordering::Relaxed);
         loop {
-            // The handle must be copied before the count falls: afterwards the waiter may return,
-            // and the slot may belong to another scope. Seeing one means that it is ours, so that
-            // no thread raises it any more.
+            // This thread must clone the handle before the count falls: afterwards the waiter may
+            // return, and the slot may belong to another scope. A count of one is this child's own,
+            // so no other thread raises it.
             let wakes = pending(counts) == 1 && !self.is_owner(thread());
             let waiter = wakes.then(|| self.clone_waiter());
-            // Ordering: Release, pairs with the Acquire in `has_ended`: what the child did to
-            // borrowed data happens before the scope returns. AcqRel would only order children
-            // among themselves; the release sequence of the exchanges carries all of them.
+            // Ordering: Release, pairs with the Acquire in `has_ended`: the child's writes to
+            // borrowed data happen before the scope returns. AcqRel would only order children among
+            // themselves. The release sequence of the exchanges carries the writes of all of them.
             let release = if cfg!(terrace_weaken = "scope-end-relaxed") {
                 Ordering::Relaxed
             } else {
@@ -204,8 +207,8 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
     /// [`has_ended`](Self::has_ended) was true, and the slot has not been given back yet.
     pub unsafe fn close(&self) -> Option<N> {
         self.waiter.with_mut(|cell| {
-            // SAFETY: every child has ended, and cloned what it needed before that; no thread opens the scope before the
-            // slot is given back.
+            // SAFETY: the caller has seen every child ended, and a child clones the handle only before its end. No
+            // thread opens the scope before the caller gives the slot back.
             let cell = unsafe { &mut *cell };
             cell.take()
         })
@@ -242,14 +245,15 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
         self.injector.push(child);
     }
 
-    /// The next child for the waiter, oldest first. Every 61st call (a prime, so that no period of the program's own falls in step) looks at the children
-    /// of other threads before those of this one.
+    /// The next child for the waiter, oldest first. Every 61st call takes children of other threads before children of
+    /// this one. A prime, so that no period of the program falls in step with it.
     ///
     /// # Safety
     /// The calling thread is the scope's owner.
     #[inline]
     pub unsafe fn pop_owner(&self, tick: u32) -> Option<R> {
-        // SAFETY: as in `push_owner`.
+        // SAFETY: the caller promises to be on the scope's owner thread. Only that thread calls
+        // this and `push_owner`, one call at a time.
         let owner = unsafe { self.ring.owner() };
         let child = if tick % 61 == 0 {
             self.pop_injector().or_else(|| owner.pop())
@@ -283,8 +287,8 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
 
     #[inline]
     fn count_taken(&self) {
-        // Ordering: Relaxed and not one operation on purpose: a hint of progress, where a lost
-        // count among several takers does no harm.
+        // Ordering: Relaxed, and deliberately no read-modify-write: a hint of progress, for which a
+        // lost count does no harm.
         let taken = self.taken.load(Ordering::Relaxed);
         self.taken.store(taken.wrapping_add(1), Ordering::Relaxed);
     }
@@ -316,8 +320,9 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
 
     /// The waiter announces that it will sleep. It must look at everything once more afterwards.
     pub fn announce_sleep(&self) {
-        // Ordering: Relaxed, ordered by the fence behind it: a push comes before the pusher's
-        // `light()`, so either it sees the flag or the waiter's second look sees the push.
+        // Ordering: Relaxed, ordered by `heavy()` behind it, which pairs with `light()` in
+        // `after_push`. Either the pusher's load in `is_asleep` sees the flag, or the waiter's
+        // second look sees the push.
         self.asleep.swap(true, Ordering::Relaxed);
         if !cfg!(terrace_weaken = "scope-sleep-fence") {
             heavy();
@@ -337,7 +342,7 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
         self.asleep.load(Ordering::Relaxed)
     }
 
-    /// Claims the duty to wake the waiter for an item: true for one caller only a sleep.
+    /// Claims the duty to wake the waiter for an item: true for only one caller per sleep.
     #[inline]
     pub fn claim_wake(&self) -> bool {
         // Ordering: Relaxed, see `announce_sleep`.
@@ -353,8 +358,8 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
         }
     }
 
-    /// Keeps the panic of the child with this number, unless one that was spawned before has panicked. Returns the one that
-    /// is not kept.
+    /// Keeps the panic of the child with this number, unless a child that was spawned before has panicked. Returns the
+    /// payload that it does not keep.
     pub fn store_panic(&self, number: u32, payload: Payload) -> Option<Payload> {
         let mut kept = self.panic.lock();
         match &mut *kept {

@@ -1,9 +1,9 @@
 //! All interleavings of whole operations on a task, from its owner's thread and two others, within a bound; and random sequences
 //! beyond it.
 //!
-//! loom interleaves each atomic operation of a few steps. This search takes each step whole, and all steps from a task's spawn
-//! to its end. It expands each state once, so it covers sequences of any length. After each step it compares the words with
-//! what refers to the task ([`World::check`]).
+//! loom interleaves each atomic operation of a few steps. This search takes each step whole, and all steps from a
+//! task's spawn to its end. It expands each state once, so it covers sequences of any length. After each step it
+//! compares the words with the references to the task ([`World::check`]).
 //!
 //! Weakenings that it finds without loom (`RUSTFLAGS='--cfg terrace_weaken="…"'`): `local-task-last-remote`,
 //! `local-task-detached`, `local-task-wake-coalesced`.
@@ -105,7 +105,7 @@ impl Seen {
     }
 }
 
-/// Looks at every state with at most so many wakers, and an atomic count at most so far from 0. How many there are.
+/// Looks at every state with at most so many wakers, and an atomic count at most so far from 0. Returns their number.
 fn explore(starts: impl IntoIterator<Item = World>, wakers: u8, drift: usize) -> usize {
     let mut seen = Seen::default();
     for start in starts {
@@ -157,7 +157,7 @@ fn every_interleaving_where_pending_tasks_are_registered() {
     every_interleaving(Keeps::Wakers);
 }
 
-/// Steps of a random sequence, before everything is let go.
+/// Steps of a random sequence, before all references are dropped.
 const STEPS: usize = 25;
 const SEQUENCES: u64 = 5_000;
 
@@ -191,7 +191,7 @@ fn random_sequences() {
     }
 }
 
-/// What brings a task to its end.
+/// The operations that bring a task to its end.
 const LETS_GO: [Op; 9] = [
     Op::Return,
     Op::Ready,

@@ -1,7 +1,7 @@
-//! [`World`]: one task, all that refers to it, and what each thread may do next; as plain data that can be hashed.
+//! [`World`]: one task, all references to it, and the next operations of each thread, as plain data that can be hashed.
 //!
-//! The words are those of a real [`State`]: each operation builds one of them, takes the real steps, and reads them back. What
-//! is around it (queues, references, the phases of a turn) is in [`steps`].
+//! The words are those of a real [`State`]: each operation builds one of them, takes the real steps, and reads them
+//! back. [`steps`] has its surroundings: queues, references, the phases of a turn.
 
 mod steps;
 
@@ -32,7 +32,7 @@ struct Words {
     awaiter: usize,
 }
 
-/// What the owner is doing with the task.
+/// The owner's present step with the task.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Phase {
     Idle,
@@ -48,7 +48,7 @@ pub(super) enum Phase {
     },
 }
 
-/// What the executor does with the wakers of pending tasks.
+/// How the executor treats the wakers of pending tasks.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) enum Keeps {
     /// A registry keeps them.
@@ -135,7 +135,7 @@ fn number(waker: Option<&Waker>) -> usize {
 
 /// The proof for a state on which this thread takes the owner's steps, too.
 pub(super) fn owned(state: &State) -> OnOwner<'_, State> {
-    // SAFETY: one thread plays all, so no other one has the state.
+    // SAFETY: one thread plays all sides, so no other one has the state.
     unsafe { OnOwner::assume(state) }
 }
 
@@ -164,7 +164,7 @@ impl Words {
             flags,
             registered: state.registered.load(Ordering::Relaxed),
             awaiter: state.awaiter.with(|awaiter| {
-                // SAFETY: this thread plays all, and nothing else borrows the awaiter.
+                // SAFETY: this thread plays all sides, and no other borrow of the awaiter is alive.
                 number(unsafe { &*awaiter }.as_ref())
             }),
         }
@@ -200,8 +200,8 @@ impl World {
         }
     }
 
-    /// The same state with the two other threads, and the two wakers of the handle, in a fixed order: which is which makes no
-    /// difference.
+    /// The same state with the two other threads, and the two wakers of the handle, in a fixed order: they are
+    /// interchangeable.
     pub(super) fn in_order(mut self) -> Self {
         let weight = |place| {
             let (handle, lent) = (self.handle == Some(place), self.lent == Some(place));
@@ -232,7 +232,7 @@ impl World {
         self
     }
 
-    /// Whether nothing is left of the task.
+    /// Whether no part of the task is left.
     pub(super) fn is_over(&self) -> bool {
         self.freed
     }
@@ -264,7 +264,7 @@ impl World {
         lent || self.wakers[place] != 0
     }
 
-    /// What may happen next.
+    /// The operations that are possible next.
     pub(super) fn operations(&self) -> Vec<Op> {
         let mut ops = Vec::new();
         if self.freed {
@@ -323,7 +323,7 @@ impl World {
         self.words.remote & remote::ENDED != 0
     }
 
-    /// What holds between operations.
+    /// Checks the invariants that hold between operations.
     pub(super) fn check(&self) {
         let references = self.references();
         if self.freed {

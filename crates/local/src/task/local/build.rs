@@ -26,7 +26,7 @@ struct Whole<F: Future> {
     stage: UnsafeCell<Stage<F>>,
 }
 
-/// First the future, which drops what it guards in place when it ends; then the outcome, if there is one.
+/// First the guarded future, which drops the user's future in place when it ends. Then the outcome, if there is one.
 #[repr(C)]
 union Stage<F: Future> {
     future: ManuallyDrop<Guarded<LocalCore, F>>,

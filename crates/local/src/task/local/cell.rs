@@ -169,8 +169,8 @@ impl Cell {
 /// A task in a queue. It has a reference to its cell. Dropping it drops the future. One word, the address of the cell.
 pub struct Item(NonNull<()>);
 
-// SAFETY: threads share a task's cell, and an item only hands it to the owner: only `OnOwner<LocalCore>` polls it, and only the
-// close of the core drops it.
+// SAFETY: threads share a task's cell, and an item only hands it to the owner. Only `OnOwner<LocalCore>` polls it, and
+// only the close of the core drops it.
 unsafe impl Send for Item {}
 
 impl Item {

@@ -102,7 +102,7 @@ impl<T> Handle<T> {
         self.end(HandleEnd::Detach);
     }
 
-    /// Has the owner drop the future, if the task has not ended. Polls of the handle say when that is done.
+    /// Makes the owner drop the future, if the task has not ended. Polls of the handle say when that is done.
     pub(crate) fn cancel(&mut self) {
         let Some(cell) = self.cell() else { return };
         // SAFETY: both steps keep the handle's reference.

@@ -47,7 +47,7 @@ impl World {
         }
     }
 
-    /// Does it.
+    /// Does the operation.
     pub(in super::super) fn apply(&mut self, op: Op) {
         match op {
             Op::Clone(place) => {
