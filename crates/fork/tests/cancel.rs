@@ -2,18 +2,20 @@
 //! that would have run it.
 
 mod pools;
+mod ticked;
 
 use std::future::{Future, pending, poll_fn};
 use std::pin::Pin;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::thread::{self, ThreadId};
 
 use pools::with_each;
-use terrace_executor::{Builder, ThreadExecutor};
-use terrace_fork::{Config, Scope, scope, scope_with};
+use terrace_executor::Builder;
+use terrace_fork::{Scope, scope, scope_with};
 use terrace_testing::{on_own_thread, text_of, watchdog};
+use ticked::with_external;
 
 /// Counts its polls and drops.
 #[derive(Default)]
@@ -136,24 +138,7 @@ fn pinned_and_external_siblings_are_dropped_on_their_threads() {
     for place in ["body", "child"] {
         with_each(move |executor| {
             let (pinned, outside) = (leaked(), leaked());
-            let (send, receive) = std::sync::mpsc::channel();
-            let stop = AtomicBool::new(false);
-            thread::scope(|threads| {
-                let owner = threads.spawn(|| {
-                    let external = Arc::new(ThreadExecutor::new());
-                    send.send(Arc::clone(&external)).unwrap();
-                    let ticker = external.ticker().unwrap();
-                    while !stop.load(Ordering::Acquire) {
-                        ticker.try_tick();
-                        thread::yield_now();
-                    }
-                    thread::current().id()
-                });
-                let external = receive.recv().unwrap();
-                let config = Config {
-                    external: Some(external.queue()),
-                    local: None,
-                };
+            let owner = with_external(|config| {
                 let message = text_of(|| {
                     scope_with(executor, config, |s| {
                         for yields in [false, true] {
@@ -177,11 +162,9 @@ fn pinned_and_external_siblings_are_dropped_on_their_threads() {
                     });
                 });
                 assert_eq!(message, place);
-                stop.store(true, Ordering::Release);
-                let owner = owner.join().unwrap();
-                assert_eq!(*pinned.dropped.lock().unwrap(), [thread::current().id(); 2]);
-                assert_eq!(*outside.dropped.lock().unwrap(), [owner; 2]);
             });
+            assert_eq!(*pinned.dropped.lock().unwrap(), [thread::current().id(); 2]);
+            assert_eq!(*outside.dropped.lock().unwrap(), [owner; 2]);
         });
     }
 }

@@ -1,6 +1,7 @@
 //! Scopes: results, nesting, panics, remote wakes; with 0, 1, 2 and 5 workers.
 
 mod pools;
+mod ticked;
 
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,9 +11,10 @@ use std::task::{Poll, Waker};
 use std::thread;
 
 use pools::{WORKERS, with_each};
-use terrace_executor::{Builder, Executor, ThreadExecutor};
-use terrace_fork::{Config, scope, scope_with};
+use terrace_executor::{Builder, Executor};
+use terrace_fork::{scope, scope_with};
 use terrace_testing::{Yields, watchdog};
+use ticked::with_external;
 
 #[test]
 fn children_borrow_and_all_end() {
@@ -232,25 +234,8 @@ fn external_children_run_where_the_executor_is_ticked() {
     let _watchdog = watchdog();
     for workers in WORKERS {
         let executor = Builder::new().workers(workers).build();
-        let (send, receive) = std::sync::mpsc::channel();
-        let stop = AtomicBool::new(false);
-        thread::scope(|threads| {
-            let owner = threads.spawn(|| {
-                let external = Arc::new(ThreadExecutor::new());
-                send.send(Arc::clone(&external)).unwrap();
-                let ticker = external.ticker().unwrap();
-                while !stop.load(Ordering::Acquire) {
-                    ticker.try_tick();
-                    thread::yield_now();
-                }
-                thread::current().id()
-            });
-            let external = receive.recv().unwrap();
-            let ran_on = Mutex::new(Vec::new());
-            let config = Config {
-                external: Some(external.queue()),
-                local: None,
-            };
+        let ran_on = Mutex::new(Vec::new());
+        let owner = with_external(|config| {
             scope_with(&executor, config, |s| {
                 for _ in 0..10 {
                     s.spawn_on_external(async {
@@ -259,10 +244,8 @@ fn external_children_run_where_the_executor_is_ticked() {
                     });
                 }
             });
-            stop.store(true, Ordering::Release);
-            let owner = owner.join().unwrap();
-            assert_eq!(ran_on.into_inner().unwrap(), vec![owner; 10]);
         });
+        assert_eq!(ran_on.into_inner().unwrap(), vec![owner; 10]);
     }
 }
 
