@@ -1,6 +1,8 @@
 //! The drop of an executor races a wake. A waking thread pushes the task, and the owner runs it and drops the executor.
 //! A faulty wake would go on with freed state. Also meant for AddressSanitizer.
 
+mod waiting;
+
 use std::pin::pin;
 use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll, Wake, Waker};
@@ -8,6 +10,7 @@ use std::thread;
 
 use terrace_local::LocalExecutor;
 use terrace_testing::{WakerSlot, on_own_thread, poll_once, watchdog};
+use waiting::waiting;
 
 /// Stops the thread that wakes, after its push, until the executor is gone.
 struct Stop {
@@ -35,34 +38,43 @@ impl Wake for Stop {
     }
 }
 
+/// Another thread wakes a task of `executor`, and `stop` holds that thread after its push. Before the wake returns, the
+/// task has run and the executor is gone. `drive` calls its second argument to start the wake, and then runs the task.
+fn dropped_during_a_wake(
+    stop: &Stop,
+    executor: LocalExecutor<'static>,
+    drive: impl FnOnce(&LocalExecutor<'static>, &mut dyn FnMut()),
+) {
+    let (waker, task) = waiting(&executor);
+    let mut waker = Some(waker);
+    let mut foreign = None;
+    drive(&executor, &mut || {
+        let waker = waker.take().expect("one wake");
+        foreign = Some(thread::spawn(move || waker.wake()));
+        stop.pushed.wait();
+    });
+    assert!(task.is_finished());
+    drop(executor);
+    drop(task);
+    stop.gone.wait();
+    let foreign = foreign.expect("the wake has begun");
+    foreign.join().expect("touches nothing that is gone");
+}
+
 /// After its push, a remote wake wakes a driver, whose waker stops the thread. Before the waker returns, the owner
 /// ticks, closes and frees the executor.
 #[test]
 fn executor_dropped_between_push_and_wake_of_a_driver() {
     on_own_thread(|| {
         let stop = Stop::new();
-        let executor = LocalExecutor::new();
-        let slot = WakerSlot::default();
-        let task = executor.spawn({
-            let slot = slot.clone();
-            async move { slot.pause().await }
-        });
-        let waker = Waker::from(stop.clone());
-        let mut context = Context::from_waker(&waker);
-        let foreign;
-        {
+        dropped_during_a_wake(&stop, LocalExecutor::new(), |executor, wake| {
+            let waker = Waker::from(stop.clone());
+            let mut context = Context::from_waker(&waker);
             let mut run = pin!(executor.run(std::future::pending::<()>()));
             assert!(run.as_mut().poll(&mut context).is_pending());
-            let waker = slot.waker();
-            foreign = thread::spawn(move || waker.wake());
-            stop.pushed.wait();
+            wake();
             assert!(run.as_mut().poll(&mut context).is_pending());
-            assert!(task.is_finished());
-        }
-        drop(executor);
-        drop(task);
-        stop.gone.wait();
-        foreign.join().expect("touches nothing that is gone");
+        });
     });
 }
 
@@ -74,21 +86,10 @@ fn executor_dropped_between_push_and_hook() {
         let executor = LocalExecutor::new();
         let hook = stop.clone();
         executor.core().set_hook(move || hook.hold());
-        let slot = WakerSlot::default();
-        let task = executor.spawn({
-            let slot = slot.clone();
-            async move { slot.pause().await }
+        dropped_during_a_wake(&stop, executor, |executor, wake| {
+            wake();
+            assert!(executor.try_tick());
         });
-        assert!(executor.try_tick());
-        let waker = slot.waker();
-        let foreign = thread::spawn(move || waker.wake());
-        stop.pushed.wait();
-        assert!(executor.try_tick());
-        assert!(task.is_finished());
-        drop(executor);
-        drop(task);
-        stop.gone.wait();
-        foreign.join().expect("touches nothing that is gone");
     });
 }
 

@@ -1,6 +1,8 @@
 //! No runnable task stays in a queue at which no driver looks. Every driver, every spawner, nested drivers, and drivers
 //! dropped in either order.
 
+mod waiting;
+
 use std::cell::Cell;
 use std::future::{Future, pending};
 use std::pin::{Pin, pin};
@@ -11,18 +13,8 @@ use std::thread;
 
 use futures_lite::future::{block_on, or, poll_once, yield_now};
 use terrace_local::{LocalExecutor, StaticLocalExecutor};
-use terrace_testing::{WakerSlot, Wakes, on_own_thread, watchdog};
-
-/// A task that needs one remote wake; returns its waker once it waits.
-fn waiting(executor: &LocalExecutor<'_>) -> (Waker, terrace_local::Task<()>) {
-    let slot = WakerSlot::default();
-    let task = executor.spawn({
-        let slot = slot.clone();
-        async move { slot.pause().await }
-    });
-    while executor.try_tick() {}
-    (slot.waker(), task)
-}
+use terrace_testing::{Wakes, on_own_thread, watchdog};
+use waiting::waiting;
 
 /// An executor that its own tasks may use.
 fn leaked() -> &'static StaticLocalExecutor {
@@ -175,27 +167,6 @@ fn nested_executors() {
         }));
         while inner.try_tick() || outer.try_tick() {}
         assert_eq!(log.get(), 1111);
-    });
-}
-
-/// Two `run`s on one thread: each completes although the other one's driver may have been woken for its task.
-#[test]
-fn two_runs_at_once() {
-    on_own_thread(|| {
-        let executor = LocalExecutor::new();
-        for _ in 0..200 {
-            let (first_waker, first) = waiting(&executor);
-            let (second_waker, second) = waiting(&executor);
-            let thread = thread::spawn(move || {
-                second_waker.wake();
-                first_waker.wake();
-            });
-            block_on(futures_lite::future::zip(
-                executor.run(first),
-                executor.run(second),
-            ));
-            thread.join().expect("wakes do not panic");
-        }
     });
 }
 

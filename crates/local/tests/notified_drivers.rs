@@ -1,6 +1,8 @@
 //! A notified driver that is dropped, is no longer polled, or was woken in vain does not keep the notification from the
 //! others.
 
+mod waiting;
+
 use std::future::{Future, pending};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -8,8 +10,9 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread;
 
 use futures_lite::future::{block_on, poll_once, zip};
-use terrace_local::{LocalExecutor, Task};
-use terrace_testing::{WakerSlot, Wakes, on_own_thread, watchdog};
+use terrace_local::LocalExecutor;
+use terrace_testing::{Wakes, on_own_thread, watchdog};
+use waiting::waiting;
 
 /// A driver that the test polls by hand.
 struct Hand<'a> {
@@ -33,16 +36,6 @@ impl<'a> Hand<'a> {
     fn woken(&self) -> usize {
         self.wakes.count()
     }
-}
-
-fn waiting(executor: &LocalExecutor<'_>) -> (Waker, Task<()>) {
-    let slot = WakerSlot::default();
-    let task = executor.spawn({
-        let slot = slot.clone();
-        async move { slot.pause().await }
-    });
-    while executor.try_tick() {}
-    (slot.waker(), task)
 }
 
 /// The driver that was woken is dropped without being polled again.
@@ -165,18 +158,20 @@ fn a_panicking_driver_waker_is_contained() {
     assert_eq!(task.try_take(), Some(3));
 }
 
-/// Two waits on one thread, whose tasks another thread wakes again and again, while drivers come and go.
+/// Two waits on one thread, whose tasks another thread wakes in either order, while drivers come and go. Each wait ends
+/// although the wake of its task may have woken the other one's driver.
 #[test]
 fn two_waits_on_one_thread() {
     on_own_thread(|| {
         let executor = LocalExecutor::new();
-        for round in 0..500 {
+        for round in 0..800 {
             let (first_waker, first) = waiting(&executor);
             let (second_waker, second) = waiting(&executor);
-            let thread = thread::spawn(move || {
-                first_waker.wake();
-                second_waker.wake();
-            });
+            let mut wakers = [first_waker, second_waker];
+            if round % 8 < 4 {
+                wakers.reverse();
+            }
+            let thread = thread::spawn(move || wakers.into_iter().for_each(Waker::wake));
             let first = executor.run(first);
             let second = executor.run(second);
             if round % 2 == 0 {
