@@ -9,7 +9,7 @@ use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use terrace_sync::{Arc, Mutex};
 
 use terrace_testing::Yields;
-pub use terrace_testing::payload_of;
+pub use terrace_testing::{WakerSlot as Slot, payload_of};
 
 use crate::kind::{Caps, Kind};
 
@@ -227,56 +227,15 @@ pub fn wake_owned(waker: &Waker) {
     clone.wake();
 }
 
-/// A place for the waker of a task that pauses.
-#[derive(Clone, Default)]
-pub struct Slot(Arc<Mutex<Option<Waker>>>);
-
-impl Slot {
-    /// Leaves the waker here and returns `Pending` once.
-    pub async fn pause(&self) {
-        let mut paused = false;
-        poll_fn(|context| {
-            if std::mem::replace(&mut paused, true) {
-                return Poll::Ready(());
-            }
-            self.leave(context);
-            Poll::Pending
-        })
-        .await;
-    }
-
-    /// Leaves the waker here at each poll, and never ends.
-    pub async fn forever<T>(&self) -> T {
-        poll_fn(|context| {
-            self.leave(context);
-            Poll::Pending
-        })
-        .await
-    }
-
-    /// Leaves the waker here.
-    pub fn leave(&self, context: &Context<'_>) {
-        let waker = context.waker().clone();
-        // The old one is dropped after the lock is released: that may be the end of a task.
-        let _old = self.0.lock().replace(waker);
-    }
-
-    /// Takes the waker out.
-    #[must_use]
-    pub fn take(&self) -> Option<Waker> {
-        self.0.lock().take()
-    }
-
-    /// Drives the executor until there is a waker, and takes it.
-    #[track_caller]
-    pub fn arrived<K: Kind>(&self, kind: &K) -> Waker {
-        let mut waker = None;
-        until(kind, || {
-            waker = self.take();
-            waker.is_some()
-        });
-        waker.expect("the condition held")
-    }
+/// Drives the executor until a task has left its waker in the slot, and takes it.
+#[track_caller]
+pub fn arrived<K: Kind>(kind: &K, slot: &Slot) -> Waker {
+    let mut waker = None;
+    until(kind, || {
+        waker = slot.take();
+        waker.is_some()
+    });
+    waker.expect("the condition held")
 }
 
 /// Wakes itself and returns `Pending`, so many times.

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use terrace_sync::{Arc, Mutex};
 
 use crate::kind::Kind;
-use crate::tools::{Slot, Tracker, settle, until, wait, wake_owned, yields};
+use crate::tools::{Slot, Tracker, arrived, settle, until, wait, wake_owned, yields};
 
 pub(crate) fn an_output_is_delivered<K: Kind>(kind: K, tracker: &Tracker) {
     let (inside, output) = (tracker.token(), tracker.token());
@@ -33,7 +33,7 @@ pub(crate) fn a_detached_task_runs<K: Kind>(kind: K, tracker: &Tracker) {
         }
     })
     .detach();
-    slot.arrived(&kind).wake();
+    arrived(&kind, &slot).wake();
     until(&kind, || runs.get() == 1 && tracker.live() == 0);
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn each_wake_is_one_poll<K: Kind>(kind: K, tracker: &Tracker) {
         })
     });
     for wakes in 0..WAKES {
-        let waker = slot.arrived(&kind);
+        let waker = arrived(&kind, &slot);
         settle(&kind);
         assert_eq!(polls.get(), wakes + 1, "polled without a wake");
         // Wakes of a task that is not polled in between are one wake; where threads poll, they may be more.
@@ -119,7 +119,7 @@ pub(crate) fn finished_tasks_say_so<K: Kind>(kind: K, tracker: &Tracker) {
             ("done", token)
         }
     });
-    let waker = slot.arrived(&kind);
+    let waker = arrived(&kind, &slot);
     assert!(!task.is_finished());
     assert!(task.try_take().is_none());
     waker.wake();

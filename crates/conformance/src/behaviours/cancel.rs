@@ -7,7 +7,7 @@ use terrace_local::Task;
 use terrace_sync::{Arc, Mutex};
 
 use crate::kind::Kind;
-use crate::tools::{OnDrop, Slot, Tracker, settle, until, wait, yields};
+use crate::tools::{OnDrop, Slot, Tracker, arrived, settle, until, wait, yields};
 
 pub(crate) fn before_the_first_poll<K: Kind>(kind: K, tracker: &Tracker) {
     let (polls, token) = (tracker.counter(), tracker.token());
@@ -33,7 +33,7 @@ pub(crate) fn while_pending<K: Kind>(kind: K, tracker: &Tracker) {
             slot.forever::<u32>().await
         }
     });
-    let waker = slot.arrived(&kind);
+    let waker = arrived(&kind, &slot);
     assert_eq!(wait(&kind, task.cancel()), None);
     assert_eq!(tracker.live(), 0, "cancelled means dropped");
     waker.wake();
@@ -59,7 +59,7 @@ pub(crate) fn between_wake_and_poll<K: Kind>(kind: K, tracker: &Tracker) {
             polls.add();
         }
     });
-    slot.arrived(&kind).wake();
+    arrived(&kind, &slot).wake();
     drop(task);
     until(&kind, || tracker.live() == 0);
     while kind.tick() {}
@@ -75,7 +75,7 @@ pub(crate) fn by_dropping_the_handle<K: Kind>(kind: K, tracker: &Tracker) {
             slot.forever::<()>().await;
         }
     });
-    let waker = slot.arrived(&kind);
+    let waker = arrived(&kind, &slot);
     drop(task);
     until(&kind, || tracker.live() == 0);
     waker.wake_by_ref();
@@ -113,7 +113,7 @@ pub(crate) fn a_task_that_drops_its_own_handle<K: Kind>(kind: K, tracker: &Track
             Poll::Pending
         })
     });
-    let waker = slot.arrived(&kind);
+    let waker = arrived(&kind, &slot);
     *own.lock() = Some(task);
     waker.wake();
     until(&kind, || tracker.live() == 0);
@@ -134,7 +134,7 @@ pub(crate) fn awaited_from_elsewhere<K: Kind>(kind: K, tracker: &Tracker) {
             slot.forever::<()>().await;
         }
     });
-    let _waker = slot.arrived(&kind);
+    let _waker = arrived(&kind, &slot);
     let ended = tracker.counter();
     let thread = std::thread::spawn({
         let ended = ended.clone();

@@ -3,7 +3,9 @@
 use std::panic::panic_any;
 
 use crate::kind::Kind;
-use crate::tools::{Slot, Token, Tracker, payload_of, settle, text_of, until, wait, yields};
+use crate::tools::{
+    Slot, Token, Tracker, arrived, payload_of, settle, text_of, until, wait, yields,
+};
 
 /// Panics when dropped.
 struct Bomb {
@@ -57,7 +59,7 @@ pub(crate) fn in_a_later_poll<K: Kind>(kind: K, tracker: &Tracker) {
             panic_any("in the second poll");
         }
     });
-    slot.arrived(&kind).wake();
+    arrived(&kind, &slot).wake();
     assert_eq!(text_of(|| wait::<_, ()>(&kind, task)), "in the second poll");
     lives(&kind, before);
 }
@@ -82,7 +84,7 @@ pub(crate) fn in_the_destructor_of_a_cancelled_future<K: Kind>(kind: K, tracker:
                 slot.forever::<()>().await;
             }
         });
-        let _waker = slot.arrived(&kind);
+        let _waker = arrived(&kind, &slot);
         if awaited {
             assert!(wait(&kind, task.cancel()).is_none());
         } else {
@@ -172,7 +174,7 @@ pub(crate) fn in_destructors_during_the_drop<K: Kind>(kind: K, tracker: &Tracker
         task.detach();
     }
     for slot in &slots {
-        let _waker = slot.arrived(&kind);
+        let _waker = arrived(&kind, slot);
     }
     drop(kind);
     tracker.all_gone();

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use terrace_sync::{Arc, Mutex};
 
 use crate::kind::{Handle, Kind};
-use crate::tools::{OnDrop, OnWake, Slot, Tracker, until, wait, yields};
+use crate::tools::{OnDrop, OnWake, Slot, Tracker, arrived, until, wait, yields};
 
 /// Spawns a detached task that counts.
 fn spawn_counting<H: Handle>(handle: &H, tracker: &Tracker) -> impl Fn() + Send + Sync + use<H> {
@@ -55,7 +55,7 @@ pub(crate) fn a_waker_spawns<K: Kind>(kind: K, tracker: &Tracker) {
             ran.add();
         }
     });
-    let own = slot.arrived(&kind);
+    let own = arrived(&kind, &slot);
     assert!(
         Pin::new(&mut task)
             .poll(&mut Context::from_waker(&waker))
@@ -96,7 +96,7 @@ pub(crate) fn a_destructor_spawns<K: Kind>(kind: K, tracker: &Tracker) {
             slot.forever::<()>().await;
         }
     });
-    let _waker = slot.arrived(&kind);
+    let _waker = arrived(&kind, &slot);
     drop(task);
     until(&kind, || tracker.live() == 0);
     let guard = OnDrop(spawn_counting(&kind.handle(), tracker));

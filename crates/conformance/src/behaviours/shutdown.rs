@@ -4,7 +4,7 @@ use terrace_local::Task;
 use terrace_sync::{Arc, Mutex};
 
 use crate::kind::{Caps, Handle, Kind, poll_once};
-use crate::tools::{OnDrop, Slot, Token, Tracker, payload_of, until};
+use crate::tools::{OnDrop, Slot, Token, Tracker, arrived, payload_of, until};
 
 /// A task that waits without end, once it has been polled.
 fn pending<K: Kind, G: Send + 'static>(kind: &K, guard: G) -> Task<()> {
@@ -16,7 +16,7 @@ fn pending<K: Kind, G: Send + 'static>(kind: &K, guard: G) -> Task<()> {
             slot.forever::<()>().await;
         }
     });
-    drop(slot.arrived(kind));
+    drop(arrived(kind, &slot));
     task
 }
 

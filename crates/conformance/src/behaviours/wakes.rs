@@ -6,7 +6,7 @@ use std::task::Poll;
 use terrace_sync::Arc;
 
 use crate::kind::{Caps, Kind};
-use crate::tools::{Channel, OnDrop, Slot, Tracker, settle, wait, wake_owned, yields};
+use crate::tools::{Channel, OnDrop, Slot, Tracker, arrived, settle, wait, wake_owned, yields};
 
 pub(crate) fn from_another_thread_while_idle<K: Kind>(kind: K, tracker: &Tracker) {
     for _ in 0..20 {
@@ -18,7 +18,7 @@ pub(crate) fn from_another_thread_while_idle<K: Kind>(kind: K, tracker: &Tracker
                 token
             }
         });
-        let waker = slot.arrived(&kind);
+        let waker = arrived(&kind, &slot);
         settle(&kind);
         let thread = std::thread::spawn(move || waker.wake());
         drop(wait(&kind, task));
@@ -41,7 +41,7 @@ pub(crate) fn from_another_thread_while_running<K: Kind>(kind: K, tracker: &Trac
             Poll::Pending
         })
     });
-    let waker = slot.arrived(&kind);
+    let waker = arrived(&kind, &slot);
     let busy = kind.spawn({
         let written = written.clone();
         async move {
@@ -127,7 +127,7 @@ fn pending_then_gone<K: Kind>(kind: K, tracker: &Tracker) -> std::task::Waker {
             slot.forever::<()>().await;
         }
     });
-    let waker = slot.arrived(&kind);
+    let waker = arrived(&kind, &slot);
     if K::CAPS.has(Caps::CLOSES) {
         task.detach();
         drop(kind);
@@ -154,7 +154,7 @@ pub(crate) fn race_with_the_drop<K: Kind>(kind: K, tracker: &Tracker) {
         }
         let start = Arc::new(std::sync::Barrier::new(3));
         let threads = slots.map(|slot| {
-            let (waker, start) = (slot.arrived(&kind), Arc::clone(&start));
+            let (waker, start) = (arrived(&kind, &slot), Arc::clone(&start));
             std::thread::spawn(move || {
                 start.wait();
                 for _ in 0..10 {
@@ -277,6 +277,6 @@ pub(crate) fn a_chain_of_tasks_awaits_each_other<K: Kind>(kind: K, tracker: &Tra
         });
     }
     settle(&kind);
-    slot.arrived(&kind).wake();
+    arrived(&kind, &slot).wake();
     assert_eq!(wait(&kind, last), LENGTH);
 }
