@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
 
 use terrace_executor::scope::OpenScope;
-use terrace_executor::{Builder, Executor, Lane, Shutdown, block_on};
+use terrace_executor::{Builder, Executor, Lane, Shutdown, Task, block_on};
 use terrace_testing::{on_own_thread, signal};
 
 /// How a worker queues the task that it then blocks on.
@@ -51,7 +51,24 @@ fn blocks(executor: &Arc<Executor<'static>>, queue: Queue) -> u32 {
     receiver.recv().unwrap()
 }
 
-/// Runs `future` as the only child of a scope that is open on `executor`.
+/// A task that blocks the worker that runs it.
+fn spawn_blocking(executor: &Arc<Executor<'static>>, queue: Queue) -> Task<u32> {
+    let inner = Arc::clone(executor);
+    executor.spawn(async move { blocks(&inner, queue) })
+}
+
+fn pool(workers: usize) -> Arc<Executor<'static>> {
+    Arc::new(Builder::new().workers(workers).build())
+}
+
+/// Waits for `task` in a scope of `executor`.
+fn await_in_scope(executor: &Executor<'static>, task: Task<u32>) -> u32 {
+    let mut output = 0;
+    in_scope(executor, async { output = task.await });
+    output
+}
+
+/// Runs `child` as the only child of a scope that is open on `executor`.
 fn in_scope(executor: &Executor<'static>, child: impl Future<Output = ()> + Send) {
     let scope = OpenScope::open(executor);
     // SAFETY: the scope is waited for below, before anything that the child borrows ends.
@@ -64,13 +81,10 @@ fn a_worker_blocks_while_a_thread_waits_in_a_scope() {
     on_own_thread(|| {
         for (name, queue) in QUEUES {
             for workers in [1, 2] {
-                let executor = Arc::new(Builder::new().workers(workers).build());
+                let executor = pool(workers);
                 // All workers block, and the scope waits for them.
                 let tasks: Vec<_> = (0..workers)
-                    .map(|_| {
-                        let inner = Arc::clone(&executor);
-                        executor.spawn(async move { blocks(&inner, queue) })
-                    })
+                    .map(|_| spawn_blocking(&executor, queue))
                     .collect();
                 let mut sum = 0;
                 in_scope(&executor, async {
@@ -88,12 +102,9 @@ fn a_worker_blocks_while_a_thread_waits_in_a_scope() {
 fn a_worker_blocks_while_its_peer_waits_in_block_on() {
     on_own_thread(|| {
         for (name, queue) in QUEUES {
-            let executor = Arc::new(Builder::new().workers(2).build());
+            let executor = pool(2);
             let inner = Arc::clone(&executor);
-            let outer = executor.spawn(async move {
-                let nested = Arc::clone(&inner);
-                block_on(inner.spawn(async move { blocks(&nested, queue) }))
-            });
+            let outer = executor.spawn(async move { block_on(spawn_blocking(&inner, queue)) });
             assert_eq!(block_on(outer), 1, "{name}");
         }
     });
@@ -113,7 +124,7 @@ fn a_worker_that_is_held_gets_no_spare() {
         begun.recv().unwrap();
         let tasks: Vec<_> = (0..10).map(|_| executor.spawn(async {})).collect();
         std::thread::sleep(std::time::Duration::from_millis(50));
-        assert!(!tasks.iter().any(terrace_executor::Task::is_finished));
+        assert!(!tasks.iter().any(Task::is_finished));
         release.send(()).unwrap();
         tasks.into_iter().for_each(block_on);
         block_on(holder);
@@ -124,14 +135,11 @@ fn a_worker_that_is_held_gets_no_spare() {
 fn a_worker_blocks_while_its_peer_waits_in_a_scope() {
     on_own_thread(|| {
         for (name, queue) in QUEUES {
-            let executor = Arc::new(Builder::new().workers(2).build());
+            let executor = pool(2);
             let inner = Arc::clone(&executor);
             let outer = executor.spawn(async move {
-                let nested = Arc::clone(&inner);
-                let task = inner.spawn(async move { blocks(&nested, queue) });
-                let mut result = 0;
-                in_scope(&inner, async { result = task.await });
-                result
+                let task = spawn_blocking(&inner, queue);
+                await_in_scope(&inner, task)
             });
             assert_eq!(block_on(outer), 1, "{name}");
         }
@@ -142,16 +150,11 @@ fn a_worker_blocks_while_its_peer_waits_in_a_scope() {
 fn a_worker_blocks_while_another_pools_worker_waits_in_a_scope() {
     on_own_thread(|| {
         for (name, queue) in QUEUES {
-            let executor = Arc::new(Builder::new().workers(1).build());
-            let other = Arc::new(Builder::new().workers(1).build());
-            let inner = Arc::clone(&executor);
-            let task = executor.spawn(async move { blocks(&inner, queue) });
+            let executor = pool(1);
+            let other = pool(1);
+            let task = spawn_blocking(&executor, queue);
             let there = Arc::clone(&executor);
-            let outer = other.spawn(async move {
-                let mut result = 0;
-                in_scope(&there, async { result = task.await });
-                result
-            });
+            let outer = other.spawn(async move { await_in_scope(&there, task) });
             assert_eq!(block_on(outer), 1, "{name}");
         }
     });
@@ -173,12 +176,10 @@ fn many_workers_block_in_a_chain() {
     }
     on_own_thread(|| {
         for workers in [1, 2, 3] {
-            let executor = Arc::new(Builder::new().workers(workers).build());
+            let executor = pool(workers);
             let inner = Arc::clone(&executor);
             let task = executor.spawn(async move { link(&inner, 20) });
-            let mut length = 0;
-            in_scope(&executor, async { length = task.await });
-            assert_eq!(length, 20);
+            assert_eq!(await_in_scope(&executor, task), 20);
         }
     });
 }

@@ -52,16 +52,22 @@ fn tasks_that_block_on_each_other() {
     with_few(|executor| assert_eq!(chain(executor, 20), 20));
 }
 
+/// A flag that a task of `executor` raises.
+fn raised_by_a_task(executor: &Executor<'static>) -> Arc<AtomicBool> {
+    let ran = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&ran);
+    executor
+        .spawn(async move { flag.store(true, Ordering::Relaxed) })
+        .detach();
+    ran
+}
+
 /// The future in `block_on` wakes itself until a task has run: with no worker only its own thread can run that task.
 #[test]
 fn a_waiting_future_that_wakes_itself_starves_no_task() {
     let _watchdog = watchdog();
     with_few(|executor| {
-        let ran = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&ran);
-        executor
-            .spawn(async move { flag.store(true, Ordering::Relaxed) })
-            .detach();
+        let ran = raised_by_a_task(executor);
         block_on(poll_fn(|context| {
             if ran.load(Ordering::Relaxed) {
                 return Poll::Ready(());
@@ -79,11 +85,7 @@ fn a_child_that_wakes_itself_starves_no_task() {
     use terrace_executor::scope::OpenScope;
 
     with_few(|executor| {
-        let ran = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&ran);
-        executor
-            .spawn(async move { flag.store(true, Ordering::Relaxed) })
-            .detach();
+        let ran = raised_by_a_task(executor);
         let scope = OpenScope::open(executor);
         let child = async {
             while !ran.load(Ordering::Relaxed) {

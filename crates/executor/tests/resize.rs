@@ -35,6 +35,13 @@ impl Hooks {
     }
 }
 
+/// An executor with so many workers, which is never dropped, and the counts of its threads.
+fn counted(workers: usize) -> (Hooks, &'static StaticExecutor) {
+    let hooks = Hooks::default();
+    let builder = hooks.on(Builder::new().workers(workers));
+    (hooks, builder.try_build_static().unwrap())
+}
+
 /// Runs `count` tasks that wait for each other, so that as many workers have to run them.
 fn see_workers(executor: &Executor<'static>, count: usize) {
     let barrier = Arc::new(Barrier::new(count));
@@ -178,11 +185,7 @@ fn random_resizes_lose_nothing() {
 #[test]
 fn shutdown_drains_joins_and_can_be_undone() {
     on_own_thread(|| {
-        let hooks = Hooks::default();
-        let executor = hooks
-            .on(Builder::new().workers(3))
-            .try_build_static()
-            .unwrap();
+        let (hooks, executor) = counted(3);
         for round in 1..=3 {
             let (future, wake) = signal();
             let waits = executor.spawn(future);
@@ -230,11 +233,7 @@ fn shutdown_cancels_what_is_queued() {
 #[test]
 fn workers_end_after_a_drain_that_failed() {
     on_own_thread(|| {
-        let hooks = Hooks::default();
-        let executor = hooks
-            .on(Builder::new().workers(2))
-            .try_build_static()
-            .unwrap();
+        let (hooks, executor) = counted(2);
         for _ in 0..2 {
             executor.spawn(Yields(u32::MAX)).detach();
         }
@@ -255,11 +254,7 @@ fn workers_end_after_a_drain_that_failed() {
 #[test]
 fn shutdown_from_a_task() {
     on_own_thread(|| {
-        let hooks = Hooks::default();
-        let executor = hooks
-            .on(Builder::new().workers(2))
-            .try_build_static()
-            .unwrap();
+        let (hooks, executor) = counted(2);
         block_on(executor.spawn(async move {
             executor.shutdown(Shutdown::Drain, None).unwrap();
         }));
