@@ -6,6 +6,7 @@
 use std::task::{Wake, Waker};
 
 use loom::sync::Notify as LoomNotify;
+use terrace_executor::protocol::scope::cancel::{Mark, Polled, Registered};
 use terrace_executor::protocol::scope::core::{ChildEnd, ScopeCore};
 use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::{Arc, light, model, thread};
@@ -93,15 +94,15 @@ fn queue() -> (std::sync::Arc<Queue>, Waker) {
 fn run_endless(core: &Core, number: u32) -> u32 {
     let cancel = core.cancel();
     let mut polls = 0;
-    if !cancel.covers(number, false) {
+    if !cancel.covers(number, Polled::Never) {
         polls += 1;
         let (queue, waker) = queue();
-        let (key, cancelled) = cancel.register(&waker);
+        let Registered { key, mark } = cancel.register(&waker);
         drop(waker);
-        if !cancelled {
+        if mark == Mark::Down {
             queue.wait();
             assert!(
-                cancel.covers(number, true),
+                cancel.covers(number, Polled::Before),
                 "woken by the panic, and sees it"
             );
         }
@@ -137,8 +138,8 @@ fn scope_cancel_against_a_wake() {
         let panics = core.add_child();
         let waits = core.add_child();
         let (queue, waker) = queue();
-        let (key, cancelled) = core.cancel().register(&waker);
-        assert!(!cancelled);
+        let Registered { key, mark } = core.cancel().register(&waker);
+        assert_eq!(mark, Mark::Down);
         let sibling = {
             let core = Arc::clone(&core);
             thread::spawn(move || {
@@ -174,7 +175,7 @@ fn scope_cancel_by_two_panics() {
         let panicking = numbers.map(|number| {
             let core = Arc::clone(&core);
             thread::spawn(move || {
-                if !core.cancel().covers(number, false) {
+                if !core.cancel().covers(number, Polled::Never) {
                     drop(core.store_panic(number, Box::new(number)));
                     core.cancel().cancel(number);
                 }
@@ -184,11 +185,14 @@ fn scope_cancel_by_two_panics() {
         for thread in panicking {
             thread.join().unwrap();
         }
-        assert!(core.cancel().covers(last, false));
+        assert!(core.cancel().covers(last, Polled::Never));
         end_child(&core);
         let payload = core.take_panic().expect("both panic, or the first alone");
         assert_eq!(payload.downcast_ref(), Some(&numbers[0]));
         close(&core, &waiter);
-        assert!(!core.cancel().covers(last, true), "the next scope is whole");
+        assert!(
+            !core.cancel().covers(last, Polled::Before),
+            "the next scope is whole"
+        );
     });
 }

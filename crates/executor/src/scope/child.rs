@@ -11,6 +11,7 @@ use terrace_local::Payload;
 
 use crate::parts::scope_slot::Slot;
 use crate::pool::shared::Shared;
+use crate::protocol::scope::cancel::{Mark, Polled, Registered};
 
 /// A child's future: dropped in place when it is done or cancelled, and counted out after that.
 ///
@@ -101,18 +102,22 @@ impl<F> Child<F> {
         unsafe { self.slot.as_ref() }
     }
 
-    /// Registers the child at its first `Pending`; true if a panic has cancelled it by now.
-    fn register(&mut self, waker: &Waker) -> bool {
-        let (key, cancelled) = self.slot().core().cancel().register(waker);
+    /// Registers the child at its first `Pending`.
+    fn register(&mut self, waker: &Waker) -> Mark {
+        let Registered { key, mark } = self.slot().core().cancel().register(waker);
         self.key = key;
-        cancelled
+        mark
     }
 
     /// Whether a panic cancelled it.
     #[inline]
     fn is_cancelled(&self) -> bool {
-        let cancel = self.slot().core().cancel();
-        cancel.covers(self.number, self.key != NEW)
+        let polled = if self.key == NEW {
+            Polled::Never
+        } else {
+            Polled::Before
+        };
+        self.slot().core().cancel().covers(self.number, polled)
     }
 }
 
@@ -144,7 +149,7 @@ impl<F: Future<Output = ()>> Future for Child<F> {
         }));
         match caught {
             Ok(Poll::Ready(())) => this.deregister(key),
-            Ok(Poll::Pending) if key != NEW || !this.register(context.waker()) => {
+            Ok(Poll::Pending) if key != NEW || this.register(context.waker()) == Mark::Down => {
                 return Poll::Pending;
             }
             Ok(Poll::Pending) => this.abandon(),

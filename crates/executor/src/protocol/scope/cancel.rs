@@ -28,6 +28,33 @@ use terrace_sync::atomic::{AtomicU32, Ordering};
 /// The mark of a scope without panics.
 const DOWN: u32 = u32::MAX;
 
+/// Whether a child was polled.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Polled {
+    /// It was not.
+    Never,
+    /// It was, and returned `Pending`.
+    Before,
+}
+
+/// What a child saw of the mark when it had registered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// No panic yet: a later one wakes the child.
+    Down,
+    /// A panic has cancelled the child, and may not wake it. The child ends itself.
+    Raised,
+}
+
+/// A child's entry among the pending ones.
+#[must_use]
+pub struct Registered {
+    /// The child deregisters under it.
+    pub key: u32,
+    /// What the child saw then.
+    pub mark: Mark,
+}
+
 /// The mark of one scope, and its pending children.
 pub struct Cancel {
     mark: AtomicU32,
@@ -50,26 +77,27 @@ impl Cancel {
 
     /// Whether no thread is to poll the child with this number (again).
     #[inline]
-    pub fn covers(&self, number: u32, was_polled: bool) -> bool {
+    pub fn covers(&self, number: u32, polled: Polled) -> bool {
         // Ordering: Relaxed; a child that does not see the mark yet is reached as the module's comment says.
         let mark = self.mark.load(Ordering::Relaxed);
-        mark != DOWN && (was_polled || number >= mark)
+        mark != DOWN && (polled == Polled::Before || number >= mark)
     }
 
-    /// Registers a child at its first `Pending`. Returns its key, and whether a panic has cancelled it by now. In that
-    /// case the panic may not wake it.
+    /// Registers a child at its first `Pending`.
     ///
     /// # Panics
     /// If there are more pending children than keys.
-    pub fn register(&self, waker: &Waker) -> (u32, bool) {
+    pub fn register(&self, waker: &Waker) -> Registered {
         // SAFETY: the registry is this scope's and may be used from any thread; its contract is about executors.
         let key = unsafe { self.pending.insert(waker) };
         // Ordering: Relaxed, ordered by the registry's lock, see the module's comment.
-        let cancelled = self.mark.load(Ordering::Relaxed) != DOWN;
-        (
-            key,
-            cancelled && !cfg!(terrace_weaken = "scope-cancel-unasked"),
-        )
+        let is_down = self.mark.load(Ordering::Relaxed) == DOWN;
+        let mark = if is_down || cfg!(terrace_weaken = "scope-cancel-unasked") {
+            Mark::Down
+        } else {
+            Mark::Raised
+        };
+        Registered { key, mark }
     }
 
     /// Takes a child out, before it is counted out.
