@@ -1,6 +1,7 @@
 //! Tasks that yield, and are mostly not published.
 
 use terrace_executor::protocol::deferred_publish::DeferredPublish;
+use terrace_executor::protocol::publish::Publish;
 use terrace_park::{Idle, Parker, Unparker, Work};
 use terrace_queue::{Owner, Ring};
 use terrace_sync::{Arc, model, thread};
@@ -54,7 +55,7 @@ impl Pool {
         ring.push(0).expect("room");
         self.idle.publish();
         ring.push(1).expect("room");
-        assert!(!deferred.pushed());
+        assert_eq!(deferred.pushed(), Publish::Later);
         ring
     }
 
@@ -133,7 +134,7 @@ fn executor_deferred_behind_one_that_yielded() {
         deferred.allow();
         // It yields, too, while the other may be in front of it.
         ring.push(first).expect("room");
-        assert!(!deferred.pushed());
+        assert_eq!(deferred.pushed(), Publish::Later);
         let mine = ring.pop().expect("two items, one thief");
         assert_eq!(mine + thief.join().unwrap(), 1);
     });
@@ -152,7 +153,7 @@ fn executor_deferred_is_flushed() {
         let ring = unsafe { pool.ring.owner() };
         deferred.allow();
         ring.push(7).expect("room");
-        assert!(!deferred.pushed());
+        assert_eq!(deferred.pushed(), Publish::Later);
         deferred.flush(|| {
             pool.idle.publish();
         });
@@ -164,11 +165,11 @@ fn executor_deferred_is_flushed() {
 #[test]
 fn executor_deferred_is_for_the_loop_alone() {
     let deferred = DeferredPublish::default();
-    assert!(deferred.pushed());
+    assert_eq!(deferred.pushed(), Publish::Now);
     deferred.allow();
-    assert!(!deferred.pushed());
+    assert_eq!(deferred.pushed(), Publish::Later);
     deferred.allow();
     deferred.forbid();
-    assert!(deferred.pushed());
+    assert_eq!(deferred.pushed(), Publish::Now);
     deferred.flush(|| panic!("nothing is left"));
 }

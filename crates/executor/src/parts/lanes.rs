@@ -18,6 +18,7 @@ use terrace_local::task::Runnable;
 
 use super::injector::Queue;
 use crate::protocol::permits::Permits;
+use crate::protocol::publish::Publish;
 
 /// Which tasks go first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -86,8 +87,12 @@ impl Lanes {
         self.permits.give_back();
     }
 
-    /// Queues a background task, where there are so many permits; whether the caller publishes it.
-    pub(crate) fn push_background(&self, task: Runnable, permits: impl FnOnce() -> usize) -> bool {
+    /// Queues a background task, where there are so many permits. Says whether the caller publishes it.
+    pub(crate) fn push_background(
+        &self,
+        task: Runnable,
+        permits: impl FnOnce() -> usize,
+    ) -> Publish {
         self.background.push(task);
         self.permits.after_push(permits())
     }

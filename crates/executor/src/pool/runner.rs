@@ -20,6 +20,7 @@ use crate::parts::seat::Seat;
 use crate::parts::trace_index;
 use crate::protocol::deferred_publish::DeferredPublish;
 use crate::protocol::lifo_slot::IN_A_ROW;
+use crate::protocol::publish::Publish;
 
 terrace_sync::thread_local! {
     /// The worker whose loop runs on this thread; null on all others. Plain data without a destructor,
@@ -283,10 +284,12 @@ impl<'p> Runner<'p> {
     #[inline]
     fn queue_yielded(&self, task: Runnable) -> Owed {
         // On an overflow the tasks before it, which were published, have moved out of the ring.
-        if self.push(task) || self.deferred.pushed() {
-            Owed::Publish
-        } else {
-            Owed::Nothing
+        if self.push(task) == Pushed::Overflowed {
+            return Owed::Publish;
+        }
+        match self.deferred.pushed() {
+            Publish::Now => Owed::Publish,
+            Publish::Later => Owed::Nothing,
         }
     }
 
@@ -306,12 +309,25 @@ impl<'p> Runner<'p> {
         Owed::Publish
     }
 
-    /// Queues `task` into its ring; true if tasks overflowed into the injector.
+    /// Queues `task` into its ring.
     #[inline]
-    fn push(&self, task: Runnable) -> bool {
+    fn push(&self, task: Runnable) -> Pushed {
         terrace_trace::local_schedule(trace_index::get());
-        self.ring().push_or_overflow(task, &self.pool.injector)
+        if self.ring().push_or_overflow(task, &self.pool.injector) {
+            Pushed::Overflowed
+        } else {
+            Pushed::Alone
+        }
     }
+}
+
+/// What a push into a runner's ring moved.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pushed {
+    /// The task alone, into the ring.
+    Alone,
+    /// The ring was full: it moved tasks into the injector.
+    Overflowed,
 }
 
 /// Why a runnable is queued.

@@ -9,6 +9,7 @@ use terrace_sync::Arc;
 use super::runner::{self, Cause, Owed};
 use super::shared::Shared;
 use crate::parts::lanes::Lane;
+use crate::protocol::publish::Publish;
 
 /// The same pool as the core of tasks of a static executor: it is never dropped, so that they need not register.
 #[repr(transparent)]
@@ -66,8 +67,9 @@ impl Shared {
             self.lanes.high.push(task);
             return self.publish();
         }
-        if self.lanes.push_background(task, || self.permits()) {
-            self.publish();
+        match self.lanes.push_background(task, || self.permits()) {
+            Publish::Now => self.publish(),
+            Publish::Later => {}
         }
     }
 }

@@ -22,6 +22,8 @@
 
 use std::cell::Cell;
 
+use super::publish::Publish;
+
 /// The state of one worker or driver.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -55,15 +57,14 @@ impl DeferredPublish {
         self.0.set(State::Publish);
     }
 
-    /// A task that yielded was pushed behind the others in the ring; whether it has to be published now.
+    /// A task that yielded was pushed behind the others in the ring. [`Publish::Later`] leaves it to the next turn.
     #[inline]
-    #[must_use = "true: it has to be published"]
-    pub fn pushed(&self) -> bool {
+    pub fn pushed(&self) -> Publish {
         if self.0.get() == State::Publish {
-            return true;
+            return Publish::Now;
         }
         self.0.set(State::Deferred);
-        false
+        Publish::Later
     }
 
     /// Publishes the deferred task. The worker calls this before it does anything but take the head of its ring.

@@ -6,5 +6,6 @@ pub mod deferred_publish;
 pub mod holders;
 pub mod lifo_slot;
 pub mod permits;
+pub mod publish;
 pub mod scope;
 pub mod sight;

@@ -6,6 +6,8 @@
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::light;
 
+use super::publish::Publish;
+
 /// Permits that are taken. The caller passes how many there are at each call, since the number
 /// changes with the pool.
 pub struct Permits {
@@ -64,12 +66,16 @@ impl Permits {
         }
     }
 
-    /// Called after an item was queued: whether the pusher publishes it now, rather than the thread that gives a permit back.
-    pub fn after_push(&self, permits: usize) -> bool {
+    /// Called after an item was queued. [`Publish::Later`] leaves the item to the thread that gives a permit back.
+    pub fn after_push(&self, permits: usize) -> Publish {
         // Fence pair: the one in `give_back`.
         if !cfg!(terrace_weaken = "executor-permit-push-fence") {
             light();
         }
-        self.is_free(permits)
+        if self.is_free(permits) {
+            Publish::Now
+        } else {
+            Publish::Later
+        }
     }
 }
