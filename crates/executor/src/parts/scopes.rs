@@ -73,7 +73,7 @@ impl<P> Scopes<P> {
                 // park, see the child, search again, and so on.
                 Looking::Awake => self.worth_taking() && self.busy(crew) <= self.cap(crew),
                 Looking::Parking => self.worth_taking() && self.busy(crew) < self.cap(crew),
-                Looking::ToWake => self.worth_waking(slot, true, crew),
+                Looking::ToWake => self.worth_waking(slot, crew),
             };
             if worth { Sight::Ready } else { Sight::Covered }
         }
@@ -176,18 +176,18 @@ impl<P> Scopes<P> {
         self.drivers.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether the children in `slot` are worth waking another thread, beside the one that drives the scope if it is
-    /// `driven`.
+    /// Whether the children in `slot` are worth waking another thread, beside the one that drives the scope.
     #[inline]
-    pub(crate) fn worth_waking(&self, slot: &Slot<P>, driven: bool, crew: Crew<'_>) -> bool {
-        self.worth_taking() && self.surplus(slot, driven, crew) > 0
+    pub(crate) fn worth_waking(&self, slot: &Slot<P>, crew: Crew<'_>) -> bool {
+        self.worth_taking() && self.surplus(slot, crew) > 0
     }
 
-    /// How many more threads the children in `slot` are worth, at most as many as may be busy at once.
-    pub(crate) fn surplus(&self, slot: &Slot<P>, driven: bool, crew: Crew<'_>) -> usize {
+    /// How many threads the children in `slot` are worth, beside the one that drives the scope. At most as many as may
+    /// be busy at once.
+    pub(crate) fn surplus(&self, slot: &Slot<P>, crew: Crew<'_>) -> usize {
         let blocking = self.is_blocking();
         // The thread that drives the scope runs one of them soon, unless it is blocked in one.
-        let soon = usize::from(driven && !blocking && !self.pacing.body_is_long());
+        let soon = usize::from(!blocking && !self.pacing.body_is_long());
         let queued = slot.core().len().saturating_sub(soon);
         if queued == 0 || !(blocking || self.pacing.worth_waking(queued)) {
             return 0;

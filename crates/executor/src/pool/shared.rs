@@ -172,7 +172,7 @@ impl Shared {
     /// The waiter calls this between children when the estimate of their length has changed. It wakes another thread if
     /// the children queued in `slot` are now worth it.
     pub(crate) fn reconsider(&self, slot: &Slot<Self>) {
-        if self.scopes.worth_waking(slot, true, self.crew()) {
+        if self.scopes.worth_waking(slot, self.crew()) {
             self.publish();
         }
     }
@@ -181,7 +181,7 @@ impl Shared {
     /// and each of them wakes two more.
     pub(crate) fn publish_children(&self, slot: &Slot<Self>) {
         self.scopes.forget_blocking();
-        match self.scopes.surplus(slot, true, self.crew()) {
+        match self.scopes.surplus(slot, self.crew()) {
             1 => self.publish(),
             more => self.publish_tasks(more),
         }

@@ -151,7 +151,7 @@ impl<'p> Worker<'p> {
                 }
                 if let Some(token) = &token {
                     let more = match &found {
-                        Found::Child(_, slot) => pool.scopes.surplus(slot, true, pool.crew()),
+                        Found::Child(_, slot) => pool.scopes.surplus(slot, pool.crew()),
                         Found::Task(_) | Found::Lane(..) => {
                             runner.seat().ring.len() + pool.injector.len_hint()
                         }

@@ -89,7 +89,7 @@ fn after_push(slot: &Slot<Shared>, pool: &Shared, by: Pusher) -> Wakes {
     ScopeCore::<Runnable, ThreadSpawner>::after_push();
     let asleep = slot.core().is_asleep();
     let driven = by != Pusher::Remote || !asleep;
-    if driven && pool.idle.has_sentinel() && !pool.scopes.worth_waking(slot, driven, pool.crew()) {
+    if driven && pool.idle.has_sentinel() && !pool.scopes.worth_waking(slot, pool.crew()) {
         Wakes::None
     } else if asleep {
         Wakes::Waiter
