@@ -56,8 +56,7 @@ pub(crate) enum Borrows {
 struct Frame {
     /// Borrowed by the function that entered the frame.
     pool: *const Shared,
-    /// Whether the executor of this pool is borrowed for the length of the poll.
-    borrows: bool,
+    borrows: Borrows,
     permit: Cell<Permit>,
     outer: *const Frame,
 }
@@ -94,8 +93,8 @@ impl Drop for Permitted<'_> {
     }
 }
 
-/// Calls `f` in a frame of `pool`, to which `permit` belongs. `borrows` tells whether the pool's executor is borrowed
-/// for the length of the call; else the caller is one of its holders.
+/// Calls `f` in a frame of `pool`, to which `permit` belongs. `borrows` keeps the pool's tasks alive for the length of
+/// the call.
 pub(crate) fn enter<T>(
     pool: &Shared,
     borrows: Borrows,
@@ -121,7 +120,7 @@ fn within<T>(pool: &Shared, borrows: Borrows, permit: Permit, f: impl FnOnce(&Fr
     let outer = FRAMES.with(Cell::get);
     let frame = Frame {
         pool,
-        borrows: borrows == Borrows::Executor,
+        borrows,
         permit: Cell::new(permit),
         outer,
     };
@@ -161,7 +160,7 @@ impl Outside {
     pub(crate) fn poll(self, pool: &Shared, task: Runnable) {
         let frame = Frame {
             pool,
-            borrows: true,
+            borrows: Borrows::Executor,
             permit: Cell::new(Permit::None),
             outer: ptr::null(),
         };
@@ -183,7 +182,7 @@ fn frames<'s>() -> impl Iterator<Item = &'s Frame> {
 
 /// Whether the thread is in the middle of a poll that borrows the executor of `pool`.
 pub(crate) fn is_borrowed(pool: *const Shared) -> bool {
-    frames().any(|frame| frame.borrows && ptr::eq(frame.pool, pool))
+    frames().any(|frame| frame.borrows == Borrows::Executor && ptr::eq(frame.pool, pool))
 }
 
 /// Gives back the permits that the thread holds, in all pools, until the result is dropped. The thread calls this

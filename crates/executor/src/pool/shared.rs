@@ -265,11 +265,11 @@ impl Shared {
 
 /// The end.
 impl Shared {
-    /// Drops every queued task; true if there was one. Called when no worker runs any more.
-    pub(crate) fn drop_queued(&self) -> bool {
-        let mut dropped = false;
+    /// Drops every queued task, and returns their number. Called when no worker runs any more.
+    pub(crate) fn drop_queued(&self) -> usize {
+        let mut dropped = 0;
         while let Some(task) = self.drain_one() {
-            dropped = true;
+            dropped += 1;
             drop(task);
         }
         dropped
@@ -285,7 +285,7 @@ impl Shared {
     /// drops the queued tasks, until none is left.
     pub(crate) fn leave_holders(&self) {
         if self.holders.leave() {
-            self.registry.close(|| self.drop_queued());
+            self.registry.close(|| self.drop_queued() > 0);
         }
     }
 }
