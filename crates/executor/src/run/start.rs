@@ -24,8 +24,8 @@ use crate::work::scan::Scan;
 /// Such a call starts no threads: the call that it is nested in does.
 pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
     let list = pool.threads.list.lock();
-    let had_workers = pool.workers() > 0;
-    if !had_workers && wanted > 0 {
+    let before = pool.workers();
+    if before == 0 && wanted > 0 {
         pool.alarm.reset();
     }
     resize(pool, &list, wanted);
@@ -33,7 +33,7 @@ pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
         // A drain whose time was over may have asked before.
         pool.threads.drain(false);
     }
-    if had_workers && wanted == 0 {
+    if before > 0 && wanted == 0 {
         threadless::register(pool);
     }
     drop(list);
@@ -43,10 +43,10 @@ pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
     let result = if is_naming(pool) {
         Ok(())
     } else {
-        start_missing(pool, had_workers)
+        start_missing(pool, before)
     };
     // There may be more permits now. And a task that was queued while there were no workers has not called the watch.
-    let revived = || !had_workers && wanted > 0 && Scan::for_workers(pool).finds_something();
+    let revived = || before == 0 && wanted > 0 && Scan::for_workers(pool).finds_something();
     if pool.has_background() || revived() {
         pool.publish();
     }
@@ -84,8 +84,9 @@ fn staying(pool: &Shared, list: &[Thread]) -> usize {
     list.iter().filter(staying).count()
 }
 
-/// Starts workers while there are too few. If the system starts no more, the pool keeps as many as it has.
-fn start_missing(pool: &Arc<Shared>, had_workers: bool) -> io::Result<()> {
+/// Starts workers while there are too few. If the system starts no more, the pool keeps as many as it has. `before` is
+/// the number that it was to have before.
+fn start_missing(pool: &Arc<Shared>, before: usize) -> io::Result<()> {
     let missing =
         |list: &[Thread]| !pool.holders.is_closing() && staying(pool, list) < pool.workers();
     loop {
@@ -103,12 +104,12 @@ fn start_missing(pool: &Arc<Shared>, had_workers: bool) -> io::Result<()> {
             if missing(&list) {
                 resize(pool, &list, staying(pool, &list));
             }
-            let have_workers = pool.workers() > 0;
-            if had_workers && !have_workers {
+            let left = pool.workers();
+            if before > 0 && left == 0 {
                 threadless::register(pool);
             }
             drop(list);
-            if !have_workers {
+            if left == 0 {
                 threadless::announce();
             }
             return Err(error);
