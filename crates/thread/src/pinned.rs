@@ -182,11 +182,15 @@ fn tick_beside_children(locals: Locals) -> bool {
     (task_first && task()) || child() || task()
 }
 
-/// Whether the thread is in the middle of one of its tasks. Beside it a number that changes when the thread polls the handle of a
-/// task of its own that has not ended.
+/// `None` if the thread is not in the middle of one of its tasks. Else a number that changes when the thread polls the
+/// handle of a task of its own that has not ended.
 #[must_use]
-pub fn inside_task() -> (bool, u32) {
-    with(|pinned| (pinned.core.is_running(), pinned.core.awaited())).unwrap_or((false, 0))
+pub fn inside_task() -> Option<u32> {
+    with(|pinned| {
+        let core = &pinned.core;
+        core.is_running().then(|| core.awaited())
+    })
+    .flatten()
 }
 
 impl Pinned {

@@ -224,12 +224,22 @@ fn thread_waker() -> Waker {
     Arc::new(SleeperWaker(Sleeper::current())).into()
 }
 
+/// Whether a pool without workers notified a thread in its sleep.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[must_use = "a notification has to be served or passed on"]
+pub(crate) enum Notified {
+    /// One did. The thread looks at the pools, or [passes on](ThreadlessPools::pass_on).
+    Yes,
+    /// None did.
+    No,
+}
+
 /// Listeners on pools without workers, for one sleep of the current thread.
 pub(crate) struct Listening<'a> {
     pools: &'a ThreadlessPools<'a>,
     listeners: Vec<EventListener>,
-    /// A notification came while the listeners were made.
-    notified: bool,
+    /// Whether a notification came while the listeners were made.
+    notified: Notified,
 }
 
 impl<'a> Listening<'a> {
@@ -239,7 +249,7 @@ impl<'a> Listening<'a> {
             return Self {
                 pools: threadless,
                 listeners: Vec::new(),
-                notified: false,
+                notified: Notified::No,
             };
         }
         for pool in pools {
@@ -249,13 +259,13 @@ impl<'a> Listening<'a> {
         heavy();
         let waker = thread_waker();
         let mut context = Context::from_waker(&waker);
-        let mut notified = false;
+        let mut notified = Notified::No;
         let listeners = pools.iter().map(|pool| {
             let mut listener = pool.external_waiters.listen();
             if let Poll::Ready(()) = Pin::new(&mut listener).poll(&mut context) {
                 // A publisher notified the listener between the two lines. The notification is for one thread, and this
                 // thread serves it as any other.
-                notified = true;
+                notified = Notified::Yes;
                 listener = pool.external_waiters.listen();
             }
             listener
@@ -275,14 +285,14 @@ impl<'a> Listening<'a> {
 }
 
 impl Listening<'_> {
-    /// Ends the sleep; true if the thread was notified. It then looks at the pools, or [passes
-    /// on](ThreadlessPools::pass_on). A notified listener that is merely dropped notifies the next thread, which would
-    /// notify the next one, without end.
-    #[must_use = "a notification has to be served or passed on"]
-    pub(crate) fn end(mut self) -> bool {
+    /// Ends the sleep. A notified listener that is merely dropped notifies the next thread, which would notify the next
+    /// one, without end.
+    pub(crate) fn end(mut self) -> Notified {
         let mut notified = self.notified;
         for listener in std::mem::take(&mut self.listeners) {
-            notified |= listener.discard();
+            if listener.discard() {
+                notified = Notified::Yes;
+            }
         }
         notified
     }

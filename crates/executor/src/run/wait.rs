@@ -13,7 +13,7 @@ use terrace_sync::thread::yield_now;
 use terrace_thread::internal::{self, Locals};
 
 use super::start;
-use super::threadless::{self, ThreadlessPools};
+use super::threadless::{self, Notified, ThreadlessPools};
 use crate::parts::scopes::Looking;
 use crate::parts::spin::spin;
 use crate::pool::frames;
@@ -54,25 +54,21 @@ struct LocalTasks {
 
 impl LocalTasks {
     fn new() -> Self {
-        let (inside, awaited) = internal::inside_task();
         Self {
-            inside: inside.then_some(awaited),
+            inside: internal::inside_task(),
         }
     }
 
     /// The waiter calls this before it runs own work and pinned children.
     fn before_own(&mut self) {
-        if let Some(awaited) = &mut self.inside {
-            *awaited = internal::inside_task().1;
+        if self.inside.is_some() {
+            self.inside = internal::inside_task();
         }
     }
 
     /// The waiter calls this after it ran them: they may have awaited a task of this thread.
     fn after_own(&mut self) {
-        if self
-            .inside
-            .is_some_and(|before| internal::inside_task().1 != before)
-        {
+        if self.inside.is_some() && internal::inside_task() != self.inside {
             self.inside = None;
         }
     }
@@ -127,7 +123,7 @@ pub(crate) fn wait(own: &mut impl WaitFor, mut threadless: ThreadlessPools<'_>) 
         own.end_sleep();
         // The thread serves the notification before it runs users' code, which may take long or unwind. It either looks
         // at the pools now, or tells another thread to.
-        if notified && !cfg!(terrace_weaken = "executor-notification-kept") {
+        if notified == Notified::Yes && !cfg!(terrace_weaken = "executor-notification-kept") {
             if anything(own, &local) {
                 threadless.pass_on();
             } else {
@@ -142,12 +138,12 @@ fn anything(own: &impl WaitFor, local: &LocalTasks) -> bool {
     own.is_done() || own.has_work() || local.has_work()
 }
 
-/// Sleeps on the thread's own parker. True if a pool without workers notified it.
+/// Sleeps on the thread's own parker.
 fn sleep_off_workers(
     own: &impl WaitFor,
     local: &LocalTasks,
     threadless: &ThreadlessPools<'_>,
-) -> bool {
+) -> Notified {
     // Pools without workers wake through their event, so the thread listens before its last look.
     let listening = threadless.listen();
     if anything(own, local) || listening.has_work() {
@@ -161,14 +157,13 @@ fn sleep_off_workers(
     listening.end()
 }
 
-/// Sleeps in `R`. Its own event wakes it, pinned tasks do, and the rule of last resort. True if a pool without workers
-/// notified it.
+/// Sleeps in `R`. Its own event wakes it, pinned tasks do, and the rule of last resort.
 fn sleep_on_worker(
     worker: &Runner<'_>,
     own: &impl WaitFor,
     local: &LocalTasks,
     threadless: &ThreadlessPools<'_>,
-) -> bool {
+) -> Notified {
     let pool = worker.pool();
     worker.waits();
     let listening = threadless.listen();
@@ -176,7 +171,7 @@ fn sleep_on_worker(
     terrace_trace::park(worker.index());
     let scan = Scan::in_wait(pool);
     if let Restricted::LastResort = pool.idle.wait_restricted(worker.index(), &scan, ready) {
-        if !last_resort(worker) {
+        if last_resort(worker) == Help::Unable {
             // It is another waiter's turn: `scan` passes the turn on once this one is back in `R`.
             let scan = scan.exhausted(worker.index());
             match pool.idle.wait_restricted(worker.index(), &scan, ready) {
@@ -188,16 +183,24 @@ fn sleep_on_worker(
     listening.end()
 }
 
-/// Called when every live worker of the pool waits, and there is work that no worker may adopt. False if this worker
-/// cannot help.
-fn last_resort(worker: &Runner<'_>) -> bool {
+/// What a worker does about work that no worker may adopt.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Help {
+    /// It started a spare, ran a job, or found that none is left.
+    Done,
+    /// It can do nothing: another waiter has to help.
+    Unable,
+}
+
+/// Called when every live worker of the pool waits, and there is work that no worker may adopt.
+fn last_resort(worker: &Runner<'_>) -> Help {
     let pool = worker.pool();
     // A spare runs the start hook, too. If the hook waits, each spare would start the next. So a worker in a hook runs
     // the job itself.
     let in_hook = !worker.in_loop.get();
     let start_spare = || start::start_spare(&pool.arc());
     if !in_hook && start_spare() {
-        return true;
+        return Help::Done;
     }
     let depth = worker.nested_help.get();
     let look = Look::bystander(pool, Looking::Awake);
@@ -209,10 +212,11 @@ fn last_resort(worker: &Runner<'_>) -> bool {
         None
     };
     let Some(taken) = taken else {
-        return depth < MAX_NESTED_HELP || (in_hook && start_spare());
+        let done = depth < MAX_NESTED_HELP || (in_hook && start_spare());
+        return if done { Help::Done } else { Help::Unable };
     };
     worker.nested_help.set(depth + 1);
     worker.enter(|| taken.found.run(pool));
     worker.nested_help.set(depth);
-    true
+    Help::Done
 }
