@@ -1,4 +1,5 @@
 //! Pairs of tasks that wake each other, and their costs beside time: context switches and CPU time a message.
+//! Each answer is checked, and so is their number.
 //!
 //! ```sh
 //! cargo run --release -p terrace-executor --example ping_pong -- WORKERS PAIRS MESSAGES
@@ -69,19 +70,22 @@ fn main() {
             executor.spawn(async move {
                 #[cfg(terrace_count)]
                 let counted = operations();
+                let mut answered = 0;
                 for message in 0..messages {
                     ping.send(message).await.expect("the partner waits");
-                    pong_here.recv().await.expect("the partner answers");
+                    let answer = pong_here.recv().await.expect("the partner answers");
+                    assert_eq!(answer, message, "the partner sends back what it gets");
+                    answered += 1;
                 }
                 #[cfg(terrace_count)]
                 println!("{:?} in {messages} round trips", operations() - counted);
+                answered
             })
         })
         .collect();
-    for task in tasks {
-        block_on(task);
-    }
+    let answered: usize = tasks.into_iter().map(block_on).sum();
     let (wall, after) = (start.elapsed(), Usage::now());
+    assert_eq!(answered, pairs * messages, "every message is answered once");
     let trips = (pairs * messages) as f64;
     println!(
         "{workers} workers, {pairs} pairs: {:.0} ns, {:.0} ns of CPU and {:.4} context switches a round trip",

@@ -68,6 +68,29 @@
 //! fn shorter<'s, 'a: 's, 'b: 'a>(scope: &'s Scope<'s, 'b>) -> &'s Scope<'s, 'a> { scope }
 //! ```
 //!
+//! ```compile_fail
+//! use terrace_fork::Scope;
+//! fn longer<'s, 'a: 's, 'b: 'a>(scope: &'s Scope<'s, 'a>) -> &'s Scope<'s, 'b> { scope }
+//! ```
+//!
+//! ```compile_fail
+//! use terrace_fork::Scope;
+//! fn shorter<'r, 'a: 'r, 'b: 'a, 'e: 'b>(scope: &'r Scope<'b, 'e>) -> &'r Scope<'a, 'e> { scope }
+//! ```
+//!
+//! ```compile_fail
+//! use terrace_fork::Scope;
+//! fn longer<'r, 'a: 'r, 'b: 'a, 'e: 'b>(scope: &'r Scope<'a, 'e>) -> &'r Scope<'b, 'e> { scope }
+//! ```
+//!
+//! Each is passed on as it is:
+//!
+//! ```
+//! use terrace_fork::{Scope, Spawner};
+//! fn passed<'r, 's, 'e: 's>(scope: &'r Scope<'s, 'e>) -> &'r Scope<'s, 'e> { scope }
+//! fn copied<'s>(spawner: Spawner<'s>) -> Spawner<'s> { spawner }
+//! ```
+//!
 //! A task of a `ThreadExecutor` borrows a value that is declared behind the executor, and before it:
 //!
 //! ```compile_fail,E0597

@@ -255,6 +255,7 @@ mod tests {
     use std::thread;
     use terrace_sync::Arc;
     use terrace_sync::atomic::{AtomicUsize, Ordering};
+    use terrace_testing::watchdog;
 
     use super::{Register, Registry, SHARDS};
 
@@ -271,6 +272,7 @@ mod tests {
     /// what is left.
     #[test]
     fn every_shard_is_reached() {
+        let _watchdog = watchdog();
         let registry = Registry::new();
         let woken = Arc::new(Woken::default());
         let insert = || {

@@ -131,6 +131,8 @@ fn follow(link: &AtomicPtr<Group>) -> Option<&Group> {
 
 #[cfg(test)]
 mod tests {
+    use terrace_testing::watchdog;
+
     use super::*;
 
     #[test]
@@ -158,6 +160,7 @@ mod tests {
 
     #[test]
     fn groups_that_are_added_at_once_have_numbers_of_their_own() {
+        let _watchdog = watchdog();
         let groups = Groups::new(1);
         std::thread::scope(|scope| {
             for last in 1..8 {

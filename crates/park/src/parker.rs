@@ -162,7 +162,12 @@ impl Inner {
 
 #[cfg(test)]
 mod tests {
+    use terrace_testing::watchdog;
+
     use super::*;
+
+    /// Round trips of a token; Miri takes some milliseconds for each.
+    const ROUNDS: usize = if cfg!(miri) { 100 } else { 10_000 };
 
     #[test]
     fn a_token_given_before_is_taken_without_sleeping() {
@@ -206,19 +211,20 @@ mod tests {
 
     #[test]
     fn tokens_cross_threads() {
+        let _watchdog = watchdog();
         let ours = Parker::new();
         let back = ours.unparker();
         let (send, receive) = std::sync::mpsc::channel();
         let thread = std::thread::spawn(move || {
             let theirs = Parker::new();
             assert!(send.send(theirs.unparker()).is_ok());
-            for _ in 0..10_000 {
+            for _ in 0..ROUNDS {
                 theirs.park();
                 back.unpark();
             }
         });
         let forth = receive.recv().expect("the thread sends its unparker");
-        for _ in 0..10_000 {
+        for _ in 0..ROUNDS {
             forth.unpark();
             ours.park();
         }

@@ -90,8 +90,18 @@
 //! ```
 //!
 //! ```compile_fail
+//! use terrace_queue::Ring;
+//! fn longer<'r, 'a, 'b: 'a>(ring: &'r Ring<&'a u32>) -> &'r Ring<&'b u32> { ring }
+//! ```
+//!
+//! ```compile_fail
 //! use terrace_queue::Injector;
 //! fn shorter<'r, 'a, 'b: 'a>(queue: &'r Injector<&'b u32>) -> &'r Injector<&'a u32> { queue }
+//! ```
+//!
+//! ```compile_fail
+//! use terrace_queue::Injector;
+//! fn longer<'r, 'a, 'b: 'a>(queue: &'r Injector<&'a u32>) -> &'r Injector<&'b u32> { queue }
 //! ```
 //!
 //! ```compile_fail
@@ -100,8 +110,18 @@
 //! ```
 //!
 //! ```compile_fail
+//! use terrace_queue::RunQueue;
+//! fn longer<'r, 'a, 'b: 'a>(queue: &'r RunQueue<&'a u32>) -> &'r RunQueue<&'b u32> { queue }
+//! ```
+//!
+//! ```compile_fail
 //! use terrace_queue::{Boxed, Inbox};
 //! fn shorter<'r, 'a, 'b: 'a>(inbox: &'r Inbox<Boxed<&'b u32>>) -> &'r Inbox<Boxed<&'a u32>> { inbox }
+//! ```
+//!
+//! ```compile_fail
+//! use terrace_queue::{Boxed, Inbox};
+//! fn longer<'r, 'a, 'b: 'a>(inbox: &'r Inbox<Boxed<&'a u32>>) -> &'r Inbox<Boxed<&'b u32>> { inbox }
 //! ```
 //!
 //! ```compile_fail

@@ -5,6 +5,7 @@ use std::time::Duration;
 use terrace_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, fence};
 use terrace_sync::count::Counts;
 use terrace_sync::{Mutex, heavy, light, thread};
+use terrace_testing::watchdog;
 
 /// `count` if counting is on.
 fn on(count: u64) -> u64 {
@@ -71,6 +72,7 @@ fn fences_locks_and_parks_count() {
 /// Operations of another thread do not count here.
 #[test]
 fn counters_are_per_thread() {
+    let _watchdog = watchdog();
     let cost = Counts::of(|| {
         thread::spawn(|| AtomicU32::new(0).fetch_add(1, Ordering::Relaxed))
             .join()
@@ -81,6 +83,7 @@ fn counters_are_per_thread() {
 
 #[test]
 fn a_panic_does_not_poison_a_mutex() {
+    let _watchdog = watchdog();
     let lock = std::sync::Arc::new(Mutex::new(1));
     let other = lock.clone();
     let panicked = thread::spawn(move || {

@@ -1,10 +1,12 @@
 //! What the hooks add up to, with the feature and without.
 
+use terrace_testing::watchdog;
 use terrace_trace as trace;
 
 /// Four threads call every hook a known number of times; alone in this file, as the counters are global.
 #[test]
 fn every_hook_adds_to_its_counter() {
+    let _watchdog = watchdog();
     let before = trace::snapshot();
     std::thread::scope(|scope| {
         for worker in 0..4 {

@@ -1,5 +1,5 @@
 //! Every name of the published interface, used the way the published signatures allow. This file compiles against the
-//! published crate, too.
+//! published crate, too, beside `terrace-testing`.
 
 use bevy_tasks::futures::{check_ready, now_or_never};
 use bevy_tasks::prelude::*;
@@ -8,6 +8,7 @@ use bevy_tasks::{
     ThreadExecutor, available_parallelism, cfg, futures_lite, poll_once,
     tick_global_task_pools_on_main_thread,
 };
+use terrace_testing::watchdog;
 
 /// A function that is generic over what the bounds of the interface say.
 fn boxed<'a, F: ConditionalSendFuture<Output = u8> + 'a>(future: F) -> BoxedFuture<'a, u8> {
@@ -27,6 +28,7 @@ fn spawn_through<'scope, 'env: 'scope>(scope: &Scope<'scope, 'env, u8>) {
 
 #[test]
 fn pools_scopes_and_tasks() {
+    let _watchdog = watchdog();
     let _function: fn() = tick_global_task_pools_on_main_thread;
     let builder = TaskPoolBuilder::default()
         .num_threads(available_parallelism())
@@ -72,6 +74,7 @@ fn pools_scopes_and_tasks() {
 
 #[test]
 fn pools_of_the_process() {
+    let _watchdog = watchdog();
     let compute: &'static ComputeTaskPool = ComputeTaskPool::get_or_init(TaskPool::default);
     let background = AsyncComputeTaskPool::get_or_init(TaskPool::new);
     let io = IoTaskPool::get_or_init(|| TaskPoolBuilder::new().num_threads(1).build());
@@ -85,6 +88,7 @@ fn pools_of_the_process() {
 #[cfg(feature = "multi_threaded")]
 #[test]
 fn tickers() {
+    let _watchdog = watchdog();
     let executor = ThreadExecutor::new();
     let ticker: bevy_tasks::ThreadExecutorTicker<'_, '_> = executor.ticker().expect("made here");
     let task = executor.spawn(async { 6 });
@@ -97,6 +101,7 @@ fn tickers() {
 
 #[test]
 fn futures() {
+    let _watchdog = watchdog();
     assert_eq!(now_or_never(boxed(async { 7 })), Some(7));
     assert_eq!(
         check_ready(&mut boxed(async { conditionally_send(8) })),
@@ -109,6 +114,7 @@ fn futures() {
 /// Code that is generic over a task's metadata, or catches panics around what it borrows.
 #[test]
 fn metadata_and_unwind_safety() {
+    let _watchdog = watchdog();
     fn generic<T, M>(task: &Task<T, M>) -> &M {
         task.metadata()
     }
@@ -139,6 +145,7 @@ impl ParallelIterator<std::ops::Range<u32>> for Below {
 
 #[test]
 fn iterators_and_slices() {
+    let _watchdog = watchdog();
     let pool = TaskPool::new();
     assert_eq!(
         Below(5)

@@ -195,3 +195,35 @@ impl<P> Scopes<P> {
         queued.min(self.cap(crew).saturating_sub(self.busy(crew)))
     }
 }
+
+#[cfg(all(test, not(terrace_loom)))]
+mod tests {
+    use super::*;
+
+    /// After one child was seen to block, the next scopes need no sentinel: the waiter and all workers may be busy, however
+    /// short children are.
+    #[test]
+    fn a_child_that_blocks_is_remembered_for_many_scopes() {
+        let mut scopes = Scopes::<()>::new();
+        scopes.cores = 1;
+        let idle = Idle::new(2);
+        let crew = Crew {
+            idle: &idle,
+            workers: 2,
+        };
+        assert_eq!(scopes.cap(crew), 2);
+        scopes.observe_blocking();
+        for _ in 0..BLOCKING_SCOPES {
+            assert!(scopes.is_blocking() && scopes.worth_taking());
+            assert_eq!(scopes.cap(crew), 3);
+            scopes.forget_blocking();
+        }
+        assert!(!scopes.is_blocking());
+        assert_eq!(scopes.cap(crew), 2);
+        // A second one within that time begins it anew.
+        scopes.observe_blocking();
+        scopes.forget_blocking();
+        scopes.observe_blocking();
+        assert_eq!(scopes.blocking.load(Ordering::Relaxed), BLOCKING_SCOPES);
+    }
+}

@@ -88,10 +88,13 @@ mod tests {
     use std::sync::mpsc::channel;
     use std::thread;
 
+    use terrace_testing::watchdog;
+
     use super::CpuClock;
 
     #[test]
     fn a_clock_runs_while_its_thread_does_and_is_gone_with_it() {
+        let _watchdog = watchdog();
         let (sender, clocks) = channel();
         let (go, start) = channel::<()>();
         let worker = thread::spawn(move || {

@@ -1,11 +1,16 @@
 //! The handshake that the pair of fences is for, as a stress test: store buffering.
 
+use std::time::Duration;
+
 use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::hint::spin_loop;
 use terrace_sync::{Arc, CachePadded, heavy, light, thread};
+use terrace_testing::Watchdog;
 
 /// How often the handshake is tried.
 const ROUNDS: u32 = 30_000;
+/// How long that may take. The two threads wait for each other actively, so on busy processors it takes half a minute.
+const LIMIT: Duration = Duration::from_secs(600);
 
 #[derive(Default)]
 struct Shared {
@@ -61,8 +66,10 @@ impl Shared {
     }
 }
 
-/// Asserts that of two threads that write, fence and read, at least one sees the other's write.
+/// Asserts that of two threads that write, fence and read, at least one sees the other's write. The watchdog's thread starts
+/// here, so a test may change the environment before.
 pub(crate) fn one_of_two_sees_the_other() {
+    let _watchdog = Watchdog::within(LIMIT);
     let shared = Arc::new(Shared::default());
     let other = Arc::clone(&shared);
     let thread = thread::spawn(move || other.play(1));

@@ -111,6 +111,8 @@ fn unit_vec<T: 'static>(len: usize) -> Option<Vec<T>> {
 
 #[cfg(test)]
 mod tests {
+    use terrace_testing::watchdog;
+
     use super::*;
 
     #[test]
@@ -127,6 +129,7 @@ mod tests {
 
     #[test]
     fn results_come_in_spawn_order() {
+        let _watchdog = watchdog();
         let results = Results::new();
         let numbers: Vec<_> = (0..200).map(|_| results.number()).collect();
         std::thread::scope(|s| {
