@@ -14,7 +14,7 @@ use crate::measure::machine::origin;
 use crate::measure::stats::median;
 use crate::progress::Progress;
 use crate::report::sheet::{Cell, Sheet};
-use crate::workspace::Workspace;
+use crate::workspace::{self, Workspace};
 
 const HEADER: [&str; 6] = [
     "project",
@@ -75,13 +75,7 @@ struct Probe {
 impl Probe {
     fn new(ws: &Workspace, dir: &Path, name: &'static str, source: &str) -> Result<Self> {
         let dir = dir.join(name);
-        std::fs::create_dir_all(dir.join("src"))?;
-        let manifest = format!(
-            "[package]\nname = \"probe\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-             [dependencies]\n{name} = {{ {source} }}\n"
-        );
-        std::fs::write(dir.join("Cargo.toml"), manifest)?;
-        std::fs::write(dir.join("src/lib.rs"), "")?;
+        workspace::probe(&dir, &format!("{name} = {{ {source} }}\n"))?;
         // The versions of this workspace; what it does not need cargo takes out.
         std::fs::copy(ws.root.join("Cargo.lock"), dir.join("Cargo.lock"))?;
         Ok(Self { name, dir })

@@ -78,3 +78,15 @@ impl Workspace {
         manifest.is_file().then_some(manifest)
     }
 }
+
+/// Writes an empty package with these lines below `[dependencies]` into `dir`, a workspace of its own.
+pub(crate) fn probe(dir: &Path, dependencies: &str) -> Result<()> {
+    let manifest = format!(
+        "[package]\nname = \"probe\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
+         [dependencies]\n{dependencies}"
+    );
+    std::fs::create_dir_all(dir.join("src"))?;
+    std::fs::write(dir.join("src/lib.rs"), "")?;
+    std::fs::write(dir.join("Cargo.toml"), manifest)
+        .with_context(|| format!("cannot write {}", dir.display()))
+}

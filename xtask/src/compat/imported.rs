@@ -4,11 +4,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use cargo_metadata::Package;
 
 use super::published::{dev_dependencies, documentation};
-use super::registry::write_if_changed;
+use super::registry::{source, write_if_changed};
 
 /// What the tests import instead of the stock crate.
 const FACADE: &str = "executor_facade";
@@ -23,11 +23,7 @@ pub(super) enum Behind<'a> {
 
 /// Writes the package into `dir`, and its façade beside it.
 pub(super) fn write(dir: &Path, package: &Package, behind: &Behind<'_>) -> Result<()> {
-    let source = package
-        .manifest_path
-        .parent()
-        .context("a manifest lies in a directory")?
-        .as_std_path();
+    let source = source(package);
     let facade = dir.join("facade");
     write_facade(&facade, package, behind)?;
     write_if_changed(&dir.join("Cargo.toml"), manifest(package)?.as_bytes())?;

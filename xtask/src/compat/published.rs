@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::{DependencyKind, Package};
 
 use super::outcome::Outcome;
-use super::registry::write_if_changed;
+use super::registry::{source, write_if_changed};
 
 /// What the test modules find by `use super::*`: the crate's interface, and imports of the modules they sat in.
 const PRELUDE: &str =
@@ -22,11 +22,7 @@ const PRELUDE: &str =
 /// Writes the package into `dir`: the modules and files that `stock` names, of the source of `package`. `patch` goes at
 /// the end of its manifest.
 pub(super) fn write(dir: &Path, package: &Package, patch: &str, stock: &Outcome) -> Result<()> {
-    let source = package
-        .manifest_path
-        .parent()
-        .context("a manifest lies in a directory")?
-        .as_std_path();
+    let source = source(package);
     let manifest = format!("{}\n[workspace]\n{patch}", manifest(package)?);
     write_if_changed(&dir.join("Cargo.toml"), manifest.as_bytes())?;
 

@@ -6,13 +6,10 @@
 mod dependencies;
 mod floors;
 mod layout;
-mod modules;
 mod mutants;
-mod private;
-mod safety;
 mod source;
 mod sync_only;
-mod use_tree;
+mod text;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -77,24 +74,24 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
         .map(PathBuf::from)
         .filter(|p| ws.root.join(p).is_file())
         .collect();
-    let mut findings = layout::top_level(&paths);
-    findings.extend(layout::readmes(&paths));
+    let mut findings = layout::check(&paths);
     let mut sources = Vec::new();
     for path in &paths {
         let Ok(text) = std::fs::read_to_string(ws.root.join(path)) else {
             continue; // not text
         };
-        findings.extend(private::check(path, &text));
+        findings.extend(text::check(path, &text));
         if path.extension().is_some_and(|e| e == "rs") {
-            sources.push(Source::new(path, &text));
+            match Source::new(path, &text) {
+                Ok(source) => sources.push(source),
+                Err(what) => findings.push(Finding::error(path, 0, what)),
+            }
         }
     }
     for source in &sources {
-        findings.extend(modules::check(source));
-        findings.extend(safety::check(source));
         findings.extend(sync_only::check(source));
+        findings.extend(layout::forbids_unsafe(source));
     }
-    findings.extend(layout::forbids_unsafe(&sources));
     findings.extend(dependencies::check(ws, &sources));
     findings.extend(mutants::check(ws, &sources)?);
     let page = std::fs::read_to_string(ws.root.join(floors::PAGE)).unwrap_or_default();
