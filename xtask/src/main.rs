@@ -32,6 +32,7 @@ mod report;
 mod sanitizer;
 mod shuttle;
 mod soak;
+mod source;
 mod table;
 mod test;
 mod tidy;

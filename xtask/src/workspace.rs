@@ -90,3 +90,20 @@ pub(crate) fn probe(dir: &Path, dependencies: &str) -> Result<()> {
     std::fs::write(dir.join("Cargo.toml"), manifest)
         .with_context(|| format!("cannot write {}", dir.display()))
 }
+
+/// The Rust files below `dir`, relative to `root`, in order.
+pub(crate) fn rust_files(root: &Path, dir: &Path) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    let entries = std::fs::read_dir(dir).with_context(|| format!("no {}", dir.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            files.extend(rust_files(root, &path)?);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            let relative = path.strip_prefix(root).context("a file outside")?;
+            files.push(relative.display().to_string());
+        }
+    }
+    files.sort();
+    Ok(files)
+}

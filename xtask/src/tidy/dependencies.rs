@@ -3,7 +3,7 @@
 use cargo_metadata::DependencyKind;
 
 use super::Finding;
-use super::source::Source;
+use crate::source::Source;
 use crate::workspace::Workspace;
 
 /// What the executors are built from; each is used in the code of at least one layer.
@@ -53,15 +53,17 @@ fn is_chosen(name: &str, sources: &[Source]) -> bool {
 }
 
 fn uses(source: &Source, name: &str) -> bool {
-    source.words.contains(&name.replace('-', "_"))
+    let name = name.replace('-', "_");
+    let mut paths = source.names.iter().map(|named| &named.path);
+    paths.any(|path| path.contains(&name))
 }
 
 #[cfg(test)]
 mod tests {
     use cargo_metadata::DependencyKind::{Development, Normal};
 
-    use super::super::source::Source;
     use super::{is_chosen, is_used};
+    use crate::source::Source;
 
     #[test]
     fn a_dependency_is_used_in_code_of_its_kind() {

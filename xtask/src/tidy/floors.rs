@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
 use super::Finding;
-use super::source::{Named, Source};
+use crate::source::{Named, Role, Source};
 
 /// Where the floors are written.
 pub(super) const PAGE: &str = "docs/architecture.md";
@@ -84,7 +84,7 @@ fn graph<'s>(sources: &'s [Source], dir: &Path) -> Vec<File<'s>> {
     let mut files: Vec<File<'_>> = of_crate.collect();
     let modules: Vec<Vec<String>> = files.iter().map(|file| module(file.place)).collect();
     for (own, file) in files.iter_mut().enumerate() {
-        for named in &file.source.paths {
+        for named in &file.source.names {
             let target = target(named, &modules[own], &modules);
             if let Some(target) = target.filter(|target| *target != own) {
                 file.imports.entry(target).or_insert(named.line);
@@ -107,7 +107,9 @@ fn module(place: &Path) -> Vec<String> {
 
 /// The file that a path leads to from the file of the module `own`, if it is one of the crate. Modules of tests may name all.
 fn target(named: &Named, own: &[String], modules: &[Vec<String>]) -> Option<usize> {
-    if named.around.test {
+    let is_import = matches!(named.role, Role::Import(_));
+    // A word alone may be that of `pub(crate)`.
+    if named.around.test || (named.path.len() == 1 && !is_import) {
         return None;
     }
     let mut rest = &named.path[..];
@@ -119,7 +121,7 @@ fn target(named: &Named, own: &[String], modules: &[Vec<String>]) -> Option<usiz
             full.clear();
             inline = 0;
         }
-        "self" if inline == 0 && named.name.is_some() => rest = &rest[1..],
+        "self" if inline == 0 && is_import => rest = &rest[1..],
         "super" => {
             let up = rest.iter().take_while(|segment| *segment == "super");
             let up = up.count();
@@ -128,7 +130,7 @@ fn target(named: &Named, own: &[String], modules: &[Vec<String>]) -> Option<usiz
             inline = inline.saturating_sub(up);
         }
         // The import of a module beside this line; other paths that begin so are of other crates, or imported.
-        _ if named.name.is_some() => {
+        _ if is_import => {
             if !modules.contains(&[&full[..], &rest[..1]].concat()) {
                 return None;
             }
@@ -208,8 +210,8 @@ fn reach(files: &[File<'_>], from: usize) -> BTreeSet<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::source::Source;
     use super::check;
+    use crate::source::Source;
 
     fn found(page: &str, files: &[(&str, &str)]) -> Vec<String> {
         let sources = files.iter().map(|(path, text)| {

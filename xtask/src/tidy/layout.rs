@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::Finding;
-use super::source::Source;
+use crate::source::Source;
 
 /// What may lie at the top level beside files that start with a dot.
 const TOP_LEVEL: [&str; 14] = [
@@ -53,8 +53,8 @@ pub(super) fn forbids_unsafe(source: &Source) -> Option<Finding> {
 mod tests {
     use std::path::PathBuf;
 
-    use super::super::source::Source;
     use super::{check, forbids_unsafe};
+    use crate::source::Source;
 
     #[test]
     fn things_lie_where_they_may_and_crates_have_readmes() {

@@ -7,7 +7,6 @@ mod dependencies;
 mod floors;
 mod layout;
 mod mutants;
-mod source;
 mod sync_only;
 mod text;
 
@@ -17,8 +16,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use xshell::cmd;
 
+use crate::source::Source;
 use crate::workspace::Workspace;
-use source::Source;
 
 /// Whether a finding fails the command.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,7 +83,7 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
         if path.extension().is_some_and(|e| e == "rs") {
             match Source::new(path, &text) {
                 Ok(source) => sources.push(source),
-                Err(what) => findings.push(Finding::error(path, 0, what)),
+                Err(error) => findings.push(Finding::error(path, 0, error.to_string())),
             }
         }
     }

@@ -4,10 +4,10 @@
 use anyhow::Result;
 
 use super::Finding;
-use super::source::Source;
 use crate::models::LOOM;
 use crate::models::mutants::Mutant;
 use crate::prove::{Fault, TABLE as FAULTS};
+use crate::source::{Role, Source};
 use crate::table::load;
 use crate::workspace::Workspace;
 
@@ -26,16 +26,16 @@ fn compare(mutants: &[Mutant], faults: &[String], sources: &[Source]) -> Vec<Fin
     let layers = || sources.iter().filter(|source| source.is_in("crates"));
     let macros: Vec<&String> = layers().flat_map(|source| &source.weakening).collect();
     for source in layers() {
-        let calls = source
-            .calls
-            .iter()
-            .filter(|(_, name, _)| macros.contains(&name));
-        let calls = calls.map(|(line, _, name)| (line, name));
-        let lines = source.weakened.iter().map(|(line, name)| (line, name));
-        for (line, name) in lines.chain(calls) {
+        for named in &source.names {
+            let last = &named.path[named.path.len() - 1];
+            let name = match &named.role {
+                Role::Equals(name) if named.path == ["terrace_weaken"] => name,
+                Role::Macro(Some(name), _) if macros.contains(&last) => name,
+                _ => continue,
+            };
             if !mutants.iter().any(|m| m.name == *name) && !faults.contains(name) {
                 let what = format!("mutant `{name}` has no row in {TABLE} or {FAULTS}");
-                findings.push(Finding::error(&source.path, *line, what));
+                findings.push(Finding::error(&source.path, named.line, what));
             }
             planted.push(name);
         }
@@ -62,8 +62,8 @@ fn compare(mutants: &[Mutant], faults: &[String], sources: &[Source]) -> Vec<Fin
 
 #[cfg(test)]
 mod tests {
-    use super::super::source::Source;
     use super::compare;
+    use crate::source::Source;
     use crate::table::parse;
 
     const ROW: &str = "[[mutant]]\nname = \"queue-a\"\nlayer = \"queue\"\nmodel = \"steal\"\n";

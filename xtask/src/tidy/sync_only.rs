@@ -4,7 +4,7 @@
 //! clippy's `disallowed_types` cannot say this: without loom they are the same types where `terrace-sync` re-exports them.
 
 use super::Finding;
-use super::source::{Named, Source};
+use crate::source::{Named, Role, Source};
 
 /// Paths forbidden in the layers, their inline tests included. A path below one is meant too.
 const ALWAYS: [&str; 6] = [
@@ -30,8 +30,8 @@ pub(super) fn check(source: &Source) -> Vec<Finding> {
     if !source.is_layer() || source.is_in("crates/sync") {
         return findings;
     }
-    for named in &source.paths {
-        let path = resolve(named, &source.paths);
+    for named in &source.names {
+        let path = resolve(named, &source.names);
         let outside = OUTSIDE_TESTS.iter().filter(|_| !named.around.test);
         if let Some(rule) = ALWAYS
             .iter()
@@ -60,21 +60,20 @@ fn breaks(path: &str, rule: &str) -> bool {
 fn resolve(named: &Named, all: &[Named]) -> String {
     let path = named.path.join("::");
     let first = &named.path[0];
-    let mut imports = all
-        .iter()
-        .filter(|other| other.name.as_ref() == Some(first));
-    match imports.next() {
-        _ if named.name.is_some() => path,
+    let is_it = |other: &&Named| matches!(&other.role, Role::Import(name) if name == first);
+    let is_macro = matches!(named.role, Role::Macro(..));
+    match all.iter().find(is_it) {
+        _ if matches!(named.role, Role::Import(_)) => path,
         Some(import) => import.path.join("::") + &path[first.len()..],
-        None if path == "thread_local" => "std::thread_local".to_owned(),
+        None if path == "thread_local" && is_macro => "std::thread_local".to_owned(),
         None => path,
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::source::Source;
     use super::check;
+    use crate::source::Source;
 
     fn found(path: &str, text: &str) -> usize {
         check(&Source::new(path, text).expect("it is Rust")).len()
