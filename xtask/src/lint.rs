@@ -1,11 +1,11 @@
 //! `cargo xtask lint`: formatting, clippy with warnings denied under every cfg, workflow files.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use cargo_metadata::Package;
-use xshell::cmd;
 
 use crate::build::Build;
-use crate::models::{LOOM, SHUTTLE};
+use crate::models::LOOM;
+use crate::process::{program, said};
 use crate::workspace::Workspace;
 
 const DENY: [&str; 3] = ["--", "-D", "warnings"];
@@ -27,7 +27,6 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
     let loom = LOOM.build(ws);
     clippy(&loom, &["-p", crate::loom::PACKAGE, "--all-targets"])?;
     clippy(&loom, &modelled)?;
-    clippy(&SHUTTLE.build(ws), &modelled)?;
     if let Some(manifest) = ws.compat_manifest() {
         let manifest = manifest.display().to_string();
         let compat = Build::special(ws, "compat-lint", "");
@@ -68,11 +67,13 @@ fn modelled_layers(ws: &Workspace) -> Vec<&str> {
 
 /// actionlint is no cargo program: where it is not installed, that is said and not an error.
 fn workflows(ws: &Workspace) -> Result<()> {
-    let sh = &ws.sh;
-    let version = cmd!(sh, "actionlint --version").quiet();
-    if version.ignore_stdout().ignore_stderr().run().is_err() {
+    let mut lint = program("actionlint");
+    lint.current_dir(&ws.root);
+    if said(program("actionlint --version")).is_err() {
         println!("lint: actionlint is not installed, .github/workflows is not checked");
         return Ok(());
     }
-    Ok(cmd!(sh, "actionlint").run()?)
+    let status = lint.status()?;
+    ensure!(status.success(), "actionlint failed: {status}");
+    Ok(())
 }

@@ -117,18 +117,10 @@ mod tests {
     use super::{packages, warnings};
 
     #[test]
-    fn packages_are_counted() {
+    fn packages_and_warnings_are_counted() {
         let lock = "version = 4\n\n[[package]]\nname = \"a\"\n\n[[package]]\nname = \"b\"\n";
         assert_eq!(packages(lock), 2);
-    }
-
-    #[test]
-    fn warnings_are_found() {
-        let said = "   Packaging a v0.1.0\nwarning: ignoring test `b`\n    Packaged 4 files\n";
-        assert_eq!(
-            warnings(said).collect::<Vec<_>>(),
-            ["warning: ignoring test `b`"]
-        );
-        assert_eq!(warnings("   Packaging warning v0.1.0\n").count(), 0);
+        let said = "   Packaging a v0.1.0\nwarning: ignoring test `b`\n    Packaged warning v1\n";
+        assert!(warnings(said).eq(["warning: ignoring test `b`"]));
     }
 }

@@ -2,7 +2,6 @@
 
 use std::io::{Read, Seek};
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -32,6 +31,26 @@ impl Finished {
         );
         Ok(())
     }
+}
+
+/// What a program prints on its standard output.
+pub(crate) fn said(mut command: Command) -> Result<String> {
+    let output = command.stderr(Stdio::piped()).output();
+    let output = output.with_context(|| format!("cannot start {:?}", command.get_program()))?;
+    ensure!(
+        output.status.success(),
+        "{command:?} failed: {}",
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// A program and its arguments, separated by blanks.
+pub(crate) fn program(words: &str) -> Command {
+    let mut words = words.split(' ');
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words);
+    command
 }
 
 /// The first line in which two texts differ, the one above the other.
@@ -87,26 +106,18 @@ pub(crate) fn run_limited(mut command: Command, limit: Duration) -> Result<Finis
 pub(crate) fn parallel<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
-    let results = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(items.len()) {
-            scope.spawn(|| {
-                while let Some((at, item)) = {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    items.get(at).map(|item| (at, item))
-                } {
-                    let result = f(item);
-                    results
-                        .lock()
-                        .expect("no job panics while it holds the lock")
-                        .push((at, result));
-                }
-            });
-        }
+    let work = || {
+        let at = || next.fetch_add(1, Ordering::Relaxed);
+        let jobs = std::iter::repeat_with(at).map_while(|at| Some((at, items.get(at)?)));
+        jobs.map(|(at, item)| (at, f(item))).collect::<Vec<_>>()
+    };
+    let mut results: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let results = threads.into_iter().map(|thread| thread.join());
+        results
+            .flat_map(|result| result.expect("no job panics"))
+            .collect()
     });
-    let mut results = results
-        .into_inner()
-        .expect("no job panics while it holds the lock");
     results.sort_by_key(|(at, _)| *at);
     results.into_iter().map(|(_, result)| result).collect()
 }

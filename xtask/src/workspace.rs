@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_metadata::{Metadata, MetadataCommand, Package};
-use xshell::Shell;
 
 /// The workspace this program was built from.
 pub(crate) struct Workspace {
@@ -15,8 +14,6 @@ pub(crate) struct Workspace {
     pub(crate) target: PathBuf,
     /// `cargo metadata` without dependencies.
     pub(crate) metadata: Metadata,
-    /// A shell whose current directory is the root.
-    pub(crate) sh: Shell,
 }
 
 impl Workspace {
@@ -30,13 +27,10 @@ impl Workspace {
             .context("`cargo metadata` failed; is the top-level Cargo.toml valid?")?;
         let root = metadata.workspace_root.clone().into_std_path_buf();
         let target = metadata.target_directory.clone().into_std_path_buf();
-        let sh = Shell::new().context("cannot open a shell")?;
-        sh.change_dir(&root);
         Ok(Self {
             root,
             target,
             metadata,
-            sh,
         })
     }
 

@@ -14,8 +14,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use xshell::cmd;
 
+use crate::process::{program, said};
 use crate::source::Source;
 use crate::workspace::Workspace;
 
@@ -63,11 +63,9 @@ impl fmt::Display for Finding {
 
 /// Checks every file that git tracks or would track.
 pub(crate) fn run(ws: &Workspace) -> Result<()> {
-    let sh = &ws.sh;
-    let listed = cmd!(sh, "git ls-files --cached --others --exclude-standard")
-        .quiet()
-        .read()
-        .context("`git ls-files` failed; tidy needs a git checkout")?;
+    let mut list = program("git ls-files --cached --others --exclude-standard");
+    list.current_dir(&ws.root);
+    let listed = said(list).context("tidy needs a git checkout")?;
     let paths: Vec<PathBuf> = listed
         .lines()
         .map(PathBuf::from)

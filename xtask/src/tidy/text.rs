@@ -1,4 +1,5 @@
-//! Rules about lines and files as text: no machine is named, no work is unfinished, a module says what it is for and is short.
+//! Rules about lines and files as text: no machine is named, no work is unfinished, `unsafe` has its argument, a module says
+//! what it is for and is short.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -52,6 +53,15 @@ static LINES: LazyLock<Vec<(Holds, Regex, &str)>> = LazyLock::new(|| {
     rules.into()
 });
 
+/// How many lines above the `unsafe` its argument may start.
+const NEAR: usize = 14;
+
+/// An `unsafe` block, impl or trait, or a public `unsafe fn` (those of a trait owe what it says).
+static UNSAFE: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r#"^[^/"]*\bunsafe\s*(\{|impl\b|trait\b|$)|^\s*pub.*\bunsafe fn \w"#;
+    Regex::new(pattern).expect("the pattern is a constant and valid")
+});
+
 pub(super) fn check(path: &Path, text: &str) -> Vec<Finding> {
     let is_lock = path.file_name().is_some_and(|name| name == "Cargo.lock");
     let mut findings = Vec::new();
@@ -69,6 +79,7 @@ pub(super) fn check(path: &Path, text: &str) -> Vec<Finding> {
     }
     if path.extension().is_some_and(|e| e == "rs") {
         findings.extend(documented(path, text));
+        findings.extend(unargued(path, text));
         findings.extend(size(path, text.lines().count()));
     }
     findings
@@ -79,6 +90,23 @@ fn documented(path: &Path, text: &str) -> Option<Finding> {
     let first = text.trim_start();
     let documented = first.is_empty() || starts.iter().any(|start| first.starts_with(start));
     (!documented).then(|| Finding::error(path, 1, "a module starts with `//!`: what it is for"))
+}
+
+/// clippy checks exact adjacency; this also covers what is behind cfgs, and in firmware, which clippy is not run under.
+fn unargued(path: &Path, text: &str) -> Vec<Finding> {
+    let mut argued = None;
+    let mut findings = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        if line.contains("SAFETY:") || line.contains("# Safety") {
+            argued = Some(number);
+        }
+        let near = argued.is_some_and(|at| number - at <= NEAR);
+        if !near && UNSAFE.is_match(line) {
+            let what = "`unsafe` without a `// SAFETY:` or `# Safety` near it";
+            findings.push(Finding::error(path, number + 1, what));
+        }
+    }
+    findings
 }
 
 fn size(path: &Path, lines: usize) -> Option<Finding> {
@@ -97,7 +125,7 @@ mod tests {
     use std::path::Path;
 
     use super::super::Level;
-    use super::{MAX_LINES, WARN_LINES, check, size};
+    use super::{MAX_LINES, NEAR, WARN_LINES, check, size, unargued};
 
     #[test]
     fn what_breaks_a_rule_is_found_and_what_resembles_it_is_not() {
@@ -134,6 +162,31 @@ mod tests {
         ];
         for (path, text) in passes {
             assert_eq!(check(Path::new(path), text), [], "{path}: {text}");
+        }
+    }
+
+    #[test]
+    fn each_unsafe_has_its_argument_near_it() {
+        let far = format!("// SAFETY: x.\n{}unsafe {{ f() }}\n", "a();\n".repeat(NEAR));
+        let cases = [
+            ("// SAFETY: it is ours.\nlet x = unsafe { *p };\n", 0),
+            ("/// # Safety\n/// Once.\npub unsafe fn f() {}\n", 0),
+            (
+                "impl Core for A {\n    unsafe fn schedule(&self) {}\n}\n",
+                0,
+            ),
+            (
+                "type F = unsafe fn(*const ());\n#![forbid(unsafe_code)]\n",
+                0,
+            ),
+            ("let s = \"unsafe {\"; // unsafe {\n", 0),
+            ("let x = unsafe { *p };\n", 1),
+            ("unsafe impl<T> Send for A<T> {}\n", 1),
+            ("pub(crate) unsafe fn f() {}\n", 1),
+            (&far, 1),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(unargued(Path::new("a.rs"), text).len(), wanted, "{text}");
         }
     }
 
