@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
@@ -13,6 +12,7 @@ use public_api::PublicItem;
 
 use crate::build::Build;
 use crate::package::published;
+use crate::process::{program, said};
 use crate::workspace::Workspace;
 
 /// The compiler whose description `public-api`, in the version of this package's manifest, understands.
@@ -70,9 +70,7 @@ fn describe(ws: &Workspace, layers: &[&str]) -> Result<PathBuf> {
         .env("RUSTDOCFLAGS", RUSTDOCFLAGS)
         // The output as JSON is not stable yet.
         .env("RUSTC_BOOTSTRAP", "1");
-    let version = Command::new("rustc").arg("--version").output();
-    let version = version.context("cannot start rustc; is it on the PATH?")?;
-    if !String::from_utf8_lossy(&version.stdout).starts_with(&format!("rustc {COMPILER} ")) {
+    if !said(program("rustc --version"))?.starts_with(&format!("rustc {COMPILER} ")) {
         build = build.env("RUSTUP_TOOLCHAIN", COMPILER);
     }
     let names = layers.iter().flat_map(|layer| ["-p", layer]);

@@ -1,6 +1,6 @@
 //! Calls of cargo with flags of their own, each kind in a target directory of its own.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -37,21 +37,29 @@ impl Build {
 
     /// A build in the subdirectory `dir` of the target directory, with these flags for rustc.
     pub(crate) fn special(ws: &Workspace, dir: &str, rustflags: &str) -> Self {
-        let target = ws.target.join(dir);
-        let env = vec![
-            ("RUSTFLAGS".to_owned(), rustflags.to_owned()),
-            ("CARGO_TARGET_DIR".to_owned(), target.display().to_string()),
-        ];
-        Self {
-            root: ws.root.clone(),
-            env,
-            target,
-        }
+        Self::of(&ws.root, ws.target.join(dir)).env("RUSTFLAGS", rustflags)
+    }
+
+    /// A build of the package in `root`, whose artifacts go to `target`.
+    pub(crate) fn of(root: &Path, target: PathBuf) -> Self {
+        let build = Self {
+            root: root.to_owned(),
+            env: Vec::new(),
+            target: target.clone(),
+        };
+        build.env("CARGO_TARGET_DIR", target.display().to_string())
     }
 
     /// Adds a variable to the environment.
-    pub(crate) fn env(mut self, key: &str, value: impl Into<String>) -> Self {
-        self.env.push((key.to_owned(), value.into()));
+    pub(crate) fn env(self, key: &str, value: impl Into<String>) -> Self {
+        self.envs([(key, value.into())])
+    }
+
+    /// Adds variables to the environment.
+    pub(crate) fn envs<'k>(mut self, all: impl IntoIterator<Item = (&'k str, String)>) -> Self {
+        let all = all.into_iter();
+        self.env
+            .extend(all.map(|(key, value)| (key.to_owned(), value)));
         self
     }
 
@@ -127,13 +135,11 @@ impl Build {
         let mut binaries = Vec::new();
         for message in Message::parse_stream(output.stdout.as_slice()) {
             let message = message.context("cargo printed a message that cannot be read")?;
-            if let Message::CompilerArtifact(artifact) = message
-                && let Some(path) = artifact.executable
-            {
-                binaries.push(Binary {
+            if let Message::CompilerArtifact(artifact) = message {
+                binaries.extend(artifact.executable.map(|path| Binary {
                     name: artifact.target.name,
                     path: path.into_std_path_buf(),
-                });
+                }));
             }
         }
         Ok(binaries)

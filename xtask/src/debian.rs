@@ -6,9 +6,9 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
-use xshell::{Shell, cmd};
+use anyhow::{Context, Result};
 
+use crate::process::{program, said};
 use crate::workspace::Workspace;
 
 /// A compiler unpacked from packages.
@@ -37,19 +37,18 @@ impl Packaged {
         }
         std::fs::create_dir_all(&dir)
             .with_context(|| format!("cannot create {}", dir.display()))?;
-        let sh = Shell::new()?;
-        sh.change_dir(&dir);
-        for package in packages(&sh, version, sources)? {
-            cmd!(sh, "apt-get download --quiet=2 {package}")
-                .run()
-                .with_context(|| format!("cannot download {package}; is `apt-get update` due?"))?;
+        let here = |words: String| {
+            let mut command = program(&words);
+            command.current_dir(&dir);
+            said(command).with_context(|| format!("`{words}` failed; is `apt-get update` due?"))
+        };
+        for package in packages(version, sources)? {
+            here(format!("apt-get download --quiet=2 {package}"))?;
         }
         for entry in std::fs::read_dir(&dir)? {
             let path = entry?.path();
             if path.extension().is_some_and(|e| e == "deb") {
-                cmd!(sh, "dpkg -x {path} root")
-                    .run()
-                    .context("cannot unpack a package")?;
+                here(format!("dpkg -x {} root", path.display()))?;
                 std::fs::remove_file(&path)?;
             }
         }
@@ -87,40 +86,30 @@ impl Packaged {
     }
 
     fn works(&self) -> Result<()> {
-        let output = Command::new(self.rustc())
-            .arg("-vV")
-            .env("LD_LIBRARY_PATH", self.libraries())
-            .output()
-            .with_context(|| format!("cannot start {}", self.rustc().display()))?;
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        ensure!(
-            output.status.success(),
-            "the unpacked rustc does not start: {stderr}\
-             its LLVM needs the packages libedit2, libxml2 and libz3-4"
-        );
+        let mut command = Command::new(self.rustc());
+        command.arg("-vV").envs(self.env());
+        said(command).context("its LLVM needs the packages libedit2, libxml2 and libz3-4")?;
         Ok(())
     }
 }
 
 /// The packages, each as `name=version`, that make up a compiler.
-fn packages(sh: &Shell, version: &str, sources: bool) -> Result<Vec<String>> {
-    let table = cmd!(sh, "apt-cache madison rustc-web")
-        .quiet()
-        .read()
-        .context("`apt-cache` does not work here; this command needs Debian 12 (or its container) on x86-64")?;
-    let Some(version) = pick(&table, version) else {
-        bail!(
-            "apt knows no package rustc-web {version}; this command needs Debian 12, and `apt-get update` before it"
-        );
+fn packages(version: &str, sources: bool) -> Result<Vec<String>> {
+    let table = said(program("apt-cache madison rustc-web"))
+        .context("this command needs Debian 12 (or its container) on x86-64")?;
+    let version = pick(&table, version).with_context(|| {
+        format!("apt knows no package rustc-web {version}; Debian 12 does, after `apt-get update`")
+    })?;
+    let depends = |package: &str, prefix: &str| {
+        let text = said(program(&format!("apt-cache show {package}")))?;
+        dependency(&text, prefix).with_context(|| format!("{package} depends on no {prefix}…"))
     };
     let std_dev = format!("libstd-rust-web-dev={version}");
-    let std = depends(sh, &std_dev, "libstd-rust-web-")?;
+    let std = depends(&std_dev, "libstd-rust-web-")?;
     let std = format!("{std}={version}");
-    let llvm = depends(sh, &std, "libllvm")?;
+    let llvm = depends(&std, "libllvm")?;
     let mut all = vec![format!("rustc-web={version}"), std_dev, std, llvm];
-    if sources {
-        all.push(format!("rust-web-src={version}"));
-    }
+    all.extend(sources.then(|| format!("rust-web-src={version}")));
     Ok(all)
 }
 
@@ -132,11 +121,6 @@ fn pick(table: &str, version: &str) -> Option<String> {
         .map(str::trim)
         .find(|v| v.starts_with(version))
         .map(str::to_owned)
-}
-
-fn depends(sh: &Shell, package: &str, prefix: &str) -> Result<String> {
-    let text = cmd!(sh, "apt-cache show {package}").quiet().read()?;
-    dependency(&text, prefix).with_context(|| format!("{package} depends on no {prefix}…"))
 }
 
 /// The first package in the `Depends` line of `apt-cache show` whose name starts so.

@@ -1,10 +1,9 @@
 //! `cargo xtask demo`: a headless Bevy app on the drop-in.
 
-use std::process::Command;
-
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use clap::Args;
 
+use crate::build::Build;
 use crate::workspace::Workspace;
 
 /// Options of `cargo xtask demo`.
@@ -25,27 +24,15 @@ pub(crate) struct DemoArgs {
 }
 
 /// Runs the app and prints frame times and what the pool did.
-pub(crate) fn run(args: DemoArgs) -> Result<()> {
-    let ws = Workspace::find()?;
-    let manifest = ws
-        .compat_manifest()
-        .context("crates/compat/Cargo.toml is missing")?;
+pub(crate) fn run(ws: &Workspace, args: &DemoArgs) -> Result<()> {
     eprintln!("building Bevy and the demo (the first time takes a minute or two)");
-    let mut command = Command::new("cargo");
-    command
-        .args(["run", "--release", "--quiet", "--manifest-path"])
-        .arg(&manifest)
-        .args(["--package", "demo"])
-        .env("CARGO_TARGET_DIR", ws.target.join("compat/demo"))
-        .args(["--", "--frames", &args.frames.to_string()])
-        .args(["--entities", &args.entities.to_string()])
-        .args(["--fps", &args.fps.to_string()]);
+    let mut words = "run --release --quiet --package demo --".to_owned();
+    words += &format!(" --frames {} --entities {}", args.frames, args.entities);
+    words += &format!(" --fps {}", args.fps);
     if let Some(threads) = args.threads {
-        command.args(["--threads", &threads.to_string()]);
+        words += &format!(" --threads {threads}");
     }
-    let status = command
-        .status()
-        .context("cannot start cargo; is it on the PATH?")?;
-    ensure!(status.success(), "the demo failed: {status}");
-    Ok(())
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let target = ws.target.join("compat/demo");
+    Build::of(&ws.root.join("crates/compat"), target).cargo(&words)
 }

@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::build::{Binary, Build};
 use crate::process::run_limited;
-use crate::progress::Progress;
+use crate::progress::run_all;
 use crate::workspace::Workspace;
 
 /// An example takes seconds at most; one that hangs is ended after this.
@@ -38,43 +38,24 @@ pub(crate) struct ExamplesArgs {
 pub(crate) fn run(ws: &Workspace, args: &ExamplesArgs) -> Result<()> {
     let missing = without_example(&ws.layers());
     ensure!(missing.is_empty(), "no example: {}", missing.join(", "));
-    let plain = Build::plain(ws);
-    let layers = ws.layer_args();
-    let mut failed = Vec::new();
-    for packages in [&layers[..], &FEATURED] {
+    let mut result = Ok(());
+    for packages in [&ws.layer_args()[..], &FEATURED] {
         let mut words = [&["build", "--examples"], packages].concat();
-        if args.release {
-            words.push("--release");
-        }
-        failed.extend(run_all(&plain.binaries(&words, false)?)?);
+        words.extend(args.release.then_some("--release"));
+        let examples = Build::plain(ws).binaries(&words, false)?;
+        let name = |example: &Binary| example.name.clone();
+        result = result.and(run_all("examples", &examples, name, run_one));
     }
-    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
-    Ok(())
+    result
 }
 
-/// The names of those that fail, each of which is told with what it printed.
-fn run_all(examples: &[Binary]) -> Result<Vec<String>> {
-    let progress = Progress::new("examples", examples.len());
-    let mut failed = Vec::new();
-    for example in examples {
-        progress.at(&example.name);
-        let finished = run_limited(Command::new(&example.path), LIMIT)?;
-        let last = finished.output.lines().last().unwrap_or("printed nothing");
-        if finished.status.is_some_and(|status| status.success()) && !finished.output.is_empty() {
-            progress.line(&format!("{}: {last}", example.name));
-        } else {
-            let status = finished.status.map_or_else(
-                || format!("killed after {LIMIT:?}"),
-                |status| status.to_string(),
-            );
-            let output = finished.output;
-            progress.line(&format!("{}: FAILED: {status}\n{output}", example.name));
-            failed.push(example.name.clone());
-        }
-        progress.step();
-    }
-    progress.finish();
-    Ok(failed)
+/// Runs an example; its last line.
+fn run_one(example: &Binary) -> Result<String> {
+    let finished = run_limited(Command::new(&example.path), LIMIT)?;
+    finished.passed()?;
+    let last = finished.output.lines().last();
+    ensure!(last.is_some(), "it printed nothing");
+    Ok(last.unwrap_or_default().to_owned())
 }
 
 /// The layers that users depend on and that have no example.
@@ -91,22 +72,16 @@ fn without_example<'p>(layers: &[&'p Package]) -> Vec<&'p str> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
-    use super::{Binary, run_all, without_example};
+    use super::{Binary, run_one, without_example};
     use crate::workspace::Workspace;
 
-    fn program(name: &str) -> Binary {
-        Binary {
-            name: name.to_owned(),
-            path: PathBuf::from(name),
-        }
-    }
-
     #[test]
-    fn what_fails_or_says_nothing_is_named() {
-        let examples = ["uname", "true", "false"].map(program);
-        assert_eq!(run_all(&examples).expect("they start"), ["true", "false"]);
+    fn what_fails_or_says_nothing_is_an_error() {
+        let passes = ["uname", "true", "false"].map(|name| {
+            let (name, path) = (name.to_owned(), name.into());
+            run_one(&Binary { name, path }).is_ok()
+        });
+        assert_eq!(passes, [true, false, false]);
     }
 
     #[test]

@@ -28,15 +28,11 @@ impl Set {
 /// Checks each layer with each set.
 pub(crate) fn run(ws: &Workspace) -> Result<()> {
     let build = Build::plain(ws);
-    let jobs: Vec<(&str, Set)> = ws
-        .layers()
-        .into_iter()
-        .flat_map(|layer| {
-            sets(&names(layer))
-                .into_iter()
-                .map(|s| (layer.name.as_str(), s))
-        })
-        .collect();
+    let mut jobs = Vec::new();
+    for layer in ws.layers() {
+        let sets = sets(&names(layer)).into_iter();
+        jobs.extend(sets.map(|set| (layer.name.as_str(), set)));
+    }
     let progress = Progress::new("features", jobs.len());
     for (layer, set) in &jobs {
         progress.at(&format!("{layer} [{}]", set.0.join(" ")));
@@ -91,29 +87,16 @@ fn sets(names: &[String]) -> Vec<Set> {
 mod tests {
     use super::{EXHAUSTIVE, Set, sets};
 
-    fn names(n: usize) -> Vec<String> {
-        (0..n).map(|i| format!("f{i}")).collect()
-    }
-
     #[test]
-    fn few_features_give_every_subset() {
-        assert_eq!(sets(&names(0)), [Set(Vec::new())]);
-        let all = sets(&names(3));
-        assert_eq!(all.len(), 8);
-        assert_eq!(all[5], Set(vec!["f0".to_owned(), "f2".to_owned()]));
-    }
-
-    #[test]
-    fn many_features_give_none_each_and_all() {
+    fn few_features_give_every_subset_and_many_none_each_and_all() {
+        let sets = |n: usize| sets(&(0..n).map(|i| format!("f{i}")).collect::<Vec<_>>());
+        assert_eq!(sets(0), [Set(Vec::new())]);
+        assert_eq!(sets(3).len(), 8);
+        let args = ["--no-default-features", "--features", "f0,f2"];
+        assert_eq!(sets(3)[5].args(), args);
+        assert_eq!(sets(3)[0].args(), args[..1]);
         let n = EXHAUSTIVE + 1;
-        assert_eq!(sets(&names(n)).len(), n + 2);
-        assert_eq!(sets(&names(n))[n + 1], Set(names(n)));
-    }
-
-    #[test]
-    fn arguments_leave_the_default_out() {
-        assert_eq!(Set(Vec::new()).args(), ["--no-default-features"]);
-        let two = Set(vec!["a".to_owned(), "b".to_owned()]).args();
-        assert_eq!(two, ["--no-default-features", "--features", "a,b"]);
+        assert_eq!(sets(n).len(), n + 2);
+        assert_eq!(sets(n)[n + 1].args()[2], "f0,f1,f2,f3,f4");
     }
 }

@@ -8,13 +8,14 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use clap::Args;
 use serde::Deserialize;
-use xshell::{Shell, cmd};
 
+use crate::build::Build;
 use crate::measure::machine::origin;
 use crate::measure::stats::median;
+use crate::process::said;
 use crate::progress::Progress;
 use crate::report::sheet::{Cell, Sheet};
-use crate::workspace::Workspace;
+use crate::workspace::{self, Workspace};
 
 const HEADER: [&str; 6] = [
     "project",
@@ -55,17 +56,6 @@ struct Bytes {
     task: u64,
 }
 
-/// What was measured of one project.
-#[derive(Debug, PartialEq)]
-struct Row {
-    project: String,
-    bytes: Bytes,
-    /// Packages that it needs, itself left out.
-    dependencies: u64,
-    /// Median seconds of a clean optimised build; NaN without one.
-    build: f64,
-}
-
 /// One project, and a package that depends on it and on nothing else.
 struct Probe {
     name: &'static str,
@@ -75,63 +65,50 @@ struct Probe {
 impl Probe {
     fn new(ws: &Workspace, dir: &Path, name: &'static str, source: &str) -> Result<Self> {
         let dir = dir.join(name);
-        std::fs::create_dir_all(dir.join("src"))?;
-        let manifest = format!(
-            "[package]\nname = \"probe\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-             [dependencies]\n{name} = {{ {source} }}\n"
-        );
-        std::fs::write(dir.join("Cargo.toml"), manifest)?;
-        std::fs::write(dir.join("src/lib.rs"), "")?;
+        workspace::probe(&dir, &format!("{name} = {{ {source} }}\n"))?;
         // The versions of this workspace; what it does not need cargo takes out.
         std::fs::copy(ws.root.join("Cargo.lock"), dir.join("Cargo.lock"))?;
         Ok(Self { name, dir })
     }
 
-    fn shell(&self) -> Result<Shell> {
-        let shell = Shell::new()?;
-        shell.change_dir(&self.dir);
-        shell.set_var("CARGO_TARGET_DIR", self.target());
-        Ok(shell)
-    }
-
-    fn target(&self) -> PathBuf {
-        self.dir.join("target")
-    }
-
-    fn dependencies(&self) -> Result<usize> {
-        let shell = self.shell()?;
-        let tree = cmd!(shell, "cargo tree --quiet --edges normal --prefix none").read()?;
+    fn dependencies(&self) -> Result<u64> {
+        let tree = ["tree", "--quiet", "--edges", "normal", "--prefix", "none"];
+        let tree = said(self.build().command(&tree))?;
         Ok(dependencies(&tree, self.name))
     }
 
+    fn build(&self) -> Build {
+        Build::of(&self.dir, self.dir.join("target"))
+    }
+
     /// Seconds of a clean build.
-    fn build(&self) -> Result<f64> {
-        let shell = self.shell()?;
-        shell.remove_path(self.target())?;
+    fn build_anew(&self) -> Result<f64> {
+        let build = self.build();
+        if build.target().exists() {
+            std::fs::remove_dir_all(build.target())?;
+        }
         let start = Instant::now();
-        cmd!(shell, "cargo build --quiet --release").quiet().run()?;
+        build.quiet_cargo(&["build", "--quiet", "--release"])?;
         Ok(start.elapsed().as_secs_f64())
     }
 }
 
 /// The packages in what `cargo tree` printed, beside the probe and the project.
-fn dependencies(tree: &str, project: &str) -> usize {
-    let packages: BTreeSet<_> = tree
-        .lines()
-        .filter_map(|line| {
-            let mut words = line.split_whitespace();
-            Some((words.next()?, words.next()?))
-        })
-        .filter(|(name, _)| ![project, "probe"].contains(name))
-        .collect();
-    packages.len()
+fn dependencies(tree: &str, project: &str) -> u64 {
+    let name_and_version = |line: &'_ str| {
+        let mut words = line.split_whitespace().map(str::to_owned);
+        Some([words.next()?, words.next()?])
+    };
+    let packages = tree.lines().filter_map(name_and_version);
+    let others = packages.filter(|[name, _]| ![project, "probe"].contains(&name.as_str()));
+    others.collect::<BTreeSet<_>>().len() as u64
 }
 
 /// Measures, prints, and writes where it was told to.
 pub(crate) fn run(ws: &Workspace, args: &FootprintArgs) -> Result<()> {
     let origin = origin(ws);
-    let program = PROGRAM;
-    let counted = cmd!(ws.sh, "cargo run --quiet --release {program...}").read()?;
+    let words = [&["run", "--quiet", "--release"], &PROGRAM[..]].concat();
+    let counted = said(Build::plain(ws).command(&words))?;
     let bytes: BTreeMap<String, Bytes> =
         serde_json::from_str(&counted).context("the counting program says something else")?;
     let dir = tempfile::tempdir().context("cannot create a temporary directory")?;
@@ -142,64 +119,50 @@ pub(crate) fn run(ws: &Workspace, args: &FootprintArgs) -> Result<()> {
         ("async-executor", r#"version = "1""#),
         ("tokio", r#"version = "1", features = ["rt-multi-thread"]"#),
     ];
-    let probes = projects
-        .iter()
-        .map(|(name, source)| Probe::new(ws, dir.path(), name, source))
-        .collect::<Result<Vec<_>>>()?;
-    let dependencies = probes
-        .iter()
-        .map(Probe::dependencies)
-        .collect::<Result<Vec<_>>>()?;
+    let mut probes = Vec::new();
+    for (name, source) in projects {
+        probes.push(Probe::new(ws, dir.path(), name, source)?);
+    }
     // In turn, so that what slows the machine for a while slows all of them.
     let mut times = vec![Vec::new(); probes.len()];
     let progress = Progress::new("clean builds", args.builds * probes.len());
     for _ in 0..args.builds {
         for (probe, times) in probes.iter().zip(&mut times) {
             progress.at(probe.name);
-            times.push(probe.build()?);
+            times.push(probe.build_anew()?);
         }
     }
     let mut rows = Vec::new();
-    for ((probe, dependencies), mut times) in probes.iter().zip(dependencies).zip(times) {
-        rows.push(Row {
-            project: probe.name.to_owned(),
-            bytes: *bytes
-                .get(probe.name)
-                .with_context(|| format!("the program did not measure {}", probe.name))?,
-            dependencies: dependencies as u64,
-            build: if times.is_empty() {
-                f64::NAN
-            } else {
-                median(&mut times)
-            },
-        });
+    for (probe, mut times) in probes.iter().zip(times) {
+        let bytes = bytes.get(probe.name);
+        let bytes = bytes.with_context(|| format!("the program did not measure {}", probe.name))?;
+        let build = match times.is_empty() {
+            true => f64::NAN,
+            false => median(&mut times),
+        };
+        rows.push(vec![
+            Cell::Text(probe.name.to_owned()),
+            Cell::Count(bytes.pool),
+            Cell::Count(bytes.worker),
+            Cell::Count(bytes.task),
+            Cell::Count(probe.dependencies()?),
+            Cell::Seconds(build),
+        ]);
     }
     let sheet = Sheet {
         origin,
         title: "Footprint".to_owned(),
         note: format!("{NOTE} Builds: the median of {}, in turn.", args.builds),
         header: HEADER.map(str::to_owned).into(),
-        rows: rows.iter().map(cells).collect(),
+        rows,
     };
     println!("{}", sheet.terminal());
     args.json.as_ref().map_or(Ok(()), |path| sheet.write(path))
 }
 
-fn cells(row: &Row) -> Vec<Cell> {
-    vec![
-        Cell::Text(row.project.clone()),
-        Cell::Count(row.bytes.pool),
-        Cell::Count(row.bytes.worker),
-        Cell::Count(row.bytes.task),
-        Cell::Count(row.dependencies),
-        Cell::Seconds(row.build),
-    ]
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Bytes, HEADER, Row, cells, dependencies};
-    use crate::report::sheet::Cell;
+    use super::dependencies;
 
     #[test]
     fn packages_are_counted_once_and_the_project_not_at_all() {
@@ -209,24 +172,5 @@ mod tests {
             dependencies("probe v0.0.0 (/a)\nalone v1.0.0\n", "alone"),
             0
         );
-    }
-
-    #[test]
-    fn a_row_has_a_cell_a_column() {
-        let bytes = Bytes {
-            pool: 1000,
-            worker: 200,
-            task: 30,
-        };
-        let row = Row {
-            project: "one".to_owned(),
-            bytes,
-            dependencies: 4,
-            build: 1.25,
-        };
-        let cells = cells(&row);
-        assert_eq!(cells.len(), HEADER.len());
-        assert_eq!(cells[1..3], [Cell::Count(1000), Cell::Count(200)]);
-        assert_eq!(cells[5], Cell::Seconds(1.25));
     }
 }

@@ -1,10 +1,11 @@
 //! `cargo xtask lint`: formatting, clippy with warnings denied under every cfg, workflow files.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use cargo_metadata::Package;
-use xshell::cmd;
 
 use crate::build::Build;
+use crate::models::LOOM;
+use crate::process::{program, said};
 use crate::workspace::Workspace;
 
 const DENY: [&str; 3] = ["--", "-D", "warnings"];
@@ -20,15 +21,12 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
     )?;
     let counted = Build::special(ws, "count", "--cfg terrace_count");
     clippy(&counted, &with_layers(ws, &["--all-targets"]))?;
-    let loom = Build::special(ws, "loom", "--cfg terrace_loom");
-    clippy(&loom, &["-p", crate::loom::PACKAGE, "--all-targets"])?;
+    // The models turn on the feature without which no layer compiles under the cfg of a checker.
     let modelled = modelled_layers(ws);
-    if !modelled.is_empty() {
-        // The models turn on the feature without which no layer compiles under the cfg.
-        let mut args = vec!["--lib", "-p", crate::loom::PACKAGE];
-        args.extend(modelled.iter().flat_map(|name| ["-p", name]));
-        clippy(&loom, &args)?;
-    }
+    let modelled = [&["--lib", "-p", crate::loom::PACKAGE], &modelled[..]].concat();
+    let loom = LOOM.build(ws);
+    clippy(&loom, &["-p", crate::loom::PACKAGE, "--all-targets"])?;
+    clippy(&loom, &modelled)?;
     if let Some(manifest) = ws.compat_manifest() {
         let manifest = manifest.display().to_string();
         let compat = Build::special(ws, "compat-lint", "");
@@ -54,32 +52,28 @@ fn with_layers<'w>(ws: &'w Workspace, args: &[&'w str]) -> Vec<&'w str> {
     args
 }
 
-/// The layers that compile under loom: those the models depend on.
+/// `-p NAME` for each layer that compiles under loom: those the models depend on.
 fn modelled_layers(ws: &Workspace) -> Vec<&str> {
     let models = |p: &&Package| p.name.as_str() == crate::loom::PACKAGE;
-    let Some(models) = ws.metadata.packages.iter().find(models) else {
-        return Vec::new();
-    };
-    ws.layers()
-        .into_iter()
-        .map(|layer| layer.name.as_str())
-        .filter(|name| models.dependencies.iter().any(|d| d.name == *name))
-        .collect()
+    let models = ws.metadata.packages.iter().find(models).into_iter();
+    let names: Vec<&str> = models
+        .flat_map(|p| &p.dependencies)
+        .map(|d| d.name.as_str())
+        .collect();
+    let layers = ws.layers().into_iter().map(|layer| layer.name.as_str());
+    let modelled = layers.filter(|layer| names.contains(layer));
+    modelled.flat_map(|layer| ["-p", layer]).collect()
 }
 
 /// actionlint is no cargo program: where it is not installed, that is said and not an error.
 fn workflows(ws: &Workspace) -> Result<()> {
-    let sh = &ws.sh;
-    if cmd!(sh, "actionlint --version")
-        .quiet()
-        .ignore_stdout()
-        .ignore_stderr()
-        .run()
-        .is_err()
-    {
+    let mut lint = program("actionlint");
+    lint.current_dir(&ws.root);
+    if said(program("actionlint --version")).is_err() {
         println!("lint: actionlint is not installed, .github/workflows is not checked");
         return Ok(());
     }
-    cmd!(sh, "actionlint").run()?;
+    let status = lint.status()?;
+    ensure!(status.success(), "actionlint failed: {status}");
     Ok(())
 }

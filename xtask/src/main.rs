@@ -32,6 +32,8 @@ mod report;
 mod sanitizer;
 mod shuttle;
 mod soak;
+mod source;
+mod table;
 mod test;
 mod tidy;
 mod toolchain;
@@ -137,8 +139,8 @@ fn main() -> ExitCode {
 }
 
 /// The command in the words after `cargo xtask`.
-fn parse(words: &[&str]) -> anyhow::Result<Command> {
-    let words = std::iter::once(&"cargo xtask").chain(words);
+fn parse(words: &str) -> anyhow::Result<Command> {
+    let words = std::iter::once("cargo xtask").chain(words.split_whitespace());
     Ok(Cli::try_parse_from(words)?.command)
 }
 
@@ -163,9 +165,9 @@ fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
         Command::Wasm(args) => wasm::run(ws, &args),
         Command::Api(args) => api::run(ws, &args),
         Command::Package => package::run(ws),
-        Command::Compat(args) => compat::run(args),
+        Command::Compat(args) => compat::run(ws, args),
         Command::BenchCompare(args) => bench_compare::run(&args),
-        Command::Demo(args) => demo::run(args),
+        Command::Demo(args) => demo::run(ws, &args),
         Command::Bench(args) => bench::run(ws, &args),
         Command::BenchReport(args) => report::run(&args),
         Command::BenchPage(args) => report::results::run(ws, &args),

@@ -14,11 +14,7 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
         anyhow::bail!("the layers declare different `rust-version`s, or none: {versions:?}");
     };
     let version = format!("{}.{}", version.major, version.minor);
-    let compiler = Compiler::of_version(ws, &version)?;
-    let mut build = Build::special(ws, "msrv", "");
-    for (key, value) in compiler.env() {
-        build = build.env(key, value);
-    }
+    let build = Build::special(ws, "msrv", "").envs(Compiler::of_version(ws, &version)?.env());
     let layers = ws.layer_args();
     build.cargo(&[&["check", "--lib"], &layers[..]].concat())?;
     build.cargo(&[&["check", "--lib", "--all-features"], &layers[..]].concat())

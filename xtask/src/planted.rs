@@ -4,7 +4,7 @@
 //! The cfg reaches workspace crates alone, through a wrapper of rustc with a path of its own for each fault: cargo keys their
 //! artifacts by that path, and builds nothing else anew.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
@@ -25,22 +25,14 @@ pub(crate) enum Outcome {
     Error(String),
 }
 
-/// A planted fault and its net.
-pub(crate) trait Fault: Sync {
-    /// The value of the cfg.
-    fn name(&self) -> &str;
-    /// What has to catch it, as printed.
-    fn net(&self) -> String;
-}
-
 impl Outcome {
     /// What a run of the net means that ended.
-    pub(crate) fn of(verdict: Verdict, net: &str) -> Self {
+    pub(crate) fn of(verdict: Verdict) -> Self {
         match verdict {
             Verdict::Failed(how) => Self::Caught(how),
             Verdict::TimedOut => Self::Caught("it does not end".to_owned()),
             Verdict::Passed => Self::Missed,
-            Verdict::Missing => Self::Error(format!("no test `{net}`")),
+            Verdict::Missing => Self::Error("there is no such test".to_owned()),
         }
     }
 
@@ -53,23 +45,22 @@ impl Outcome {
     }
 }
 
-/// Tries the net of every fault, prints a table, fails unless each was caught. `title` says whose they are.
-pub(crate) fn try_all<F: Fault>(
+/// Tries the net of every fault, prints a table, fails unless each was caught. `title` says whose they are, `shown` the name
+/// of a fault and its net.
+pub(crate) fn try_all<F: Sync>(
     title: &str,
     faults: &[F],
+    shown: impl Fn(&F) -> [String; 2] + Sync,
     net: impl Fn(&F) -> Result<Outcome> + Sync,
 ) -> Result<()> {
     let progress = Progress::new(title, faults.len());
     let outcomes = parallel(faults, |fault| {
-        progress.at(fault.name());
+        let [name, _] = shown(fault);
+        progress.at(&name);
         let start = Instant::now();
         let outcome = net(fault).unwrap_or_else(|error| Outcome::Error(format!("{error:#}")));
-        let time = start.elapsed().as_secs_f64();
-        progress.line(&format!(
-            "{:9} {time:7.2} s  {}",
-            outcome.words().0,
-            fault.name()
-        ));
+        let (time, word) = (start.elapsed().as_secs_f64(), outcome.words().0);
+        progress.line(&format!("{word:9} {time:7.2} s  {name}"));
         progress.step();
         if let Outcome::Error(why) = &outcome {
             progress.line(why);
@@ -80,26 +71,35 @@ pub(crate) fn try_all<F: Fault>(
     let mut table = Table::new();
     table.load_preset(comfy_table::presets::NOTHING);
     table.set_header(["fault", "net", "", "how"]);
-    let mut caught = 0;
+    let mut missed = faults.len();
     for (fault, outcome) in faults.iter().zip(&outcomes) {
-        let (word, how) = outcome.words();
-        caught += usize::from(matches!(outcome, Outcome::Caught(_)));
-        table.add_row([fault.name(), &fault.net(), word, how]);
+        let ([name, net], (word, how)) = (shown(fault), outcome.words());
+        missed -= usize::from(matches!(outcome, Outcome::Caught(_)));
+        table.add_row([&name, &net, word, how]);
     }
     println!("{table}");
-    println!("{title}: {caught} of {} caught", faults.len());
-    ensure!(
-        caught == faults.len(),
-        "{} planted faults were not caught",
-        faults.len() - caught
+    println!(
+        "{title}: {} of {} caught",
+        faults.len() - missed,
+        faults.len()
     );
+    ensure!(missed == 0, "{missed} planted faults were not caught");
     Ok(())
 }
 
 /// The same build with the fault called `name` in it.
 pub(crate) fn plant(build: &Build, name: &str) -> Result<Build> {
-    let wrapper = wrapper(build.target(), name)?;
-    let wrapper = wrapper.display().to_string();
+    let dir = build.target().join("mutants").join(name);
+    let path = dir.join("rustc-wrapper");
+    let text = format!("#!/bin/sh\nexec \"$@\" --cfg 'terrace_weaken=\"{name}\"'\n");
+    // The path is what tells builds apart: the file stays as it is.
+    if !std::fs::read_to_string(&path).is_ok_and(|old| old == text) {
+        std::fs::create_dir_all(&dir)
+            .with_context(|| format!("cannot create {}", dir.display()))?;
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        make_executable(&path)?;
+    }
+    let wrapper = path.display().to_string();
     Ok(build.clone().env("RUSTC_WORKSPACE_WRAPPER", wrapper))
 }
 
@@ -111,20 +111,6 @@ pub(crate) fn program(build: &Build, args: &[&str], file: &str) -> Result<Binary
         .context("does not compile")?;
     let binary = binaries.into_iter().find(|b| b.name == file);
     binary.context("cargo built no test")
-}
-
-/// Writes the wrapper of one fault, unless it is there: its path is what tells builds apart.
-fn wrapper(target: &Path, name: &str) -> Result<PathBuf> {
-    let dir = target.join("mutants").join(name);
-    let path = dir.join("rustc-wrapper");
-    let text = format!("#!/bin/sh\nexec \"$@\" --cfg 'terrace_weaken=\"{name}\"'\n");
-    if std::fs::read_to_string(&path).is_ok_and(|old| old == text) {
-        return Ok(path);
-    }
-    std::fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
-    std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
-    make_executable(&path)?;
-    Ok(path)
 }
 
 #[cfg(unix)]

@@ -2,11 +2,10 @@
 
 use std::io::{Read, Seek};
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 /// How often a running program is looked at.
 const POLL: Duration = Duration::from_millis(10);
@@ -18,6 +17,57 @@ pub(crate) struct Finished {
     /// What it printed, standard output and standard error in the order written.
     pub(crate) output: String,
     pub(crate) time: Duration,
+}
+
+impl Finished {
+    /// An error with all that it printed, unless it ended well.
+    pub(crate) fn passed(&self) -> Result<()> {
+        let how = self.status.map_or("killed".to_owned(), |s| s.to_string());
+        ensure!(
+            self.status.is_some_and(|status| status.success()),
+            "{how} after {:.1?}\n{}",
+            self.time,
+            self.output
+        );
+        Ok(())
+    }
+}
+
+/// What a program prints on its standard output.
+pub(crate) fn said(mut command: Command) -> Result<String> {
+    let output = command.stderr(Stdio::piped()).output();
+    let output = output.with_context(|| format!("cannot start {:?}", command.get_program()))?;
+    ensure!(
+        output.status.success(),
+        "{command:?} failed: {}",
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// A program and its arguments, separated by blanks.
+pub(crate) fn program(words: &str) -> Command {
+    let mut words = words.split(' ');
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words);
+    command
+}
+
+/// The first line in which two texts differ, the one above the other.
+pub(crate) fn difference([this, other]: [(&str, &str); 2]) -> Option<String> {
+    let (mut these, mut others) = (this.1.lines(), other.1.lines());
+    for number in 1.. {
+        match (these.next(), others.next()) {
+            (None, None) => break,
+            (a, b) if a == b => {}
+            (a, b) => {
+                let [a, b] = [a, b].map(|line| line.unwrap_or("(nothing)"));
+                let [this, other] = [this.0, other.0];
+                return Some(format!("line {number}\n  {this}: {a}\n  {other}: {b}"));
+            }
+        }
+    }
+    None
 }
 
 /// Runs a program that starts no others; kills it when the time is up.
@@ -56,26 +106,18 @@ pub(crate) fn run_limited(mut command: Command, limit: Duration) -> Result<Finis
 pub(crate) fn parallel<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
-    let results = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..threads.min(items.len()) {
-            scope.spawn(|| {
-                while let Some((at, item)) = {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    items.get(at).map(|item| (at, item))
-                } {
-                    let result = f(item);
-                    results
-                        .lock()
-                        .expect("no job panics while it holds the lock")
-                        .push((at, result));
-                }
-            });
-        }
+    let work = || {
+        let at = || next.fetch_add(1, Ordering::Relaxed);
+        let jobs = std::iter::repeat_with(at).map_while(|at| Some((at, items.get(at)?)));
+        jobs.map(|(at, item)| (at, f(item))).collect::<Vec<_>>()
+    };
+    let mut results: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        let results = threads.into_iter().map(|thread| thread.join());
+        results
+            .flat_map(|result| result.expect("no job panics"))
+            .collect()
     });
-    let mut results = results
-        .into_inner()
-        .expect("no job panics while it holds the lock");
     results.sort_by_key(|(at, _)| *at);
     results.into_iter().map(|(_, result)| result).collect()
 }
@@ -85,29 +127,33 @@ mod tests {
     use std::process::Command;
     use std::time::Duration;
 
-    use super::{parallel, run_limited};
+    use super::{difference, parallel, run_limited};
 
     #[test]
-    fn output_and_status_are_returned() {
-        let mut command = Command::new("sh");
-        command.args(["-c", "echo out; echo err >&2; exit 3"]);
-        let finished = run_limited(command, Duration::from_secs(60)).expect("sh starts");
-        assert_eq!(finished.output, "out\nerr\n");
-        assert_eq!(finished.status.and_then(|s| s.code()), Some(3));
+    fn programs_end_by_themselves_or_are_killed() {
+        let run = |script: &str, millis| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            run_limited(command, Duration::from_millis(millis)).expect("sh starts")
+        };
+        let failed = run("echo out; echo err >&2; exit 3", 60_000);
+        assert_eq!(failed.output, "out\nerr\n");
+        let error = failed.passed().expect_err("it fails").to_string();
+        assert!(error.starts_with("exit status: 3") && error.ends_with("err\n"));
+        assert!(run("exit 0", 60_000).passed().is_ok());
+        assert!(run("exec sleep 600", 50).status.is_none());
+        let missing = Command::new("no-such-program-here");
+        assert!(run_limited(missing, Duration::from_secs(1)).is_err());
     }
 
     #[test]
-    fn a_program_over_its_time_is_killed() {
-        let mut command = Command::new("sleep");
-        command.arg("600");
-        let finished = run_limited(command, Duration::from_millis(50)).expect("sleep starts");
-        assert!(finished.status.is_none());
-    }
-
-    #[test]
-    fn a_missing_program_is_an_error() {
-        let command = Command::new("no-such-program-here");
-        assert!(run_limited(command, Duration::from_secs(1)).is_err());
+    fn the_first_line_that_differs_is_shown() {
+        let of = |a, b| difference([("stock", a), ("ours", b)]);
+        let shown = of("a\nb\nc\n", "a\nx\ny\n");
+        assert_eq!(shown.as_deref(), Some("line 2\n  stock: b\n  ours: x"));
+        let shown = of("a\n", "a\nb\n").expect("a line more");
+        assert!(shown.ends_with("stock: (nothing)\n  ours: b"));
+        assert_eq!(of("a\nb\n", "a\nb\n"), None);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use anyhow::{Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
 
 /// How often the bar shows the time that has passed.
@@ -72,5 +73,47 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// Does `job` for every item, also after one has failed, and says which have. A job that passes may say a line.
+pub(crate) fn run_all<T>(
+    title: &str,
+    items: &[T],
+    name: impl Fn(&T) -> String,
+    job: impl Fn(&T) -> Result<String>,
+) -> Result<()> {
+    let progress = Progress::new(title, items.len());
+    let mut failed = Vec::new();
+    for item in items {
+        let name = name(item);
+        progress.at(&name);
+        match job(item) {
+            Ok(line) => progress.line(&format!("{name}: {line}")),
+            Err(error) => {
+                progress.line(&format!("{name}: FAILED: {error:#}"));
+                failed.push(name);
+            }
+        }
+        progress.step();
+    }
+    progress.finish();
+    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
+    eprintln!("{title}: all {} passed", items.len());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn all_are_run_and_those_that_fail_are_named() {
+        let job = |item: &&str| match item.len() {
+            1 => Ok(String::new()),
+            _ => Err(anyhow::anyhow!("too long")),
+        };
+        let run = |items: &[&str]| super::run_all("a test", items, |item| item.to_string(), job);
+        assert!(run(&["a", "b"]).is_ok());
+        let error = run(&["aa", "b", "cc"]).expect_err("two fail");
+        assert_eq!(error.to_string(), "failed: aa, cc");
     }
 }

@@ -3,10 +3,10 @@
 //! The standard library is built instrumented too: without that, what synchronises inside it looks
 //! like races.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::build::Build;
@@ -83,24 +83,25 @@ pub(crate) fn instrument(ws: &Workspace, sanitizer: &Sanitizer) -> Result<Instru
     runtime(sanitizer, &compiler)?;
     let flags = format!("-Zsanitizer={} {}", sanitizer.flag, sanitizer.flags);
     let build = |run: &Run| {
-        let mut build = Build::special(ws, sanitizer.name, flags.trim())
+        let build = Build::special(ws, sanitizer.name, flags.trim())
             .env("RUSTC_BOOTSTRAP", "1")
             // Instrumented, the symbols of one backtrace take seconds.
-            .env("RUST_BACKTRACE", "0");
-        for (key, value) in &run.env {
-            build = build.env(key, value);
-        }
-        for (key, value) in compiler.env() {
-            build = build.env(key, value);
-        }
+            .env("RUST_BACKTRACE", "0")
+            .envs(run.env.iter().cloned())
+            .envs(compiler.env());
         (run.layers, build)
     };
     let builds: Vec<_> = sanitizer.runs.iter().map(build).collect();
-    if let (Some(run), Some((_, build))) = (sanitizer.runs.first(), builds.first()) {
-        let dir = build.target().join("canary");
-        for canary in sanitizer.canaries {
-            see(sanitizer, run, canary, &dir, &compiler)?;
-        }
+    let dir = ws.target.join(sanitizer.name).join("canary");
+    std::fs::create_dir_all(&dir)?;
+    for canary in sanitizer.canaries {
+        let fault = canary.fault;
+        see(sanitizer, canary, &dir, &compiler)
+            .with_context(|| format!("the program with a {fault}"))?;
+        println!(
+            "{}: the {fault} of the test program is seen",
+            sanitizer.name
+        );
     }
     Ok(Instrumented { builds })
 }
@@ -109,33 +110,24 @@ pub(crate) fn instrument(ws: &Workspace, sanitizer: &Sanitizer) -> Result<Instru
 pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs, sanitizer: &Sanitizer) -> Result<()> {
     let layers = layers(ws, sanitizer, args.layer.as_deref())?;
     let instrumented = instrument(ws, sanitizer)?;
-    let mut failed = Vec::new();
+    let mut result = Ok(());
     for ((_, build), layers) in instrumented.builds.iter().zip(&layers) {
-        if let Some(error) = test(build, layers, args).err() {
-            failed.push(error);
+        let mut words = vec![
+            "test",
+            "--no-fail-fast",
+            "--all-features",
+            "--lib",
+            "--tests",
+        ];
+        words.extend(Instrumented::ARGS);
+        words.extend(layers.iter().flat_map(|layer| ["-p", layer]));
+        words.extend(args.filter.iter().flat_map(|filter| ["--", filter]));
+        // All are run before the verdict.
+        if !layers.is_empty() {
+            result = result.and(build.cargo(&words));
         }
     }
-    // All are run before the verdict.
-    failed.into_iter().next().map_or(Ok(()), Err)
-}
-
-fn test(build: &Build, layers: &[&str], args: &SanitizerArgs) -> Result<()> {
-    if layers.is_empty() {
-        return Ok(());
-    }
-    let mut all = vec![
-        "test",
-        "--no-fail-fast",
-        "--all-features",
-        "--lib",
-        "--tests",
-    ];
-    all.extend(Instrumented::ARGS);
-    all.extend(layers.iter().flat_map(|layer| ["-p", layer]));
-    if let Some(filter) = &args.filter {
-        all.extend(["--", filter]);
-    }
-    build.cargo(&all)
+    result
 }
 
 /// Those of each run. A chosen one is in the run that names it, or in the last.
@@ -144,26 +136,22 @@ fn layers<'w>(
     sanitizer: &Sanitizer,
     chosen: Option<&str>,
 ) -> Result<Vec<Vec<&'w str>>> {
-    let all: Vec<&str> = ws.layers().iter().map(|l| l.name.as_str()).collect();
-    let named = |layer: &str| {
-        let name = format!("terrace-{layer}");
-        match all.iter().find(|l| **l == name) {
-            Some(layer) => Ok(*layer),
-            None => bail!("no layer `{layer}`; there are {}", all.join(", ")),
-        }
-    };
+    let named = |layer: &str| Ok(ws.layer(layer)?.name.as_str());
     let runs = &sanitizer.runs;
-    let Some(chosen) = chosen else {
-        let of = |run: &Run| match run.layers {
-            [] => Ok(all.clone()),
-            layers => layers.iter().map(|l| named(l)).collect(),
-        };
-        return runs.iter().map(of).collect();
+    let own = |layer| runs.iter().position(|run| run.layers.contains(&layer));
+    let of = |(number, run): (usize, &Run)| match (chosen, run.layers) {
+        (None, []) => Ok(ws
+            .layers()
+            .iter()
+            .map(|layer| layer.name.as_str())
+            .collect()),
+        (None, layers) => layers.iter().map(|layer| named(layer)).collect(),
+        (Some(layer), _) if own(layer).unwrap_or(runs.len() - 1) == number => {
+            Ok(vec![named(layer)?])
+        }
+        (Some(_), _) => Ok(Vec::new()),
     };
-    let mut layers = vec![Vec::new(); runs.len()];
-    let run = runs.iter().position(|run| run.layers.contains(&chosen));
-    layers[run.unwrap_or(runs.len() - 1)].push(named(chosen)?);
-    Ok(layers)
+    runs.iter().enumerate().map(of).collect()
 }
 
 /// Debian's compiler comes without the sanitizer's runtime; that of the toolchain in use fits.
@@ -173,30 +161,19 @@ fn runtime(sanitizer: &Sanitizer, compiler: &Compiler) -> Result<()> {
     };
     let name = format!("librustc-stable_rt.{}.a", sanitizer.name);
     let to = packaged.target_libs(HOST).join(&name);
-    if to.is_file() {
-        return Ok(());
+    if !to.is_file() {
+        let from = toolchain::libraries(&toolchain::sysroot()?, HOST).join(&name);
+        std::fs::copy(&from, &to).with_context(|| {
+            let from = from.display();
+            format!("cannot copy {from}; is a stable toolchain of rustup in use?")
+        })?;
     }
-    let from = toolchain::libraries(&toolchain::sysroot()?, HOST).join(&name);
-    std::fs::copy(&from, &to).with_context(|| {
-        format!(
-            "cannot copy {}; is a stable toolchain of rustup in use?",
-            from.display()
-        )
-    })?;
     Ok(())
 }
 
 /// Builds and runs a program with a fault: where that is not reported, no pass means anything. Its
 /// own standard library may be a plain one, as the fault is in its own code.
-fn see(
-    sanitizer: &Sanitizer,
-    run: &Run,
-    canary: &Canary,
-    dir: &PathBuf,
-    compiler: &Compiler,
-) -> Result<()> {
-    let fault = canary.fault;
-    std::fs::create_dir_all(dir)?;
+fn see(sanitizer: &Sanitizer, canary: &Canary, dir: &Path, compiler: &Compiler) -> Result<()> {
     let (source, program) = (dir.join("canary.rs"), dir.join("canary"));
     std::fs::write(&source, canary.source)?;
     let flag = format!("-Zsanitizer={}", sanitizer.flag);
@@ -206,24 +183,21 @@ fn see(
         .envs(compiler.env())
         .env("RUSTC_BOOTSTRAP", "1")
         .status()?;
-    ensure!(
-        status.success(),
-        "cannot build the program with a {fault}: {status}"
-    );
+    ensure!(status.success(), "it does not build: {status}");
+    let env = sanitizer.runs[0]
+        .env
+        .iter()
+        .map(|(key, value)| (key, value));
     let output = Command::new(&program)
-        .envs(run.env.iter().map(|(key, value)| (key, value)))
+        .envs(env)
         .output()
         .with_context(|| format!("cannot start {}", program.display()))?;
     let report = String::from_utf8_lossy(&output.stderr);
     ensure!(
         output.status.code() == Some(canary.code) && report.contains(canary.report),
-        "{} does not see the {fault} of a program that has one: {}\n{report}",
+        "{} does not see it: {}\n{report}",
         sanitizer.name,
         output.status
-    );
-    println!(
-        "{}: the {fault} of the test program is seen",
-        sanitizer.name
     );
     Ok(())
 }

@@ -77,7 +77,7 @@ pub(crate) fn run(ws: &Workspace, args: &ShuttleArgs) -> Result<()> {
     SHUTTLE.catch(&build, &planned, |name, model| {
         let failed = model.notes(&build, &format!("mutant-{name}-"))?;
         let (verdict, _) = explore(model, &failed, iterations, seed)?;
-        Ok(Outcome::of(verdict, &model.test))
+        Ok(Outcome::of(verdict))
     })
 }
 

@@ -7,9 +7,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::debian::{self, Packaged};
+use crate::process::{program, said};
 use crate::workspace::Workspace;
 
 /// What this machine's own target is called.
@@ -105,8 +106,10 @@ pub(crate) fn libraries(sysroot: &Path, target: &str) -> PathBuf {
 
 /// Where the toolchain in use lies.
 pub(crate) fn sysroot() -> Result<PathBuf> {
-    let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    said(Command::new(rustc).args(["--print", "sysroot"])).map(PathBuf::from)
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    let mut command = Command::new(rustc);
+    command.args(["--print", "sysroot"]);
+    said(command).map(PathBuf::from)
 }
 
 /// The compiler in use itself, not what chooses it.
@@ -117,9 +120,9 @@ fn in_use() -> Result<PathBuf> {
 
 /// The compiler of an installed toolchain of rustup with this version or channel.
 fn of_rustup(version: &str) -> Option<PathBuf> {
-    let list = said(Command::new("rustup").args(["toolchain", "list"])).ok()?;
+    let list = said(program("rustup toolchain list")).ok()?;
     let name = toolchain(&list, version)?;
-    let path = said(Command::new("rustup").args(["which", "rustc", "--toolchain", name]));
+    let path = said(program(&format!("rustup which rustc --toolchain {name}")));
     path.ok().map(PathBuf::from)
 }
 
@@ -137,21 +140,11 @@ fn is_version(name: &str, version: &str) -> bool {
 
 /// `1.95.0`
 fn version_of(rustc: &Path) -> Result<String> {
-    let said = said(Command::new(rustc).arg("--version"))?;
+    let mut command = Command::new(rustc);
+    command.arg("--version");
+    let said = said(command)?;
     let version = said.split_whitespace().nth(1);
     version.map(str::to_owned).context("rustc says no version")
-}
-
-fn said(command: &mut Command) -> Result<String> {
-    let shown = format!("{command:?}");
-    let output = command
-        .output()
-        .with_context(|| format!("cannot start {shown}"))?;
-    if !output.status.success() {
-        let stderr = String::from_utf8_lossy(&output.stderr);
-        bail!("{shown} failed: {}", stderr.trim());
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 #[cfg(test)]

@@ -36,10 +36,9 @@ pub(crate) fn run(ws: &Workspace, args: &WasmArgs) -> Result<()> {
     if !toolchain::has_target(TARGET)? {
         words.push("-Zbuild-std=std,panic_abort");
         let compiler = Compiler::with_sources(ws)?;
-        build = Build::special(ws, "wasm", &compiler.linker_flag()?).env("RUSTC_BOOTSTRAP", "1");
-        for (key, value) in compiler.env() {
-            build = build.env(key, value);
-        }
+        build = Build::special(ws, "wasm", &compiler.linker_flag()?)
+            .env("RUSTC_BOOTSTRAP", "1")
+            .envs(compiler.env());
     }
     build.cargo(&words)?;
     let module = build

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_metadata::{Metadata, MetadataCommand, Package};
-use xshell::Shell;
 
 /// The workspace this program was built from.
 pub(crate) struct Workspace {
@@ -15,8 +14,6 @@ pub(crate) struct Workspace {
     pub(crate) target: PathBuf,
     /// `cargo metadata` without dependencies.
     pub(crate) metadata: Metadata,
-    /// A shell whose current directory is the root.
-    pub(crate) sh: Shell,
 }
 
 impl Workspace {
@@ -30,13 +27,10 @@ impl Workspace {
             .context("`cargo metadata` failed; is the top-level Cargo.toml valid?")?;
         let root = metadata.workspace_root.clone().into_std_path_buf();
         let target = metadata.target_directory.clone().into_std_path_buf();
-        let sh = Shell::new().context("cannot open a shell")?;
-        sh.change_dir(&root);
         Ok(Self {
             root,
             target,
             metadata,
-            sh,
         })
     }
 
@@ -77,4 +71,33 @@ impl Workspace {
         let manifest = self.root.join("crates/compat/Cargo.toml");
         manifest.is_file().then_some(manifest)
     }
+}
+
+/// Writes an empty package with these lines below `[dependencies]` into `dir`, a workspace of its own.
+pub(crate) fn probe(dir: &Path, dependencies: &str) -> Result<()> {
+    let manifest = format!(
+        "[package]\nname = \"probe\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
+         [dependencies]\n{dependencies}"
+    );
+    std::fs::create_dir_all(dir.join("src"))?;
+    std::fs::write(dir.join("src/lib.rs"), "")?;
+    std::fs::write(dir.join("Cargo.toml"), manifest)
+        .with_context(|| format!("cannot write {}", dir.display()))
+}
+
+/// The Rust files below `dir`, relative to `root`, in order.
+pub(crate) fn rust_files(root: &Path, dir: &Path) -> Result<Vec<String>> {
+    let mut files = Vec::new();
+    let entries = std::fs::read_dir(dir).with_context(|| format!("no {}", dir.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            files.extend(rust_files(root, &path)?);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            let relative = path.strip_prefix(root).context("a file outside")?;
+            files.push(relative.display().to_string());
+        }
+    }
+    files.sort();
+    Ok(files)
 }

@@ -8,24 +8,18 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
-use xshell::cmd;
+use anyhow::{Result, ensure};
 
 use super::registry;
+use super::sides::{BUILDS, build, listed};
 use crate::process::run_limited;
-use crate::progress::Progress;
+use crate::progress::run_all;
 use crate::workspace::Workspace;
 
-/// The watchdog inside ends a scenario after this.
-const LIMIT: Duration = Duration::from_secs(60);
+/// The watchdog inside ends a scenario after this many seconds.
+const LIMIT: &str = "60";
 /// Ends a program whose watchdog does not, its dump included.
 const HARD_LIMIT: Duration = Duration::from_secs(240);
-
-/// One way to build the program: a name, and what cargo is told.
-const BUILDS: &[(&str, &[&str])] = &[
-    ("multi_threaded", &[]),
-    ("single_threaded", &["--no-default-features"]),
-];
 
 /// One scenario of one build.
 struct Scenario {
@@ -37,77 +31,31 @@ struct Scenario {
 
 /// Runs the scenarios whose names contain `filter`, also after one has failed.
 pub(super) fn run(ws: &Workspace, filter: Option<&str>) -> Result<()> {
+    let dir = ws.root.join("crates/compat/apps");
+    registry::prove_patched(&dir, &[], &ws.root.join("crates/compat/bevy_tasks"))?;
     let mut scenarios = Vec::new();
-    for (build, features) in BUILDS {
-        let program = compile(ws, build, features)?;
-        scenarios.extend(list(build, program)?);
+    for way in BUILDS {
+        let program = build(&dir, &ws.target.join("compat/apps"), "debug/apps", way)?;
+        for line in listed(&program)? {
+            let name = line.split('\t').next().unwrap_or_default().to_owned();
+            scenarios.push(Scenario {
+                shown: format!("{}/{name}", way.0),
+                name,
+                program: program.clone(),
+            });
+        }
     }
     scenarios.retain(|scenario| filter.is_none_or(|text| scenario.shown.contains(text)));
     ensure!(
         !scenarios.is_empty(),
         "no scenario's name contains the filter"
     );
-
-    let progress = Progress::new("compat --apps", scenarios.len());
-    let mut failed = Vec::new();
-    for scenario in &scenarios {
-        progress.at(&scenario.shown);
-        if let Err(error) = run_one(scenario) {
-            progress.line(&format!("{}: FAILED: {error:#}", scenario.shown));
-            failed.push(scenario.shown.as_str());
-        }
-        progress.step();
-    }
-    progress.finish();
-    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
-    eprintln!("compat --apps: {} scenarios passed", scenarios.len());
-    Ok(())
-}
-
-/// Builds the program, with debug assertions, and keeps it apart from the other build's.
-fn compile(ws: &Workspace, build: &str, features: &[&str]) -> Result<PathBuf> {
-    let dir = ws.root.join("crates/compat/apps");
-    registry::prove_patched(&dir, &[], &ws.root.join("crates/compat/bevy_tasks"))?;
-    let target = ws.target.join("compat/apps");
-    let sh = ws.sh.clone();
-    sh.change_dir(&dir);
-    sh.set_var("CARGO_TARGET_DIR", &target);
-    cmd!(sh, "cargo build --quiet {features...}").run()?;
-    let program = target.join(format!("apps-{build}"));
-    std::fs::copy(target.join("debug/apps"), &program)
-        .with_context(|| format!("cannot copy the program to {}", program.display()))?;
-    Ok(program)
-}
-
-fn list(build: &str, program: PathBuf) -> Result<Vec<Scenario>> {
-    let output = Command::new(&program)
-        .arg("--list")
-        .output()
-        .with_context(|| format!("cannot start {}", program.display()))?;
-    let text = String::from_utf8(output.stdout).context("the list is no text")?;
-    let scenarios = text.lines().filter_map(|line| line.split('\t').next());
-    Ok(scenarios
-        .map(|name| Scenario {
-            shown: format!("{build}/{name}"),
-            name: name.to_owned(),
-            program: program.clone(),
-        })
-        .collect())
-}
-
-fn run_one(scenario: &Scenario) -> Result<()> {
-    let limit = LIMIT.as_secs().to_string();
-    let mut command = Command::new(&scenario.program);
-    command.args(["--scenario", &scenario.name, "--limit", &limit]);
-    let finished = run_limited(command, HARD_LIMIT)?;
-    let status = finished
-        .status
-        .map_or("killed".to_owned(), |status| status.to_string());
-    ensure!(
-        finished.status.is_some_and(|status| status.success()),
-        "{status} after {:.1?}\n{}",
-        finished.time,
-        finished.output
-    );
-    Ok(())
+    let name = |scenario: &Scenario| scenario.shown.clone();
+    run_all("compat --apps", &scenarios, name, |scenario| {
+        let mut command = Command::new(&scenario.program);
+        command.args(["--scenario", &scenario.name, "--limit", LIMIT]);
+        let finished = run_limited(command, HARD_LIMIT)?;
+        finished.passed()?;
+        Ok(format!("{:.1?}", finished.time))
+    })
 }

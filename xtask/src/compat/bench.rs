@@ -66,6 +66,9 @@ struct Side {
     program: PathBuf,
 }
 
+/// How its programs are built.
+const RELEASE: sides::Way = ("optimised", &["--release"]);
+
 /// For profiles.
 const DEBUG: &str = "\n[profile.release]\ndebug = \"line-tables-only\"\n";
 
@@ -73,8 +76,7 @@ impl Side {
     fn build(ws: &Workspace, name: &'static str, patch: Option<&Path>) -> Result<Self> {
         let dir = sides::copy(ws, "ecs-bench", &format!("bench/{name}"), DEBUG, patch)?;
         sides::prove(&dir, patch)?;
-        let target = sides::build(&dir, &["--release"])?;
-        let program = target.join("release/ecs-bench");
+        let program = sides::build(&dir, &dir.join("target"), "release/ecs-bench", RELEASE)?;
         Ok(Self { name, program })
     }
 }
@@ -84,18 +86,17 @@ impl Side {
 /// # Errors
 ///
 /// If something cannot be built or run, and if a limit is exceeded.
-pub(super) fn run(filter: Option<&str>, args: BenchArgs) -> Result<()> {
-    let ws = Workspace::find()?;
-    let stock = Side::build(&ws, "stock", None)?;
+pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: BenchArgs) -> Result<()> {
+    let stock = Side::build(ws, "stock", None)?;
     let ours = if args.aa {
         stock.clone()
     } else {
         let drop_in = ws.root.join("crates/compat/bevy_tasks");
-        Side::build(&ws, "ours", Some(&drop_in))?
+        Side::build(ws, "ours", Some(&drop_in))?
     };
     let rows = chosen_rows(&stock, filter)?;
     if args.counts {
-        return counts::run(&ws, &stock, &ours, &rows);
+        return counts::run(ws, &stock, &ours, &rows);
     }
     let (rounds, samples, millis) = if args.quick { QUICK } else { FULL };
     let rounds = args.rounds.unwrap_or(rounds) as usize;
@@ -111,7 +112,7 @@ pub(super) fn run(filter: Option<&str>, args: BenchArgs) -> Result<()> {
     ensure!(measured.failed.is_empty(), "{}", measured.failed.join("\n"));
     let (pairs, means) = evaluated(&rows, &entries, &measured);
     let results = BenchResults {
-        origin: origin(&ws),
+        origin: origin(ws),
         rounds,
         warm_up_ms: 0,
         time_ms: samples as u64 * millis,

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use super::sides;
-use crate::process::{parallel, run_limited};
+use super::sides::{self, BUILDS, Way, build, listed};
+use crate::process::{difference, parallel, run_limited};
 use crate::progress::Progress;
 use crate::workspace::Workspace;
 
@@ -29,12 +29,6 @@ const HANGS: usize = 10;
 
 /// The last line of a program that was killed.
 const KILLED: &str = "killed at the time limit\n";
-
-/// One way to build the programs: a name, and what cargo is told.
-const BUILDS: [(&str, &[&str]); 2] = [
-    ("multi_threaded", &[]),
-    ("single_threaded", &["--no-default-features"]),
-];
 
 /// The two programs of one build.
 struct Sides {
@@ -58,14 +52,14 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>, seeds: Option<u64>) -> R
         .with_context(|| format!("cannot read {}", list.display()))?;
     let allowed = parse(&list)?;
     let mut builds = Vec::new();
-    for (build, features) in BUILDS {
+    for way in BUILDS {
         builds.push(Sides {
-            build,
-            stock: compile(ws, "stock", build, features)?,
-            ours: compile(ws, "ours", build, features)?,
+            build: way.0,
+            stock: compile(ws, "stock", way)?,
+            ours: compile(ws, "ours", way)?,
         });
     }
-    let known = names(&builds[0].ours)?;
+    let known = listed(&builds[0].ours)?;
     ensure!(
         known.iter().all(|name| allowed.contains_key(name.as_str()))
             && known.len() == allowed.len(),
@@ -147,7 +141,8 @@ impl Case<'_> {
             }
             None if stock.ends_with(KILLED) => Ok(Verdict::StockHangs),
             None => {
-                ensure!(stock == ours, "{}", difference(&stock, &ours));
+                let found = difference([("stock", &stock), ("drop-in", &ours)]);
+                ensure!(found.is_none(), "{}", found.unwrap_or_default());
                 Ok(Verdict::Same)
             }
         }
@@ -166,68 +161,28 @@ impl Case<'_> {
     }
 }
 
-/// The first line that is not the same.
-fn difference(stock: &str, ours: &str) -> String {
-    let (mut stock, mut ours) = (stock.lines(), ours.lines());
-    for number in 1.. {
-        match (stock.next(), ours.next()) {
-            (None, None) => break,
-            (a, b) if a == b => {}
-            (a, b) => {
-                let [a, b] = [a, b].map(|line| line.unwrap_or("(nothing)"));
-                return format!("line {number}\n  stock:   {a}\n  drop-in: {b}");
-            }
-        }
-    }
-    "ends of lines".to_owned()
-}
-
 /// Names and reasons.
 fn parse(list: &str) -> Result<BTreeMap<&str, &str>> {
     let lines = list.lines().filter(|line| !line.starts_with('#'));
-    lines
-        .map(|line| {
-            let (name, reason) = line
-                .split_once(": ")
-                .with_context(|| format!("no reason in the line `{line}`"))?;
-            Ok((name, reason))
-        })
-        .collect()
+    let reasons = lines.map(|line| {
+        let parts = line.split_once(": ");
+        parts.with_context(|| format!("no reason in the line `{line}`"))
+    });
+    reasons.collect()
 }
 
-/// The programs that are written out.
-fn names(program: &Path) -> Result<Vec<String>> {
-    let output = Command::new(program)
-        .arg("--list")
-        .output()
-        .with_context(|| format!("cannot start {}", program.display()))?;
-    let text = String::from_utf8(output.stdout).context("the list is no text")?;
-    Ok(text.lines().map(str::to_owned).collect())
-}
-
-/// Builds one side with debug assertions, and keeps it apart from the other build's.
-fn compile(ws: &Workspace, side: &str, build: &str, features: &[&str]) -> Result<PathBuf> {
+/// Builds one side with debug assertions.
+fn compile(ws: &Workspace, side: &str, way: Way) -> Result<PathBuf> {
     let drop_in = ws.root.join("crates/compat/bevy_tasks");
     let patch = (side == "ours").then_some(&*drop_in);
     let dir = sides::copy(ws, "differ", &format!("differ/{side}"), "", patch)?;
     sides::prove(&dir, patch)?;
-    let target = sides::build(&dir, features)?;
-    let program = target.join(format!("differ-{build}"));
-    std::fs::copy(target.join("debug/differ"), &program)
-        .with_context(|| format!("cannot copy the program to {}", program.display()))?;
-    Ok(program)
+    build(&dir, &dir.join("target"), "debug/differ", way)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{difference, parse};
-
-    #[test]
-    fn the_first_line_that_differs_is_shown() {
-        let shown = difference("a\nb\nc\n", "a\nx\ny\n");
-        assert_eq!(shown, "line 2\n  stock:   b\n  drop-in: x");
-        assert!(difference("a\n", "a\nb\n").contains("(nothing)"));
-    }
+    use super::parse;
 
     #[test]
     fn every_line_has_a_reason() {

@@ -1,10 +1,10 @@
 //! The recorded outcome of a suite on the stock crate: one committed file a suite.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 
 use super::outcome::{Outcome, Verdict};
 
@@ -44,31 +44,38 @@ pub(super) fn read(file: &Path) -> Result<Outcome> {
 ///
 /// A test that passes on the stock crate in some runs only has to pass in some runs, or in all.
 pub(super) fn compare(stock: &Outcome, ours: &Outcome) -> Result<String> {
-    let unstable = stock.with(Verdict::Unstable);
     let required = stock.passed();
-    let mut passed = ours.passed();
-    let mut missing: Vec<_> = required.difference(&passed).copied().collect();
-    for name in &unstable {
-        let sometimes = ours.tests.get(*name) == Some(&Verdict::Unstable);
-        if !passed.remove(name) && !sometimes {
-            missing.push(name);
+    let unstable = stock.with(Verdict::Unstable);
+    let mut differences = String::new();
+    let names: BTreeSet<&String> = stock.tests.keys().chain(ours.tests.keys()).collect();
+    for name in names {
+        let [there, here] = [stock, ours].map(|side| side.tests.get(name).copied());
+        let word = |verdict: Option<Verdict>| verdict.map_or("not run", Verdict::word);
+        let passes = match there {
+            Some(Verdict::Unstable) => matches!(here, Some(Verdict::Ok | Verdict::Unstable)),
+            Some(Verdict::Ok) => here == there,
+            _ if here == Some(Verdict::Ok) => {
+                write!(
+                    differences,
+                    "\n  passes on the drop-in only: {name} ({})",
+                    word(there)
+                )?;
+                continue;
+            }
+            _ => continue,
+        };
+        if !passes {
+            write!(
+                differences,
+                "\n  passes on the stock crate only: {name} ({})",
+                word(here)
+            )?;
         }
     }
-    let added: Vec<_> = passed.difference(&required).copied().collect();
-    let describe = |title: &str, names: Vec<&str>, of: &Outcome| {
-        names.into_iter().fold(String::new(), |text, name| {
-            let verdict = of
-                .tests
-                .get(name)
-                .map_or("not run", |verdict| verdict.word());
-            format!("{text}\n  {title}: {name} ({verdict})")
-        })
-    };
-    let differences = describe("passes on the stock crate only", missing, ours)
-        + &describe("passes on the drop-in only", added, stock);
-    if !differences.is_empty() {
-        bail!("the sets of passing tests differ:{differences}");
-    }
+    ensure!(
+        differences.is_empty(),
+        "the sets of passing tests differ:{differences}"
+    );
     let mut line = format!("the same {} tests pass", required.len());
     for (title, names) in [
         ("fails on the stock crate, too", stock.with(Verdict::Failed)),
@@ -86,86 +93,58 @@ pub(super) fn compare(stock: &Outcome, ours: &Outcome) -> Result<String> {
 mod tests {
     use super::*;
 
-    fn outcome(tests: &[(&str, Verdict)]) -> Outcome {
-        Outcome {
-            tests: tests
-                .iter()
-                .map(|(name, verdict)| ((*name).to_owned(), *verdict))
-                .collect(),
-        }
+    /// An outcome of lines as a record has them.
+    fn outcome(lines: &str) -> Outcome {
+        let tests = lines.split(", ").map(|line| {
+            let (word, name) = line.split_once(' ').unwrap();
+            (name.to_owned(), Verdict::parse(word).unwrap())
+        });
+        let tests = tests.collect();
+        Outcome { tests }
     }
 
     #[test]
     fn a_record_reads_back() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("sub/suite.txt");
-        let stock = outcome(&[
-            ("a::b", Verdict::Ok),
-            ("src/c.rs (line 3)", Verdict::Failed),
-            ("d", Verdict::Ignored),
-        ]);
+        let stock = outcome("ok a::b, FAILED src/c.rs (line 3), ignored d");
         record(&file, "a suite", "bevy_tasks", &stock).unwrap();
         assert_eq!(read(&file).unwrap(), stock);
     }
 
     #[test]
     fn only_the_same_passing_set_is_accepted() {
-        let stock = outcome(&[
-            ("a", Verdict::Ok),
-            ("b", Verdict::Ok),
-            ("c", Verdict::Failed),
-        ]);
-        assert!(
-            compare(&stock, &stock)
-                .unwrap()
-                .contains("same 2 tests pass; fails on the stock crate, too: c")
-        );
-        let fewer = outcome(&[
-            ("a", Verdict::Ok),
-            ("b", Verdict::Failed),
-            ("c", Verdict::Failed),
-        ]);
-        let error = compare(&stock, &fewer).unwrap_err().to_string();
-        assert!(
-            error.contains("passes on the stock crate only: b (FAILED)"),
-            "{error}"
-        );
-        let more = outcome(&[("a", Verdict::Ok), ("b", Verdict::Ok), ("c", Verdict::Ok)]);
-        let error = compare(&stock, &more).unwrap_err().to_string();
-        assert!(
-            error.contains("passes on the drop-in only: c (FAILED)"),
-            "{error}"
-        );
-        let shaky = outcome(&[
-            ("a", Verdict::Ok),
-            ("b", Verdict::Unstable),
-            ("c", Verdict::Failed),
-        ]);
-        let error = compare(&stock, &shaky).unwrap_err().to_string();
-        assert!(
-            error.contains("passes on the stock crate only: b (unstable)"),
-            "{error}"
-        );
-        let gone = outcome(&[("a", Verdict::Ok)]);
-        assert!(
-            compare(&stock, &gone)
-                .unwrap_err()
-                .to_string()
-                .contains("b (not run)")
-        );
-    }
-    #[test]
-    fn what_the_stock_crate_passes_by_chance_has_to_pass_at_all() {
-        let stock = outcome(&[("a", Verdict::Ok), ("b", Verdict::Unstable)]);
-        for verdict in [Verdict::Ok, Verdict::Unstable] {
-            let line = compare(&stock, &outcome(&[("a", Verdict::Ok), ("b", verdict)])).unwrap();
-            assert!(
-                line.contains("same 1 tests pass; passes now and then"),
-                "{line}"
-            );
+        let stock = outcome("ok a, ok b, FAILED c, unstable d");
+        let passes = [
+            "ok a, ok b, FAILED c, unstable d",
+            "ok a, ok b, FAILED c, ok d",
+            "ok a, ok b, unstable c, ok d",
+        ];
+        for ours in passes {
+            let line = compare(&stock, &outcome(ours)).unwrap();
+            let wanted = "the same 2 tests pass; fails on the stock crate, too: c; passes now and then, on the stock crate, too: d";
+            assert_eq!(line, wanted);
         }
-        let never = outcome(&[("a", Verdict::Ok), ("b", Verdict::Failed)]);
-        let error = compare(&stock, &never).unwrap_err().to_string();
-        assert!(error.contains("b (FAILED)"), "{error}");
+        let fails = [
+            (
+                "ok a, FAILED b, FAILED c, ok d",
+                "stock crate only: b (FAILED)",
+            ),
+            ("ok a, ok b, ok c, ok d", "drop-in only: c (FAILED)"),
+            ("ok a, ok b, ok d, ok e", "drop-in only: e (not run)"),
+            (
+                "ok a, unstable b, FAILED c, ok d",
+                "stock crate only: b (unstable)",
+            ),
+            ("ok a, FAILED c, ok d", "stock crate only: b (not run)"),
+            (
+                "ok a, ok b, FAILED c, FAILED d",
+                "stock crate only: d (FAILED)",
+            ),
+        ];
+        for (ours, wanted) in fails {
+            let error = compare(&stock, &outcome(ours)).unwrap_err().to_string();
+            assert!(error.ends_with(wanted), "{error}");
+        }
     }
 }

@@ -4,11 +4,12 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use cargo_metadata::Package;
 
 use super::published::{dev_dependencies, documentation};
-use super::registry::write_if_changed;
+use super::registry::{source, write_if_changed};
+use crate::workspace;
 
 /// What the tests import instead of the stock crate.
 const FACADE: &str = "executor_facade";
@@ -23,11 +24,7 @@ pub(super) enum Behind<'a> {
 
 /// Writes the package into `dir`, and its façade beside it.
 pub(super) fn write(dir: &Path, package: &Package, behind: &Behind<'_>) -> Result<()> {
-    let source = package
-        .manifest_path
-        .parent()
-        .context("a manifest lies in a directory")?
-        .as_std_path();
+    let source = source(package);
     let facade = dir.join("facade");
     write_facade(&facade, package, behind)?;
     write_if_changed(&dir.join("Cargo.toml"), manifest(package)?.as_bytes())?;
@@ -66,42 +63,28 @@ fn import(package: &Package, text: &str) -> String {
 
 /// The Rust files of a folder, by name.
 fn sources(folder: &Path) -> Result<Vec<(String, String)>> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if let (Some(name), true) = (
-            path.file_stem(),
-            path.extension().is_some_and(|ext| ext == "rs"),
-        ) {
-            files.push((
-                name.to_string_lossy().into_owned(),
-                std::fs::read_to_string(&path)?,
-            ));
-        }
-    }
-    files.sort();
-    Ok(files)
+    let files = workspace::rust_files(folder, folder)?.into_iter();
+    let texts = files.map(|file| {
+        let text = std::fs::read_to_string(folder.join(&file))?;
+        Ok((file.trim_end_matches(".rs").replace('/', "_"), text))
+    });
+    texts.collect()
 }
 
 fn write_facade(dir: &Path, package: &Package, behind: &Behind<'_>) -> Result<()> {
+    let (name, version) = (&package.name, &package.version);
     let (dependencies, lib) = match behind {
         Behind::Stock => (
-            format!(
-                "{} = {{ version = \"={}\", features = [\"static\"] }}\n",
-                package.name, package.version
-            ),
-            format!("pub use {}::*;\n", package.name.replace('-', "_")),
+            format!("{name} = {{ version = \"={version}\", features = [\"static\"] }}\n"),
+            format!("pub use {}::*;\n", name.replace('-', "_")),
         ),
         Behind::Ours(root) => {
-            let dependency = |name: &str, folder: &str| {
-                format!(
-                    "{name} = {{ path = {:?} }}\n",
-                    root.join(folder).display().to_string()
-                )
-            };
+            let dependencies = ["executor", "local"].map(|layer| {
+                let path = root.join("crates").join(layer).display().to_string();
+                format!("terrace-{layer} = {{ path = {path:?} }}\n")
+            });
             (
-                dependency("terrace-executor", "crates/executor")
-                    + &dependency("terrace-local", "crates/local"),
+                dependencies.concat(),
                 "pub use terrace_executor::{Executor, FallibleTask, StaticExecutor, Task};\n\
                  pub use terrace_local::{LocalExecutor, StaticLocalExecutor};\n"
                     .to_owned(),
@@ -124,25 +107,4 @@ fn manifest(package: &Package) -> Result<String> {
         package.edition,
         dev_dependencies(package)?
     ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sources_come_in_order_and_nothing_else_does() {
-        let dir = tempfile::tempdir().unwrap();
-        for name in ["b.rs", "a.rs", "c.txt"] {
-            std::fs::write(dir.path().join(name), name).unwrap();
-        }
-        let found = sources(dir.path()).unwrap();
-        assert_eq!(
-            found,
-            [
-                ("a".to_owned(), "a.rs".to_owned()),
-                ("b".to_owned(), "b.rs".to_owned())
-            ]
-        );
-    }
 }

@@ -15,10 +15,10 @@ mod registry;
 mod sides;
 mod suites;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 use clap::Args;
 
-use crate::progress::Progress;
+use crate::progress::run_all;
 use crate::workspace::Workspace;
 use suites::{Runner, SUITES, Suite};
 
@@ -48,75 +48,33 @@ pub(crate) struct CompatArgs {
 }
 
 /// Runs the published suites, the apps, or the bench.
-pub(crate) fn run(args: CompatArgs) -> Result<()> {
+pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
     let filter = args.filter.as_deref();
     if args.bench {
-        return bench::run(filter, args.bench_args);
+        return bench::run(ws, filter, args.bench_args);
     }
-    let ws = Workspace::find()?;
     if args.apps {
-        return apps::run(&ws, filter);
+        return apps::run(ws, filter);
     }
     if args.differ {
-        return differ::run(&ws, filter, args.seeds);
+        return differ::run(ws, filter, args.seeds);
     }
-    let chosen: Vec<_> = SUITES
-        .iter()
-        .filter(|suite| filter.is_none_or(|text| suite.name.contains(text)))
-        .collect();
-    if !chosen.is_empty() {
-        run_suites(&ws, &chosen, args.bless)?;
-    }
-    if args.bless {
-        return Ok(());
-    }
-    if filter.is_none() {
-        differ::run(&ws, None, None)?;
-        apps::run(&ws, None)?;
-    } else if chosen.is_empty() {
-        bail!(
-            "no suite's name contains the filter (there are {})",
-            names(SUITES)
-        );
-    }
-    Ok(())
-}
-
-fn names(suites: &[Suite]) -> String {
-    suites
-        .iter()
-        .map(|suite| suite.name)
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-/// Runs every suite, also after one has failed.
-fn run_suites(ws: &Workspace, suites: &[&Suite], bless: bool) -> Result<()> {
-    let runner = Runner::set_up(ws)?;
-    let progress = Progress::new(
-        if bless { "compat --bless" } else { "compat" },
-        suites.len(),
+    let mut chosen: Vec<&Suite> = SUITES.iter().collect();
+    chosen.retain(|suite| filter.is_none_or(|text| suite.name.contains(text)));
+    let known = SUITES.map(|suite| suite.name).join(", ");
+    ensure!(
+        !chosen.is_empty(),
+        "no suite's name contains the filter (there are {known})"
     );
-    let mut failed = Vec::new();
-    for suite in suites {
-        progress.at(suite.name);
-        let result = if bless {
-            runner.bless(suite)
-        } else {
-            runner.check(suite)
-        };
-        match result {
-            Ok(line) => progress.line(&format!("{}: {line}", suite.name)),
-            Err(error) => {
-                progress.line(&format!("{}: FAILED: {error:#}", suite.name));
-                failed.push(suite.name);
-            }
-        }
-        progress.step();
+    let runner = Runner::set_up(ws)?;
+    let name = |suite: &&Suite| suite.name.to_owned();
+    if args.bless {
+        return run_all("compat --bless", &chosen, name, |suite| runner.bless(suite));
     }
-    progress.finish();
-    if !failed.is_empty() {
-        bail!("failed: {}", failed.join(", "));
+    run_all("compat", &chosen, name, |suite| runner.check(suite))?;
+    if filter.is_none() {
+        differ::run(ws, None, None)?;
+        apps::run(ws, None)?;
     }
     Ok(())
 }

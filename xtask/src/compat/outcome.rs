@@ -1,14 +1,14 @@
 //! Running a package's tests and reading which of them passed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
-use cargo_metadata::Message;
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::build::Build;
+use crate::process::run_limited;
 
 /// How long a run of one test program may take, compiling left out. It needs seconds; this is for hangs.
 const TIME_LIMIT: Duration = Duration::from_secs(600);
@@ -27,25 +27,24 @@ pub(super) enum Verdict {
     Unstable,
 }
 
+/// As the test harness prints them, where it does.
+const WORDS: [(&str, Verdict); 4] = [
+    ("ok", Verdict::Ok),
+    ("FAILED", Verdict::Failed),
+    ("ignored", Verdict::Ignored),
+    ("unstable", Verdict::Unstable),
+];
+
 impl Verdict {
-    /// As the test harness prints it, where it does.
     pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::Failed => "FAILED",
-            Self::Ignored => "ignored",
-            Self::Unstable => "unstable",
-        }
+        let found = WORDS.iter().find(|(_, verdict)| *verdict == self);
+        found.map_or("?", |(word, _)| word)
     }
 
     pub(super) fn parse(word: &str) -> Result<Self> {
-        Ok(match word {
-            "ok" => Self::Ok,
-            "FAILED" => Self::Failed,
-            "ignored" => Self::Ignored,
-            "unstable" => Self::Unstable,
-            _ => bail!("`{word}` is not an outcome of a test"),
-        })
+        let found = WORDS.iter().find(|(known, _)| *known == word);
+        let found = found.with_context(|| format!("`{word}` is not an outcome of a test"))?;
+        Ok(found.1)
     }
 }
 
@@ -84,104 +83,38 @@ impl Outcome {
 /// First the build, without a time limit. A test program is then started directly, several times; cargo runs examples in
 /// documentation, once.
 pub(super) fn cargo_test(dir: &Path, target: &Path, args: &[&str]) -> Result<Outcome> {
-    let mut cargo = Command::new("cargo");
-    cargo
-        .current_dir(dir)
-        .env("CARGO_TARGET_DIR", target)
-        .arg("test")
-        .args(args);
+    let build = Build::of(dir, target.to_owned());
     if args.contains(&"--doc") {
-        return run(cargo.arg("--no-fail-fast"));
+        return run(build.command(&[&["test", "--no-fail-fast"], args].concat()));
     }
-    let mut program = Command::new(build(cargo)?);
-    program.current_dir(dir).env("CARGO_MANIFEST_DIR", dir);
-    let mut outcome = run(&mut program)?;
-    for _ in 1..RUNS {
-        outcome.merge(run(&mut program)?);
+    let programs = build
+        .test_binaries(args, true)
+        .context("it does not build")?;
+    let program = programs.first().context("cargo built no test")?;
+    let mut outcome = Outcome::default();
+    for _ in 0..RUNS {
+        let mut command = Command::new(&program.path);
+        command.current_dir(dir).env("CARGO_MANIFEST_DIR", dir);
+        outcome.merge(run(command)?);
     }
     Ok(outcome)
 }
 
 /// One run of the tests.
-fn run(command: &mut Command) -> Result<Outcome> {
-    let (lines, hung) = run_limited(command)?;
-    let tests = lines.iter().filter_map(|line| parse_line(line)).collect();
+fn run(command: Command) -> Result<Outcome> {
+    let finished = run_limited(command, TIME_LIMIT)?;
+    let tests = finished.output.lines().filter_map(parse_line).collect();
     let outcome = Outcome { tests };
-    if hung {
-        let names: Vec<_> = outcome.passed().into_iter().collect();
-        let (limit, names) = (TIME_LIMIT.as_secs(), names.join(", "));
-        bail!("no end after {limit} s; passed until then: {names}");
+    if finished.status.is_none() {
+        let names = outcome.passed().into_iter().collect::<Vec<_>>().join(", ");
+        bail!("no end after {TIME_LIMIT:?}; passed until then: {names}");
     }
-    if outcome.tests.is_empty() {
-        bail!("no test ran:\n{}", lines.join("\n"));
-    }
+    ensure!(
+        !outcome.tests.is_empty(),
+        "no test ran:\n{}",
+        finished.output
+    );
     Ok(outcome)
-}
-
-/// Builds a test program and says where it is.
-fn build(mut cargo: Command) -> Result<PathBuf> {
-    let built = cargo
-        .args(["--no-run", "--quiet", "--message-format", "json"])
-        .output()?;
-    let messages: Vec<_> =
-        Message::parse_stream(built.stdout.as_slice()).collect::<Result<_, _>>()?;
-    let mut program = None;
-    let mut errors = String::new();
-    for message in messages {
-        match message {
-            Message::CompilerArtifact(artifact) if artifact.profile.test => {
-                program = artifact.executable
-            }
-            Message::CompilerMessage(message) => errors.extend(message.message.rendered),
-            _ => {}
-        }
-    }
-    match program {
-        Some(program) if built.status.success() => Ok(program.into()),
-        _ => bail!(
-            "it does not build:\n{errors}{}",
-            String::from_utf8_lossy(&built.stderr)
-        ),
-    }
-}
-
-/// The lines a command printed, and whether it had to be ended.
-fn run_limited(command: &mut Command) -> Result<(Vec<String>, bool)> {
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().context("cannot start the tests")?;
-    let (sender, receiver) = mpsc::channel();
-    let pipes: [Option<Box<dyn std::io::Read + Send>>; 2] = [
-        child.stdout.take().map(|pipe| Box::new(pipe) as _),
-        child.stderr.take().map(|pipe| Box::new(pipe) as _),
-    ];
-    for pipe in pipes.into_iter().flatten() {
-        let sender = sender.clone();
-        std::thread::spawn(move || {
-            for line in BufReader::new(pipe).split(b'\n').map_while(Result::ok) {
-                if sender
-                    .send(String::from_utf8_lossy(&line).into_owned())
-                    .is_err()
-                {
-                    break;
-                }
-            }
-        });
-    }
-    drop(sender);
-    let end = Instant::now() + TIME_LIMIT;
-    let mut lines = Vec::new();
-    let hung = loop {
-        match receiver.recv_timeout(end.saturating_duration_since(Instant::now())) {
-            Ok(line) => lines.push(line),
-            Err(mpsc::RecvTimeoutError::Disconnected) => break false,
-            Err(mpsc::RecvTimeoutError::Timeout) => break true,
-        }
-    };
-    if hung {
-        child.kill()?;
-    }
-    child.wait()?;
-    Ok((lines, hung))
 }
 
 /// Reads `test NAME ... ok`, and the likes.
@@ -207,20 +140,28 @@ mod tests {
 
     #[test]
     fn lines_of_the_harness() {
-        assert_eq!(
-            parse_line("test a::b ... ok"),
-            Some(("a::b".into(), Verdict::Ok))
-        );
-        assert_eq!(
-            parse_line("test a::b - should panic ... FAILED"),
-            Some(("a::b".into(), Verdict::Failed))
-        );
-        assert_eq!(
-            parse_line("test a ... ignored, needs a screen"),
-            Some(("a".into(), Verdict::Ignored))
-        );
-        assert_eq!(parse_line("test result: ok. 1 passed"), None);
-        assert_eq!(parse_line("running 3 tests"), None);
+        let doc = "test src/pool.rs - pool::Pool::scope (line 289) - compile fail ... ok";
+        let cases = [
+            ("test a::b ... ok", Some(("a::b", Verdict::Ok))),
+            (
+                "test a - should panic ... FAILED",
+                Some(("a", Verdict::Failed)),
+            ),
+            (
+                "test a ... ignored, needs a screen",
+                Some(("a", Verdict::Ignored)),
+            ),
+            (
+                doc,
+                Some(("src/pool.rs (line 289) - compile fail", Verdict::Ok)),
+            ),
+            ("test result: ok. 1 passed", None),
+            ("running 3 tests", None),
+        ];
+        for (line, wanted) in cases {
+            let wanted = wanted.map(|(name, verdict)| (name.to_owned(), verdict));
+            assert_eq!(parse_line(line), wanted, "{line}");
+        }
     }
 
     #[test]
@@ -235,13 +176,5 @@ mod tests {
         outcome.merge(run(Verdict::Ok));
         assert_eq!(outcome.tests["b"], Verdict::Unstable);
         assert_eq!(outcome.passed().len(), 1);
-    }
-
-    #[test]
-    fn documentation_tests_are_named_by_file_and_line() {
-        assert_eq!(
-            parse_line("test src/pool.rs - pool::Pool::scope (line 289) - compile fail ... ok"),
-            Some(("src/pool.rs (line 289) - compile fail".into(), Verdict::Ok)),
-        );
     }
 }

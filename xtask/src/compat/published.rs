@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::{DependencyKind, Package};
 
 use super::outcome::Outcome;
-use super::registry::write_if_changed;
+use super::registry::{source, write_if_changed};
 
 /// What the test modules find by `use super::*`: the crate's interface, and imports of the modules they sat in.
 const PRELUDE: &str =
@@ -22,11 +22,7 @@ const PRELUDE: &str =
 /// Writes the package into `dir`: the modules and files that `stock` names, of the source of `package`. `patch` goes at
 /// the end of its manifest.
 pub(super) fn write(dir: &Path, package: &Package, patch: &str, stock: &Outcome) -> Result<()> {
-    let source = package
-        .manifest_path
-        .parent()
-        .context("a manifest lies in a directory")?
-        .as_std_path();
+    let source = source(package);
     let manifest = format!("{}\n[workspace]\n{patch}", manifest(package)?);
     write_if_changed(&dir.join("Cargo.toml"), manifest.as_bytes())?;
 
@@ -159,46 +155,21 @@ mod tests {
 
     #[test]
     fn documentation_stays_on_its_line() {
-        let source = "struct A;\n\n    /// One.\n    /// ```\n    /// ```\n    fn f() {}\n// no\n/// Two.\nfn g() {}\n";
-        let docs = documentation(source);
-        let lines: Vec<_> = docs.lines().collect();
-        assert_eq!(
-            lines,
-            [
-                "",
-                "",
-                "/// One.",
-                "/// ```",
-                "/// ```",
-                "pub mod line_6 {}",
-                "",
-                "/// Two.",
-                "pub mod line_9 {}"
-            ]
-        );
+        let source =
+            "struct A;\n\n    /// One.\n    /// ```\n    fn f() {}\n// no\n/// Two.\nfn g() {}\n";
+        let docs = "\n\n/// One.\n/// ```\npub mod line_5 {}\n\n/// Two.\npub mod line_8 {}\n";
+        assert_eq!(documentation(source), docs);
     }
 
     #[test]
     fn the_record_says_what_to_take_over() {
-        let names = [
-            "a::tests::t",
-            "a::tests::u",
-            "b::c::test::v",
-            "src/a.rs (line 3)",
-            "src/a.rs (line 9) - compile fail",
-        ];
-        let tests = names
-            .iter()
-            .map(|name| ((*name).to_owned(), Verdict::Ok))
-            .collect();
-        let stock = Outcome { tests };
-        assert_eq!(
-            unit_modules(&stock),
-            BTreeSet::from(["a".to_owned(), "b::c".to_owned()])
-        );
-        assert_eq!(
-            documented_files(&stock),
-            BTreeSet::from(["src/a.rs".to_owned()])
-        );
+        let names = "a::tests::t, a::tests::u, b::c::test::v, src/a.rs (line 3), src/a.rs (line 9) - compile fail";
+        let tests = names.split(", ").map(|name| (name.to_owned(), Verdict::Ok));
+        let stock = Outcome {
+            tests: tests.collect(),
+        };
+        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(unit_modules(&stock), set(&["a", "b::c"]));
+        assert_eq!(documented_files(&stock), set(&["src/a.rs"]));
     }
 }

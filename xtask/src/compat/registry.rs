@@ -1,10 +1,11 @@
 //! Published packages: finding cargo's unpacked copy of their source, and copying it to work on.
 
-use std::fmt::Write as _;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use cargo_metadata::{MetadataCommand, Package};
+
+use crate::workspace;
 
 /// The version of Bevy that the drop-in stands in for.
 pub(super) const BEVY: &str = "0.20.1";
@@ -14,42 +15,35 @@ pub(super) const ASYNC_EXECUTOR: &str = "1.14.1";
 
 /// Has cargo fetch packages, each a name and a version, and says where they are. Writes a package into `dir` for it.
 pub(super) fn locate(dir: &Path, names: &[(&str, &str)]) -> Result<Vec<Package>> {
-    std::fs::create_dir_all(dir.join("src"))?;
-    std::fs::write(dir.join("src/lib.rs"), "")?;
-    let mut manifest = String::from(
-        "[package]\nname = \"locate\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n",
-    );
-    for (name, version) in names {
-        writeln!(
-            manifest,
-            "{name} = {{ version = \"={version}\", default-features = false }}"
-        )?;
-    }
-    std::fs::write(dir.join("Cargo.toml"), manifest)?;
+    let dependencies = names.iter().map(|(name, version)| {
+        format!("{name} = {{ version = \"={version}\", default-features = false }}\n")
+    });
+    workspace::probe(dir, &dependencies.collect::<String>())?;
     let metadata = MetadataCommand::new()
         .manifest_path(dir.join("Cargo.toml"))
         .exec()
         .with_context(|| format!("cannot fetch {names:?}: is the registry reachable?"))?;
     let find = |&(name, version): &(&str, &str)| {
-        let mut found = metadata.packages.iter().filter(|package| {
-            package.name.as_str() == name && package.version.to_string() == version
-        });
-        found
-            .next()
-            .cloned()
-            .with_context(|| format!("cargo did not find {name}"))
+        let is = |p: &&Package| p.name.as_str() == name && p.version.to_string() == version;
+        let found = metadata.packages.iter().find(is).cloned();
+        found.with_context(|| format!("cargo did not find {name}"))
     };
     names.iter().map(find).collect()
 }
 
-/// Copies the source of `package` to `dir`, as a workspace of its own. Files that are the same already are left
-/// alone, so that cargo does not build them again.
-pub(super) fn copy(package: &Package, dir: &Path) -> Result<()> {
-    let source = package
-        .manifest_path
-        .parent()
-        .context("a manifest lies in a directory")?;
-    copy_tree(source.as_std_path(), dir)
+/// Copies the source of `package` to `dir`, as a workspace of its own with `patch` at the end of its manifest. Files that
+/// are the same already are left alone, so that cargo does not build them again.
+pub(super) fn copy(package: &Package, dir: &Path, patch: &str) -> Result<()> {
+    copy_tree(source(package), dir)?;
+    let manifest = std::fs::read_to_string(&package.manifest_path)?;
+    let manifest = format!("{manifest}\n[workspace]\n{patch}");
+    write_if_changed(&dir.join("Cargo.toml"), manifest.as_bytes())
+}
+
+/// Where the source of `package` lies.
+pub(super) fn source(package: &Package) -> &Path {
+    let manifest = package.manifest_path.as_std_path();
+    manifest.parent().unwrap_or(manifest)
 }
 
 fn copy_tree(from: &Path, to: &Path) -> Result<()> {
@@ -64,15 +58,6 @@ fn copy_tree(from: &Path, to: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Gives the package in `dir` the manifest of `package`, with `patch` appended.
-pub(super) fn write_manifest(package: &Package, dir: &Path, patch: &str) -> Result<()> {
-    let manifest = std::fs::read_to_string(&package.manifest_path)?;
-    write_if_changed(
-        &dir.join("Cargo.toml"),
-        format!("{manifest}\n[workspace]\n{patch}").as_bytes(),
-    )
 }
 
 /// Writes a file unless it holds this already.
@@ -97,27 +82,28 @@ pub(super) fn patch(drop_in: &Path) -> String {
 /// Fails unless the package in `dir` gets its `bevy_tasks` from `drop_in` and nowhere else: cargo only warns about a
 /// patch that it does not use.
 pub(super) fn prove_patched(dir: &Path, args: &[&str], drop_in: &Path) -> Result<()> {
-    let mut tree = std::process::Command::new("cargo");
-    tree.current_dir(dir).args([
-        "tree",
-        "--quiet",
-        "--edges",
-        "all",
-        "--invert",
-        "bevy_tasks",
-        "--depth",
-        "0",
-    ]);
-    let features = args.iter().skip_while(|arg| **arg != "--features").take(2);
-    let output = tree.args(features).output()?;
-    let text = String::from_utf8_lossy(&output.stdout);
     let wanted = format!("bevy_tasks v{BEVY} ({})", drop_in.display());
+    let features = args.iter().skip_while(|arg| **arg != "--features").take(2);
+    prove(dir, &features.copied().collect::<Vec<_>>(), &wanted)
+}
+
+/// Fails unless the package in `dir` uses, with these features, the `bevy_tasks` that cargo calls `wanted`.
+pub(super) fn prove(dir: &Path, features: &[&str], wanted: &str) -> Result<()> {
+    let mut tree = std::process::Command::new("cargo");
+    tree.current_dir(dir)
+        .args(["tree", "--quiet", "--edges", "all", "--depth", "0"])
+        .args(["--invert", "bevy_tasks"])
+        .args(features);
+    let output = tree
+        .output()
+        .context("cannot start cargo; is it on the PATH?")?;
+    let text = String::from_utf8_lossy(&output.stdout);
     // An ambiguous name (two packages called bevy_tasks) makes cargo fail.
-    if !output.status.success() || text.lines().next().map(str::trim) != Some(wanted.as_str()) {
-        bail!(
-            "the suite does not run on the drop-in: `cargo tree -i bevy_tasks` says\n{text}{}",
-            String::from_utf8_lossy(&output.stderr),
-        );
-    }
+    ensure!(
+        output.status.success() && text.lines().next().map(str::trim) == Some(wanted),
+        "{} does not run on {wanted}: `cargo tree -i bevy_tasks` says\n{text}{}",
+        dir.display(),
+        String::from_utf8_lossy(&output.stderr),
+    );
     Ok(())
 }

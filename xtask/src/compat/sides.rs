@@ -2,11 +2,17 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 
 use super::registry::{self, BEVY, write_if_changed};
+use crate::build::Build;
+use crate::process::run_limited;
 use crate::workspace::Workspace;
+
+/// Far more than a program needs to list what it has.
+const LIST_LIMIT: Duration = Duration::from_secs(60);
 
 /// Copies a package of the compat workspace to `to` below the target directory, as a workspace of its own with `more` in its
 /// manifest, and with the drop-in at `patch` or without one.
@@ -52,40 +58,41 @@ fn lock(from: &Path, dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Builds the package in `dir`, and returns the target directory.
-pub(super) fn build(dir: &Path, args: &[&str]) -> Result<PathBuf> {
-    let target = dir.join("target");
-    eprintln!("$ cargo build {}  # in {}", args.join(" "), dir.display());
-    let status = Command::new("cargo")
-        .args(["build", "--quiet"])
-        .args(args)
-        .current_dir(dir)
-        .env("CARGO_TARGET_DIR", &target)
-        .status()
-        .context("cannot start cargo; is it on the PATH?")?;
-    ensure!(status.success(), "{} does not build", dir.display());
-    Ok(target)
+/// One way to build programs: a name, and what cargo is told.
+pub(super) type Way = (&'static str, &'static [&'static str]);
+
+/// The ways to build those that depend on `bevy_tasks`.
+pub(super) const BUILDS: [Way; 2] = [
+    ("multi_threaded", &[]),
+    ("single_threaded", &["--no-default-features"]),
+];
+
+/// Builds the package in `dir`; its program at `program` below `target` is kept apart from that of other ways.
+pub(super) fn build(
+    dir: &Path,
+    target: &Path,
+    program: &str,
+    (name, args): Way,
+) -> Result<PathBuf> {
+    let build = Build::of(dir, target.to_owned());
+    build.cargo(&[&["build", "--quiet"], args].concat())?;
+    let own = target.join(format!("{program}-{name}"));
+    std::fs::copy(target.join(program), &own)
+        .with_context(|| format!("cannot copy the program to {}", own.display()))?;
+    Ok(own)
+}
+
+/// What a program prints that is told to list what it has.
+pub(super) fn listed(program: &Path) -> Result<Vec<String>> {
+    let mut command = Command::new(program);
+    command.arg("--list");
+    let finished = run_limited(command, LIST_LIMIT)?;
+    finished.passed()?;
+    Ok(finished.output.lines().map(str::to_owned).collect())
 }
 
 /// Fails unless the package in `dir` uses the `bevy_tasks` at `patch`, or the registry's if there is no patch.
 pub(super) fn prove(dir: &Path, patch: Option<&Path>) -> Result<()> {
-    if let Some(patch) = patch {
-        registry::prove_patched(dir, &[], patch)?;
-        eprintln!("bevy_tasks v{BEVY} ({})", patch.display());
-        return Ok(());
-    }
-    let output = Command::new("cargo")
-        .args(["tree", "--quiet", "--invert", "bevy_tasks", "--depth", "0"])
-        .current_dir(dir)
-        .output()
-        .context("cannot start cargo; is it on the PATH?")?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    if text.trim() != format!("bevy_tasks v{BEVY}") {
-        bail!(
-            "the stock side does not run on the stock crate: `cargo tree -i bevy_tasks` says\n{text}{}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-    }
-    eprintln!("{} (the registry's)", text.trim());
-    Ok(())
+    let place = patch.map_or(String::new(), |patch| format!(" ({})", patch.display()));
+    registry::prove(dir, &[], &format!("bevy_tasks v{BEVY}{place}"))
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::Package;
 
 use super::imported::Behind;
-use super::outcome::{Outcome, cargo_test};
+use super::outcome::cargo_test;
 use super::{expected, imported, published, registry};
 use crate::workspace::Workspace;
 
@@ -23,87 +23,63 @@ enum Source {
 
 /// One published test suite.
 pub(super) struct Suite {
-    /// Names the suite and its record.
+    /// Names the suite and its record: the package, and after a `-` what tells suites of one package apart.
     pub(super) name: &'static str,
-    package: &'static str,
-    version: &'static str,
     source: Source,
-    /// What follows `cargo test`.
-    args: &'static [&'static str],
-    /// What takes the place of `args` where the tests were extracted.
-    extracted_args: &'static [&'static str],
-}
-
-const fn own(name: &'static str, package: &'static str, args: &'static [&'static str]) -> Suite {
-    Suite {
-        name,
-        package,
-        version: registry::BEVY,
-        source: Source::Package,
-        args,
-        extracted_args: &[],
-    }
-}
-
-const fn extracted(
-    name: &'static str,
-    args: &'static [&'static str],
-    extracted_args: &'static [&'static str],
-) -> Suite {
-    Suite {
-        name,
-        package: "bevy_tasks",
-        version: registry::BEVY,
-        source: Source::Extracted,
-        args,
-        extracted_args,
-    }
-}
-
-const fn imported(name: &'static str, args: &'static [&'static str]) -> Suite {
-    Suite {
-        name,
-        package: "async-executor",
-        version: registry::ASYNC_EXECUTOR,
-        source: Source::Imported,
-        args,
-        extracted_args: &[],
-    }
+    /// What follows `cargo test`, separated by blanks.
+    args: &'static str,
 }
 
 /// All suites, quick ones first.
-pub(super) const SUITES: &[Suite] = &[
-    imported("async_executor", &["--test", "published"]),
-    imported("async_executor-doc", &["--doc"]),
-    extracted(
+pub(super) const SUITES: [Suite; 10] = [
+    suite("async_executor", Source::Imported, "--test published"),
+    suite("async_executor-doc", Source::Imported, "--doc"),
+    suite(
         "bevy_tasks",
-        &["--lib", "--features", "multi_threaded"],
-        &["--test", "published", "--features", "multi_threaded"],
+        Source::Extracted,
+        "--lib --features multi_threaded",
     ),
-    extracted("bevy_tasks-single", &["--lib"], &["--test", "published"]),
-    extracted(
+    suite("bevy_tasks-single", Source::Extracted, "--lib"),
+    suite(
         "bevy_tasks-doc",
-        &["--doc", "--features", "multi_threaded"],
-        &["--doc", "--features", "multi_threaded"],
+        Source::Extracted,
+        "--doc --features multi_threaded",
     ),
-    own("bevy_app", "bevy_app", &["--lib"]),
-    own(
+    suite("bevy_app", Source::Package, "--lib"),
+    suite(
         "bevy_app-multi",
-        "bevy_app",
-        &["--lib", "--features", "bevy_ecs/multi_threaded"],
+        Source::Package,
+        "--lib --features bevy_ecs/multi_threaded",
     ),
-    own("bevy_transform", "bevy_transform", &["--lib"]),
-    own(
+    suite("bevy_transform", Source::Package, "--lib"),
+    suite(
         "bevy_transform-multi",
-        "bevy_transform",
-        &["--lib", "--features", "multi_threaded"],
+        Source::Package,
+        "--lib --features multi_threaded",
     ),
-    own(
+    suite(
         "bevy_ecs",
-        "bevy_ecs",
-        &["--lib", "--features", "multi_threaded"],
+        Source::Package,
+        "--lib --features multi_threaded",
     ),
 ];
+
+const fn suite(name: &'static str, source: Source, args: &'static str) -> Suite {
+    Suite { name, source, args }
+}
+
+impl Suite {
+    /// The published package and its version.
+    fn package(&self) -> (&'static str, &'static str) {
+        match self.source {
+            Source::Imported => ("async-executor", registry::ASYNC_EXECUTOR),
+            _ => (
+                self.name.split('-').next().unwrap_or_default(),
+                registry::BEVY,
+            ),
+        }
+    }
+}
 
 /// The directories the suites work in.
 pub(super) struct Runner {
@@ -123,10 +99,7 @@ impl Runner {
     /// Locates everything.
     pub(super) fn set_up(ws: &Workspace) -> Result<Self> {
         let work = ws.target.join("compat");
-        let mut names: Vec<_> = SUITES
-            .iter()
-            .map(|suite| (suite.package, suite.version))
-            .collect();
+        let mut names: Vec<_> = SUITES.iter().map(Suite::package).collect();
         names.sort_unstable();
         names.dedup();
         Ok(Self {
@@ -139,10 +112,11 @@ impl Runner {
     }
 
     fn package(&self, suite: &Suite) -> Result<&Package> {
+        let (name, _) = suite.package();
         let mut found = self
             .packages
             .iter()
-            .filter(|package| package.name.as_str() == suite.package);
+            .filter(|package| package.name.as_str() == name);
         found.next().context("every suite's package was located")
     }
 
@@ -153,31 +127,25 @@ impl Runner {
     /// Runs a suite on the stock crate and records what passes.
     pub(super) fn bless(&self, suite: &Suite) -> Result<String> {
         let package = self.package(suite)?;
+        let (name, version) = suite.package();
         let side = self.work.join("stock");
-        let dir = side.join(suite.package);
-        if suite.source == Source::Imported {
-            imported::write(&dir, package, &Behind::Stock)?;
-        } else {
-            registry::copy(package, &dir)?;
-            registry::write_manifest(package, &dir, "")?;
-        }
-        let stock = cargo_test(&dir, &side.join("target"), suite.args)?;
-        let title = format!(
-            "{} {}: cargo test {}",
-            suite.package,
-            package.version,
-            suite.args.join(" ")
-        );
+        let dir = side.join(name);
         let under_test = match suite.source {
-            Source::Imported => suite.package,
-            Source::Package | Source::Extracted => "bevy_tasks",
+            Source::Imported => {
+                imported::write(&dir, package, &Behind::Stock)?;
+                name
+            }
+            Source::Package | Source::Extracted => {
+                registry::copy(package, &dir, "")?;
+                "bevy_tasks"
+            }
         };
+        let args: Vec<&str> = suite.args.split(' ').collect();
+        let stock = cargo_test(&dir, &side.join("target"), &args)?;
+        let title = format!("{name} {version}: cargo test {}", suite.args);
         expected::record(&self.record(suite), &title, under_test, &stock)?;
-        Ok(format!(
-            "{} of {} tests pass",
-            stock.passed().len(),
-            stock.tests.len()
-        ))
+        let (passed, all) = (stock.passed().len(), stock.tests.len());
+        Ok(format!("{passed} of {all} tests pass"))
     }
 
     /// Runs a suite on the drop-in and compares with the record.
@@ -186,28 +154,22 @@ impl Runner {
         let stock = expected::read(&self.record(suite))?;
         let side = self.work.join("ours");
         let patch = registry::patch(&self.drop_in);
-        let (dir, args) = match suite.source {
-            Source::Package => {
-                let dir = side.join(suite.package);
-                registry::copy(package, &dir)?;
-                registry::write_manifest(package, &dir, &patch)?;
-                (dir, suite.args)
-            }
+        let mut dir = side.join(suite.package().0);
+        let mut args = suite.args.to_owned();
+        match suite.source {
+            Source::Package => registry::copy(package, &dir, &patch)?,
             Source::Extracted => {
-                let dir = side.join(suite.name);
+                dir = side.join(suite.name);
+                // The tests of the library are those of a file now.
+                args = args.replace("--lib", "--test published");
                 published::write(&dir, package, &patch, &stock)?;
-                (dir, suite.extracted_args)
             }
-            Source::Imported => {
-                let dir = side.join(suite.package);
-                imported::write(&dir, package, &Behind::Ours(&self.root))?;
-                (dir, suite.args)
-            }
-        };
-        if suite.source != Source::Imported {
-            registry::prove_patched(&dir, args, &self.drop_in)?;
+            Source::Imported => imported::write(&dir, package, &Behind::Ours(&self.root))?,
         }
-        let ours: Outcome = cargo_test(&dir, &side.join("target"), args)?;
-        expected::compare(&stock, &ours)
+        let args: Vec<&str> = args.split(' ').collect();
+        if suite.source != Source::Imported {
+            registry::prove_patched(&dir, &args, &self.drop_in)?;
+        }
+        expected::compare(&stock, &cargo_test(&dir, &side.join("target"), &args)?)
     }
 }

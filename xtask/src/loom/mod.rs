@@ -85,7 +85,7 @@ pub(crate) fn run(ws: &Workspace, args: &LoomArgs) -> Result<()> {
         let names = [mutant.name.as_str(), &mutant.model];
         args.mutants && args.chooses(mutant.layer.as_deref(), &names)
     })?;
-    let needed = |m: &&Model| chosen(m) || planned.iter().any(|p| p.names(m));
+    let needed = |m: &&Model| chosen(m) || planned.iter().any(|(_, own)| own.title() == m.title());
     let models: Vec<Model> = models.iter().filter(needed).cloned().collect();
     ensure!(!models.is_empty(), "no model matches; see loom-tests/tests");
     let times = run_models(&build, &models, args)?;
@@ -102,7 +102,7 @@ pub(crate) fn run(ws: &Workspace, args: &LoomArgs) -> Result<()> {
                 "neither passed nor failed in {:.0?}",
                 finished.time
             )),
-            verdict => Outcome::of(verdict, &model.test),
+            verdict => Outcome::of(verdict),
         })
     })
 }
@@ -115,15 +115,11 @@ pub(crate) fn run_one(build: &Build, test: (&str, &str)) -> Result<Verdict> {
 
 /// Builds the models, all or one layer's, and lists them.
 fn list(ws: &Workspace, build: &Build, layer: Option<&str>) -> Result<Vec<Model>> {
-    let package = |p: &&cargo_metadata::Package| p.name.as_str() == PACKAGE;
-    let package = ws.metadata.packages.iter().find(package);
-    let files = package.into_iter().flat_map(|p| &p.targets);
     let mut targets = Vec::new();
-    for file in files.filter(|t| t.is_test()).map(|t| t.name.as_str()) {
+    for file in layers::files(ws) {
         match layers::of(file) {
             None => bail!(
-                "loom-tests: `{file}` belongs to no layer; a file of models starts with one of {}",
-                layers::words().join(", ")
+                "loom-tests: `{file}` belongs to no layer; CONTRIBUTING.md says how files of models begin"
             ),
             of if layer.is_none() || of == layer => targets.extend(["--test", file]),
             _ => {}

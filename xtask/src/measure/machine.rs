@@ -2,6 +2,7 @@
 
 use std::process::Command;
 
+use crate::process::{program, said};
 use crate::report::model::{Machine, SCHEMA};
 use crate::report::peers::Origin;
 use crate::workspace::Workspace;
@@ -29,14 +30,18 @@ pub(crate) fn now() -> String {
 
 /// What this command line measures, on this machine, of this tree.
 pub(crate) fn origin(ws: &Workspace) -> Origin {
-    let git = |args: &[&str]| xshell::cmd!(ws.sh, "git {args...}").quiet().read();
+    let git = |words: &str| {
+        let mut git = program(words);
+        git.current_dir(&ws.root);
+        said(git)
+    };
     let words: Vec<String> = std::env::args().skip(1).collect();
     Origin {
         schema: SCHEMA,
         created: now(),
         command: format!("{}cargo xtask {}", fence(), words.join(" ")),
-        commit: git(&["rev-parse", "HEAD"]).unwrap_or_default(),
-        dirty: git(&["status", "--porcelain"]).is_ok_and(|text| !text.is_empty()),
+        commit: git("git rev-parse HEAD").unwrap_or_default(),
+        dirty: git("git status --porcelain").is_ok_and(|text| !text.is_empty()),
         machine: machine(),
     }
 }

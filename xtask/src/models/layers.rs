@@ -1,5 +1,7 @@
 //! Which layer a file of models belongs to, by the start of its name.
 
+use crate::workspace::Workspace;
+
 /// The layers that have models, and scopes, which the executor and fork-join share.
 pub(crate) const NAMES: [&str; 8] = [
     "sync", "queue", "park", "local", "thread", "executor", "scope", "fork",
@@ -12,20 +14,21 @@ const ALIASES: [(&str, &str); 3] = [
     ("latch", "executor"),
 ];
 
-/// Every word that the name of a file may start with.
-pub(crate) fn words() -> Vec<&'static str> {
-    let aliases = ALIASES.iter().map(|(alias, _)| *alias);
-    NAMES.into_iter().chain(aliases).collect()
-}
-
 /// The layer of the file `name` (without extension), for example `park` for `idle_publish`.
 pub(crate) fn of(name: &str) -> Option<&'static str> {
     let word = name.split('_').next().unwrap_or_default();
-    let layer = ALIASES
-        .iter()
-        .find(|(alias, _)| *alias == word)
-        .map_or(word, |(_, layer)| layer);
-    NAMES.into_iter().find(|n| *n == layer)
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == word);
+    let layer = alias.map_or(word, |(_, layer)| layer);
+    NAMES.into_iter().find(|name| *name == layer)
+}
+
+/// The names of the files with loom's models.
+pub(crate) fn files(ws: &Workspace) -> Vec<&str> {
+    let mut packages = ws.metadata.packages.iter();
+    let package = packages.find(|package| package.name.as_str() == crate::loom::PACKAGE);
+    let targets = package.into_iter().flat_map(|package| &package.targets);
+    let tests = targets.filter(|target| target.is_test());
+    tests.map(|target| target.name.as_str()).collect()
 }
 
 #[cfg(test)]
@@ -34,11 +37,9 @@ mod tests {
 
     #[test]
     fn the_first_word_decides() {
-        assert_eq!(of("queue_ring"), Some("queue"));
-        assert_eq!(of("idle_publish"), Some("park"));
-        assert_eq!(of("scope_end"), Some("scope"));
-        assert_eq!(of("wait_latch"), Some("executor"));
-        assert_eq!(of("queues"), None);
-        assert_eq!(of("misc_queue"), None);
+        let names = ["queue_ring", "idle_publish", "scope_end", "wait_latch"];
+        let layers = ["queue", "park", "scope", "executor"];
+        assert_eq!(names.map(of), layers.map(Some));
+        assert_eq!(["queues", "misc_queue"].map(of), [None, None]);
     }
 }

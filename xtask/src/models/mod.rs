@@ -254,31 +254,27 @@ mod tests {
     use super::{Verdict, judge};
     use crate::process::Finished;
 
-    fn verdict(wait_status: Option<i32>, output: &str) -> Verdict {
-        judge(&Finished {
-            status: wait_status.map(ExitStatus::from_raw),
-            output: output.to_owned(),
-            time: Duration::ZERO,
-        })
-    }
-
     #[test]
-    fn passes_need_a_test_that_ran() {
+    fn passes_need_a_test_that_ran_and_failures_say_why() {
         let passed = "running 1 test\ntest a ... ok\n\ntest result: ok. 1 passed; 0 failed\n";
-        assert_eq!(verdict(Some(0), passed), Verdict::Passed);
         let none = "running 0 tests\n\ntest result: ok. 0 passed; 0 failed\n";
-        assert_eq!(verdict(Some(0), none), Verdict::Missing);
-        assert_eq!(verdict(None, "running 1 test\n"), Verdict::TimedOut);
-    }
-
-    #[test]
-    fn failures_say_why() {
-        let text = "running 1 test\nthread 'a' (7) panicked at x.rs:1:2:\ndeadlock; threads = []\n";
-        let reason = Verdict::Failed("deadlock; threads = []".to_owned());
-        assert_eq!(verdict(Some(101 << 8), text), reason);
-        let Verdict::Failed(reason) = verdict(Some(6), "running 1 test\n") else {
-            panic!("a killed test has failed");
-        };
-        assert!(reason.contains("signal"), "{reason}");
+        let panic =
+            "running 1 test\nthread 'a' (7) panicked at x.rs:1:2:\ndeadlock; threads = []\n";
+        let failed = |how: &str| Verdict::Failed(how.to_owned());
+        let cases = [
+            (Some(0), passed, Verdict::Passed),
+            (Some(0), none, Verdict::Missing),
+            (None, "running 1 test\n", Verdict::TimedOut),
+            (Some(101 << 8), panic, failed("deadlock; threads = []")),
+            (Some(6), "running 1 test\n", failed("signal: 6 (SIGABRT)")),
+        ];
+        for (status, output, wanted) in cases {
+            let finished = Finished {
+                status: status.map(ExitStatus::from_raw),
+                output: output.to_owned(),
+                time: Duration::ZERO,
+            };
+            assert_eq!(judge(&finished), wanted, "{output}");
+        }
     }
 }

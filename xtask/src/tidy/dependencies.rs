@@ -1,9 +1,9 @@
-//! Each dependency of a layer is used in its code, and the parts the design chose are used.
+//! Each dependency of a package is used in its code, and the parts the design chose are used.
 
 use cargo_metadata::DependencyKind;
 
 use super::Finding;
-use super::source::Source;
+use crate::source::Source;
 use crate::workspace::Workspace;
 
 /// What the executors are built from; each is used in the code of at least one layer.
@@ -15,131 +15,81 @@ const CHOSEN: [&str; 5] = [
     "pin-project-lite",
 ];
 
-/// One package: where it lies, and its dependencies.
-struct Member {
-    dir: String,
-    /// Name in code, and whether only tests, examples and benches may use it.
-    dependencies: Vec<(String, bool)>,
-}
-
 pub(super) fn check(ws: &Workspace, sources: &[Source]) -> Vec<Finding> {
-    let members: Vec<Member> = ws
-        .metadata
-        .packages
-        .iter()
-        .filter_map(|package| {
-            let dir = package.manifest_path.parent()?.as_std_path();
-            let dir = dir.strip_prefix(&ws.root).ok()?.to_str()?.to_owned();
-            let dependencies = package.dependencies.iter().map(|d| {
-                let name = d.rename.as_ref().unwrap_or(&d.name);
-                (
-                    name.replace('-', "_"),
-                    d.kind == DependencyKind::Development,
-                )
-            });
-            Some(Member {
-                dir,
-                dependencies: dependencies.collect(),
-            })
-        })
-        .collect();
-    let mut findings = unused(&members, sources);
-    findings.extend(chosen(sources));
-    findings
-}
-
-fn unused(members: &[Member], sources: &[Source]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for member in members {
-        // The packages of tests and benches may name what those need among their dependencies.
-        let is_layer = member.dir.starts_with("crates");
-        for (name, dev) in &member.dependencies {
-            let used = sources
-                .iter()
-                .filter(|s| s.is_in(&member.dir) && (*dev || !is_layer || !s.is_test_file()))
-                .any(|s| uses(s, name));
-            // An empty package is a layer still to come.
-            let started = sources
-                .iter()
-                .any(|s| s.is_in(&member.dir) && s.code.iter().any(|c| !c.trim().is_empty()));
-            if started && !used {
-                let manifest = format!("{}/Cargo.toml", member.dir);
+    for package in &ws.metadata.packages {
+        let manifest = package.manifest_path.as_std_path();
+        let manifest = manifest.strip_prefix(&ws.root).unwrap_or(manifest);
+        let dir = manifest.with_file_name("").display().to_string();
+        for dependency in &package.dependencies {
+            let name = dependency.rename.as_ref().unwrap_or(&dependency.name);
+            if !is_used(name, dependency.kind, &dir, sources) {
                 let what = format!("depends on `{name}` and does not use it");
                 findings.push(Finding::error(manifest, 0, what));
             }
         }
     }
+    findings.extend(
+        CHOSEN
+            .iter()
+            .filter(|name| !is_chosen(name, sources))
+            .map(|name| Finding::error("crates", 0, format!("no layer uses `{name}`"))),
+    );
     findings
 }
 
-fn chosen(sources: &[Source]) -> Vec<Finding> {
-    let excluded = |s: &&Source| s.is_in("crates/compat") || s.is_in("crates/firmware");
-    let layers = |s: &&Source| s.is_in("crates") && !excluded(s) && !s.is_test_file();
-    CHOSEN
-        .iter()
-        .filter(|name| {
-            let name = name.replace('-', "_");
-            !sources.iter().filter(layers).any(|s| uses(s, &name))
-        })
-        .map(|name| Finding::error("crates", 0, format!("no layer uses `{name}`")))
-        .collect()
+/// Whether the package in `dir` uses what it depends on. Only a layer's own code may use what is not for tests: the
+/// packages of tests and benches may name what those need among their dependencies.
+fn is_used(name: &str, kind: DependencyKind, dir: &str, sources: &[Source]) -> bool {
+    let tests_count = kind == DependencyKind::Development || !dir.starts_with("crates");
+    let own = sources.iter().filter(|source| source.is_in(dir));
+    let mut own = own.filter(|source| tests_count || !source.is_test_file());
+    own.any(|source| uses(source, name))
+}
+
+fn is_chosen(name: &str, sources: &[Source]) -> bool {
+    let mut layers = sources.iter().filter(|source| source.is_layer());
+    layers.any(|source| uses(source, name))
 }
 
 fn uses(source: &Source, name: &str) -> bool {
-    source.code.iter().any(|code| {
-        code.match_indices(name).any(|(at, _)| {
-            let before = code[..at].chars().next_back();
-            let after = code[at + name.len()..].chars().next();
-            let in_word = |c: char| c.is_alphanumeric() || c == '_';
-            !before.is_some_and(in_word) && !after.is_some_and(in_word)
-        })
-    })
+    let name = name.replace('-', "_");
+    let mut paths = source.names.iter().map(|named| &named.path);
+    paths.any(|path| path.contains(&name))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::source::Source;
-    use super::{CHOSEN, Member, chosen, unused};
+    use cargo_metadata::DependencyKind::{Development, Normal};
 
-    fn member(name: &str, dev: bool) -> [Member; 1] {
-        [Member {
-            dir: "crates/a".to_owned(),
-            dependencies: vec![(name.to_owned(), dev)],
-        }]
+    use super::{is_chosen, is_used};
+    use crate::source::Source;
+
+    #[test]
+    fn a_dependency_is_used_in_code_of_its_kind() {
+        let (lib, test) = ("crates/a/src/lib.rs", "crates/a/tests/b.rs");
+        let cases = [
+            (Normal, lib, "use slab::Slab;", true),
+            (Normal, lib, "const SLABS: &str = \"slab\"; // slab", false),
+            (Normal, test, "use slab::Slab;", false),
+            (Development, test, "use slab::Slab;", true),
+            (Normal, "crates/b/src/lib.rs", "use slab::Slab;", false),
+        ];
+        for (kind, path, text, used) in cases {
+            let sources = [Source::new(path, text).expect("it is Rust")];
+            assert_eq!(
+                is_used("slab", kind, "crates/a/", &sources),
+                used,
+                "{path} {text}"
+            );
+        }
     }
 
     #[test]
-    fn unused_dependencies_are_found() {
-        let source = |path, text| [Source::new(path, text)];
-        let lib = "crates/a/src/lib.rs";
-        assert!(unused(&member("slab", false), &source(lib, "use slab::Slab;\n")).is_empty());
-        assert_eq!(
-            unused(
-                &member("slab", false),
-                &source(lib, "let slabs = \"slab\";\n")
-            )
-            .len(),
-            1
-        );
-        let test = "crates/a/tests/b.rs";
-        assert_eq!(
-            unused(&member("slab", false), &source(test, "use slab::Slab;\n")).len(),
-            1
-        );
-        assert!(unused(&member("slab", true), &source(test, "use slab::Slab;\n")).is_empty());
-        assert!(unused(&member("slab", false), &source(lib, "//! To come.\n")).is_empty());
-    }
-
-    #[test]
-    fn the_chosen_parts_must_be_used() {
-        let all: String = CHOSEN
-            .iter()
-            .map(|c| format!("use {}::X;\n", c.replace('-', "_")))
-            .collect();
-        assert!(chosen(&[Source::new("crates/a/src/lib.rs", &all)]).is_empty());
-        assert_eq!(
-            chosen(&[Source::new("crates/a/tests/x.rs", &all)]).len(),
-            CHOSEN.len()
-        );
+    fn the_chosen_parts_must_be_used_by_a_layer() {
+        let source = |path| [Source::new(path, "use async_task::Task;\n").expect("it is Rust")];
+        assert!(is_chosen("async-task", &source("crates/a/src/lib.rs")));
+        assert!(!is_chosen("async-task", &source("crates/a/tests/x.rs")));
+        assert!(!is_chosen("slab", &source("crates/a/src/lib.rs")));
     }
 }

@@ -11,15 +11,13 @@
 //! executor thread_executor
 //! ```
 //!
-//! A layer with floors has each of its files on one. A layer without floors must have no circle of files, unless its name
-//! stands in the block `floors-to-come`, which makes its circles warnings.
+//! A layer with floors has each of its files on one. In no layer files import each other in a circle.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 
-use super::source::Source;
-use super::use_tree;
-use super::{Finding, Level};
+use super::Finding;
+use crate::source::{Named, Role, Source};
 
 /// Where the floors are written.
 pub(super) const PAGE: &str = "docs/architecture.md";
@@ -29,22 +27,14 @@ const LAYERS: [&str; 9] = [
     "trace", "sync", "queue", "park", "local", "thread", "executor", "fork", "tasks",
 ];
 
-/// A file's place in the module tree of its crate, as path segments; none for the root.
-type Module = Vec<String>;
+/// The floors of a layer, the lowest first.
+type Floors<'p> = Vec<Vec<&'p str>>;
 
-/// What the page says.
-#[derive(Debug, Default)]
-struct Floors {
-    /// For each layer its floors, the lowest first.
-    of: BTreeMap<String, Vec<Vec<String>>>,
-    /// Layers whose circles are only warned of.
-    to_come: BTreeSet<String>,
-}
-
-/// One file of a layer, and the files of the same layer that it imports, each with a line, counted from 1.
+/// One file of a layer, and the files of the same layer that it imports, each with a line.
 struct File<'s> {
     source: &'s Source,
-    module: Module,
+    /// Below `src`, without `.rs`.
+    place: &'s Path,
     imports: BTreeMap<usize, usize>,
 }
 
@@ -55,237 +45,130 @@ pub(super) fn check(sources: &[Source], page: &str) -> Vec<Finding> {
     };
     let mut findings = Vec::new();
     for layer in LAYERS {
-        let dir = Path::new("crates").join(layer).join("src");
-        let files = graph(sources, &dir);
-        match floors.of.get(layer) {
-            Some(floors) => {
-                findings.extend(higher(&files, &dir, floors));
-                findings.extend(circles(&files, Level::Error));
-            }
-            None if floors.to_come.contains(layer) => {
-                findings.extend(circles(&files, Level::Warning));
-            }
-            None => findings.extend(circles(&files, Level::Error)),
-        }
+        let files = graph(sources, &Path::new("crates").join(layer).join("src"));
+        let floors = floors.get(layer).into_iter();
+        findings.extend(floors.flat_map(|floors| higher(&files, floors)));
+        findings.extend(circles(&files));
     }
     findings
 }
 
-fn read(page: &str) -> Result<Floors, String> {
-    let mut floors = Floors::default();
+fn read(page: &str) -> Result<HashMap<&str, Floors<'_>>, String> {
+    let mut floors = HashMap::new();
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
-        let Some(head) = line.strip_prefix("```floors") else {
+        let Some(layer) = line.strip_prefix("```floors ") else {
             continue;
         };
-        let body: Vec<Vec<String>> = lines
-            .by_ref()
-            .take_while(|line| *line != "```")
-            .map(|line| line.split_whitespace().map(str::to_owned).collect())
-            .collect();
-        match head.trim() {
-            "-to-come" => floors.to_come.extend(body.into_iter().flatten()),
-            layer if LAYERS.contains(&layer) => {
-                floors.of.insert(layer.to_owned(), body);
-            }
-            other => return Err(format!("floors of `{other}`, which is no layer")),
+        if !LAYERS.contains(&layer) {
+            return Err(format!("floors of `{layer}`, which is no layer"));
         }
+        let body = lines.by_ref().take_while(|line| *line != "```");
+        let body = body.map(|line| line.split_whitespace().collect());
+        floors.insert(layer, body.collect());
     }
     Ok(floors)
 }
 
 /// The files of one crate, and which of them import which.
 fn graph<'s>(sources: &'s [Source], dir: &Path) -> Vec<File<'s>> {
-    let mut files: Vec<File<'s>> = sources
-        .iter()
-        .filter(|source| source.is_in(dir) && !is_test(&source.path))
-        .map(|source| File {
+    let of_crate = sources.iter().filter_map(|source| {
+        let place = source.path.strip_prefix(dir).ok()?;
+        let is_test = place.file_stem().is_some_and(|stem| stem == "tests");
+        (!is_test).then_some(File {
             source,
-            module: module_of(source.path.strip_prefix(dir).unwrap_or(&source.path)),
+            place,
             imports: BTreeMap::new(),
         })
-        .collect();
-    let numbers: BTreeMap<Module, usize> = files
-        .iter()
-        .enumerate()
-        .map(|(number, file)| (file.module.clone(), number))
-        .collect();
+    });
+    let mut files: Vec<File<'_>> = of_crate.collect();
+    let modules: Vec<Vec<String>> = files.iter().map(|file| module(file.place)).collect();
     for (own, file) in files.iter_mut().enumerate() {
-        for (line, path) in paths(file.source) {
-            let target = resolve(&file.module, &path, &numbers);
-            if let Some(target) = target.filter(|&target| target != own) {
-                file.imports.entry(target).or_insert(line);
+        for named in &file.source.names {
+            let target = target(named, &modules[own], &modules);
+            if let Some(target) = target.filter(|target| *target != own) {
+                file.imports.entry(target).or_insert(named.line);
             }
         }
     }
     files
 }
 
-/// A module of tests in a file of its own.
-fn is_test(path: &Path) -> bool {
-    path.file_stem().is_some_and(|stem| stem == "tests")
-}
-
-fn module_of(path: &Path) -> Module {
-    let mut module: Module = path
-        .with_extension("")
-        .iter()
-        .map(|part| part.to_string_lossy().into_owned())
-        .collect();
-    if matches!(module.last().map(String::as_str), Some("mod")) || module == ["lib"] {
+/// A file's place in the module tree of its crate, as path segments; none for the root.
+fn module(place: &Path) -> Vec<String> {
+    let place = place.with_extension("");
+    let parts = place.iter().map(|part| part.to_string_lossy().into_owned());
+    let mut module: Vec<String> = parts.collect();
+    if module == ["lib"] || module.last().is_some_and(|last| last == "mod") {
         module.pop();
     }
     module
 }
 
-/// Every path of the file that leads to its own crate: imports, and paths in the code that start with `crate` or `super`. Each
-/// with its line, counted from 1. Inline modules of tests are passed over.
-fn paths(source: &Source) -> Vec<(usize, Vec<String>)> {
-    let in_test = source.in_test_module();
-    let depth = inline_depth(&source.code);
-    let mut found = Vec::new();
-    for import in use_tree::imports(&source.code) {
-        if !in_test[import.line] {
-            let path = leave_inline(import.path, depth[import.line]);
-            found.extend(path.map(|path| (import.line + 1, path)));
-        }
+/// The file that a path leads to from the file of the module `own`, if it is one of the crate. Modules of tests may name all.
+fn target(named: &Named, own: &[String], modules: &[Vec<String>]) -> Option<usize> {
+    let is_import = matches!(named.role, Role::Import(_));
+    // A word alone may be that of `pub(crate)`.
+    if named.around.test || (named.path.len() == 1 && !is_import) {
+        return None;
     }
-    for (line, code) in source.code.iter().enumerate() {
-        let is_import = code.trim_start().contains("use ");
-        if in_test[line] || is_import {
-            continue;
+    let mut rest = &named.path[..];
+    let mut inline = named.around.modules;
+    let mut full = own.to_vec();
+    match rest[0].as_str() {
+        "crate" => {
+            rest = &rest[1..];
+            full.clear();
+            inline = 0;
         }
-        for start in ["crate::", "super::"] {
-            for (at, _) in code.match_indices(start) {
-                let before = code[..at].chars().next_back();
-                if before.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':' || c == '$') {
-                    continue;
-                }
-                let path = code[at..]
-                    .split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':')
-                    .next()
-                    .unwrap_or_default();
-                if code[..at].trim_end().ends_with("in") {
-                    continue; // `pub(in path)`
-                }
-                let path = path.split("::").map(str::to_owned).collect();
-                found.extend(leave_inline(path, depth[line]).map(|path| (line + 1, path)));
-            }
+        "self" if inline == 0 && is_import => rest = &rest[1..],
+        "super" => {
+            let up = rest.iter().take_while(|segment| *segment == "super");
+            let up = up.count();
+            rest = &rest[up..];
+            full.truncate(full.len() - up.saturating_sub(inline).min(full.len()));
+            inline = inline.saturating_sub(up);
         }
-    }
-    found
-}
-
-/// For each line how many inline modules it lies in.
-fn inline_depth(code: &[String]) -> Vec<usize> {
-    let mut open: Vec<i64> = Vec::new();
-    let mut braces = 0;
-    let mut depths = Vec::with_capacity(code.len());
-    for line in code {
-        depths.push(open.len());
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let opens = words
-            .iter()
-            .position(|word| *word == "mod")
-            .is_some_and(|at| at + 2 < words.len() + 1 && line.contains('{'));
-        if opens {
-            open.push(braces);
-        }
-        for c in line.chars() {
-            match c {
-                '{' => braces += 1,
-                '}' => braces -= 1,
-                _ => {}
-            }
-        }
-        while open.last().is_some_and(|&outside| braces <= outside) {
-            open.pop();
-        }
-    }
-    depths
-}
-
-/// The path as the file's own module would write it; none if it does not leave the inline modules that it stands in.
-fn leave_inline(mut path: Vec<String>, depth: usize) -> Option<Vec<String>> {
-    for _ in 0..depth {
-        match path.first().map(String::as_str) {
-            Some("crate") => return Some(path),
-            Some("super") => {
-                path.remove(0);
-            }
-            _ => return None,
-        }
-    }
-    Some(path)
-}
-
-/// The file that a path in `module` leads to, if it is one of the crate.
-fn resolve(module: &[String], path: &[String], numbers: &BTreeMap<Module, usize>) -> Option<usize> {
-    let mut full: Module;
-    let mut rest = path;
-    match path.first().map(String::as_str) {
-        Some("crate") => {
-            full = Vec::new();
-            rest = &path[1..];
-        }
-        Some("self") => {
-            full = module.to_vec();
-            rest = &path[1..];
-        }
-        Some("super") => {
-            full = module.to_vec();
-            while let Some(("super", after)) = rest.split_first().map(|(f, r)| (f.as_str(), r)) {
-                full.pop();
-                rest = after;
-            }
-        }
-        Some(first) => {
-            full = module.to_vec();
-            let mut child = full.clone();
-            child.push(first.to_owned());
-            if !numbers.contains_key(&child) {
+        // The import of a module beside this line; other paths that begin so are of other crates, or imported.
+        _ if is_import => {
+            if !modules.contains(&[&full[..], &rest[..1]].concat()) {
                 return None;
             }
         }
-        None => return None,
+        _ => return None,
+    }
+    if inline > 0 {
+        return None;
     }
     for segment in rest {
-        let mut deeper = full.clone();
-        deeper.push(segment.clone());
-        if !numbers.contains_key(&deeper) {
+        full.push(segment.clone());
+        if !modules.contains(&full) {
+            full.pop();
             break;
         }
-        full = deeper;
     }
-    numbers.get(&full).copied()
+    modules.iter().position(|module| *module == full)
 }
 
 /// Imports of a higher floor, and files without one.
-fn higher(files: &[File<'_>], dir: &Path, floors: &[Vec<String>]) -> Vec<Finding> {
+fn higher(files: &[File<'_>], floors: &Floors<'_>) -> Vec<Finding> {
     let floor_of = |file: &File<'_>| {
-        let path = file.source.path.strip_prefix(dir).ok()?.with_extension("");
-        let on = |floor: &Vec<String>| floor.iter().any(|place| path.starts_with(place));
+        let place = file.place.with_extension("");
+        let on = |floor: &Vec<&str>| floor.iter().any(|at| place.starts_with(at));
         floors.iter().position(on)
     };
     let mut findings = Vec::new();
     for file in files {
-        let path = &file.source.path;
         let Some(own) = floor_of(file) else {
-            findings.push(Finding::error(
-                path,
-                0,
-                format!("the file stands on no floor of {PAGE}"),
-            ));
+            let what = format!("the file stands on no floor of {PAGE}");
+            findings.push(Finding::error(&file.source.path, 0, what));
             continue;
         };
         for (&target, &line) in &file.imports {
-            let target = &files[target];
-            if floor_of(target).is_some_and(|floor| floor > own) {
-                let what = format!(
-                    "imports `{}`, which stands on a higher floor",
-                    target.source.path.display()
-                );
-                findings.push(Finding::error(path, line, what));
+            if floor_of(&files[target]).is_some_and(|floor| floor > own) {
+                let target = files[target].source.path.display();
+                let what = format!("imports `{target}`, which stands on a higher floor");
+                findings.push(Finding::error(&file.source.path, line, what));
             }
         }
     }
@@ -293,30 +176,23 @@ fn higher(files: &[File<'_>], dir: &Path, floors: &[Vec<String>]) -> Vec<Finding
 }
 
 /// Files that import each other, directly or by others.
-fn circles(files: &[File<'_>], level: Level) -> Vec<Finding> {
+fn circles(files: &[File<'_>]) -> Vec<Finding> {
     let reached: Vec<BTreeSet<usize>> = (0..files.len()).map(|from| reach(files, from)).collect();
     let mut told = BTreeSet::new();
     let mut findings = Vec::new();
-    for (number, file) in files.iter().enumerate() {
-        if !reached[number].contains(&number) || told.contains(&number) {
+    for number in 0..files.len() {
+        let mutual =
+            |other: &usize| reached[number].contains(other) && reached[*other].contains(&number);
+        let circle: Vec<usize> = (0..files.len()).filter(mutual).collect();
+        if circle.is_empty() || !told.insert(circle.clone()) {
             continue;
         }
-        let circle: Vec<usize> = (0..files.len())
-            .filter(|&other| reached[number].contains(&other) && reached[other].contains(&number))
-            .collect();
-        let names: Vec<String> = circle
+        let names = circle
             .iter()
-            .map(|&member| files[member].source.path.display().to_string())
-            .collect();
-        told.extend(circle);
-        findings.push(Finding {
-            level,
-            ..Finding::error(
-                &file.source.path,
-                0,
-                format!("these files import each other: {}", names.join(", ")),
-            )
-        });
+            .map(|&member| files[member].source.path.display().to_string());
+        let names = names.collect::<Vec<_>>().join(", ");
+        let what = format!("these files import each other: {names}");
+        findings.push(Finding::error(&files[number].source.path, 0, what));
     }
     findings
 }
@@ -324,26 +200,24 @@ fn circles(files: &[File<'_>], level: Level) -> Vec<Finding> {
 /// The files that `from` imports, and those that they do.
 fn reach(files: &[File<'_>], from: usize) -> BTreeSet<usize> {
     let mut reached = BTreeSet::new();
-    let mut left: Vec<usize> = files[from].imports.keys().copied().collect();
+    let mut left = vec![from];
     while let Some(next) = left.pop() {
-        if reached.insert(next) {
-            left.extend(files[next].imports.keys().copied());
-        }
+        let imports = files[next].imports.keys().copied();
+        left.extend(imports.filter(|&import| reached.insert(import)));
     }
     reached
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::source::Source;
     use super::check;
+    use crate::source::Source;
 
     fn found(page: &str, files: &[(&str, &str)]) -> Vec<String> {
-        let sources: Vec<Source> = files
-            .iter()
-            .map(|(path, text)| Source::new(format!("crates/fork/src/{path}"), text))
-            .collect();
-        let findings = check(&sources, page);
+        let sources = files.iter().map(|(path, text)| {
+            Source::new(format!("crates/fork/src/{path}"), text).expect("it is Rust")
+        });
+        let findings = check(&sources.collect::<Vec<_>>(), page);
         findings.iter().map(ToString::to_string).collect()
     }
 
@@ -358,26 +232,23 @@ mod tests {
             ("mid/b.rs", "fn f() { crate::low::g() }\n"),
             ("low.rs", "use std::mem;\n"),
         ];
-        assert_eq!(found(PAGE, &files), Vec::<String>::new());
+        assert_eq!(found(PAGE, &files), [""; 0]);
     }
 
     #[test]
     fn an_import_of_a_higher_floor_is_found_in_an_import_and_in_a_path() {
-        for text in ["use crate::mid::A;\n", "fn f() { super::mid::g() }\n"] {
+        for text in ["use crate::mid::A;\n", "fn f() { x!(super::mid::g()) }\n"] {
+            let wanted = "error: crates/fork/src/low.rs:1: imports `crates/fork/src/mid.rs`, which stands on a higher floor";
             let files = [("lib.rs", ""), ("mid.rs", ""), ("low.rs", text)];
-            assert_eq!(
-                found(PAGE, &files),
-                [
-                    "error: crates/fork/src/low.rs:1: imports `crates/fork/src/mid.rs`, which stands on a higher floor"
-                ]
-            );
+            assert_eq!(found(PAGE, &files), [wanted]);
         }
     }
 
     #[test]
-    fn a_file_without_a_floor_is_found() {
+    fn files_without_a_floor_and_floors_of_no_layer_are_found() {
         let files = [("lib.rs", ""), ("other.rs", "")];
         assert_eq!(found(PAGE, &files).len(), 1);
+        assert_eq!(found("```floors cellar\na\n```\n", &[]).len(), 1);
     }
 
     #[test]
@@ -388,34 +259,21 @@ mod tests {
             ("mid/a.rs", "use super::b::B;\n"),
             ("mid/b.rs", "use super::A;\n"),
         ];
+        let wanted = "error: crates/fork/src/mid/mod.rs: these files import each other: crates/fork/src/mid/mod.rs, \
+                      crates/fork/src/mid/a.rs, crates/fork/src/mid/b.rs";
         for page in [PAGE, ""] {
-            assert_eq!(
-                found(page, &files),
-                [
-                    "error: crates/fork/src/mid/mod.rs: these files import each other: crates/fork/src/mid/mod.rs, \
-                  crates/fork/src/mid/a.rs, crates/fork/src/mid/b.rs"
-                ]
-            );
+            assert_eq!(found(page, &files), [wanted]);
         }
-        let later = found("```floors-to-come\nfork\n```\n", &files);
-        assert!(later.len() == 1 && later[0].starts_with("warning: "));
     }
 
     #[test]
     fn tests_and_inline_modules_may_name_what_is_around_them() {
+        let test = "#[cfg(test)]\nmod tests {\n    use crate::mid::A;\n}\n";
         let files = [
             ("lib.rs", ""),
             ("mid.rs", "mod inner {\n    use super::A;\n}\n"),
-            (
-                "low.rs",
-                "#[cfg(test)]\nmod tests {\n    use crate::mid::A;\n}\n",
-            ),
+            ("low.rs", test),
         ];
-        assert_eq!(found(PAGE, &files), Vec::<String>::new());
-    }
-
-    #[test]
-    fn floors_of_no_layer_are_refused() {
-        assert_eq!(found("```floors cellar\na\n```\n", &[]).len(), 1);
+        assert_eq!(found(PAGE, &files), [""; 0]);
     }
 }

@@ -6,22 +6,18 @@
 mod dependencies;
 mod floors;
 mod layout;
-mod modules;
 mod mutants;
-mod private;
-mod safety;
-mod source;
 mod sync_only;
-mod use_tree;
+mod text;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use xshell::cmd;
 
+use crate::process::{program, said};
+use crate::source::Source;
 use crate::workspace::Workspace;
-use source::Source;
 
 /// Whether a finding fails the command.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -67,34 +63,32 @@ impl fmt::Display for Finding {
 
 /// Checks every file that git tracks or would track.
 pub(crate) fn run(ws: &Workspace) -> Result<()> {
-    let sh = &ws.sh;
-    let listed = cmd!(sh, "git ls-files --cached --others --exclude-standard")
-        .quiet()
-        .read()
-        .context("`git ls-files` failed; tidy needs a git checkout")?;
+    let mut list = program("git ls-files --cached --others --exclude-standard");
+    list.current_dir(&ws.root);
+    let listed = said(list).context("tidy needs a git checkout")?;
     let paths: Vec<PathBuf> = listed
         .lines()
         .map(PathBuf::from)
         .filter(|p| ws.root.join(p).is_file())
         .collect();
-    let mut findings = layout::top_level(&paths);
-    findings.extend(layout::readmes(&paths));
+    let mut findings = layout::check(&paths);
     let mut sources = Vec::new();
     for path in &paths {
         let Ok(text) = std::fs::read_to_string(ws.root.join(path)) else {
             continue; // not text
         };
-        findings.extend(private::check(path, &text));
+        findings.extend(text::check(path, &text));
         if path.extension().is_some_and(|e| e == "rs") {
-            sources.push(Source::new(path, &text));
+            match Source::new(path, &text) {
+                Ok(source) => sources.push(source),
+                Err(error) => findings.push(Finding::error(path, 0, error.to_string())),
+            }
         }
     }
     for source in &sources {
-        findings.extend(modules::check(source));
-        findings.extend(safety::check(source));
         findings.extend(sync_only::check(source));
+        findings.extend(layout::forbids_unsafe(source));
     }
-    findings.extend(layout::forbids_unsafe(&sources));
     findings.extend(dependencies::check(ws, &sources));
     findings.extend(mutants::check(ws, &sources)?);
     let page = std::fs::read_to_string(ws.root.join(floors::PAGE)).unwrap_or_default();

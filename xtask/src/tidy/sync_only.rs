@@ -1,158 +1,116 @@
 //! Atomics, cells, `Arc`, parking and thread-locals come from `crates/sync`, the one place that
 //! knows loom; what is taken around it, no model sees.
+//!
+//! clippy's `disallowed_types` cannot say this: without loom they are the same types where `terrace-sync` re-exports them.
 
 use super::Finding;
-use super::source::Source;
-use super::use_tree::{Import, imports};
+use crate::source::{Named, Role, Source};
 
 /// Paths forbidden in the layers, their inline tests included. A path below one is meant too.
-const ALWAYS: [&[&str]; 6] = [
-    &["std", "sync", "atomic"],
-    &["core", "sync", "atomic"],
-    &["std", "cell", "UnsafeCell"],
-    &["core", "cell", "UnsafeCell"],
-    &["std", "thread", "park"],
-    &["std", "thread", "park_timeout"],
+const ALWAYS: [&str; 6] = [
+    "std::sync::atomic",
+    "core::sync::atomic",
+    "std::cell::UnsafeCell",
+    "core::cell::UnsafeCell",
+    "std::thread::park",
+    "std::thread::park_timeout",
 ];
 
 /// Paths forbidden in the layers but for their inline tests.
-const OUTSIDE_TESTS: [&[&str]; 5] = [
-    &["std", "sync", "Arc"],
-    &["std", "sync", "Weak"],
-    &["alloc", "sync", "Arc"],
-    &["alloc", "sync", "Weak"],
-    &["std", "thread_local"],
+const OUTSIDE_TESTS: [&str; 5] = [
+    "std::sync::Arc",
+    "std::sync::Weak",
+    "alloc::sync::Arc",
+    "alloc::sync::Weak",
+    "std::thread_local",
 ];
 
 pub(super) fn check(source: &Source) -> Vec<Finding> {
-    let is_layer = source.is_in("crates")
-        && !source.is_in("crates/sync")
-        && !source.is_in("crates/compat")
-        && !source.is_in("crates/firmware")
-        && !source.is_test_file();
-    if !is_layer {
-        return Vec::new();
-    }
-    let in_test = source.in_test_module();
-    let imports = imports(&source.code);
     let mut findings = Vec::new();
-    let mut look = |line: usize, path: &[String]| {
-        let hit = |rule: &&&[&str]| starts_with(path, rule);
-        let rule = ALWAYS.iter().find(hit).or_else(|| {
-            let rules = if in_test[line] {
-                &[][..]
-            } else {
-                &OUTSIDE_TESTS[..]
-            };
-            rules.iter().find(hit)
-        });
-        if let Some(rule) = rule {
-            let what = format!("take `{}` from terrace-sync", rule.join("::"));
-            let finding = Finding::error(&source.path, line + 1, what);
-            if findings.last() != Some(&finding) {
-                findings.push(finding);
-            }
-        }
-    };
-    for import in &imports {
-        look(import.line, &import.path);
+    if !source.is_layer() || source.is_in("crates/sync") {
+        return findings;
     }
-    for (line, code) in source.code.iter().enumerate() {
-        for path in paths(code) {
-            look(line, &resolve(path, &imports));
+    for named in &source.names {
+        let path = resolve(named, &source.names);
+        let outside = OUTSIDE_TESTS.iter().filter(|_| !named.around.test);
+        if let Some(rule) = ALWAYS
+            .iter()
+            .chain(outside)
+            .find(|rule| breaks(&path, rule))
+        {
+            let what = format!("take `{rule}` from terrace-sync");
+            findings.push(Finding::error(&source.path, named.line, what));
         }
     }
+    findings.dedup();
     findings
 }
 
 /// Whether the path is the rule's, lies below it, or is a glob that brings it in.
-fn starts_with(path: &[String], rule: &[&str]) -> bool {
-    let glob = path.last().is_some_and(|s| s == "*") && path.len() == rule.len();
-    let compared = if glob { rule.len() - 1 } else { rule.len() };
-    path.len() >= rule.len() && path.iter().zip(rule).take(compared).all(|(a, b)| a == b)
+fn breaks(path: &str, rule: &str) -> bool {
+    let path = path.strip_suffix("::*").map_or(path, |module| {
+        let brings = rule.rsplit_once("::").is_some_and(|(of, _)| of == module);
+        if brings { rule } else { path }
+    });
+    let rest = path.strip_prefix(rule);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// The paths with `::` in them, and the bare macro `thread_local!`.
-fn paths(code: &str) -> impl Iterator<Item = &str> {
-    let in_path = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
-    let macro_at = code
-        .find("thread_local!")
-        .filter(|at| !code[..*at].ends_with(in_path) && !code[..*at].ends_with("macro_rules! "));
-    code.split(move |c: char| !in_path(c))
-        .map(|p| p.trim_start_matches(':').trim_end_matches(':'))
-        .filter(|p| p.contains("::"))
-        .chain(macro_at.map(|_| "thread_local"))
-}
-
-/// The path with its first segment replaced by what that name was imported as.
-fn resolve(path: &str, imports: &[Import]) -> Vec<String> {
-    let mut segments = path.split("::").map(str::to_owned);
-    let first = segments.next().unwrap_or_default();
-    let mut full = match imports.iter().find(|i| i.name == first) {
-        Some(import) => import.path.clone(),
-        None if first == "thread_local" => vec!["std".to_owned(), first],
-        None => vec![first],
-    };
-    full.extend(segments);
-    full
+/// The path, its first segment replaced by what that name was imported as.
+fn resolve(named: &Named, all: &[Named]) -> String {
+    let path = named.path.join("::");
+    let first = &named.path[0];
+    let is_it = |other: &&Named| matches!(&other.role, Role::Import(name) if name == first);
+    let is_macro = matches!(named.role, Role::Macro(..));
+    match all.iter().find(is_it) {
+        _ if matches!(named.role, Role::Import(_)) => path,
+        Some(import) => import.path.join("::") + &path[first.len()..],
+        None if path == "thread_local" && is_macro => "std::thread_local".to_owned(),
+        None => path,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::source::Source;
     use super::check;
+    use crate::source::Source;
 
     fn found(path: &str, text: &str) -> usize {
-        check(&Source::new(path, text)).len()
-    }
-
-    fn layer(text: &str) -> usize {
-        found("crates/queue/src/ring.rs", text)
+        check(&Source::new(path, text).expect("it is Rust")).len()
     }
 
     #[test]
-    fn imports_around_sync_are_found() {
-        assert_eq!(layer("use std::sync::atomic::{AtomicBool, Ordering};\n"), 1);
-        assert_eq!(layer("use core::{cell::UnsafeCell, mem};\n"), 1);
-        assert_eq!(layer("use std::{mem, sync::*};\n"), 1);
-        assert_eq!(layer("use std::sync::Mutex;\n"), 0);
-        assert_eq!(layer("use std::sync::Arc;\n"), 1);
-        assert_eq!(layer("use std::sync::atomic::*;\n"), 1);
-    }
-
-    #[test]
-    fn paths_are_resolved_through_imports() {
-        assert_eq!(layer("use std::thread;\nfn f() { thread::park(); }\n"), 1);
-        assert_eq!(
-            layer("use terrace_sync::thread;\nfn f() { thread::park(); }\n"),
-            0
-        );
-        assert_eq!(layer("fn f() { std::thread::park_timeout(d); }\n"), 1);
-        assert_eq!(
-            layer("use std::sync;\nfn f(a: &sync::atomic::AtomicU8) {}\n"),
-            1
-        );
-    }
-
-    #[test]
-    fn thread_locals() {
-        assert_eq!(layer("thread_local! { static A: u8 = 0; }\n"), 1);
-        assert_eq!(
-            layer("use terrace_sync::thread_local;\nthread_local! { static A: u8 = 0; }\n"),
-            0
-        );
-        assert_eq!(
-            layer("terrace_sync::thread_local! { static A: u8 = 0; }\n"),
-            0
-        );
-    }
-
-    #[test]
-    fn words_in_comments_and_strings_are_none() {
-        assert_eq!(
-            layer("// std::sync::atomic\nlet s = \"std::thread::park\";\n"),
-            0
-        );
+    fn what_goes_around_sync_is_found() {
+        let cases = [
+            ("use std::sync::atomic::{AtomicBool, Ordering};", 1),
+            ("use core::{cell::UnsafeCell, mem};", 1),
+            ("use std::{mem, sync::*};", 1),
+            ("use std::sync::Mutex;", 0),
+            ("use std::sync::Arc;", 1),
+            ("use std::sync::atomic::*;", 1),
+            ("use std::thread;\nfn f() { thread::park(); }", 1),
+            ("use terrace_sync::thread;\nfn f() { thread::park(); }", 0),
+            ("fn f() { assert!(std::thread::park_timeout(d)); }", 1),
+            ("use std::sync;\nfn f(a: &sync::atomic::AtomicU8) {}", 1),
+            ("thread_local! { static A: u8 = 0; }", 1),
+            (
+                "use terrace_sync::thread_local;\nthread_local! { static A: u8 = 0; }",
+                0,
+            ),
+            ("terrace_sync::thread_local! { static A: u8 = 0; }", 0),
+            (
+                "// std::sync::atomic\nconst S: &str = \"std::thread::park\";",
+                0,
+            ),
+            ("#[cfg(test)]\nmod tests {\n    use std::sync::Arc;\n}", 0),
+            (
+                "#[cfg(test)]\nmod tests {\n    use std::sync::atomic::AtomicU8;\n}",
+                1,
+            ),
+        ];
+        for (text, wanted) in cases {
+            assert_eq!(found("crates/queue/src/ring.rs", text), wanted, "{text}");
+        }
     }
 
     #[test]
@@ -165,7 +123,5 @@ mod tests {
         ] {
             assert_eq!(found(path, text), 0, "{path}");
         }
-        let arc = "#[cfg(test)]\nmod tests {\n    use std::sync::Arc;\n}\n";
-        assert_eq!(layer(arc), 0);
     }
 }

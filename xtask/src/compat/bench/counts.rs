@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use super::program::{self, Row};
-use super::{DEBUG, Side};
+use super::{DEBUG, RELEASE, Side};
 use crate::compat::sides;
 use crate::measure::machine::origin;
 use crate::progress::Progress;
@@ -44,7 +44,8 @@ const HEADER: [&str; 11] = [
 pub(super) fn run(ws: &Workspace, stock: &Side, ours: &Side, rows: &[Row]) -> Result<()> {
     // Counts futex calls when preloaded.
     let dir = sides::copy(ws, "futex-count", "bench/count", DEBUG, None)?;
-    let library = sides::build(&dir, &["--release"])?.join("release/libfutex_count.so");
+    let library = "release/libfutex_count.so";
+    let library = sides::build(&dir, &dir.join("target"), library, RELEASE)?;
     let mut lines = Vec::new();
     let progress = Progress::new("compat --bench --counts", rows.len());
     for row in rows {

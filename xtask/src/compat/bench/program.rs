@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::Side;
@@ -92,11 +92,7 @@ pub(super) fn lines<T: for<'a> Deserialize<'a>>(
     }
     let shown = format!("{} `ecs-bench {}`", side.name, args.join(" "));
     let finished = run_limited(command, TIME_LIMIT)?;
-    match finished.status {
-        Some(status) if status.success() => {}
-        Some(status) => bail!("{shown} failed: {status}\n{}", finished.output),
-        None => bail!("{shown} did not end within {TIME_LIMIT:?}"),
-    }
+    finished.passed().with_context(|| shown.clone())?;
     finished
         .output
         .lines()

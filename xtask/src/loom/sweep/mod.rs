@@ -8,33 +8,71 @@
 //! So it is run with all that it comes to and that no model has caught yet; where it fails, with each half of them, down to
 //! the single ones.
 
-mod list;
-mod order;
-mod reader;
 mod sites;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use comfy_table::Table;
+use serde::Deserialize;
 
 use super::{EXHAUSTED, LoomArgs, explore, weakened_limit};
 use crate::build::Build;
 use crate::models::{Environment, Model, Times, Verdict};
 use crate::process::parallel;
 use crate::progress::Progress;
+use crate::table;
 use crate::workspace::Workspace;
-use list::{LIST, Row, UNREACHED};
-use order::Order;
-use sites::Site;
+use sites::{Order, Site};
 
+/// The reviewed list: the orderings that no model misses, and why.
+const LIST: &str = "loom-tests/orderings.toml";
 /// What says to a model where to note the orderings that it comes to.
 const RECORD: &str = "TERRACE_SWEEP_RECORD";
 /// What says to a model which ordering is weakened.
 const WEAKEN: &str = "TERRACE_SWEEP";
+
+/// One row of the list: an access whose ordering may be weakened without a model that fails.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    file: String,
+    /// `Type::function`, or `function`.
+    function: String,
+    /// What is called; from the second call of that name on with `#2`.
+    access: String,
+    /// `FROM to WEAKER`, after `failure ` where it is the ordering of a failed exchange; or `not reached`.
+    weakened: Vec<String>,
+    /// Why no model can or need fail.
+    reason: String,
+}
+
+impl table::Row for Row {
+    const NAME: &'static str = "unseen";
+
+    /// What the row says, as [`Job::entry`] has it.
+    fn keys(&self) -> Vec<String> {
+        let (file, function, access) = (&self.file, &self.function, &self.access);
+        let weakened = self.weakened.iter();
+        weakened
+            .map(|how| format!("{file} {function} {access}, {how}"))
+            .collect()
+    }
+
+    fn check(&self) -> Result<()> {
+        ensure!(
+            !self.weakened.is_empty(),
+            "{} {}: nothing is weakened",
+            self.file,
+            self.function
+        );
+        ensure!(!self.reason.trim().is_empty(), "there is no reason");
+        Ok(())
+    }
+}
 
 /// A model, how long it takes, and the orderings that it comes to.
 struct Reach<'m> {
@@ -49,10 +87,33 @@ struct Job {
     to: Option<Order>,
 }
 
+impl Job {
+    /// What the list says of it.
+    fn entry(&self) -> String {
+        let Site {
+            file,
+            function,
+            access,
+            order,
+            ..
+        } = &self.site;
+        let failure = if self.site.place == 0 { "" } else { "failure " };
+        let how = self.to.map(|to| format!("{failure}{order} to {to}"));
+        format!(
+            "{file} {function} {access}, {}",
+            how.as_deref().unwrap_or("not reached")
+        )
+    }
+
+    fn title(&self) -> String {
+        format!("line {}: {}", self.site.line, self.entry())
+    }
+}
+
 #[derive(Clone)]
 enum Outcome {
     /// A model failed: which, and what it said.
-    Caught(String, String),
+    Caught(String),
     /// Every model that comes to it passes.
     Survived,
     /// No model comes to it.
@@ -75,14 +136,12 @@ pub(super) fn recording(build: &Build, model: &Model, args: &LoomArgs) -> Result
 /// What a model is told, and in how many schedules it runs at most. The order in which loom tries them is fixed, so that the
 /// same is found each time, on any machine.
 fn environment(key: &'static str, value: String, args: &LoomArgs) -> Environment {
+    // How often loom looks whether it has gone so far.
+    let interval = (args.schedules / 20).max(1);
     vec![
         (key, value),
         ("LOOM_MAX_PERMUTATIONS", args.schedules.to_string()),
-        // How often loom looks whether it has gone so far.
-        (
-            "LOOM_CHECKPOINT_INTERVAL",
-            (args.schedules / 20).max(1).to_string(),
-        ),
+        ("LOOM_CHECKPOINT_INTERVAL", interval.to_string()),
     ]
 }
 
@@ -99,26 +158,21 @@ pub(super) fn run(
     times: &Times,
     args: &LoomArgs,
 ) -> Result<()> {
-    let all = sites::all(&ws.root)?;
-    let rows = list::load(&ws.root)?;
-    let mut reach = Vec::new();
-    for model in models {
+    let rows: Vec<Row> = table::load(&ws.root, LIST)?;
+    let reach = models.iter().map(|model| {
         let noted = std::fs::read_to_string(record(build, model)).unwrap_or_default();
-        reach.push(Reach {
+        Reach {
             model,
             time: times.get(&model.title()).copied().unwrap_or_default(),
             orderings: noted.lines().map(str::to_owned).collect(),
-        });
-    }
+        }
+    });
+    let mut reach: Vec<Reach<'_>> = reach.collect();
     reach.sort_by_key(|r| r.time);
-    understood(ws, &all, &reach)?;
-    let jobs = jobs(&all, &reach, args);
+    let reached: Vec<&String> = reach.iter().flat_map(|r| &r.orderings).collect();
+    let jobs = jobs(&sites::all(&ws.root, &reached)?, &reach, args);
     ensure!(!jobs.is_empty(), "no ordering matches");
-
-    let start = |job: &Job| match job.to {
-        Some(_) => Outcome::Survived,
-        None => Outcome::Unreached,
-    };
+    let start = |job: &Job| job.to.map_or(Outcome::Unreached, |_| Outcome::Survived);
     let sweep = Sweep {
         outcomes: Mutex::new(jobs.iter().map(start).collect()),
         jobs: &jobs,
@@ -129,8 +183,7 @@ pub(super) fn run(
         result?;
     }
     sweep.progress.finish();
-    let outcomes = sweep.outcomes.into_inner();
-    let outcomes = outcomes.unwrap_or_else(PoisonError::into_inner);
+    let outcomes = sweep.outcomes().clone();
     judge(&jobs, &outcomes, &rows, args)
 }
 
@@ -149,10 +202,9 @@ impl Sweep<'_> {
         // What an AcqRel may become are two things, one at a time.
         for choice in 0..2 {
             let open = |index: &usize| {
-                let job = &self.jobs[*index];
-                let to = job.site.order.weaker().get(choice).copied();
-                let comes = model.orderings.contains(&job.site.reported());
-                comes && job.to.is_some() && job.to == to && !self.is_caught(*index)
+                let Job { site, to } = &self.jobs[*index];
+                let comes = to.is_some() && model.orderings.contains(&site.reported());
+                comes && *to == site.weaker().get(choice).copied() && !self.is_caught(*index)
             };
             let set: Vec<usize> = (0..self.jobs.len()).filter(open).collect();
             self.try_set(model, &set)?;
@@ -163,9 +215,9 @@ impl Sweep<'_> {
 
     /// Tries `set` at once, then in halves if the model fails.
     fn try_set(&self, model: &Reach<'_>, set: &[usize]) -> Result<()> {
-        if set.is_empty() {
+        let Some(&first) = set.first() else {
             return Ok(());
-        }
+        };
         let weakened = |index: &usize| {
             let Job { site, to } = &self.jobs[*index];
             to.map(|to| format!("{}:{to}", site.reported()))
@@ -183,22 +235,22 @@ impl Sweep<'_> {
                 return self.try_set(model, second);
             }
             Verdict::Failed(how) if !how.starts_with(EXHAUSTED) => {
-                self.progress
-                    .line(&format!("caught: {}", self.jobs[set[0]].title()));
-                Outcome::Caught(title, how)
+                let entry = self.jobs[first].title();
+                self.progress.line(&format!("caught: {entry}"));
+                Outcome::Caught(format!("{title}: {how}"))
             }
             Verdict::Failed(how) => Outcome::Error(format!("{title}: {how}")),
             Verdict::Missing => Outcome::Error(format!("there is no test {title}")),
             Verdict::TimedOut => Outcome::Error(format!("{title} does not end")),
         };
-        if !self.is_caught(set[0]) {
-            self.outcomes()[set[0]] = outcome;
+        if !self.is_caught(first) {
+            self.outcomes()[first] = outcome;
         }
         Ok(())
     }
 
     fn is_caught(&self, index: usize) -> bool {
-        matches!(self.outcomes()[index], Outcome::Caught(..))
+        matches!(self.outcomes()[index], Outcome::Caught(_))
     }
 
     fn outcomes(&self) -> MutexGuard<'_, Vec<Outcome>> {
@@ -207,49 +259,26 @@ impl Sweep<'_> {
     }
 }
 
-/// Whether every ordering that a model used is one that was found in the source.
-fn understood(ws: &Workspace, all: &[Site], reach: &[Reach<'_>]) -> Result<()> {
-    let known: HashSet<String> = all.iter().map(Site::reported).collect();
-    let reached = reach.iter().flat_map(|r| &r.orderings);
-    let strange = reached
-        .filter(|o| {
-            o.starts_with("crates/") && !o.starts_with("crates/sync/") && !o.ends_with(":Relaxed")
-        })
-        .find(|o| !known.contains(*o) && !is_lock(ws, o));
-    ensure!(
-        strange.is_none(),
-        "a model uses an ordering at {} that is not found in the source there: a function that passes orderings on needs \
-         `#[cfg_attr(terrace_loom, track_caller)]`",
-        strange.map_or("", String::as_str)
-    );
-    Ok(())
-}
-
-/// Whether what is called there is a lock, whose orderings are those of the checker's stand-in for it.
-fn is_lock(ws: &Workspace, reported: &str) -> bool {
-    let mut words = reported.split(':');
-    let (Some(file), Some(line), Some(column)) = (words.next(), words.next(), words.next()) else {
-        return false;
-    };
-    let text = std::fs::read_to_string(ws.root.join(file)).unwrap_or_default();
-    let line = line
-        .parse()
-        .ok()
-        .and_then(|n: usize| text.lines().nth(n - 1));
-    let call = column.parse().ok().and_then(|n: usize| line?.get(n - 1..));
-    call.is_some_and(|call| ["lock(", "try_lock("].iter().any(|l| call.starts_with(l)))
-}
-
 /// What is to be tried: with a filter or a layer, of those sites alone.
 fn jobs(all: &[Site], reach: &[Reach<'_>], args: &LoomArgs) -> Vec<Job> {
     let mut jobs = Vec::new();
-    for site in all.iter().filter(|site| chosen(site, args)) {
+    for site in all {
+        let Site {
+            file,
+            function,
+            access,
+            ..
+        } = site;
+        let name = format!("{file} {function} {access}");
+        if !args.chooses(Some(sites::layer(file)), &[&name]) {
+            continue;
+        }
         let job = |to| Job {
             site: site.clone(),
             to,
         };
         if reach.iter().any(|r| r.orderings.contains(&site.reported())) {
-            jobs.extend(site.order.weaker().iter().map(|to| job(Some(*to))));
+            jobs.extend(site.weaker().iter().map(|to| job(Some(*to))));
         } else {
             jobs.push(job(None));
         }
@@ -257,74 +286,54 @@ fn jobs(all: &[Site], reach: &[Reach<'_>], args: &LoomArgs) -> Vec<Job> {
     jobs
 }
 
-fn chosen(site: &Site, args: &LoomArgs) -> bool {
-    args.chooses(
-        Some(site.layer()),
-        &[&format!("{} {} {}", site.file, site.function, site.access)],
-    )
-}
-
 /// Prints what came of every ordering; an error unless what survived is what the list says.
 fn judge(jobs: &[Job], outcomes: &[Outcome], rows: &[Row], args: &LoomArgs) -> Result<()> {
     let mut table = Table::new();
     table.load_preset(comfy_table::presets::NOTHING);
-    table.set_header(["ordering", "", "model, or reason", "how"]);
+    table.set_header(["ordering", "", "model and failure, or reason"]);
     let mut wrong = Vec::new();
-    let mut counts = [0; 3];
+    let mut counts = BTreeMap::<&str, usize>::new();
     for (job, outcome) in jobs.iter().zip(outcomes) {
-        let listed = rows.iter().find(|row| row.says(&job.site, &job.entry()));
-        let title = job.title();
-        let cells = match (outcome, listed) {
-            (Outcome::Caught(model, how), None) => {
-                counts[0] += 1;
-                ["caught", model, how]
-            }
-            (Outcome::Survived, Some(row)) => {
-                counts[1] += 1;
-                ["listed", &row.reason, ""]
-            }
-            (Outcome::Unreached, Some(row)) => {
-                counts[2] += 1;
-                ["not reached", &row.reason, ""]
-            }
-            (Outcome::Error(why), _) => {
-                wrong.push(format!("nothing was learnt about {title}: {why}"));
-                ["ERROR", why, ""]
-            }
-            (Outcome::Caught(model, how), Some(_)) => {
-                wrong.push(format!(
-                    "{LIST} says that no model misses {title}, and {model} does"
-                ));
-                ["STALE", model, how]
-            }
+        let entry = job.entry();
+        let listed = rows
+            .iter()
+            .find(|row| table::Row::keys(*row).contains(&entry));
+        let (word, about, mistake) = match (outcome, listed) {
+            (Outcome::Caught(by), None) => ("caught", by.as_str(), ""),
+            (Outcome::Survived, Some(row)) => ("listed", row.reason.as_str(), ""),
+            (Outcome::Unreached, Some(row)) => ("listed as not reached", row.reason.as_str(), ""),
+            (Outcome::Error(why), _) => ("ERROR", why.as_str(), "nothing was learnt"),
+            (Outcome::Caught(by), Some(_)) => (
+                "STALE",
+                by.as_str(),
+                "the list has it, and a model catches it",
+            ),
             (Outcome::Survived, None) => {
-                wrong.push(format!(
-                    "no model misses {title}: write one, or list it in {LIST}"
-                ));
-                ["SURVIVED", "", ""]
+                ("SURVIVED", "", "no model misses it: write one, or list it")
             }
-            (Outcome::Unreached, None) => {
-                wrong.push(format!(
-                    "no model comes to {title}: write one, or list it in {LIST}"
-                ));
-                ["UNREACHED", "", ""]
-            }
+            (Outcome::Unreached, None) => (
+                "UNREACHED",
+                "",
+                "no model comes to it: write one, or list it",
+            ),
         };
-        table.add_row([title.as_str(), cells[0], cells[1], cells[2]]);
+        *counts.entry(word).or_default() += 1;
+        table.add_row([job.title().as_str(), word, about]);
+        if !mistake.is_empty() {
+            wrong.push(format!("{}: {mistake}", job.title()));
+        }
     }
     println!("{table}");
     wrong.extend(strays(jobs, rows, args));
-    let [caught, listed, unreached] = counts;
-    println!(
-        "loom: {} weakened orderings: {caught} caught, {listed} listed, {unreached} listed as not reached",
-        jobs.len()
-    );
+    let counts = counts.iter().map(|(word, count)| format!("{count} {word}"));
+    let counts = counts.collect::<Vec<_>>().join(", ");
+    println!("loom: {} weakened orderings: {counts}", jobs.len());
     for what in &wrong {
         println!("- {what}");
     }
     ensure!(
         wrong.is_empty(),
-        "{} orderings are not accounted for",
+        "{} orderings are not accounted for by models or by {LIST}",
         wrong.len()
     );
     Ok(())
@@ -332,61 +341,29 @@ fn judge(jobs: &[Job], outcomes: &[Outcome], rows: &[Row], args: &LoomArgs) -> R
 
 /// Rows that are about nothing in the source.
 fn strays(jobs: &[Job], rows: &[Row], args: &LoomArgs) -> Vec<String> {
-    if args.filter.is_some() {
-        return Vec::new();
-    }
-    let layer_of = |row: &Row| {
-        let of_scope = row.file.starts_with("crates/executor/src/protocol/scope/");
-        let layer = row.file.split('/').nth(1).unwrap_or_default();
-        if of_scope {
-            "scope".to_owned()
-        } else {
-            layer.to_owned()
-        }
-    };
-    let mut strays = Vec::new();
-    for row in rows
-        .iter()
-        .filter(|row| args.layer.as_ref().is_none_or(|l| *l == layer_of(row)))
-    {
-        for entry in &row.weakened {
-            if !jobs
-                .iter()
-                .any(|job| row.is_of(&job.site) && *entry == job.entry())
-            {
-                let Row {
-                    file,
-                    function,
-                    access,
-                    ..
-                } = row;
-                strays.push(format!(
-                    "{LIST} lists {file} {function} {access}, {entry}: there is no such thing"
-                ));
-            }
-        }
-    }
+    let known: HashSet<String> = jobs.iter().map(Job::entry).collect();
+    let is_chosen = |row: &&Row| args.chooses(Some(sites::layer(&row.file)), &[""]);
+    let entries = rows.iter().filter(is_chosen).flat_map(table::Row::keys);
+    let strays = entries.filter(|entry| !known.contains(entry));
     strays
+        .map(|entry| format!("{LIST} lists {entry}: there is no such thing"))
+        .collect()
 }
 
-impl Job {
-    fn entry(&self) -> String {
-        self.to
-            .map_or(UNREACHED.to_owned(), |to| list::entry(&self.site, to))
-    }
+#[cfg(test)]
+mod tests {
+    use super::Row;
+    use crate::table::mistakes;
 
-    fn title(&self) -> String {
-        let Site {
-            file,
-            function,
-            access,
-            line,
-            ..
-        } = &self.site;
-        let what = match self.to {
-            Some(_) => self.entry(),
-            None => self.site.order.to_string(),
+    #[test]
+    fn rows_say_what_and_why() {
+        let of = |rows: &[&str]| {
+            mistakes::<Row>("file = \"a.rs\"\nfunction = \"f\"\naccess = \"load\"", rows)
         };
-        format!("{file}:{line} {function} {access}, {what}")
+        let good = "weakened = [\"Acquire to Relaxed\"]\nreason = \"a count\"";
+        assert_eq!(of(&[good]), "");
+        assert!(of(&[good, good]).contains("two rows"));
+        assert!(of(&["weakened = []\nreason = \"a count\""]).contains("nothing is weakened"));
+        assert!(of(&["weakened = [\"a to b\"]\nreason = \" \""]).contains("no reason"));
     }
 }

@@ -1,0 +1,269 @@
+//! `cargo xtask prove`: faults are planted one by one, and the net of each, a model, a test or a sanitizer, must catch it.
+//!
+//! Each net is run without the fault first, and must pass: one that fails anyway proves nothing.
+
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use cargo_metadata::Package;
+use clap::{Args, ValueEnum};
+use serde::Deserialize;
+
+use crate::build::Build;
+use crate::models::{LOOM, SHUTTLE, Verdict, judge};
+use crate::planted::{self, Outcome};
+use crate::process::run_limited;
+use crate::sanitizer::{Instrumented, instrument};
+use crate::table::{self, Row, is_plain};
+use crate::workspace::Workspace;
+use crate::{asan, loom, shuttle, soak, tsan};
+
+/// Where the table of faults lies.
+pub(crate) const TABLE: &str = "loom-tests/faults.toml";
+
+/// A test, or a model without its exploration bound, that takes longer hangs.
+const LIMIT: Duration = Duration::from_secs(600);
+/// How long the soak looks for a fault, in seconds, with which seed, and the round that it begins with.
+const SOAK: [&str; 3] = ["60", "1", "0"];
+
+/// Options of `cargo xtask prove`.
+#[derive(Args)]
+pub(crate) struct ProveArgs {
+    /// Only the faults whose name, description or test contains this text
+    filter: Option<String>,
+    /// Only the faults with this net
+    #[arg(long)]
+    net: Option<Net>,
+}
+
+/// What catches a fault.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+enum Net {
+    /// A model of `loom-tests`
+    Loom,
+    /// A model of `loom-tests/shuttle`
+    Shuttle,
+    /// An integration test of a package, debug assertions on
+    Test,
+    /// The same under AddressSanitizer
+    Asan,
+    /// The same under ThreadSanitizer
+    Tsan,
+    /// The soak program
+    Soak,
+}
+
+/// A fault that can be planted, and the net that must catch it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Fault {
+    /// The value of `cfg(terrace_weaken)`; a mutant of loom's table, or a fault of this one alone.
+    pub(crate) name: String,
+    /// What is wrong then.
+    what: String,
+    net: Net,
+    /// `FILE::TEST`; not for the soak.
+    test: Option<String>,
+    /// Whose test, for example `terrace-queue`; not for models and the soak.
+    package: Option<String>,
+}
+
+impl Row for Fault {
+    const NAME: &'static str = "fault";
+
+    fn keys(&self) -> Vec<String> {
+        vec![format!("fault `{}` with net {}", self.name, self.net())]
+    }
+
+    fn check(&self) -> Result<()> {
+        ensure!(
+            is_plain(&self.name, "-"),
+            "it has no name of letters, digits, `-`"
+        );
+        ensure!(!self.what.trim().is_empty(), "what is wrong?");
+        let of_package = matches!(self.net, Net::Test | Net::Asan | Net::Tsan);
+        ensure!(
+            of_package == self.package.is_some(),
+            "`package` is for the nets test, asan and tsan, and needed there"
+        );
+        match self.net {
+            Net::Soak => ensure!(self.test.is_none(), "the soak has no tests"),
+            _ => drop(self.test()?),
+        }
+        Ok(())
+    }
+}
+
+impl Fault {
+    /// The test program and the name of the test in it.
+    fn test(&self) -> Result<(&str, &str)> {
+        let test = self.test.as_deref().unwrap_or_default();
+        test.split_once("::")
+            .with_context(|| format!("{test:?} is not FILE::TEST"))
+    }
+
+    /// What has to catch it, as printed.
+    fn net(&self) -> String {
+        let net = format!("{:?}", self.net).to_lowercase();
+        let words = [
+            Some(net.as_str()),
+            self.package.as_deref(),
+            self.test.as_deref(),
+        ];
+        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// Runs the nets of the faults chosen without them, then with them.
+pub(crate) fn run(ws: &Workspace, args: &ProveArgs) -> Result<()> {
+    let mut faults: Vec<Fault> = table::load(&ws.root, TABLE)?;
+    let filter = args.filter.as_deref().unwrap_or_default();
+    faults.retain(|fault| {
+        let texts = [Some(&fault.name), Some(&fault.what), fault.test.as_ref()];
+        let named = texts
+            .into_iter()
+            .flatten()
+            .any(|text| text.contains(filter));
+        named && args.net.is_none_or(|net| net == fault.net)
+    });
+    ensure!(!faults.is_empty(), "no fault matches; see {TABLE}");
+    let nets = Nets::new(ws, &faults)?;
+    let mut passed = Vec::new();
+    for fault in &faults {
+        let net = fault.net();
+        if passed.contains(&net) {
+            continue;
+        }
+        println!("prove: {net}, without a fault");
+        let verdict = nets.run(fault, false)?;
+        ensure!(
+            verdict == Verdict::Passed,
+            "{net} does not pass without a fault: {verdict:?}"
+        );
+        passed.push(net);
+    }
+    let shown = |fault: &Fault| [fault.name.clone(), fault.net()];
+    planted::try_all("prove", &faults, shown, |fault| {
+        Ok(Outcome::of(nets.run(fault, true)?))
+    })?;
+    for fault in &faults {
+        println!("- {}: {}", fault.name, fault.what);
+    }
+    Ok(())
+}
+
+/// How the nets are built and run; the sanitizers where a fault needs them.
+struct Nets<'w> {
+    packages: &'w [Package],
+    loom: Build,
+    shuttle: Build,
+    plain: Build,
+    soak: Build,
+    asan: Option<Instrumented>,
+    tsan: Option<Instrumented>,
+}
+
+impl<'w> Nets<'w> {
+    fn new(ws: &'w Workspace, faults: &[Fault]) -> Result<Self> {
+        let needed = |net| faults.iter().any(|fault| fault.net == net);
+        let asan = needed(Net::Asan).then(|| instrument(ws, &asan::sanitizer(ws)?));
+        let tsan = needed(Net::Tsan).then(|| instrument(ws, &tsan::sanitizer()));
+        Ok(Self {
+            packages: &ws.metadata.packages,
+            loom: LOOM.build(ws),
+            shuttle: SHUTTLE.build(ws),
+            plain: Build::plain(ws),
+            soak: soak::build(ws),
+            asan: asan.transpose()?,
+            tsan: tsan.transpose()?,
+        })
+    }
+
+    /// Builds and runs the net of `fault`, with the fault if it is to be `planted`.
+    fn run(&self, fault: &Fault, planted: bool) -> Result<Verdict> {
+        let plant = |build: &Build| match planted {
+            true => planted::plant(build, &fault.name),
+            false => Ok(build.clone()),
+        };
+        match fault.net {
+            Net::Loom => loom::run_one(&plant(&self.loom)?, fault.test()?),
+            Net::Shuttle => shuttle::run_one(&plant(&self.shuttle)?, fault.test()?, planted),
+            Net::Test => self.test(&plant(&self.plain)?, fault, &[]),
+            Net::Asan => self.instrumented(self.asan.as_ref(), fault, plant),
+            Net::Tsan => self.instrumented(self.tsan.as_ref(), fault, plant),
+            Net::Soak => soak_for(&plant(&self.soak)?),
+        }
+    }
+
+    fn instrumented(
+        &self,
+        with: Option<&Instrumented>,
+        fault: &Fault,
+        plant: impl Fn(&Build) -> Result<Build>,
+    ) -> Result<Verdict> {
+        let with = with.context("the sanitizer was not prepared")?;
+        let package = fault.package.as_deref().unwrap_or_default();
+        let layer = package.trim_start_matches("terrace-");
+        self.test(&plant(with.build(layer))?, fault, &Instrumented::ARGS)
+    }
+
+    /// Runs the test program where cargo would run it, in the environment of its build.
+    fn test(&self, build: &Build, fault: &Fault, args: &[&str]) -> Result<Verdict> {
+        let package = fault.package.as_deref().unwrap_or_default();
+        let mut found = self.packages.iter().filter(|own| own.name == package);
+        let found = found
+            .next()
+            .with_context(|| format!("no package {package}"))?;
+        let (file, test) = fault.test()?;
+        let args = [&["-p", package, "--all-features"], args].concat();
+        let mut command = Command::new(planted::program(build, &args, file)?.path);
+        command
+            .current_dir(found.manifest_path.with_file_name(""))
+            .envs(build.environment())
+            .env("RUST_BACKTRACE", "0")
+            .args(["--exact", test, "--nocapture", "--test-threads=1"]);
+        Ok(judge(&run_limited(command, LIMIT)?))
+    }
+}
+
+/// Runs the soak program.
+fn soak_for(build: &Build) -> Result<Verdict> {
+    let binary = soak::program(build).context("does not compile")?;
+    let mut command = Command::new(&binary.path);
+    command.args(SOAK);
+    let finished = run_limited(command, LIMIT)?;
+    let Some(status) = finished.status else {
+        return Ok(Verdict::TimedOut);
+    };
+    ensure!(
+        status.code() != Some(2),
+        "the soak program was called wrongly"
+    );
+    let mut lines = finished.output.lines();
+    let said = lines.find_map(|line| line.strip_prefix("soak: "));
+    Ok(match status.success() {
+        true => Verdict::Passed,
+        false => Verdict::Failed(said.unwrap_or_default().chars().take(90).collect()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Fault;
+    use crate::table::mistakes;
+
+    #[test]
+    fn a_row_names_its_net() {
+        let of = |rows: &[&str]| mistakes::<Fault>("name = \"a\"\nwhat = \"w\"", rows);
+        let good = "net = \"loom\"\ntest = \"file::test\"";
+        let good_of_package = "net = \"asan\"\ntest = \"file::test\"\npackage = \"p\"";
+        assert_eq!(of(&[good, good_of_package, "net = \"soak\""]), "");
+        assert!(of(&[good, good]).contains("two rows"));
+        assert!(of(&["net = \"loom\"\ntest = \"file\""]).contains("FILE::TEST"));
+        assert!(of(&["net = \"asan\"\ntest = \"file::test\""]).contains("`package`"));
+        assert!(of(&["net = \"soak\"\ntest = \"file::test\""]).contains("no tests"));
+        assert!(of(&["net = \"fishing\""]).contains("fishing"));
+    }
+}

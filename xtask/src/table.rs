@@ -1,0 +1,59 @@
+//! The tables of the repository, in TOML: mutants, faults, orderings. Each is a list of rows `[[NAME]]`.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use serde::de::DeserializeOwned;
+
+/// One row.
+pub(crate) trait Row: DeserializeOwned {
+    /// The name of such rows.
+    const NAME: &'static str;
+
+    /// What no two rows have in common.
+    fn keys(&self) -> Vec<String>;
+
+    /// Whether it says what it has to.
+    fn check(&self) -> Result<()>;
+}
+
+/// Reads the table `file` of the workspace at `root`.
+pub(crate) fn load<R: Row>(root: &Path, file: &str) -> Result<Vec<R>> {
+    let text = std::fs::read_to_string(root.join(file));
+    let text = text.with_context(|| format!("cannot read {file}"))?;
+    parse(&text).with_context(|| format!("{file} is not a table of [[{}]]", R::NAME))
+}
+
+/// Reads a table.
+pub(crate) fn parse<R: Row>(text: &str) -> Result<Vec<R>> {
+    let mut tables: BTreeMap<String, Vec<R>> = toml::from_str(text)?;
+    let rows = tables.remove(R::NAME).unwrap_or_default();
+    let strange: Vec<&String> = tables.keys().collect();
+    ensure!(strange.is_empty(), "there are rows {strange:?}");
+    let mut known = HashSet::new();
+    for row in &rows {
+        let keys = row.keys();
+        row.check().with_context(|| keys.join(", "))?;
+        for key in keys {
+            ensure!(known.insert(key.clone()), "{key}: there are two rows of it");
+        }
+    }
+    Ok(rows)
+}
+
+/// Whether a name has letters, digits and `others` alone.
+pub(crate) fn is_plain(name: &str, others: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || others.contains(c);
+    !name.is_empty() && name.chars().all(plain)
+}
+
+/// The messages of a table of rows that each begin with `head`: none for one that is right.
+#[cfg(test)]
+pub(crate) fn mistakes<R: Row>(head: &str, rows: &[&str]) -> String {
+    let rows = rows
+        .iter()
+        .map(|row| format!("[[{}]]\n{head}\n{row}\n", R::NAME));
+    let text = rows.collect::<String>();
+    parse::<R>(&text).map_or_else(|error| format!("{error:#}"), |_| String::new())
+}
