@@ -8,10 +8,10 @@ use serde::Deserialize;
 
 use super::rows;
 use super::{BenchArgs, programs};
-use crate::measure::build::Executable;
 use crate::measure::child;
 use crate::measure::criterion::Program;
 use crate::measure::machine::origin;
+use crate::measure::rounds::{Entry, Row};
 use crate::measure::stats::median;
 use crate::progress::Progress;
 use crate::report::sheet::{Cell, Sheet};
@@ -37,29 +37,29 @@ struct Line {
 
 /// Runs the program's benches in interleaved rounds; prints the medians over the rounds.
 pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
-    let built = programs::build_targets(ws, &[programs::LATENCY])?;
-    let [executable] = &built[..] else {
+    let built = programs::build_targets(ws, vec![programs::LATENCY.to_owned()])?;
+    let [program] = &built[..] else {
         anyhow::bail!("the latency program is one program, not {}", built.len());
     };
-    let rows = rows::select(rows::group(listed(executable)?)?, &args.selection())?;
+    let rows = rows::select(rows::group(listed(program)?)?, &args.selection())?;
     let samples = if args.quick { SAMPLES.1 } else { SAMPLES.0 };
-    let rounds = args.rounds();
+    let rounds = usize::from(args.rounds());
     let mut found: BTreeMap<String, Vec<Line>> = BTreeMap::new();
     let progress = Progress::new("bench latency", rounds * rows.len());
     for round in 1..=rounds {
         for row in &rows {
-            progress.at(&format!("round {round} of {rounds}: {}", row.name()));
+            progress.at(&format!("round {round} of {rounds}: {}", row.name));
             for entry in &row.entries {
-                let id = row.id(entry);
-                let line = measure(executable, &id, samples)?;
+                let id = entry.id.clone();
+                let line = measure(program, &id, samples)?;
                 found.entry(id).or_default().push(line);
             }
             progress.step();
         }
     }
     progress.finish();
-    let line = |row: &rows::Row, entry| {
-        let id = row.id(entry);
+    let line = |entry: &Entry| {
+        let id = entry.id.clone();
         let of = |part: fn(&Line) -> f64| {
             let mut lines: Vec<f64> = found[&id].iter().map(part).collect();
             Cell::Nanoseconds(median(&mut lines))
@@ -70,10 +70,7 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
             .chain(figures)
             .collect()
     };
-    let lines = |row| {
-        let row: &rows::Row = row;
-        row.entries.iter().map(move |entry| line(row, entry))
-    };
+    let entries = rows.iter().flat_map(|row: &Row| &row.entries);
     let sheet = Sheet {
         origin: origin(ws),
         title: "Latency".to_owned(),
@@ -81,7 +78,7 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
             "From a wake to the woken task's poll: medians over {rounds} rounds of {samples} wakes each."
         ),
         header: HEADER.map(str::to_owned).into(),
-        rows: rows.iter().flat_map(lines).collect(),
+        rows: entries.map(line).collect(),
     };
     println!("{}", sheet.terminal());
     if let Some(path) = &args.json {
@@ -90,34 +87,30 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     Ok(())
 }
 
-fn listed(executable: &Executable) -> Result<Vec<(String, Program)>> {
-    let mut command = std::process::Command::new(&executable.path);
+fn listed(program: &Program) -> Result<Vec<(String, Program)>> {
+    let mut command = std::process::Command::new(&program.path);
     command.arg("--ids");
     let ended = child::run(&mut command, LIMIT, |_, _| {})?;
     ensure!(
         ended.succeeded(),
         "`{} --ids` failed: {}{}",
-        executable.path.display(),
+        program.path.display(),
         ended.how(LIMIT),
         ended.tail(TAIL)
     );
-    let program = Program {
-        path: executable.path.clone(),
-        side: "this tree".to_owned(),
-    };
     let pair = |id: &str| (id.to_owned(), program.clone());
     Ok(ended.stdout.lines().map(pair).collect())
 }
 
-fn measure(executable: &Executable, id: &str, samples: usize) -> Result<Line> {
-    let mut command = std::process::Command::new(&executable.path);
+fn measure(program: &Program, id: &str, samples: usize) -> Result<Line> {
+    let mut command = std::process::Command::new(&program.path);
     command.args(["--id", id, "--samples", &samples.to_string()]);
     let ended = child::run(&mut command, LIMIT, |_, _| {})?;
     ensure!(
         ended.succeeded(),
         "`{id}` failed: {}; to see it alone: `{} --id {id} --samples {samples}`{}",
         ended.how(LIMIT),
-        executable.path.display(),
+        program.path.display(),
         ended.tail(TAIL)
     );
     serde_json::from_str(ended.stdout.trim())

@@ -1,7 +1,7 @@
 //! Programs that are measured: their output as it comes, their CPU time, a time limit, and an end at
 //! Ctrl-C.
 
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -98,11 +98,6 @@ impl CpuClock {
     }
 }
 
-enum Event {
-    Stdout(Vec<u8>),
-    Stderr(Vec<u8>),
-}
-
 /// Runs a program without input, in a process group of its own, which is killed at the time limit and at
 /// Ctrl-C. `seen` gets each piece of standard error when it arrives.
 ///
@@ -116,36 +111,39 @@ pub(crate) fn run(
 ) -> Result<Ended> {
     check_interrupt()?;
     let start = Instant::now();
+    let mut stdout = tempfile::tempfile().context("cannot create a temporary file")?;
     let mut child = command
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
+        .stdout(stdout.try_clone()?)
         .stderr(Stdio::piped())
         .process_group(0)
         .spawn()
         .with_context(|| format!("cannot start {}", command.get_program().display()))?;
     let clock = CpuClock(child.id());
-    let (sender, events) = mpsc::channel();
-    let readers = [
-        child
-            .stdout
-            .take()
-            .map(|out| reader(out, sender.clone(), Event::Stdout)),
-        child
-            .stderr
-            .take()
-            .map(|err| reader(err, sender, Event::Stderr)),
-    ];
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let (sender, pieces) = mpsc::channel();
+    let mut pipe = child.stderr.take().expect("it is piped");
+    let reader = std::thread::spawn(move || {
+        let mut buffer = vec![0; 1 << 16];
+        // An error ends the output like its end does: the exit status tells what happened.
+        while let Ok(length @ 1..) = pipe.read(&mut buffer) {
+            if sender.send(buffer[..length].to_vec()).is_err() {
+                break;
+            }
+        }
+    });
+    let mut stderr = Vec::new();
     let mut killed = false;
     loop {
-        match events.recv_timeout(POLL) {
-            Ok(Event::Stdout(bytes)) => keep(&mut stdout, &bytes),
-            Ok(Event::Stderr(bytes)) => {
+        match pieces.recv_timeout(POLL) {
+            Ok(bytes) => {
                 seen(&bytes, &clock);
-                keep(&mut stderr, &bytes);
+                stderr.extend_from_slice(&bytes);
+                if stderr.len() > 2 * KEPT {
+                    stderr.drain(..stderr.len() - KEPT);
+                }
             }
             Err(RecvTimeoutError::Timeout) => {}
-            // Both ends are closed: the program ended, or will.
+            // The pipe is closed: the program ended, or will.
             Err(RecvTimeoutError::Disconnected) => break,
         }
         if !killed && (start.elapsed() >= limit || check_interrupt().is_err()) {
@@ -154,38 +152,16 @@ pub(crate) fn run(
         }
     }
     let status = child.wait().context("cannot wait for a child")?;
-    for reader in readers.into_iter().flatten() {
-        reader.join().expect("a reader does not panic");
-    }
+    reader.join().expect("a reader does not panic");
     check_interrupt()?;
+    let mut text = Vec::new();
+    stdout.rewind()?;
+    stdout.read_to_end(&mut text)?;
     Ok(Ended {
         status: (!killed).then_some(status),
-        stdout: String::from_utf8_lossy(&stdout).into_owned(),
+        stdout: String::from_utf8_lossy(&text).into_owned(),
         stderr: String::from_utf8_lossy(&stderr).into_owned(),
     })
-}
-
-fn reader(
-    mut from: impl Read + Send + 'static,
-    to: mpsc::Sender<Event>,
-    event: fn(Vec<u8>) -> Event,
-) -> std::thread::JoinHandle<()> {
-    std::thread::spawn(move || {
-        let mut buffer = vec![0; 1 << 16];
-        // An error ends the output like its end does: the exit status tells what happened.
-        while let Ok(length @ 1..) = from.read(&mut buffer) {
-            if to.send(event(buffer[..length].to_vec())).is_err() {
-                break;
-            }
-        }
-    })
-}
-
-fn keep(all: &mut Vec<u8>, bytes: &[u8]) {
-    all.extend_from_slice(bytes);
-    if all.len() > 2 * KEPT {
-        all.drain(..all.len() - KEPT);
-    }
 }
 
 fn kill(child: &Child) {

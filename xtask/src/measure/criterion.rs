@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::child::{self, CpuClock, Ended};
+use super::files;
 use super::stats::median;
 
 /// Lines of a failed program's output that an error shows.
@@ -60,6 +61,8 @@ pub(crate) struct Run {
 /// A bench program of one side.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
+    /// The file in `benches/`, without extension.
+    pub(crate) name: String,
     pub(crate) path: PathBuf,
     /// For errors: which side, and of which ref.
     pub(crate) side: String,
@@ -72,6 +75,16 @@ struct Sample {
 }
 
 impl Program {
+    /// One that is not there.
+    #[cfg(test)]
+    pub(crate) fn test() -> Self {
+        Self {
+            name: "bench".to_owned(),
+            path: "bench".into(),
+            side: "this tree".to_owned(),
+        }
+    }
+
     /// The ids of its benches.
     ///
     /// # Errors
@@ -164,8 +177,7 @@ impl Program {
 
     /// Reads the one `sample.json` below `home`.
     fn sample(&self, id: &str, home: &Path) -> Result<Sample> {
-        let mut found = Vec::new();
-        find(home, &mut found)?;
+        let found = files(home, "new/sample.json")?;
         let [path] = &found[..] else {
             bail!(
                 "`{id}` of {} left {} samples instead of one; is the id unique?",
@@ -184,19 +196,6 @@ impl Program {
         );
         Ok(sample)
     }
-}
-
-/// `sample.json` in every directory called `new`.
-fn find(dir: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
-    for entry in std::fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))? {
-        let path = entry?.path();
-        if path.is_dir() {
-            find(&path, found)?;
-        } else if path.ends_with("new/sample.json") {
-            found.push(path);
-        }
-    }
-    Ok(())
 }
 
 fn seconds(millis: u64) -> String {
@@ -288,6 +287,7 @@ mod tests {
         Program {
             path,
             side: "base (main)".to_owned(),
+            ..Program::test()
         }
     }
 
@@ -314,35 +314,25 @@ echo '{"sampling_mode":"Flat","iters":[2.0,4.0,8.0],"times":[20.0,80.0,90.0]}' >
     #[test]
     fn a_run_gives_the_median_and_the_cpu_time_of_its_phase() {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let script = format!(
-            "echo 'Benchmarking x: Collecting 3 samples in estimated 1 s (14 iterations)' >&2\n\
-             i=0; while [ $i -lt 9999 ]; do i=$((i+1)); done\n\
-             echo 'Benchmarking x: Analyzing' >&2\n{WRITES}"
-        );
-        let program = program(dir.path(), &script);
-        let run = program
-            .run("x", LENGTH, &dir.path().join("home"))
-            .expect("it runs");
+        let of = |writes: &str| {
+            let script = format!(
+                "echo 'Benchmarking x: Collecting 3 samples in estimated 1 s (14 iterations)' >&2\n\
+                 i=0; while [ $i -lt 9999 ]; do i=$((i+1)); done\n\
+                 echo 'Benchmarking x: Analyzing' >&2\n{writes}"
+            );
+            let run = program(dir.path(), &script).run("x", LENGTH, &dir.path().join("home"));
+            run.expect("it runs")
+        };
+        let run = of(WRITES);
         assert_eq!(run.wall, 11.25);
         if cfg!(target_os = "linux") {
             assert!(run.cpu.expect("both lines came") > 0.0);
         }
-    }
-
-    #[test]
-    fn a_line_that_is_seen_too_late_gives_no_cpu_time() {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        // The samples are said to have taken far longer than the lines are apart.
-        let writes = WRITES.replace("20.0,80.0,90.0", "2e12,8e12,9e12");
-        let script = format!(
-            "echo 'Benchmarking x: Collecting 3 samples in estimated 1 s (14 iterations)' >&2\n\
-             echo 'Benchmarking x: Analyzing' >&2\n{writes}"
+        // Samples that took far longer than the lines are apart: the first line was seen too late.
+        assert_eq!(
+            of(&WRITES.replace("20.0,80.0,90.0", "2e12,8e12,9e12")).cpu,
+            None
         );
-        let program = program(dir.path(), &script);
-        let run = program
-            .run("x", LENGTH, &dir.path().join("home"))
-            .expect("it runs");
-        assert_eq!(run.cpu, None);
     }
 
     #[test]
@@ -368,16 +358,11 @@ echo '{"sampling_mode":"Flat","iters":[2.0,4.0,8.0],"times":[20.0,80.0,90.0]}' >
         for part in ["`a/b`", "base (main)", "101", "panicked", "--exact a/b"] {
             assert!(text.contains(part), "{part} is not in {text}");
         }
-    }
-
-    #[test]
-    fn a_bench_that_is_not_there_is_an_error() {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let program = program(dir.path(), "exit 0");
+        let program = self::program(dir.path(), "exit 0");
+        let home = dir.path().join("home");
         assert!(
-            program
-                .run("a/b", LENGTH, &dir.path().join("home"))
-                .is_err()
+            program.run("a/b", LENGTH, &home).is_err(),
+            "it is not there"
         );
     }
 }
