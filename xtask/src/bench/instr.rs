@@ -8,7 +8,7 @@ use super::{BenchArgs, programs, results, rows};
 use crate::measure::criterion::Run;
 use crate::measure::instr::{Counter, PREFIX};
 use crate::measure::machine::origin;
-use crate::measure::rounds::{Effort, measure};
+use crate::measure::rounds::{Effort, measure_all};
 use crate::measure::runs::{Kind, Runs};
 use crate::measure::share;
 use crate::progress::Progress;
@@ -55,26 +55,12 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     }
     progress.finish();
     let rows = rows::select(rows::group(listed)?, &args.selection())?;
-    let effort = Effort {
-        title: "bench instructions: rows",
-        kind: Kind::Instructions,
-        rounds: 1,
-        budget: None,
-    };
+    let effort = Effort::new("bench instructions: rows", Kind::Instructions, 1);
     let mut runs = Runs::default();
-    let counted = |id: &str| {
-        vec![Run {
-            wall: counts[id].0,
-            cpu: None,
-        }]
-    };
-    measure(
-        effort,
-        &rows,
-        &mut runs,
-        |row, at| Ok(counted(&row.entries[at].id)),
-        |_, _, _| false,
-    )?;
+    measure_all(effort, &rows, &mut runs, |row, at| {
+        let (wall, _) = counts[&row.entries[at].id];
+        Ok(vec![Run { wall, cpu: None }])
+    })?;
     let pairs = results::pairs(&rows, &runs, Kind::Instructions, usize::MAX);
     let sheet = Sheet {
         origin: origin(ws),

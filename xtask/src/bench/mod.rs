@@ -20,7 +20,7 @@ use regex_lite::Regex;
 use crate::measure::child;
 use crate::measure::criterion::Length;
 use crate::measure::machine::origin;
-use crate::measure::rounds::{Effort, measure};
+use crate::measure::rounds::{Effort, measure_all};
 use crate::measure::runs::{Kind, Runs};
 use crate::report;
 use crate::report::peers::BenchResults;
@@ -124,24 +124,13 @@ fn time(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     std::fs::create_dir_all(&ws.target).context("cannot make the target directory")?;
     let home = tempfile::tempdir_in(&ws.target)
         .context("cannot make a temporary directory in the target directory")?;
-    let effort = Effort {
-        title: "bench",
-        kind: Kind::Time,
-        rounds: args.rounds().into(),
-        budget: None,
-    };
+    let effort = Effort::new("bench", Kind::Time, args.rounds().into());
     let mut runs = Runs::default();
     let length = args.length();
-    let failed = measure(
-        effort,
-        &rows,
-        &mut runs,
-        |row, at| {
-            let entry = &row.entries[at];
-            Ok(vec![entry.program.run(&entry.id, length, home.path())?])
-        },
-        |_, _, _| false,
-    )?;
+    let failed = measure_all(effort, &rows, &mut runs, |row, at| {
+        let entry = &row.entries[at];
+        Ok(vec![entry.program.run(&entry.id, length, home.path())?])
+    })?;
     let all = rows.len();
     rows.retain(|row| failed.iter().all(|f| f.id != row.name));
     let origin = origin(ws);

@@ -140,7 +140,7 @@ mod tests {
     use super::{check, means, pairs};
     use crate::bench::rows::group;
     use crate::measure::criterion::{Program, Run};
-    use crate::measure::rounds::{Effort, measure};
+    use crate::measure::rounds::{Effort, Row, measure_all};
     use crate::measure::runs::{Kind, Runs};
     use crate::report::model::Metric;
 
@@ -156,26 +156,14 @@ mod tests {
         ];
         let listed = times.map(|(id, _, _)| (id.to_owned(), Program::test()));
         let rows = group(listed.into()).expect("well-formed");
-        let effort = Effort {
-            title: "",
-            kind: Kind::Time,
-            rounds: 9,
-            budget: None,
-        };
         let mut runs = Runs::default();
-        let run = |id: &str| {
-            let time = times.iter().find(|time| time.0 == id);
+        let run = |row: &Row, at: usize| {
+            let time = times.iter().find(|time| time.0 == row.entries[at].id);
             let (_, wall, cpu) = *time.expect("it is one of them");
             Ok(vec![Run { wall, cpu }])
         };
-        measure(
-            effort,
-            &rows,
-            &mut runs,
-            |row, at| run(&row.entries[at].id),
-            |_, _, _| false,
-        )
-        .expect("nothing fails");
+        let effort = Effort::new("", Kind::Time, 9);
+        measure_all(effort, &rows, &mut runs, run).expect("nothing fails");
         let pairs = pairs(&rows, &runs, Kind::Time, 2);
         let values: Vec<f64> = pairs.iter().map(|p| p.wall.value).collect();
         assert_eq!(values, [0.5, 2.0, 9.0]);

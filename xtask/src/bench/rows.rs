@@ -52,7 +52,7 @@ pub(super) fn pairs(row: &Row) -> Vec<(usize, usize)> {
 ///
 /// # Errors
 ///
-/// If an id has another form, or comes twice, or a row has nobody of ours or nobody else.
+/// If an id has another form, or comes twice, or a row lacks contenders of ours or peers.
 pub(super) fn group(listed: Vec<(String, Program)>) -> Result<Vec<Row>> {
     let mut rows: Vec<Row> = Vec::new();
     let mut known = BTreeMap::new();
@@ -92,7 +92,7 @@ fn check(row: &Row) -> Result<()> {
     let (ours, all) = (ours.count(), row.entries.len());
     ensure!(
         ours > 0,
-        "nobody in row {} is known as ours; add the contender to the list in xtask/src/bench/contenders.rs",
+        "no contender of row {} is known as ours; add the contender to the list in xtask/src/bench/contenders.rs",
         row.name
     );
     ensure!(

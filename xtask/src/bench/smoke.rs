@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::{BenchArgs, programs, rows};
 use crate::measure::child;
@@ -12,8 +12,6 @@ use crate::workspace::Workspace;
 
 /// Of one program, with all its rows.
 const LIMIT: Duration = Duration::from_secs(300);
-/// Lines of a failed program's output that the error shows.
-const TAIL: usize = 12;
 /// What criterion prints before it tests a row.
 const TESTING: &str = "Testing ";
 
@@ -45,14 +43,14 @@ fn test(program: &Program, filter: Option<&str>) -> Result<usize> {
     let mut command = std::process::Command::new(&program.path);
     command.arg("--test").args(filter);
     let ended = child::run(&mut command, LIMIT, |_, _| {})?;
-    let tested = || ended.stdout.lines().filter_map(|l| l.strip_prefix(TESTING));
-    ensure!(
-        ended.succeeded(),
-        "the bench `{}` does not run ({}); to see it alone: `{} --test`{}",
-        tested().next_back().unwrap_or(&program.name),
-        ended.how(LIMIT),
-        program.path.display(),
-        ended.tail(TAIL)
-    );
-    Ok(tested().count())
+    let rows = ended
+        .stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix(TESTING));
+    let rows: Vec<String> = rows.map(str::to_owned).collect();
+    let (row, path) = (rows.last().unwrap_or(&program.name), program.path.display());
+    ended.checked(&format!(
+        "the bench `{row}` does not run; to see it alone: `{path} --test`"
+    ))?;
+    Ok(rows.len())
 }

@@ -130,10 +130,8 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
     let home = state.dir.join("home");
     let mut failed = rounds::measure(
         Effort {
-            title: "bench-compare",
-            kind: Kind::Time,
-            rounds: args.rounds(),
             budget: args.budget().map(|minutes| minutes * 60.0),
+            ..Effort::new("bench-compare", Kind::Time, args.rounds())
         },
         &plan.rows(Kind::Time, args.aa),
         &mut runs,
@@ -146,24 +144,15 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
         },
     )?;
     // Counts hardly vary: four runs tell whether these do.
-    failed.extend(rounds::measure(
-        Effort {
-            title: "bench-compare: instructions",
-            kind: Kind::Instructions,
-            rounds: 1,
-            budget: None,
-        },
-        &plan.rows(Kind::Instructions, args.aa),
-        &mut runs,
-        |row, at| {
-            let counter = [&base_counter, &head_counter][at].as_ref();
-            let program = &row.entries[at].program;
-            let counter = counter.expect("a program that is listed can be counted");
-            let runs = counter.runs(program, &row.noted);
-            runs.with_context(|| program.side.clone())
-        },
-        |_, _, _| false,
-    )?);
+    let effort = Effort::new("bench-compare: instructions", Kind::Instructions, 1);
+    let rows = plan.rows(Kind::Instructions, args.aa);
+    failed.extend(rounds::measure_all(effort, &rows, &mut runs, |row, at| {
+        let counter = [&base_counter, &head_counter][at].as_ref();
+        let program = &row.entries[at].program;
+        let counter = counter.expect("a program that is listed can be counted");
+        let runs = counter.runs(program, &row.noted);
+        runs.with_context(|| program.side.clone())
+    })?);
     let parts = Parts {
         args,
         base: &base,

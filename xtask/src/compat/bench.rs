@@ -16,7 +16,7 @@ use clap::Args;
 use crate::bench::results::{means, pairs};
 use crate::measure::criterion::Program;
 use crate::measure::machine::origin;
-use crate::measure::rounds::{self, Effort, Entry, measure};
+use crate::measure::rounds::{self, Effort, Entry, measure_all};
 use crate::measure::runs::{self, Runs};
 use crate::report;
 use crate::report::model::Metric;
@@ -109,7 +109,7 @@ pub(super) fn run(filter: Option<&str>, args: BenchArgs) -> Result<()> {
         let run = program::run(&sides[at], &row.entries[at].id, length)?;
         Ok(vec![run])
     };
-    if let [failed, ..] = &measure(effort, &entries, &mut runs, run, |_, _, _| false)?[..] {
+    if let [failed, ..] = &measure_all(effort, &entries, &mut runs, run)?[..] {
         bail!("{}: {}", failed.id, failed.message);
     }
     let (pairs, means) = evaluated(&rows, &entries, &runs);
@@ -134,12 +134,7 @@ pub(super) fn run(filter: Option<&str>, args: BenchArgs) -> Result<()> {
 }
 
 fn effort(rounds: u32) -> Effort<'static> {
-    Effort {
-        title: "compat --bench",
-        kind: runs::Kind::Time,
-        rounds,
-        budget: None,
-    }
+    Effort::new("compat --bench", runs::Kind::Time, rounds)
 }
 
 /// A row as the engine has it: ours, then the stock crate.
@@ -196,7 +191,7 @@ mod tests {
     use super::program::Row;
     use super::{Side, effort, entries, evaluated, failures};
     use crate::measure::criterion::Run;
-    use crate::measure::rounds::measure;
+    use crate::measure::rounds::measure_all;
     use crate::measure::runs::Runs;
 
     /// The failures where rows of these kinds have these ratios of ours to stock.
@@ -221,7 +216,7 @@ mod tests {
             Ok(vec![Run { wall, cpu }])
         };
         let mut runs = Runs::default();
-        measure(effort(9), &entries, &mut runs, run, |_, _, _| false).expect("nothing fails");
+        measure_all(effort(9), &entries, &mut runs, run).expect("nothing fails");
         let (pairs, means) = evaluated(&rows, &entries, &runs);
         failures(&rows, &pairs, &means)
     }

@@ -15,8 +15,6 @@ use super::criterion::Program;
 const REMAPPED: &str = "/source";
 /// A build may take this long before it counts as hanging.
 const LIMIT: Duration = Duration::from_secs(3 * 60 * 60);
-/// Lines of the compiler's output that an error shows.
-const TAIL: usize = 30;
 
 /// A tree with a package of benches.
 #[derive(Clone, Debug)]
@@ -76,20 +74,18 @@ impl Tree {
         let mut command = self.command();
         command.stdin(Stdio::null());
         let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
+        let what = format!(
+            "the benches of {} do not build; to see it alone: `{}`",
+            self.side,
+            self.shown()
+        );
         let ended = child::run(&mut command, LIMIT, |bytes, _| {
             if terminal {
-                // Only what a user sees of the progress; the error has it all.
+                // Only what a user sees of the progress; the error has its end.
                 let _ = std::io::Write::write_all(&mut std::io::stderr(), bytes);
             }
         })?;
-        ensure!(
-            ended.succeeded(),
-            "the benches of {} do not build ({}); to see it alone: `{}`{}",
-            self.side,
-            ended.how(LIMIT),
-            self.shown(),
-            ended.tail(TAIL)
-        );
+        let ended = ended.checked(&what)?;
         let mut programs = Vec::new();
         for message in Message::parse_stream(ended.stdout.as_bytes()) {
             let message = message.context("cargo printed a message that cannot be read")?;

@@ -16,6 +16,8 @@ use nix::unistd::Pid;
 const POLL: Duration = Duration::from_millis(100);
 /// Of a longer output the last bytes are kept.
 const KEPT: usize = 1 << 20;
+/// Lines of a failed program's output that an error shows.
+const TAIL: usize = 30;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
@@ -51,34 +53,30 @@ pub(crate) fn check_interrupt() -> Result<()> {
 /// How a child ended.
 pub(crate) struct Ended {
     /// `None`: it was killed at the time limit.
-    pub(crate) status: Option<ExitStatus>,
+    status: Option<ExitStatus>,
+    limit: Duration,
     pub(crate) stdout: String,
-    pub(crate) stderr: String,
+    stderr: String,
 }
 
 impl Ended {
-    pub(crate) fn succeeded(&self) -> bool {
-        self.status.is_some_and(|s| s.success())
-    }
-
-    /// How it ended in words, for an error.
-    pub(crate) fn how(&self, limit: Duration) -> String {
-        match self.status {
+    /// Itself, if it succeeded. The error begins with `what` and ends with the last lines of standard error, or of standard
+    /// output if that is empty.
+    pub(crate) fn checked(self, what: &str) -> Result<Self> {
+        let how = match self.status {
+            Some(status) if status.success() => return Ok(self),
             Some(status) => status.to_string(),
-            None => format!("killed, it did not end within {} s", limit.as_secs()),
-        }
-    }
-
-    /// The last lines of standard error, or of standard output if that is empty, indented.
-    pub(crate) fn tail(&self, lines: usize) -> String {
+            None => format!("killed, it did not end within {} s", self.limit.as_secs()),
+        };
         let text = if self.stderr.trim().is_empty() {
             &self.stdout
         } else {
             &self.stderr
         };
         let all: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
-        let last = &all[all.len().saturating_sub(lines)..];
-        last.iter().map(|l| format!("\n    {l}")).collect()
+        let last = &all[all.len().saturating_sub(TAIL)..];
+        let last: String = last.iter().map(|l| format!("\n    {l}")).collect();
+        bail!("{what}: {how}{last}")
     }
 }
 
@@ -159,13 +157,14 @@ pub(crate) fn run(
     stdout.read_to_end(&mut text)?;
     Ok(Ended {
         status: (!killed).then_some(status),
+        limit,
         stdout: String::from_utf8_lossy(&text).into_owned(),
         stderr: String::from_utf8_lossy(&stderr).into_owned(),
     })
 }
 
 fn kill(child: &Child) {
-    // It fails if the group has ended meanwhile.
+    // It fails if the group has ended by now.
     let _ = killpg(pid(child.id()), Signal::SIGKILL);
 }
 
@@ -201,15 +200,15 @@ mod tests {
         );
         assert_eq!(ended.status.and_then(|s| s.code()), Some(3));
         assert_eq!(seen, b"err\n");
-        assert_eq!(ended.tail(5), "\n    err");
+        let error = ended.checked("sh").err().expect("it failed").to_string();
+        assert_eq!(error, "sh: exit status: 3\n    err");
     }
 
     #[test]
     fn the_whole_group_is_killed_at_the_limit() {
         let limit = Duration::from_millis(50);
         let ended = run(&mut sh("sleep 600 & sleep 600"), limit, |_, _| {}).expect("sh starts");
-        assert!(ended.status.is_none());
-        assert!(!ended.succeeded());
+        assert!(ended.status.is_none() && ended.checked("sh").is_err());
     }
 
     #[test]

@@ -7,12 +7,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::child::{self, CpuClock, Ended};
+use super::child::{self, CpuClock};
 use super::files;
 use super::stats::median;
 
-/// Lines of a failed program's output that an error shows.
-const TAIL: usize = 8;
 /// A list takes milliseconds; this is for hangs.
 const LIST_LIMIT: Duration = Duration::from_secs(60);
 /// How many times its nominal time a run may take, and what is added: slow set-up is no hang.
@@ -94,7 +92,7 @@ impl Program {
         let mut command = self.command();
         command.args(["--bench", "--list", "--format", "terse"]);
         let ended = child::run(&mut command, LIST_LIMIT, |_, _| {})?;
-        self.check(&ended, "--list", LIST_LIMIT)?;
+        let ended = ended.checked(&self.failed("--list"))?;
         ended
             .stdout
             .lines()
@@ -135,7 +133,7 @@ impl Program {
         let ended = child::run(&mut command, length.limit(), |bytes, clock| {
             phases.saw(bytes, clock);
         })?;
-        self.check(&ended, id, length.limit())?;
+        ended.checked(&self.failed(id))?;
         let sample = self.sample(id, home)?;
         let iterations: f64 = sample.iters.iter().sum();
         let mut walls: Vec<f64> = (sample.times.iter().zip(&sample.iters))
@@ -162,17 +160,10 @@ impl Program {
         command
     }
 
-    fn check(&self, ended: &Ended, what: &str, limit: Duration) -> Result<()> {
-        if ended.succeeded() {
-            return Ok(());
-        }
-        bail!(
-            "`{what}` failed on {}: {}; to see it alone: `{} --bench --exact {what}`{}",
-            self.side,
-            ended.how(limit),
-            self.path.display(),
-            ended.tail(TAIL)
-        )
+    /// What an error about a run begins with.
+    fn failed(&self, what: &str) -> String {
+        let (side, path) = (&self.side, self.path.display());
+        format!("`{what}` failed on {side}; to see it alone: `{path} --bench --exact {what}`")
     }
 
     /// Reads the one `sample.json` below `home`.

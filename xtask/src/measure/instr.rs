@@ -23,8 +23,6 @@ pub(crate) const PREFIX: &str = "instr_";
 const TOOLS: &str = "tools";
 /// All benches of a program.
 const LIMIT: Duration = Duration::from_secs(60 * 60);
-/// Lines of a failed program's output that an error shows.
-const TAIL: usize = 12;
 
 /// What counting needs.
 #[derive(Clone, Debug)]
@@ -146,15 +144,7 @@ impl Counter {
             .args(args)
             .env("PATH", &self.path)
             .current_dir(program.path.parent().unwrap_or(Path::new(".")));
-        let ended = child::run(&mut command, LIMIT, |_, _| {})?;
-        ensure!(
-            ended.succeeded(),
-            "{} failed: {}{}",
-            program.name,
-            ended.how(LIMIT),
-            ended.tail(TAIL)
-        );
-        Ok(ended)
+        child::run(&mut command, LIMIT, |_, _| {})?.checked(&format!("{} failed", program.name))
     }
 }
 

@@ -69,7 +69,17 @@ pub(crate) struct Effort<'t> {
     pub(crate) budget: Option<f64>,
 }
 
-impl Effort<'_> {
+impl<'t> Effort<'t> {
+    /// Without a budget.
+    pub(crate) fn new(title: &'t str, kind: Kind, rounds: u32) -> Self {
+        Self {
+            title,
+            kind,
+            rounds,
+            budget: None,
+        }
+    }
+
     fn is_used_up(&self, runs: &Runs) -> bool {
         let used = || runs.seconds_of(self.kind);
         self.budget.is_some_and(|budget| used() >= budget)
@@ -92,6 +102,20 @@ fn order(round: u32, contenders: usize) -> Vec<usize> {
 /// each judgement is a further chance to take noise for a change.
 pub(crate) fn next_look(rounds: u32) -> u32 {
     rounds + rounds.div_ceil(2)
+}
+
+/// [`measure`] without a budget.
+///
+/// # Errors
+///
+/// As [`measure`].
+pub(crate) fn measure_all(
+    effort: Effort<'_>,
+    rows: &[Row],
+    runs: &mut Runs,
+    run: impl Fn(&Row, usize) -> Result<Vec<Run>>,
+) -> Result<Vec<Failed>> {
+    measure(effort, rows, runs, run, |_, _, _| false)
 }
 
 /// Runs every row in every round, except for what is in `runs` already; with a budget then those that are `undecided`
@@ -284,7 +308,7 @@ mod tests {
 
     use anyhow::{Result, bail};
 
-    use super::{Effort, Entry, Failed, Row, Series, measure, series};
+    use super::{Effort, Entry, Failed, Row, Series, measure_all, series};
     use crate::measure::child::Interrupted;
     use crate::measure::criterion::{Program, Run};
     use crate::measure::runs::{Found, Kind, Runs};
@@ -304,12 +328,7 @@ mod tests {
         runs: &mut Runs,
         run: impl Fn(usize, &str) -> Result<Run>,
     ) -> (Result<Vec<Failed>>, Vec<String>) {
-        let effort = Effort {
-            title: "",
-            kind: Kind::Time,
-            rounds,
-            budget: None,
-        };
+        let effort = Effort::new("", Kind::Time, rounds);
         let order = RefCell::new(Vec::new());
         let run = |row: &Row, at: usize| {
             let id = &row.entries[at].id;
@@ -317,7 +336,7 @@ mod tests {
             Ok(vec![run(order.borrow().len(), id)?])
         };
         let rows = [row("x"), row("y")];
-        let failed = measure(effort, &rows, runs, run, |_, _, _| false);
+        let failed = measure_all(effort, &rows, runs, run);
         (failed, order.into_inner())
     }
 

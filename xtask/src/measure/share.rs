@@ -1,6 +1,6 @@
 //! Of the instructions of a bench those that are the executor's own, out of callgrind's file.
 //!
-//! A workload also runs channels, the allocator and the bench itself, which are the same whoever executes it. The
+//! A workload also runs channels, the allocator and the bench itself, which are the same for all executors. The
 //! executor's own are the lines of its crates and of its task cell; and lines of the standard library that were inlined
 //! into a function of these. `callgrind_annotate`, which comes with valgrind, reads the file.
 

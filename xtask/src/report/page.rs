@@ -155,67 +155,13 @@ mod tests {
     use expect_test::expect_file;
 
     use super::{Saved, part, renewed};
-    use crate::report::model::{Estimate, Machine, Metric, SCHEMA};
-    use crate::report::peers::{BenchResults, Origin, PeerMean, PeerRow};
-    use crate::report::sheet::{Cell, Sheet};
-
-    const RATIO: Estimate = Estimate {
-        value: 0.5,
-        low: 0.4,
-        high: 0.625,
-    };
-
-    fn row(layer: &str, threads: usize) -> PeerRow {
-        PeerRow {
-            layer: layer.to_owned(),
-            workload: "steal|all".to_owned(),
-            param: Some("64".to_owned()),
-            threads: Some(threads),
-            gated: threads <= 2,
-            ours: "terrace".to_owned(),
-            peer: "st3".to_owned(),
-            ours_ns: 500.0,
-            peer_ns: 1000.0,
-            wall: RATIO,
-            cpu: None,
-            rounds: vec![0.5; 9],
-            cpu_rounds: Vec::new(),
-        }
-    }
-
-    fn origin(command: &str) -> Origin {
-        Origin {
-            schema: SCHEMA,
-            created: "2026-01-02T03:04:05Z".to_owned(),
-            command: command.to_owned(),
-            commit: "0123456789abcdef".to_owned(),
-            dirty: true,
-            machine: Machine {
-                cpu: "A processor".to_owned(),
-                cores: 2,
-                os: "linux".to_owned(),
-                rustc: "rustc 1.95.0".to_owned(),
-                load_before: f64::NAN,
-            },
-        }
-    }
+    use crate::report::peers::BenchResults;
 
     fn results(layer: &str) -> BenchResults {
-        let mean = |metric| PeerMean {
-            layer: layer.to_owned(),
-            ours: "terrace".to_owned(),
-            peer: "st3".to_owned(),
-            metric,
-            mean: RATIO,
-            rows: 1,
-        };
-        BenchResults {
-            origin: origin(&format!("cargo xtask bench --layer {layer}")),
-            rounds: 9,
-            warm_up_ms: 100,
-            time_ms: 300,
-            rows: vec![row(layer, 2), row(layer, 4)],
-            means: vec![mean(Metric::Wall), mean(Metric::Cpu)],
+        let text = include_str!("snapshots/rounds.json").replace("queue", layer);
+        match serde_json::from_str(&text).expect("it has the form") {
+            Saved::Rounds(results) => results,
+            Saved::Sheet(_) => panic!("there are rounds in it"),
         }
     }
 
@@ -255,25 +201,15 @@ mod tests {
 
     #[test]
     fn rounds_and_sheets_are_saved_and_make_a_page() {
-        let mut sheet = Sheet {
-            origin: origin("cargo xtask bench --latency"),
-            title: "Latency".to_owned(),
-            note: "From a wake to the poll.".to_owned(),
-            header: vec!["row".to_owned(), "p50".to_owned()],
-            rows: vec![vec![
-                Cell::Text("a|b".to_owned()),
-                Cell::Nanoseconds(1500.0),
-            ]],
+        let saved = include_str!("snapshots/sheet.json");
+        let Saved::Sheet(sheet) = serde_json::from_str(saved).expect("it has the form") else {
+            panic!("there is a sheet in it");
         };
-        sheet.origin.machine.load_before = 0.25;
-        let saved = serde_json::to_string(&sheet).expect("plain data");
-        let read: Saved = serde_json::from_str(&saved).expect("the same form");
-        assert!(matches!(read, Saved::Sheet(read) if read == sheet));
-        let mut rounds = results("queue");
-        rounds.origin.machine.load_before = 0.25;
-        let saved = serde_json::to_string(&rounds).expect("plain data");
-        let read: Saved = serde_json::from_str(&saved).expect("the same form");
-        assert!(matches!(read, Saved::Rounds(read) if read == rounds));
+        let rounds = results("queue");
+        let saved = serde_json::to_string(&(&sheet, &rounds)).expect("plain data");
+        let read: (Saved, Saved) = serde_json::from_str(&saved).expect("the same form");
+        assert!(matches!(read.0, Saved::Sheet(read) if read == sheet));
+        assert!(matches!(read.1, Saved::Rounds(read) if read == rounds));
 
         let sheets = std::slice::from_ref(&sheet);
         assert!(part(&[], sheets).is_ok(), "a sheet stands alone");

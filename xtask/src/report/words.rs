@@ -1,7 +1,5 @@
 //! What a comparison says, in sentences that all reports share.
 
-use std::collections::BTreeMap;
-
 use super::model::{Bench, Comparison, MetricResult, Outcome, Verdict};
 use super::units::{change, counted, percent, span};
 
@@ -20,11 +18,19 @@ fn word(bench: &Bench) -> String {
 
 /// `2 slower, 1 faster, 38 same`: how many benches there are of each kind.
 fn tally(benches: &[Bench]) -> String {
-    let mut amounts: BTreeMap<String, usize> = BTreeMap::new();
-    for bench in benches {
-        *amounts.entry(word(bench)).or_default() += 1;
-    }
-    let parts = amounts.iter().map(|(word, n)| format!("{n} {word}"));
+    let kinds = [
+        "slower",
+        "faster",
+        "unstable",
+        "same",
+        "identical",
+        "not measured",
+        "not counted",
+    ];
+    let amount = |kind: &str| benches.iter().filter(|b| word(b) == kind).count();
+    let parts = kinds.map(|kind| (amount(kind), kind)).into_iter();
+    let parts = parts.filter(|(amount, _)| *amount > 0);
+    let parts = parts.map(|(amount, kind)| format!("{amount} {kind}"));
     parts.collect::<Vec<_>>().join(", ")
 }
 
