@@ -109,7 +109,7 @@ enum Command {
     /// Render a saved comparison of benches again
     BenchReport(report::ReportArgs),
     /// Renew the page of benchmark results out of saved measurements
-    BenchPage(report::results::PageArgs),
+    BenchPage(report::page::PageArgs),
     /// Count bytes, dependencies and build time of our executor beside others
     Footprint(footprint::FootprintArgs),
 }
@@ -170,7 +170,7 @@ fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
         Command::Demo(args) => demo::run(ws, &args),
         Command::Bench(args) => bench::run(ws, &args),
         Command::BenchReport(args) => report::run(&args),
-        Command::BenchPage(args) => report::results::run(ws, &args),
+        Command::BenchPage(args) => report::page::run(ws, &args),
         Command::Footprint(args) => footprint::run(ws, &args),
     }
 }

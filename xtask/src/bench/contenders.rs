@@ -25,7 +25,7 @@ const OURS: [(&str, &[&str]); 9] = [
 /// Contenders of kinds that are never dropped begin with it.
 const STATIC: &str = "static_";
 
-/// Rows without a peer: they say what ours costs where nobody else has the case.
+/// Rows without a peer: they say what ours costs where no other library has the case.
 const ALONE: [&str; 1] = ["park/publish/searching"];
 
 /// Whether the contender of a layer is ours.
@@ -62,7 +62,7 @@ mod tests {
             opponents("static_local", &peers),
             ["static_async_executor", "tokio"]
         );
-        // Where there is one kind only, everybody meets it.
+        // Where there is one kind only, each of ours meets it.
         assert_eq!(
             opponents("static_local", &["async_executor"]),
             ["async_executor"]

@@ -2,80 +2,28 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
-use super::rounds::{Measured, Series};
-use super::rows::{self, Row};
-use super::{BenchArgs, programs, results, table};
-use crate::measure::criterion::Program;
-use crate::measure::instr::{Count, Counter};
+use super::{BenchArgs, programs, results, rows};
+use crate::measure::criterion::Run;
+use crate::measure::instr::{Counter, PREFIX};
 use crate::measure::machine::origin;
+use crate::measure::rounds::{Effort, measure_all};
+use crate::measure::runs::{Kind, Runs};
+use crate::measure::share;
 use crate::progress::Progress;
-use crate::report::peers::PeerRow;
+use crate::report::document::Part;
+use crate::report::peers::{PeerRow, means_table};
 use crate::report::sheet::{Cell, Sheet};
+use crate::report::terminal;
 use crate::workspace::Workspace;
+
+/// Of each bench the instructions, and which part of them, of one, is the executor's own.
+type Counts = BTreeMap<String, (f64, f64)>;
 
 /// Below the rows.
 const NOTE: &str = "Instructions an iteration under callgrind; ours/peer, below 1 ours needs fewer. The executor's \
                     own part leaves out what the workload calls beside it: channels, allocator, the bench itself.";
-
-/// Counts, and prints a table. Counts are the same in every run: one round, no intervals.
-pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
-    let counter = Counter::new(&ws.root, &ws.target)?;
-    let executables = programs::build_instructions(ws, &args.layers)?;
-    let progress = Progress::new("bench instructions", executables.len());
-    let mut counts = BTreeMap::new();
-    let mut listed = Vec::new();
-    for executable in &executables {
-        progress.at(&executable.name);
-        let program = Program {
-            path: executable.path.clone(),
-            side: programs::SIDE.to_owned(),
-        };
-        for count in counter.count(executable, &programs::directory(ws)?)? {
-            listed.push((count.id.clone(), program.clone()));
-            counts.insert(count.id.clone(), count);
-        }
-        progress.step();
-    }
-    progress.finish();
-    let rows = rows::select(rows::group(listed)?, &args.selection())?;
-    let (pairs, means) = results::evaluated(&rows, &measured(&rows, &counts), usize::MAX);
-    let sheet = Sheet {
-        origin: origin(ws),
-        title: "Instructions".to_owned(),
-        note: NOTE.to_owned(),
-        header: HEADER.map(str::to_owned).into(),
-        rows: pairs.iter().map(|pair| cells(pair, &counts)).collect(),
-    };
-    println!("{}\n\n{}", sheet.terminal(), table::means(&means, "ratio"));
-    for row in rows.iter().filter(|row| row.pairs().is_empty()) {
-        for entry in &row.entries {
-            let id = row.id(entry);
-            println!("{id}: {}, no peer has this", counts[&id].instructions);
-        }
-    }
-    if let Some(path) = &args.json {
-        sheet.write(path)?;
-    }
-    args.gate
-        .map_or(Ok(()), |gate| results::check(&pairs, gate))
-}
-
-/// The counts as the one round that there is.
-fn measured(rows: &[Row], counts: &BTreeMap<String, Count>) -> Measured {
-    let series = |row: &Row| {
-        let of = |entry| Series {
-            wall: vec![counts[&row.id(entry)].instructions],
-            cpu: Vec::new(),
-        };
-        row.entries.iter().map(of).collect()
-    };
-    Measured {
-        series: rows.iter().map(series).collect(),
-        failed: Vec::new(),
-    }
-}
 
 const HEADER: [&str; 8] = [
     "row",
@@ -88,14 +36,58 @@ const HEADER: [&str; 8] = [
     "the peer's own part",
 ];
 
-fn cells(pair: &PeerRow, counts: &BTreeMap<String, Count>) -> Vec<Cell> {
+/// Counts, and prints a table. Counts are the same in every run: one round of what was counted once, no intervals.
+pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
+    let counter = Counter::new(&ws.root, &ws.target)?;
+    let built = programs::build(ws, &args.layers, PREFIX)?;
+    let progress = Progress::new("bench instructions", built.len());
+    let mut counts = Counts::new();
+    let mut listed = Vec::new();
+    let home = tempfile::tempdir().context("cannot make a temporary directory")?;
+    for program in &built {
+        progress.at(&program.name);
+        for count in counter.count(program, home.path())? {
+            let own = count.profile.as_deref().map_or(Ok(f64::NAN), share::own)?;
+            listed.push((count.id.clone(), program.clone()));
+            counts.insert(count.id, (count.instructions, own));
+        }
+        progress.step();
+    }
+    progress.finish();
+    let rows = rows::select(rows::group(listed)?, &args.selection())?;
+    let effort = Effort::new("bench instructions: rows", Kind::Instructions, 1);
+    let mut runs = Runs::default();
+    measure_all(effort, &rows, &mut runs, |row, at| {
+        let (wall, _) = counts[&row.entries[at].id];
+        Ok(vec![Run { wall, cpu: None }])
+    })?;
+    let pairs = results::pairs(&rows, &runs, Kind::Instructions, usize::MAX);
+    let sheet = Sheet {
+        origin: origin(ws),
+        title: "Instructions".to_owned(),
+        note: NOTE.to_owned(),
+        header: HEADER.map(str::to_owned).into(),
+        rows: pairs.iter().map(|pair| cells(pair, &counts)).collect(),
+    };
+    let means = results::means(&pairs);
+    let means = means_table(&means.iter().collect::<Vec<_>>(), "ratio");
+    let means = terminal::parts(&[Part::Table(means)], false);
+    println!("{}\n\n{means}", sheet.terminal());
+    results::print_alone(&rows, &runs, Kind::Instructions);
+    if let Some(path) = &args.json {
+        sheet.write(path)?;
+    }
+    results::check(&pairs, args.gate)
+}
+
+fn cells(pair: &PeerRow, counts: &Counts) -> Vec<Cell> {
     let own = |contender: &str| {
         let (row, param) = (&pair.workload, pair.param.as_deref().unwrap_or_default());
         let id = format!("{}/{row}/{contender}/{param}", pair.layer);
-        Cell::Part(counts[&id].own)
+        Cell::Part(counts[&id].1)
     };
     vec![
-        Cell::Text(results::name(pair)),
+        Cell::Text(pair.name()),
         Cell::Text(pair.ours.clone()),
         Cell::Text(pair.peer.clone()),
         Cell::Instructions(pair.ours_ns),
@@ -104,57 +96,4 @@ fn cells(pair: &PeerRow, counts: &BTreeMap<String, Count>) -> Vec<Cell> {
         own(&pair.ours),
         own(&pair.peer),
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    use super::{cells, measured};
-    use crate::bench::results::{check, evaluated};
-    use crate::bench::rows::group;
-    use crate::bench::table::means;
-    use crate::measure::criterion::Program;
-    use crate::measure::instr::Count;
-    use crate::report::sheet::Cell;
-
-    #[test]
-    fn counts_are_held_against_the_peers() {
-        let counts = [
-            ("queue/steal/ring/64", 50.0),
-            ("queue/steal/st3/64", 100.0),
-            ("queue/push/ring/64", 200.0),
-            ("queue/push/st3/64", 100.0),
-        ];
-        let program = Program {
-            path: "bench".into(),
-            side: "this tree".to_owned(),
-        };
-        let listed = counts.map(|(id, _)| (id.to_owned(), program.clone()));
-        let rows = group(listed.into()).expect("well-formed");
-        let count = |(id, instructions): (&str, f64)| {
-            let id = id.to_owned();
-            let own = 0.5;
-            (
-                id.clone(),
-                Count {
-                    id,
-                    instructions,
-                    own,
-                },
-            )
-        };
-        let counts: BTreeMap<String, Count> = counts.map(count).into();
-        let (pairs, all) = evaluated(&rows, &measured(&rows, &counts), usize::MAX);
-        let ratios: Vec<f64> = pairs.iter().map(|pair| pair.wall.value).collect();
-        assert_eq!(ratios, [0.5, 2.0]);
-        assert!(means(&all, "ratio").to_string().contains("1.000"));
-        assert_eq!(
-            cells(&pairs[0], &counts)[5..7],
-            [Cell::Ratio(0.5), Cell::Part(0.5)]
-        );
-        check(&pairs, 2.0).expect("none is above");
-        let error = check(&pairs, 1.0).expect_err("one is above");
-        assert!(error.to_string().contains("queue/push/64"), "{error}");
-    }
 }

@@ -3,123 +3,96 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
-use serde::Deserialize;
+use anyhow::{Context, Result, bail};
 
 use super::rows;
 use super::{BenchArgs, programs};
-use crate::measure::build::Executable;
 use crate::measure::child;
-use crate::measure::criterion::Program;
+use crate::measure::criterion::{Program, Run};
 use crate::measure::machine::origin;
+use crate::measure::rounds::{Effort, measure_all, series};
+use crate::measure::runs::{Kind, Runs};
 use crate::measure::stats::median;
-use crate::progress::Progress;
 use crate::report::sheet::{Cell, Sheet};
 use crate::workspace::Workspace;
 
 /// Of one run of one bench.
 const LIMIT: Duration = Duration::from_secs(120);
-/// Lines of a failed program's output that the error shows.
-const TAIL: usize = 12;
 /// How many wakes a run samples by default, and with `--quick`.
-const SAMPLES: (usize, usize) = (2_000, 200);
+const SAMPLES: (usize, usize) = (1_000, 100);
 
-/// Of the table.
-const HEADER: [&str; 4] = ["wake to run", "p50", "p90", "p99"];
+/// What the program prints of a run, as JSON.
+const PARTS: [&str; 3] = ["p50", "p90", "p99"];
 
-/// A line that the program prints.
-#[derive(Clone, Copy, Debug, Deserialize)]
-struct Line {
-    p50: f64,
-    p90: f64,
-    p99: f64,
-}
-
-/// Runs the program's benches in interleaved rounds; prints the medians over the rounds.
+/// Runs the program's benches in rounds; prints the medians over the rounds.
 pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
-    let built = programs::build_targets(ws, &[programs::LATENCY])?;
-    let [executable] = &built[..] else {
+    let built = programs::build_targets(ws, vec![programs::LATENCY.to_owned()])?;
+    let [program] = &built[..] else {
         anyhow::bail!("the latency program is one program, not {}", built.len());
     };
-    let rows = rows::select(rows::group(listed(executable)?)?, &args.selection())?;
+    let mut rows = rows::select(rows::group(listed(program)?)?, &args.selection())?;
+    for row in &mut rows {
+        row.noted = PARTS.map(|part| format!("{} {part}", row.name)).into();
+    }
     let samples = if args.quick { SAMPLES.1 } else { SAMPLES.0 };
-    let rounds = args.rounds();
-    let mut found: BTreeMap<String, Vec<Line>> = BTreeMap::new();
-    let progress = Progress::new("bench latency", rounds * rows.len());
-    for round in 1..=rounds {
-        for row in &rows {
-            progress.at(&format!("round {round} of {rounds}: {}", row.name()));
-            for entry in &row.entries {
-                let id = row.id(entry);
-                let line = measure(executable, &id, samples)?;
-                found.entry(id).or_default().push(line);
-            }
-            progress.step();
+    let rounds = args.rounds().into();
+    let mut runs = Runs::default();
+    let effort = Effort::new("bench latency", Kind::Time, rounds);
+    let failed = measure_all(effort, &rows, &mut runs, |row, at| {
+        measure(program, &row.entries[at].id, samples)
+    })?;
+    if let [failed, ..] = &failed[..] {
+        bail!("{}", failed.message);
+    }
+    let mut lines = Vec::new();
+    for row in &rows {
+        for (at, entry) in row.entries.iter().enumerate() {
+            let figure = |id: &String| {
+                let mut own = series(&runs, id, Kind::Time, rounds, (at, at), |f| Some(f.value));
+                Cell::Nanoseconds(median(&mut own.base))
+            };
+            let mut line = vec![Cell::Text(entry.id.clone())];
+            line.extend(row.noted.iter().map(figure));
+            lines.push(line);
         }
     }
-    progress.finish();
-    let line = |row: &rows::Row, entry| {
-        let id = row.id(entry);
-        let of = |part: fn(&Line) -> f64| {
-            let mut lines: Vec<f64> = found[&id].iter().map(part).collect();
-            Cell::Nanoseconds(median(&mut lines))
-        };
-        let figures = [of(|l| l.p50), of(|l| l.p90), of(|l| l.p99)];
-        [Cell::Text(id.clone())]
-            .into_iter()
-            .chain(figures)
-            .collect()
-    };
-    let lines = |row| {
-        let row: &rows::Row = row;
-        row.entries.iter().map(move |entry| line(row, entry))
-    };
+    let [p50, p90, p99] = PARTS;
     let sheet = Sheet {
         origin: origin(ws),
         title: "Latency".to_owned(),
         note: format!(
-            "From a wake to the woken task's poll: medians over {rounds} rounds of {samples} wakes each."
+            "From a wake to the woken task's poll: medians over {rounds} rounds of two runs, {samples} wakes each."
         ),
-        header: HEADER.map(str::to_owned).into(),
-        rows: rows.iter().flat_map(lines).collect(),
+        header: ["wake to run", p50, p90, p99].map(str::to_owned).into(),
+        rows: lines,
     };
     println!("{}", sheet.terminal());
-    if let Some(path) = &args.json {
-        sheet.write(path)?;
-    }
-    Ok(())
+    args.json.as_ref().map_or(Ok(()), |path| sheet.write(path))
 }
 
-fn listed(executable: &Executable) -> Result<Vec<(String, Program)>> {
-    let mut command = std::process::Command::new(&executable.path);
-    command.arg("--ids");
-    let ended = child::run(&mut command, LIMIT, |_, _| {})?;
-    ensure!(
-        ended.succeeded(),
-        "`{} --ids` failed: {}{}",
-        executable.path.display(),
-        ended.how(LIMIT),
-        ended.tail(TAIL)
-    );
-    let program = Program {
-        path: executable.path.clone(),
-        side: "this tree".to_owned(),
-    };
+fn called(program: &Program, args: &[&str]) -> Result<String> {
+    let mut command = std::process::Command::new(&program.path);
+    let ended = child::run(command.args(args), LIMIT, |_, _| {})?;
+    let (path, args) = (program.path.display(), args.join(" "));
+    Ok(ended.checked(&format!("`{path} {args}` failed"))?.stdout)
+}
+
+fn listed(program: &Program) -> Result<Vec<(String, Program)>> {
+    let ids = called(program, &["--ids"])?;
     let pair = |id: &str| (id.to_owned(), program.clone());
-    Ok(ended.stdout.lines().map(pair).collect())
+    Ok(ids.lines().map(pair).collect())
 }
 
-fn measure(executable: &Executable, id: &str, samples: usize) -> Result<Line> {
-    let mut command = std::process::Command::new(&executable.path);
-    command.args(["--id", id, "--samples", &samples.to_string()]);
-    let ended = child::run(&mut command, LIMIT, |_, _| {})?;
-    ensure!(
-        ended.succeeded(),
-        "`{id}` failed: {}; to see it alone: `{} --id {id} --samples {samples}`{}",
-        ended.how(LIMIT),
-        executable.path.display(),
-        ended.tail(TAIL)
-    );
-    serde_json::from_str(ended.stdout.trim())
-        .with_context(|| format!("`{id}` printed something else: {}", ended.stdout.trim()))
+/// A value for each of [`PARTS`].
+fn measure(program: &Program, id: &str, samples: usize) -> Result<Vec<Run>> {
+    let printed = called(program, &["--id", id, "--samples", &samples.to_string()])?;
+    let line: BTreeMap<String, f64> = serde_json::from_str(printed.trim())
+        .with_context(|| format!("`{id}` printed something else: {}", printed.trim()))?;
+    let run = |part: &str| {
+        let wall = *line
+            .get(part)
+            .with_context(|| format!("`{id}` printed no {part}"))?;
+        Ok(Run { wall, cpu: None })
+    };
+    PARTS.into_iter().map(run).collect()
 }

@@ -8,27 +8,29 @@ mod instr;
 mod latency;
 mod programs;
 pub(crate) mod results;
-pub(crate) mod rounds;
-pub(crate) mod rows;
+mod rows;
 mod smoke;
-pub(crate) mod table;
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 use regex_lite::Regex;
 
 use crate::measure::child;
 use crate::measure::criterion::Length;
+use crate::measure::machine::origin;
+use crate::measure::rounds::{Effort, measure_all};
+use crate::measure::runs::{Kind, Runs};
 use crate::report;
+use crate::report::peers::BenchResults;
 use crate::workspace::Workspace;
 
 use rows::Selection;
 
 /// Rounds and milliseconds a run, by default and with `--quick`.
-const FULL: (usize, u64) = (9, 200);
-const QUICK: (usize, u64) = (3, 50);
+const FULL: (u16, u64) = (9, 200);
+const QUICK: (u16, u64) = (3, 50);
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -90,9 +92,9 @@ impl BenchArgs {
         }
     }
 
-    fn rounds(&self) -> usize {
+    fn rounds(&self) -> u16 {
         let default = if self.quick { QUICK.0 } else { FULL.0 };
-        self.rounds.map_or(default, usize::from)
+        self.rounds.unwrap_or(default)
     }
 
     fn length(&self) -> Length {
@@ -103,14 +105,6 @@ impl BenchArgs {
 
 /// Runs what is asked for.
 pub(crate) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
-    let layers = programs::layers(ws)?;
-    for layer in &args.layers {
-        ensure!(
-            layers.contains(layer),
-            "there is no layer called `{layer}` in benches/; there are {}",
-            layers.join(", ")
-        );
-    }
     if args.smoke {
         return smoke::run(ws, args);
     }
@@ -125,29 +119,47 @@ pub(crate) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
 }
 
 fn time(ws: &Workspace, args: &BenchArgs) -> Result<()> {
-    let programs = programs::build(ws, &args.layers)?;
-    let rows = rows::select(rows::group(programs::list(&programs)?)?, &args.selection())?;
-    let measured = rounds::run(ws, &rows, args.rounds(), args.length())?;
-    let results = results::results(ws, args, &rows, &measured);
-    let note = format!(
-        "more threads than the machine has cores ({}): in no mean, not gated",
-        results.origin.machine.cores
+    let programs = programs::build(ws, &args.layers, "")?;
+    let mut rows = rows::select(rows::group(programs::list(&programs)?)?, &args.selection())?;
+    std::fs::create_dir_all(&ws.target).context("cannot make the target directory")?;
+    let home = tempfile::tempdir_in(&ws.target)
+        .context("cannot make a temporary directory in the target directory")?;
+    let effort = Effort::new("bench", Kind::Time, args.rounds().into());
+    let mut runs = Runs::default();
+    let length = args.length();
+    let failed = measure_all(effort, &rows, &mut runs, |row, at| {
+        let entry = &row.entries[at];
+        Ok(vec![entry.program.run(&entry.id, length, home.path())?])
+    })?;
+    let all = rows.len();
+    rows.retain(|row| failed.iter().all(|f| f.id != row.name));
+    let origin = origin(ws);
+    let pairs = results::pairs(&rows, &runs, Kind::Time, origin.machine.cores);
+    let results = BenchResults {
+        origin,
+        rounds: args.rounds().into(),
+        warm_up_ms: length.warm_up_ms,
+        time_ms: length.time_ms,
+        means: results::means(&pairs),
+        rows: pairs,
+    };
+    println!(
+        "{}",
+        results.terminal("more threads than the machine has cores: in no mean, not gated")
     );
-    println!("{}", table::table(&results, &note));
-    for alone in results::alone(&rows, &measured) {
-        println!("{alone}");
-    }
+    results::print_alone(&rows, &runs, Kind::Time);
     if let Some(path) = &args.json {
-        report::write(path, &(serde_json::to_string_pretty(&results)? + "\n"))?;
-        println!("wrote {}", path.display());
+        report::save(&results, path)?;
     }
+    let failed: Vec<_> = failed
+        .iter()
+        .map(|f| format!("{}: {}", f.id, f.message))
+        .collect();
     ensure!(
-        measured.failed.is_empty(),
-        "{} of {} rows could not be measured:\n{}",
-        measured.failed.len(),
-        rows.len(),
-        measured.failed.join("\n")
+        failed.is_empty(),
+        "{} of {all} rows could not be measured:\n{}",
+        failed.len(),
+        failed.join("\n")
     );
-    args.gate
-        .map_or(Ok(()), |gate| results::check(&results.rows, gate))
+    results::check(&results.rows, args.gate)
 }

@@ -1,32 +1,17 @@
 //! The rows: what the bench programs have, by what contenders have in common.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail, ensure};
 use regex_lite::Regex;
 
 use super::contenders::{is_alone, is_ours, opponents};
 use crate::measure::criterion::Program;
-use crate::measure::id::{self, Id};
+use crate::measure::id::Id;
+use crate::measure::rounds::{Entry, Row};
 
 /// Similar rows that an error names.
 const NEAR: usize = 5;
-
-/// One contender's bench of a row.
-#[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) contender: String,
-    pub(crate) program: Program,
-}
-
-/// A workload with a parameter, and everybody who runs it: ours first.
-#[derive(Clone, Debug)]
-pub(crate) struct Row {
-    pub(crate) layer: String,
-    pub(crate) workload: String,
-    pub(crate) param: String,
-    pub(crate) entries: Vec<Entry>,
-}
 
 /// What is asked for.
 #[derive(Debug, Default)]
@@ -37,56 +22,37 @@ pub(super) struct Selection {
     pub(super) ours: Vec<String>,
 }
 
-impl Row {
-    /// `layer/workload/param`.
-    pub(crate) fn name(&self) -> String {
-        format!("{}/{}/{}", self.layer, self.workload, self.param)
-    }
+fn is_ours_in(row: &Row, entry: &Entry) -> bool {
+    is_ours(row.layer(), &entry.contender)
+}
 
-    /// The id of one of its benches.
-    pub(crate) fn id(&self, entry: &Entry) -> String {
-        let Self {
-            layer,
-            workload,
-            param,
-            ..
-        } = self;
-        format!("{layer}/{workload}/{}/{param}", entry.contender)
-    }
-
-    pub(crate) fn threads(&self) -> Option<usize> {
-        id::threads(&self.name())
-    }
-
-    /// Each of ours with each peer that it is held against, as indexes of entries.
-    pub(crate) fn pairs(&self) -> Vec<(usize, usize)> {
-        let is_ours = |entry: &Entry| is_ours(&self.layer, &entry.contender);
-        let peers: Vec<&str> = (self.entries.iter())
-            .filter(|entry| !is_ours(entry))
-            .map(|entry| entry.contender.as_str())
-            .collect();
-        let at = |name: &str| self.entries.iter().position(|e| e.contender == name);
-        let mut pairs = Vec::new();
-        for (ours, entry) in self.entries.iter().enumerate() {
-            if is_ours(entry) {
-                let opponents = opponents(&entry.contender, &peers);
-                pairs.extend(
-                    opponents
-                        .into_iter()
-                        .filter_map(at)
-                        .map(|peer| (ours, peer)),
-                );
-            }
+/// Each of ours with each peer that it is held against, as indexes of entries.
+pub(super) fn pairs(row: &Row) -> Vec<(usize, usize)> {
+    let is_ours = |entry: &&Entry| is_ours_in(row, entry);
+    let names = |entry: &'_ Entry| entry.contender.clone();
+    let peers: Vec<String> = row
+        .entries
+        .iter()
+        .filter(|e| !is_ours(e))
+        .map(names)
+        .collect();
+    let peers: Vec<&str> = peers.iter().map(String::as_str).collect();
+    let at = |name: &str| row.entries.iter().position(|e| e.contender == name);
+    let mut pairs = Vec::new();
+    for (ours, entry) in row.entries.iter().enumerate() {
+        if is_ours(&entry) {
+            let opponents = opponents(&entry.contender, &peers).into_iter();
+            pairs.extend(opponents.filter_map(at).map(|peer| (ours, peer)));
         }
-        pairs
     }
+    pairs
 }
 
 /// Groups what the programs list into rows.
 ///
 /// # Errors
 ///
-/// If an id has another form, or comes twice, or a row has nobody of ours or nobody else.
+/// If an id has another form, or comes twice, or a row lacks contenders of ours or peers.
 pub(super) fn group(listed: Vec<(String, Program)>) -> Result<Vec<Row>> {
     let mut rows: Vec<Row> = Vec::new();
     let mut known = BTreeMap::new();
@@ -97,12 +63,7 @@ pub(super) fn group(listed: Vec<(String, Program)>) -> Result<Vec<Row>> {
             );
         };
         let at = *known.entry(id.row()).or_insert_with(|| {
-            rows.push(Row {
-                layer: id.layer.clone(),
-                workload: id.workload.clone(),
-                param: id.param.clone(),
-                entries: Vec::new(),
-            });
+            rows.push(Row::new(id.row(), Vec::new()));
             rows.len() - 1
         });
         let row = &mut rows[at];
@@ -112,11 +73,12 @@ pub(super) fn group(listed: Vec<(String, Program)>) -> Result<Vec<Row>> {
         );
         row.entries.push(Entry {
             contender: id.contender,
+            id: text,
             program,
         });
     }
     for row in &mut rows {
-        let layer = row.layer.clone();
+        let layer = row.layer().to_owned();
         // A stable sort: ours, then the others, both as listed.
         row.entries
             .sort_by_key(|entry| !is_ours(&layer, &entry.contender));
@@ -126,20 +88,17 @@ pub(super) fn group(listed: Vec<(String, Program)>) -> Result<Vec<Row>> {
 }
 
 fn check(row: &Row) -> Result<()> {
-    let ours = row
-        .entries
-        .iter()
-        .filter(|e| is_ours(&row.layer, &e.contender));
+    let ours = row.entries.iter().filter(|e| is_ours_in(row, e));
     let (ours, all) = (ours.count(), row.entries.len());
     ensure!(
         ours > 0,
-        "nobody in row {} is known as ours; add the contender to the list in xtask/src/bench/contenders.rs",
-        row.name()
+        "no contender of row {} is known as ours; add the contender to the list in xtask/src/bench/contenders.rs",
+        row.name
     );
     ensure!(
-        ours < all || is_alone(&row.name()),
+        ours < all || is_alone(&row.name),
         "row {} has no peer; give it one, or add it to the list in xtask/src/bench/contenders.rs",
-        row.name()
+        row.name
     );
     Ok(())
 }
@@ -152,12 +111,15 @@ fn check(row: &Row) -> Result<()> {
 pub(super) fn select(rows: Vec<Row>, selection: &Selection) -> Result<Vec<Row>> {
     let in_layers: Vec<Row> = rows
         .into_iter()
-        .filter(|row| selection.layers.is_empty() || selection.layers.contains(&row.layer))
+        .filter(|row| {
+            let layers = &selection.layers;
+            layers.is_empty() || layers.iter().any(|layer| layer == row.layer())
+        })
         .collect();
     let matches = |row: &Row| match &selection.filter {
         None => true,
         Some(filter) => {
-            filter.is_match(&row.name()) || row.entries.iter().any(|e| filter.is_match(&row.id(e)))
+            filter.is_match(&row.name) || row.entries.iter().any(|e| filter.is_match(&e.id))
         }
     };
     let (matching, others): (Vec<Row>, Vec<Row>) = in_layers.into_iter().partition(matches);
@@ -168,34 +130,28 @@ pub(super) fn select(rows: Vec<Row>, selection: &Selection) -> Result<Vec<Row>> 
             near(filter, &others)
         );
     }
-    let contenders = |rows: &[Row], ours: bool| -> Vec<String> {
-        let mut names: Vec<String> = Vec::new();
-        for row in rows {
-            for entry in &row.entries {
-                let new = is_ours(&row.layer, &entry.contender) == ours
-                    && !names.contains(&entry.contender);
-                if new {
-                    names.push(entry.contender.clone());
-                }
-            }
-        }
-        names
+    let contenders = |ours: bool| -> BTreeSet<&str> {
+        let entries = matching.iter().flat_map(|row| {
+            let of = move |entry: &&Entry| is_ours_in(row, entry) == ours;
+            row.entries.iter().filter(of)
+        });
+        entries.map(|entry| entry.contender.as_str()).collect()
     };
     for (wanted, ours, what) in [
         (&selection.peers, false, "peer"),
         (&selection.ours, true, "contender of ours"),
     ] {
-        let known = contenders(&matching, ours);
+        let known = contenders(ours);
         for name in wanted {
             ensure!(
-                known.contains(name),
+                known.contains(name.as_str()),
                 "no selected row has a {what} called `{name}`; there are {}",
-                known.join(", ")
+                known.iter().copied().collect::<Vec<_>>().join(", ")
             );
         }
     }
     let keep = |row: &Row, entry: &Entry| {
-        let wanted = if is_ours(&row.layer, &entry.contender) {
+        let wanted = if is_ours_in(row, entry) {
             &selection.ours
         } else {
             &selection.peers
@@ -209,7 +165,7 @@ pub(super) fn select(rows: Vec<Row>, selection: &Selection) -> Result<Vec<Row>> 
     });
     // A row that is alone stays alone; one that lost a side is not comparable.
     let rows: Vec<Row> = narrowed
-        .filter(|row| !row.pairs().is_empty() || is_alone(&row.name()) && !row.entries.is_empty())
+        .filter(|row| !pairs(row).is_empty() || is_alone(&row.name) && !row.entries.is_empty())
         .collect();
     ensure!(
         !rows.is_empty(),
@@ -220,7 +176,7 @@ pub(super) fn select(rows: Vec<Row>, selection: &Selection) -> Result<Vec<Row>> 
 
 /// The rows most similar to `wanted`, a line each.
 fn near(wanted: &str, rows: &[Row]) -> String {
-    let mut names: Vec<(usize, String)> = (rows.iter().map(Row::name))
+    let mut names: Vec<(usize, String)> = (rows.iter().map(|row| row.name.clone()))
         .map(|name| (common(wanted, &name), name))
         .collect();
     names.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
@@ -242,19 +198,13 @@ fn common(wanted: &str, name: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use regex_lite::Regex;
 
-    use super::{Row, Selection, group, select};
+    use super::{Row, Selection, group, pairs, select};
     use crate::measure::criterion::Program;
 
     fn listed(ids: &[&str]) -> Vec<(String, Program)> {
-        let program = Program {
-            path: PathBuf::from("bench"),
-            side: "this tree".to_owned(),
-        };
-        let pair = |id: &&str| ((*id).to_owned(), program.clone());
+        let pair = |id: &&str| ((*id).to_owned(), Program::test());
         ids.iter().map(pair).collect()
     }
 
@@ -274,16 +224,15 @@ mod tests {
     }
 
     fn names(rows: &[Row]) -> Vec<String> {
-        rows.iter().map(Row::name).collect()
+        rows.iter().map(|row| row.name.clone()).collect()
     }
 
     #[test]
     fn ours_come_first_and_meet_their_peers() {
         let rows = rows();
         assert_eq!(rows[0].entries[0].contender, "ring");
-        assert_eq!(rows[0].pairs(), [(0, 1)]);
-        assert_eq!(rows[2].pairs(), [(0, 2), (0, 4), (1, 3), (1, 4)]);
-        assert_eq!(rows[1].threads(), Some(2));
+        assert_eq!(pairs(&rows[0]), [(0, 1)]);
+        assert_eq!(pairs(&rows[2]), [(0, 2), (0, 4), (1, 3), (1, 4)]);
     }
 
     #[test]
@@ -319,7 +268,7 @@ mod tests {
         };
         let selected = select(rows(), &peer).expect("a row");
         assert_eq!(names(&selected), ["local/spawn_one/1"]);
-        assert_eq!(selected[0].pairs(), [(0, 2), (1, 2)]);
+        assert_eq!(pairs(&selected[0]), [(0, 2), (1, 2)]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use regex_lite::Regex;
 
 use crate::report::model::Metric;
@@ -15,27 +15,6 @@ const QUICK_TIME_MS: u64 = 40;
 /// The change that counts, in percent: of times, and of instruction counts, which hardly vary.
 const THRESHOLD: f64 = 5.0;
 const INSTRUCTIONS_THRESHOLD: f64 = 1.0;
-
-/// What can be compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum MetricArg {
-    /// Time by the clock
-    Wall,
-    /// Time that all threads of the bench spent on processors
-    Cpu,
-    /// Instructions under callgrind, of the benches called instr_*
-    Instr,
-}
-
-impl From<MetricArg> for Metric {
-    fn from(arg: MetricArg) -> Self {
-        match arg {
-            MetricArg::Wall => Self::Wall,
-            MetricArg::Cpu => Self::Cpu,
-            MetricArg::Instr => Self::Instr,
-        }
-    }
-}
 
 /// Options of `cargo xtask bench-compare`.
 #[derive(Args, Clone)]
@@ -78,10 +57,10 @@ pub(crate) struct BenchCompareArgs {
         value_delimiter = ',',
         default_value = "wall,cpu"
     )]
-    metrics: Vec<MetricArg>,
+    metrics: Vec<Metric>,
     /// Of which metrics a regression fails the command [default: all that are compared]
     #[arg(long, value_name = "METRIC", value_delimiter = ',')]
-    fail_on: Vec<MetricArg>,
+    fail_on: Vec<Metric>,
     /// Compare BASE with itself: what is found is noise
     #[arg(long)]
     pub(super) aa: bool,
@@ -139,7 +118,7 @@ impl BenchCompareArgs {
     /// What is compared, each once.
     pub(super) fn metrics(&self) -> Vec<Metric> {
         let mut metrics = Vec::new();
-        for metric in self.metrics.iter().copied().map(Metric::from) {
+        for metric in self.metrics.iter().copied() {
             if !metrics.contains(&metric) {
                 metrics.push(metric);
             }
@@ -149,7 +128,7 @@ impl BenchCompareArgs {
 
     /// Whether a regression of the metric fails the command.
     pub(super) fn fails_on(&self, metric: Metric) -> bool {
-        self.fail_on.is_empty() || self.fail_on.iter().any(|m| Metric::from(*m) == metric)
+        self.fail_on.is_empty() || self.fail_on.contains(&metric)
     }
 
     /// The least change that counts, as a fraction.

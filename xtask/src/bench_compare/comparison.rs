@@ -1,24 +1,24 @@
 //! From the runs to the result that is reported.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::args::BenchCompareArgs;
-use super::plan::{self, Plan};
-use super::rounds::{Failed, Series, series};
-use super::runs::{Found, Kind, Runs};
+use super::plan::Plan;
 use super::sides::Side;
 use super::verdict::judge;
 use crate::measure::criterion::Length;
 use crate::measure::id;
 use crate::measure::machine::now;
+use crate::measure::rounds::{Failed, LEAST_ROUNDS, Series, series};
+use crate::measure::runs::{Found, Kind, Runs};
 use crate::measure::stats::{mean_of_medians, median};
 use crate::report::model::{
     self, Bench, Comparison, LayerMean, Machine, Metric, MetricResult, Outcome, SCHEMA, Settings,
     Verdict,
 };
 
-/// With fewer whole rounds there is no figure of a time: their interval would look narrow by chance.
-pub(super) const LEAST_ROUNDS: usize = 3;
+/// The places of BASE and HEAD in a row.
+const SIDES: (usize, usize) = (0, 1);
 
 /// All that a comparison is made of.
 pub(super) struct Parts<'a> {
@@ -38,17 +38,8 @@ impl Parts<'_> {
     /// Computes the figures, the verdicts and the outcome.
     pub(super) fn compare(self) -> Comparison {
         let args = self.args;
-        let timed = self.plan.matched.iter().map(|m| (&m.id, m.identical));
-        let counted = self.plan.counted.iter().map(|m| (&m.id, m.identical));
-        // One that is both timed and counted is identical if both of its programs are.
-        let mut ids: BTreeMap<&String, bool> = BTreeMap::new();
-        for (id, identical) in timed.chain(counted) {
-            *ids.entry(id).or_insert(true) &= identical;
-        }
-        let benches: Vec<Bench> = ids
-            .into_iter()
-            .map(|(id, identical)| self.bench(id, identical))
-            .collect();
+        let both = self.plan.both.iter();
+        let benches: Vec<Bench> = both.map(|(id, same)| self.bench(id, *same)).collect();
         let outcome = outcome(args, &benches, self.plan, &self.failed);
         let mut warnings = self.warnings;
         let lacks_cpu =
@@ -96,14 +87,7 @@ impl Parts<'_> {
             benches,
             added: self.plan.added.clone(),
             removed: self.plan.removed.clone(),
-            failed: self
-                .failed
-                .into_iter()
-                .map(|f| model::Failure {
-                    id: f.id,
-                    message: f.message,
-                })
-                .collect(),
+            failed: self.failed,
             warnings,
             outcome,
         }
@@ -121,7 +105,7 @@ impl Parts<'_> {
         };
         let results = metrics.into_iter().filter(|_| measured);
         Bench {
-            layer: plan::layer(id).to_owned(),
+            layer: id::layer(id).to_owned(),
             threads,
             gated: id::is_gated(id, self.machine.cores),
             identical,
@@ -151,12 +135,12 @@ fn judged(
     metric: Metric,
     rounds: u32,
 ) -> Option<MetricResult> {
-    let time = |value: fn(Found) -> Option<f64>| series(runs, id, Kind::Time, rounds, value);
+    let time = |value: fn(Found) -> Option<f64>| series(runs, id, Kind::Time, rounds, SIDES, value);
     let series = match metric {
         Metric::Wall => time(|f| Some(f.value)),
         // A process that slept through the samples has no ratio.
         Metric::Cpu => time(|f| f.cpu.filter(|cpu| *cpu > 0.0)),
-        Metric::Instr => series(runs, id, Kind::Instructions, 1, |f| Some(f.value)),
+        Metric::Instr => series(runs, id, Kind::Instructions, 1, SIDES, |f| Some(f.value)),
     };
     let least = match metric {
         Metric::Wall | Metric::Cpu => LEAST_ROUNDS,
@@ -207,7 +191,7 @@ fn layers(benches: &[Bench], metrics: &[Metric]) -> Vec<LayerMean> {
 }
 
 /// Whether the bench has the verdict in a metric that can fail the command.
-pub(super) fn counts(args: &BenchCompareArgs, bench: &Bench, verdict: Verdict) -> bool {
+fn counts(args: &BenchCompareArgs, bench: &Bench, verdict: Verdict) -> bool {
     let counts = |r: &MetricResult| r.verdict == verdict && args.fails_on(r.metric);
     bench.gated && bench.results.iter().any(counts)
 }

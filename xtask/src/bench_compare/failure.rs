@@ -32,10 +32,6 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    pub(super) fn usage(message: impl Into<String>) -> Error {
-        Self::error(Code::Usage, message)
-    }
-
     pub(super) fn error(code: Code, message: impl Into<String>) -> Error {
         Error::new(Self {
             code,
@@ -80,5 +76,5 @@ pub(super) fn finished(error: Error) -> Error {
     if error.is::<Failure>() {
         return error;
     }
-    Failure::usage(format!("{error:#}"))
+    Failure::error(Code::Usage, format!("{error:#}"))
 }

@@ -8,11 +8,8 @@ mod args;
 mod comparison;
 mod failure;
 mod git;
-mod instructions;
 mod plan;
 mod programs;
-mod rounds;
-mod runs;
 mod seed;
 mod self_test;
 mod sides;
@@ -20,28 +17,29 @@ mod verdict;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow, bail};
 use cargo_metadata::MetadataCommand;
 
 use crate::measure::child;
 use crate::measure::criterion::Length;
 use crate::measure::id;
+use crate::measure::instr::Counter;
 use crate::measure::machine;
+use crate::measure::rounds::{self, Effort};
+use crate::measure::runs::{self, Kind, Runs};
 use crate::report;
-use crate::report::model::{Comparison, Metric, Outcome, Verdict};
+use crate::report::model::{Comparison, Metric, Outcome};
 pub(crate) use args::BenchCompareArgs;
-use comparison::{Parts, counts};
+use comparison::Parts;
 use failure::Code;
 pub(crate) use failure::Failure;
 use git::{Repository, Revision};
-use plan::{Counters, Plan, Selection};
+use plan::{Plan, Selection};
 use programs::Wanted;
-use rounds::Effort;
-use runs::{Runs, Subject};
 use sides::{PACKAGE, Side, State, Which};
 
 /// Raised when a line of `runs.jsonl` means something else than before.
-const RUNS_SCHEMA: u32 = 1;
+const RUNS_SCHEMA: u32 = 2;
 
 /// Compares the two sides in the repository around the current directory, and prints and writes the result.
 ///
@@ -54,7 +52,7 @@ pub(crate) fn run(args: &BenchCompareArgs) -> Result<()> {
     }
     child::catch_interrupts()?;
     compare(args)
-        .and_then(|(comparison, out)| conclude(args, &comparison, &out))
+        .and_then(|(comparison, out)| conclude(&comparison, &out))
         .map_err(failure::finished)
 }
 
@@ -63,9 +61,9 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
     let worktree = Repository::find(&here)?;
     let target = target_directory(&worktree.root);
     if target.to_str().is_none() {
-        return Err(Failure::usage(format!(
+        bail!(
             "cargo cannot build below a path that is not Unicode; set CARGO_TARGET_DIR to another place than {target:?}"
-        )));
+        );
     }
     let state = State::lock(&target)?;
     let out = args.out.clone().unwrap_or_else(|| state.dir.join("report"));
@@ -112,63 +110,49 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
         layers: args.layers.clone(),
         filter: args.filter.clone(),
     };
-    let mut plan = Plan::default();
-    if wanted.timed {
-        plan.add_timed(&base, &head, &selection)?;
-    }
-    let counters = if wanted.counted {
-        let target = state.target();
-        let counters = Counters {
-            base: instructions::programs(target, &repository, &base, &selection)?,
-            head: instructions::programs(target, &repository, &head, &selection)?,
-        };
-        plan.add_counted(&counters);
-        Some(counters)
-    } else {
-        None
-    };
-    if plan.is_empty() {
+    let counter = |side| counter(&repository, side, state.target());
+    let (base_counter, head_counter) = (counter(&base)?, counter(&head)?);
+    let plan = Plan::new(
+        (&base, base_counter.as_ref()),
+        (&head, head_counter.as_ref()),
+        &selection,
+    )?;
+    if plan.both.is_empty() {
         return Err(nothing(&plan, &base, &head));
     }
     let length = Length::of_millis(args.time_ms());
-    let subject = Subject {
-        schema: RUNS_SCHEMA,
-        base: base.key.clone(),
-        head: head.key.clone(),
-        aa: args.aa,
-        length,
-    };
-    let mut runs = Runs::open(&out, &subject, args.resume)?;
+    let subject = (RUNS_SCHEMA, &base.key, &head.key, args.aa, length);
+    let mut runs = Runs::open(&out, &serde_json::to_string(&subject)?, args.resume)?;
     if runs.resumed > 0 {
         eprintln!("{} runs are taken over", runs.resumed);
     }
     let machine = machine::machine();
-    let timed: Vec<_> = plan
-        .matched
-        .iter()
-        .filter(|bench| args.aa || !bench.identical)
-        .collect();
-    let effort = Effort {
-        rounds: args.rounds(),
-        budget: args.budget().map(|minutes| minutes * 60.0),
-        length,
-    };
-    let mut failed = if timed.is_empty() {
-        Vec::new()
-    } else {
-        rounds::measure(
-            &timed,
-            effort,
-            &state.dir.join("home"),
-            &mut runs,
-            |runs, id, rounds| {
-                id::is_gated(id, machine.cores) && comparison::is_undecided(args, runs, id, rounds)
-            },
-        )?
-    };
-    if let Some(counters) = &counters {
-        failed.extend(instructions::measure(counters, args.aa, &mut runs)?);
-    }
+    let home = state.dir.join("home");
+    let mut failed = rounds::measure(
+        Effort {
+            budget: args.budget().map(|minutes| minutes * 60.0),
+            ..Effort::new("bench-compare", Kind::Time, args.rounds())
+        },
+        &plan.rows(Kind::Time, args.aa),
+        &mut runs,
+        |row, at| {
+            let run = row.entries[at].program.run(&row.name, length, &home)?;
+            Ok(vec![run])
+        },
+        |runs, id, rounds| {
+            id::is_gated(id, machine.cores) && comparison::is_undecided(args, runs, id, rounds)
+        },
+    )?;
+    // Counts hardly vary: four runs tell whether these do.
+    let effort = Effort::new("bench-compare: instructions", Kind::Instructions, 1);
+    let rows = plan.rows(Kind::Instructions, args.aa);
+    failed.extend(rounds::measure_all(effort, &rows, &mut runs, |row, at| {
+        let counter = [&base_counter, &head_counter][at].as_ref();
+        let program = &row.entries[at].program;
+        let counter = counter.expect("a program that is listed can be counted");
+        let runs = counter.runs(program, &row.noted);
+        runs.with_context(|| program.side.clone())
+    })?);
     let parts = Parts {
         args,
         base: &base,
@@ -184,56 +168,34 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
     Ok((parts.compare(), out))
 }
 
+/// What counts the side's instructions, if it has programs for that.
+fn counter(repository: &Repository, side: &Side, target: &Path) -> Result<Option<Counter>> {
+    if side.programs.iter().all(|built| !built.program.counts()) {
+        return Ok(None);
+    }
+    let lock = repository.file(&side.revision, "Cargo.lock")?;
+    let counter = Counter::of_lock(&lock, target).with_context(|| {
+        let side = side.label();
+        format!("leave `instr` out of --metric, or help: {side} cannot be counted")
+    })?;
+    Ok(Some(counter))
+}
+
 /// Prints and writes the result; what is not good is an error.
-fn conclude(args: &BenchCompareArgs, comparison: &Comparison, out: &Path) -> Result<()> {
+fn conclude(comparison: &Comparison, out: &Path) -> Result<()> {
     let written = report::write_all(comparison, out)?;
     print!("{}", report::table(comparison));
     for path in written {
         println!("wrote {}", path.display());
     }
-    let ids = |verdict| {
-        let benches = comparison
-            .benches
-            .iter()
-            .filter(|b| counts(args, b, verdict));
-        list(benches.map(|b| b.id.as_str()))
-    };
-    let (code, message) = match comparison.outcome {
+    let code = match comparison.outcome {
         Outcome::Pass => return Ok(()),
-        Outcome::Regression => (
-            Code::Regression,
-            format!("slower: {}", ids(Verdict::Slower)),
-        ),
-        Outcome::Failed => {
-            let failed = list(comparison.failed.iter().map(|f| f.id.as_str()));
-            let message =
-                format!("failed, see above: {failed}; `--resume` runs only what is missing");
-            (Code::Bench, message)
-        }
-        Outcome::TooNoisy => {
-            let unstable = ids(Verdict::Unstable);
-            let message = format!("too noisy to say: {unstable}; more --rounds or --time may help");
-            (Code::Noisy, message)
-        }
-        Outcome::Missing => {
-            let missing = comparison.added.iter().chain(&comparison.removed);
-            let missing = list(missing.map(String::as_str));
-            (Code::Missing, format!("on one side only: {missing}"))
-        }
-        Outcome::Interrupted => (Code::Interrupted, "interrupted".to_owned()),
+        Outcome::Regression => Code::Regression,
+        Outcome::Failed => Code::Bench,
+        Outcome::TooNoisy => Code::Noisy,
+        Outcome::Missing => Code::Missing,
     };
-    Err(Failure::error(code, message))
-}
-
-/// The first few of them.
-fn list<'a>(ids: impl Iterator<Item = &'a str>) -> String {
-    const SHOWN: usize = 5;
-    let ids: Vec<&str> = ids.collect();
-    let mut text = ids[..ids.len().min(SHOWN)].join(", ");
-    if ids.len() > SHOWN {
-        text += &format!(" and {} more", ids.len() - SHOWN);
-    }
-    text
+    Err(Failure::error(code, report::conclusion(comparison)))
 }
 
 fn revisions(
@@ -273,11 +235,11 @@ fn nothing(plan: &Plan, base: &Side, head: &Side) -> anyhow::Error {
         (false, _) => format!("{} has no `{PACKAGE}`", side.label()),
         (true, n) => format!("{} has {n} that match", side.label()),
     };
-    Failure::usage(format!(
+    anyhow!(
         "no bench is on both sides: {}, {}; check the names, --layer and --filter",
         amount(base, &plan.removed),
         amount(head, &plan.added)
-    ))
+    )
 }
 
 /// Where cargo puts artifacts of the workspace; where it cannot tell, what it was told or its default.

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::Result;
+use anyhow::{Context, Result, bail};
 use regex_lite::Regex;
 
-use super::failure::{Code, Failure, OrCode};
-use super::instructions::Counted;
+use super::failure::OrCode;
 use super::sides::Side;
 use crate::measure::criterion::Program;
+use crate::measure::id::layer;
+use crate::measure::instr::Counter;
+use crate::measure::rounds::{Entry, Row};
+use crate::measure::runs::Kind;
 
 /// What the user wants to see.
 #[derive(Clone, Debug, Default)]
@@ -25,42 +28,8 @@ impl Selection {
     }
 }
 
-/// A bench of both sides.
-#[derive(Clone, Debug)]
-pub(super) struct Matched {
-    pub(super) id: String,
-    pub(super) base: Program,
-    pub(super) head: Program,
-    /// Whether both programs are the same bytes.
-    pub(super) identical: bool,
-}
-
-/// A bench of both sides whose instructions are counted.
-#[derive(Clone, Debug)]
-pub(super) struct MatchedCount {
-    pub(super) id: String,
-    pub(super) identical: bool,
-}
-
-/// The programs of both sides that count instructions.
-pub(super) struct Counters {
-    pub(super) base: BTreeMap<String, Counted>,
-    pub(super) head: BTreeMap<String, Counted>,
-}
-
-/// The benches by the sides they are on.
-#[derive(Debug, Default)]
-pub(super) struct Plan {
-    pub(super) matched: Vec<Matched>,
-    pub(super) counted: Vec<MatchedCount>,
-    pub(super) added: Vec<String>,
-    pub(super) removed: Vec<String>,
-}
-
-/// The layer of a bench: the first part of its id.
-pub(super) fn layer(id: &str) -> &str {
-    id.split('/').next().unwrap_or(id)
-}
+/// A side, and what counts its instructions.
+pub(super) type Counted<'s> = (&'s Side, Option<&'s Counter>);
 
 /// A bench as one side lists it.
 struct Listed {
@@ -68,89 +37,105 @@ struct Listed {
     hash: String,
 }
 
-impl Plan {
-    /// Whether no bench is on both sides.
-    pub(super) fn is_empty(&self) -> bool {
-        self.matched.is_empty() && self.counted.is_empty()
-    }
+/// The benches by the sides they are on.
+#[derive(Default)]
+pub(super) struct Plan {
+    /// Of both sides, and whether all of their programs are the same bytes.
+    pub(super) both: BTreeMap<String, bool>,
+    pub(super) added: Vec<String>,
+    pub(super) removed: Vec<String>,
+    /// What is run of both sides, and whether the programs are the same bytes: a bench, or a program that counts.
+    rows: Vec<(Kind, bool, Row)>,
+}
 
-    /// Matches the benches that are timed.
+impl Plan {
+    /// Matches the benches.
     ///
     /// # Errors
     ///
     /// If a program cannot list its benches.
-    pub(super) fn add_timed(
-        &mut self,
-        base: &Side,
-        head: &Side,
-        selection: &Selection,
-    ) -> Result<()> {
-        let base = list(base, selection)?;
-        let mut head = list(head, selection)?;
-        for (id, old) in base {
-            match head.remove(&id) {
-                Some(new) => self.matched.push(Matched {
-                    identical: old.hash == new.hash,
-                    id,
-                    base: old.program,
-                    head: new.program,
-                }),
-                None => self.removed.push(id),
+    pub(super) fn new(base: Counted<'_>, head: Counted<'_>, selection: &Selection) -> Result<Self> {
+        let base = list(base, selection).or_bench_failure()?;
+        let mut head = list(head, selection).or_bench_failure()?;
+        let mut plan = Self::default();
+        for ((kind, id), old) in base {
+            match head.remove(&(kind, id.clone())) {
+                Some(new) => plan.add(kind, id, old, new),
+                None => plan.removed.push(id),
             }
         }
-        self.added.extend(head.into_keys());
-        Ok(())
-    }
-
-    /// Matches the benches whose instructions are counted. One that is timed on both sides is not missing
-    /// where it is not counted.
-    pub(super) fn add_counted(&mut self, counters: &Counters) {
-        let ids = |programs: &BTreeMap<String, Counted>| -> BTreeMap<String, String> {
-            let of = |p: &Counted| {
-                let hash = p.hash.clone();
-                p.ids.clone().into_iter().map(move |id| (id, hash.clone()))
-            };
-            programs.values().flat_map(of).collect()
+        plan.added.extend(head.into_keys().map(|(_, id)| id));
+        // A bench that is timed on both sides is not missing where it is not counted.
+        let rows = &plan.rows;
+        let is_timed = |id: &String| {
+            rows.iter()
+                .any(|(k, _, r)| *k == Kind::Time && r.name == *id)
         };
-        let mut head = ids(&counters.head);
-        for (id, hash) in ids(&counters.base) {
-            match head.remove(&id) {
-                Some(other) => self.counted.push(MatchedCount {
-                    id,
-                    identical: hash == other,
-                }),
-                None => self.removed.push(id),
-            }
-        }
-        self.added.extend(head.into_keys());
-        for list in [&mut self.added, &mut self.removed] {
-            list.retain(|id| self.matched.iter().all(|m| m.id != *id));
+        for list in [&mut plan.added, &mut plan.removed] {
+            list.retain(|id| !is_timed(id));
             list.sort();
             list.dedup();
         }
+        Ok(plan)
+    }
+
+    fn add(&mut self, kind: Kind, id: String, base: Listed, head: Listed) {
+        let identical = base.hash == head.hash;
+        *self.both.entry(id.clone()).or_insert(true) &= identical;
+        let name = match kind {
+            Kind::Time => id.clone(),
+            Kind::Instructions => base.program.name.clone(),
+        };
+        let mut rows = self.rows.iter_mut();
+        if let Some((_, _, row)) = rows.find(|(of, _, row)| *of == kind && row.name == name) {
+            row.noted.push(id);
+            return;
+        }
+        let entry = |(contender, listed): (&str, Listed)| Entry {
+            contender: contender.to_owned(),
+            id: id.clone(),
+            program: listed.program,
+        };
+        let entries = [("base", base), ("head", head)].map(entry).into();
+        let noted = vec![id.clone()];
+        let row = Row {
+            name,
+            entries,
+            noted,
+        };
+        self.rows.push((kind, identical, row));
+    }
+
+    /// What has to be run: without `all` only what differs.
+    pub(super) fn rows(&self, kind: Kind, all: bool) -> Vec<Row> {
+        let rows = self.rows.iter();
+        let rows = rows.filter(|(of, identical, _)| *of == kind && (all || !identical));
+        rows.map(|(_, _, row)| row.clone()).collect()
     }
 }
 
-fn list(side: &Side, selection: &Selection) -> Result<BTreeMap<String, Listed>> {
+fn list(
+    (side, counter): Counted<'_>,
+    selection: &Selection,
+) -> Result<BTreeMap<(Kind, String), Listed>> {
     let mut benches = BTreeMap::new();
-    for built in side.programs.iter().filter(|p| !p.counts_instructions()) {
-        let program = Program {
-            path: built.path.clone(),
-            side: side.label(),
-        };
-        for id in program.list().or_bench_failure()? {
-            if !selection.has(&id) {
-                continue;
+    for built in &side.programs {
+        let program = &built.program;
+        let (kind, ids) = match (program.counts(), counter) {
+            (false, _) => (Kind::Time, program.list()?),
+            (true, None) => continue,
+            (true, Some(counter)) => {
+                let ids = counter.list(program).with_context(|| side.label())?;
+                (Kind::Instructions, ids)
             }
+        };
+        for id in ids.into_iter().filter(|id| selection.has(id)) {
             let listed = Listed {
                 program: program.clone(),
                 hash: built.hash.clone(),
             };
-            if benches.insert(id.clone(), listed).is_some() {
-                return Err(Failure::error(
-                    Code::Bench,
-                    format!("{} has two benches called `{id}`; rename one", side.label()),
-                ));
+            if benches.insert((kind, id.clone()), listed).is_some() {
+                bail!("{} has two benches called `{id}`; rename one", side.label());
             }
         }
     }
@@ -161,11 +146,10 @@ fn list(side: &Side, selection: &Selection) -> Result<BTreeMap<String, Listed>> 
 mod tests {
     use regex_lite::Regex;
 
-    use super::{Selection, layer};
+    use super::Selection;
 
     #[test]
     fn layers_are_whole_first_parts() {
-        assert_eq!(layer("queue/push/ring/1"), "queue");
         let selection = Selection {
             layers: vec!["queue".to_owned()],
             filter: Some(Regex::new("ring|inbox").expect("a valid pattern")),

@@ -1,28 +1,24 @@
 //! The programs of a side: which are wanted, and those that were built of the same inputs before.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 
-use crate::measure::build::{self, Executable, INSTRUCTION_PREFIX};
+use super::git;
+use crate::measure::criterion::Program;
+use crate::measure::instr::PREFIX;
 
 /// Of a set: what is in it.
 const LIST: &str = "programs.json";
 
-/// A bench program that was built.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A bench program that was built, and the hash of its bytes.
+#[derive(Clone, Debug)]
 pub(super) struct Built {
-    pub(super) name: String,
-    pub(super) path: PathBuf,
+    pub(super) program: Program,
     pub(super) hash: String,
-}
-
-impl Built {
-    pub(super) fn counts_instructions(&self) -> bool {
-        build::counts_instructions(&self.name)
-    }
 }
 
 /// The programs that are asked for.
@@ -38,24 +34,19 @@ impl Wanted {
     /// Of the programs those that may have a bench that is asked for. The name of a program that counts is a layer's.
     /// One that is timed is called after its layer, or begins with that and `_`; where a layer has none, all are taken.
     pub(super) fn of(&self, programs: &[String]) -> Vec<String> {
-        let belongs = |program: &str, layer: &String| {
-            let rest = program.strip_prefix(layer.as_str());
+        let belongs = |program: &str, layer: &str| {
+            let rest = program.strip_prefix(layer);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
         };
-        let of_layers = |program: &str| self.layers.iter().any(|layer| belongs(program, layer));
-        let (counting, timed): (Vec<&String>, Vec<&String>) =
-            (programs.iter()).partition(|name| build::counts_instructions(name));
-        let has_program = |layer: &String| timed.iter().any(|program| belongs(program, layer));
+        let timed = || programs.iter().filter(|name| !name.starts_with(PREFIX));
+        let has_program = |layer: &String| timed().any(|program| belongs(program, layer));
         let all = self.layers.is_empty();
         let all_timed = all || !self.layers.iter().all(has_program);
-        let timed = timed.into_iter();
-        let timed = timed.filter(|name| self.timed && (all_timed || of_layers(name)));
-        let bare = |name: &str| name.strip_prefix(INSTRUCTION_PREFIX).map(str::to_owned);
-        let counted = |name: &&String| {
-            self.counted && (all || bare(name).is_some_and(|name| self.layers.contains(&name)))
+        let wanted = |name: &&String| match name.strip_prefix(PREFIX) {
+            Some(layer) => self.counted && (all || self.layers.iter().any(|l| l == layer)),
+            None => self.timed && (all_timed || self.layers.iter().any(|l| belongs(name, l))),
         };
-        let counting = counting.into_iter().filter(counted);
-        timed.chain(counting).cloned().collect()
+        programs.iter().filter(wanted).cloned().collect()
     }
 }
 
@@ -70,60 +61,63 @@ pub(super) struct Set {
 struct List {
     /// The programs that the tree has; unknown where all of them were built.
     targets: Option<Vec<String>>,
-    programs: Vec<Built>,
+    /// The hashes of programs by their names.
+    programs: BTreeMap<String, String>,
 }
 
 impl Set {
     /// What is kept in the directory: nothing, unless all is as it was written.
     pub(super) fn of(dir: PathBuf) -> Self {
         let text = fs::read_to_string(dir.join(LIST)).unwrap_or_default();
-        let list: List = serde_json::from_str(&text).unwrap_or_default();
-        let whole = |p: &Built| build::hash(&p.path).is_ok_and(|hash| hash == p.hash);
-        let list = if list.programs.iter().all(whole) {
-            list
-        } else {
-            List::default()
-        };
+        let mut list: List = serde_json::from_str(&text).unwrap_or_default();
+        let mut programs = list.programs.iter();
+        let whole =
+            programs.all(|(name, hash)| git::hash(&dir.join(name)).is_ok_and(|now| now == *hash));
+        if !whole {
+            list = List::default();
+        }
         Self { dir, list }
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
-        self.list
-            .programs
-            .iter()
-            .any(|program| program.name == name)
+        self.list.programs.contains_key(name)
     }
 
-    /// Those that are wanted, if all of them are kept.
-    pub(super) fn programs(&self, wanted: &Wanted) -> Option<Vec<Built>> {
-        let Some(targets) = &self.list.targets else {
-            return (!self.list.programs.is_empty()).then(|| self.list.programs.clone());
+    /// Those that are wanted, if all of them are kept; `side` is for errors.
+    pub(super) fn programs(&self, wanted: &Wanted, side: &str) -> Option<Vec<Built>> {
+        let kept = &self.list.programs;
+        let names = match &self.list.targets {
+            Some(targets) => wanted.of(targets),
+            None if kept.is_empty() => return None,
+            None => kept.keys().cloned().collect(),
         };
-        let wanted = wanted.of(targets);
-        let kept = self.list.programs.iter();
-        let kept: Vec<Built> = kept.filter(|p| wanted.contains(&p.name)).cloned().collect();
-        (kept.len() == wanted.len()).then_some(kept)
+        let built = |name: String| {
+            let hash = kept.get(&name)?.clone();
+            let program = Program {
+                path: self.dir.join(&name),
+                name,
+                side: side.to_owned(),
+            };
+            Some(Built { program, hash })
+        };
+        names.into_iter().map(built).collect()
     }
 
     /// Adds programs.
     pub(super) fn with(
         mut self,
         targets: Option<Vec<String>>,
-        built: Vec<Executable>,
+        built: Vec<Program>,
     ) -> Result<Self> {
         // A directory without a list is not looked at: whatever stops this leaves no half of a set.
         let dir = &self.dir;
         fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
         self.list.targets = targets;
-        for executable in built {
-            let path = dir.join(&executable.name);
-            fs::copy(&executable.path, &path)
+        for program in built {
+            let path = dir.join(&program.name);
+            fs::copy(&program.path, &path)
                 .with_context(|| format!("cannot copy a program to {}", path.display()))?;
-            self.list.programs.push(Built {
-                name: executable.name,
-                hash: build::hash(&path)?,
-                path,
-            });
+            self.list.programs.insert(program.name, git::hash(&path)?);
         }
         let text = serde_json::to_string_pretty(&self.list)?;
         crate::report::write(&dir.join(LIST), &text)?;

@@ -4,26 +4,22 @@
 //! that are part of a tree: cargo builds those anew. What comes from a registry is the same for both: the sides have the
 //! same flags, and cargo tells from its records whether the version, the features and the compiler are.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::sides::Which;
 
-/// Where cargo records what it has built, beside the directories with the results.
+/// Where cargo records what it has built, in each directory of a profile.
 const RECORDS: &str = ".fingerprint";
-const RESULTS: [&str; 2] = ["build", "deps"];
 /// Appended to the name of a package in the names of its records: `-` and a hash of so many digits.
 const HASH: usize = 16;
 
 /// Fills the side's directory below `build`, if it is not there, from the other side's; `root` has the lock file.
 pub(super) fn seed(build: &Path, which: Which, root: &Path) -> Result<()> {
-    let other = match which {
-        Which::Base => Which::Head,
-        Which::Head => Which::Base,
-    };
-    let (from, to) = (build.join(other.name()), build.join(which.name()));
+    let (from, to) = (build.join(which.other().name()), build.join(which.name()));
     if to.exists() || !from.exists() {
         return Ok(());
     }
@@ -33,7 +29,8 @@ pub(super) fn seed(build: &Path, which: Which, root: &Path) -> Result<()> {
     // Complete or not there: what is half copied is no start.
     let half = build.join("seed");
     let _ = fs::remove_dir_all(&half);
-    copy_profiles(&from, &half, &own)
+    copy(&from, &half)
+        .and_then(|()| forget(&half, &own))
         .and_then(|()| Ok(fs::rename(&half, &to)?))
         .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))
 }
@@ -47,23 +44,26 @@ fn packages_of_tree(lock: &Path) -> Option<Vec<String>> {
         .collect()
 }
 
-/// Copies what belongs to profiles, which lie in the target directory or in one for a target.
-fn copy_profiles(from: &Path, to: &Path, own: &[String]) -> Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let (path, name) = (entry.path(), entry.file_name());
-        if !path.is_dir() || RESULTS.iter().any(|result| name == *result) {
-            continue;
-        }
-        if name == RECORDS {
-            let is_own = |record: &str| own.iter().any(|package| belongs(record, package));
-            copy(&path, &to.join(RECORDS), &|record| !is_own(record))?;
-            for result in RESULTS.iter().filter(|result| from.join(result).is_dir()) {
-                copy(&from.join(result), &to.join(result), &|_| true)?;
+/// Copies a directory with the times of its files, by which cargo tells what is newer.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    let mut command = Command::new("cp");
+    let status = command.arg("-pR").args([from, to]).status();
+    let status = status.context("cannot start cp")?;
+    ensure!(status.success(), "`cp -pR` failed, {status}");
+    Ok(())
+}
+
+/// Removes the records of packages, wherever they lie in a target directory.
+fn forget(dir: &Path, own: &[String]) -> Result<()> {
+    for entry in fs::read_dir(dir)? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if dir.ends_with(RECORDS) {
+            if own.iter().any(|package| belongs(&name, package)) {
+                fs::remove_dir_all(path)?;
             }
-        } else {
-            copy_profiles(&path, &to.join(name), own)?;
+        } else if path.is_dir() && name != "deps" && name != "build" {
+            forget(&path, own)?;
         }
     }
     Ok(())
@@ -75,27 +75,6 @@ fn belongs(record: &str, package: &str) -> bool {
         .strip_prefix(package)
         .and_then(|rest| rest.strip_prefix('-'));
     hash.is_some_and(|hash| hash.len() == HASH && !hash.contains('-'))
-}
-
-/// Copies a directory with the times of its files, by which cargo tells what is newer; `wanted` picks its entries.
-fn copy(from: &Path, to: &Path, wanted: &dyn Fn(&str) -> bool) -> Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if !wanted(&name.to_string_lossy()) {
-            continue;
-        }
-        let (path, to) = (entry.path(), to.join(&name));
-        if path.is_dir() {
-            copy(&path, &to, &|_| true)?;
-        } else {
-            fs::copy(&path, &to)?;
-            let time = entry.metadata()?.modified()?;
-            File::options().write(true).open(&to)?.set_modified(time)?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -118,32 +97,26 @@ mod tests {
             "version = 4\n[[package]]\nname = \"code\"\nversion = \"0.1.0\"\n\n[[package]]\nname = \"slab\"\n\
              version = \"1.0.0\"\nsource = \"registry\"\n",
         );
-        let record = |package: &str| format!("base/release/{RECORDS}/{package}-0123456789abcdef/x");
-        for path in [
-            record("code"),
-            record("slab"),
-            record("code-more"),
-            "base/release/deps/libslab.rlib".to_owned(),
-            "base/release/examples/other".to_owned(),
-        ] {
-            write(&path, "bytes");
+        let record = |package: &str| format!("release/{RECORDS}/{package}-0123456789abcdef/x");
+        let files = [
+            (record("code"), false),
+            (record("slab"), true),
+            (record("code-more"), true),
+            ("release/deps/libslab.rlib".to_owned(), true),
+        ];
+        for (path, _) in &files {
+            write(&format!("base/{path}"), "bytes");
         }
         let root = dir.path().join("src");
         seed(dir.path(), Which::Base, &root).expect("it is there already");
         seed(dir.path(), Which::Head, &root).expect("there is space");
-        let time = |path: &str| {
-            let data = dir.path().join(path).metadata().ok();
+        let time = |side: &str, path: &str| {
+            let data = dir.path().join(side).join(path).metadata().ok();
             data.map(|data| data.modified().expect("there are times"))
         };
-        for (path, copied) in [
-            (record("code"), false),
-            (record("slab"), true),
-            (record("code-more"), true),
-            ("base/release/deps/libslab.rlib".to_owned(), true),
-            ("base/release/examples/other".to_owned(), false),
-        ] {
-            let there = time(&path.replacen("base", "head", 1));
-            assert_eq!(there, time(&path).filter(|_| copied), "{path}");
+        for (path, copied) in &files {
+            let expected = time("base", path).filter(|_| *copied);
+            assert_eq!(time("head", path), expected, "{path}");
         }
     }
 }

@@ -83,6 +83,16 @@ fn flagged(result: &Comparison) -> Vec<(&str, Metric, Verdict)> {
         .collect()
 }
 
+/// The manifest of what is measured.
+const CODE: &str = "[package]\nname = \"code\"\nversion = \"0.1.0\"\nedition = \"2024\"\n";
+/// Whose commits there are, whatever the user's configuration.
+const SETTINGS: [&str; 4] = [
+    "user.name=self-test",
+    "user.email=self-test@localhost",
+    "commit.gpgSign=false",
+    "tag.gpgSign=false",
+];
+
 struct Repository<'a> {
     root: &'a Path,
 }
@@ -91,27 +101,17 @@ impl Repository<'_> {
     /// Two commits, tagged `fast` and `slow`.
     fn create(&self, ws: &Workspace) -> Result<()> {
         let criterion = criterion_requirement(ws)?;
-        self.write(".gitignore", "/target\n")?;
-        self.write(
-            "Cargo.toml",
-            "[workspace]\nresolver = \"3\"\nmembers = [\"code\", \"benches\"]\n\n\
-             [profile.bench.package.\"*\"]\nopt-level = 0\ndebug = false\n",
-        )?;
-        self.write(
-            "benches/Cargo.toml",
-            &format!(
-                "[package]\nname = \"self-test-benches\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
-                 [lib]\nbench = false\n\n[dev-dependencies]\ncode = {{ path = \"../code\" }}\n\
-                 criterion = {{ version = \"{criterion}\", default-features = false, features = [\"cargo_bench_support\"] }}\n\n\
-                 [[bench]]\nname = \"spin\"\nharness = false\n"
-            ),
-        )?;
-        self.write("benches/benches/spin.rs", BENCHES)?;
-        self.write("benches/src/lib.rs", "//! Two loops.\n")?;
-        self.write(
-            "code/Cargo.toml",
-            "[package]\nname = \"code\"\nversion = \"0.1.0\"\nedition = \"2024\"\n",
-        )?;
+        let manifest = include_str!("self_test/benches.toml").replace("VERSION", &criterion);
+        for (path, text) in [
+            (".gitignore", "/target\n"),
+            ("Cargo.toml", include_str!("self_test/workspace.toml")),
+            ("benches/Cargo.toml", &manifest),
+            ("benches/benches/spin.rs", include_str!("self_test/spin.rs")),
+            ("benches/src/lib.rs", "//! Two loops.\n"),
+            ("code/Cargo.toml", CODE),
+        ] {
+            self.write(path, text)?;
+        }
         self.turns(TURNS.0)?;
         // The versions that the workspace has already; what it does not need is dropped by the next command.
         fs::copy(ws.root.join("Cargo.lock"), self.root.join("Cargo.lock"))
@@ -135,14 +135,9 @@ impl Repository<'_> {
     }
 
     fn git(&self, args: &[&str]) -> Result<()> {
-        let identity = [
-            "-c",
-            "user.name=self-test",
-            "-c",
-            "user.email=self-test@localhost",
-        ];
-        let unsigned = ["-c", "commit.gpgSign=false", "-c", "tag.gpgSign=false"];
-        self.checked("git", &[&identity, &unsigned, args].concat())
+        let settings = SETTINGS.iter().flat_map(|setting| ["-c", setting]);
+        let args: Vec<&str> = settings.chain(args.iter().copied()).collect();
+        self.checked("git", &args)
     }
 
     /// Runs this program's command in the repository.
@@ -205,31 +200,3 @@ fn criterion_requirement(ws: &Workspace) -> Result<String> {
     let criterion = criterion.context("no package of the workspace uses criterion")?;
     Ok(criterion.req.to_string())
 }
-
-const BENCHES: &str = r#"//! Two loops, one of which gets longer.
-
-use std::hint::black_box;
-
-use code::TURNS;
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-
-
-fn turn(turns: u32) -> u64 {
-    let mut state = black_box(1_u64);
-    for _ in 0..turns {
-        state = black_box(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
-    }
-    state
-}
-
-fn spin(criterion: &mut Criterion) {
-    for (name, turns) in [("spin/changed", TURNS), ("spin/unchanged", 10_000)] {
-        let mut group = criterion.benchmark_group(name);
-        group.bench_function(BenchmarkId::new("loop", 1), |b| b.iter(|| turn(turns)));
-        group.finish();
-    }
-}
-
-criterion_group!(benches, spin);
-criterion_main!(benches);
-"#;

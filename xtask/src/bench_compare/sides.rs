@@ -3,15 +3,13 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
-use serde::{Deserialize, Serialize};
+use anyhow::{Context, Result, anyhow, ensure};
 
-use super::failure::{Failure, OrCode};
-use super::git::{Repository, Revision};
+use super::failure::OrCode;
+use super::git::{self, Repository, Revision};
 use super::programs::{Built, Set, Wanted};
 use super::seed;
 use crate::measure::build::{self, Tree};
@@ -19,14 +17,13 @@ use crate::measure::build::{self, Tree};
 /// The package of the benches, below the root of the repository.
 pub(super) const PACKAGE: &str = "benches";
 /// Raised when builds of the same inputs are no longer the same.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 /// Sets of programs that are kept.
 const KEPT: usize = 8;
 
 /// Which side; in lower case in files and messages. The names are equally long, so are all paths: the length
 /// of a path shifts the stack of a program, and with it its times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
     Base,
     Head,
@@ -37,6 +34,13 @@ impl Which {
         match self {
             Self::Base => "base",
             Self::Head => "head",
+        }
+    }
+
+    pub(super) fn other(self) -> Self {
+        match self {
+            Self::Base => Self::Head,
+            Self::Head => Self::Base,
         }
     }
 }
@@ -56,10 +60,10 @@ impl State {
         let lock =
             File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
         lock.try_lock().map_err(|_| {
-            Failure::usage(format!(
+            anyhow!(
                 "another bench-compare works in {}; wait for its end",
                 dir.display()
-            ))
+            )
         })?;
         Ok(Self { dir, _lock: lock })
     }
@@ -87,13 +91,10 @@ pub(super) struct Side {
 impl Side {
     /// For errors.
     pub(super) fn label(&self) -> String {
-        label(self.which, &self.revision)
+        let commit = &self.revision.commit;
+        let short = &commit[..commit.len().min(9)];
+        format!("{} ({}, {short})", self.which.name(), self.revision.name)
     }
-}
-
-fn label(which: Which, revision: &Revision) -> String {
-    let short = &revision.commit[..revision.commit.len().min(9)];
-    format!("{} ({}, {short})", which.name(), revision.name)
 }
 
 /// Variables of the environment that change what cargo builds begin like this.
@@ -154,7 +155,7 @@ pub(super) fn prepare(
         settings(std::env::vars_os(), &configurations(&state.dir)),
         args.join("\n")
     );
-    let key = hash_text(&inputs)?;
+    let key = git::hash_text(&inputs)?;
     let mut side = Side {
         which,
         revision,
@@ -169,7 +170,7 @@ pub(super) fn prepare(
     }
     side.has_benches = true;
     let set = Set::of(state.dir.join("bin").join(&side.key));
-    if let Some(programs) = set.programs(wanted) {
+    if let Some(programs) = set.programs(wanted, &side.label()) {
         eprintln!("{}: built before", side.label());
         side.programs = programs;
         return Ok(side);
@@ -203,7 +204,7 @@ pub(super) fn prepare(
     };
     forget_old(&state.dir.join("bin"), &set.dir)?;
     let set = set.with(targets, executables)?;
-    side.programs = set.programs(wanted).unwrap_or_default();
+    side.programs = set.programs(wanted, &side.label()).unwrap_or_default();
     Ok(side)
 }
 
@@ -233,21 +234,6 @@ pub(super) fn rustc_version() -> Result<String> {
         .context("cannot start rustc; is it on the PATH?")?;
     ensure!(output.status.success(), "`rustc -vV` failed");
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-fn hash_text(text: &str) -> Result<String> {
-    let mut child = Command::new("git")
-        .args(["hash-object", "--stdin"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .context("cannot start git")?;
-    if let Some(mut stdin) = child.stdin.take() {
-        stdin.write_all(text.as_bytes())?;
-    }
-    let output = child.wait_with_output()?;
-    ensure!(output.status.success(), "`git hash-object` failed");
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 #[cfg(test)]

@@ -67,17 +67,21 @@ fn floor(aa_rounds: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::iter::successors;
+
     use super::judge;
-    use crate::bench_compare::rounds::next_look;
+    use crate::measure::rounds::next_look;
     use crate::measure::stats::SplitMix64;
     use crate::report::model::Verdict;
 
     const ROUNDS: usize = 10;
+    /// What a budget suffices for.
+    const MOST: usize = 53;
     const THRESHOLD: f64 = 0.05;
 
     /// A machine on which runs take the time they should, times noise.
+    #[derive(Clone, Copy, Default)]
     struct Machine {
-        random: SplitMix64,
         /// Standard deviation of a run's logarithm.
         noise: f64,
         /// How often a run is disturbed, and what that costs it.
@@ -86,146 +90,113 @@ mod tests {
         drift: f64,
         /// What the first run of a round costs more.
         first: f64,
-        now: f64,
     }
 
     impl Machine {
-        fn new(seed: u64, noise: f64) -> Self {
-            Self {
-                random: SplitMix64::new(seed),
-                noise,
-                bursts: (0.0, 0.0),
-                drift: 0.0,
-                first: 0.0,
-                now: 0.0,
-            }
-        }
-
-        fn run(&mut self, time: f64) -> f64 {
-            self.now += self.drift;
-            // The sum of twelve uniform numbers is close to normal.
-            let normal = (0..12).map(|_| self.random.unit()).sum::<f64>() - 6.0;
-            let burst = if self.random.unit() < self.bursts.0 {
-                self.bursts.1 * self.random.unit()
-            } else {
-                0.0
-            };
-            time * (self.noise * normal + burst + self.now).exp()
-        }
-
         /// The ratios of `n` rounds of a bench that takes `change` times as long on the head side: HEAD/BASE, BASE/BASE.
-        fn rounds(&mut self, change: f64, n: usize) -> (Vec<f64>, Vec<f64>) {
-            let (mut rounds, mut aa) = (Vec::new(), Vec::new());
-            for round in 0..n {
-                let mut sides = [1.0, change, change, 1.0];
-                let base = if round % 2 == 0 { [0, 3] } else { [1, 2] };
-                let head = if round % 2 == 0 { [1, 2] } else { [0, 3] };
-                if round % 2 == 1 {
-                    sides = [change, 1.0, 1.0, change];
+        fn rounds(self, seed: u64, change: f64, n: usize) -> (Vec<f64>, Vec<f64>) {
+            let mut random = SplitMix64::new(seed);
+            let mut now = 0.0;
+            let mut run = |time: f64| {
+                now += self.drift;
+                // The sum of twelve uniform numbers is close to normal.
+                let normal = (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
+                let mut burst = 0.0;
+                if random.unit() < self.bursts.0 {
+                    burst = self.bursts.1 * random.unit();
                 }
-                let mut runs = sides.map(|time| self.run(time));
+                time * (self.noise * normal + burst + now).exp()
+            };
+            let round = |round: usize| {
+                let (outer, inner) = ([0, 3], [1, 2]);
+                let (base, head) = if round.is_multiple_of(2) {
+                    (outer, inner)
+                } else {
+                    (inner, outer)
+                };
+                let mut runs =
+                    [0, 1, 2, 3].map(|slot| run(if head.contains(&slot) { change } else { 1.0 }));
                 runs[0] *= 1.0 + self.first;
                 let pair = |[a, b]: [usize; 2]| (runs[a] * runs[b]).sqrt();
-                rounds.push(pair(head) / pair(base));
-                aa.push(runs[base[1]] / runs[base[0]]);
-            }
-            (rounds, aa)
+                (pair(head) / pair(base), runs[base[1]] / runs[base[0]])
+            };
+            (0..n).map(round).unzip()
         }
 
-        /// A whole comparison.
-        fn compare(&mut self, change: f64) -> Verdict {
-            let (rounds, aa) = self.rounds(change, ROUNDS);
-            judge(&rounds, &aa, THRESHOLD).verdict
+        /// How many of `n` comparisons end with one of the verdicts, on a budget that suffices for `most` rounds.
+        fn count(self, n: u64, change: f64, most: usize, verdicts: &[Verdict]) -> usize {
+            let compare = |seed| {
+                let (rounds, aa) = self.rounds(seed, change, most);
+                let look = |n: &usize| (next_look(*n as u32) as usize).min(most);
+                let looks = successors(Some(ROUNDS), |n| (*n < most).then(|| look(n)));
+                let mut verdicts = looks.map(|n| judge(&rounds[..n], &aa[..n], THRESHOLD).verdict);
+                let decided = verdicts.find(|verdict| *verdict != Verdict::Unstable);
+                decided.unwrap_or(Verdict::Unstable)
+            };
+            (0..n)
+                .filter(|seed| verdicts.contains(&compare(*seed)))
+                .count()
         }
-
-        /// One with a budget that suffices for `most` rounds.
-        fn compare_on(&mut self, change: f64, most: usize) -> Verdict {
-            let (rounds, aa) = self.rounds(change, most);
-            let mut looks = std::iter::successors(Some(ROUNDS), |n| {
-                (*n < most).then(|| (next_look(*n as u32) as usize).min(most))
-            });
-            let verdicts = looks
-                .by_ref()
-                .map(|n| judge(&rounds[..n], &aa[..n], THRESHOLD));
-            let mut verdicts = verdicts.map(|judgement| judgement.verdict);
-            let decided = verdicts.find(|verdict| *verdict != Verdict::Unstable);
-            decided.unwrap_or(Verdict::Unstable)
-        }
-    }
-
-    /// How many of `n` comparisons end with one of the verdicts.
-    fn count(n: u64, change: f64, verdicts: &[Verdict], machine: impl Fn(u64) -> Machine) -> usize {
-        (0..n)
-            .filter(|seed| verdicts.contains(&machine(*seed).compare(change)))
-            .count()
     }
 
     const FLAGGED: [Verdict; 2] = [Verdict::Slower, Verdict::Faster];
 
-    #[test]
-    fn noise_alone_is_flagged_in_less_than_two_of_a_hundred() {
-        for noise in [0.02, 0.05, 0.20] {
-            let found = count(200, 1.0, &FLAGGED, |seed| Machine::new(seed, noise));
-            assert!(found < 4, "{found} of 200 at noise {noise}");
+    fn noisy(noise: f64) -> Machine {
+        Machine {
+            noise,
+            ..Machine::default()
+        }
+    }
+
+    /// One that also gets slower, and is disturbed at times.
+    fn busy(noise: f64) -> Machine {
+        Machine {
+            drift: 0.002,
+            bursts: (0.05, 0.5),
+            ..noisy(noise)
         }
     }
 
     #[test]
-    fn bursts_drift_and_slow_first_runs_are_not_flagged() {
-        let machine = |seed| Machine {
+    fn noise_alone_is_flagged_in_less_than_two_of_a_hundred() {
+        let bad = Machine {
             bursts: (0.15, 0.8),
             drift: 0.003,
             first: 0.08,
-            ..Machine::new(seed, 0.02)
+            ..noisy(0.02)
         };
-        let found = count(200, 1.0, &FLAGGED, machine);
-        assert!(found < 4, "{found} of 200");
+        for machine in [noisy(0.02), noisy(0.05), noisy(0.20), bad] {
+            let found = machine.count(200, 1.0, ROUNDS, &FLAGGED);
+            assert!(found < 4, "{found} of 200 at noise {}", machine.noise);
+        }
     }
 
     #[test]
     fn a_fifth_more_is_found_in_nineteen_of_twenty() {
-        for noise in [0.01, 0.03] {
-            let machine = |seed| Machine {
-                drift: 0.002,
-                bursts: (0.05, 0.5),
-                ..Machine::new(seed, noise)
-            };
-            let slower = count(100, 1.2, &[Verdict::Slower], machine);
-            assert!(slower >= 95, "{slower} of 100 at noise {noise}");
-            let faster = count(100, 1.0 / 1.2, &[Verdict::Faster], machine);
-            assert!(faster >= 95, "{faster} of 100 at noise {noise}");
+        for machine in [busy(0.01), busy(0.03)] {
+            let slower = machine.count(100, 1.2, ROUNDS, &[Verdict::Slower]);
+            let faster = machine.count(100, 1.0 / 1.2, ROUNDS, &[Verdict::Faster]);
+            assert!(slower >= 95 && faster >= 95, "{slower}, {faster} of 100");
         }
     }
 
     #[test]
     fn a_quiet_machine_says_same_and_a_loud_one_does_not() {
-        let same = count(100, 1.0, &[Verdict::Same], |seed| Machine::new(seed, 0.01));
+        let same = noisy(0.01).count(100, 1.0, ROUNDS, &[Verdict::Same]);
         assert!(same >= 98, "{same} of 100");
-        let unstable = count(100, 1.0, &[Verdict::Unstable], |seed| {
-            Machine::new(seed, 0.25)
-        });
+        let unstable = noisy(0.25).count(100, 1.0, ROUNDS, &[Verdict::Unstable]);
         assert!(unstable >= 95, "{unstable} of 100");
     }
 
     #[test]
     fn further_rounds_decide_and_flag_no_noise() {
-        let on = |noise: f64, change: f64, verdicts: &[Verdict]| {
-            let machine = |seed| Machine {
-                drift: 0.001,
-                bursts: (0.05, 0.5),
-                ..Machine::new(seed, noise)
-            };
-            let found = |seed: &u64| verdicts.contains(&machine(*seed).compare_on(change, 53));
-            (0..50).filter(found).count()
-        };
         for noise in [0.06, 0.20] {
-            let found = on(noise, 1.0, &FLAGGED);
+            let found = busy(noise).count(50, 1.0, MOST, &FLAGGED);
             assert!(found < 1, "{found} of 50 at noise {noise}");
         }
-        let same = on(0.05, 1.0, &[Verdict::Same]);
-        assert!(same >= 48, "{same} of 50");
-        let slower = on(0.05, 1.2, &[Verdict::Slower]);
-        assert!(slower >= 48, "{slower} of 50");
+        let same = busy(0.05).count(50, 1.0, MOST, &[Verdict::Same]);
+        let slower = busy(0.05).count(50, 1.2, MOST, &[Verdict::Slower]);
+        assert!(same >= 48 && slower >= 48, "{same}, {slower} of 50");
     }
 
     #[test]

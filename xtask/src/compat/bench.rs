@@ -10,15 +10,14 @@ mod program;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::Args;
 
 use crate::bench::results::{means, pairs};
-use crate::bench::rounds::{Measured, measure_all};
-use crate::bench::rows::{self, Entry};
-use crate::bench::table::table;
 use crate::measure::criterion::Program;
 use crate::measure::machine::origin;
+use crate::measure::rounds::{self, Effort, Entry, measure_all};
+use crate::measure::runs::{self, Runs};
 use crate::report;
 use crate::report::model::Metric;
 use crate::report::peers::{BenchResults, PeerMean, PeerRow};
@@ -99,71 +98,69 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: BenchArgs) -> Resu
         return counts::run(ws, &stock, &ours, &rows);
     }
     let (rounds, samples, millis) = if args.quick { QUICK } else { FULL };
-    let rounds = args.rounds.unwrap_or(rounds) as usize;
+    let rounds = args.rounds.unwrap_or(rounds);
     let length = Length {
         samples,
         sample: Duration::from_millis(millis),
     };
     let sides = [ours, stock];
-    let entries: Vec<rows::Row> = rows.iter().map(|row| entries(row, &sides)).collect();
-    let measured = measure_all("compat --bench", &entries, rounds, |row, at| {
-        program::run(&sides[at], &row.workload, length)
-    })?;
-    ensure!(measured.failed.is_empty(), "{}", measured.failed.join("\n"));
-    let (pairs, means) = evaluated(&rows, &entries, &measured);
+    let entries: Vec<rounds::Row> = rows.iter().map(|row| entries(row, &sides)).collect();
+    let (effort, mut runs) = (effort(rounds), Runs::default());
+    let run = |row: &rounds::Row, at: usize| {
+        let run = program::run(&sides[at], &row.entries[at].id, length)?;
+        Ok(vec![run])
+    };
+    if let [failed, ..] = &measure_all(effort, &entries, &mut runs, run)?[..] {
+        bail!("{}: {}", failed.id, failed.message);
+    }
+    let (pairs, means) = evaluated(&rows, &entries, &runs);
     let results = BenchResults {
         origin: origin(ws),
-        rounds,
+        rounds: rounds as usize,
         warm_up_ms: 0,
         time_ms: samples as u64 * millis,
         rows: pairs,
         means,
     };
-    println!("{}", table(&results, "in no mean:"));
+    println!("{}", results.terminal("in no mean:"));
     for row in rows.iter().filter(|row| row.kind != Kind::Counted) {
         println!("    {}: {}", row.id, row.why);
     }
     if let Some(path) = &args.json {
-        report::write(path, &(serde_json::to_string_pretty(&results)? + "\n"))?;
-        println!("wrote {}", path.display());
+        report::save(&results, path)?;
     }
     let failures = failures(&rows, &results.rows, &results.means);
     ensure!(args.aa || failures.is_empty(), "{}", failures.join("; "));
     Ok(())
 }
 
+fn effort(rounds: u32) -> Effort<'static> {
+    Effort::new("compat --bench", runs::Kind::Time, rounds)
+}
+
 /// A row as the engine has it: ours, then the stock crate.
-fn entries(row: &Row, sides: &[Side; 2]) -> rows::Row {
+fn entries(row: &Row, sides: &[Side; 2]) -> rounds::Row {
     let entry = |(contender, side): (&str, &Side)| Entry {
         contender: contender.to_owned(),
+        id: row.id.clone(),
         program: Program {
+            name: "ecs-bench".to_owned(),
             path: side.program.clone(),
             side: side.name.to_owned(),
         },
     };
-    rows::Row {
-        layer: "ecs".to_owned(),
-        workload: row.id.clone(),
-        param: format!("t{}", row.threads),
-        entries: ["ours", "stock"]
-            .into_iter()
-            .zip(sides)
-            .map(entry)
-            .collect(),
-    }
+    let entries = ["ours", "stock"].into_iter().zip(sides).map(entry);
+    let name = format!("ecs/{}/t{}", row.id, row.threads);
+    rounds::Row::new(name, entries.collect())
 }
 
 /// Ours beside stock; the mean is over the rows that are counted.
-fn evaluated(
-    rows: &[Row],
-    entries: &[rows::Row],
-    measured: &Measured,
-) -> (Vec<PeerRow>, Vec<PeerMean>) {
-    let (mut pairs, cpus) = pairs(entries, measured, usize::MAX);
+fn evaluated(rows: &[Row], entries: &[rounds::Row], runs: &Runs) -> (Vec<PeerRow>, Vec<PeerMean>) {
+    let mut pairs = pairs(entries, runs, runs::Kind::Time, usize::MAX);
     for (pair, row) in pairs.iter_mut().zip(rows) {
         pair.gated = row.kind == Kind::Counted;
     }
-    let means = means(&pairs, &cpus);
+    let means = means(&pairs);
     (pairs, means)
 }
 
@@ -193,8 +190,10 @@ fn chosen_rows(side: &Side, filter: Option<&str>) -> Result<Vec<Row>> {
 #[cfg(test)]
 mod tests {
     use super::program::Row;
-    use super::{Side, entries, evaluated, failures};
-    use crate::bench::rounds::{Measured, Series};
+    use super::{Side, effort, entries, evaluated, failures};
+    use crate::measure::criterion::Run;
+    use crate::measure::rounds::measure_all;
+    use crate::measure::runs::Runs;
 
     /// The failures where rows of these kinds have these ratios of ours to stock.
     fn of(rows: &[(&str, f64)]) -> Vec<String> {
@@ -208,19 +207,18 @@ mod tests {
                 format!(r#"{{"row":"{kind}/{ratio}","kind":"{kind}","threads":2,"why":""}}"#);
             serde_json::from_str(&line).expect("the line has the program's form")
         };
-        let series = |wall| Series {
-            wall: vec![wall; 9],
-            cpu: vec![wall; 9],
-        };
-        let measured = Measured {
-            series: (rows.iter())
-                .map(|(_, ratio)| vec![series(100.0 * ratio), series(100.0)])
-                .collect(),
-            failed: Vec::new(),
-        };
+        let ratios: Vec<f64> = rows.iter().map(|(_, ratio)| *ratio).collect();
         let rows: Vec<Row> = rows.iter().map(row).collect();
         let entries: Vec<_> = rows.iter().map(|row| entries(row, &sides)).collect();
-        let (pairs, means) = evaluated(&rows, &entries, &measured);
+        let run = |row: &crate::measure::rounds::Row, at: usize| {
+            let nth = entries.iter().position(|entry| entry.name == row.name);
+            let wall = 100.0 * [ratios[nth.expect("it is one of them")], 1.0][at];
+            let cpu = Some(wall);
+            Ok(vec![Run { wall, cpu }])
+        };
+        let mut runs = Runs::default();
+        measure_all(effort(9), &entries, &mut runs, run).expect("nothing fails");
+        let (pairs, means) = evaluated(&rows, &entries, &runs);
         failures(&rows, &pairs, &means)
     }
 

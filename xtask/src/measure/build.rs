@@ -1,23 +1,20 @@
 //! Builds of the bench programs of a tree, such that the same code gives the same bytes wherever the
 //! tree lies.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use cargo_metadata::{Message, MetadataCommand, Target, TargetKind};
 
 use super::child;
+use super::criterion::Program;
 
 /// What paths below the tree are called in the programs.
 const REMAPPED: &str = "/source";
 /// A build may take this long before it counts as hanging.
 const LIMIT: Duration = Duration::from_secs(3 * 60 * 60);
-/// Lines of the compiler's output that an error shows.
-const TAIL: usize = 30;
-/// Targets with this prefix count instructions, the others measure time.
-pub(crate) const INSTRUCTION_PREFIX: &str = "instr_";
 
 /// A tree with a package of benches.
 #[derive(Clone, Debug)]
@@ -38,23 +35,10 @@ pub(crate) struct Tree {
     pub(crate) side: String,
 }
 
-/// A bench program.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Executable {
-    /// The file in `benches/`, without extension.
-    pub(crate) name: String,
-    pub(crate) path: PathBuf,
-}
-
 /// Whether arguments for `cargo bench` choose programs themselves.
 pub(crate) fn chooses_benches(args: &[String]) -> bool {
     args.iter()
         .any(|arg| arg == "--bench" || arg.starts_with("--bench="))
-}
-
-/// Whether a bench program of this name counts instructions, which criterion's programs do not.
-pub(crate) fn counts_instructions(name: &str) -> bool {
-    name.starts_with(INSTRUCTION_PREFIX)
 }
 
 impl Tree {
@@ -86,42 +70,44 @@ impl Tree {
     /// # Errors
     ///
     /// If it does not build; and `Interrupted`.
-    pub(crate) fn build(&self) -> Result<Vec<Executable>> {
+    pub(crate) fn build(&self) -> Result<Vec<Program>> {
         let mut command = self.command();
         command.stdin(Stdio::null());
         let terminal = std::io::IsTerminal::is_terminal(&std::io::stderr());
+        let what = format!(
+            "the benches of {} do not build; to see it alone: `{}`",
+            self.side,
+            self.shown()
+        );
         let ended = child::run(&mut command, LIMIT, |bytes, _| {
             if terminal {
-                // Only what a user sees of the progress; the error has it all.
+                // Only what a user sees of the progress; the error has its end.
                 let _ = std::io::Write::write_all(&mut std::io::stderr(), bytes);
             }
         })?;
-        ensure!(
-            ended.succeeded(),
-            "the benches of {} do not build ({}); to see it alone: `{}`{}",
-            self.side,
-            ended.how(LIMIT),
-            self.shown(),
-            ended.tail(TAIL)
-        );
-        let mut executables = Vec::new();
+        let ended = ended.checked(&what)?;
+        let mut programs = Vec::new();
         for message in Message::parse_stream(ended.stdout.as_bytes()) {
             let message = message.context("cargo printed a message that cannot be read")?;
             if let Message::CompilerArtifact(artifact) = message
                 && artifact.target.kind.contains(&TargetKind::Bench)
                 && let Some(path) = artifact.executable
             {
-                executables.push(Executable {
+                programs.push(Program {
                     name: artifact.target.name,
                     path: path.into_std_path_buf(),
+                    side: self.side.clone(),
                 });
             }
         }
-        if executables.is_empty() {
-            bail!("{} of {} has no benches", self.package.display(), self.side);
-        }
-        executables.sort_by(|a, b| a.name.cmp(&b.name));
-        Ok(executables)
+        ensure!(
+            !programs.is_empty(),
+            "{} of {} has no benches",
+            self.package.display(),
+            self.side
+        );
+        programs.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(programs)
     }
 
     fn command(&self) -> Command {
@@ -198,23 +184,6 @@ fn extended(flags: &str, more: &[String]) -> String {
     let flags = Some(flags).filter(|flags| !flags.is_empty());
     let all = flags.into_iter().chain(more.iter().map(String::as_str));
     all.collect::<Vec<_>>().join("\u{1f}")
-}
-
-/// A hash of the file's bytes as git computes it.
-pub(crate) fn hash(path: &Path) -> Result<String> {
-    let output = Command::new("git")
-        .args(["hash-object", "--no-filters", "--"])
-        .arg(path)
-        .stdin(Stdio::null())
-        .output()
-        .context("cannot start git; is it on the PATH?")?;
-    ensure!(
-        output.status.success(),
-        "cannot hash {}: {}",
-        path.display(),
-        String::from_utf8_lossy(&output.stderr).trim()
-    );
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Programs that are measured: their output as it comes, their CPU time, a time limit, and an end at
 //! Ctrl-C.
 
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +16,8 @@ use nix::unistd::Pid;
 const POLL: Duration = Duration::from_millis(100);
 /// Of a longer output the last bytes are kept.
 const KEPT: usize = 1 << 20;
+/// Lines of a failed program's output that an error shows.
+const TAIL: usize = 30;
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
@@ -51,34 +53,30 @@ pub(crate) fn check_interrupt() -> Result<()> {
 /// How a child ended.
 pub(crate) struct Ended {
     /// `None`: it was killed at the time limit.
-    pub(crate) status: Option<ExitStatus>,
+    status: Option<ExitStatus>,
+    limit: Duration,
     pub(crate) stdout: String,
-    pub(crate) stderr: String,
+    stderr: String,
 }
 
 impl Ended {
-    pub(crate) fn succeeded(&self) -> bool {
-        self.status.is_some_and(|s| s.success())
-    }
-
-    /// How it ended in words, for an error.
-    pub(crate) fn how(&self, limit: Duration) -> String {
-        match self.status {
+    /// Itself, if it succeeded. The error begins with `what` and ends with the last lines of standard error, or of standard
+    /// output if that is empty.
+    pub(crate) fn checked(self, what: &str) -> Result<Self> {
+        let how = match self.status {
+            Some(status) if status.success() => return Ok(self),
             Some(status) => status.to_string(),
-            None => format!("killed, it did not end within {} s", limit.as_secs()),
-        }
-    }
-
-    /// The last lines of standard error, or of standard output if that is empty, indented.
-    pub(crate) fn tail(&self, lines: usize) -> String {
+            None => format!("killed, it did not end within {} s", self.limit.as_secs()),
+        };
         let text = if self.stderr.trim().is_empty() {
             &self.stdout
         } else {
             &self.stderr
         };
         let all: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
-        let last = &all[all.len().saturating_sub(lines)..];
-        last.iter().map(|l| format!("\n    {l}")).collect()
+        let last = &all[all.len().saturating_sub(TAIL)..];
+        let last: String = last.iter().map(|l| format!("\n    {l}")).collect();
+        bail!("{what}: {how}{last}")
     }
 }
 
@@ -98,11 +96,6 @@ impl CpuClock {
     }
 }
 
-enum Event {
-    Stdout(Vec<u8>),
-    Stderr(Vec<u8>),
-}
-
 /// Runs a program without input, in a process group of its own, which is killed at the time limit and at
 /// Ctrl-C. `seen` gets each piece of standard error when it arrives.
 ///
@@ -116,36 +109,39 @@ pub(crate) fn run(
 ) -> Result<Ended> {
     check_interrupt()?;
     let start = Instant::now();
+    let mut stdout = tempfile::tempfile().context("cannot create a temporary file")?;
     let mut child = command
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
+        .stdout(stdout.try_clone()?)
         .stderr(Stdio::piped())
         .process_group(0)
         .spawn()
         .with_context(|| format!("cannot start {}", command.get_program().display()))?;
     let clock = CpuClock(child.id());
-    let (sender, events) = mpsc::channel();
-    let readers = [
-        child
-            .stdout
-            .take()
-            .map(|out| reader(out, sender.clone(), Event::Stdout)),
-        child
-            .stderr
-            .take()
-            .map(|err| reader(err, sender, Event::Stderr)),
-    ];
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let (sender, pieces) = mpsc::channel();
+    let mut pipe = child.stderr.take().expect("it is piped");
+    let reader = std::thread::spawn(move || {
+        let mut buffer = vec![0; 1 << 16];
+        // An error ends the output like its end does: the exit status tells what happened.
+        while let Ok(length @ 1..) = pipe.read(&mut buffer) {
+            if sender.send(buffer[..length].to_vec()).is_err() {
+                break;
+            }
+        }
+    });
+    let mut stderr = Vec::new();
     let mut killed = false;
     loop {
-        match events.recv_timeout(POLL) {
-            Ok(Event::Stdout(bytes)) => keep(&mut stdout, &bytes),
-            Ok(Event::Stderr(bytes)) => {
+        match pieces.recv_timeout(POLL) {
+            Ok(bytes) => {
                 seen(&bytes, &clock);
-                keep(&mut stderr, &bytes);
+                stderr.extend_from_slice(&bytes);
+                if stderr.len() > 2 * KEPT {
+                    stderr.drain(..stderr.len() - KEPT);
+                }
             }
             Err(RecvTimeoutError::Timeout) => {}
-            // Both ends are closed: the program ended, or will.
+            // The pipe is closed: the program ended, or will.
             Err(RecvTimeoutError::Disconnected) => break,
         }
         if !killed && (start.elapsed() >= limit || check_interrupt().is_err()) {
@@ -154,42 +150,21 @@ pub(crate) fn run(
         }
     }
     let status = child.wait().context("cannot wait for a child")?;
-    for reader in readers.into_iter().flatten() {
-        reader.join().expect("a reader does not panic");
-    }
+    reader.join().expect("a reader does not panic");
     check_interrupt()?;
+    let mut text = Vec::new();
+    stdout.rewind()?;
+    stdout.read_to_end(&mut text)?;
     Ok(Ended {
         status: (!killed).then_some(status),
-        stdout: String::from_utf8_lossy(&stdout).into_owned(),
+        limit,
+        stdout: String::from_utf8_lossy(&text).into_owned(),
         stderr: String::from_utf8_lossy(&stderr).into_owned(),
     })
 }
 
-fn reader(
-    mut from: impl Read + Send + 'static,
-    to: mpsc::Sender<Event>,
-    event: fn(Vec<u8>) -> Event,
-) -> std::thread::JoinHandle<()> {
-    std::thread::spawn(move || {
-        let mut buffer = vec![0; 1 << 16];
-        // An error ends the output like its end does: the exit status tells what happened.
-        while let Ok(length @ 1..) = from.read(&mut buffer) {
-            if to.send(event(buffer[..length].to_vec())).is_err() {
-                break;
-            }
-        }
-    })
-}
-
-fn keep(all: &mut Vec<u8>, bytes: &[u8]) {
-    all.extend_from_slice(bytes);
-    if all.len() > 2 * KEPT {
-        all.drain(..all.len() - KEPT);
-    }
-}
-
 fn kill(child: &Child) {
-    // It fails if the group has ended meanwhile.
+    // It fails if the group has ended by now.
     let _ = killpg(pid(child.id()), Signal::SIGKILL);
 }
 
@@ -225,15 +200,15 @@ mod tests {
         );
         assert_eq!(ended.status.and_then(|s| s.code()), Some(3));
         assert_eq!(seen, b"err\n");
-        assert_eq!(ended.tail(5), "\n    err");
+        let error = ended.checked("sh").err().expect("it failed").to_string();
+        assert_eq!(error, "sh: exit status: 3\n    err");
     }
 
     #[test]
     fn the_whole_group_is_killed_at_the_limit() {
         let limit = Duration::from_millis(50);
         let ended = run(&mut sh("sleep 600 & sleep 600"), limit, |_, _| {}).expect("sh starts");
-        assert!(ended.status.is_none());
-        assert!(!ended.succeeded());
+        assert!(ended.status.is_none() && ended.checked("sh").is_err());
     }
 
     #[test]

@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::child::{self, CpuClock, Ended};
+use super::child::{self, CpuClock};
+use super::files;
 use super::stats::median;
 
-/// Lines of a failed program's output that an error shows.
-const TAIL: usize = 8;
 /// A list takes milliseconds; this is for hangs.
 const LIST_LIMIT: Duration = Duration::from_secs(60);
 /// How many times its nominal time a run may take, and what is added: slow set-up is no hang.
@@ -60,6 +59,8 @@ pub(crate) struct Run {
 /// A bench program of one side.
 #[derive(Clone, Debug)]
 pub(crate) struct Program {
+    /// The file in `benches/`, without extension.
+    pub(crate) name: String,
     pub(crate) path: PathBuf,
     /// For errors: which side, and of which ref.
     pub(crate) side: String,
@@ -72,6 +73,16 @@ struct Sample {
 }
 
 impl Program {
+    /// One that is not there.
+    #[cfg(test)]
+    pub(crate) fn test() -> Self {
+        Self {
+            name: "bench".to_owned(),
+            path: "bench".into(),
+            side: "this tree".to_owned(),
+        }
+    }
+
     /// The ids of its benches.
     ///
     /// # Errors
@@ -81,7 +92,7 @@ impl Program {
         let mut command = self.command();
         command.args(["--bench", "--list", "--format", "terse"]);
         let ended = child::run(&mut command, LIST_LIMIT, |_, _| {})?;
-        self.check(&ended, "--list", LIST_LIMIT)?;
+        let ended = ended.checked(&self.failed("--list"))?;
         ended
             .stdout
             .lines()
@@ -122,7 +133,7 @@ impl Program {
         let ended = child::run(&mut command, length.limit(), |bytes, clock| {
             phases.saw(bytes, clock);
         })?;
-        self.check(&ended, id, length.limit())?;
+        ended.checked(&self.failed(id))?;
         let sample = self.sample(id, home)?;
         let iterations: f64 = sample.iters.iter().sum();
         let mut walls: Vec<f64> = (sample.times.iter().zip(&sample.iters))
@@ -149,23 +160,15 @@ impl Program {
         command
     }
 
-    fn check(&self, ended: &Ended, what: &str, limit: Duration) -> Result<()> {
-        if ended.succeeded() {
-            return Ok(());
-        }
-        bail!(
-            "`{what}` failed on {}: {}; to see it alone: `{} --bench --exact {what}`{}",
-            self.side,
-            ended.how(limit),
-            self.path.display(),
-            ended.tail(TAIL)
-        )
+    /// What an error about a run begins with.
+    fn failed(&self, what: &str) -> String {
+        let (side, path) = (&self.side, self.path.display());
+        format!("`{what}` failed on {side}; to see it alone: `{path} --bench --exact {what}`")
     }
 
     /// Reads the one `sample.json` below `home`.
     fn sample(&self, id: &str, home: &Path) -> Result<Sample> {
-        let mut found = Vec::new();
-        find(home, &mut found)?;
+        let found = files(home, "new/sample.json")?;
         let [path] = &found[..] else {
             bail!(
                 "`{id}` of {} left {} samples instead of one; is the id unique?",
@@ -184,19 +187,6 @@ impl Program {
         );
         Ok(sample)
     }
-}
-
-/// `sample.json` in every directory called `new`.
-fn find(dir: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
-    for entry in std::fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))? {
-        let path = entry?.path();
-        if path.is_dir() {
-            find(&path, found)?;
-        } else if path.ends_with("new/sample.json") {
-            found.push(path);
-        }
-    }
-    Ok(())
 }
 
 fn seconds(millis: u64) -> String {
@@ -288,6 +278,7 @@ mod tests {
         Program {
             path,
             side: "base (main)".to_owned(),
+            ..Program::test()
         }
     }
 
@@ -314,35 +305,25 @@ echo '{"sampling_mode":"Flat","iters":[2.0,4.0,8.0],"times":[20.0,80.0,90.0]}' >
     #[test]
     fn a_run_gives_the_median_and_the_cpu_time_of_its_phase() {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let script = format!(
-            "echo 'Benchmarking x: Collecting 3 samples in estimated 1 s (14 iterations)' >&2\n\
-             i=0; while [ $i -lt 9999 ]; do i=$((i+1)); done\n\
-             echo 'Benchmarking x: Analyzing' >&2\n{WRITES}"
-        );
-        let program = program(dir.path(), &script);
-        let run = program
-            .run("x", LENGTH, &dir.path().join("home"))
-            .expect("it runs");
+        let of = |writes: &str| {
+            let script = format!(
+                "echo 'Benchmarking x: Collecting 3 samples in estimated 1 s (14 iterations)' >&2\n\
+                 i=0; while [ $i -lt 9999 ]; do i=$((i+1)); done\n\
+                 echo 'Benchmarking x: Analyzing' >&2\n{writes}"
+            );
+            let run = program(dir.path(), &script).run("x", LENGTH, &dir.path().join("home"));
+            run.expect("it runs")
+        };
+        let run = of(WRITES);
         assert_eq!(run.wall, 11.25);
         if cfg!(target_os = "linux") {
             assert!(run.cpu.expect("both lines came") > 0.0);
         }
-    }
-
-    #[test]
-    fn a_line_that_is_seen_too_late_gives_no_cpu_time() {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        // The samples are said to have taken far longer than the lines are apart.
-        let writes = WRITES.replace("20.0,80.0,90.0", "2e12,8e12,9e12");
-        let script = format!(
-            "echo 'Benchmarking x: Collecting 3 samples in estimated 1 s (14 iterations)' >&2\n\
-             echo 'Benchmarking x: Analyzing' >&2\n{writes}"
+        // Samples that took far longer than the lines are apart: the first line was seen too late.
+        assert_eq!(
+            of(&WRITES.replace("20.0,80.0,90.0", "2e12,8e12,9e12")).cpu,
+            None
         );
-        let program = program(dir.path(), &script);
-        let run = program
-            .run("x", LENGTH, &dir.path().join("home"))
-            .expect("it runs");
-        assert_eq!(run.cpu, None);
     }
 
     #[test]
@@ -368,16 +349,11 @@ echo '{"sampling_mode":"Flat","iters":[2.0,4.0,8.0],"times":[20.0,80.0,90.0]}' >
         for part in ["`a/b`", "base (main)", "101", "panicked", "--exact a/b"] {
             assert!(text.contains(part), "{part} is not in {text}");
         }
-    }
-
-    #[test]
-    fn a_bench_that_is_not_there_is_an_error() {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let program = program(dir.path(), "exit 0");
+        let program = self::program(dir.path(), "exit 0");
+        let home = dir.path().join("home");
         assert!(
-            program
-                .run("a/b", LENGTH, &dir.path().join("home"))
-                .is_err()
+            program.run("a/b", LENGTH, &home).is_err(),
+            "it is not there"
         );
     }
 }

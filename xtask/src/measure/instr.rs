@@ -11,18 +11,18 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use super::build::{Executable, INSTRUCTION_PREFIX};
 use super::child::{self, Ended};
-use super::share::share;
+use super::criterion::{Program, Run};
+use super::files;
 
 /// What runs the benches under valgrind; as a package of the lock file, too.
 const RUNNER: &str = "gungraun-runner";
+/// Programs with this prefix count instructions, the others measure time.
+pub(crate) const PREFIX: &str = "instr_";
 /// Below the target directory: where it is installed.
 const TOOLS: &str = "tools";
 /// All benches of a program.
 const LIMIT: Duration = Duration::from_secs(60 * 60);
-/// Lines of a failed program's output that an error shows.
-const TAIL: usize = 12;
 
 /// What counting needs.
 #[derive(Clone, Debug)]
@@ -38,8 +38,8 @@ pub(crate) struct Count {
     pub(crate) id: String,
     /// An iteration.
     pub(crate) instructions: f64,
-    /// Which part of them, of one, is the executor's own: see [`share`]. NaN without a profile.
-    pub(crate) own: f64,
+    /// What callgrind wrote of it, below the home of the run.
+    pub(crate) profile: Option<PathBuf>,
 }
 
 /// Where the instructions are in what the runner prints for a bench.
@@ -90,60 +90,74 @@ impl Counter {
     /// # Errors
     ///
     /// If it fails; and `Interrupted`.
-    pub(crate) fn list(&self, executable: &Executable, package: &Path) -> Result<Vec<String>> {
-        let ended = self.call(executable, package, &["--list", "--format", "terse"])?;
+    pub(crate) fn list(&self, program: &Program) -> Result<Vec<String>> {
+        let ended = self.call(program, &["--list", "--format", "terse"])?;
         let lines = ended.stdout.lines().filter(|l| !l.trim().is_empty());
         let listed = |line: &str| {
             let path = line.strip_suffix(": benchmark");
             let (path, name) = path
                 .and_then(|path| path.rsplit_once("::"))
-                .with_context(|| {
-                    format!("{} listed `{line}`, which is no bench", executable.name)
-                })?;
-            id(layer(executable), path, Some(name))
+                .with_context(|| format!("{} listed `{line}`, which is no bench", program.name))?;
+            id(layer(program), path, Some(name))
         };
         lines.map(listed).collect()
     }
 
-    /// Runs all benches of a program.
+    /// Runs all benches of a program; what they write goes below `home`.
     ///
     /// # Errors
     ///
     /// If one fails; and `Interrupted`.
-    pub(crate) fn count(&self, executable: &Executable, package: &Path) -> Result<Vec<Count>> {
-        let home = tempfile::tempdir().context("cannot make a temporary directory")?;
-        let at = format!("--home={}", home.path().display());
+    pub(crate) fn count(&self, program: &Program, home: &Path) -> Result<Vec<Count>> {
+        let at = format!("--home={}", home.display());
         let args = ["--output-format=json", "--nosummary", &at];
-        let ended = self.call(executable, package, &args)?;
+        let ended = self.call(program, &args)?;
         let lines = ended.stdout.lines().filter(|line| line.starts_with('{'));
         lines
-            .map(|line| counted(layer(executable), line, home.path()))
+            .map(|line| counted(layer(program), line, home))
             .collect()
     }
 
-    fn call(&self, executable: &Executable, package: &Path, args: &[&str]) -> Result<Ended> {
-        let mut command = Command::new(&executable.path);
+    /// One run of a program, as its benches of these ids have it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Counter::count`], and if one was not counted.
+    pub(crate) fn runs(&self, program: &Program, ids: &[String]) -> Result<Vec<Run>> {
+        let home = tempfile::tempdir().context("cannot make a temporary directory")?;
+        let counts = self.count(program, home.path())?;
+        let run = |id: &String| {
+            let count = counts.iter().find(|count| count.id == *id);
+            let count = count.with_context(|| format!("`{id}` was not counted"))?;
+            Ok(Run {
+                wall: count.instructions,
+                cpu: None,
+            })
+        };
+        ids.iter().map(run).collect()
+    }
+
+    fn call(&self, program: &Program, args: &[&str]) -> Result<Ended> {
+        let mut command = Command::new(&program.path);
         command
             .arg("--bench")
             .args(args)
             .env("PATH", &self.path)
-            .current_dir(package);
-        let ended = child::run(&mut command, LIMIT, |_, _| {})?;
-        ensure!(
-            ended.succeeded(),
-            "{} failed: {}{}",
-            executable.name,
-            ended.how(LIMIT),
-            ended.tail(TAIL)
-        );
-        Ok(ended)
+            .current_dir(program.path.parent().unwrap_or(Path::new(".")));
+        child::run(&mut command, LIMIT, |_, _| {})?.checked(&format!("{} failed", program.name))
+    }
+}
+
+impl Program {
+    /// Whether it counts instructions, which criterion's programs do not.
+    pub(crate) fn counts(&self) -> bool {
+        self.name.starts_with(PREFIX)
     }
 }
 
 /// The layer whose instructions a program counts.
-fn layer(executable: &Executable) -> &str {
-    let name = &executable.name;
-    name.strip_prefix(INSTRUCTION_PREFIX).unwrap_or(name)
+fn layer(program: &Program) -> &str {
+    program.name.strip_prefix(PREFIX).unwrap_or(&program.name)
 }
 
 /// The id of the bench `name` of the function at `path`.
@@ -170,35 +184,12 @@ fn counted(layer: &str, line: &str, home: &Path) -> Result<Count> {
     let instructions = instructions.with_context(|| format!("{path} has no counts"))?;
     let function = path.rsplit("::").next().unwrap_or_default();
     let bench = format!("{function}.{}", name.unwrap_or_default());
-    let own = match find(home, &bench, &format!("callgrind.{bench}.out")) {
-        Some(file) => {
-            let profile =
-                std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
-            let share = share(&String::from_utf8_lossy(&profile));
-            share.own as f64 / share.all as f64
-        }
-        None => f64::NAN,
-    };
+    let profile = format!("{bench}/callgrind.{bench}.out");
     Ok(Count {
         id,
         instructions,
-        own,
+        profile: files(home, &profile)?.pop(),
     })
-}
-
-/// The file of a directory of that name, however deep below `from`.
-fn find(from: &Path, directory: &str, file: &str) -> Option<PathBuf> {
-    let below = |path: PathBuf| {
-        let here = path.join(file);
-        if path.ends_with(directory) && here.is_file() {
-            Some(here)
-        } else {
-            find(&path, directory, file)
-        }
-    };
-    let entries = std::fs::read_dir(from).ok()?;
-    let directories = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    directories.filter(|path| path.is_dir()).find_map(below)
 }
 
 /// The version of the runner in a lock file.
@@ -237,7 +228,7 @@ fn install(tools: &Path, version: &str) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::{counted, locked};
+    use super::{Count, counted, locked};
 
     fn line(id: &str) -> String {
         format!(
@@ -250,25 +241,28 @@ mod tests {
     fn names_become_ids_and_profiles_are_found() {
         let home = tempfile::tempdir().expect("a directory");
         let line = line("\"static_fork__0_t1\"");
-        let count = counted("fork", &line, home.path()).expect("a summary");
-        assert!(count.own.is_nan());
+        let of = || counted("fork", &line, home.path()).expect("a summary");
+        assert_eq!(of().profile, None);
         let bench = "empty_children.static_fork__0_t1";
         let directory = home.path().join("package").join("group").join(bench);
         std::fs::create_dir_all(&directory).expect("writable");
-        let profile = "fl=crates/fork/src/lib.rs\nfn=terrace_fork::x\n1 3\nfl=other.rs\n1 1\n";
-        std::fs::write(directory.join(format!("callgrind.{bench}.out")), profile).expect("space");
-        let count = counted("fork", &line, home.path()).expect("a summary");
-        assert_eq!(count.id, "fork/empty_children/static_fork/0-t1");
-        assert_eq!((count.instructions, count.own), (2139.0, 0.75));
+        let profile = directory.join(format!("callgrind.{bench}.out"));
+        std::fs::write(&profile, "").expect("space");
+        let expected = Count {
+            id: "fork/empty_children/static_fork/0-t1".to_owned(),
+            instructions: 2139.0,
+            profile: Some(profile),
+        };
+        assert_eq!(of(), expected);
     }
 
     #[test]
     fn other_names_are_errors() {
         for id in ["\"ring_64\"", "null"] {
-            let error = counted("queue", &line(id), "".as_ref()).expect_err("no id");
+            let error = counted("queue", &line(id), ".".as_ref()).expect_err("no id");
             assert!(error.to_string().contains("CONTENDER__PARAM"), "{error}");
         }
-        assert!(counted("queue", "{}", "".as_ref()).is_err());
+        assert!(counted("queue", "{}", ".".as_ref()).is_err());
     }
 
     #[test]

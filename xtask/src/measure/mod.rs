@@ -1,5 +1,5 @@
-//! The measuring engine that the bench commands share: building the benches of a tree, running one of
-//! them, and the statistics of rounds.
+//! The measuring engine that the bench commands share: building the benches of a tree, running them in rounds, and the
+//! statistics of rounds.
 
 pub(crate) mod build;
 pub(crate) mod child;
@@ -7,5 +7,25 @@ pub(crate) mod criterion;
 pub(crate) mod id;
 pub(crate) mod instr;
 pub(crate) mod machine;
+pub(crate) mod rounds;
+pub(crate) mod runs;
 pub(crate) mod share;
 pub(crate) mod stats;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// The files below a directory whose paths end like this.
+fn files(dir: &Path, end: &str) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(files(&path, end)?);
+        } else if path.ends_with(end) {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}

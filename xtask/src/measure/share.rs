@@ -1,10 +1,13 @@
 //! Of the instructions of a bench those that are the executor's own, out of callgrind's file.
 //!
-//! A workload also runs channels, the allocator and the bench itself, which are the same whoever executes it. The
+//! A workload also runs channels, the allocator and the bench itself, which are the same for all executors. The
 //! executor's own are the lines of its crates and of its task cell; and lines of the standard library that were inlined
-//! into a function of these. The format is that of Valgrind's manual, "Callgrind Format Specification".
+//! into a function of these. `callgrind_annotate`, which comes with valgrind, reads the file.
 
-use std::collections::HashMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
 
 /// What paths of the sources of executors contain: ours, and the peers'.
 const SOURCES: [&str; 12] = [
@@ -25,151 +28,79 @@ const SOURCES: [&str; 12] = [
 const NAMES: [&str; 4] = ["terrace_", "async_executor::", "async_task::", "tokio::"];
 /// What paths of the standard library contain.
 const LIBRARY: &str = "library/";
+/// Each file and function on a line of its own.
+const ARGS: [&str; 4] = [
+    "--threshold=100",
+    "--auto=no",
+    "--show=Ir",
+    "--show-percs=no",
+];
 
-/// All instructions, and the executor's own.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Share {
-    pub(crate) all: u64,
-    pub(crate) own: u64,
+/// The executor's own part of a profile's instructions.
+///
+/// # Errors
+///
+/// If `callgrind_annotate` cannot read the profile.
+pub(crate) fn own(profile: &Path) -> Result<f64> {
+    let mut command = Command::new("callgrind_annotate");
+    let output = command
+        .args(ARGS)
+        .arg(profile)
+        .stdin(Stdio::null())
+        .output();
+    let output = output.context("cannot start callgrind_annotate, which comes with valgrind")?;
+    ensure!(
+        output.status.success(),
+        "callgrind_annotate cannot read a profile: {}",
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    Ok(part(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// Reads a profile. Lines that are not understood are left out.
-pub(crate) fn share(profile: &str) -> Share {
-    let mut names = Names::default();
-    let mut share = Share::default();
-    let (mut file, mut function) = (Place::Other, false);
-    // The line after `calls=` holds what was called, which is counted where it was spent.
-    let mut of_callee = false;
-    for line in profile.lines() {
-        if let Some((key, value)) = line.split_once('=') {
-            match key {
-                "fl" | "fi" | "fe" => file = place(names.resolve(Kind::File, value)),
-                "fn" => function = is_executors(names.resolve(Kind::Function, value)),
-                "cfi" | "cfl" => {
-                    names.resolve(Kind::File, value);
-                }
-                "cfn" => {
-                    names.resolve(Kind::Function, value);
-                }
-                "calls" => of_callee = true,
-                _ => {}
-            }
+/// The executor's own part of what `callgrind_annotate` lists, as `1,234  file:function [object]`.
+fn part(listing: &str) -> f64 {
+    let (mut all, mut own) = (0, 0);
+    for line in listing.lines() {
+        let Some((cost, place)) = line.trim_start().split_once(' ') else {
             continue;
-        }
-        if !line.starts_with(|c: char| c.is_ascii_digit() || "+-*".contains(c)) {
-            continue;
-        }
-        let cost = line.split_ascii_whitespace().nth(1);
-        let cost = cost.and_then(|cost| cost.parse::<u64>().ok());
-        if std::mem::take(&mut of_callee) {
-            continue;
-        }
-        let cost = cost.unwrap_or(0);
-        share.all += cost;
-        if file == Place::Executor || file == Place::Library && function {
-            share.own += cost;
-        }
-    }
-    share
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Place {
-    Executor,
-    Library,
-    Other,
-}
-
-fn place(path: &str) -> Place {
-    if SOURCES.iter().any(|part| path.contains(part)) {
-        Place::Executor
-    } else if path.contains(LIBRARY) {
-        Place::Library
-    } else {
-        Place::Other
-    }
-}
-
-fn is_executors(function: &str) -> bool {
-    let function = function.trim_start_matches(['<', '&']);
-    let benches = function.starts_with("terrace_benches");
-    !benches && NAMES.iter().any(|name| function.starts_with(name))
-}
-
-/// Names are written out once, `(7) name`, and later called `(7)`.
-#[derive(Default)]
-struct Names<'p>(HashMap<(Kind, &'p str), &'p str>);
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum Kind {
-    File,
-    Function,
-}
-
-impl<'p> Names<'p> {
-    fn resolve(&mut self, kind: Kind, value: &'p str) -> &'p str {
-        let numbered = value.strip_prefix('(').and_then(|v| v.split_once(')'));
-        let Some((number, name)) = numbered else {
-            return value;
         };
-        match name.trim_start() {
-            "" => self.0.get(&(kind, number)).copied().unwrap_or_default(),
-            name => {
-                self.0.insert((kind, number), name);
-                name
-            }
+        let cost = cost.replace(',', "").parse::<u64>();
+        let (Ok(cost), Some((file, function))) = (cost, place.trim_start().split_once(':')) else {
+            continue;
+        };
+        all += cost;
+        if is_own(file, function) {
+            own += cost;
         }
     }
+    own as f64 / all as f64
+}
+
+fn is_own(file: &str, function: &str) -> bool {
+    let function = function.trim_start_matches(['<', '&']);
+    let named = NAMES.iter().any(|name| function.starts_with(name));
+    let inlined = file.contains(LIBRARY) && named && !function.starts_with("terrace_benches");
+    inlined || SOURCES.iter().any(|part| file.contains(part))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Share, share};
+    use super::part;
 
     #[test]
     fn lines_are_the_executors_or_not() {
-        let profile = "\
-version: 1
-positions: line
-events: Ir Dr
-
-fl=(1) somewhere/terrace/crates/local/src/core.rs
-fn=(1) terrace_local::core::LocalCore::run
-12 5 1
-fi=(2) /rustc/0/library/core/src/ptr.rs
-+3 7
-fi=(3) /registry/async-channel-2.5.0/src/lib.rs
-* 100
-fe=(1)
-calls=3 40
-12 1000 20
--1 1
-cfi=(4) /registry/async-executor-1.14.1/src/lib.rs
-cfn=(2) async_executor::State::run
-
-fl=(4)
-fn=(2)
-1 20
-
-fl=(2)
-fn=(3) <terrace_benches::Gate as core::future::future::Future>::poll
-1 300
-fn=(4) <&async_task::raw::RawTask<F> as core::clone::Clone>::clone
-1 2
-
-totals: 435 1
+        let listing = "\
+Profile data file 'callgrind.out' (creator: callgrind-3.19.0)
+Events shown:     Ir
+ 1,000  PROGRAM TOTALS
+   250  somewhere/terrace/crates/local/src/core.rs:terrace_local::core::LocalCore::run
+    50  /rustc/0/library/core/src/ptr.rs:terrace_local::core::LocalCore::run [bench]
+   100  /registry/async-executor-1.14.1/src/lib.rs:async_executor::State::run
+   100  /rustc/0/library/core/src/clone.rs:<&async_task::raw::RawTask<F> as core::clone::Clone>::clone
+   300  /registry/async-channel-2.5.0/src/lib.rs:terrace_local::core::LocalCore::run
+   200  /rustc/0/library/core/src/ptr.rs:<terrace_benches::Gate as core::future::future::Future>::poll
 ";
-        assert_eq!(
-            share(profile),
-            Share {
-                all: 5 + 7 + 100 + 1 + 20 + 300 + 2,
-                own: 5 + 7 + 1 + 20 + 2,
-            }
-        );
-    }
-
-    #[test]
-    fn what_is_no_profile_has_none() {
-        assert_eq!(share("fn=(1)\nnonsense\n+ x\n"), Share::default());
+        assert_eq!(part(listing), 0.5);
+        assert!(part("nothing").is_nan());
     }
 }

@@ -12,11 +12,11 @@ const CONFIDENCE: f64 = 0.95;
 /// A figure and its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Estimate {
-    #[serde(with = "figure")]
+    #[serde(deserialize_with = "figure::read")]
     pub(crate) value: f64,
-    #[serde(with = "figure")]
+    #[serde(deserialize_with = "figure::read")]
     pub(crate) low: f64,
-    #[serde(with = "figure")]
+    #[serde(deserialize_with = "figure::read")]
     pub(crate) high: f64,
 }
 

@@ -1,218 +1,176 @@
-//! `report.md`: for a pull request on GitHub.
+//! Reports in Markdown: `report.md` for a pull request, and the generated part of the results page.
 
-use super::conditions;
-use super::escape::{code, plain, table};
-use super::model::{Bench, Comparison, Verdict};
-use super::units::{NONE, change, counted, estimate, percent, ratio, values};
-use super::words::{again, headline, next_step, short, verdicts, worst};
+use super::document::{Cell, Document, Part, Table, spans};
+use super::model::Verdict;
+use super::units::counted;
 
-/// GitHub takes 65,536 characters in a comment; what is beyond this budget is left to the other
-/// reports, and said so.
-const BUDGET: usize = 60_000;
+/// GitHub takes 65,536 characters in a comment. Rows beyond this budget are left to the other reports.
+const BUDGET: usize = 50_000;
+/// What a list may take beside it.
+const LIST: usize = 3_000;
 
-/// The whole text.
-pub(crate) fn markdown(comparison: &Comparison) -> String {
-    let mut parts = vec![format!(
-        "## {} Benches: {}\n\n{}\n\nNext: {}",
-        mark(comparison),
-        title(comparison),
-        plain(&headline(comparison)),
-        commands(&next_step(comparison))
-    )];
-    if comparison.harness_changed {
-        parts.push("> The benches' own sources differ between the sides: a ratio may be the harness's doing.".to_owned());
-    }
-    parts.extend(
-        comparison
-            .warnings
-            .iter()
-            .map(|w| format!("> {}", plain(w))),
-    );
-    if !comparison.failed.is_empty() {
-        let lines = comparison.failed.iter();
-        let lines = lines.map(|f| format!("- {}: {}", code(&f.id), plain(&f.message)));
-        parts.push(format!("### Could not be measured\n\n{}", limited(lines)));
-    }
-    let changed = |bench: &&Bench| worst(bench).is_some_and(|v| v != Verdict::Same);
-    let mut changes: Vec<&Bench> = comparison.benches.iter().filter(changed).collect();
-    changes.sort_by_key(|bench| match worst(bench) {
-        Some(Verdict::Slower) => 0,
-        Some(Verdict::Faster) => 1,
-        _ => 2,
-    });
-    if !changes.is_empty() {
-        parts.push(format!("### Changes\n\n{}", rows(comparison, &changes)));
-    }
-    if !comparison.layers.is_empty() {
-        parts.push(format!("### Geometric means\n\n{}", means(comparison)));
-    }
-    let timed: Vec<&Bench> = comparison.benches.iter().filter(|b| !b.identical).collect();
-    if !timed.is_empty() {
-        let what = format!(
-            "All {} that were timed",
-            counted(timed.len(), "bench", "benches")
-        );
-        parts.push(details(&what, &rows(comparison, &timed)));
-    }
-    let identical = comparison.benches.iter().filter(|b| b.identical);
-    let identical: Vec<&str> = identical.map(|b| b.id.as_str()).collect();
-    let lists = [
-        ("with identical executables", identical),
-        (
-            "only in HEAD (added)",
-            comparison.added.iter().map(String::as_str).collect(),
-        ),
-        (
-            "only in BASE (removed)",
-            comparison.removed.iter().map(String::as_str).collect(),
-        ),
-    ];
-    for (what, ids) in lists {
-        if !ids.is_empty() {
+/// The report of a comparison, small enough for a comment.
+pub(super) fn document(document: &Document) -> String {
+    let mark = match document.tone {
+        Verdict::Slower => "🔴",
+        Verdict::Unstable => "🟡",
+        Verdict::Faster | Verdict::Same => "🟢",
+    };
+    let mut left = BUDGET;
+    let mut texts = vec![format!("## {mark} {}", text(&document.title))];
+    texts.extend(document.lead.iter().map(|sentence| text(sentence)));
+    texts.extend(document.parts.iter().map(|p| part(p, &mut left)));
+    texts.join("\n\n") + "\n"
+}
+
+/// Parts without a budget.
+pub(super) fn parts(parts: &[Part]) -> String {
+    let texts = parts.iter().map(|p| part(p, &mut usize::MAX.clone()));
+    texts.collect::<Vec<_>>().join("\n\n")
+}
+
+fn part(part: &Part, left: &mut usize) -> String {
+    match part {
+        Part::Text(said) => text(said),
+        Part::Warning(said) => format!("> {}", text(said)),
+        Part::Table(table) => titled(table, left),
+        Part::Ids { what, ids } => {
             let summary = format!("{} {what}", counted(ids.len(), "bench", "benches"));
-            let lines = ids.iter().map(|id| format!("- {}", code(id)));
-            parts.push(details(&summary, &limited(lines)));
+            let line = |(id, said): &(String, String)| match said.as_str() {
+                "" => format!("- {}", code(id)),
+                said => format!("- {}: {}", code(id), plain(said)),
+            };
+            let (mut lines, missing) = fitting(ids.iter().map(line), &mut LIST.clone());
+            lines.extend((missing > 0).then(|| format!("- … and {missing} more")));
+            details(&summary, &lines.join("\n"))
+        }
+        Part::Facts { what, facts } => {
+            let line = |(name, value): &(&str, String)| format!("- {name}: {}", text(value));
+            details(what, &facts.iter().map(line).collect::<Vec<_>>().join("\n"))
         }
     }
-    parts.push(details("Conditions", &conditions(comparison)));
-    parts.join("\n\n") + "\n"
-}
-
-fn mark(comparison: &Comparison) -> &'static str {
-    use super::model::Outcome;
-    match comparison.outcome {
-        Outcome::Pass if comparison.benches.is_empty() => "🟡",
-        Outcome::Pass => "🟢",
-        Outcome::Regression | Outcome::Failed => "🔴",
-        Outcome::TooNoisy | Outcome::Missing | Outcome::Interrupted => "🟡",
-    }
-}
-
-fn title(comparison: &Comparison) -> String {
-    format!(
-        "{} → {}",
-        code(&comparison.base.name),
-        code(&comparison.head.name)
-    )
-}
-
-/// Text in which what stands between backticks stays a command.
-fn commands(text: &str) -> String {
-    let parts = text.split('`').enumerate();
-    let parts = parts.map(|(index, part)| {
-        if index % 2 == 1 {
-            code(part)
-        } else {
-            plain(part)
-        }
-    });
-    parts.collect()
 }
 
 fn details(summary: &str, content: &str) -> String {
     format!("<details><summary>{summary}</summary>\n\n{content}\n\n</details>")
 }
 
-fn means(comparison: &Comparison) -> String {
-    let rows = comparison.layers.iter().map(|mean| {
-        vec![
-            plain(&mean.layer),
-            mean.metric.name().to_owned(),
-            mean.benches.to_string(),
-            estimate(&mean.mean),
-            change(mean.mean.value),
-        ]
+fn titled(table: &Table, left: &mut usize) -> String {
+    let content = rows(table, left);
+    if table.folded {
+        details(&plain(&table.title), &content)
+    } else if table.title.is_empty() {
+        content
+    } else {
+        format!("## {}\n\n{content}", plain(&table.title))
+    }
+}
+
+/// The table and its note. The first column is left aligned, the others right.
+fn rows(table: &Table, left: &mut usize) -> String {
+    let align = |at: usize| if at == 0 { ":--|" } else { "--:|" };
+    let aligns: String = (0..table.header.len()).map(align).collect();
+    let mut lines = vec![
+        format!("| {} |", table.header.join(" | ")),
+        format!("|{aligns}"),
+    ];
+    let shown = table.rows.iter().map(|row| {
+        let cells: Vec<String> = row.cells.iter().map(cell).collect();
+        format!("| {} |", cells.join(" | "))
     });
-    table(&["layer", "metric", "benches", "head/base", "change"], rows)
-}
-
-fn rows(comparison: &Comparison, benches: &[&Bench]) -> String {
-    let Some((lead, others)) = comparison.settings.metrics.split_first() else {
-        return "Nothing was measured.".to_owned();
-    };
-    let mut header = vec!["bench", "base", "head"];
-    let ratio_name = format!("{} head/base", short(*lead));
-    header.extend([ratio_name.as_str(), "A/A floor"]);
-    header.extend(others.iter().map(|metric| short(*metric)));
-    header.push("verdict");
-    let row = |bench: &Bench| {
-        let mut row = vec![code(&bench.id)];
-        match bench.result(*lead) {
-            Some(result) => {
-                row.extend(values(*lead, [result.base, result.head]));
-                row.extend([estimate(&result.ratio), percent(result.floor)]);
-            }
-            None => row.extend([NONE; 4].map(str::to_owned)),
-        }
-        for other in others {
-            let value = bench.result(*other).map(|r| r.ratio.value);
-            row.push(ratio(value.unwrap_or(f64::NAN)));
-        }
-        let words: Vec<String> = verdicts(bench)
-            .into_iter()
-            .map(|(words, _)| words)
-            .collect();
-        let words = words.join(", ");
-        row.push(match worst(bench) {
-            _ if !bench.gated => format!("({words})"),
-            Some(Verdict::Slower | Verdict::Faster) => format!("**{words}**"),
-            _ => words,
-        });
-        row
-    };
-    // Twice at most: the changes, and all.
-    let mut left = BUDGET / 3;
-    let mut shown = Vec::new();
-    for bench in benches {
-        let row = row(bench);
-        let length: usize = row.iter().map(|cell| cell.chars().count() + 3).sum();
-        if length > left {
-            break;
-        }
-        left -= length;
-        shown.push(row);
-    }
-    let missing = benches.len() - shown.len();
-    let mut text = table(&header, shown);
+    let (shown, missing) = fitting(shown, left);
+    lines.extend(shown);
+    let mut out = lines.join("\n");
     if missing > 0 {
-        text += &format!(
-            "\n\n{} more, which do not fit into a comment, are in report.html.",
-            counted(missing, "bench", "benches")
-        );
+        let amount = counted(missing, "bench", "benches");
+        out += &format!("\n\n{amount} more do not fit into a comment and are in report.html.");
     }
-    if benches.iter().any(|bench| !bench.gated) {
-        text += &format!(
-            "\n\n(In brackets): more threads than the {} here, shown but not counted.",
-            counted(comparison.machine.cores, "core", "cores")
-        );
+    if !table.note.is_empty() {
+        out += &format!("\n\n{}", text(&table.note));
     }
-    text
+    out
 }
 
-/// Lines up to a share of the budget.
-fn limited(lines: impl ExactSizeIterator<Item = String>) -> String {
-    let total = lines.len();
-    let mut left = BUDGET / 20;
-    let shown: Vec<String> = lines
-        .take_while(|line| {
-            let length = line.chars().count() + 1;
-            let fits = length <= left;
-            left = left.saturating_sub(length);
-            fits
-        })
-        .collect();
-    let missing = total - shown.len();
-    let mut text = shown.join("\n");
-    if missing > 0 {
-        text += &format!("\n- … and {missing} more");
+fn cell(cell: &Cell) -> String {
+    match cell {
+        Cell::Name(text) => code(text),
+        Cell::Verdict(text, Some(Verdict::Slower | Verdict::Faster)) => {
+            format!("**{}**", plain(text))
+        }
+        Cell::Word(text) | Cell::Figure(text) | Cell::Verdict(text, _) => plain(text),
     }
-    text
 }
 
-fn conditions(comparison: &Comparison) -> String {
-    let again = again(comparison, None, comparison.settings.rounds);
-    let lines = conditions::conditions(comparison).into_iter();
-    let lines = lines.map(|(name, value)| format!("- {name}: {}", plain(&value)));
-    let lines = lines.chain([format!("- again: {}", code(&again))]);
-    lines.collect::<Vec<_>>().join("\n")
+/// The lines that fit into what is left, and how many do not.
+fn fitting(lines: impl ExactSizeIterator<Item = String>, left: &mut usize) -> (Vec<String>, usize) {
+    let all = lines.len();
+    let fits = |line: &String| {
+        let rest = left.checked_sub(line.chars().count() + 1);
+        *left = rest.unwrap_or(0);
+        rest.is_some()
+    };
+    let shown: Vec<String> = lines.take_while(fits).collect();
+    let missing = all - shown.len();
+    (shown, missing)
+}
+
+/// Text in which what stands between backticks stays a command.
+fn text(text: &str) -> String {
+    let span = |(command, part)| if command { code(part) } else { plain(part) };
+    spans(text).map(span).collect()
+}
+
+/// As a code span; also safe inside a table.
+fn code(text: &str) -> String {
+    let text = one_line(text);
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let pad = if text.is_empty() || text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) {
+        " "
+    } else {
+        ""
+    };
+    // A table reads a backslash in front of a bar before the code span does.
+    let text = text.replace('|', "\\|");
+    format!("{fence}{pad}{text}{pad}{fence}")
+}
+
+/// As plain text: no markup, no mention, no table cell begins in it.
+fn plain(text: &str) -> String {
+    let mut out = String::new();
+    for c in one_line(text).chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '@' => out.push_str("&#64;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' => out.extend(['\\', c]),
+            _ => out.push(c),
+        }
+    }
+    out
+}
+
+/// Line breaks and control characters become spaces.
+fn one_line(text: &str) -> String {
+    let blank = |c: char| if c.is_control() { ' ' } else { c };
+    text.chars().map(blank).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{code, plain};
+
+    #[test]
+    fn names_start_no_markup() {
+        assert_eq!(code("a`b"), "``a`b``");
+        assert_eq!(code("`"), "`` ` ``");
+        assert_eq!(code("a|b\nc"), "`a\\|b c`");
+        assert_eq!(code(""), "`  `");
+        assert_eq!(
+            plain("a_b <c> & @d | *e*"),
+            "a\\_b &lt;c&gt; &amp; &#64;d \\| \\*e\\*"
+        );
+        assert_eq!(plain("1\n# 2"), "1 \\# 2");
+    }
 }

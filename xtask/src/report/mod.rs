@@ -1,31 +1,32 @@
 //! Reports of measurements: a table for the terminal, JSON, Markdown, one HTML file.
 //!
-//! [`model`] is what a comparison of two trees has to say, [`peers`] what one with other projects
-//! has; the renderers read these and compute nothing that decides.
+//! [`model`] is what a comparison of two trees found, [`peers`] what one with other projects found. [`comparison`]
+//! and [`page`] make parts of a [`document`] out of these; the renderers compute nothing that decides.
 
-mod conditions;
-mod escape;
+mod comparison;
+pub(crate) mod document;
 pub(crate) mod figure;
 mod html;
 mod markdown;
 pub(crate) mod model;
+pub(crate) mod page;
 pub(crate) mod peers;
-pub(crate) mod results;
+mod plot;
 #[cfg(test)]
 mod sample;
 pub(crate) mod sheet;
-mod table;
+pub(crate) mod terminal;
 #[cfg(test)]
 mod tests;
 pub(crate) mod units;
 mod words;
 
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
-
-pub(crate) use table::table;
+use serde::Serialize;
 
 use model::Comparison;
 
@@ -53,6 +54,19 @@ pub(crate) fn run(args: &ReportArgs) -> Result<()> {
     Ok(())
 }
 
+/// The report for the terminal; in colour on one unless `NO_COLOR` is set.
+pub(crate) fn table(comparison: &Comparison) -> String {
+    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let colour = wanted && std::io::stdout().is_terminal();
+    terminal::document(&comparison::document(comparison), colour)
+}
+
+/// The conclusion and what to do next, in one line.
+pub(crate) fn conclusion(comparison: &Comparison) -> String {
+    let next = words::next_step(comparison);
+    format!("{} Next: {next}", words::headline(comparison))
+}
+
 /// Writes every report into a directory, which is made if it is not there; returns their paths.
 ///
 /// # Errors
@@ -60,7 +74,12 @@ pub(crate) fn run(args: &ReportArgs) -> Result<()> {
 /// If a file cannot be written; what was there before is then as it was.
 pub(crate) fn write_all(comparison: &Comparison, out: &Path) -> Result<Vec<PathBuf>> {
     let json = serde_json::to_string_pretty(comparison)? + "\n";
-    let texts = [json, markdown::markdown(comparison), html::html(comparison)];
+    let document = comparison::document(comparison);
+    let texts = [
+        json,
+        markdown::document(&document),
+        html::document(&document),
+    ];
     FILES
         .into_iter()
         .zip(texts)
@@ -70,6 +89,13 @@ pub(crate) fn write_all(comparison: &Comparison, out: &Path) -> Result<Vec<PathB
             Ok(path)
         })
         .collect()
+}
+
+/// Writes figures for `cargo xtask bench-page`, and says so.
+pub(crate) fn save(figures: &impl Serialize, path: &Path) -> Result<()> {
+    write(path, &(serde_json::to_string_pretty(figures)? + "\n"))?;
+    println!("wrote {}", path.display());
+    Ok(())
 }
 
 /// Replaces a file at once, so that a full disk leaves the old one.

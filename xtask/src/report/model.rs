@@ -8,10 +8,12 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::figure;
+use super::{figure, units};
+pub(crate) use crate::measure::rounds::Failed;
 pub(crate) use crate::measure::stats::Estimate;
 
 /// The form of the files; counts up when a reader of the old form would misread the new one.
@@ -44,7 +46,7 @@ pub(crate) struct Comparison {
     pub(crate) removed: Vec<String>,
     /// Benches of both sides that could not be measured.
     #[serde(default)]
-    pub(crate) failed: Vec<Failure>,
+    pub(crate) failed: Vec<Failed>,
     /// For each layer and metric with at least one gated bench.
     pub(crate) layers: Vec<LayerMean>,
     /// Sentences for the reader, in order of weight.
@@ -76,8 +78,19 @@ pub(crate) struct Machine {
     /// The first line of `rustc --version`.
     pub(crate) rustc: String,
     /// The load average of one minute when measuring began; NaN where the system has none.
-    #[serde(with = "figure")]
+    #[serde(deserialize_with = "figure::read")]
     pub(crate) load_before: f64,
+}
+
+impl Machine {
+    /// The load in words.
+    pub(super) fn load(&self) -> String {
+        if self.load_before.is_finite() {
+            format!("{:.2}", self.load_before)
+        } else {
+            units::NONE.to_owned()
+        }
+    }
 }
 
 /// What was asked for.
@@ -109,15 +122,15 @@ pub(crate) struct Settings {
     pub(crate) layers: Vec<String>,
 }
 
-/// What is counted.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+/// What is counted. A time is in nanoseconds, and all are of one iteration.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Metric {
-    /// Nanoseconds an iteration by the clock.
+    /// Time by the clock
     Wall,
-    /// Nanoseconds an iteration that all threads spent on processors.
+    /// Time that all threads of the bench spent on processors
     Cpu,
-    /// Instructions an iteration, under callgrind.
+    /// Instructions under callgrind, of the benches called instr_*
     Instr,
 }
 
@@ -128,6 +141,15 @@ impl Metric {
             Self::Wall => "wall time",
             Self::Cpu => "CPU time",
             Self::Instr => "instructions",
+        }
+    }
+
+    /// For a narrow place.
+    pub(crate) fn short(self) -> &'static str {
+        match self {
+            Self::Wall => "wall",
+            Self::Cpu => "CPU",
+            Self::Instr => "instr",
         }
     }
 }
@@ -165,26 +187,26 @@ impl Bench {
 pub(crate) struct MetricResult {
     pub(crate) metric: Metric,
     /// Median of BASE over the rounds, in the metric's unit.
-    #[serde(with = "figure")]
+    #[serde(deserialize_with = "figure::read")]
     pub(crate) base: f64,
     /// Median of HEAD over the rounds, in the metric's unit.
-    #[serde(with = "figure")]
+    #[serde(deserialize_with = "figure::read")]
     pub(crate) head: f64,
     /// HEAD/BASE of each round.
-    #[serde(with = "figure::list")]
+    #[serde(deserialize_with = "figure::list")]
     pub(crate) rounds: Vec<f64>,
     /// BASE/BASE of each round: the two runs of BASE around those of HEAD.
-    #[serde(with = "figure::list")]
+    #[serde(deserialize_with = "figure::list")]
     pub(crate) aa_rounds: Vec<f64>,
     /// HEAD/BASE over the rounds, with its confidence interval.
     pub(crate) ratio: Estimate,
     /// What BASE against itself shows as a change, as a fraction.
-    #[serde(with = "figure")]
+    #[serde(deserialize_with = "figure::read")]
     pub(crate) floor: f64,
     /// What the interval had to clear, as a fraction: the larger of the floor and
     /// [`Settings::threshold`]. Slower is a low end above `1 + threshold`, faster a high end below
     /// `1 / (1 + threshold)`.
-    #[serde(with = "figure")]
+    #[serde(deserialize_with = "figure::read")]
     pub(crate) threshold: f64,
     pub(crate) verdict: Verdict,
 }
@@ -212,14 +234,6 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A bench that could not be measured.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-pub(crate) struct Failure {
-    pub(crate) id: String,
-    /// The last words of the program, one line.
-    pub(crate) message: String,
-}
-
 /// The geometric mean of a layer's gated benches.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) struct LayerMean {
@@ -245,8 +259,6 @@ pub(crate) enum Outcome {
     TooNoisy,
     /// A bench is missing on one side, with `--require-all`. Exit code 5.
     Missing,
-    /// Stopped by the user; what was measured until then. Exit code 130.
-    Interrupted,
 }
 
 /// Reads a file of this or an equally versioned form.

@@ -2,8 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::figure;
+use super::document::{Cell, Part, Table};
 use super::model::{Estimate, Machine, Metric};
+use super::units::{NONE, estimate, values};
+use super::{figure, terminal};
+
+/// Stands behind the threads of a row that is in no mean.
+const MARK: &str = " *";
+/// How rows are to be read.
+pub(super) const READING: &str = "A ratio is ours/peer, so below 1 ours is faster; in brackets its 95 % confidence interval \
+                                  over the rounds. Times are medians over the rounds for one iteration.";
 
 /// Where figures come from.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -54,17 +62,20 @@ pub(crate) struct PeerRow {
     /// The contender that is not.
     pub(crate) peer: String,
     /// Median over the rounds, nanoseconds an iteration.
-    #[serde(with = "figure")]
+    #[serde(deserialize_with = "figure::read")]
     pub(crate) ours_ns: f64,
-    #[serde(with = "figure")]
+    #[serde(deserialize_with = "figure::read")]
     pub(crate) peer_ns: f64,
     /// Ours/peer by the clock.
     pub(crate) wall: Estimate,
     /// Ours/peer of the processors' time, where it can be read.
     pub(crate) cpu: Option<Estimate>,
     /// Ours/peer by the clock of each round.
-    #[serde(with = "figure::list")]
+    #[serde(deserialize_with = "figure::list")]
     pub(crate) rounds: Vec<f64>,
+    /// The same of the processors' time; as long, or empty.
+    #[serde(skip)]
+    pub(crate) cpu_rounds: Vec<f64>,
 }
 
 /// The geometric mean of the gated rows of a layer that one of ours has with one peer.
@@ -79,4 +90,100 @@ pub(crate) struct PeerMean {
     pub(crate) mean: Estimate,
     /// How many rows are in it.
     pub(crate) rows: usize,
+}
+
+impl BenchResults {
+    /// For the terminal; `note` says why marked rows are in no mean.
+    pub(crate) fn terminal(&self, note: &str) -> String {
+        let rows: Vec<&PeerRow> = self.rows.iter().collect();
+        let means: Vec<&PeerMean> = self.means.iter().collect();
+        let mut parts = parts(&rows, &means, note);
+        parts.push(Part::Text(READING.to_owned()));
+        terminal::parts(&parts, false)
+    }
+}
+
+impl PeerRow {
+    /// `workload/param`.
+    fn bench(&self) -> String {
+        match &self.param {
+            Some(param) => format!("{}/{param}", self.workload),
+            None => self.workload.clone(),
+        }
+    }
+
+    /// `layer/workload/param`.
+    pub(crate) fn name(&self) -> String {
+        format!("{}/{}", self.layer, self.bench())
+    }
+}
+
+/// The means, and a table for each layer; `note` says why marked rows are in no mean.
+pub(crate) fn parts(rows: &[&PeerRow], means: &[&PeerMean], note: &str) -> Vec<Part> {
+    let mut parts = Vec::new();
+    if !means.is_empty() {
+        parts.push(Part::Table(means_table(means, Metric::Wall.name())));
+    }
+    let mut layers: Vec<&str> = rows.iter().map(|row| row.layer.as_str()).collect();
+    let mut seen = std::collections::HashSet::new();
+    layers.retain(|layer| seen.insert(*layer));
+    for layer in layers {
+        let rows = rows.iter().filter(|row| row.layer == layer);
+        parts.push(Part::Table(rows_table(layer, rows, note)));
+    }
+    parts
+}
+
+fn rows_table<'r>(layer: &str, rows: impl Iterator<Item = &'r &'r PeerRow>, note: &str) -> Table {
+    let header = [
+        "workload",
+        "ours",
+        "peer",
+        "threads",
+        "our time",
+        "the peer's",
+        "wall time",
+        "CPU time",
+        "rounds",
+    ];
+    let mut table = Table::new(layer, &header);
+    for row in rows {
+        let mut threads = row.threads.map_or(NONE.to_owned(), |n| n.to_string());
+        if !row.gated {
+            threads += MARK;
+            table.note = format!("{} {note}", MARK.trim());
+        }
+        let mut cells = vec![
+            Cell::Name(row.bench()),
+            Cell::Word(row.ours.clone()),
+            Cell::Word(row.peer.clone()),
+            Cell::Figure(threads),
+        ];
+        cells.extend(values(Metric::Wall, [row.ours_ns, row.peer_ns]).map(Cell::Figure));
+        let cpu = row.cpu.as_ref().map_or(NONE.to_owned(), estimate);
+        let rounds = row.rounds.len().to_string();
+        cells.extend([estimate(&row.wall), cpu, rounds].map(Cell::Figure));
+        table.add(cells);
+    }
+    table
+}
+
+/// A line for each layer, contender of ours and peer; `lead` heads what is not CPU time.
+pub(crate) fn means_table(means: &[&PeerMean], lead: &str) -> Table {
+    let header = ["layer", "ours", "peer", "rows", lead, "CPU time"];
+    let mut table = Table::new("Geometric means", &header);
+    for mean in means.iter().filter(|m| m.metric != Metric::Cpu) {
+        let sides = |m: &PeerMean| (m.layer.clone(), m.ours.clone(), m.peer.clone());
+        let mut cpus = means.iter().filter(|m| m.metric == Metric::Cpu);
+        let cpu = cpus.find(|cpu| sides(cpu) == sides(mean));
+        table.add(vec![
+            Cell::Word(mean.layer.clone()),
+            Cell::Word(mean.ours.clone()),
+            Cell::Word(mean.peer.clone()),
+            Cell::Figure(mean.rows.to_string()),
+            Cell::Figure(estimate(&mean.mean)),
+            Cell::Figure(cpu.map_or(NONE.to_owned(), |cpu| estimate(&cpu.mean))),
+        ]);
+    }
+    table
 }

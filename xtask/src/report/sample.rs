@@ -1,6 +1,6 @@
 //! Comparisons for the tests of the renderers: plausible ones, and the extremes.
 
-use super::model::{Bench, Comparison, Estimate, Failure, Metric, Outcome, Verdict};
+use super::model::{Bench, Comparison, Estimate, Failed, Metric, Outcome, Verdict};
 
 /// A comparison on two cores.
 const SAMPLE: &str = include_str!("sample.json");
@@ -69,7 +69,7 @@ pub(super) fn extreme() -> Comparison {
     comparison.settings.layers = vec!["queue".to_owned(), "fork".to_owned()];
     comparison.added = vec!["fork/new<one>/terrace/1".to_owned()];
     comparison.removed = (0..40).map(|n| format!("fork/old|{n}/terrace/1")).collect();
-    comparison.failed = vec![Failure {
+    comparison.failed = vec![Failed {
         id: "fork/panics/terrace".to_owned(),
         message: "thread 'main' panicked at <here> & there".to_owned(),
     }];

@@ -3,7 +3,7 @@
 use super::model::{Estimate, Metric};
 
 /// In place of what could not be computed.
-pub(super) const NONE: &str = "–";
+pub(crate) const NONE: &str = "–";
 
 /// Values of one metric in the unit that suits the largest of them.
 pub(crate) fn values<const N: usize>(metric: Metric, values: [f64; N]) -> [String; N] {
@@ -19,7 +19,7 @@ pub(crate) fn values<const N: usize>(metric: Metric, values: [f64; N]) -> [Strin
         if !value.is_finite() {
             return NONE.to_owned();
         }
-        format!("{} {unit}", four_digits(value / size))
+        format!("{} {unit}", digits(value / size))
             .trim_end()
             .to_owned()
     })
@@ -28,7 +28,7 @@ pub(crate) fn values<const N: usize>(metric: Metric, values: [f64; N]) -> [Strin
 /// A ratio: `1.052`.
 pub(crate) fn ratio(value: f64) -> String {
     if value.is_finite() {
-        ratio_digits(value)
+        digits(value)
     } else {
         NONE.to_owned()
     }
@@ -36,23 +36,12 @@ pub(crate) fn ratio(value: f64) -> String {
 
 /// A ratio with its interval: `1.052 (1.031–1.073)`.
 pub(crate) fn estimate(estimate: &Estimate) -> String {
-    if is_finite(estimate) {
-        format!("{} ({})", ratio(estimate.value), interval(estimate))
+    let Estimate { value, low, high } = *estimate;
+    if [low, value, high].iter().all(|v| v.is_finite()) {
+        format!("{} ({}–{})", ratio(value), ratio(low), ratio(high))
     } else {
-        ratio(estimate.value)
+        ratio(value)
     }
-}
-
-/// The interval alone: `1.031–1.073`.
-pub(super) fn interval(estimate: &Estimate) -> String {
-    format!("{}–{}", ratio(estimate.low), ratio(estimate.high))
-}
-
-/// Whether there is a value and an interval.
-pub(super) fn is_finite(estimate: &Estimate) -> bool {
-    [estimate.low, estimate.value, estimate.high]
-        .iter()
-        .all(|v| v.is_finite())
 }
 
 /// A fraction as a percentage: `2.1 %`.
@@ -70,7 +59,7 @@ pub(super) fn change(ratio: f64) -> String {
         return NONE.to_owned();
     }
     if ratio >= 2.0 {
-        return format!("×{}", ratio_digits(ratio));
+        return format!("×{}", digits(ratio));
     }
     let percent = (ratio - 1.0) * 100.0;
     let sign = if percent < 0.0 { "−" } else { "+" };
@@ -95,15 +84,8 @@ pub(super) fn span(seconds: f64) -> String {
     }
 }
 
-fn ratio_digits(value: f64) -> String {
-    match value {
-        v if v < 9.9995 => format!("{v:.3}"),
-        v if v < 99.995 => format!("{v:.2}"),
-        v => format!("{v:.0}"),
-    }
-}
-
-fn four_digits(value: f64) -> String {
+/// Four digits, and all that stand before the point.
+fn digits(value: f64) -> String {
     match value {
         v if v < 9.9995 => format!("{v:.3}"),
         v if v < 99.995 => format!("{v:.2}"),
@@ -136,7 +118,7 @@ mod tests {
     fn ratios_keep_their_width() {
         let of = |value, low, high| estimate(&Estimate { value, low, high });
         assert_eq!(of(1.0519, 1.0, 1.1), "1.052 (1.000–1.100)");
-        assert_eq!(of(50.0, 9.9999, 123.4), "50.00 (10.00–123)");
+        assert_eq!(of(50.0, 9.9999, 123.4), "50.00 (10.00–123.4)");
         assert_eq!(of(f64::NAN, 1.0, 2.0), "–");
         assert_eq!(of(1.0, f64::NAN, f64::INFINITY), "1.000");
     }

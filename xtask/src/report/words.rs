@@ -1,57 +1,46 @@
 //! What a comparison says, in sentences that all reports share.
 
-use super::model::{Bench, Comparison, Metric, MetricResult, Outcome, Verdict};
+use super::model::{Bench, Comparison, MetricResult, Outcome, Verdict};
 use super::units::{change, counted, percent, span};
 
-/// How often a verdict was given to the counted benches, by the worst of each one's metrics.
-#[derive(Debug, Default, PartialEq)]
-pub(super) struct Tally {
-    pub(super) slower: usize,
-    pub(super) faster: usize,
-    pub(super) unstable: usize,
-    pub(super) same: usize,
-    pub(super) identical: usize,
-    /// Those without a result, such as the failed ones.
-    pub(super) unmeasured: usize,
-    /// Those that do not count, whatever their verdicts are.
-    pub(super) ungated: usize,
+/// Ids that a sentence names.
+const NAMED: usize = 5;
+
+/// What is said of a bench on the whole; a verdict only if it counts.
+fn word(bench: &Bench) -> String {
+    match worst(bench) {
+        None if bench.identical => "identical".to_owned(),
+        None => "not measured".to_owned(),
+        _ if !bench.gated => "not counted".to_owned(),
+        Some(verdict) => verdict.to_string(),
+    }
 }
 
-impl Tally {
-    pub(super) fn new(benches: &[Bench]) -> Self {
-        let mut tally = Self::default();
-        for bench in benches {
-            *match worst(bench) {
-                None if bench.identical => &mut tally.identical,
-                None => &mut tally.unmeasured,
-                _ if !bench.gated => &mut tally.ungated,
-                Some(Verdict::Slower) => &mut tally.slower,
-                Some(Verdict::Unstable) => &mut tally.unstable,
-                Some(Verdict::Faster) => &mut tally.faster,
-                Some(Verdict::Same) => &mut tally.same,
-            } += 1;
-        }
-        tally
-    }
+/// `2 slower, 1 faster, 38 same`: how many benches there are of each kind.
+fn tally(benches: &[Bench]) -> String {
+    let kinds = [
+        "slower",
+        "faster",
+        "unstable",
+        "same",
+        "identical",
+        "not measured",
+        "not counted",
+    ];
+    let amount = |kind: &str| benches.iter().filter(|b| word(b) == kind).count();
+    let parts = kinds.map(|kind| (amount(kind), kind)).into_iter();
+    let parts = parts.filter(|(amount, _)| *amount > 0);
+    let parts = parts.map(|(amount, kind)| format!("{amount} {kind}"));
+    parts.collect::<Vec<_>>().join(", ")
+}
 
-    /// How many there are of each kind.
-    pub(super) fn parts(&self) -> [(usize, &'static str); 7] {
-        [
-            (self.slower, "slower"),
-            (self.faster, "faster"),
-            (self.unstable, "unstable"),
-            (self.same, "same"),
-            (self.identical, "identical"),
-            (self.unmeasured, "not measured"),
-            (self.ungated, "not counted"),
-        ]
-    }
-
-    /// `2 slower, 1 faster, 38 same`; names what there is.
-    pub(super) fn words(&self) -> String {
-        let parts = self.parts().into_iter().filter(|(amount, _)| *amount > 0);
-        let parts: Vec<_> = parts.map(|(n, word)| format!("{n} {word}")).collect();
-        parts.join(", ")
+/// The first few ids.
+fn some<'i>(ids: impl Iterator<Item = &'i str>) -> String {
+    let ids: Vec<&str> = ids.collect();
+    let named = ids[..ids.len().min(NAMED)].join(", ");
+    match ids.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
     }
 }
 
@@ -67,36 +56,20 @@ pub(super) fn worst(bench: &Bench) -> Option<Verdict> {
     Some(found.unwrap_or(Same))
 }
 
-/// For each metric that has something to say: `slower`, `CPU slower`, and the ratio if that is why.
-pub(super) fn verdicts(bench: &Bench) -> Vec<(String, f64)> {
-    let why = |result: &MetricResult| match result.verdict {
-        Verdict::Slower | Verdict::Faster => result.ratio.value,
-        Verdict::Same | Verdict::Unstable => f64::NAN,
-    };
+/// The verdicts of a bench's metrics: the first one's, and of the others what they found.
+pub(super) fn verdicts(bench: &Bench) -> String {
     let Some((lead, others)) = bench.results.split_first() else {
         let word = if bench.identical {
             "identical"
         } else {
             "not measured"
         };
-        return vec![(word.to_owned(), f64::NAN)];
+        return word.to_owned();
     };
-    let others = others
-        .iter()
-        .filter(|r| !matches!(r.verdict, Verdict::Same | Verdict::Unstable))
-        .map(|r| (format!("{} {}", short(r.metric), r.verdict), why(r)));
-    std::iter::once((lead.verdict.to_string(), why(lead)))
-        .chain(others)
-        .collect()
-}
-
-/// The name of a metric for a narrow place.
-pub(super) fn short(metric: Metric) -> &'static str {
-    match metric {
-        Metric::Wall => "wall",
-        Metric::Cpu => "CPU",
-        Metric::Instr => "instr",
-    }
+    let found = |r: &&MetricResult| matches!(r.verdict, Verdict::Slower | Verdict::Faster);
+    let others = others.iter().filter(found);
+    let others = others.map(|r| format!(", {} {}", r.metric.short(), r.verdict));
+    lead.verdict.to_string() + &others.collect::<String>()
 }
 
 /// The gated benches that are slower in a metric that counts, the worst first, each with the metric
@@ -119,41 +92,40 @@ pub(super) fn regressions(comparison: &Comparison) -> Vec<(&Bench, &MetricResult
 
 /// The outcome in one sentence.
 pub(super) fn headline(comparison: &Comparison) -> String {
-    let compared = comparison.benches.len();
-    let tally = Tally::new(&comparison.benches);
-    let benches = counted(compared, "bench", "benches");
-    let all = format!("{benches} compared ({})", tally.words());
+    let all = &comparison.benches;
+    let benches = counted(all.len(), "bench", "benches");
+    let tally = format!("{benches} compared ({})", tally(all));
+    let unstable = all.iter().filter(|bench| word(bench) == "unstable");
     match comparison.outcome {
-        _ if compared == 0 && comparison.outcome == Outcome::Pass => {
+        Outcome::Pass if all.is_empty() => {
             "Nothing was compared: no bench is on both sides.".to_owned()
         }
-        Outcome::Pass if tally.identical == compared => {
+        Outcome::Pass if all.iter().all(|bench| bench.identical) => {
             format!("No change: both sides have the same executables ({benches}).")
         }
-        Outcome::Pass if tally.slower > 0 => format!("No regression that fails: {all}."),
-        Outcome::Pass => format!("No regression: {all}."),
-        Outcome::Regression => match regressions(comparison).as_slice() {
-            [] => format!("Regression: {all}."),
-            found @ [(bench, worst), ..] => format!(
-                "Regression in {} of {benches}: {}{} {} in {}.",
-                found.len(),
-                if found.len() > 1 { "the worst is " } else { "" },
-                bench.id,
-                change(worst.ratio.value),
-                worst.metric.name(),
-            ),
-        },
-        Outcome::Failed => format!(
-            "{} could not be measured; {all}.",
-            counted(comparison.failed.len(), "bench", "benches")
-        ),
-        Outcome::TooNoisy => format!("Too noisy for a verdict: {all}."),
-        Outcome::Missing => format!(
-            "Benches are not the same on both sides: {} added, {} removed; {all}.",
-            comparison.added.len(),
-            comparison.removed.len()
-        ),
-        Outcome::Interrupted => format!("Interrupted; until then, {all}."),
+        Outcome::Pass => format!("No regression that fails: {tally}."),
+        Outcome::Regression => {
+            let found = regressions(comparison);
+            let worst = found.first().map(|(bench, worst)| {
+                let change = change(worst.ratio.value);
+                format!("{} {change} in {}", bench.id, worst.metric.name())
+            });
+            let worst = worst.unwrap_or_default();
+            format!("{} slower, the worst is {worst}; {tally}.", found.len())
+        }
+        Outcome::Failed => {
+            let failed = some(comparison.failed.iter().map(|f| f.id.as_str()));
+            format!("Not measured: {failed}; {tally}.")
+        }
+        Outcome::TooNoisy => {
+            let unstable = some(unstable.map(|bench| bench.id.as_str()));
+            format!("It was too noisy to say: {unstable}; {tally}.")
+        }
+        Outcome::Missing => {
+            let missing = comparison.added.iter().chain(&comparison.removed);
+            let missing = some(missing.map(String::as_str));
+            format!("On one side only: {missing}; {tally}.")
+        }
     }
 }
 
@@ -161,10 +133,9 @@ pub(super) fn headline(comparison: &Comparison) -> String {
 pub(super) fn next_step(comparison: &Comparison) -> String {
     let rounds = comparison.settings.rounds;
     match comparison.outcome {
-        Outcome::Interrupted => "the same command with `--resume` continues.".to_owned(),
         Outcome::Failed => match comparison.failed.first() {
             Some(failure) => format!(
-                "run it alone: `cargo bench -p benches -- --exact {}`.",
+                "run it alone: `cargo bench -p benches -- --exact {}`; `--resume` runs only what is missing.",
                 quoted(&failure.id)
             ),
             None => "see the messages above.".to_owned(),
@@ -234,22 +205,10 @@ pub(super) fn again(comparison: &Comparison, id: Option<&str>, rounds: usize) ->
         command += &format!(" {}", quoted(&comparison.head.name));
     }
     if let Some(id) = id {
-        let pattern = format!("^{}$", escaped(id));
+        let pattern = format!("^{}$", regex_lite::escape(id));
         command += &format!(" --filter {}", quoted(&pattern));
     }
     command + &format!(" --rounds {rounds}")
-}
-
-/// As a pattern that matches itself; `-`, which every other id has, needs no backslash.
-fn escaped(id: &str) -> String {
-    let mut out = String::new();
-    for c in id.chars() {
-        if r"\.+*?()|[]{}^$".contains(c) {
-            out.push('\\');
-        }
-        out.push(c);
-    }
-    out
 }
 
 /// As one word of a shell.
@@ -264,8 +223,8 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Tally, again, escaped, headline, next_step, quoted, regressions};
-    use crate::report::model::{Metric, Outcome, Verdict};
+    use super::{again, headline, next_step, quoted, regressions, tally};
+    use crate::report::model::{Metric, Outcome};
     use crate::report::sample;
 
     #[test]
@@ -276,25 +235,12 @@ mod tests {
     }
 
     #[test]
-    fn patterns_match_the_id_alone() {
-        for id in ["queue/push-pop/8", "a.b(c)|[d]{e}+*?^$\\", "x<&>"] {
-            let pattern = regex_lite::Regex::new(&format!("^{}$", escaped(id)));
-            assert!(pattern.expect("a pattern").is_match(id), "{id}");
-        }
-        let dot = regex_lite::Regex::new(&escaped("a.b")).expect("a pattern");
-        assert!(!dot.is_match("axb"));
-    }
-
-    #[test]
     fn the_worst_regression_leads() {
         let comparison = sample::comparison(42);
         let found = regressions(&comparison);
-        assert!(found.len() > 1);
         let ratios: Vec<f64> = found.iter().map(|(_, r)| r.ratio.value).collect();
-        assert!(ratios.is_sorted_by(|a, b| a >= b));
-        let sentence = headline(&comparison);
-        assert!(sentence.contains(&found[0].0.id), "{sentence}");
-        assert!(next_step(&comparison).contains(&escaped(&found[0].0.id)));
+        assert!(found.len() > 1 && ratios.is_sorted_by(|a, b| a >= b));
+        assert!(headline(&comparison).contains(&found[0].0.id));
         assert!(next_step(&comparison).contains("--rounds 30"));
         assert!(found.iter().all(|(bench, _)| bench.gated));
     }
@@ -310,38 +256,19 @@ mod tests {
 
     #[test]
     fn every_bench_is_tallied_once() {
-        let comparison = sample::comparison(300);
-        let tally = Tally::new(&comparison.benches);
-        let counted = tally.slower + tally.faster + tally.unstable + tally.same;
-        assert_eq!(counted + tally.identical + tally.ungated, 300);
-        assert_eq!(tally.unmeasured, 0);
-        let gated = || comparison.benches.iter().filter(|b| b.gated);
-        assert_eq!(counted, gated().filter(|b| !b.identical).count());
-        let slower = gated().filter(|b| b.has(Verdict::Slower));
-        assert_eq!(tally.slower, slower.count());
-        assert!(
-            tally
-                .words()
-                .starts_with(&format!("{} slower, ", tally.slower))
-        );
-    }
-
-    #[test]
-    fn a_bench_without_results_has_no_verdict() {
-        let mut comparison = sample::comparison(1);
+        let mut comparison = sample::comparison(300);
         comparison.benches[0].results.clear();
-        let tally = Tally::new(&comparison.benches);
-        assert_eq!((tally.unmeasured, tally.same), (1, 0));
-        assert_eq!(tally.words(), "1 not measured");
+        let words = tally(&comparison.benches);
+        let amounts = words.split(", ").filter_map(|part| part.split_once(' '));
+        let amounts = amounts.map(|(amount, _)| amount.parse::<usize>().expect("a number"));
+        assert_eq!(amounts.sum::<usize>(), 300, "{words}");
     }
 
     #[test]
     fn the_working_tree_is_no_argument() {
         let mut comparison = sample::comparison(1);
-        assert_eq!(
-            again(&comparison, None, 5),
-            "cargo xtask bench-compare main --rounds 5"
-        );
+        let command = again(&comparison, None, 5);
+        assert_eq!(command, "cargo xtask bench-compare main --rounds 5");
         comparison.head.name = "topic".to_owned();
         assert!(again(&comparison, None, 5).contains(" main topic "));
     }
@@ -350,10 +277,9 @@ mod tests {
     fn every_outcome_has_its_words() {
         let mut comparison = sample::extreme();
         let outcomes = [
-            (Outcome::Failed, "could not be measured", "cargo bench"),
-            (Outcome::TooNoisy, "Too noisy", "--rounds"),
-            (Outcome::Missing, "1 added, 40 removed", "--require-all"),
-            (Outcome::Interrupted, "Interrupted", "--resume"),
+            (Outcome::Failed, "Not measured: fork/panics", "cargo bench"),
+            (Outcome::TooNoisy, "too noisy to say: ", "--rounds"),
+            (Outcome::Missing, " and 36 more", "--require-all"),
         ];
         for (outcome, said, next) in outcomes {
             comparison.outcome = outcome;

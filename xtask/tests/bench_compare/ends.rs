@@ -137,7 +137,7 @@ fn an_interrupt_ends_a_build_and_the_next_one_is_whole() {
         assert!(start.elapsed() < Duration::from_secs(300), "no build began");
         std::thread::sleep(Duration::from_millis(10));
     }
-    // As a terminal does: everybody in the foreground gets it.
+    // As a terminal does: all processes in the foreground get it.
     signal("INT", &format!("-{}", child.id()));
     let stopped = ended(child.wait_with_output().expect("it ends"));
     stopped.fails(130, &["interrupted"]);

@@ -8,25 +8,13 @@ use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-/// Variables with which a caller, a hook for instance, points git somewhere else or changes what a path means.
-const REDIRECTIONS: [&str; 17] = [
-    "GIT_DIR",
-    "GIT_COMMON_DIR",
-    "GIT_WORK_TREE",
-    "GIT_IMPLICIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_PREFIX",
-    "GIT_INTERNAL_SUPER_PREFIX",
-    "GIT_NAMESPACE",
-    "GIT_SHALLOW_FILE",
-    "GIT_GRAFT_FILE",
-    "GIT_ATTR_SOURCE",
-    "GIT_LITERAL_PATHSPECS",
-    "GIT_GLOB_PATHSPECS",
-    "GIT_NOGLOB_PATHSPECS",
-    "GIT_ICASE_PATHSPECS",
+/// Git's variables that stay. With the others a caller, a hook for instance, points git somewhere else or changes what a
+/// path means.
+const VARIABLES: [&str; 4] = [
+    "GIT_CONFIG",
+    "GIT_CEILING_",
+    "GIT_DISCOVERY_",
+    "GIT_EXEC_PATH",
 ];
 /// Settings that would run programs, touch other repositories, start daemons or leave files out.
 const SETTINGS: [&str; 9] = [
@@ -44,8 +32,14 @@ const SETTINGS: [&str; 9] = [
 /// A command of git in `dir`.
 pub(super) fn git_in(dir: &Path) -> Command {
     let mut command = Command::new("git");
-    for name in REDIRECTIONS {
-        command.env_remove(name);
+    for (name, _) in std::env::vars_os() {
+        let bytes = name.as_bytes();
+        let stays = VARIABLES
+            .iter()
+            .any(|start| bytes.starts_with(start.as_bytes()));
+        if bytes.starts_with(b"GIT_") && !stays {
+            command.env_remove(name);
+        }
     }
     // Not even to refresh the index, and nothing from a server.
     command.env("GIT_OPTIONAL_LOCKS", "0");

@@ -1,6 +1,6 @@
 //! What an index says, and changes of one: the command's own, never the user's.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -129,7 +129,7 @@ impl With<'_> {
     pub(super) fn filtered(
         &self,
         entries: Vec<Entry>,
-        filters: &[Vec<u8>],
+        filters: &BTreeSet<Vec<u8>>,
         args: &[&str],
     ) -> Result<Vec<Entry>> {
         let input = joined(entries.iter().map(|entry| &entry.path[..]));
@@ -141,8 +141,7 @@ impl With<'_> {
         let found: HashMap<_, _> = parts.chunks_exact(3).map(|p| (p[0], p[2])).collect();
         let has = |entry: &Entry| {
             let filter = found.get(&entry.path[..]);
-            entry.is_file()
-                && filter.is_some_and(|filter| filters.iter().any(|known| known == filter))
+            entry.is_file() && filter.is_some_and(|filter| filters.contains(*filter))
         };
         Ok(entries.into_iter().filter(has).collect())
     }

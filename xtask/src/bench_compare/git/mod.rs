@@ -13,14 +13,14 @@ mod store;
 mod worktree;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, anyhow, bail};
 
-use self::call::{checked, git_in, line, lock_of, remove, run};
+use self::call::{checked, fed, git_in, line, lock_of, remove, run};
 use self::contents::Reader;
 use self::store::{Objects, Store};
 pub(super) use self::worktree::Worktree;
-use super::failure::Failure;
 use crate::report::model::WORKING_TREE;
 
 /// Author, committer and time of a snapshot: the same tree gives the same commit.
@@ -47,6 +47,23 @@ pub(super) struct Revision {
     pub(super) notes: Vec<String>,
 }
 
+/// A hash of a file's bytes.
+pub(super) fn hash(path: &Path) -> Result<String> {
+    let mut command = Command::new("git");
+    command
+        .args(["hash-object", "--no-filters", "--"])
+        .arg(path);
+    let what = format!("cannot hash {}", path.display());
+    checked(&mut command, &what).map(|output| line(&output))
+}
+
+/// A hash of a text.
+pub(super) fn hash_text(text: &str) -> Result<String> {
+    let mut command = Command::new("git");
+    command.args(["hash-object", "--stdin"]);
+    fed(&mut command, text.as_bytes(), "cannot hash a text").map(|output| line(&output))
+}
+
 /// The repository around a directory, and the command's own beside it.
 pub(super) struct Repository {
     worktree: Worktree,
@@ -57,10 +74,10 @@ impl Repository {
     /// The working tree around `dir`.
     pub(super) fn find(dir: &Path) -> Result<Worktree> {
         Worktree::find(dir)?.ok_or_else(|| {
-            Failure::usage(format!(
+            anyhow!(
                 "{} is in no git repository with a working tree; go into one and run it again",
                 dir.display()
-            ))
+            )
         })
     }
 
@@ -98,9 +115,7 @@ impl Repository {
             } else {
                 "`git log --oneline --all` shows what there is, `git fetch` gets more"
             };
-            return Err(Failure::usage(format!(
-                "`{name}` is no commit of this repository; {next}"
-            )));
+            bail!("`{name}` is no commit of this repository; {next}");
         }
         let commit = line(&output.stdout);
         let contents = self.reader().committed(&commit, name)?;
@@ -116,9 +131,10 @@ impl Repository {
     /// The working tree as it is, with staged, unstaged and untracked changes, without what is ignored and
     /// without changes of `excluded`, files and directories that may lie in it.
     pub(super) fn snapshot(&self, excluded: &[PathBuf]) -> Result<Revision> {
-        let head = self.worktree.head()?.ok_or_else(|| {
-            Failure::usage("the repository has no commit yet; commit something first")
-        })?;
+        let head = self
+            .worktree
+            .head()?
+            .ok_or_else(|| anyhow!("the repository has no commit yet; commit something first"))?;
         let head = self.resolve(&head)?;
         let tree = self.reader().current(excluded)?;
         let name = WORKING_TREE.to_owned();

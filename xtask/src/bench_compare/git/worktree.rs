@@ -1,6 +1,7 @@
 //! A working tree of the user's, or of a submodule in it: where its parts lie and how it is set up. It is only read.
 
-use std::ffi::{OsStr, OsString};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -10,11 +11,16 @@ use anyhow::{Context, Result};
 use super::call::{checked, git_in, line, lock_of, parts, path, remove, run};
 
 /// Settings that say what the bytes of a file are and which files there are; all others stay behind.
-const KEPT: &str = "^core\\.(filemode|symlinks|ignorecase|precomposeunicode|autocrlf|eol)$";
-/// The same, of paths.
-const KEPT_PATHS: [&str; 2] = ["core.excludesFile", "core.attributesFile"];
-/// Settings of a clone that leaves objects with a server.
-const PARTIAL: &str = "^(extensions\\.partialclone|remote\\..*\\.promisor)$";
+const KEPT: [&str; 8] = [
+    "core.filemode",
+    "core.symlinks",
+    "core.ignorecase",
+    "core.precomposeunicode",
+    "core.autocrlf",
+    "core.eol",
+    "core.excludesfile",
+    "core.attributesfile",
+];
 /// Files of the git directory that say the same.
 pub(super) const INFO: [&str; 2] = ["exclude", "attributes"];
 /// What the names of files begin with that several indices share.
@@ -30,7 +36,7 @@ pub(in crate::bench_compare) struct Worktree {
     /// `key=value`, to be given with `-c`.
     pub(super) settings: Vec<OsString>,
     /// Names of filters for which a program is given.
-    pub(super) filters: Vec<Vec<u8>>,
+    pub(super) filters: BTreeSet<Vec<u8>>,
     /// Whether objects may be left with a server.
     pub(super) is_partial: bool,
 }
@@ -47,7 +53,7 @@ impl Worktree {
             objects: PathBuf::new(),
             format: String::new(),
             settings: Vec::new(),
-            filters: Vec::new(),
+            filters: BTreeSet::new(),
             is_partial: false,
         };
         found.objects = found.git_path("objects")?;
@@ -82,41 +88,25 @@ impl Worktree {
     }
 
     fn read_settings(&mut self) -> Result<()> {
-        let config = |args: &[&str]| -> Result<Option<Vec<u8>>> {
-            let output = run(git_in(&self.root).arg("config").args(args))?;
-            Ok(output.status.success().then_some(output.stdout))
-        };
-        let mut settings = Vec::new();
-        let kept = config(&["-z", "--get-regexp", KEPT])?.unwrap_or_default();
-        for entry in parts(&kept) {
-            let mut setting = entry.to_vec();
-            if let Some(at) = entry.iter().position(|byte| *byte == b'\n') {
-                setting[at] = b'=';
+        let all = self.query(&["config", "-z", "--list"])?;
+        for entry in parts(&all) {
+            // Without a value the key stands alone, and means `true`.
+            let at = entry.iter().position(|byte| *byte == b'\n');
+            let key = String::from_utf8_lossy(&entry[..at.unwrap_or(entry.len())]);
+            if KEPT.contains(&&*key) {
+                let mut setting = entry.to_vec();
+                if let Some(at) = at {
+                    setting[at] = b'=';
+                }
+                self.settings.push(OsString::from_vec(setting));
             }
-            settings.push(OsString::from_vec(setting));
-        }
-        for key in KEPT_PATHS {
-            if let Some(file) = config(&["-z", "--type=path", "--get", key])? {
-                let file = file.strip_suffix(b"\0").unwrap_or(&file);
-                let mut setting = OsString::from(format!("{key}="));
-                setting.push(OsStr::from_bytes(file));
-                settings.push(setting);
+            // `filter.NAME.clean`, where the name may have points.
+            if let Some((name, _)) = key.strip_prefix("filter.").and_then(|k| k.rsplit_once('.')) {
+                self.filters.insert(name.as_bytes().to_vec());
             }
+            self.is_partial |= key == "extensions.partialclone";
+            self.is_partial |= key.starts_with("remote.") && key.ends_with(".promisor");
         }
-        let keys = config(&["-z", "--name-only", "--get-regexp", "^filter\\."])?;
-        let keys = keys.unwrap_or_default();
-        // `filter.NAME.clean`, where the name may have points.
-        let name = |key: &[u8]| -> Option<Vec<u8>> {
-            let end = key.iter().rposition(|byte| *byte == b'.')?;
-            key.get("filter.".len()..end).map(<[u8]>::to_vec)
-        };
-        let mut filters: Vec<_> = parts(&keys).filter_map(name).collect();
-        filters.sort();
-        filters.dedup();
-        let partial = config(&["--get-regexp", PARTIAL])?;
-        self.is_partial = partial.is_some();
-        self.settings = settings;
-        self.filters = filters;
         Ok(())
     }
 

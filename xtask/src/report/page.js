@@ -21,14 +21,14 @@
         row.hidden = !(named ? judged : false);
         shown += row.hidden ? 0 : 1;
       }
-      for (const layer of document.querySelectorAll(".layer")) {
-        const own = [...layer.querySelectorAll("tr[data-id]")];
-        layer.hidden = own.length > 0 ? own.every((row) => row.hidden) : words.join("") !== "";
+      for (const table of document.querySelectorAll(".table")) {
+        const own = [...table.querySelectorAll("tr[data-id]")];
+        table.hidden = own.length > 0 ? own.every((row) => row.hidden) : false;
       }
       find("shown").textContent = `${shown} of ${rows.length} shown`;
     };
     const order = () => {
-      for (const body of document.querySelectorAll(".layer tbody")) {
+      for (const body of document.querySelectorAll(".table tbody")) {
         body.append(...[...body.rows].sort(orders[find("order").value]));
       }
     };

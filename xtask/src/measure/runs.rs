@@ -1,0 +1,263 @@
+//! What was run, in memory or also in `runs.jsonl`: a line for what is measured, then a line for each run, appended as
+//! it ends. `--resume` does not run again what is in the file.
+
+use std::collections::HashMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde::{Deserialize, Serialize};
+
+/// The name of the file.
+pub(crate) const NAME: &str = "runs.jsonl";
+
+/// Which run it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub(crate) struct Key {
+    /// The bench, or what contenders of a workload have in common.
+    pub(crate) id: String,
+    pub(crate) kind: Kind,
+    pub(crate) round: u32,
+    /// Its place in the row.
+    pub(crate) contender: usize,
+    /// The first or the second run of the contender in the round, from 0.
+    pub(crate) turn: usize,
+}
+
+/// What a run measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Kind {
+    Time,
+    Instructions,
+}
+
+/// What a run found.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Found {
+    /// Nanoseconds an iteration, or instructions.
+    pub(crate) value: f64,
+    /// Nanoseconds of CPU time an iteration.
+    pub(crate) cpu: Option<f64>,
+    /// How long the run took, in seconds.
+    pub(crate) seconds: f64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Line {
+    #[serde(flatten)]
+    key: Key,
+    #[serde(flatten)]
+    found: Found,
+}
+
+/// All runs, and the file that has them.
+#[derive(Default)]
+pub(crate) struct Runs {
+    file: Option<(PathBuf, File)>,
+    done: HashMap<Key, Found>,
+    /// Runs that were there when the file was opened.
+    pub(crate) resumed: usize,
+}
+
+impl Runs {
+    /// Opens the file in `dir`, whose first line is `subject`. With `resume` its runs are kept.
+    ///
+    /// # Errors
+    ///
+    /// If the runs to be kept are of another subject, and if the file cannot be written.
+    pub(crate) fn open(dir: &Path, subject: &str, resume: bool) -> Result<Self> {
+        let path = dir.join(NAME);
+        let shown = path.display();
+        let text = match fs::read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            read => read.with_context(|| format!("cannot read {shown}"))?,
+        };
+        // The end of the process may have cut the last line: it is dropped.
+        let lines = text.split_inclusive(|byte| *byte == b'\n');
+        let mut lines = lines.filter(|line| line.ends_with(b"\n")).zip(1..);
+        let mut runs = Self::default();
+        let mut end = 0;
+        if !resume {
+            if lines.nth(1).is_some() {
+                eprintln!("{shown} is started anew; --resume would go on");
+            }
+        } else if let Some((first, _)) = lines.next() {
+            ensure!(
+                first.trim_ascii() == subject.as_bytes(),
+                "{shown} is of another comparison (other commits, changed files, arguments or --time); \
+                 leave --resume out to start anew, or give another --out"
+            );
+            end = first.len();
+            for (line, number) in lines {
+                end += line.len();
+                match serde_json::from_slice::<Line>(line) {
+                    Ok(Line { key, found }) => {
+                        runs.done.insert(key, found);
+                    }
+                    // It costs its own run only.
+                    Err(error) => eprintln!(
+                        "line {number} of {shown} is passed over, its run is missing: {error}"
+                    ),
+                }
+            }
+        }
+        runs.resumed = runs.done.len();
+        let open = || -> std::io::Result<File> {
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(false);
+            let mut file = options.open(&path)?;
+            file.set_len(end as u64)?;
+            file.seek(SeekFrom::End(0))?;
+            Ok(file)
+        };
+        let file = open().with_context(|| format!("cannot write {shown}"))?;
+        runs.file = Some((path.clone(), file));
+        if end == 0 {
+            runs.write(subject)?;
+        }
+        Ok(runs)
+    }
+
+    pub(crate) fn get(&self, key: &Key) -> Option<Found> {
+        self.done.get(key).copied()
+    }
+
+    /// How long all runs took, in seconds.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.done.values().map(|found| found.seconds).sum()
+    }
+
+    /// How long the runs of this kind took, in seconds.
+    pub(crate) fn seconds_of(&self, kind: Kind) -> f64 {
+        let done = self.done.iter().filter(|(key, _)| key.kind == kind);
+        done.map(|(_, found)| found.seconds).sum()
+    }
+
+    /// The last round that a bench has a run of.
+    pub(crate) fn last_round(&self, id: &str) -> u32 {
+        let rounds = self.done.keys().filter(|key| key.id == id);
+        rounds.map(|key| key.round).max().unwrap_or(0)
+    }
+
+    /// Notes a run.
+    ///
+    /// # Errors
+    ///
+    /// If the file takes no more.
+    pub(crate) fn add(&mut self, key: Key, found: Found) -> Result<()> {
+        let line = Line { key, found };
+        self.write(&serde_json::to_string(&line)?)?;
+        self.done.insert(line.key, line.found);
+        Ok(())
+    }
+
+    fn write(&mut self, line: &str) -> Result<()> {
+        let Some((path, file)) = &mut self.file else {
+            return Ok(());
+        };
+        // One call, so that a process that is killed leaves a whole line or a cut one at the end.
+        let line = format!("{line}\n");
+        file.write_all(line.as_bytes()).with_context(|| {
+            format!(
+                "cannot append to {}; make room, then the same command with --resume goes on",
+                path.display()
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::{Found, Key, Kind, NAME, Runs};
+
+    fn key(round: u32) -> Key {
+        Key {
+            id: "a/b/c/1".to_owned(),
+            kind: Kind::Time,
+            round,
+            contender: 1,
+            turn: 0,
+        }
+    }
+
+    const FOUND: Found = Found {
+        value: 1.5,
+        cpu: None,
+        seconds: 0.5,
+    };
+
+    /// A file with runs of four rounds.
+    fn four(dir: &Path) -> String {
+        let mut runs = Runs::open(dir, "s", false).expect("it opens");
+        for round in 1..=4 {
+            runs.add(key(round), FOUND).expect("there is room");
+        }
+        fs::read_to_string(dir.join(NAME)).expect("it is there")
+    }
+
+    fn resumed(dir: &Path) -> Runs {
+        Runs::open(dir, "s", true).expect("it opens")
+    }
+
+    #[test]
+    fn what_was_added_is_there_after_a_cut() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let text = four(dir.path());
+        fs::write(dir.path().join(NAME), &text[..text.len() - 5]).expect("it can be written");
+        let mut runs = resumed(dir.path());
+        assert_eq!((runs.resumed, runs.last_round("a/b/c/1")), (3, 3));
+        assert_eq!(runs.get(&key(2)), Some(FOUND));
+        runs.add(key(4), FOUND).expect("there is room");
+        let now = fs::read_to_string(dir.path().join(NAME)).expect("it is there");
+        assert_eq!(now, text);
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_costs_its_run_only() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let text = four(dir.path());
+        let mut lines: Vec<_> = text.lines().map(|line| line.as_bytes().to_vec()).collect();
+        lines[2] = b"\0\0\xff no line".to_vec();
+        lines[3].truncate(9);
+        let broken = [lines.join(&b'\n'), b"\n".to_vec()].concat();
+        fs::write(dir.path().join(NAME), &broken).expect("it can be written");
+        for _ in 0..2 {
+            let runs = resumed(dir.path());
+            let there = [1, 2, 3, 4].map(|round| runs.get(&key(round)).is_some());
+            assert_eq!(there, [true, false, false, true]);
+            let kept = fs::read(dir.path().join(NAME)).expect("it is there");
+            assert!(kept == broken, "it is kept");
+        }
+    }
+
+    #[test]
+    fn runs_of_something_else_are_refused_or_dropped() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        assert_eq!(resumed(dir.path()).resumed, 0);
+        four(dir.path());
+        let error = Runs::open(dir.path(), "other", true).err();
+        assert!(error.expect("refused").to_string().contains("--resume"));
+        assert_eq!(resumed(dir.path()).resumed, 4);
+        let anew = Runs::open(dir.path(), "s", false).expect("it opens");
+        assert_eq!((anew.resumed, anew.get(&key(1))), (0, None));
+    }
+
+    #[test]
+    fn a_file_that_takes_no_more_is_named_with_the_way_on() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let mut runs = Runs::open(dir.path(), "s", false).expect("it opens");
+        // Like a full disk: the file is there and each write fails.
+        let path = dir.path().join(NAME);
+        let read_only = fs::File::open(&path).expect("it is there");
+        runs.file = Some((path, read_only));
+        let error = runs.add(key(1), FOUND).expect_err("it cannot be written");
+        let text = format!("{error:#}");
+        assert!(text.contains(NAME) && text.contains("--resume"), "{text}");
+        assert_eq!(runs.get(&key(1)), None);
+    }
+}

@@ -1,0 +1,213 @@
+//! What a comparison of two trees says: the parts of its reports.
+
+use super::document::{Cell, Document, Part, Row, Table, Whisker};
+use super::model::{Bench, Comparison, Metric, Outcome, Side, Verdict};
+use super::units::{NONE, change, counted, estimate, percent, ratio, values};
+use super::words::{again, effort, headline, next_step, verdicts, worst};
+
+const HARNESS: &str =
+    "The benches' own sources differ between the sides: a ratio may be the harness's doing.";
+
+/// The report.
+pub(super) fn document(comparison: &Comparison) -> Document {
+    let benches = &comparison.benches;
+    let failed = comparison.failed.iter();
+    let failed = failed.map(|f| (f.id.clone(), f.message.clone()));
+    let harness = comparison.harness_changed.then(|| HARNESS.to_owned());
+    let warnings = harness.iter().chain(&comparison.warnings).cloned();
+    let mut parts = vec![Part::Text(effort(comparison))];
+    parts.extend(warnings.map(Part::Warning));
+    parts.extend(ids("could not be measured", failed));
+
+    let weight = |bench: &&Bench| match worst(bench) {
+        Some(Verdict::Slower) => 0,
+        Some(Verdict::Faster) => 1,
+        Some(Verdict::Unstable) => 2,
+        _ => 3,
+    };
+    let mut changed: Vec<&Bench> = benches.iter().filter(|b| weight(b) < 3).collect();
+    changed.sort_by_key(weight);
+    parts.extend(rows(comparison, "Changes", &changed));
+    parts.extend(means(comparison));
+    for layer in layers(benches) {
+        let timed = benches.iter().filter(|b| b.layer == layer && !b.identical);
+        let timed: Vec<&Bench> = timed.collect();
+        let title = format!("{layer}: {}", counted(timed.len(), "bench", "benches"));
+        parts.extend(rows(comparison, &title, &timed));
+    }
+    let alone = |list: &[String]| list.iter().map(|id| (id.clone(), String::new())).collect();
+    let identical = benches.iter().filter(|b| b.identical);
+    let identical: Vec<String> = identical.map(|b| b.id.clone()).collect();
+    for (what, list) in [
+        ("with identical executables, not timed", &identical),
+        ("only in HEAD (added)", &comparison.added),
+        ("only in BASE (removed)", &comparison.removed),
+    ] {
+        let list: Vec<(String, String)> = alone(list);
+        parts.extend(ids(what, list.into_iter()));
+    }
+    parts.push(Part::Facts {
+        what: "Conditions",
+        facts: conditions(comparison),
+    });
+    let lead = vec![
+        headline(comparison),
+        format!("Next: {}", next_step(comparison)),
+    ];
+    let (base, head) = (&comparison.base.name, &comparison.head.name);
+    Document {
+        title: format!("Benches: `{base}` → `{head}`"),
+        tone: tone(comparison),
+        lead,
+        parts,
+    }
+}
+
+fn tone(comparison: &Comparison) -> Verdict {
+    match comparison.outcome {
+        Outcome::Pass if comparison.benches.is_empty() => Verdict::Unstable,
+        Outcome::Pass => Verdict::Same,
+        Outcome::Regression | Outcome::Failed => Verdict::Slower,
+        Outcome::TooNoisy | Outcome::Missing => Verdict::Unstable,
+    }
+}
+
+fn ids(what: &'static str, ids: impl Iterator<Item = (String, String)>) -> Option<Part> {
+    let ids: Vec<_> = ids.collect();
+    (!ids.is_empty()).then_some(Part::Ids { what, ids })
+}
+
+/// The layers in the order of their first bench.
+fn layers(benches: &[Bench]) -> Vec<&str> {
+    let mut layers: Vec<&str> = Vec::new();
+    for bench in benches {
+        if !layers.contains(&bench.layer.as_str()) {
+            layers.push(&bench.layer);
+        }
+    }
+    layers
+}
+
+/// The benches with the first metric's figures, and the ratios of the others.
+fn rows(comparison: &Comparison, title: &str, benches: &[&Bench]) -> Option<Part> {
+    let (lead, others) = comparison.settings.metrics.split_first()?;
+    if benches.is_empty() {
+        return None;
+    }
+    let first = format!("{} head/base", lead.short());
+    let mut header = vec!["bench", "base", "head", &first, "A/A floor"];
+    header.extend(others.iter().map(|metric| metric.short()));
+    header.push("verdict");
+    let mut table = Table::new(title, &header);
+    table.folded = title != "Changes";
+    table.rows = benches.iter().map(|b| row(b, *lead, others)).collect();
+    if benches.iter().any(|bench| !bench.gated) {
+        let cores = counted(comparison.machine.cores, "core", "cores");
+        table.note =
+            format!("(In brackets): more threads than the {cores} here, shown but not counted.");
+    }
+    Some(Part::Table(table))
+}
+
+fn row(bench: &Bench, lead: Metric, others: &[Metric]) -> Row {
+    let figure = |text: &str| Cell::Figure(text.to_owned());
+    let mut cells = vec![Cell::Name(bench.id.clone())];
+    match bench.result(lead) {
+        Some(result) => {
+            cells.extend(values(lead, [result.base, result.head]).map(Cell::Figure));
+            cells.extend([estimate(&result.ratio), percent(result.floor)].map(Cell::Figure));
+        }
+        None => cells.extend([NONE; 4].map(figure)),
+    }
+    for other in others {
+        let value = bench.result(*other).map(|r| r.ratio.value);
+        cells.push(Cell::Figure(ratio(value.unwrap_or(f64::NAN))));
+    }
+    let words = verdicts(bench);
+    cells.push(if bench.gated {
+        Cell::Verdict(words, worst(bench))
+    } else {
+        Cell::Verdict(format!("({words})"), None)
+    });
+    let whisker = |result: &super::model::MetricResult| Whisker {
+        ratio: result.ratio,
+        verdict: result.verdict,
+        threshold: result.threshold,
+        floor: result.floor,
+    };
+    Row {
+        cells,
+        plot: bench.results.iter().map(whisker).collect(),
+    }
+}
+
+fn means(comparison: &Comparison) -> Option<Part> {
+    let header = ["layer", "metric", "benches", "head/base", "change"];
+    let mut table = Table::new("Geometric means", &header);
+    for mean in &comparison.layers {
+        table.add(vec![
+            Cell::Word(mean.layer.clone()),
+            Cell::Word(mean.metric.name().to_owned()),
+            Cell::Figure(mean.benches.to_string()),
+            Cell::Figure(estimate(&mean.mean)),
+            Cell::Figure(change(mean.mean.value)),
+        ]);
+    }
+    (!table.rows.is_empty()).then_some(Part::Table(table))
+}
+
+/// How it was measured.
+fn conditions(comparison: &Comparison) -> Vec<(&'static str, String)> {
+    let settings = &comparison.settings;
+    let machine = &comparison.machine;
+    let side = |side: &Side| {
+        let changed = if side.dirty {
+            ", with changes in no commit"
+        } else {
+            ""
+        };
+        let args = match side.args.join(" ") {
+            args if args.is_empty() => args,
+            args => format!(", built with {args}"),
+        };
+        format!("{} ({}{changed}){args}", side.name, side.commit)
+    };
+    let names = |metrics: &[Metric]| {
+        let names: Vec<&str> = metrics.iter().map(|m| m.name()).collect();
+        names.join(", ")
+    };
+    let flags = [
+        (settings.aa, "BASE against itself"),
+        (settings.strict, "noise fails"),
+        (settings.require_all, "missing benches fail"),
+        (comparison.resumed, "resumed"),
+    ];
+    let flags: Vec<&str> = flags.iter().filter(|f| f.0).map(|f| f.1).collect();
+    let warm_up = settings.warm_up_ms;
+    let mut list = vec![
+        ("BASE", side(&comparison.base)),
+        ("HEAD", side(&comparison.head)),
+        ("finished", comparison.created.clone()),
+        ("measured", names(&settings.metrics)),
+        ("fails on", names(&settings.fail_on)),
+        (
+            "a run",
+            format!("{} ms after {warm_up} ms of warm-up", settings.time_ms),
+        ),
+        ("threshold", percent(settings.threshold)),
+        ("processor", machine.cpu.clone()),
+        ("cores", machine.cores.to_string()),
+        ("load before", machine.load()),
+        ("system", machine.os.clone()),
+        ("compiler", machine.rustc.clone()),
+        ("layers", settings.layers.join(", ")),
+        ("filter", settings.filter.clone().unwrap_or_default()),
+        ("also", flags.join(", ")),
+        (
+            "again",
+            format!("`{}`", again(comparison, None, settings.rounds)),
+        ),
+    ];
+    list.retain(|(_, value)| !value.is_empty());
+    list
+}
