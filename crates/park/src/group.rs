@@ -132,7 +132,9 @@ impl Group {
     /// Unparks the workers in `mask`, whose bits the caller has cleared. Every wake of a worker passes here.
     pub(crate) fn unpark(&self, mask: u32) {
         for bit in word::bits_of(mask) {
-            terrace_trace::wake(self.base + bit as usize);
+            if !cfg!(terrace_weaken = "park-wake-uncounted") {
+                terrace_trace::wake(self.base + bit as usize);
+            }
             self.seats[bit as usize].unpark();
         }
     }
