@@ -204,3 +204,27 @@ fn a_notified_waiter_of_a_scope_blocks() {
         block_on(task);
     });
 }
+
+/// Two threads wait beside a pool without workers, and tasks come one by one. A thread is notified while it makes its listener,
+/// and the other thread takes the task.
+///
+/// Fails under `executor-notified-sleeps`: the first thread sleeps, and the next notification reaches it without a wake.
+#[test]
+fn tasks_come_one_by_one() {
+    explore(|| {
+        let (workerless, done) = (pool(0), Gate::new());
+        let waiters = [done.pass(), done.pass()].map(|pass| thread::spawn(move || block_on(pass)));
+        for _ in 0..10 {
+            pause();
+            let ran = Arc::new(Latch::default());
+            let sets = Arc::clone(&ran);
+            workerless.spawn(async move { sets.set() }).detach();
+            // This thread does not drive the pool.
+            ran.block();
+        }
+        done.open();
+        for waiter in waiters {
+            waiter.join().expect("ends");
+        }
+    });
+}
