@@ -50,6 +50,13 @@ impl Keep {
         });
         value.cast()
     }
+
+    /// The values that are kept so far: they are kept by the result from now on.
+    pub(crate) fn take(&self) -> Self {
+        Self {
+            values: Mutex::new(std::mem::take(&mut *self.values.lock())),
+        }
+    }
 }
 
 impl Drop for Keep {

@@ -116,6 +116,9 @@ pub fn scope_with<'env, T>(
     if result.is_err() {
         open.cancel();
     }
+    if cfg!(terrace_weaken = "scope-keep-early") {
+        drop(keep.take());
+    }
     let mut tick = [config.local, config.external].into_iter().flatten();
     let panic = match (tick.next(), tick.next()) {
         (Some(local), Some(external)) if !std::ptr::eq(local, external) => {

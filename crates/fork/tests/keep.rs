@@ -43,6 +43,18 @@ fn kept_values_refer_to_the_scope_and_to_each_other() {
     });
 }
 
+/// No worker runs the child before the body has ended.
+#[test]
+fn a_child_reads_a_kept_value_behind_the_body() {
+    on_own_thread(|| {
+        let executor = Builder::new().workers(0).build();
+        scope(&executor, |scope| {
+            let kept = scope.keep([1, 2]);
+            scope.spawn(async move { assert_eq!(*kept, [1, 2]) });
+        });
+    });
+}
+
 #[test]
 fn many_kept_values_are_freed_on_a_small_stack() {
     on_own_thread(|| {

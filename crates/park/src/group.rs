@@ -113,6 +113,11 @@ impl Group {
 
     /// Takes `bit` off the live mask.
     pub(crate) fn retire(&self, bit: u32) {
+        // Ordering: Relaxed. A place's thread sets this bit, and reads it as cleared before it goes on. Others only clear it.
+        debug_assert!(
+            !self.load(Ordering::Relaxed).is_restricted(bit),
+            "a worker leaves that waits: the restricted workers would not all be live"
+        );
         // Ordering: AcqRel chains the occupants of a place; the fence that follows orders it before the rescan.
         let before = self.live.fetch_and(!(1 << bit), Ordering::AcqRel);
         debug_assert!(before & (1 << bit) != 0, "a worker left that was not live");
@@ -132,7 +137,9 @@ impl Group {
     /// Unparks the workers in `mask`, whose bits the caller has cleared. Every wake of a worker passes here.
     pub(crate) fn unpark(&self, mask: u32) {
         for bit in word::bits_of(mask) {
-            terrace_trace::wake(self.base + bit as usize);
+            if !cfg!(terrace_weaken = "park-wake-uncounted") {
+                terrace_trace::wake(self.base + bit as usize);
+            }
             self.seats[bit as usize].unpark();
         }
     }

@@ -15,8 +15,6 @@ use crate::watchdog::Watchdog;
 
 /// Workers that an executor starts with.
 const WORKERS: [usize; 8] = [0, 1, 1, 2, 2, 3, 4, 9];
-/// How long an executor goes without workers, at most about.
-const WORKERLESS: Duration = Duration::from_millis(3);
 /// How long tasks may take to be dropped after the last handle of their executor.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -46,14 +44,7 @@ pub(crate) fn run(seed: u64, number: u64, watchdog: &Watchdog) -> Result<Totals,
             std::thread::spawn(move || actor.play())
         })
         .collect();
-    watchdog.doing(actors, "sees to the executors without workers");
-    while threads.iter().any(|thread| !thread.is_finished()) {
-        std::thread::sleep(WORKERLESS);
-        // Threads that began to wait while there were workers do not drive.
-        for executor in executors.iter().filter(|e| e.workers() == 0) {
-            executor.set_workers(1).expect("a thread can be started");
-        }
-    }
+    watchdog.doing(actors, "waits for the threads of the round");
     for thread in threads {
         thread
             .join()

@@ -1,5 +1,5 @@
-//! Workers that come and go while tasks are spawned, woken and waited for. Never none: threads that drive a pool without
-//! workers listen on `event-listener`, which no checker knows.
+//! Workers that come and go while tasks are spawned, woken and waited for. A pool keeps at least one here; the models in
+//! `workerless.rs` take the last one.
 
 use terrace_executor::{Builder, Executor, block_on};
 use terrace_fork::scope;

@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use terrace_executor::{Builder, Executor, block_on};
+use terrace_fork::scope;
 use terrace_shuttle_tests::{Gate, explore, pause};
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::thread::{self, Thread};
@@ -61,6 +62,58 @@ fn the_last_worker_goes_while_a_thread_waits() {
     });
 }
 
+/// The same where the thread waits in a scope of that pool.
+#[test]
+fn the_last_worker_goes_while_a_scope_waits() {
+    explore(|| {
+        let (lost, ran) = (pool(1), Arc::new(Latch::default()));
+        let done = Gate::new();
+        let waiter = {
+            let (lost, pass) = (Arc::clone(&lost), done.pass());
+            thread::spawn(move || scope(&lost, |scope| scope.spawn(pass)))
+        };
+        pause();
+        lost.set_workers(0).expect("ending needs nothing");
+        let task = {
+            let ran = Arc::clone(&ran);
+            lost.spawn(async move { ran.set() })
+        };
+        // This thread does not drive the pool.
+        ran.block();
+        done.open();
+        waiter.join().expect("ends");
+        block_on(task);
+    });
+}
+
+/// Children of a scope await tasks of their pool. The tasks lie in its queues, or in the ring of its last worker, when that
+/// worker goes.
+#[test]
+fn children_await_tasks_of_a_pool_that_loses_its_workers() {
+    explore(|| {
+        let lost = pool(2);
+        let resizer = {
+            let lost = Arc::clone(&lost);
+            thread::spawn(move || {
+                pause();
+                lost.set_workers(0).expect("ending needs nothing");
+            })
+        };
+        let mut numbers = [0; 3];
+        scope(&lost, |scope| {
+            for (i, number) in numbers.iter_mut().enumerate() {
+                let lost = &lost;
+                scope.spawn(async move {
+                    *number = lost.spawn(async move { i }).await;
+                    *number += lost.spawn(async { 1 }).await;
+                });
+            }
+        });
+        assert_eq!(numbers, [1, 2, 3]);
+        resizer.join().expect("ends");
+    });
+}
+
 /// Two threads wait beside a pool without workers. One of them is notified of a task while its own future is woken,
 /// too, and `acts` there. The task sets the latch that `acts` gets.
 fn one_acts_the_other_runs(acts: impl FnOnce(&Latch) + Send + 'static) {
@@ -110,4 +163,68 @@ fn a_notified_waiter_blocks() {
 fn a_notified_waiter_panics() {
     // Not by `panic!`: its hook takes any panic for the end of the model.
     explore(|| one_acts_the_other_runs(|_| resume_unwind(Box::new("on purpose"))));
+}
+
+/// Two threads wait in scopes of a pool that loses its worker. One thread of the three blocks in a child until a task of the
+/// pool has run. Another one runs the task.
+///
+/// Fails under `executor-notification-kept`: a waiter is notified of the task, and blocks in the child.
+#[test]
+fn a_notified_waiter_of_a_scope_blocks() {
+    explore(|| {
+        let (lost, ran) = (pool(1), Arc::new(Latch::default()));
+        let (first, second) = (Gate::new(), Gate::new());
+        let one = {
+            let (lost, pass, ran) = (Arc::clone(&lost), first.pass(), Arc::clone(&ran));
+            thread::spawn(move || {
+                scope(&lost, |scope| {
+                    scope.spawn(async move {
+                        pass.await;
+                        ran.block();
+                    });
+                });
+            })
+        };
+        let other = {
+            let (lost, pass) = (Arc::clone(&lost), second.pass());
+            thread::spawn(move || scope(&lost, |scope| scope.spawn(pass)))
+        };
+        lost.set_workers(0).expect("ending needs nothing");
+        pause();
+        first.open();
+        let task = {
+            let ran = Arc::clone(&ran);
+            lost.spawn(async move { ran.set() })
+        };
+        // This thread does not drive the pool.
+        ran.block();
+        second.open();
+        one.join().expect("ends");
+        other.join().expect("ends");
+        block_on(task);
+    });
+}
+
+/// Two threads wait beside a pool without workers, and tasks come one by one. A thread is notified while it makes its listener,
+/// and the other thread takes the task.
+///
+/// Fails under `executor-notified-sleeps`: the first thread sleeps, and the next notification reaches it without a wake.
+#[test]
+fn tasks_come_one_by_one() {
+    explore(|| {
+        let (workerless, done) = (pool(0), Gate::new());
+        let waiters = [done.pass(), done.pass()].map(|pass| thread::spawn(move || block_on(pass)));
+        for _ in 0..10 {
+            pause();
+            let ran = Arc::new(Latch::default());
+            let sets = Arc::clone(&ran);
+            workerless.spawn(async move { sets.set() }).detach();
+            // This thread does not drive the pool.
+            ran.block();
+        }
+        done.open();
+        for waiter in waiters {
+            waiter.join().expect("ends");
+        }
+    });
 }

@@ -197,10 +197,12 @@ fn start_thread(
 
 /// The name of the thread with this index. It calls the user's code without a lock.
 fn thread_name(pool: &Shared, index: usize) -> String {
+    let asked = || (pool.threads.config.thread_name)(index);
     let name = while_naming(pool, || {
-        catch_unwind(AssertUnwindSafe(|| {
-            (pool.threads.config.thread_name)(index)
-        }))
+        match cfg!(terrace_weaken = "executor-name-unwinds") {
+            true => Ok(asked()),
+            false => catch_unwind(AssertUnwindSafe(asked)),
+        }
     });
     match name {
         Ok(name) if cfg!(terrace_weaken = "executor-name-nul") => name,

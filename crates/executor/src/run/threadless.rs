@@ -278,9 +278,11 @@ impl<'a> Listening<'a> {
         }
     }
 
-    /// Whether any of the pools has something to run, or there may be another pool.
+    /// Whether any of the pools has something to run, or there may be another pool. Also whether the thread was notified: its
+    /// listener has no waker then, and the thread must not sleep.
     pub(crate) fn has_work(&self) -> bool {
-        self.pools.is_stale() || self.pools.pools().any(|pool| has_work(pool))
+        let notified = self.notified && !cfg!(terrace_weaken = "executor-notified-sleeps");
+        notified || self.pools.is_stale() || self.pools.pools().any(|pool| has_work(pool))
     }
 }
 
