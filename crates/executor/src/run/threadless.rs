@@ -281,7 +281,8 @@ impl<'a> Listening<'a> {
     /// Whether any of the pools has something to run, or there may be another pool. Also whether the thread was notified: its
     /// listener has no waker then, and the thread must not sleep.
     pub(crate) fn has_work(&self) -> bool {
-        let notified = self.notified && !cfg!(terrace_weaken = "executor-notified-sleeps");
+        let notified =
+            self.notified == Notified::Yes && !cfg!(terrace_weaken = "executor-notified-sleeps");
         notified || self.pools.is_stale() || self.pools.pools().any(|pool| has_work(pool))
     }
 }
