@@ -107,7 +107,11 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: BenchArgs) -> Resu
     let entries: Vec<rounds::Row> = rows.iter().map(|row| entries(row, &sides)).collect();
     let (effort, mut runs) = (effort(rounds), Runs::default());
     let run = |row: &rounds::Row, at: usize| {
-        let run = program::run(&sides[at], &row.entries[at].id, length)?;
+        let id = &row.entries[at].id;
+        let run = match sides.get(at) {
+            Some(side) => program::run(side, id, length)?,
+            None => program::ideal(&sides[0], id)?,
+        };
         Ok(vec![run])
     };
     if let [failed, ..] = &measure_all(effort, &entries, &mut runs, run)?[..] {
@@ -138,7 +142,7 @@ fn effort(rounds: u32) -> Effort<'static> {
     Effort::new("compat --bench", runs::Kind::Time, rounds)
 }
 
-/// A row as the engine has it: ours, then the stock crate.
+/// A row as the engine has it: ours, then the stock crate, then the ideal of a mixed row.
 fn entries(row: &Row, sides: &[Side; 2]) -> rounds::Row {
     let entry = |(contender, side): (&str, &Side)| Entry {
         contender: contender.to_owned(),
@@ -149,7 +153,9 @@ fn entries(row: &Row, sides: &[Side; 2]) -> rounds::Row {
             side: side.name.to_owned(),
         },
     };
-    let entries = ["ours", "stock"].into_iter().zip(sides).map(entry);
+    let entries = ["ours", "stock"].into_iter().zip(sides);
+    let ideal = (row.kind == Kind::Mixed).then_some(("ideal", &sides[0]));
+    let entries = entries.chain(ideal).map(entry);
     let name = format!("ecs/{}/t{}", row.id, row.threads);
     rounds::Row::new(name, entries.collect())
 }
@@ -157,20 +163,30 @@ fn entries(row: &Row, sides: &[Side; 2]) -> rounds::Row {
 /// Ours beside stock; the mean is over the rows that are counted.
 fn evaluated(rows: &[Row], entries: &[rounds::Row], runs: &Runs) -> (Vec<PeerRow>, Vec<PeerMean>) {
     let mut pairs = pairs(entries, runs, runs::Kind::Time, usize::MAX);
-    for (pair, row) in pairs.iter_mut().zip(rows) {
-        pair.gated = row.kind == Kind::Counted;
+    for pair in &mut pairs {
+        pair.gated = of(rows, pair).kind == Kind::Counted;
     }
     let means = means(&pairs);
     (pairs, means)
 }
 
-/// What exceeds a limit.
+/// The row of a pair, whose workload is the row's name.
+fn of<'r>(rows: &'r [Row], pair: &PeerRow) -> &'r Row {
+    let mut rows = rows.iter();
+    rows.find(|row| row.id == pair.workload)
+        .expect("each pair comes from a row")
+}
+
+/// What exceeds a limit. The ideal of a mixed row is none.
 fn failures(rows: &[Row], pairs: &[PeerRow], means: &[PeerMean]) -> Vec<String> {
-    let is_slower =
-        |(row, pair): &(&Row, &PeerRow)| row.kind != Kind::Control && pair.wall.low > ROW_LIMIT;
-    let slower = rows.iter().zip(pairs).filter(is_slower);
-    let slower = slower
-        .map(|(row, pair)| format!("{} is slower than stock: {}", row.id, estimate(&pair.wall)));
+    let is_slower = |pair: &&PeerRow| {
+        let is_limited = pair.peer == "stock" && of(rows, pair).kind != Kind::Control;
+        is_limited && pair.wall.low > ROW_LIMIT
+    };
+    let slower = pairs.iter().filter(is_slower).map(|pair| {
+        let ratio = estimate(&pair.wall);
+        format!("{} is slower than stock: {ratio}", pair.workload)
+    });
     let above = |mean: &&PeerMean| mean.metric == Metric::Wall && mean.mean.value > MEAN_LIMIT;
     let means = means.iter().filter(above).map(|mean| {
         let value = estimate(&mean.mean);
@@ -212,7 +228,7 @@ mod tests {
         let entries: Vec<_> = rows.iter().map(|row| entries(row, &sides)).collect();
         let run = |row: &crate::measure::rounds::Row, at: usize| {
             let nth = entries.iter().position(|entry| entry.name == row.name);
-            let wall = 100.0 * [ratios[nth.expect("it is one of them")], 1.0][at];
+            let wall = 100.0 * [ratios[nth.expect("it is one of them")], 1.0, 0.1][at];
             let cpu = Some(wall);
             Ok(vec![Run { wall, cpu }])
         };
@@ -242,9 +258,11 @@ mod tests {
             slow("counted"),
             slow("gated"),
             slow("control"),
+            slow("mixed"),
         ]);
-        assert_eq!(failures.len(), 2);
+        assert_eq!(failures.len(), 3);
         assert!(failures[0].starts_with("counted/1.2 is slower"));
         assert!(failures[1].starts_with("gated/1.2 is slower"));
+        assert!(failures[2].starts_with("mixed/1.2 is slower than stock"));
     }
 }

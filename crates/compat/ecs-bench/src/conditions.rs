@@ -75,8 +75,13 @@ pub(crate) static CONDITIONS: &[Condition] = &[
 ];
 
 /// The schedule with a multi-threaded executor, run once on the pool of [`THREADS`] threads.
-pub(crate) fn runner(mut schedule: Schedule, mut world: World) -> Workload {
-    compute_pool(THREADS);
+pub(crate) fn runner(schedule: Schedule, world: World) -> Workload {
+    scheduled(THREADS, schedule, world)
+}
+
+/// As [`runner`], on a pool of so many threads.
+pub(crate) fn scheduled(threads: usize, mut schedule: Schedule, mut world: World) -> Workload {
+    compute_pool(threads);
     schedule.set_executor(MultiThreadedExecutor::new());
     schedule.run(&mut world);
     Box::new(move || schedule.run(&mut world))

@@ -8,11 +8,13 @@
 //! ecs-bench --list                                   the rows, as JSON lines
 //! ecs-bench --row ID [--samples N] [--sample-ms MS]  samples of a row, as JSON lines
 //! ecs-bench --row ID --counts [--sample-ms MS]       what one iteration costs the system
+//! ecs-bench --row ID --ideal                         the least time of a mixed row, as a JSON line
 //! ```
 
 mod conditions;
 mod futex;
 mod measure;
+mod mixed;
 mod parallel;
 mod rows;
 mod systems;
@@ -24,11 +26,13 @@ use rows::Row;
 
 const USAGE: &str = "usage: ecs-bench --list
        ecs-bench --row ID [--samples N] [--sample-ms MS]
-       ecs-bench --row ID --counts [--sample-ms MS]";
+       ecs-bench --row ID --counts [--sample-ms MS]
+       ecs-bench --row ID --ideal";
 
 struct Options {
     list: bool,
     counts: bool,
+    ideal: bool,
     row: Option<String>,
     samples: usize,
     sample: Duration,
@@ -39,6 +43,7 @@ impl Options {
         let mut options = Self {
             list: false,
             counts: false,
+            ideal: false,
             row: None,
             samples: 3,
             sample: Duration::from_millis(25),
@@ -48,6 +53,7 @@ impl Options {
             match arg.as_str() {
                 "--list" => options.list = true,
                 "--counts" => options.counts = true,
+                "--ideal" => options.ideal = true,
                 "--row" => options.row = Some(value()?),
                 "--samples" => options.samples = number(&value()?)? as usize,
                 "--sample-ms" => options.sample = Duration::from_millis(number(&value()?)?),
@@ -88,6 +94,11 @@ fn run(options: &Options) -> Result<(), String> {
         .into_iter()
         .find(|row| row.id == id)
         .ok_or(format!("no row {id}; see --list"))?;
+    if options.ideal {
+        let ideal = row.ideal.ok_or(format!("{id} has no ideal"))?;
+        println!("{}", measure::known(id, ideal()));
+        return Ok(());
+    }
     let mut workload = (row.build)();
     if options.counts {
         println!("{}", measure::counts(id, &mut *workload, options.sample));

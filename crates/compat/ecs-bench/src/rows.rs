@@ -1,6 +1,8 @@
 //! The table of rows: what is measured, on how many pool threads, and whether it counts.
 
-use crate::{conditions, parallel, systems};
+use std::time::Duration;
+
+use crate::{conditions, mixed, parallel, systems};
 
 /// The purpose of a run of a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -9,6 +11,8 @@ pub(crate) enum Kind {
     Counted,
     /// Gated, but no part of the mean: it measures the items' work rather than the pool.
     Gated,
+    /// Gated, but no part of the mean: long work among tiny work, beside an ideal.
+    Mixed,
     /// Reported only.
     Control(&'static str),
 }
@@ -19,6 +23,7 @@ impl Kind {
         match self {
             Kind::Counted => "counted",
             Kind::Gated => "gated",
+            Kind::Mixed => "mixed",
             Kind::Control(_) => "control",
         }
     }
@@ -28,6 +33,7 @@ impl Kind {
         match self {
             Kind::Counted => "",
             Kind::Gated => "measures the items, not the pool",
+            Kind::Mixed => "long work among tiny work, beside its ideal",
             Kind::Control(why) => why,
         }
     }
@@ -45,6 +51,8 @@ pub(crate) struct Row {
     pub(crate) threads: usize,
     /// Builds the world, the schedule, the pool, and runs the workload once.
     pub(crate) build: Box<dyn FnOnce() -> Workload>,
+    /// Measures what an iteration takes at best, if that is known.
+    pub(crate) ideal: Option<Box<dyn FnOnce() -> Duration>>,
 }
 
 /// Threads of the pool unless a row says otherwise.
@@ -75,7 +83,22 @@ impl Table {
             kind,
             threads,
             build: Box::new(build),
+            ideal: None,
         });
+    }
+
+    fn mixed(&mut self) {
+        for row in mixed::MIXED {
+            for threads in [2, 4, 8] {
+                self.rows.push(Row {
+                    id: format!("mixed/{}/{threads}_threads", row.name),
+                    kind: Kind::Mixed,
+                    threads,
+                    build: Box::new(move || (row.build)(threads)),
+                    ideal: Some(Box::new(move || row.ideal(threads))),
+                });
+            }
+        }
     }
 
     fn counted(&mut self, id: String, build: impl FnOnce() -> Workload + 'static) {
@@ -151,5 +174,6 @@ pub(crate) fn all() -> Vec<Row> {
     };
     table.scheduling();
     table.parallel();
+    table.mixed();
     table.rows
 }

@@ -23,6 +23,8 @@ pub(super) enum Kind {
     Counted,
     /// Gated only.
     Gated,
+    /// Gated only; the program knows an ideal, which is a contender.
+    Mixed,
     /// Reported only.
     Control,
 }
@@ -71,6 +73,15 @@ pub(super) fn run(side: &Side, row: &str, length: Length) -> Result<Run> {
         ],
         None,
     )?;
+    evaluated(row, &samples)
+}
+
+/// Has a side measure the ideal of a row.
+pub(super) fn ideal(side: &Side, row: &str) -> Result<Run> {
+    evaluated(row, &lines(side, &["--row", row, "--ideal"], None)?)
+}
+
+fn evaluated(row: &str, samples: &[Sample]) -> Result<Run> {
     ensure!(!samples.is_empty(), "{row} printed no sample");
     let mut walls: Vec<_> = samples.iter().map(|s| s.wall_ns).collect();
     Ok(Run {
