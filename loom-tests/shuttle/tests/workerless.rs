@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use terrace_executor::{Builder, Executor, block_on};
+use terrace_executor::{Builder, Executor, Task, block_on};
 use terrace_fork::scope;
 use terrace_shuttle_tests::{Gate, explore, pause};
 use terrace_sync::atomic::{AtomicBool, Ordering};
@@ -35,6 +35,14 @@ impl Latch {
     }
 }
 
+/// Spawns a task that sets `ran`, and blocks until it has. This thread does not drive the pool.
+fn task_runs(pool: &Executor<'static>, ran: &Arc<Latch>) -> Task<()> {
+    let sets = Arc::clone(ran);
+    let task = pool.spawn(async move { sets.set() });
+    ran.block();
+    task
+}
+
 /// The last worker of a pool goes while a thread waits. A task spawned then runs on the worker, which is still there,
 /// or on the waiter.
 ///
@@ -50,12 +58,7 @@ fn the_last_worker_goes_while_a_thread_waits() {
         };
         pause();
         lost.set_workers(0).expect("ending needs nothing");
-        let task = {
-            let ran = Arc::clone(&ran);
-            lost.spawn(async move { ran.set() })
-        };
-        // This thread does not drive the pool.
-        ran.block();
+        let task = task_runs(&lost, &ran);
         done.open();
         waiter.join().expect("ends");
         block_on(task);
@@ -74,12 +77,7 @@ fn the_last_worker_goes_while_a_scope_waits() {
         };
         pause();
         lost.set_workers(0).expect("ending needs nothing");
-        let task = {
-            let ran = Arc::clone(&ran);
-            lost.spawn(async move { ran.set() })
-        };
-        // This thread does not drive the pool.
-        ran.block();
+        let task = task_runs(&lost, &ran);
         done.open();
         waiter.join().expect("ends");
         block_on(task);
@@ -136,12 +134,7 @@ fn one_acts_the_other_runs(acts: impl FnOnce(&Latch) + Send + 'static) {
     };
     pause();
     first.open();
-    let task = {
-        let ran = Arc::clone(&ran);
-        workerless.spawn(async move { ran.set() })
-    };
-    // This thread does not drive the pool.
-    ran.block();
+    let task = task_runs(&workerless, &ran);
     second.open();
     one.join().expect("ends");
     other.join().expect("ends");
@@ -192,12 +185,7 @@ fn a_notified_waiter_of_a_scope_blocks() {
         lost.set_workers(0).expect("ending needs nothing");
         pause();
         first.open();
-        let task = {
-            let ran = Arc::clone(&ran);
-            lost.spawn(async move { ran.set() })
-        };
-        // This thread does not drive the pool.
-        ran.block();
+        let task = task_runs(&lost, &ran);
         second.open();
         one.join().expect("ends");
         other.join().expect("ends");
@@ -216,11 +204,7 @@ fn tasks_come_one_by_one() {
         let waiters = [done.pass(), done.pass()].map(|pass| thread::spawn(move || block_on(pass)));
         for _ in 0..10 {
             pause();
-            let ran = Arc::new(Latch::default());
-            let sets = Arc::clone(&ran);
-            workerless.spawn(async move { sets.set() }).detach();
-            // This thread does not drive the pool.
-            ran.block();
+            task_runs(&workerless, &Arc::default()).detach();
         }
         done.open();
         for waiter in waiters {

@@ -6,8 +6,8 @@ use super::document::{Cell, Document, Part, Row, Table, spans};
 use super::plot::{Axis, sign};
 use super::units::counted;
 
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+pub(super) const STYLE: &str = include_str!("page.css");
+pub(super) const SCRIPT: &str = include_str!("page.js");
 
 /// Lists that are longer are closed at first.
 const OPEN: usize = 10;

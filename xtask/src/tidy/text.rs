@@ -171,7 +171,7 @@ mod tests {
             ("README.md", "[patch.crates-io]"),
             (
                 "a.rs",
-                "\n//! A thing.\n// the method stays\nlet s = \"#[ignore]\";\n",
+                "\n//! A thing.\n// the method stays\nlet s = \"#[allow(x)]\";\n",
             ),
             ("Cargo.lock", public),
             (".cargo/config.toml", "[alias]"),
