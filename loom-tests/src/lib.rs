@@ -3,7 +3,7 @@
 //! A model is an ordinary test in `tests/<layer>_<what>.rs`, whose body runs in [`terrace_sync::model`]. Under `--cfg
 //! terrace_loom` that is in every interleaving, on `std` as a small stress test. One model states one invariant, with
 //! at most three threads and four items, at least one of them spawned. `mutants.toml` names, for each deliberately
-//! weakened line of the layers (`--cfg terrace_weaken="<name>"`), a model that must fail under it.
+//! weakened line of the layers (`TERRACE_WEAKEN=<name>`), a model that must fail with it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -1,8 +1,9 @@
-//! Planted faults: a line that is wrong under `cfg(terrace_weaken = "NAME")`, and a net that must catch it. The mutants of
-//! loom and of shuttle, and `cargo xtask prove`, differ in the net alone.
+//! Planted faults: a line that is wrong where `weakened!("NAME")` of `terrace-sync` holds, and a net that must catch it. The
+//! mutants of loom and of shuttle, and `cargo xtask prove`, differ in the net alone.
 //!
-//! The cfg reaches workspace crates alone, through a wrapper of rustc with a path of its own for each fault: cargo keys their
-//! artifacts by that path, and builds nothing else anew.
+//! A model reads the name from its environment when it starts. Every other net needs a build with `--cfg
+//! terrace_weaken="NAME"`. A wrapper of rustc, with a path of its own for each fault, gives the cfg to workspace crates alone.
+//! Cargo keys their artifacts by that path, and builds nothing else anew.
 
 use std::path::Path;
 use std::time::Instant;

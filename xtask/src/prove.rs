@@ -59,7 +59,7 @@ enum Net {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Fault {
-    /// The value of `cfg(terrace_weaken)`; a mutant of loom's table, or a fault of this one alone.
+    /// The argument of `weakened!`; a mutant of loom's table, or a fault of this one alone.
     pub(crate) name: String,
     /// What is wrong then.
     what: String,
@@ -183,13 +183,14 @@ impl<'w> Nets<'w> {
 
     /// Builds and runs the net of `fault`, with the fault if it is to be `planted`.
     fn run(&self, fault: &Fault, planted: bool) -> Result<Verdict> {
-        let plant = |build: &Build| match planted {
-            true => planted::plant(build, &fault.name),
-            false => Ok(build.clone()),
+        let name = planted.then_some(fault.name.as_str());
+        let plant = |build: &Build| match name {
+            Some(name) => planted::plant(build, name),
+            None => Ok(build.clone()),
         };
         match fault.net {
-            Net::Loom => loom::run_one(&plant(&self.loom)?, fault.test()?),
-            Net::Shuttle => shuttle::run_one(&plant(&self.shuttle)?, fault.test()?, planted),
+            Net::Loom => loom::run_one(&self.loom, fault.test()?, name),
+            Net::Shuttle => shuttle::run_one(&self.shuttle, fault.test()?, name),
             Net::Test => self.test(&plant(&self.plain)?, fault, &[]),
             Net::Asan => self.instrumented(self.asan.as_ref(), fault, plant),
             Net::Tsan => self.instrumented(self.tsan.as_ref(), fault, plant),

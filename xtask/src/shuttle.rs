@@ -67,44 +67,47 @@ pub(crate) fn run(ws: &Workspace, args: &ShuttleArgs) -> Result<()> {
     println!("shuttle: 2 x {iterations} schedules a model, seed {seed}");
     SHUTTLE.run(
         &chosen,
-        |model| explore(model, &model.notes(&build, "")?, iterations, seed),
+        |model| explore(model, None, &model.notes(&build, "")?, iterations, seed),
         |model, _| shown_again(&model.title(), &model.noted(&build, ""), iterations, seed),
     )?;
     if !args.mutants {
         return Ok(());
     }
     let iterations = args.iterations.unwrap_or(ITERATIONS_WITH_FAULT);
-    SHUTTLE.catch(&build, &planned, |name, model| {
+    SHUTTLE.catch(&planned, |name, model| {
         let failed = model.notes(&build, &format!("mutant-{name}-"))?;
-        let (verdict, _) = explore(model, &failed, iterations, seed)?;
+        let (verdict, _) = explore(model, Some(name), &failed, iterations, seed)?;
         Ok(Outcome::of(verdict))
     })
 }
 
-/// Builds and runs the model `FILE::TEST`, which has a fault or not, in the usual schedules.
-pub(crate) fn run_one(build: &Build, test: (&str, &str), fault: bool) -> Result<Verdict> {
+/// Builds the model `FILE::TEST` and runs it in the usual schedules, with a fault or without.
+pub(crate) fn run_one(build: &Build, test: (&str, &str), fault: Option<&str>) -> Result<Verdict> {
     let model = SHUTTLE.model(build, test)?;
     let iterations = match fault {
-        true => ITERATIONS_WITH_FAULT,
-        false => ITERATIONS,
+        Some(_) => ITERATIONS_WITH_FAULT,
+        None => ITERATIONS,
     };
-    Ok(explore(&model, &model.notes(build, "prove-")?, iterations, 0)?.0)
+    let failed = model.notes(build, "prove-")?;
+    Ok(explore(&model, fault, &failed, iterations, 0)?.0)
 }
 
-/// Runs a model, which leaves the schedule of a failure in the directory `failed`.
+/// Runs a model, with a `fault` or without. It leaves the schedule of a failure in the directory `failed`.
 fn explore(
     model: &Model,
+    fault: Option<&str>,
     failed: &Path,
     iterations: u32,
     seed: u64,
 ) -> Result<(Verdict, Finished)> {
-    let env = vec![
+    let mut env = models::weakened(fault);
+    env.extend([
         ("TERRACE_SHUTTLE_RUNS", iterations.to_string()),
         ("TERRACE_SHUTTLE_SEED", seed.to_string()),
         // The same for the models of `terrace_sync::model`.
         ("SHUTTLE_RANDOM_SEED", seed.to_string()),
         ("TERRACE_SHUTTLE_FAILED", failed.display().to_string()),
-    ];
+    ]);
     model.run(&env, LIMIT + LIMIT_EACH * iterations)
 }
 

@@ -9,12 +9,11 @@ use anyhow::{Context, Result};
 use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
 
 /// What code is compiled for that is no part of the program as it is: a test, a checker's stand-in, a mutant.
-const APART: [&str; 5] = [
+const APART: [&str; 4] = [
     "cfg(test",
     "cfg(all(test",
     "cfg(terrace_loom",
     "cfg(terrace_shuttle",
-    "cfg(terrace_weaken",
 ];
 
 /// One file.
@@ -25,7 +24,7 @@ pub(crate) struct Source {
     pub(crate) text: String,
     /// Every path, keywords and single names too, in their order.
     pub(crate) names: Vec<Named>,
-    /// The macros that put their argument into `cfg(terrace_weaken)`.
+    /// The macros that plant the fault that their argument names.
     pub(crate) weakening: Vec<String>,
 }
 
@@ -158,10 +157,7 @@ impl Source {
                         // The name of a function is no call.
                         at += usize::from(word == "fn");
                     }
-                    ("if", [cfg, _, condition, ..])
-                        if cfg.to_string() == "cfg"
-                            && condition.to_string().starts_with("(terrace_weaken") =>
-                    {
+                    ("if", [weakened, _, _, ..]) if weakened.to_string() == "weakened" => {
                         apart_to = at + 4;
                     }
                     _ => {
@@ -198,8 +194,10 @@ impl Source {
             [mark, TokenTree::Ident(name), TokenTree::Group(body), ..]
                 if path == ["macro_rules"] && is(mark, '!') =>
             {
-                let names = body.stream().to_string().contains("terrace_weaken = $");
-                self.weakening.extend(names.then(|| name.to_string()));
+                let text = body.stream().to_string().replace(' ', "");
+                let plants = ["terrace_weaken=$", "weakened!($"];
+                let plants = plants.iter().any(|start| text.contains(start));
+                self.weakening.extend(plants.then(|| name.to_string()));
                 let apart = true;
                 self.read(body.stream(), Around { apart, ..around }, false);
                 return at + 3;
@@ -385,7 +383,7 @@ mod tests {
     fn what_is_around_is_told() {
         let text = "impl<T: Fn() -> u8> Look for Word<T> where T: A {\n    fn look() -> impl B { a::b(c::c(d::e)); }\n}\n\
                     #[cfg(test)]\n#[x]\npub(crate) mod tests {\n    f::g();\n}\n#[cfg(terrace_loom)]\nfn h<A, B>() { i::i(); }\n\
-                    #[cfg(test)]\nmod out;\nfn j() { if cfg!(terrace_weaken = \"x\") { k::k() } else { l::l() } }\n\
+                    #[cfg(test)]\nmod out;\nfn j() { if weakened!(\"x\") { k::k() } else { l::l() } }\n\
                     macro_rules! m { () => { n::o() } }\n";
         let wanted = [
             "2: a::b() in Word::look",

@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind, resu
 
 use terrace_executor::scope::{OpenScope, ScopeHandle};
 use terrace_executor::{Executor, ThreadQueue, drop_payload};
+use terrace_sync::weakened;
 
 use crate::keep::Keep;
 
@@ -116,7 +117,7 @@ pub fn scope_with<'env, T>(
     if result.is_err() {
         open.cancel();
     }
-    if cfg!(terrace_weaken = "scope-keep-early") {
+    if weakened!("scope-keep-early") {
         drop(keep.take());
     }
     let mut tick = [config.local, config.external].into_iter().flatten();

@@ -2,7 +2,7 @@
 
 use core::task::Waker;
 
-use terrace_sync::heavy;
+use terrace_sync::{heavy, weakened};
 
 use crate::mailbox::{Mailbox, Queueable};
 use crate::on_owner::OnOwner;
@@ -50,11 +50,11 @@ impl<'a, R: Queueable> Driver<'a, R> {
     /// Announces the sleep and looks once more. No users' code runs in between.
     fn sleep(&mut self, waker: &Waker) -> Option<R> {
         self.waiter.sleep(waker);
-        if !cfg!(terrace_weaken = "local-sleep-fence") {
+        if !weakened!("local-sleep-fence") {
             // Pairs with the fence of a push: the pusher sees this driver asleep, or this look finds the item.
             heavy();
         }
-        if cfg!(terrace_weaken = "local-sleep-look") {
+        if weakened!("local-sleep-look") {
             return None;
         }
         let found = self.take();
@@ -71,7 +71,7 @@ impl<R: Queueable> Drop for Driver<'_, R> {
         self.waiter.wake_up();
         // A thread that woke this driver pushed before, and this look sees what it pushed: see `WaitList::wake_one`.
         let left = !self.mailbox.is_empty();
-        if left && !cfg!(terrace_weaken = "local-pass-on") {
+        if left && !weakened!("local-pass-on") {
             self.mailbox.wake_driver();
         }
     }

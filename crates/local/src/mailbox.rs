@@ -24,7 +24,7 @@ use core::ptr::NonNull;
 use terrace_queue::{Boxed, Inbox, Links, Node, RunQueue};
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use terrace_sync::thread::yield_now;
-use terrace_sync::{const_fn, heavy, light};
+use terrace_sync::{const_fn, heavy, light, weakened};
 
 use crate::on_owner::OnOwner;
 use crate::wait_list::WaitList;
@@ -129,7 +129,7 @@ impl<R: Queueable> Mailbox<R> {
             // that sees it begun goes on.
             this.in_flight.fetch_add(1, Ordering::AcqRel);
             this.inbox.push(runnable);
-            if cfg!(terrace_weaken = "local-leave-early") {
+            if weakened!("local-leave-early") {
                 // SAFETY: counted in above.
                 unsafe { Self::leave_flight(in_flight) };
                 return last();
@@ -148,7 +148,7 @@ impl<R: Queueable> Mailbox<R> {
     /// The counter is in place at the call, and the caller has counted itself in.
     unsafe fn leave_flight(in_flight: *const AtomicUsize) {
         // Ordering: Release, pairs with the Acquire load in `drain`: the owner sees there what this thread did before.
-        let release = if cfg!(terrace_weaken = "local-in-flight-release") {
+        let release = if weakened!("local-in-flight-release") {
             Ordering::Relaxed
         } else {
             Ordering::Release
@@ -163,7 +163,7 @@ impl<R: Queueable> Mailbox<R> {
     /// The runnable, which will not run.
     pub fn spawn_remote(&self, runnable: R) -> Result<(), R> {
         self.in_flight.fetch_add(1, Ordering::AcqRel);
-        if !cfg!(terrace_weaken = "local-spawn-fence") {
+        if !weakened!("local-spawn-fence") {
             light();
         }
         // Ordering: Relaxed. The fence pairs with the one in `close`: this thread sees the flag, or the close sees the count
@@ -186,7 +186,7 @@ impl<R: Queueable> Mailbox<R> {
     /// Between a remote push and its look for a sleeping driver.
     fn push_fence() {
         // Pairs with the fence in `Driver::sleep`, and in the sleep of a thread that waits by other means.
-        if !cfg!(terrace_weaken = "local-push-fence") {
+        if !weakened!("local-push-fence") {
             light();
         }
     }
@@ -206,7 +206,7 @@ impl<R: Queueable> Mailbox<R> {
     pub fn close(&self) {
         // Ordering: Relaxed. The fence orders it, see `spawn_remote`.
         self.closed.store(true, Ordering::Relaxed);
-        if !cfg!(terrace_weaken = "local-close-fence") {
+        if !weakened!("local-close-fence") {
             heavy();
         }
     }
@@ -270,7 +270,7 @@ impl<'a, R: Queueable> OnOwner<'a, Mailbox<R>> {
     /// A task has ended while another thread pushes an item of it, or has pushed one: `drain` waits for the item.
     #[cold]
     pub fn await_item(self) {
-        if !cfg!(terrace_weaken = "local-task-await-item") {
+        if !weakened!("local-task-await-item") {
             self.awaited.set(self.awaited.get() + 1);
         }
     }
@@ -278,7 +278,7 @@ impl<'a, R: Queueable> OnOwner<'a, Mailbox<R>> {
     /// The item has arrived.
     #[cold]
     fn item_arrived(self) {
-        if !cfg!(terrace_weaken = "local-task-await-item") {
+        if !weakened!("local-task-await-item") {
             self.awaited.set(self.awaited.get() - 1);
         }
     }
@@ -286,8 +286,7 @@ impl<'a, R: Queueable> OnOwner<'a, Mailbox<R>> {
     /// Whether nothing is queued; valid after a fence.
     #[inline]
     pub fn is_empty(self) -> bool {
-        self.queue.is_empty()
-            && (cfg!(terrace_weaken = "local-is-empty-inbox") || self.inbox.is_empty())
+        self.queue.is_empty() && (weakened!("local-is-empty-inbox") || self.inbox.is_empty())
     }
 
     /// The number of runnables in the run queue.
@@ -304,7 +303,7 @@ impl<'a, R: Queueable> OnOwner<'a, Mailbox<R>> {
     /// Hands everything that is queued to `each`. True if anything was there or came, if a push is still in flight, or an item
     /// awaited. In the last two cases, if nothing was there, it gives the pusher time to end.
     pub fn drain(self, mut each: impl FnMut(R)) -> bool {
-        let acquire = if cfg!(terrace_weaken = "local-in-flight-acquire") {
+        let acquire = if weakened!("local-in-flight-acquire") {
             Ordering::Relaxed
         } else {
             Ordering::Acquire
@@ -327,7 +326,7 @@ impl<'a, R: Queueable> OnOwner<'a, Mailbox<R>> {
         if !found && (in_flight || awaited) {
             yield_now();
         }
-        found || awaited || in_flight && !cfg!(terrace_weaken = "local-drain-in-flight")
+        found || awaited || in_flight && !weakened!("local-drain-in-flight")
     }
 }
 

@@ -17,7 +17,7 @@ use slab::Slab;
 use terrace_sync::cell::UnsafeCell;
 use terrace_sync::thread::yield_now;
 #[cfg(feature = "std")]
-use terrace_sync::{CachePadded, Mutex};
+use terrace_sync::{CachePadded, Mutex, weakened};
 
 #[cfg(not(terrace_loom))]
 use crate::on_owner::OnOwner;
@@ -237,7 +237,7 @@ fn close(pending: impl Fn() -> Vec<Waker>, mut drain: impl FnMut() -> bool) {
             waker.wake();
         }
         let drained = drain();
-        let none = !any || cfg!(terrace_weaken = "local-close-registry");
+        let none = !any || weakened!("local-close-registry");
         if none && !drained {
             return;
         }

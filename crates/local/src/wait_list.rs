@@ -19,7 +19,7 @@ use core::task::Waker;
 
 use terrace_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use terrace_sync::cell::UnsafeCell;
-use terrace_sync::const_fn;
+use terrace_sync::{const_fn, weakened};
 
 use crate::on_owner::OnOwner;
 use crate::unwind::{contain, drop_waker};
@@ -77,12 +77,12 @@ impl WaitList {
     /// Wakes the sleeping driver with the oldest node. Lock-free; it allocates and frees nothing. The driver's waker decides
     /// what else happens.
     pub(crate) fn wake_one(&self) {
-        let enter = if cfg!(terrace_weaken = "local-walk-enter-acquire") {
+        let enter = if weakened!("local-walk-enter-acquire") {
             Ordering::Relaxed
         } else {
             Ordering::Acquire
         };
-        let leave = if cfg!(terrace_weaken = "local-walk-leave-release") {
+        let leave = if weakened!("local-walk-leave-release") {
             Ordering::Relaxed
         } else {
             Ordering::Release
@@ -115,7 +115,7 @@ impl WaitList {
                         node.waker.with(|waker| unsafe { (*waker).wake_by_ref() });
                         woken = true;
                     });
-                    if woken || cfg!(terrace_weaken = "local-wake-panic-ends") {
+                    if woken || weakened!("local-wake-panic-ends") {
                         break;
                     }
                     // The waker may have woken no driver: the walk wakes the next one, too.
@@ -191,7 +191,7 @@ impl<'a> OnOwner<'a, WaitList> {
         let walked = self
             .walkers
             .compare_exchange(0, 0, Ordering::AcqRel, Ordering::Relaxed);
-        if walked.is_err() && !cfg!(terrace_weaken = "local-free-walked") {
+        if walked.is_err() && !weakened!("local-free-walked") {
             return;
         }
         let first = self.get().unlinked.with_mut(|unlinked| {
@@ -264,7 +264,7 @@ impl<'a> Waiter<'a> {
     fn end_sleep(&self, node: NonNull<Node>) {
         // SAFETY: this waiter's node is in the list, so it is not freed.
         let node = unsafe { node.as_ref() };
-        let acquire = if cfg!(terrace_weaken = "local-wake-up-acquire") {
+        let acquire = if weakened!("local-wake-up-acquire") {
             Ordering::Relaxed
         } else {
             Ordering::Acquire

@@ -14,7 +14,7 @@
 //! item.
 
 use terrace_sync::atomic::{AtomicU64, Ordering};
-use terrace_sync::ordering;
+use terrace_sync::{ordering, weakened};
 
 /// One publish.
 const PUBLISH: u64 = 1 << 16;
@@ -75,7 +75,7 @@ impl Call {
     /// The first publisher since an answer calls this if it found no driver to notify.
     #[cold]
     pub(crate) fn withdraw(&self) -> Withdrawn {
-        if cfg!(terrace_weaken = "park-driver-withdraw") {
+        if weakened!("park-driver-withdraw") {
             return Withdrawn::Alone;
         }
         // Ordering: AcqRel. The Acquire pairs with the Release of other publishers' `count`: the
@@ -113,7 +113,7 @@ impl Drop for Searching<'_> {
         let next = |word: u64| {
             let word = word - SEARCH;
             // The last one answers for all publishers that relied on any: they have notified no driver.
-            let last = word & SEARCHING == 0 && !cfg!(terrace_weaken = "park-driver-search-over");
+            let last = word & SEARCHING == 0 && !weakened!("park-driver-search-over");
             Some(if last { 0 } else { word })
         };
         // Ordering: AcqRel. The Acquire pairs with the Release in `count`, so the driver's look

@@ -2,7 +2,7 @@
 
 use std::task::Waker;
 
-use terrace_sync::heavy;
+use terrace_sync::{heavy, weakened};
 
 use crate::contain::discard;
 use crate::drivers::Chunk;
@@ -58,7 +58,7 @@ impl Driver<'_> {
     /// If the waker does when it is cloned; nothing has changed then. A panic of an older waker's destructor is contained.
     pub fn sleep(&mut self, waker: &Waker) {
         let old = self.chunk.put_to_sleep(self.bit, waker.clone());
-        let old = old.filter(|_| !cfg!(terrace_weaken = "park-driver-drop-unwinds"));
+        let old = old.filter(|_| !weakened!("park-driver-drop-unwinds"));
         self.state = State::Asleep;
         discard(old);
         // Fence pair: `light` in publish. Either the publisher sees this driver's bit, or the driver sees its item.
@@ -107,7 +107,7 @@ impl Drop for Driver<'_> {
     fn drop(&mut self) {
         let notified = self.wake();
         self.chunk.give_back_place(self.bit);
-        if notified && !cfg!(terrace_weaken = "park-driver-pass-on") {
+        if notified && !weakened!("park-driver-pass-on") {
             self.idle.publish();
         }
     }

@@ -16,7 +16,7 @@ use std::ptr;
 use std::task::Waker;
 
 use terrace_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
-use terrace_sync::{CachePadded, Mutex};
+use terrace_sync::{CachePadded, Mutex, weakened};
 
 use crate::call::{Call, Counted, Searching, Withdrawn};
 use crate::contain::{Ended, contain, discard};
@@ -167,7 +167,7 @@ impl Drivers {
     /// answered yet and this publish is not one that wakes another.
     #[inline]
     pub(crate) fn notify(&self) -> Wake {
-        if cfg!(terrace_weaken = "park-driver-notify") {
+        if weakened!("park-driver-notify") {
             return Wake::NoneParked;
         }
         loop {
@@ -180,7 +180,7 @@ impl Drivers {
             }
             while let Some(waker) = self.claim_any() {
                 let ended = contain(|| waker.wake());
-                if cfg!(terrace_weaken = "park-driver-wake-unwinds") {
+                if weakened!("park-driver-wake-unwinds") {
                     assert_eq!(ended, Ended::Returned, "a waker's panic comes through");
                 }
                 // A waker's panic does not reach the publisher, which goes on with another driver.

@@ -1,7 +1,7 @@
 //! Restricted waits: a worker sleeps in the middle of a job, for its own work only.
 
 use terrace_sync::atomic::Ordering;
-use terrace_sync::{heavy, ordering, thread};
+use terrace_sync::{heavy, ordering, thread, weakened};
 
 use crate::idle::{Idle, Work};
 use crate::outcome::Restricted;
@@ -30,9 +30,9 @@ impl Idle {
         debug_assert!(after.is_restricted(place.bit), "a worker waits twice");
         // Fence pair: `light` in wake_worker and publish: either they see our bit, or we see what they
         // wrote. And `heavy` here: of two workers that go to wait, one sees the other's bit.
-        let early = cfg!(terrace_weaken = "park-wait-early-load") && !self.all_restricted();
+        let early = weakened!("park-wait-early-load") && !self.all_restricted();
         unless_weakened!("park-wait-fence", heavy());
-        let rescans = !cfg!(terrace_weaken = "park-wait-rescan");
+        let rescans = !weakened!("park-wait-rescan");
         let found = if rescans && (ready() || work.has_private_work(worker)) {
             Restricted::Ready
         } else if !early && self.last_resort(work) {
@@ -79,6 +79,6 @@ impl Idle {
 
     /// Whether work is visible while every worker that could take it waits, this one included.
     fn last_resort(&self, work: &impl Work) -> bool {
-        !cfg!(terrace_weaken = "park-last-resort") && self.all_restricted() && work.takeable()
+        !weakened!("park-last-resort") && self.all_restricted() && work.takeable()
     }
 }

@@ -1,7 +1,7 @@
 //! The worker's side: search, stop searching, park.
 
 use terrace_sync::atomic::Ordering;
-use terrace_sync::{heavy, ordering, thread};
+use terrace_sync::{heavy, ordering, thread, weakened};
 
 use crate::group::Group;
 use crate::groups::Place;
@@ -51,7 +51,7 @@ impl Idle {
     /// Cost: one read-modify-write. The last searcher of a group makes one heavy fence more. It does not if there is
     /// one group only, there never was an async driver, and no worker is parked.
     pub fn stop_search(&self, token: Token, work: &impl Work) {
-        if cfg!(terrace_weaken = "park-token-kept") {
+        if weakened!("park-token-kept") {
             std::mem::forget(token);
             return;
         }
@@ -73,9 +73,9 @@ impl Idle {
         }
         // Fence pair: `light` in publish. Either the publisher reads S without this token, or this worker sees its item.
         // The bits of other groups are loaded after it too.
-        let early = cfg!(terrace_weaken = "park-stop-search-early-load") && !self.anyone_asleep();
+        let early = weakened!("park-stop-search-early-load") && !self.anyone_asleep();
         unless_weakened!("park-stop-search-fence", heavy());
-        if early || cfg!(terrace_weaken = "park-stop-search-rescan") {
+        if early || weakened!("park-stop-search-rescan") {
             return;
         }
         if self.anyone_asleep() && work.takeable() {
@@ -126,8 +126,8 @@ impl Idle {
     /// Whether a worker that has announced its sleep sees a reason to get up. `after` is the word its announcement
     /// made: a searcher in that word looks later than the announcement.
     fn sleep_in_vain(&self, worker: usize, after: Word, work: &impl Work) -> bool {
-        (!cfg!(terrace_weaken = "park-private-rescan") && work.has_private_work(worker))
-            || (!cfg!(terrace_weaken = "park-rescan") && after.searching() == 0 && work.takeable())
+        (!weakened!("park-private-rescan") && work.has_private_work(worker))
+            || (!weakened!("park-rescan") && after.searching() == 0 && work.takeable())
     }
 
     /// Whether a worker is parked or in a restricted wait, or a driver is asleep.
@@ -168,7 +168,7 @@ pub(crate) fn take_back(group: &Group, place: Place) -> ClearedBy {
             Err(now) => word = now,
         }
     }
-    if cfg!(terrace_weaken = "park-take-back-twice") {
+    if weakened!("park-take-back-twice") {
         group.add(word::TOKEN, Ordering::AcqRel);
     }
     ClearedBy::Another

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use terrace_sync::atomic::Ordering;
-use terrace_sync::heavy;
+use terrace_sync::{heavy, weakened};
 
 use crate::deadline::Deadline;
 use crate::flag::Taken;
@@ -55,7 +55,7 @@ impl Idle {
         // Ordering: Acquire pairs with the Release of the thread that cleared the bit.
         while group.load(Ordering::Acquire).is_parked(place.bit) {
             if !deadline.park() {
-                let cleared = if cfg!(terrace_weaken = "park-sentinel-rescan") {
+                let cleared = if weakened!("park-sentinel-rescan") {
                     self.end_watch();
                     sleep(group, place);
                     ClearedBy::Another

@@ -1,7 +1,7 @@
 //! The publishing side: decides whether to wake a worker or driver, and wakes it.
 
 use terrace_sync::atomic::Ordering;
-use terrace_sync::light;
+use terrace_sync::{light, weakened};
 
 use crate::group::Group;
 use crate::idle::{Idle, Work};
@@ -60,7 +60,7 @@ impl Idle {
     /// A worker that looked just before it slept may have seen the work in neither place.
     #[inline]
     pub fn moved(&self) -> Wake {
-        if cfg!(terrace_weaken = "park-moved") {
+        if weakened!("park-moved") {
             return Wake::Covered;
         }
         self.publish()
@@ -224,7 +224,7 @@ impl Idle {
 
     /// The R rule: if every live worker is in a restricted wait, a group with one of them.
     fn restricted_to_release(&self) -> Option<(&Group, Word)> {
-        if cfg!(terrace_weaken = "park-r-rule") || !self.all_restricted() {
+        if weakened!("park-r-rule") || !self.all_restricted() {
             return None;
         }
         self.groups.iter().find_map(|group| {

@@ -1,9 +1,9 @@
-//! Mutants: lines that `cfg(terrace_weaken = "…")` weakens, so that a loom model can be seen to fail.
+//! Mutants of whole statements, so that a loom model can be seen to fail.
 
-/// Runs `$then` unless the mutant `$name` is being built.
+/// Runs `$then` unless the mutant `$name` is planted.
 macro_rules! unless_weakened {
     ($name:tt, $then:expr) => {
-        if !cfg!(terrace_weaken = $name) {
+        if !terrace_sync::weakened!($name) {
             $then
         }
     };

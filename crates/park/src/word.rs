@@ -1,5 +1,7 @@
 //! The state of one group of workers, packed into 64 bits.
 
+use terrace_sync::weakened;
+
 /// Workers that share one word. Fewer in models, where two groups are to stay small.
 pub const GROUP_CAPACITY: usize = if cfg!(terrace_loom) { 4 } else { 24 };
 
@@ -99,7 +101,7 @@ impl Word {
             self.parked() & parked == parked,
             "woke a worker that is not parked"
         );
-        let tokens = if cfg!(terrace_weaken = "park-claim-no-token") {
+        let tokens = if weakened!("park-claim-no-token") {
             0
         } else {
             u64::from(parked.count_ones())
@@ -113,7 +115,7 @@ impl Word {
             self.restricted() & restricted == restricted,
             "released a worker that does not wait"
         );
-        let tokens = if cfg!(terrace_weaken = "park-release-token") {
+        let tokens = if weakened!("park-release-token") {
             u64::from(restricted.count_ones())
         } else {
             0

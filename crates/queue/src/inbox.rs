@@ -7,7 +7,7 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::ptr::{self, NonNull};
 
 use terrace_sync::atomic::{AtomicPtr, Ordering};
-use terrace_sync::{CachePadded, const_fn};
+use terrace_sync::{CachePadded, const_fn, weakened};
 
 use crate::links::Links;
 
@@ -71,20 +71,20 @@ impl<L: Links> Inbox<L> {
         let mut before = self.last.load(Ordering::Relaxed);
         // Ordering: Release, pairs with the Acquire in `take`: a taker that sees the pointer sees the item and its
         // link.
-        let release = if cfg!(terrace_weaken = "queue-inbox-push-relaxed") {
+        let release = if weakened!("queue-inbox-push-relaxed") {
             Ordering::Relaxed
         } else {
             Ordering::Release
         };
         loop {
-            if cfg!(terrace_weaken = "queue-inbox-push-unchecked") {
+            if weakened!("queue-inbox-push-unchecked") {
                 before = self.last.load(Ordering::Relaxed);
             }
             // SAFETY: the item is not published yet, so its link is in place.
             let link = unsafe { link.as_ref() };
             // SAFETY: the item is not published yet, so this thread has it.
             unsafe { link.set(before) };
-            if cfg!(terrace_weaken = "queue-inbox-push-unchecked") {
+            if weakened!("queue-inbox-push-unchecked") {
                 self.last.store(raw.as_ptr(), release);
                 return;
             }
@@ -103,7 +103,7 @@ impl<L: Links> Inbox<L> {
     /// Takes all items that are there, first come first served. One swap, and one pass over the items taken.
     #[inline]
     pub fn take(&self) -> Taken<L> {
-        let acquire = if cfg!(terrace_weaken = "queue-inbox-take-relaxed") {
+        let acquire = if weakened!("queue-inbox-take-relaxed") {
             Ordering::Relaxed
         } else {
             Ordering::Acquire

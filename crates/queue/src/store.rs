@@ -51,8 +51,8 @@ mod modelled {
     //! The store of a modelled build.
 
     use alloc::collections::VecDeque;
-    use terrace_sync::Mutex;
     use terrace_sync::atomic::{AtomicUsize, Ordering};
+    use terrace_sync::{Mutex, weakened};
 
     pub(crate) struct Store<T> {
         items: Mutex<VecDeque<T>>,
@@ -74,11 +74,13 @@ mod modelled {
         pub(crate) fn push(&self, item: T) {
             // Ordering: Relaxed, here and below. The lock orders the claim of an item before the pop that takes it. The
             // parking protocol's fences make a sleeper see it in time.
-            #[cfg(not(terrace_weaken = "queue-tail-after-item"))]
+            if weakened!("queue-tail-after-item") {
+                self.items.lock().push_back(item);
+                self.tail.fetch_add(1, Ordering::Relaxed);
+                return;
+            }
             self.tail.fetch_add(1, Ordering::Relaxed);
             self.items.lock().push_back(item);
-            #[cfg(terrace_weaken = "queue-tail-after-item")]
-            self.tail.fetch_add(1, Ordering::Relaxed);
         }
 
         pub(crate) fn pop(&self) -> Option<T> {

@@ -39,8 +39,9 @@ pub use kind::FenceKind;
 pub fn light() {
     count::light_fence();
     // Ordering: pairs with the fence in `heavy`; see the guarantee above.
-    #[cfg(not(terrace_weaken = "sync-light-removed"))]
-    system::light();
+    if !weakened!("sync-light-removed") {
+        system::light();
+    }
 }
 
 /// The costly half of the asymmetric fence pair, for the side that is about to sleep anyway.
@@ -56,8 +57,9 @@ pub fn light() {
 pub fn heavy() {
     count::heavy_fence();
     // Ordering: pairs with the fence in `light` and with other heavy fences.
-    #[cfg(not(terrace_weaken = "sync-heavy-removed"))]
-    system::heavy();
+    if !weakened!("sync-heavy-removed") {
+        system::heavy();
+    }
 }
 
 /// The form of [`light`] and [`heavy`] in this process, chosen now if it was not yet.

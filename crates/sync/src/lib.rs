@@ -39,6 +39,8 @@ pub mod thread;
 #[cfg(feature = "std")]
 pub mod time;
 pub mod unmodelled;
+#[cfg(any(terrace_loom, terrace_shuttle))]
+mod weaken;
 
 #[cfg(terrace_loom)]
 pub use loom::sync::Arc;
@@ -65,6 +67,8 @@ pub use std::thread_local;
 pub mod __private {
     #[cfg(terrace_shuttle)]
     pub use crate::thread::LocalKey;
+    #[cfg(any(terrace_loom, terrace_shuttle))]
+    pub use crate::weaken::is_weakened;
     #[cfg(terrace_loom)]
     pub use loom::{lazy_static as modelled_lazy_static, thread_local as modelled_thread_local};
     #[cfg(terrace_shuttle)]

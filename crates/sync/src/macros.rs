@@ -1,4 +1,4 @@
-//! Macros that differ between `std` and the checkers: `const_fn!`, `global!`, `thread_local!`.
+//! Macros that differ between `std` and the checkers: `const_fn!`, `global!`, `thread_local!`, `weakened!`.
 
 /// Declares a `const fn` that is an ordinary `fn` under a checker. A checker's primitives register
 /// themselves with the running execution, so a constant cannot build them.
@@ -108,16 +108,37 @@ macro_rules! __modelled_thread_local {
     };
 }
 
-/// `$ordering`, or `Relaxed` in the mutant `$name`: a model that is built with `cfg(terrace_weaken = "$name")` has to
-/// fail.
+/// `$ordering`, or `Relaxed` in the mutant `$name`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! ordering {
     ($name:tt, $ordering:ident) => {
-        if cfg!(terrace_weaken = $name) {
+        if $crate::weakened!($name) {
             $crate::atomic::Ordering::Relaxed
         } else {
             $crate::atomic::Ordering::$ordering
         }
+    };
+}
+
+/// Whether the fault `$name` is planted here: a net has to fail with it. Without a checker the compiler decides, by
+/// `cfg(terrace_weaken = "$name")`.
+#[cfg(not(any(terrace_loom, terrace_shuttle)))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! weakened {
+    ($name:tt) => {
+        cfg!(terrace_weaken = $name)
+    };
+}
+
+/// Whether the fault `$name` is planted here: a net has to fail with it. A model decides when it starts, so that one
+/// build serves all mutants.
+#[cfg(any(terrace_loom, terrace_shuttle))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! weakened {
+    ($name:tt) => {
+        $crate::__private::is_weakened($name)
     };
 }

@@ -23,7 +23,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use terrace_park::Unparker;
 use terrace_sync::atomic::{AtomicBool, Ordering};
-use terrace_sync::{OnceLock, heavy};
+use terrace_sync::{OnceLock, heavy, weakened};
 
 use crate::notify::Notify;
 
@@ -62,7 +62,7 @@ impl<N: Notify> Wakeup<N> {
         // Ordering: Relaxed. The fence orders it before the thread's next look.
         self.bound.store(false, Ordering::Relaxed);
         // Pairs with the fence in the worker's `notify`.
-        if !cfg!(terrace_weaken = "thread-unbind-fence") {
+        if !weakened!("thread-unbind-fence") {
             heavy();
         }
     }
@@ -81,11 +81,11 @@ impl<N: Notify> Wakeup<N> {
         if let Some(worker) = self.worker.as_ref().filter(|_| self.is_bound()) {
             worker.notify();
             // The thread may have changed to its parker in between, without seeing the item.
-            if self.is_bound() || cfg!(terrace_weaken = "thread-notify-once") {
+            if self.is_bound() || weakened!("thread-notify-once") {
                 return;
             }
         }
-        if !cfg!(terrace_weaken = "thread-notify-worker-only") || self.worker.is_none() {
+        if !weakened!("thread-notify-worker-only") || self.worker.is_none() {
             self.unparker.unpark();
         }
     }
@@ -93,7 +93,7 @@ impl<N: Notify> Wakeup<N> {
     /// Wakes the thread, and calls the hook. A panic of the hook stays here: it must not unwind into a notifier.
     #[inline]
     pub fn notify(&self) {
-        if !cfg!(terrace_weaken = "thread-hook-alone") || self.hook.get().is_none() {
+        if !weakened!("thread-hook-alone") || self.hook.get().is_none() {
             self.wake();
         }
         if let Some(hook) = self.hook.get() {

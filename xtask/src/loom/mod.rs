@@ -10,7 +10,7 @@ use anyhow::{Result, bail, ensure};
 use clap::Args;
 
 use crate::build::Build;
-use crate::models::{self, Environment, LOOM, Model, Times, Verdict, layers};
+use crate::models::{self, Environment, LOOM, Model, Times, Verdict, layers, weakened};
 use crate::planted::Outcome;
 use crate::process::Finished;
 use crate::workspace::Workspace;
@@ -92,9 +92,9 @@ pub(crate) fn run(ws: &Workspace, args: &LoomArgs) -> Result<()> {
     if !args.mutants {
         return Ok(());
     }
-    LOOM.catch(&build, &planned, |_, model| {
+    LOOM.catch(&planned, |mutant, model| {
         let limit = weakened_limit(times.get(&model.title()));
-        let (verdict, finished) = explore(model, args.preemptions, limit, Environment::new())?;
+        let (verdict, finished) = explore(model, args.preemptions, limit, weakened(Some(mutant)))?;
         Ok(match verdict {
             Verdict::Failed(how) if how.starts_with(EXHAUSTED) => Outcome::Error(how),
             // Loom explores for as long as there is something new; a thread that spins is a failure of its own.
@@ -107,10 +107,10 @@ pub(crate) fn run(ws: &Workspace, args: &LoomArgs) -> Result<()> {
     })
 }
 
-/// Builds and runs the model `FILE::TEST` with the default options.
-pub(crate) fn run_one(build: &Build, test: (&str, &str)) -> Result<Verdict> {
+/// Builds the model `FILE::TEST` and runs it with the default options, with a fault or without.
+pub(crate) fn run_one(build: &Build, test: (&str, &str), fault: Option<&str>) -> Result<Verdict> {
     let model = LOOM.model(build, test)?;
-    Ok(explore(&model, PREEMPTIONS, LIMIT, Environment::new())?.0)
+    Ok(explore(&model, PREEMPTIONS, LIMIT, weakened(fault))?.0)
 }
 
 /// Builds the models, all or one layer's, and lists them.

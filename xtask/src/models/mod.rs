@@ -71,6 +71,12 @@ pub(crate) enum Verdict {
 /// What the environment of a model says.
 pub(crate) type Environment = Vec<(&'static str, String)>;
 
+/// The environment of a model in which the line `fault` of the layers is weakened, or none.
+pub(crate) fn weakened(fault: Option<&str>) -> Environment {
+    let fault = fault.map(|name| ("TERRACE_WEAKEN", name.to_owned()));
+    fault.into_iter().collect()
+}
+
 /// How long each model took, by its title.
 pub(crate) type Times = HashMap<String, Duration>;
 
@@ -106,7 +112,7 @@ impl Checker {
         Ok(models)
     }
 
-    /// Builds the model `FILE::TEST`; in `build` a fault may be planted.
+    /// Builds the model `FILE::TEST`.
     pub(crate) fn model(&self, build: &Build, (file, test): (&str, &str)) -> Result<Model> {
         Ok(Model {
             binary: planted::program(build, &self.args(), file)?,

@@ -1,4 +1,4 @@
-//! Mutants: each is a build in which one line is weakened, and one model must fail in it.
+//! Mutants: with each, one line is weakened when a model starts, and that model must fail.
 
 use std::path::Path;
 
@@ -6,7 +6,6 @@ use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
 use super::{Checker, Model, layers};
-use crate::build::Build;
 use crate::planted::{self, Outcome};
 use crate::table::{Row, is_plain, load};
 
@@ -14,7 +13,7 @@ use crate::table::{Row, is_plain, load};
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mutant {
-    /// The value of `cfg(terrace_weaken)`.
+    /// The argument of `weakened!`.
     pub(crate) name: String,
     /// The layer whose models are searched; not for models of the whole scheduler.
     pub(crate) layer: Option<String>,
@@ -80,10 +79,9 @@ impl Checker {
         planned.collect()
     }
 
-    /// Builds every mutant and runs its model by `run`, which is told the mutant's name; prints a table, fails unless each was caught.
+    /// Runs the model of every mutant by `run`, which is told the mutant's name; prints a table, fails unless each was caught.
     pub(crate) fn catch(
         &self,
-        build: &Build,
         planned: &[(Mutant, Model)],
         run: impl Fn(&str, &Model) -> Result<Outcome> + Sync,
     ) -> Result<()> {
@@ -95,9 +93,7 @@ impl Checker {
         let title = format!("{} mutants", self.name);
         let shown = |(mutant, model): &(Mutant, Model)| [mutant.name.clone(), model.title()];
         planted::try_all(&title, planned, shown, |(mutant, model)| {
-            let planted = planted::plant(build, &mutant.name)?;
-            let test = (model.binary.name.as_str(), model.test.as_str());
-            run(&mutant.name, &self.model(&planted, test)?)
+            run(&mutant.name, model)
         })
     }
 }

@@ -1,5 +1,5 @@
 //! Every deliberately weakened line has a row in the table of mutants or in that of faults, every row a line, every mutant a
-//! model.
+//! model. A macro weakens the line: the build of the models has all mutants in it, and no cfg.
 
 use anyhow::Result;
 
@@ -29,7 +29,12 @@ fn compare(mutants: &[Mutant], faults: &[String], sources: &[Source]) -> Vec<Fin
         for named in &source.names {
             let last = &named.path[named.path.len() - 1];
             let name = match &named.role {
-                Role::Equals(name) if named.path == ["terrace_weaken"] => name,
+                Role::Equals(name) if named.path == ["terrace_weaken"] => {
+                    let what =
+                        format!("a cfg plants `{name}`, which models do not see: `weakened!`");
+                    findings.push(Finding::error(&source.path, named.line, what));
+                    continue;
+                }
                 Role::Macro(Some(name), _) if macros.contains(&last) => name,
                 _ => continue,
             };
@@ -70,7 +75,10 @@ mod tests {
 
     fn found(code: &str, model: &str, faults: &[&str]) -> Vec<String> {
         let rows = parse(ROW).expect("a valid table");
+        let macros = "macro_rules! weakened { ($n:tt) => { cfg!(terrace_weaken = $n) } }\n\
+                      macro_rules! ordering { ($n:tt) => { $crate::weakened!($n) } }\n";
         let sources = [
+            ("crates/sync/src/macros.rs", macros),
             ("crates/queue/src/ring.rs", code),
             ("loom-tests/tests/a.rs", model),
         ]
@@ -82,7 +90,7 @@ mod tests {
 
     #[test]
     fn rows_and_lines_must_match() {
-        let line = "fn f() { if cfg!(terrace_weaken = \"queue-a\") {} }\n";
+        let line = "fn f() { if weakened!(\"queue-a\") {} }\n";
         let model = "fn steal() {}\n";
         assert_eq!(found(line, model, &[]), [""; 0]);
         assert_eq!(found("", model, &[]), ["mutant `queue-a` weakens no line"]);
@@ -90,7 +98,7 @@ mod tests {
             found(line, "fn other() {}\n", &[]),
             ["mutant `queue-a`: no model `steal`"]
         );
-        let two = format!("#[cfg(not(terrace_weaken = \"queue-b\"))]\n{line}");
+        let two = format!("fn g() {{ weakened!(\"queue-b\") }}\n{line}");
         let wanted =
             "mutant `queue-b` has no row in loom-tests/mutants.toml or loom-tests/faults.toml";
         assert_eq!(found(&two, model, &[]), [wanted]);
@@ -100,11 +108,13 @@ mod tests {
     }
 
     #[test]
-    fn macros_name_mutants_too() {
-        let definition = "macro_rules! unless { ($n:tt) => { cfg!(terrace_weaken = $n) } }\n";
-        let with = |call: &str| found(&format!("{definition}{call}"), "fn steal() {}\n", &[]).len();
-        assert_eq!(with("unless!(\n    \"queue-a\");\n"), 0);
-        assert_eq!(with("unless!(\"queue-b\");\n"), 2);
-        assert_eq!(with("println!(\"queue-a\");\n"), 1);
+    fn a_macro_plants_them_and_no_cfg() {
+        let with = |code: &str| found(code, "fn steal() {}\n", &[]);
+        assert_eq!(with("ordering!(\n    \"queue-a\");\n"), [""; 0]);
+        assert_eq!(with("ordering!(\"queue-b\");\n").len(), 2);
+        assert_eq!(with("println!(\"queue-a\");\n").len(), 1);
+        let wanted = "a cfg plants `queue-a`, which models do not see: `weakened!`";
+        let by_cfg = with("#[cfg(not(terrace_weaken = \"queue-a\"))]\nfn f() {}\n");
+        assert_eq!(by_cfg[0], wanted);
     }
 }

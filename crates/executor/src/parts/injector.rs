@@ -19,6 +19,7 @@
 use terrace_local::task::Runnable;
 use terrace_queue::{self as queue, Overflow, Owner, Ring, Spill};
 use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use terrace_sync::weakened;
 
 use super::trace_index;
 
@@ -55,7 +56,7 @@ impl Queue {
     #[inline]
     pub(crate) fn pop(&self) -> Option<Runnable> {
         let task = self.0.pop()?;
-        if !cfg!(terrace_weaken = "executor-depth-rises") {
+        if !weakened!("executor-depth-rises") {
             terrace_trace::take(trace_index::get(), 1);
         }
         Some(task)

@@ -24,7 +24,7 @@ use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::thread::{self, Thread};
 use terrace_sync::time::Instant;
 use terrace_sync::unmodelled::Weak;
-use terrace_sync::{Arc, Mutex};
+use terrace_sync::{Arc, Mutex, weakened};
 
 use crate::protocol::alarm::Alarm;
 
@@ -202,7 +202,7 @@ impl Entry {
         // Ordering: Relaxed, a hint.
         let coming = self.asked.load(Ordering::Relaxed) || pool.is_starting_spare();
         let stuck = last.progress == now.progress && used < self.looked / BUSY_PART;
-        if stuck && !coming && !cfg!(terrace_weaken = "executor-watch-no-spare") {
+        if stuck && !coming && !weakened!("executor-watch-no-spare") {
             // The spare looks at every source. The watch soon judges anew what it leaves.
             self.last = None;
             self.period = PERIOD;

@@ -23,6 +23,7 @@ use std::cell::Cell;
 use std::ptr;
 
 use terrace_local::task::Runnable;
+use terrace_sync::weakened;
 
 use super::runner;
 use super::shared::Shared;
@@ -196,7 +197,7 @@ pub(crate) fn lend() -> Option<Lent> {
     let mut lent = None;
     for frame in frames().filter(|frame| frame.permit.get() == Permit::Held) {
         frame.permit.set(Permit::Lent);
-        if cfg!(terrace_weaken = "executor-permit-misdirected") {
+        if weakened!("executor-permit-misdirected") {
             runner::with_worker(|worker| worker.map(|worker| worker.pool().give_permit_back()));
             continue;
         }

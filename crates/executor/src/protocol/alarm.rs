@@ -14,7 +14,7 @@
 //! Of a publish and the watch that leaves, the later to fence sees the other. Not an API; public for its models.
 
 use terrace_sync::atomic::{AtomicBool, Ordering};
-use terrace_sync::heavy;
+use terrace_sync::{heavy, weakened};
 
 /// The alarm of one pool.
 pub struct Alarm(AtomicBool);
@@ -53,7 +53,7 @@ impl Alarm {
         // Ordering: Relaxed, ordered by the fence.
         self.0.store(false, Ordering::Relaxed);
         // Fence pair: `light` in a publish: either it sees the alarm down, or `look` sees its item.
-        if !cfg!(terrace_weaken = "executor-alarm-fence") {
+        if !weakened!("executor-alarm-fence") {
             heavy();
         }
         // A publisher that has raised it since has told the watch anew.

@@ -9,8 +9,8 @@
 //! `announce` notifies a reader that subscribed before it took the lock; a reader that subscribes later sees the number. A reader that
 //! never sleeps need not subscribe. Not an API; public for its models.
 
-use terrace_sync::Mutex;
 use terrace_sync::atomic::{AtomicUsize, Ordering};
+use terrace_sync::{Mutex, weakened};
 
 /// The number of the last announcement, and how its readers are woken.
 pub struct Broadcast<T> {
@@ -31,12 +31,11 @@ impl<T> Broadcast<T> {
     #[inline]
     pub fn number(&self) -> usize {
         // Ordering: Acquire, pairs with the Release in `announce`.
-        self.number
-            .load(if cfg!(terrace_weaken = "executor-broadcast-number") {
-                Ordering::Relaxed
-            } else {
-                Ordering::Acquire
-            })
+        self.number.load(if weakened!("executor-broadcast-number") {
+            Ordering::Relaxed
+        } else {
+            Ordering::Acquire
+        })
     }
 
     /// Adds a subscriber, and forgets those that `is_gone`. One lock.
@@ -49,12 +48,12 @@ impl<T> Broadcast<T> {
     /// Raises the number, and calls `notify` for every subscriber that `reach` finds. The calls run outside of the
     /// lock.
     pub fn announce<N>(&self, reach: impl Fn(&T) -> Option<N>, notify: impl Fn(N)) {
-        if !cfg!(terrace_weaken = "executor-broadcast-late") {
+        if !weakened!("executor-broadcast-late") {
             self.raise();
         }
         let reached: Vec<N> = self.subscribers.lock().iter().filter_map(reach).collect();
         reached.into_iter().for_each(notify);
-        if cfg!(terrace_weaken = "executor-broadcast-late") {
+        if weakened!("executor-broadcast-late") {
             self.raise();
         }
     }

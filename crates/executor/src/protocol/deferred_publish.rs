@@ -22,6 +22,8 @@
 
 use std::cell::Cell;
 
+use terrace_sync::weakened;
+
 use super::publish::Publish;
 
 /// The state of one worker or driver.
@@ -71,7 +73,7 @@ impl DeferredPublish {
     #[inline]
     pub fn flush(&self, publish: impl FnOnce()) {
         if self.0.replace(State::Publish) == State::Deferred
-            && !cfg!(terrace_weaken = "executor-deferred-unflushed")
+            && !weakened!("executor-deferred-unflushed")
         {
             publish();
         }

@@ -27,7 +27,7 @@ use std::ptr::NonNull;
 
 use terrace_queue::Links;
 use terrace_sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use terrace_sync::ordering;
+use terrace_sync::{ordering, weakened};
 
 use super::sight::Sight;
 
@@ -65,7 +65,7 @@ impl<L: Links<Item: Send>> LifoSlot<L> {
         self.puts.store(puts.wrapping_add(1), Ordering::Relaxed);
         // Ordering: Release in both, pairs with the Acquire in `take`: the taker sees what was written before the task
         // was woken.
-        if self.is_empty() || cfg!(terrace_weaken = "executor-slot-put-blind") {
+        if self.is_empty() || weakened!("executor-slot-put-blind") {
             self.task
                 .store(task, ordering!("executor-slot-put-relaxed", Release));
             return None;
@@ -87,7 +87,7 @@ impl<L: Links<Item: Send>> LifoSlot<L> {
     /// or ends.
     #[inline]
     pub fn empty(&self, queue: impl FnOnce(L::Item)) {
-        if cfg!(terrace_weaken = "executor-slot-kept") {
+        if weakened!("executor-slot-kept") {
             return;
         }
         if let Some(task) = self.take() {
@@ -98,9 +98,9 @@ impl<L: Links<Item: Send>> LifoSlot<L> {
     #[inline]
     fn replace(&self, task: *mut ()) -> Option<L::Item> {
         // Ordering: Release as in `put`. The Acquire pairs with the Release of the `put` that stored the taken task.
-        let old = if cfg!(terrace_weaken = "executor-slot-swap-release") {
+        let old = if weakened!("executor-slot-swap-release") {
             self.task.swap(task, Ordering::Release)
-        } else if cfg!(terrace_weaken = "executor-slot-swap-split") {
+        } else if weakened!("executor-slot-swap-split") {
             let old = self.task.load(Ordering::Acquire);
             self.task.store(task, Ordering::Release);
             old
@@ -128,9 +128,7 @@ impl<L: Links<Item: Send>> LifoSlot<L> {
     /// What the slot shows to a thread that takes only a task that has stood still. Valid after a fence.
     #[inline]
     pub fn sight(&self) -> Sight {
-        Sight::covered_if(
-            !cfg!(terrace_weaken = "executor-slot-never-takeable") && !self.is_empty(),
-        )
+        Sight::covered_if(!weakened!("executor-slot-never-takeable") && !self.is_empty())
     }
 }
 

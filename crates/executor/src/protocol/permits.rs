@@ -4,7 +4,7 @@
 //! The caller owns the queue: both sides pass what they know of it. Not an API; public for its models.
 
 use terrace_sync::atomic::{AtomicUsize, Ordering};
-use terrace_sync::light;
+use terrace_sync::{light, weakened};
 
 use super::publish::Publish;
 
@@ -61,7 +61,7 @@ impl Permits {
             "a permit was given back that no thread had taken"
         );
         // Fence pair: the one in `after_push`: either that sees the permit, or the caller sees the item.
-        if !cfg!(terrace_weaken = "executor-permit-back-fence") {
+        if !weakened!("executor-permit-back-fence") {
             light();
         }
     }
@@ -69,7 +69,7 @@ impl Permits {
     /// Called after an item was queued. [`Publish::Later`] leaves the item to the thread that gives a permit back.
     pub fn after_push(&self, permits: usize) -> Publish {
         // Fence pair: the one in `give_back`.
-        if !cfg!(terrace_weaken = "executor-permit-push-fence") {
+        if !weakened!("executor-permit-push-fence") {
             light();
         }
         if self.is_free(permits) {

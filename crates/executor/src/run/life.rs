@@ -2,8 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use terrace_sync::Arc;
 use terrace_sync::atomic::{AtomicBool, Ordering};
+use terrace_sync::{Arc, weakened};
 use terrace_thread::{Notify, internal};
 
 use super::worker::Worker;
@@ -69,7 +69,7 @@ fn work(pool: &Arc<Shared>, config: &Config, index: usize, kind: Kind) -> usize 
     runner.seat().start_clock();
     let left = runner.on_thread(|| runner.enter(|| work_in_place(&worker, config)));
     // Before the worker gives its place up: `leave` may call users' wakers, which may wait.
-    if !cfg!(terrace_weaken = "executor-worker-bound") {
+    if !weakened!("executor-worker-bound") {
         internal::unbind_worker();
     }
     runner.seat().stop_clock();
@@ -79,15 +79,15 @@ fn work(pool: &Arc<Shared>, config: &Config, index: usize, kind: Kind) -> usize 
 /// What the thread does while it is the worker: from its entry to the end of its pinned tasks.
 fn work_in_place(worker: &Worker<'_>, config: &Config) -> Option<usize> {
     let pool = worker.runner().pool();
-    if !cfg!(terrace_weaken = "executor-hook-before-place") {
+    if !weakened!("executor-hook-before-place") {
         worker.enter();
     }
     run_hook(pool, config.on_start.as_ref());
-    if cfg!(terrace_weaken = "executor-hook-before-place") {
+    if weakened!("executor-hook-before-place") {
         worker.enter();
     }
     worker.run();
-    let left = cfg!(terrace_weaken = "executor-hook-behind-place").then(|| worker.leave());
+    let left = weakened!("executor-hook-behind-place").then(|| worker.leave());
     run_hook(pool, config.on_stop.as_ref());
     // Pinned tasks end on their thread, while it still counts as a worker.
     terrace_thread::close();

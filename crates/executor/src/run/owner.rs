@@ -3,7 +3,7 @@
 use std::io;
 
 use terrace_local::task::PanicHandler;
-use terrace_sync::{Arc, thread};
+use terrace_sync::{Arc, thread, weakened};
 
 use super::block_on::block_on;
 use super::{start, threadless};
@@ -90,7 +90,7 @@ impl Pool {
 /// dropped, the process exits inside that poll.
 fn is_borrowed_by_poll(pool: &Shared) -> bool {
     let polling = || pool.seats.drivers.scan().any(|seat| seat.is_polling());
-    !cfg!(terrace_weaken = "executor-exit-unseen") && (frames::is_borrowed(pool) || polling())
+    !weakened!("executor-exit-unseen") && (frames::is_borrowed(pool) || polling())
 }
 
 impl Drop for Pool {

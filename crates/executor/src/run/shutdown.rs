@@ -3,9 +3,9 @@
 use std::ptr;
 use std::time::{Duration, Instant};
 
-use terrace_sync::Arc;
 use terrace_sync::atomic::Ordering;
 use terrace_sync::thread;
+use terrace_sync::{Arc, weakened};
 
 use super::block_on::block_on;
 use super::start::resize;
@@ -125,7 +125,7 @@ impl<'p> Caller<'p> {
         if !self.is_inside {
             return running == 0;
         }
-        if cfg!(terrace_weaken = "executor-shutdown-alone") {
+        if weakened!("executor-shutdown-alone") {
             return running <= usize::from(runner::is_worker_of(self.pool));
         }
         // Ordering: Relaxed: `in_shutdown` and `passes` are accessed under the lock.

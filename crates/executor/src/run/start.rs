@@ -7,9 +7,9 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{io, ptr};
 
-use terrace_sync::Arc;
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::thread::Builder;
+use terrace_sync::{Arc, weakened};
 
 use super::life::live;
 use super::threadless;
@@ -136,7 +136,7 @@ fn start_thread(
     pool.injector.note_rival();
     let index = pool.seats.workers.acquire();
     let name = {
-        let is_held = cfg!(terrace_weaken = "executor-name-locked");
+        let is_held = weakened!("executor-name-locked");
         let _held = is_held.then(|| pool.threads.list.lock());
         thread_name(pool, index)
     };
@@ -198,14 +198,12 @@ fn start_thread(
 /// The name of the thread with this index. It calls the user's code without a lock.
 fn thread_name(pool: &Shared, index: usize) -> String {
     let asked = || (pool.threads.config.thread_name)(index);
-    let name = while_naming(pool, || {
-        match cfg!(terrace_weaken = "executor-name-unwinds") {
-            true => Ok(asked()),
-            false => catch_unwind(AssertUnwindSafe(asked)),
-        }
+    let name = while_naming(pool, || match weakened!("executor-name-unwinds") {
+        true => Ok(asked()),
+        false => catch_unwind(AssertUnwindSafe(asked)),
     });
     match name {
-        Ok(name) if cfg!(terrace_weaken = "executor-name-nul") => name,
+        Ok(name) if weakened!("executor-name-nul") => name,
         // The standard library refuses a name with a NUL.
         Ok(name) => name.replace('\0', "\u{fffd}"),
         Err(payload) => {

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::unmodelled::Weak;
-use terrace_sync::{Arc, Mutex, heavy};
+use terrace_sync::{Arc, Mutex, heavy, weakened};
 use terrace_thread::Notify;
 use terrace_thread::internal::Sleeper;
 
@@ -281,8 +281,7 @@ impl<'a> Listening<'a> {
     /// Whether any of the pools has something to run, or there may be another pool. Also whether the thread was notified: its
     /// listener has no waker then, and the thread must not sleep.
     pub(crate) fn has_work(&self) -> bool {
-        let notified =
-            self.notified == Notified::Yes && !cfg!(terrace_weaken = "executor-notified-sleeps");
+        let notified = self.notified == Notified::Yes && !weakened!("executor-notified-sleeps");
         notified || self.pools.is_stale() || self.pools.pools().any(|pool| has_work(pool))
     }
 }

@@ -10,6 +10,7 @@
 
 use terrace_park::Restricted;
 use terrace_sync::thread::yield_now;
+use terrace_sync::weakened;
 use terrace_thread::internal::{self, Locals};
 
 use super::start;
@@ -75,7 +76,7 @@ impl LocalTasks {
 
     fn locals(&self) -> Locals {
         match self.inside {
-            Some(_) if !cfg!(terrace_weaken = "executor-locals-nested") => Locals::Leave,
+            Some(_) if !weakened!("executor-locals-nested") => Locals::Leave,
             _ => Locals::Run,
         }
     }
@@ -123,7 +124,7 @@ pub(crate) fn wait(own: &mut impl WaitFor, mut threadless: ThreadlessPools<'_>) 
         own.end_sleep();
         // The thread serves the notification before it runs users' code, which may take long or unwind. It either looks
         // at the pools now, or tells another thread to.
-        if notified == Notified::Yes && !cfg!(terrace_weaken = "executor-notification-kept") {
+        if notified == Notified::Yes && !weakened!("executor-notification-kept") {
             if anything(own, &local) {
                 threadless.pass_on();
             } else {

@@ -2,6 +2,7 @@
 
 use terrace_local::task::Runnable;
 use terrace_queue::Owner;
+use terrace_sync::weakened;
 
 use crate::parts::current::{current, replace_current, replace_lane};
 use crate::parts::injector::Refilled;
@@ -100,7 +101,7 @@ impl Found<'_> {
             }
         }
 
-        if cfg!(terrace_weaken = "executor-guest-uncounted") {
+        if weakened!("executor-guest-uncounted") {
             return self.run_without_seat(pool, Borrows::Pool);
         }
         pool.holders.enter();

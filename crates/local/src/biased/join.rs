@@ -3,6 +3,7 @@
 use core::task::Waker;
 
 use terrace_sync::atomic::Ordering;
+use terrace_sync::weakened;
 
 use super::flags::remote;
 use super::state::State;
@@ -33,7 +34,7 @@ impl State {
         let mut clone = None;
         let mut replaced = None;
         loop {
-            let in_place = local.is_some() || cfg!(terrace_weaken = "local-task-join-in-place");
+            let in_place = local.is_some() || weakened!("local-task-join-in-place");
             let before = self.update(|word| {
                 (word & (remote::ENDED | remote::JOIN) == remote::JOIN && !in_place)
                     .then_some(word & !remote::JOIN)

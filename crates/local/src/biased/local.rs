@@ -1,6 +1,7 @@
 //! The steps of the owner: plain, until the task has ended.
 
 use terrace_sync::atomic::Ordering;
+use terrace_sync::weakened;
 
 use super::flags::{LIMIT, count, local, remote, too_many_references};
 use super::state::{HandleEnd, State, Step};
@@ -39,7 +40,7 @@ impl OnOwner<'_, State> {
     /// thread, uncounted.)
     #[inline]
     pub(super) fn has_all_references(self, word: usize) -> bool {
-        let item = if cfg!(terrace_weaken = "local-task-lent-waker") {
+        let item = if weakened!("local-task-lent-waker") {
             local::QUEUED | local::RUNNING
         } else {
             local::QUEUED

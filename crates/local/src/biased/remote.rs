@@ -1,6 +1,7 @@
 //! The steps of every thread but the owner's, and of all threads once the task has ended.
 
 use terrace_sync::atomic::Ordering;
+use terrace_sync::weakened;
 
 use super::flags::{LIMIT, count, remote, too_many_references};
 use super::state::{HandleEnd, Reference, State, Step};
@@ -26,7 +27,7 @@ impl State {
             let is_first = word & remote::NOTIFIED == 0;
             // A new item takes the caller's reference, or a new one; an item that exists has its own.
             let added = usize::from(is_first).wrapping_sub(given);
-            if !is_first && given == 0 && cfg!(terrace_weaken = "local-task-wake-coalesced") {
+            if !is_first && given == 0 && weakened!("local-task-wake-coalesced") {
                 return None;
             }
             // A step even where no bit changes: the item that exists must bring what this thread wrote before.
@@ -98,7 +99,7 @@ impl State {
             asks = count(word) <= 1
                 && word & remote::NOTIFIED == 0
                 && self.registered.load(Ordering::Relaxed) == 0
-                && !cfg!(terrace_weaken = "local-task-last-remote");
+                && !weakened!("local-task-last-remote");
             Some(if asks {
                 word | bits | remote::NOTIFIED
             } else {

@@ -4,6 +4,7 @@ use core::task::Waker;
 
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::cell::UnsafeCell;
+use terrace_sync::weakened;
 
 use super::flags::{count, local, remote};
 use crate::on_owner::OnOwner;
@@ -121,7 +122,7 @@ impl State {
     /// Drops a reference of a task that has ended. True if it was the last one: the caller frees the cell.
     #[must_use]
     pub fn release_ended(&self) -> bool {
-        let acquire = if cfg!(terrace_weaken = "local-task-last-acquire") {
+        let acquire = if weakened!("local-task-last-acquire") {
             Ordering::Relaxed
         } else {
             Ordering::Acquire

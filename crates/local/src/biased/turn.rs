@@ -1,6 +1,7 @@
 //! One turn of a task on the owner's thread: its item arrives, the owner polls it, and it ends or waits.
 
 use terrace_sync::atomic::Ordering;
+use terrace_sync::weakened;
 
 use super::flags::{count, local, remote};
 use super::state::{State, Step};
@@ -63,7 +64,7 @@ impl OnOwner<'_, State> {
         if self.has_ended() {
             return Arrival::Ended(Step::free_if(self.release_ended()));
         }
-        let release = if cfg!(terrace_weaken = "local-task-arrive-release") {
+        let release = if weakened!("local-task-arrive-release") {
             Ordering::Relaxed
         } else {
             Ordering::Release
@@ -124,7 +125,7 @@ impl OnOwner<'_, State> {
     /// An item has come out of the run queue. True if the caller polls the task; else it drops the future.
     #[inline]
     pub fn start(self) -> bool {
-        let acquire = if cfg!(terrace_weaken = "local-task-start-acquire") {
+        let acquire = if weakened!("local-task-start-acquire") {
             Ordering::Relaxed
         } else {
             Ordering::Acquire
@@ -174,21 +175,21 @@ impl OnOwner<'_, State> {
             word.flags |= local::ENDED;
             (word.references, word.flags)
         });
-        let acquire = if cfg!(terrace_weaken = "local-task-alone-acquire") {
+        let acquire = if weakened!("local-task-alone-acquire") {
             Ordering::Relaxed
         } else {
             Ordering::Acquire
         };
         // Ordering: Acquire, pairs with the Release of remote decrements.
         let mut word = self.remote.load(acquire);
-        let release = if cfg!(terrace_weaken = "local-task-merge-release") {
+        let release = if weakened!("local-task-merge-release") {
             Ordering::Acquire
         } else {
             Ordering::AcqRel
         };
         let outcome = left == Left::Outcome;
         loop {
-            let gone = if cfg!(terrace_weaken = "local-task-detached") {
+            let gone = if weakened!("local-task-detached") {
                 remote::CANCELLED
             } else {
                 remote::CANCELLED | remote::DETACHED

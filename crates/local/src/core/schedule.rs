@@ -2,6 +2,8 @@
 
 use core::ptr::NonNull;
 
+use terrace_sync::weakened;
+
 use super::CoreOf;
 use crate::mailbox::{Mailbox, Queueable};
 use crate::on_owner::OnOwner;
@@ -133,7 +135,7 @@ impl<R: Queueable> OnOwner<'_, CoreOf<R>> {
     /// Calls an on-ready hook if something is queued: a driver stops now.
     #[inline]
     pub(crate) fn notify_of_rest(self) {
-        if cfg!(terrace_weaken = "local-rest-untold") {
+        if weakened!("local-rest-untold") {
             return;
         }
         if self.has_on_ready() && self.has_queued() {

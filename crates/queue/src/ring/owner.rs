@@ -5,6 +5,7 @@ use core::fmt;
 use core::marker::PhantomData;
 
 use terrace_sync::atomic::Ordering;
+use terrace_sync::{ordering, weakened};
 
 use super::body::{CAPACITY, CAPACITY_U32, Ring};
 use super::half::Half;
@@ -63,10 +64,7 @@ impl<T> Drop for Ring<T> {
         // SAFETY: `&mut self` proves that every owner handle has ended, and that its uses happen
         // before this.
         let owner = unsafe { self.owner() };
-        #[cfg(not(terrace_weaken = "queue-drop-forgets"))]
-        while owner.pop().is_some() {}
-        #[cfg(terrace_weaken = "queue-drop-forgets")]
-        drop(owner);
+        while !weakened!("queue-drop-forgets") && owner.pop().is_some() {}
     }
 }
 
@@ -128,13 +126,13 @@ impl<'a, T> Owner<'a, T> {
         let head = Head::unpack(self.ring.head.load(Ordering::Relaxed));
         let tail = self.ring.tail.load(Ordering::Relaxed);
         // Thieves may have been at work since the push failed, or be so now.
-        #[cfg(not(terrace_weaken = "queue-overflow-unchecked"))]
-        let full = tail.wrapping_sub(head.real) == CAPACITY_U32;
-        #[cfg(terrace_weaken = "queue-overflow-unchecked")]
-        let full = tail != head.real;
+        let full = match weakened!("queue-overflow-unchecked") {
+            true => tail != head.real,
+            false => tail.wrapping_sub(head.real) == CAPACITY_U32,
+        };
         let mut half = Half::none();
         if full && self.exchange_head(head, head.take(HALF)).is_ok() {
-            if cfg!(terrace_weaken = "queue-spill-lazy") {
+            if weakened!("queue-spill-lazy") {
                 let positions = (0..HALF).map(|n| head.real.wrapping_add(n));
                 // SAFETY: the exchange took these positions, and they are read once; sound only if `rest` does not push.
                 let items = positions.map(|position| unsafe { self.ring.read(position) });
@@ -170,22 +168,17 @@ impl<'a, T> Owner<'a, T> {
     /// Takes positions: moves the head, unless a thief has moved it first.
     #[inline]
     fn exchange_head(&self, from: Head, to: Head) -> Result<(), Head> {
-        #[cfg(not(terrace_weaken = "queue-take-relaxed"))]
-        const TAKE: Ordering = Ordering::Release;
-        #[cfg(terrace_weaken = "queue-take-relaxed")]
-        const TAKE: Ordering = Ordering::Relaxed;
+        let take = ordering!("queue-take-relaxed", Release);
         // Ordering: Release pairs with the Acquire loads of the head in `claim`. A thief that sees this `real` then
         // loads a tail no older than this owner's, and never computes a negative length.
-        #[cfg(not(terrace_weaken = "queue-take-unchecked"))]
-        let taken =
+        let taken = if weakened!("queue-take-unchecked") {
+            self.ring.head.store(to.pack(), take);
+            Ok(from.pack())
+        } else {
             self.ring
                 .head
-                .compare_exchange(from.pack(), to.pack(), TAKE, Ordering::Relaxed);
-        #[cfg(terrace_weaken = "queue-take-unchecked")]
-        let taken = Ok::<u64, u64>({
-            self.ring.head.store(to.pack(), TAKE);
-            from.pack()
-        });
+                .compare_exchange(from.pack(), to.pack(), take, Ordering::Relaxed)
+        };
         match taken {
             Ok(_) => Ok(()),
             Err(found) => Err(Head::unpack(found)),
@@ -197,13 +190,10 @@ impl<'a, T> Owner<'a, T> {
     pub(crate) fn batch(&self) -> Batch<'_, T> {
         // Ordering: Relaxed, written by this owner.
         let tail = self.ring.tail.load(Ordering::Relaxed);
-        #[cfg(not(terrace_weaken = "queue-room-relaxed"))]
-        const ROOM: Ordering = Ordering::Acquire;
-        #[cfg(terrace_weaken = "queue-room-relaxed")]
-        const ROOM: Ordering = Ordering::Relaxed;
+        let room = ordering!("queue-room-relaxed", Acquire);
         // Ordering: Acquire pairs with the Release of a thief's `release`: its last read of a slot happens before
         // the slot is written again.
-        let steal = Head::unpack(self.ring.head.load(ROOM)).steal;
+        let steal = Head::unpack(self.ring.head.load(room)).steal;
         let used = tail.wrapping_sub(steal);
         Batch {
             ring: self.ring,
@@ -259,13 +249,10 @@ impl<T> Batch<'_, T> {
         if self.written == 0 {
             return;
         }
-        #[cfg(not(terrace_weaken = "queue-push-relaxed"))]
-        const PUBLISH: Ordering = Ordering::Release;
-        #[cfg(terrace_weaken = "queue-push-relaxed")]
-        const PUBLISH: Ordering = Ordering::Relaxed;
+        let publish = ordering!("queue-push-relaxed", Release);
         // Ordering: Release pairs with the thief's Acquire load of the tail: it sees the slots written.
         self.ring
             .tail
-            .store(self.tail.wrapping_add(self.written), PUBLISH);
+            .store(self.tail.wrapping_add(self.written), publish);
     }
 }

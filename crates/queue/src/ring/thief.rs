@@ -1,6 +1,7 @@
 //! A thief's side of a ring: claim, copy, release.
 
 use terrace_sync::atomic::Ordering;
+use terrace_sync::{ordering, weakened};
 
 use super::body::Ring;
 use super::head::Head;
@@ -52,46 +53,38 @@ impl<T> Ring<T> {
 
     /// Claims as many positions as `share` makes of the length, which is at least one.
     fn claim(&self, share: impl Fn(u32) -> u32) -> Option<Claim> {
-        #[cfg(not(terrace_weaken = "queue-claim-head-relaxed"))]
-        const HEAD: Ordering = Ordering::Acquire;
-        #[cfg(terrace_weaken = "queue-claim-head-relaxed")]
-        const HEAD: Ordering = Ordering::Relaxed;
-        #[cfg(not(terrace_weaken = "queue-claim-tail-relaxed"))]
-        const TAIL: Ordering = Ordering::Acquire;
-        #[cfg(terrace_weaken = "queue-claim-tail-relaxed")]
-        const TAIL: Ordering = Ordering::Relaxed;
-
         // Ordering: Acquire pairs with the Release by which the owner, or a thief, moved `real` here. The tail
         // loaded next is no older than the one it saw, so `tail - real` is not negative.
-        let mut head = Head::unpack(self.head.load(HEAD));
+        let mut head = Head::unpack(
+            self.head
+                .load(ordering!("queue-claim-head-relaxed", Acquire)),
+        );
         loop {
-            #[cfg(not(terrace_weaken = "queue-two-thieves"))]
-            if head.stealing() {
+            if head.stealing() && !weakened!("queue-two-thieves") {
                 return None;
             }
             // Ordering: Acquire pairs with the Release store in `publish`: the slots below are written.
-            let tail = self.tail.load(TAIL);
+            let tail = self
+                .tail
+                .load(ordering!("queue-claim-tail-relaxed", Acquire));
             // The tail may be newer than the head, and this length too large; then the exchange fails.
             let length = tail.wrapping_sub(head.real);
             if length == 0 {
                 return None;
             }
             let count = share(length);
+            let (old, new) = (head.pack(), head.claim(count).pack());
             // Ordering: Relaxed on success. The slots were acquired with the tail, and stay valid since the head did
             // not move. Other threads act on a claim only by keeping off. Acquire on failure pairs with the same
             // Release as the first load of the head.
-            #[cfg(not(terrace_weaken = "queue-claim-unchecked"))]
-            let claimed = self.head.compare_exchange(
-                head.pack(),
-                head.claim(count).pack(),
-                Ordering::Relaxed,
-                HEAD,
-            );
-            #[cfg(terrace_weaken = "queue-claim-unchecked")]
-            let claimed = Ok::<u64, u64>({
-                self.head.store(head.claim(count).pack(), Ordering::Release);
-                head.pack()
-            });
+            let claimed = if weakened!("queue-claim-unchecked") {
+                self.head.store(new, Ordering::Release);
+                Ok(old)
+            } else {
+                let failure = ordering!("queue-claim-head-relaxed", Acquire);
+                self.head
+                    .compare_exchange(old, new, Ordering::Relaxed, failure)
+            };
             match claimed {
                 Ok(_) => {
                     return Some(Claim {
@@ -106,25 +99,20 @@ impl<T> Ring<T> {
 
     /// Ends the claim of this thief: its slots are the owner's again.
     fn release(&self) {
-        #[cfg(not(terrace_weaken = "queue-release-relaxed"))]
-        const RELEASE: Ordering = Ordering::Release;
-        #[cfg(terrace_weaken = "queue-release-relaxed")]
-        const RELEASE: Ordering = Ordering::Relaxed;
+        let release = ordering!("queue-release-relaxed", Release);
         // Ordering: Relaxed, only checked by the exchange. Release there pairs with the Acquire load in the
         // owner's `batch`: the slots are written again only after they were read here. The owner's own exchanges
         // between claim and release do not break that: read-modify-writes continue a release sequence.
         let mut word = self.head.load(Ordering::Relaxed);
         loop {
             let released = Head::unpack(word).release().pack();
-            #[cfg(not(terrace_weaken = "queue-release-unchecked"))]
-            let done = self
-                .head
-                .compare_exchange(word, released, RELEASE, Ordering::Relaxed);
-            #[cfg(terrace_weaken = "queue-release-unchecked")]
-            let done = Ok::<u64, u64>({
-                self.head.store(released, RELEASE);
-                word
-            });
+            let done = if weakened!("queue-release-unchecked") {
+                self.head.store(released, release);
+                Ok(word)
+            } else {
+                self.head
+                    .compare_exchange(word, released, release, Ordering::Relaxed)
+            };
             match done {
                 Ok(_) => return,
                 Err(found) => word = found,

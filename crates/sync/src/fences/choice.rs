@@ -63,18 +63,18 @@ impl Choice {
             FenceKind::Symmetric => SYMMETRIC,
             FenceKind::Asymmetric => ASYMMETRIC,
         };
-        if cfg!(terrace_weaken = "sync-choice-overwritten") {
+        if weakened!("sync-choice-overwritten") {
             self.state.store(state, Ordering::Release);
             return wanted;
         }
         // Ordering: Release publishes the preparations of `decide`; Acquire sees those of the thread that was faster.
-        let (set, found) = if cfg!(terrace_weaken = "sync-choice-relaxed") {
+        let (set, found) = if weakened!("sync-choice-relaxed") {
             (Ordering::Relaxed, Ordering::Relaxed)
         } else {
             (Ordering::AcqRel, Ordering::Acquire)
         };
         let chosen = self.state.compare_exchange(UNKNOWN, state, set, found);
-        if cfg!(terrace_weaken = "sync-choice-unresolved") {
+        if weakened!("sync-choice-unresolved") {
             return FenceKind::Symmetric;
         }
         match chosen.map_or_else(|found| found, |_| state) {

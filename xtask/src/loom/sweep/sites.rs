@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn tests_and_mutants_are_left_out() {
         let text = "#[cfg(test)]\nmod tests {\n    fn f() {\n        a.load(Ordering::Acquire);\n    }\n}\nfn g() {\n    \
-                    if cfg!(terrace_weaken = \"x\") {\n        a.store(0, Ordering::Release);\n    }\n    a.lock();\n}\n";
+                    if weakened!(\"x\") {\n        a.store(0, Ordering::Release);\n    }\n    a.lock();\n}\n";
         assert_eq!(found(text, &["crates/a.rs:11:7:0:Acquire"]), [""; 0]);
     }
 }

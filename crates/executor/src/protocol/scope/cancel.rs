@@ -24,6 +24,7 @@ use std::task::Waker;
 
 use terrace_local::registry::{Register, Registry};
 use terrace_sync::atomic::{AtomicU32, Ordering};
+use terrace_sync::weakened;
 
 /// The mark of a scope without panics.
 const DOWN: u32 = u32::MAX;
@@ -92,7 +93,7 @@ impl Cancel {
         let key = unsafe { self.pending.insert(waker) };
         // Ordering: Relaxed, ordered by the registry's lock, see the module's comment.
         let is_down = self.mark.load(Ordering::Relaxed) == DOWN;
-        let mark = if is_down || cfg!(terrace_weaken = "scope-cancel-unasked") {
+        let mark = if is_down || weakened!("scope-cancel-unasked") {
             Mark::Down
         } else {
             Mark::Raised
@@ -112,16 +113,16 @@ impl Cancel {
     /// The caller holds a count of the scope.
     #[cold]
     pub fn cancel(&self, number: u32) {
-        if cfg!(terrace_weaken = "scope-cancel-never") {
+        if weakened!("scope-cancel-never") {
             return;
         }
         let number = number.min(DOWN - 1);
-        if cfg!(terrace_weaken = "scope-cancel-late") {
+        if weakened!("scope-cancel-late") {
             self.pending.wake_all();
         }
         // Ordering: Relaxed, ordered by the registry's lock, see the module's comment.
         let before = self.mark.fetch_min(number, Ordering::Relaxed);
-        if before == DOWN && !cfg!(terrace_weaken = "scope-cancel-late") {
+        if before == DOWN && !weakened!("scope-cancel-late") {
             self.pending.wake_all();
         }
     }

@@ -18,7 +18,7 @@
 use terrace_queue::{Injector, Ring};
 use terrace_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use terrace_sync::cell::UnsafeCell;
-use terrace_sync::{Mutex, heavy, light};
+use terrace_sync::{Mutex, heavy, light, weakened};
 
 use super::cancel::Cancel;
 use terrace_local::Payload;
@@ -155,7 +155,7 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
             // Ordering: Release, pairs with the Acquire in `has_ended`: the child's writes to
             // borrowed data happen before the scope returns. AcqRel would only order children among
             // themselves. The release sequence of the exchanges carries the writes of all of them.
-            let release = if cfg!(terrace_weaken = "scope-end-relaxed") {
+            let release = if weakened!("scope-end-relaxed") {
                 Ordering::Relaxed
             } else {
                 Ordering::Release
@@ -324,7 +324,7 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
         // `after_push`. Either the pusher's load in `is_asleep` sees the flag, or the waiter's
         // second look sees the push.
         self.asleep.swap(true, Ordering::Relaxed);
-        if !cfg!(terrace_weaken = "scope-sleep-fence") {
+        if !weakened!("scope-sleep-fence") {
             heavy();
         }
     }
@@ -353,7 +353,7 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
     /// the waiter.
     #[inline]
     pub fn after_push() {
-        if !cfg!(terrace_weaken = "scope-push-fence") {
+        if !weakened!("scope-push-fence") {
             light();
         }
     }
@@ -362,7 +362,7 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
     /// payload that it does not keep.
     pub fn store_panic(&self, number: u32, payload: Payload) -> Option<Payload> {
         let mut kept = self.panic.lock();
-        let in_time = cfg!(terrace_weaken = "scope-panic-in-time");
+        let in_time = weakened!("scope-panic-in-time");
         match &mut *kept {
             Some((first, _)) if *first <= number || in_time => Some(payload),
             _ => kept.replace((number, payload)).map(|(_, later)| later),
