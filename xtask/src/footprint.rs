@@ -11,11 +11,11 @@ use serde::Deserialize;
 
 use crate::build::Build;
 use crate::measure::machine::origin;
-use crate::measure::stats::median;
 use crate::process::said;
 use crate::progress::Progress;
 use crate::report::sheet::{Cell, Sheet};
 use crate::workspace::{self, Workspace};
+use xtask_stats::median;
 
 const HEADER: [&str; 6] = [
     "project",

@@ -12,9 +12,9 @@ use crate::measure::criterion::{Program, Run};
 use crate::measure::machine::origin;
 use crate::measure::rounds::{Effort, measure_all, series};
 use crate::measure::runs::{Kind, Runs};
-use crate::measure::stats::median;
 use crate::report::sheet::{Cell, Sheet};
 use crate::workspace::Workspace;
+use xtask_stats::median;
 
 /// Of one run of one bench.
 const LIMIT: Duration = Duration::from_secs(120);

@@ -6,10 +6,10 @@ use super::rows;
 use crate::measure::id;
 use crate::measure::rounds::{Row, Series, series};
 use crate::measure::runs::{Found, Kind, Runs};
-use crate::measure::stats::{mean_of_medians, median, median_of_ratios};
 use crate::report::model::Metric;
 use crate::report::peers::{PeerMean, PeerRow};
 use crate::report::units;
+use xtask_stats::{mean_of_medians, median, median_of_ratios};
 
 /// What a kind of runs has beside CPU time.
 fn metric(kind: Kind) -> Metric {

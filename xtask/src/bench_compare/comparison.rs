@@ -11,11 +11,11 @@ use crate::measure::id;
 use crate::measure::machine::now;
 use crate::measure::rounds::{Failed, LEAST_ROUNDS, Series, series};
 use crate::measure::runs::{Found, Kind, Runs};
-use crate::measure::stats::{mean_of_medians, median};
 use crate::report::model::{
     self, Bench, Comparison, LayerMean, Machine, Metric, MetricResult, Outcome, SCHEMA, Settings,
     Verdict,
 };
+use xtask_stats::{mean_of_medians, median};
 
 /// The places of BASE and HEAD in a row.
 const SIDES: (usize, usize) = (0, 1);

@@ -7,8 +7,8 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-use crate::measure::stats::{Estimate, median_of_ratios};
 use crate::report::model::Verdict;
+use xtask_stats::{Estimate, median_of_ratios};
 
 /// A result is unstable if a change of this many thresholds could have been missed.
 const MISSED_THRESHOLDS: f64 = 2.0;
@@ -71,8 +71,8 @@ mod tests {
 
     use super::judge;
     use crate::measure::rounds::next_look;
-    use crate::measure::stats::SplitMix64;
     use crate::report::model::Verdict;
+    use xtask_stats::SplitMix64;
 
     const ROUNDS: usize = 10;
     /// What a budget suffices for.

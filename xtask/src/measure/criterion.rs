@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::child::{self, CpuClock};
 use super::files;
-use super::stats::median;
+use xtask_stats::median;
 
 /// A list takes milliseconds; this is for hangs.
 const LIST_LIMIT: Duration = Duration::from_secs(60);

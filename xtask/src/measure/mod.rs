@@ -1,5 +1,5 @@
-//! The measuring engine that the bench commands share: building the benches of a tree, running them in rounds, and the
-//! statistics of rounds.
+//! The measuring engine that the bench commands share: building the benches of a tree, running them in rounds. The
+//! statistics of rounds are `xtask-stats`.
 
 pub(crate) mod build;
 pub(crate) mod child;
@@ -10,7 +10,6 @@ pub(crate) mod machine;
 pub(crate) mod rounds;
 pub(crate) mod runs;
 pub(crate) mod share;
-pub(crate) mod stats;
 
 use std::path::{Path, PathBuf};
 

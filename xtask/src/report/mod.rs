@@ -5,7 +5,6 @@
 
 mod comparison;
 pub(crate) mod document;
-pub(crate) mod figure;
 mod html;
 mod markdown;
 pub(crate) mod model;

@@ -12,9 +12,10 @@ use clap::ValueEnum;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::{figure, units};
+use super::units;
 pub(crate) use crate::measure::rounds::Failed;
-pub(crate) use crate::measure::stats::Estimate;
+pub(crate) use xtask_stats::Estimate;
+use xtask_stats::figure;
 
 /// The form of the files; counts up when a reader of the old form would misread the new one.
 pub(crate) const SCHEMA: u32 = 1;

@@ -4,8 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::document::{Cell, Part, Table};
 use super::model::{Estimate, Machine, Metric};
+use super::terminal;
 use super::units::{NONE, estimate, values};
-use super::{figure, terminal};
+use xtask_stats::figure;
 
 /// Stands behind the threads of a row that is in no mean.
 const MARK: &str = " *";

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::document::{self, Part, Table};
 use super::model::Metric;
 use super::peers::Origin;
-use super::{figure, terminal, units};
+use super::{terminal, units};
+use xtask_stats::figure;
 
 /// One table, for the terminal, a file and the results page.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Side;
 use crate::measure::criterion::Run;
-use crate::measure::stats::median;
 use crate::process::run_limited;
+use xtask_stats::median;
 
 /// A run takes well below a second; this is for hangs.
 const TIME_LIMIT: Duration = Duration::from_secs(60);

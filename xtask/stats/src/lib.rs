@@ -1,8 +1,10 @@
 //! Medians, means of ratios, and percentile-bootstrap intervals.
+//!
+//! The intervals resample a lot. This is a crate of its own so that the development profile optimises it alone.
+
+pub mod figure;
 
 use serde::{Deserialize, Serialize};
-
-use crate::report::figure;
 
 /// Resamples of a bootstrap.
 const RESAMPLES: usize = 10_000;
@@ -11,13 +13,16 @@ const CONFIDENCE: f64 = 0.95;
 
 /// A figure and its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Estimate {
+pub struct Estimate {
     #[serde(deserialize_with = "figure::read")]
-    pub(crate) value: f64,
+    /// The figure itself.
+    pub value: f64,
     #[serde(deserialize_with = "figure::read")]
-    pub(crate) low: f64,
+    /// The lower end of the interval.
+    pub low: f64,
     #[serde(deserialize_with = "figure::read")]
-    pub(crate) high: f64,
+    /// The upper end.
+    pub high: f64,
 }
 
 /// The median; the mean of the two middle values if there is no middle one. Sorts the values.
@@ -25,7 +30,7 @@ pub(crate) struct Estimate {
 /// # Panics
 ///
 /// If there are none.
-pub(crate) fn median(values: &mut [f64]) -> f64 {
+pub fn median(values: &mut [f64]) -> f64 {
     assert!(!values.is_empty(), "there is no median of nothing");
     values.sort_unstable_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -37,18 +42,18 @@ pub(crate) fn median(values: &mut [f64]) -> f64 {
 }
 
 /// The geometric mean.
-pub(crate) fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+pub fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let amount = values.len() as f64;
     (values.map(f64::ln).sum::<f64>() / amount).exp()
 }
 
 /// The median of the rounds' ratios.
-pub(crate) fn median_of_ratios(ratios: &[f64]) -> Estimate {
+pub fn median_of_ratios(ratios: &[f64]) -> Estimate {
     bootstrap(&[ratios.to_vec()], |rows| rows[0])
 }
 
 /// The geometric mean over rows, each given by its rounds' ratios, of the rows' medians.
-pub(crate) fn mean_of_medians(rows: &[Vec<f64>]) -> Estimate {
+pub fn mean_of_medians(rows: &[Vec<f64>]) -> Estimate {
     bootstrap(rows, |medians| geometric_mean(medians.iter().copied()))
 }
 
@@ -79,11 +84,11 @@ fn bootstrap(rows: &[Vec<f64>], statistic: impl Fn(&[f64]) -> f64) -> Estimate {
 
 /// Steele, Lea and Flood's generator ("Fast splittable pseudorandom number generators", 2014); a fixed
 /// seed, so that a report can be computed again.
-pub(crate) struct SplitMix64(u64);
+pub struct SplitMix64(u64);
 
 impl SplitMix64 {
     /// The same seed gives the same numbers.
-    pub(crate) fn new(seed: u64) -> Self {
+    pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
@@ -96,8 +101,7 @@ impl SplitMix64 {
     }
 
     /// A number from 0 to 1, without 1.
-    #[cfg(test)]
-    pub(crate) fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 

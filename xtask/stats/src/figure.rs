@@ -2,12 +2,19 @@
 
 use serde::{Deserialize, Deserializer};
 
-pub(crate) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+/// Reads one.
+///
+/// # Errors
+/// If it is neither a number nor `null`.
+pub fn read<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
 }
 
 /// The same for lists.
-pub(crate) fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
+///
+/// # Errors
+/// If one of them is neither.
+pub fn list<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<f64>, D::Error> {
     let values = Vec::<Option<f64>>::deserialize(from)?;
     Ok(values.into_iter().map(|v| v.unwrap_or(f64::NAN)).collect())
 }
