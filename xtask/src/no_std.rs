@@ -131,6 +131,9 @@ pub(crate) fn run(ws: &Workspace, args: &NoStdArgs) -> Result<()> {
     let build = |flags: &str| {
         Build::special(ws, "no-std", format!("{flags} {linker}").trim())
             .env("RUSTC_BOOTSTRAP", "1")
+            // Most of the time goes to `core`, which is built for each target and workspace.
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
+            .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
             .envs(compiler.env())
     };
     for target in targets {

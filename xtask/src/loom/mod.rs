@@ -28,6 +28,9 @@ const WEAKENED_FACTOR: u32 = 5;
 /// How often the schedule may switch away from a thread that could go on.
 const PREEMPTIONS: usize = 2;
 
+/// What says to a model in how many schedules it runs at most.
+const MOST_SCHEDULES: &str = "LOOM_MAX_PERMUTATIONS";
+
 /// How loom's message starts when a run has more steps than it follows: nothing is shown then, as
 /// with a timeout.
 const EXHAUSTED: &str = "Model exceeded maximum number of branches";
@@ -50,9 +53,9 @@ pub(crate) struct LoomArgs {
     /// misses to say why; FILTER and --layer choose orderings, and all models are run
     #[arg(long, conflicts_with = "mutants")]
     sweep: bool,
-    /// With --sweep: how many schedules each model runs in at most
-    #[arg(long, value_name = "N", default_value_t = 20_000, requires = "sweep")]
-    schedules: usize,
+    /// How many schedules each model runs in at most [default: all; with --sweep 20000]
+    #[arg(long, value_name = "N", conflicts_with_all = ["mutants", "schedule"])]
+    schedules: Option<usize>,
     /// Run the schedule in this file, with locations and loom's log, of the one model that FILTER names
     #[arg(long, value_name = "FILE", conflicts_with_all = ["mutants", "sweep"])]
     schedule: Option<PathBuf>,
@@ -152,10 +155,13 @@ fn weakened_limit(time: Option<&Duration>) -> Duration {
 /// Runs the models as they are; they note what a sweep, or a replay of a failure, needs.
 fn run_models(build: &Build, models: &[Model], args: &LoomArgs) -> Result<Times> {
     let run = |model: &Model| {
-        let env = match args.sweep {
+        let mut env = match args.sweep {
             true => sweep::recording(build, model, args)?,
             false => replay::noting(build, model)?,
         };
+        if let (Some(most), false) = (args.schedules, args.sweep) {
+            env.push((MOST_SCHEDULES, most.to_string()));
+        }
         explore(model, args.preemptions, LIMIT, env)
     };
     LOOM.run(models, run, |model, verdict| match verdict {

@@ -19,7 +19,7 @@ use anyhow::{Context, Result, ensure};
 use comfy_table::Table;
 use serde::Deserialize;
 
-use super::{EXHAUSTED, LoomArgs, explore, weakened_limit};
+use super::{EXHAUSTED, LoomArgs, MOST_SCHEDULES, explore, weakened_limit};
 use crate::build::Build;
 use crate::models::{Environment, Model, Times, Verdict};
 use crate::process::parallel;
@@ -30,6 +30,8 @@ use sites::{Order, Site};
 
 /// The reviewed list: the orderings that no model misses, and why.
 const LIST: &str = "loom-tests/orderings.toml";
+/// How many schedules a model runs in at most.
+const SCHEDULES: usize = 20_000;
 /// What says to a model where to note the orderings that it comes to.
 const RECORD: &str = "TERRACE_SWEEP_RECORD";
 /// What says to a model which ordering is weakened.
@@ -137,10 +139,11 @@ pub(super) fn recording(build: &Build, model: &Model, args: &LoomArgs) -> Result
 /// same is found each time, on any machine.
 fn environment(key: &'static str, value: String, args: &LoomArgs) -> Environment {
     // How often loom looks whether it has gone so far.
-    let interval = (args.schedules / 20).max(1);
+    let schedules = args.schedules.unwrap_or(SCHEDULES);
+    let interval = (schedules / 20).max(1);
     vec![
         (key, value),
-        ("LOOM_MAX_PERMUTATIONS", args.schedules.to_string()),
+        (MOST_SCHEDULES, schedules.to_string()),
         ("LOOM_CHECKPOINT_INTERVAL", interval.to_string()),
     ]
 }
