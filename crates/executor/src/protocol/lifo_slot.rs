@@ -98,14 +98,16 @@ impl<L: Links<Item: Send>> LifoSlot<L> {
     #[inline]
     fn replace(&self, task: *mut ()) -> Option<L::Item> {
         // Ordering: Release as in `put`. The Acquire pairs with the Release of the `put` that stored the taken task.
-        let old = if weakened!("executor-slot-swap-release") {
-            self.task.swap(task, Ordering::Release)
-        } else if weakened!("executor-slot-swap-split") {
+        let order = match weakened!("executor-slot-swap-release") {
+            true => Ordering::Release,
+            false => Ordering::AcqRel,
+        };
+        let old = if weakened!("executor-slot-swap-split") {
             let old = self.task.load(Ordering::Acquire);
             self.task.store(task, Ordering::Release);
             old
         } else {
-            self.task.swap(task, Ordering::AcqRel)
+            self.task.swap(task, order)
         };
         // SAFETY: a pointer in the slot came out of `into_raw`. This thread's swap took it out, so
         // no other thread gets it.
