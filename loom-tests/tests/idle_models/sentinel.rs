@@ -19,7 +19,7 @@ fn sentinel(shape: Shape) {
         let token = f.idle.enter(0);
         let woken = f
             .idle
-            .park_as_sentinel(0, token, f, Duration::from_millis(2))
+            .park_as_sentinel(0, token, f, [Duration::from_millis(2)])
             .expect("the only sentinel");
         f.run_one_from(0, token_of(woken));
     };
@@ -54,7 +54,7 @@ fn idle_sentinel_sees_what_was_left_to_it() {
             let token = other.idle.enter(0);
             let woken = other
                 .idle
-                .park_as_sentinel(0, token, &*other, Duration::from_millis(2))
+                .park_as_sentinel(0, token, &*other, [Duration::from_millis(2)])
                 .expect("the only sentinel");
             let seen = other.items.load(Relaxed) > 0;
             other.idle.leave(0, token_of(woken), &*other);
