@@ -136,7 +136,7 @@ fn executor_slot_outlives_its_sentinel() {
                 let token = pool.idle.enter(1);
                 let woken = pool
                     .idle
-                    .park_as_sentinel(1, token, &*pool, Duration::from_millis(2))
+                    .park_as_sentinel(1, token, &*pool, [Duration::from_millis(2)])
                     .expect("the only sentinel");
                 let (Woken::Unparked(token) | Woken::TimedOut(token)) = woken;
                 pool.idle.stop_search(token, &*pool);

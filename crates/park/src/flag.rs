@@ -1,4 +1,4 @@
-//! The flag that says which worker is the sentinel.
+//! The flags that say which workers are sentinels.
 
 use terrace_sync::CachePadded;
 use terrace_sync::atomic::{AtomicUsize, Ordering};
@@ -9,49 +9,63 @@ use crate::word::GROUP_CAPACITY;
 /// No sentinel.
 const DOWN: usize = 0;
 
-/// Up while a worker is the sentinel. Ordered by fences alone, which the callers make.
-pub(crate) struct Flag {
-    /// [`DOWN`], or the number of the sentinel plus one.
-    worker: CachePadded<AtomicUsize>,
+/// The most sentinels at once: one that looks often while a core is free, and one that goes on watching while the first
+/// runs what it has found.
+const SENTINELS: usize = 2;
+
+/// One flag for each possible sentinel, up while a worker is it. Ordered by fences alone, which the callers make.
+pub(crate) struct Flags {
+    /// Each [`DOWN`], or the number of its sentinel plus one.
+    workers: CachePadded<[AtomicUsize; SENTINELS]>,
 }
 
-/// Another worker is the sentinel.
+/// All flags are up: enough other workers are sentinels.
 pub(crate) struct Taken;
 
-impl Flag {
+impl Flags {
     pub(crate) fn new() -> Self {
         Self {
-            worker: CachePadded::new(AtomicUsize::new(DOWN)),
+            workers: CachePadded::new(std::array::from_fn(|_| AtomicUsize::new(DOWN))),
         }
     }
 
-    /// Makes `worker` the sentinel.
+    /// Makes `worker` a sentinel.
     pub(crate) fn raise(&self, worker: usize) -> Result<(), Taken> {
-        self.worker
-            .compare_exchange(DOWN, worker + 1, Ordering::Relaxed, Ordering::Relaxed)
-            .map(drop)
-            .map_err(|_| Taken)
+        let raise = |flag: &AtomicUsize| {
+            flag.compare_exchange(DOWN, worker + 1, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+        };
+        if self.workers.iter().any(raise) {
+            Ok(())
+        } else {
+            Err(Taken)
+        }
     }
 
-    /// Ends the watch of the sentinel, which calls this itself.
-    pub(crate) fn lower(&self) {
-        self.worker.store(DOWN, Ordering::Relaxed);
+    /// Ends the watch of the sentinel `worker`, which calls this itself.
+    pub(crate) fn lower(&self, worker: usize) {
+        for flag in self.workers.iter() {
+            if flag.load(Ordering::Relaxed) == worker + 1 {
+                flag.store(DOWN, Ordering::Relaxed);
+            }
+        }
     }
 
     #[inline]
-    pub(crate) fn is_up(&self) -> bool {
-        self.worker.load(Ordering::Relaxed) != DOWN
+    pub(crate) fn any_up(&self) -> bool {
+        self.workers
+            .iter()
+            .any(|flag| flag.load(Ordering::Relaxed) != DOWN)
     }
 
-    /// The sentinel's bit, if it is a worker of `group`. A hint: it decides which worker a wake reaches, a matter of speed.
-    pub(crate) fn bit_in(&self, group: &Group) -> u32 {
-        match self
-            .worker
-            .load(Ordering::Relaxed)
-            .checked_sub(group.base + 1)
-        {
-            Some(bit) if bit < GROUP_CAPACITY => 1 << bit,
-            _ => 0,
-        }
+    /// The bits of those sentinels that are workers of `group`. A hint: it decides which worker a wake reaches, a matter
+    /// of speed.
+    pub(crate) fn bits_in(&self, group: &Group) -> u32 {
+        let bit =
+            |flag: &AtomicUsize| match flag.load(Ordering::Relaxed).checked_sub(group.base + 1) {
+                Some(bit) if bit < GROUP_CAPACITY => 1 << bit,
+                _ => 0,
+            };
+        self.workers.iter().map(bit).fold(0, |bits, bit| bits | bit)
     }
 }

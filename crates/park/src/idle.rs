@@ -3,7 +3,7 @@
 use terrace_sync::atomic::Ordering;
 
 use crate::drivers::Drivers;
-use crate::flag::Flag;
+use crate::flag::Flags;
 use crate::groups::Groups;
 
 /// The questions about visible work that `Idle` asks before a worker sleeps or stops searching.
@@ -29,8 +29,8 @@ pub struct Idle {
     pub(crate) groups: Groups,
     /// Async drivers.
     pub(crate) drivers: Drivers,
-    /// Which worker is the sentinel.
-    pub(crate) flag: Flag,
+    /// Which workers are sentinels.
+    pub(crate) flags: Flags,
 }
 
 impl Idle {
@@ -39,7 +39,7 @@ impl Idle {
         Self {
             groups: Groups::new(workers),
             drivers: Drivers::new(),
-            flag: Flag::new(),
+            flags: Flags::new(),
         }
     }
 
@@ -85,9 +85,9 @@ impl Idle {
         (all as usize, asleep as usize)
     }
 
-    /// Whether a worker is the sentinel. Exact if asked after a fence.
+    /// Whether a worker is a sentinel. Exact if asked after a fence.
     pub fn has_sentinel(&self) -> bool {
-        self.flag.is_up()
+        self.flags.any_up()
     }
 }
 

@@ -216,9 +216,9 @@ impl Idle {
         }
     }
 
-    /// One of the parked workers of `group`. The sentinel comes last, so that it goes on watching while others can run.
+    /// One of the parked workers of `group`. Sentinels come last, so that they go on watching while others can run.
     fn choose(&self, group: &Group, parked: u32) -> u32 {
-        let others = parked & !self.flag.bit_in(group);
+        let others = parked & !self.flags.bits_in(group);
         lowest(if others == 0 { parked } else { others }, 1)
     }
 

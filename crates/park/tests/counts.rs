@@ -129,7 +129,7 @@ fn a_sleep_is_one_rmw_and_one_heavy_fence() {
     let token = back.take().expect("it returned");
     // The sentinel's flag costs one more, and its end one more fence; it really sleeps here.
     let sentinel = cost(|| {
-        let woken = idle.park_as_sentinel(0, token, &NOTHING, Duration::from_micros(100));
+        let woken = idle.park_as_sentinel(0, token, &NOTHING, [Duration::from_micros(100)]);
         back = woken.ok().map(|woken| match woken {
             Woken::Unparked(token) | Woken::TimedOut(token) => token,
         });

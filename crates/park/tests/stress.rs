@@ -119,7 +119,7 @@ impl Pool {
     fn sleep(&self, worker: usize, token: Option<Token>, random: &mut Random) -> Token {
         if random.below(3) == 0 {
             let timeout = Duration::from_micros(200);
-            match self.idle.park_as_sentinel(worker, token, self, timeout) {
+            match self.idle.park_as_sentinel(worker, token, self, [timeout]) {
                 Ok(Woken::Unparked(token) | Woken::TimedOut(token)) => token,
                 Err(token) => self.idle.park(worker, token, self),
             }

@@ -177,23 +177,25 @@ fn workers_are_counted_live_once_and_abandoned() {
 }
 
 #[test]
-fn one_sentinel_at_a_time() {
+fn two_sentinels_at_a_time() {
     let _watchdog = watchdog();
-    let idle = Idle::new(GROUP_CAPACITY + 1);
+    let idle = Idle::new(GROUP_CAPACITY + 2);
     let token = idle.enter(0);
     let timeout = Duration::from_millis(1);
     assert_eq!(idle.publish_paced(), Wake::Covered);
     let seen = Cell::new(None);
-    /// Looks at the flag while the sentinel is about to sleep.
+    /// Parks the workers of the second group while the first sentinel is about to sleep.
     struct Spy<'a>(&'a Idle, &'a Cell<Option<(bool, Wake)>>);
     impl Work for Spy<'_> {
         fn takeable(&self) -> bool {
-            let second = self
-                .0
-                .park_as_sentinel(GROUP_CAPACITY, None, self, Duration::ZERO);
-            assert!(matches!(second, Err(None)), "one sentinel at a time");
+            let third = Third(self.0);
+            let second = self.0.park_as_sentinel(GROUP_CAPACITY, None, &third, []);
+            let Ok(Woken::TimedOut(token)) = second else {
+                panic!("two sentinels at a time");
+            };
             self.1
                 .set(Some((self.0.has_sentinel(), self.0.publish_paced())));
+            self.0.stop_search(token, &Script::nothing());
             false
         }
 
@@ -201,13 +203,36 @@ fn one_sentinel_at_a_time() {
             false
         }
     }
-    let woken = idle.park_as_sentinel(0, token, &Spy(&idle, &seen), timeout);
+    /// Parks one more worker while the second sentinel is about to sleep.
+    struct Third<'a>(&'a Idle);
+    impl Work for Third<'_> {
+        fn takeable(&self) -> bool {
+            let nothing = Script::nothing();
+            let third = self
+                .0
+                .park_as_sentinel(GROUP_CAPACITY + 1, None, &nothing, []);
+            assert!(matches!(third, Err(None)), "two sentinels at a time");
+            false
+        }
+
+        fn has_private_work(&self, _worker: usize) -> bool {
+            false
+        }
+    }
+    let mut sleeps = 0;
+    let woken = idle.park_as_sentinel(
+        0,
+        token,
+        &Spy(&idle, &seen),
+        std::iter::repeat_n(timeout, 3).inspect(|_| sleeps += 1),
+    );
     let Ok(Woken::TimedOut(token)) = woken else {
         panic!("no publisher woke the sentinel");
     };
+    assert_eq!(sleeps, 3, "it sleeps once for each item");
     assert_eq!(seen.get(), Some((true, Wake::Watched)));
     assert!(!idle.has_sentinel());
-    let woken = idle.park_as_sentinel(0, token, &Script::takeable(), timeout);
+    let woken = idle.park_as_sentinel(0, token, &Script::takeable(), [timeout]);
     let Ok(Woken::Unparked(token)) = woken else {
         panic!("work was visible");
     };

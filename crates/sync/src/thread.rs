@@ -25,6 +25,12 @@ mod backend;
 #[cfg(feature = "std")]
 pub use backend::{Builder, JoinHandle, Thread, current, park, park_timeout, spawn, yield_now};
 
+#[cfg(feature = "std")]
+mod precise;
+
+#[cfg(feature = "std")]
+pub use precise::PreciseSleeps;
+
 /// Gives others time where there is no scheduler to ask: a spin hint.
 #[cfg(not(feature = "std"))]
 #[inline]

@@ -1,4 +1,4 @@
-//! The sentinel and paced publishers. In models its time-out comes whenever the scheduler likes.
+//! Sentinels and paced publishers. In models its time-out comes whenever the scheduler likes.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn sentinel(shape: Shape) {
         let token = f.idle.enter(0);
         let woken = f
             .idle
-            .park_as_sentinel(0, token, f, Duration::from_millis(2))
+            .park_as_sentinel(0, token, f, [Duration::from_millis(2)])
             .expect("the only sentinel");
         f.run_one_from(0, token_of(woken));
     };
@@ -41,6 +41,38 @@ fn idle_sentinel_two_groups() {
     sentinel(Shape::TwoGroupsOfOne);
 }
 
+/// Two items, each left to a sentinel if there is one. Both workers are sentinels once and then park for good. Both get an
+/// item: it is no matter which flag the publisher saw.
+///
+/// Seen to deadlock with sentinels that sleep on after their flag went down (`park-sentinel-rescan`).
+fn two_sentinels(shape: Shape) {
+    let sentinel = |f: &Fixture, worker: usize| {
+        let number = f.number(worker);
+        let token = f.idle.enter(number);
+        let woken = f
+            .idle
+            .park_as_sentinel(number, token, f, [Duration::from_millis(2)])
+            .expect("there are two flags");
+        f.run_one_from(worker, token_of(woken));
+    };
+    model_of_two(shape, [|f| sentinel(f, 0), |f| sentinel(f, 1)], |f| {
+        for _ in 0..2 {
+            f.put(1);
+            f.idle.publish_paced();
+        }
+    });
+}
+
+#[test]
+fn idle_two_sentinels_one_group() {
+    two_sentinels(Shape::OneGroupOfTwo);
+}
+
+#[test]
+fn idle_two_sentinels_two_groups() {
+    two_sentinels(Shape::TwoGroupsOfOne);
+}
+
 /// An item that a publisher left to the sentinel is visible to it the moment its sleep has ended, for any reason.
 ///
 /// Seen to fail its assertion without the fence at the sentinel's end (`park-sentinel-fence`), and without the
@@ -54,7 +86,7 @@ fn idle_sentinel_sees_what_was_left_to_it() {
             let token = other.idle.enter(0);
             let woken = other
                 .idle
-                .park_as_sentinel(0, token, &*other, Duration::from_millis(2))
+                .park_as_sentinel(0, token, &*other, [Duration::from_millis(2)])
                 .expect("the only sentinel");
             let seen = other.items.load(Relaxed) > 0;
             other.idle.leave(0, token_of(woken), &*other);

@@ -21,14 +21,15 @@ use crate::rows::Workload;
 /// Steps of [`burn`] that take 0.1 ms, or about that: the exact time is measured.
 const LONG: usize = 65_000;
 
-/// Takes time in proportion to `steps`, and no memory. One code for all callers, so that what is measured alone is what a child
-/// runs.
+/// Takes time in proportion to `steps`: a chain of multiplications in one register. It touches no memory, whose speed would
+/// change from call to call. One code for all callers, so that what is measured alone is what a child runs.
 #[inline(never)]
 fn burn(steps: usize) {
-    let mut left = steps;
-    while left > 0 {
-        left = black_box(left - 1);
+    let mut value = black_box(1_u64);
+    for _ in 0..steps {
+        value = (value ^ (value >> 7)).wrapping_mul(6_364_136_223_846_793_005);
     }
+    black_box(value);
 }
 
 /// The best time of `f` in several runs.

@@ -1,36 +1,39 @@
 //! Whether it pays to wake a worker for the children of a scope.
 //!
-//! Waking a thread costs the waker a system call of a few microseconds, and the woken thread comes
-//! tens of microseconds later. Tiny children are gone by then, and two cores that fight over them
-//! finish later than one alone. So a pool remembers how long children took lately and wakes for
-//! them only when the work that is queued outweighs the wake. The sentinel (see `DESIGN.md`) covers
-//! the children that stay with the waiting thread. It is a worker that sleeps with a timeout and
-//! takes every child that did not move between two of its looks. So a wrong guess delays a child by
-//! at most [`SENTINEL_PERIOD`] twice, and the estimate learns from it.
+//! Waking a thread costs the waker a system call of a few microseconds, and the woken thread comes tens of microseconds
+//! later. Tiny children are gone by then, and two cores that fight over them finish later than one alone. So a push wakes a
+//! worker only where three things say that it pays: how long children took lately, how many are queued, and how long the
+//! scopes before took ([`STREAK`]). The sentinel (`work/sentinel.rs`) covers the children that stay with the waiting
+//! thread. So a wrong guess that children are short costs little more than a wake, and a wrong guess that they are long
+//! one wake in `STREAK`.
 
 use std::time::Duration;
 
 use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::time::Instant;
 
-/// How long a sentinel sleeps between two looks. It takes work that has not moved between two looks, so such work waits
-/// at most 2 ms (invariant 2).
-pub(crate) const SENTINEL_PERIOD: Duration = Duration::from_millis(1);
 /// Queued work, in ns, from which waking a sleeping worker pays.
 const WAKE_WORTH: u64 = 25_000;
-/// Length of a child, in ns, from which an awake worker takes it from a waiter that drives.
-const TAKE_WORTH: u32 = 700;
+/// Length of a child, in ns, from which an awake worker takes it from a waiter that drives. Longer than an empty child
+/// takes while two cores fight over the list: else the fight itself would make children look long enough.
+const TAKE_WORTH: u32 = 2_000;
 /// The estimate before anything was measured, in ns: long, so that the first scopes wake workers.
 const UNKNOWN: u32 = 50_000;
 /// Children that are timed together while they are tiny, to spare clock readings.
 const TINY_BATCH: u32 = 8;
+/// How long, in ns, waits must have taken in a row since the last tiny scope, before a push wakes a worker for children.
+/// The next scope may be tiny again, and the wake in vain: one in 250 us at most, a tenth of the time where a wake costs as
+/// much as 25 us.
+const STREAK: u32 = 250_000;
 
-/// What a pool knows about the length of its scopes' children and bodies.
+/// What a pool knows about the length of its scopes' children, bodies and waits.
 pub(crate) struct Pacing {
     /// Decaying mean of a child's run time, in ns.
     child: AtomicU32,
     /// Decaying mean of the time that a scope's body takes, in ns.
     body: AtomicU32,
+    /// The time of the waits since the last tiny one, in ns, up to [`STREAK`] or a bit more.
+    streak: AtomicU32,
 }
 
 impl Pacing {
@@ -38,6 +41,7 @@ impl Pacing {
         Self {
             child: AtomicU32::new(UNKNOWN),
             body: AtomicU32::new(0),
+            streak: AtomicU32::new(STREAK),
         }
     }
 
@@ -58,7 +62,9 @@ impl Pacing {
     #[inline]
     pub(crate) fn worth_waking(&self, queued: usize) -> bool {
         let child = self.child_ns();
-        child >= TAKE_WORTH && u64::from(child) * queued as u64 >= WAKE_WORTH
+        child >= TAKE_WORTH
+            && self.streak.load(Ordering::Relaxed) >= STREAK
+            && u64::from(child) * queued as u64 >= WAKE_WORTH
     }
 
     /// Whether the bodies of scopes tend to take long, so that their thread does not count as one that will soon
@@ -70,7 +76,7 @@ impl Pacing {
 
     fn observe_child(&self, sample: u32) {
         let old = self.child_ns();
-        // Rise fast, fall slowly: being late with a wake costs more than waking once in vain.
+        // Rise fast, fall slowly: an awake worker that takes children too early does less harm than one that leaves them.
         let new = if sample > old {
             old + (sample - old).div_ceil(2)
         } else {
@@ -79,9 +85,10 @@ impl Pacing {
         self.child.store(new, Ordering::Relaxed);
     }
 
-    /// Notes how long a body took.
-    pub(crate) fn observe_body(&self, since: Instant) {
-        let sample = nanos(since.elapsed());
+    /// Notes how long a body took, and returns when it ended: now.
+    pub(crate) fn observe_body(&self, since: Instant) -> Instant {
+        let end = Instant::now();
+        let sample = nanos(end - since);
         let old = self.body.load(Ordering::Relaxed);
         let new = if sample > old {
             old + (sample - old).div_ceil(4)
@@ -89,11 +96,22 @@ impl Pacing {
             old - (old - sample).div_ceil(4)
         };
         self.body.store(new, Ordering::Relaxed);
+        end
     }
 
-    /// The sentinel found children that had not moved for a whole period.
-    pub(crate) fn observe_stall(&self) {
-        self.observe_child(nanos(SENTINEL_PERIOD));
+    /// Notes that a scope has waited for its children since then.
+    pub(crate) fn observe_wait(&self, since: Instant) {
+        self.observe_wait_of(nanos(since.elapsed()));
+    }
+
+    fn observe_wait_of(&self, took: u32) {
+        let streak = self.streak.load(Ordering::Relaxed);
+        if u64::from(took) < WAKE_WORTH {
+            self.streak.store(0, Ordering::Relaxed);
+        } else if streak < STREAK {
+            self.streak
+                .store(streak.saturating_add(took), Ordering::Relaxed);
+        }
     }
 }
 
@@ -109,10 +127,12 @@ pub(crate) struct Stopwatch {
 
 impl Stopwatch {
     pub(crate) fn start() -> Self {
-        Self {
-            since: Instant::now(),
-            run: 0,
-        }
+        Self::start_at(Instant::now())
+    }
+
+    /// As [`start`](Self::start), with a reading of the clock that was just made.
+    pub(crate) fn start_at(since: Instant) -> Self {
+        Self { since, run: 0 }
     }
 
     /// Counts one child. True if the estimate was brought up to date, so that it is time to ask
@@ -147,7 +167,23 @@ mod tests {
             pacing.observe_child(100);
         }
         assert!(!pacing.worth_waking(1_000_000) && !pacing.worth_taking());
-        pacing.observe_stall();
+        for _ in 0..2 {
+            pacing.observe_child(100_000);
+        }
+        assert!(pacing.worth_waking(1));
+    }
+
+    #[test]
+    fn after_a_tiny_scope_waits_must_be_long_for_a_while() {
+        let pacing = Pacing::new();
+        pacing.observe_wait_of(1_000);
+        assert!(!pacing.worth_waking(1_000_000));
+        for waited in 1..=3 {
+            pacing.observe_wait_of(STREAK / 3 + 1);
+            assert_eq!(pacing.worth_waking(1), waited == 3);
+        }
+        pacing.observe_wait_of(u32::MAX);
+        pacing.observe_wait_of(u32::MAX);
         assert!(pacing.worth_waking(1));
     }
 

@@ -1,12 +1,19 @@
 //! The slot of one scope in the table of its pool.
 
+use std::time::Duration;
+
 use terrace_local::Payload;
 use terrace_local::task::Runnable;
 use terrace_sync::atomic::{AtomicPtr, Ordering};
 use terrace_sync::light;
 use terrace_thread::ThreadSpawner;
 
+use super::spin::spin_for;
 use crate::protocol::scope::core::{ChildEnd, ScopeCore};
+
+/// After how long without a move a scope's thread counts as stuck: about what the other thread pays for the cache lines of a
+/// child that it takes.
+const STUCK: Duration = Duration::from_micros(4);
 
 /// One scope on one pool `P`. Children reach it through `CoreRef::Borrowed`. A child that has not
 /// ended keeps the scope open. An open scope borrows its pool, and the pool owns the slot.
@@ -45,6 +52,18 @@ impl<P> Slot<P> {
     #[inline]
     pub(crate) fn core(&self) -> &ScopeCore<Runnable, ThreadSpawner> {
         &self.core
+    }
+
+    /// Whether children lie in the list, and the scope's thread takes none and spawns none for [`STUCK`]: it runs a long
+    /// child or a long piece of the body, or waits for a processor. Watches for that long if it is so, else until it sees
+    /// the thread move.
+    pub(crate) fn is_stuck(&self) -> bool {
+        let core = &self.core;
+        if core.is_empty() {
+            return false;
+        }
+        let seen = core.progress();
+        !spin_for(STUCK, || core.progress() != seen || core.is_empty())
     }
 
     /// The pool that owns the slot. It lives at least as long as the scope is open.

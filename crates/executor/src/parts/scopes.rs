@@ -7,6 +7,7 @@ use terrace_local::task::Runnable;
 use terrace_park::Idle;
 use terrace_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
+use super::beat::Beat;
 use super::pacing::Pacing;
 use super::scope_slot::Slot;
 use super::slot_table::SlotTable;
@@ -40,6 +41,8 @@ pub(crate) struct Scopes<P> {
     pub(crate) table: SlotTable<Slot<P>, 8>,
     /// How long their children take.
     pub(crate) pacing: Pacing,
+    /// How often the sentinel looks at them.
+    pub(crate) beat: Beat,
     /// Threads off the pool that are driving a scope of it now.
     drivers: AtomicUsize,
     /// The cores of the machine.
@@ -54,6 +57,7 @@ impl<P> Scopes<P> {
         Self {
             table: SlotTable::new(),
             pacing: Pacing::new(),
+            beat: Beat::new(),
             drivers: AtomicUsize::new(0),
             cores: available_parallelism().map_or(1, usize::from),
             blocking: AtomicU32::new(0),
@@ -124,6 +128,11 @@ impl<P> Scopes<P> {
         workers.max((workers + 1).min(self.cores))
     }
 
+    /// Whether fewer threads are busy than there are cores.
+    pub(crate) fn has_room(&self, crew: Crew<'_>) -> bool {
+        self.busy(crew) < self.cap(crew).min(self.cores)
+    }
+
     /// A child stood still while no worker used the processor: the busy threads are blocked and leave their cores free.
     pub(crate) fn observe_blocking(&self) {
         // Ordering: Relaxed, a hint.
@@ -157,6 +166,21 @@ impl<P> Scopes<P> {
     fn busy(&self, crew: Crew<'_>) -> usize {
         // Ordering: Relaxed, a hint.
         crew.idle.awake() + self.drivers.load(Ordering::Relaxed)
+    }
+
+    /// Whether no thread is busy. The caller is a worker that has announced its sleep.
+    pub(crate) fn none_active(&self, crew: Crew<'_>) -> bool {
+        self.busy(crew) == 0
+    }
+
+    /// Whether a scope is open that has children, or whose body runs.
+    pub(crate) fn any_open(&self) -> bool {
+        self.table.scan().any(|slot| slot.core().pending() > 0)
+    }
+
+    /// A scope whose thread does not come to the children in its list, and the number of that scope's slot.
+    pub(crate) fn first_stuck(&self) -> Option<usize> {
+        self.table.scan().position(Slot::is_stuck)
     }
 
     /// Whether another thread is active, whose work a sentinel should watch. The caller is an awake worker.

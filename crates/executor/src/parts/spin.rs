@@ -14,6 +14,11 @@ const SPIN: Duration = Duration::from_micros(5);
 /// worker its waiter asleep. That costs ten times as much as the looks. Nor does it yield the thread after each look.
 /// On a machine with idle cores a yield finds no more, and makes a lone task wait for the system call.
 pub(crate) fn spin(found: impl Fn() -> bool) -> bool {
+    spin_for(SPIN, found)
+}
+
+/// Asks again and again whether `found`, for at most about `most`; true as soon as it is.
+pub(crate) fn spin_for(most: Duration, found: impl Fn() -> bool) -> bool {
     // A page has one thread: no other thread brings it a task, and it has no clock.
     if cfg!(target_family = "wasm") {
         return false;
@@ -26,7 +31,7 @@ pub(crate) fn spin(found: impl Fn() -> bool) -> bool {
         if found() {
             return true;
         }
-        if start.elapsed() >= SPIN {
+        if start.elapsed() >= most {
             return false;
         }
     }

@@ -5,16 +5,19 @@
 //! | searching | yes           | found: `stop_search`, run; nothing: spin once, then park    |
 //! | running   | no            | after each piece of work it looks again, without a token: `next_at_hand`, then `find` |
 //! | parked    | no (in `P`)   | woken: the waker's token is mine, search                    |
-//! | sentinel  | no (in `P`)   | as parked; also wakes by itself and takes what stood still  |
+//! | sentinel  | no (in `P`)   | as parked; also wakes by itself and takes what stands still |
 //! | waiting   | no (in `R`)   | see `super::wait`                                           |
+
+use std::time::Duration;
 
 use terrace_local::task::Runnable;
 use terrace_park::{Token, Woken};
 use terrace_sync::thread::yield_now;
+use terrace_sync::time::Instant;
 
 use crate::parts::fairness::GLOBAL_INTERVAL;
 use crate::parts::injector::Refilled;
-use crate::parts::pacing::{SENTINEL_PERIOD, Stopwatch};
+use crate::parts::pacing::Stopwatch;
 use crate::parts::scope_slot::Slot;
 use crate::parts::scopes::Looking;
 use crate::parts::spin::spin;
@@ -25,14 +28,17 @@ use crate::protocol::sight::Sight;
 use crate::work::found::{Found, Taken};
 use crate::work::order::{self, Order};
 use crate::work::scan::Scan;
+use crate::work::sentinel::Sentinel;
 use crate::work::source::Look;
-use crate::work::stalled::Stalled;
 
 /// One worker or spare, on its own thread's stack.
 pub(super) struct Worker<'p> {
     runner: Runner<'p>,
     kind: Kind,
 }
+
+/// How long a worker that has run a child looks on, as long as children lie in the list: about a beat of the sentinel.
+const LINGER: Duration = Duration::from_micros(20);
 
 /// Why a sleep ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -114,7 +120,7 @@ impl<'p> Worker<'p> {
         let runner = &self.runner;
         let pool = runner.pool();
         let mut token = None;
-        let mut stalled = Stalled::default();
+        let mut sentinel = Sentinel::default();
         // Pinned tasks come first, yet a pinned task that wakes itself again and again starves no
         // other task.
         let mut in_a_row = 0;
@@ -159,7 +165,7 @@ impl<'p> Worker<'p> {
                     pool.idle.wake_more(token, more);
                 }
                 self.stop_search(&mut token);
-                self.run_found(found);
+                self.run_found(found, &mut sentinel);
                 rest = Rest::None;
                 continue;
             }
@@ -175,15 +181,13 @@ impl<'p> Worker<'p> {
             if self.kind == Kind::Spare {
                 break;
             }
-            let (woken, slept) = self.sleep(token.take());
+            let (woken, slept) = self.sleep(token.take(), &mut sentinel);
             token = Some(woken);
             rest = slept;
-            if slept == Rest::Full {
-                if let Some(found) = stalled.take(pool) {
-                    self.stop_search(&mut token);
-                    self.run_found(found);
-                    rest = Rest::None;
-                }
+            if let Some(found) = sentinel.end(pool, runner.index()) {
+                self.stop_search(&mut token);
+                self.run_found(found, &mut sentinel);
+                rest = Rest::None;
             }
         }
         runner.flush();
@@ -215,19 +219,19 @@ impl<'p> Worker<'p> {
         })
     }
 
-    /// Sleeps until woken. It sleeps as the sentinel if there is covered work to watch and no other worker watches.
-    fn sleep(&self, token: Option<Token>) -> (Token, Rest) {
+    /// Sleeps until woken. It sleeps as a sentinel if there is covered work to watch, or was lately, and no two other
+    /// workers watch.
+    fn sleep(&self, token: Option<Token>, sentinel: &mut Sentinel) -> (Token, Rest) {
         let pool = self.pool();
         let index = self.runner.index();
         let scan = self.scan(Looking::Parking);
         terrace_trace::park(index);
-        let watches =
-            pool.scopes.others_active(pool.crew()) || pool.seats.slots_sight() != Sight::Nothing;
+        let watches = sentinel.is_keen()
+            || pool.scopes.others_active(pool.crew())
+            || pool.seats.slots_sight() != Sight::Nothing;
         let token = if watches {
-            let asleep = pool
-                .idle
-                .park_as_sentinel(index, token, &scan, SENTINEL_PERIOD);
-            match asleep {
+            let sleeps = sentinel.sleeps(pool, index);
+            match pool.idle.park_as_sentinel(index, token, &scan, sleeps) {
                 Ok(woken) => {
                     terrace_trace::unpark(index);
                     return match woken {
@@ -245,33 +249,59 @@ impl<'p> Worker<'p> {
         (token, Rest::None)
     }
 
-    fn run_found(&self, found: Found<'_>) {
+    fn run_found(&self, found: Found<'_>, sentinel: &mut Sentinel) {
         match found {
             Found::Task(task) => self.runner.run_turn(task),
-            Found::Child(child, slot) => self.run_children(child, slot),
+            Found::Child(child, slot) => {
+                self.run_children(child, slot);
+                sentinel.ran_child();
+            }
             found @ Found::Lane(..) => found.run(self.pool()),
         }
     }
 
-    /// Runs children of one scope, as long as its list offers any.
+    /// Runs children of one scope, as long as its list offers any, or its thread is stuck.
     fn run_children(&self, first: Runnable, slot: &Slot<Shared>) {
         let pool = self.pool();
+        let core = slot.core();
         let look = Look::from_seat(&self.runner, Looking::Awake);
+        let wanted =
+            || order::BetweenChildren::sight(&look) != Sight::Nothing || terrace_thread::has_work();
         let mut watch = Stopwatch::start();
+        let mut seen = core.progress();
         let mut next = Some(first);
         while let Some(child) = next {
             run_task(child);
             if watch.child_ran(&pool.scopes.pacing) {
                 pool.reconsider(slot);
             }
-            let others = order::BetweenChildren::sight(&look) != Sight::Nothing;
-            if others || terrace_thread::has_work() {
+            if wanted() {
                 return;
             }
-            next = match pool.scopes.sight(slot, Looking::Awake, pool.crew()) {
-                Sight::Ready => slot.core().steal(),
-                Sight::Covered | Sight::Nothing => None,
+            let offered = || pool.scopes.sight(slot, Looking::Awake, pool.crew()) == Sight::Ready;
+            // Its thread has not moved since: it cannot take them itself.
+            next = if core.progress() == seen || offered() {
+                core.steal()
+            } else {
+                None
             };
+            if next.is_none() && linger(slot, wanted) {
+                seen = core.progress();
+                next = core.steal();
+            }
         }
     }
+}
+
+/// A worker that has run a child of `slot` looks on for a while: a scope with a long child often has more of them. True as
+/// soon as the scope's thread is stuck again.
+fn linger(slot: &Slot<Shared>, wanted: impl Fn() -> bool) -> bool {
+    let core = slot.core();
+    let since = Instant::now();
+    while !core.is_empty() && !wanted() && since.elapsed() < LINGER {
+        if slot.is_stuck() {
+            return true;
+        }
+    }
+    false
 }

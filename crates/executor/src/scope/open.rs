@@ -109,7 +109,7 @@ impl<'p> OpenScope<'p> {
     /// children that panicked, returns the panic of the one that was spawned first.
     pub fn wait(self, executors: &[&ThreadQueue]) -> Option<Payload> {
         let slot = self.slot();
-        self.pool.scopes.pacing.observe_body(self.since);
+        let began = self.pool.scopes.pacing.observe_body(self.since);
         // A wait that unwound would free what children borrow.
         let bomb = AbortOnUnwind;
         slot.core().body_ended();
@@ -121,9 +121,10 @@ impl<'p> OpenScope<'p> {
                 executors,
                 on_worker: runner::is_worker_of(self.pool),
                 turn: 0,
-                watch: Stopwatch::start(),
+                watch: Stopwatch::start_at(began),
             };
             wait(&mut own, ThreadlessPools::only(self.pool));
+            self.pool.scopes.pacing.observe_wait(began);
         }
         std::mem::forget(bomb);
         let panic = slot.core().take_panic();

@@ -8,7 +8,8 @@
 pub(crate) mod found;
 pub(crate) mod order;
 pub(crate) mod scan;
+pub(crate) mod sentinel;
 pub(crate) mod source;
-pub(crate) mod stalled;
+mod stalled;
 #[cfg(test)]
 mod tests;

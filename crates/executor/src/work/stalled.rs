@@ -1,30 +1,16 @@
 //! Work whose owner does not come to it, because the owner runs a long task or was preempted.
 //!
 //! A worker or driver with nothing else to do takes it anyway: a worker from rings and lists, a driver also from slots.
-//! Two kinds of thread look twice, and take work that has not moved between the looks. The sentinel, a parked worker
-//! with a time-out, looks at slots and scopes. Each busy worker and driver looks at rings and slots in some of its
-//! turns.
+//! Two kinds of thread look twice, and take work that has not moved between the looks. Each busy worker and driver looks
+//! at rings and slots in some of its turns: this file. A sentinel, a parked worker with a time-out, looks at slots and scopes: [`super::sentinel`].
 
-use std::time::Duration;
-
-use terrace_local::task::Runnable;
 use terrace_queue::Owner;
 
-use super::found::{Found, Taken};
+use super::found::Taken;
 use crate::parts::fairness::Suspect;
-use crate::parts::pacing::SENTINEL_PERIOD;
 use crate::parts::seat::Seat;
 use crate::pool::runner::Runner;
-use crate::pool::shared::Shared;
-
-/// What a sentinel saw at its last look: the index of a slot, and a number that changes when the slot's work moves.
-#[derive(Default)]
-pub(crate) struct Stalled {
-    children: Vec<(usize, u32)>,
-    slots: Vec<(usize, u32)>,
-    /// The processor time of all workers then, if there were children.
-    processor: Option<Duration>,
-}
+use terrace_local::task::Runnable;
 
 /// For a worker or driver that never runs out of tasks, and so never steals. It takes half of a ring, or the task in a
 /// slot, that has not moved since its last look. Else it suspects another seat next time.
@@ -64,54 +50,4 @@ fn take_stalled<'p>(seat: &Seat, last: &Suspect, own: &Owner<'_, Runnable>) -> O
     }
     let task = seat.steal_half(own)?;
     Some(Taken::moved(task, own))
-}
-
-impl Stalled {
-    /// Takes a task or child of `pool` that has not moved since the last look.
-    pub(crate) fn take<'p>(&mut self, pool: &'p Shared) -> Option<Found<'p>> {
-        let mut found = self.take_child(pool);
-        let mut now = Vec::new();
-        for (index, seat) in pool.seats.workers.scan().enumerate() {
-            let Some(look) = seat.lifo.look() else {
-                continue;
-            };
-            if found.is_none() && self.slots.contains(&(index, look)) {
-                found = seat.lifo.take().map(Found::Task);
-            } else {
-                now.push((index, look));
-            }
-        }
-        self.slots = now;
-        found
-    }
-
-    fn take_child<'p>(&mut self, pool: &'p Shared) -> Option<Found<'p>> {
-        let mut now = Vec::new();
-        let mut found = None;
-        for (index, slot) in pool.scopes.table.scan().enumerate() {
-            if slot.core().is_empty() {
-                continue;
-            }
-            let look = (index, slot.core().taken());
-            if found.is_none() && self.children.contains(&look) {
-                found = slot.core().steal().map(|child| Found::Child(child, slot));
-            } else {
-                now.push(look);
-            }
-        }
-        let looked = found.is_some() || !now.is_empty();
-        let processor = looked.then(|| pool.seats.processor_time());
-        if found.is_some() {
-            pool.scopes.pacing.observe_stall();
-            let used = processor
-                .zip(self.processor)
-                .map(|(now, last)| now.saturating_sub(last));
-            if used.is_some_and(|used| used < SENTINEL_PERIOD / 4) {
-                pool.scopes.observe_blocking();
-            }
-        }
-        self.children = now;
-        self.processor = processor;
-        found
-    }
 }

@@ -1,13 +1,19 @@
 //! A looker sees, before it sleeps, all work that it can take: for every order, with an item in each place in turn.
 
+use std::time::Duration;
+
 use terrace_local::task::{self, CoreRef, Runnable};
 use terrace_queue::Spill;
 use terrace_sync::Arc;
 
 use super::found::Taken;
 use super::order::{Order, Visit, Worker, visit_all};
+use super::sentinel::Sentinel;
 use super::source::{Look, Source};
+use crate::parts::beat::SENTINEL_PERIOD;
 use crate::parts::config::Config;
+use crate::parts::injector::Refilled;
+use crate::parts::scope_slot::Slot;
 use crate::parts::scopes::Looking;
 use crate::parts::threads::Threads;
 use crate::pool::runner::Runner;
@@ -84,6 +90,15 @@ impl Pool {
         runnable
     }
 
+    /// A scope of this thread, which is never closed.
+    fn open_scope(&self) -> &Slot<Shared> {
+        let table = &self.shared.scopes.table;
+        let slot = table.get(table.acquire()).expect("it was acquired");
+        // SAFETY: the table has just handed out this slot of the pool's.
+        unsafe { slot.open(&self.shared) };
+        slot
+    }
+
     /// The runners of the looker, if it has a seat, and of a peer.
     fn runners(&self, looker: Looker) -> (Option<Runner<'_>>, Runner<'_>) {
         let own = match looker {
@@ -115,10 +130,7 @@ impl Pool {
             (Place::Injector, _) => pool.injector.push(item),
             (Place::Parcel, _) => pool.injector.spill([item, self.item()].into_iter()),
             (Place::ScopeAsleep | Place::ScopeDriven | Place::ScopeOfBusyPool, _) => {
-                let index = pool.scopes.table.acquire();
-                let slot = pool.scopes.table.get(index).expect("it was acquired");
-                // SAFETY: the table has just handed out this slot of the pool's.
-                unsafe { slot.open(pool) };
+                let slot = self.open_scope();
                 slot.core().push_remote(item);
                 match place {
                     Place::ScopeAsleep => slot.core().announce_sleep(),
@@ -276,4 +288,74 @@ fn every_source_of_an_order_yields_something() {
     }
 
     visit_all(&mut Yields);
+}
+
+/// What the sentinel takes when its watch ends of itself, after at most so many looks.
+fn watch<'p>(sentinel: &mut Sentinel, pool: &'p Pool, most: usize) -> Option<Taken<'p>> {
+    let looks = sentinel.sleeps(&pool.shared, 0).take(most).count();
+    assert!(looks < most, "the watch goes on");
+    let found = sentinel.end(&pool.shared, 0)?;
+    Some(Taken {
+        found,
+        refilled: Refilled::No,
+    })
+}
+
+/// This thread has opened a scope and comes to none of its children. The sentinel takes one at its first look on the beat.
+#[test]
+fn a_sentinel_takes_a_child_whose_scopes_thread_is_stuck() {
+    let pool = Pool::new();
+    let (_, peer) = pool.runners(Looker::Bystander);
+    let mut sentinel = Sentinel::default();
+    assert!(pool.put(Place::ScopeDriven, None, &peer));
+    for _ in 0..100 {
+        pool.shared.scopes.beat.look_in_vain();
+    }
+    let before = pool.shared.scopes.beat.period();
+    assert!(watch(&mut sentinel, &pool, 1).is_some());
+    assert!(pool.shared.scopes.beat.period() < before);
+}
+
+/// Where no core is free, and for tasks in slots, it takes what has not moved for a whole period.
+#[test]
+fn a_sentinel_takes_what_has_not_moved_for_a_period() {
+    for place in [Place::ScopeOfBusyPool, Place::PeerSlot] {
+        let pool = Pool::new();
+        let (_, peer) = pool.runners(Looker::Bystander);
+        let mut sentinel = Sentinel::default();
+        assert!(pool.put(place, None, &peer));
+        pool.shared.scopes.driver_enters();
+        let slept: Duration = sentinel.sleeps(&pool.shared, 0).sum();
+        assert_eq!(slept, SENTINEL_PERIOD, "{place:?}");
+        assert!(sentinel.end(&pool.shared, 0).is_some(), "{place:?}");
+    }
+}
+
+/// While scopes are open that have nothing in their lists, a sentinel looks on the beat, and a second one rarely.
+#[test]
+fn one_of_two_sentinels_looks_on_the_beat() {
+    let pool = Pool::new();
+    let scope = pool.open_scope();
+    let (mut first, mut second) = (Sentinel::default(), Sentinel::default());
+    let beat = pool.shared.scopes.beat.period();
+    let mut sleeps = first.sleeps(&pool.shared, 0);
+    assert!(sleeps.next() >= Some(beat) && sleeps.next() < Some(2 * beat));
+    assert_eq!(second.sleeps(&pool.shared, 1).next(), Some(SENTINEL_PERIOD));
+    drop(sleeps);
+    assert!(first.end(&pool.shared, 0).is_none());
+    assert!(second.sleeps(&pool.shared, 1).next() < Some(2 * beat));
+    scope.core().body_ended();
+}
+
+/// With nothing active, a watch ends. It goes on for some milliseconds if the worker has lately run a child.
+#[test]
+fn a_watch_without_anything_to_watch_ends() {
+    let pool = Pool::new();
+    let mut sentinel = Sentinel::default();
+    assert!(watch(&mut sentinel, &pool, 2).is_none());
+    sentinel.ran_child();
+    assert!(sentinel.is_keen());
+    let slept: Duration = sentinel.sleeps(&pool.shared, 0).sum();
+    assert!(slept > SENTINEL_PERIOD && slept < 4 * SENTINEL_PERIOD);
+    assert!(sentinel.end(&pool.shared, 0).is_none() && !sentinel.is_keen());
 }

@@ -114,7 +114,7 @@ impl<'scope> Scoped<'scope, '_> {
         self.idle.adopt_live(worker);
         self.spawn(move |idle, work| {
             let token = idle.enter(worker);
-            let woken = idle.park_as_sentinel(worker, token, &work, timeout);
+            let woken = idle.park_as_sentinel(worker, token, &work, [timeout]);
             token_of(woken.expect("the only sentinel"))
         })
     }

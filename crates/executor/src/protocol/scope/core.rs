@@ -55,8 +55,10 @@ pub struct ScopeCore<R, N> {
     counts: AtomicU64,
     /// Raised by the waiter before it sleeps, lowered by the thread that wakes it for an item.
     asleep: AtomicBool,
-    /// Children taken from the lists, modulo 2^32: the sentinel's measure of progress.
-    taken: AtomicU32,
+    /// Children that the waiter took from the lists, modulo 2^32.
+    popped: AtomicU32,
+    /// Children that other threads took, modulo 2^32 and roughly.
+    stolen: AtomicU32,
     /// The waiter's thread id.
     owner: AtomicU64,
     /// Runnable children pushed by the waiter's own thread; stealable one by one.
@@ -86,7 +88,8 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
         Self {
             counts: AtomicU64::new(0),
             asleep: AtomicBool::new(false),
-            taken: AtomicU32::new(0),
+            popped: AtomicU32::new(0),
+            stolen: AtomicU32::new(0),
             owner: AtomicU64::new(0),
             ring: Ring::new(),
             injector: Injector::new(),
@@ -261,7 +264,7 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
             owner.pop().or_else(|| self.pop_injector())
         };
         if child.is_some() {
-            self.count_taken();
+            count(&self.popped);
         }
         child
     }
@@ -280,23 +283,30 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
     pub fn steal(&self) -> Option<R> {
         let child = self.ring.steal_one().or_else(|| self.pop_injector());
         if child.is_some() {
-            self.count_taken();
+            count(&self.stolen);
         }
         child
     }
 
-    #[inline]
-    fn count_taken(&self) {
-        // Ordering: Relaxed, and deliberately no read-modify-write: a hint of progress, for which a
-        // lost count does no harm.
-        let taken = self.taken.load(Ordering::Relaxed);
-        self.taken.store(taken.wrapping_add(1), Ordering::Relaxed);
-    }
-
-    /// Children taken so far, modulo 2^32 and roughly.
+    /// Children taken so far, modulo 2^32 and roughly: the sentinel's measure of progress.
     pub fn taken(&self) -> u32 {
         // Ordering: Relaxed, a hint.
-        self.taken.load(Ordering::Relaxed)
+        self.popped()
+            .wrapping_add(self.stolen.load(Ordering::Relaxed))
+    }
+
+    /// Children that the waiter has taken so far, modulo 2^32.
+    fn popped(&self) -> u32 {
+        // Ordering: Relaxed, a hint.
+        self.popped.load(Ordering::Relaxed)
+    }
+
+    /// A number that changes whenever a child is spawned, and whenever the waiter takes one. While it stays the same, the
+    /// scope's thread is in the middle of something.
+    pub fn progress(&self) -> u32 {
+        // Ordering: Relaxed, a hint.
+        let spawned = (self.counts.load(Ordering::Relaxed) >> 32) as u32;
+        self.popped().wrapping_add(spawned)
     }
 
     /// How many children lie in the list; a hint, exact when no other thread acts.
@@ -373,6 +383,16 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
     pub fn take_panic(&self) -> Option<Payload> {
         self.panic.lock().take().map(|(_, payload)| payload)
     }
+}
+
+/// Counts one more child.
+#[inline]
+fn count(taken: &AtomicU32) {
+    // Ordering: Relaxed, and deliberately no read-modify-write: a hint of progress, for which a lost count does no harm.
+    taken.store(
+        taken.load(Ordering::Relaxed).wrapping_add(1),
+        Ordering::Relaxed,
+    );
 }
 
 /// Ends the process: unwinding would end the scope.

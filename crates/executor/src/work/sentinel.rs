@@ -1,0 +1,214 @@
+//! What a sentinel watches: work that its owner is expected to take, and that publishers left alone for now.
+//!
+//! A sentinel is a parked worker that looks around from time to time (`Idle::park_as_sentinel`). A pool has two at most.
+//!
+//! | it sees                                              | it looks again after              | it takes                       |
+//! |------------------------------------------------------|-----------------------------------|--------------------------------|
+//! | an open scope, and a core is free                    | the pool's [`Beat`]; one sentinel does | a child whose scope's thread is stuck |
+//! | an open scope, and no core is free                   | the beat, doubled each time       | –                              |
+//! | threads that are busy with other things              | as calm as it gets: 1 ms          | –                              |
+//! | no busy thread                                       | the beat, doubled each time; then it ends | –                      |
+//! | in each of these cases, every millisecond            | –                                 | what has not moved for that millisecond |
+//!
+//! [`Beat`]: crate::parts::beat::Beat
+
+use std::time::Duration;
+
+use super::found::Found;
+use crate::parts::beat::SENTINEL_PERIOD;
+use crate::pool::shared::Shared;
+
+/// Looks without an open scope before a sentinel that has lately met one is as calm as another.
+const CALM: u32 = 10;
+/// The first of these looks, between which the sentinel sleeps for no more than a beat: scopes often follow one another.
+const KEEN: u32 = 3;
+
+/// A runnable that has not moved.
+#[derive(Clone, Copy)]
+enum Still {
+    /// A child in the list of the scope with this number.
+    Child {
+        scope: usize,
+        /// It has not moved for a whole period; else its scope's thread is stuck.
+        whole_period: bool,
+    },
+    /// The task in the LIFO slot of the worker with this number, and a number that changes when the slot's task does.
+    Task { seat: usize, look: u32 },
+}
+
+/// What one worker knows as a sentinel.
+#[derive(Default)]
+pub(crate) struct Sentinel {
+    /// The scopes that had children at the last thorough look: each one's number, and a number that changes when a child
+    /// is taken.
+    children: Vec<(usize, u32)>,
+    /// Likewise the seats with a task in their slot.
+    tasks: Vec<(usize, u32)>,
+    /// The processor time of all workers then, if there were children.
+    processor: Option<Duration>,
+    /// How long it has slept since then.
+    waited: Duration,
+    /// What it has seen stand still, and has not taken yet.
+    still: Option<Still>,
+    /// Looks in a row without an open scope.
+    quiet: u32,
+    /// Looks in a row at an open scope while no core was free.
+    crowded: u32,
+    /// It has run a child since it was calm.
+    keen: bool,
+}
+
+impl Sentinel {
+    /// The worker ran a child of a scope: more scopes are likely to follow.
+    pub(crate) fn ran_child(&mut self) {
+        self.keen = true;
+    }
+
+    /// Whether the worker should watch though no thread is active at the moment.
+    pub(crate) fn is_keen(&self) -> bool {
+        self.keen
+    }
+
+    /// The times to sleep between the looks of `worker` at `pool`; each is asked for when the one before is over. They end
+    /// when there is something to do.
+    pub(crate) fn sleeps<'s>(
+        &'s mut self,
+        pool: &'s Shared,
+        worker: usize,
+    ) -> impl Iterator<Item = Duration> + use<'s> {
+        self.children.clear();
+        self.tasks.clear();
+        self.still = None;
+        self.crowded = 0;
+        self.quiet = if self.keen { 0 } else { CALM - 1 };
+        // The first look is a thorough one.
+        self.waited = SENTINEL_PERIOD;
+        std::iter::from_fn(move || self.look(pool, worker))
+    }
+
+    fn look(&mut self, pool: &Shared, worker: usize) -> Option<Duration> {
+        if self.waited >= SENTINEL_PERIOD {
+            self.look_thoroughly(pool);
+        }
+        if self.still.is_some() {
+            return None;
+        }
+        let next = self.next_sleep(pool, worker)?;
+        // A thorough look comes each period, neither earlier nor later.
+        let next = next.min(SENTINEL_PERIOD - self.waited);
+        self.waited += next;
+        Some(next)
+    }
+
+    fn next_sleep(&mut self, pool: &Shared, worker: usize) -> Option<Duration> {
+        let scopes = &pool.scopes;
+        let beat = &scopes.beat;
+        let open = scopes.any_open();
+        let has_room = scopes.has_room(pool.crew());
+        if open && has_room && beat.claim(worker) {
+            self.keen = true;
+            self.quiet = 0;
+            self.crowded = 0;
+            if let Some(scope) = scopes.first_stuck() {
+                self.still = Some(Still::Child {
+                    scope,
+                    whole_period: false,
+                });
+                return None;
+            }
+            beat.look_in_vain();
+            return Some(beat.period());
+        }
+        beat.leave(worker);
+        if open && has_room {
+            // Another sentinel has the beat.
+            return Some(SENTINEL_PERIOD);
+        }
+        if open {
+            self.crowded = self.crowded.saturating_add(1);
+            return Some(beat.period_doubled(1 + self.crowded));
+        }
+        self.quiet = self.quiet.saturating_add(1);
+        if self.quiet > CALM {
+            self.keen = false;
+            if scopes.none_active(pool.crew()) {
+                return None;
+            }
+        }
+        if self.quiet >= CALM {
+            return Some(SENTINEL_PERIOD);
+        }
+        Some(beat.period_doubled(self.quiet.saturating_sub(KEEN)))
+    }
+
+    /// Compares what lies in lists and slots with the thorough look before.
+    fn look_thoroughly(&mut self, pool: &Shared) {
+        let mut still = None;
+        let mut children = Vec::new();
+        for (scope, slot) in pool.scopes.table.scan().enumerate() {
+            if slot.core().is_empty() {
+                continue;
+            }
+            let seen = (scope, slot.core().taken());
+            if self.children.contains(&seen) {
+                still.get_or_insert(Still::Child {
+                    scope,
+                    whole_period: true,
+                });
+            }
+            children.push(seen);
+        }
+        let mut tasks = Vec::new();
+        for (seat, worker) in pool.seats.workers.scan().enumerate() {
+            let Some(look) = worker.lifo.look() else {
+                continue;
+            };
+            if self.tasks.contains(&(seat, look)) {
+                still.get_or_insert(Still::Task { seat, look });
+            }
+            tasks.push((seat, look));
+        }
+        if still.is_none() {
+            let looked = !children.is_empty();
+            self.processor = looked.then(|| pool.seats.processor_time());
+        }
+        self.still = still;
+        self.children = children;
+        self.tasks = tasks;
+        self.waited = Duration::ZERO;
+    }
+
+    /// Ends the watch of `worker`. If its time was over because something stands still, takes that.
+    pub(crate) fn end<'p>(&mut self, pool: &'p Shared, worker: usize) -> Option<Found<'p>> {
+        pool.scopes.beat.leave(worker);
+        match self.still.take()? {
+            Still::Child {
+                scope,
+                whole_period,
+            } => {
+                let slot = pool.scopes.table.get(scope)?;
+                let child = slot.core().steal()?;
+                pool.scopes.beat.found();
+                if whole_period && self.workers_rest(pool) {
+                    pool.scopes.observe_blocking();
+                }
+                Some(Found::Child(child, slot))
+            }
+            Still::Task { seat, look } => {
+                let lifo = &pool.seats.workers.get(seat)?.lifo;
+                if lifo.look() != Some(look) {
+                    return None;
+                }
+                lifo.take().map(Found::Task)
+            }
+        }
+    }
+
+    /// Whether the workers have used less than a quarter of the last period: the busy ones are blocked.
+    fn workers_rest(&self, pool: &Shared) -> bool {
+        let used = self
+            .processor
+            .map(|before| pool.seats.processor_time().saturating_sub(before));
+        used.is_some_and(|used| used < SENTINEL_PERIOD / 4)
+    }
+}
