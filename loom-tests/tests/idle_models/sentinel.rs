@@ -46,7 +46,7 @@ fn idle_sentinel_two_groups() {
 ///
 /// Seen to deadlock with sentinels that sleep on after their flag went down (`park-sentinel-rescan`).
 fn two_sentinels(shape: Shape) {
-    let sentinel = |f: &Fixture, worker: usize| {
+    fn sentinel(f: &Fixture, worker: usize) {
         let number = f.number(worker);
         let token = f.idle.enter(number);
         let woken = f
@@ -54,7 +54,7 @@ fn two_sentinels(shape: Shape) {
             .park_as_sentinel(number, token, f, [Duration::from_millis(2)])
             .expect("there are two flags");
         f.run_one_from(worker, token_of(woken));
-    };
+    }
     model_of_two(shape, [|f| sentinel(f, 0), |f| sentinel(f, 1)], |f| {
         for _ in 0..2 {
             f.put(1);
