@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::ptr::NonNull;
 use std::task::{Context, Poll};
 
 use async_task::ScheduleInfo;
@@ -82,14 +83,17 @@ impl Scheduler {
     /// been dropped: elsewhere that may take without end.
     #[inline]
     pub fn track<F>(&self, future: F) -> Tracked<F> {
-        count_spawn(&self.pool);
-        Tracked {
-            future,
-            entry: Entry {
-                key: NEW,
-                pool: Arc::clone(&self.pool),
-            },
-        }
+        let pool = Arc::into_raw(Arc::clone(&self.pool));
+        Tracked::new(pool, Counted::Yes, future)
+    }
+
+    /// As [`track`](Self::track), without a reference to the executor of its own.
+    ///
+    /// # Safety
+    /// A clone of this scheduler exists until the future has been dropped. In the schedule function of the future's cell one does.
+    #[inline]
+    pub unsafe fn track_beside<F>(&self, future: F) -> Tracked<F> {
+        Tracked::new(Arc::as_ptr(&self.pool), Counted::No, future)
     }
 }
 
@@ -202,11 +206,49 @@ pub struct Tracked<F> {
 struct Entry {
     /// `NEW` before the first `Pending`.
     key: u32,
-    pool: Arc<Shared>,
+    counted: Counted,
+    /// In place until this is dropped.
+    pool: NonNull<Shared>,
+}
+
+/// Whether an [`Entry`] has a reference to its pool, out of `Arc::into_raw`.
+#[derive(PartialEq, Eq)]
+enum Counted {
+    Yes,
+    No,
 }
 
 /// Not in the registry.
 const NEW: u32 = u32::MAX;
+
+// SAFETY: an entry stands for a reference to a pool, which is Send and Sync.
+unsafe impl Send for Entry {}
+// SAFETY: shared, it gives out nothing.
+unsafe impl Sync for Entry {}
+
+impl<F> Tracked<F> {
+    /// `pool` stays in place until the future is dropped.
+    #[inline]
+    fn new(pool: *const Shared, counted: Counted, future: F) -> Self {
+        // SAFETY: the address of a pool is not null.
+        let pool = unsafe { NonNull::new_unchecked(pool.cast_mut()) };
+        let entry = Entry {
+            key: NEW,
+            counted,
+            pool,
+        };
+        count_spawn(entry.pool());
+        Self { future, entry }
+    }
+}
+
+impl Entry {
+    #[inline]
+    fn pool(&self) -> &Shared {
+        // SAFETY: the entry has a reference to the pool, or the caller of `track_beside` has promised that another one exists.
+        unsafe { self.pool.as_ref() }
+    }
+}
 
 impl<F: Future> Future for Tracked<F> {
     type Output = F::Output;
@@ -219,7 +261,7 @@ impl<F: Future> Future for Tracked<F> {
         let future = unsafe { Pin::new_unchecked(&mut this.future) };
         let polled = future.poll(context);
         if polled.is_pending() && this.entry.key == NEW {
-            this.entry.key = this.entry.pool.registry.add(context.waker());
+            this.entry.key = this.entry.pool().registry.add(context.waker());
         }
         polled
     }
@@ -228,11 +270,16 @@ impl<F: Future> Future for Tracked<F> {
 impl Drop for Entry {
     #[inline]
     fn drop(&mut self) {
+        let pool = self.pool();
+        count_end(pool);
         if self.key != NEW {
             // A waker of a cell that is not gone: its drop frees nothing.
-            drop(self.pool.registry.take(self.key));
+            drop(pool.registry.take(self.key));
         }
-        count_end(&self.pool);
+        if self.counted == Counted::Yes {
+            // SAFETY: it came out of `Arc::into_raw`, is given back once, and is not used again.
+            drop(unsafe { Arc::from_raw(self.pool.as_ptr()) });
+        }
     }
 }
 

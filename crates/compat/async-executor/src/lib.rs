@@ -79,7 +79,8 @@ impl<'a> Executor<'a> {
     /// If the future or its output is not Send, the executor is used on one thread only.
     unsafe fn make<T: 'a>(&self, future: impl Future<Output = T> + 'a) -> (Runnable, Task<T>) {
         let scheduler = self.pool.scheduler();
-        let future = scheduler.track(future);
+        // SAFETY: the schedule function of the cell has the scheduler, and the cell drops it after the future.
+        let future = unsafe { scheduler.track_beside(future) };
         let schedule =
             move |runnable: Runnable, info: ScheduleInfo| scheduler.schedule(runnable, info);
         let builder = Builder::new().propagate_panic(true);

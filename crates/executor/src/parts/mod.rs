@@ -1,6 +1,7 @@
 //! The parts of a pool. No part knows the pool: the caller of a part passes what that part needs of another one.
 
 pub(crate) mod config;
+pub(crate) mod cores;
 pub(crate) mod current;
 pub(crate) mod event;
 pub(crate) mod external_waiters;
