@@ -32,6 +32,14 @@ fn start<T: Send + 'static>(
     task
 }
 
+/// An executor that no thread of another test drives while it waits.
+fn executor(workers: usize) -> Executor<'static> {
+    match workers {
+        0 => Executor::new(),
+        workers => Builder::new().workers(workers).build(),
+    }
+}
+
 /// Waits without end, and keeps a value.
 async fn keeps(value: Dropped, waker: WakerSlot) {
     let _value = value;
@@ -157,13 +165,13 @@ fn a_woken_one_runs_next() {
         wakes();
         let (runnable, task) = cell(&scheduler, async move { last() });
         scheduler.start(runnable);
-        task.detach();
+        task
     });
     block_on(async {
-        waking.await;
+        let last = waking.await;
         foreign.await;
+        last.await;
     });
-    block_on(executor.spawn(async {}));
     assert_eq!(order.lock().expect("no panic").iter().collect::<String>(), "awl");
 }
 
@@ -172,7 +180,7 @@ fn a_tracked_one_is_counted_and_dropped_with_the_executor() {
     let _watchdog = watchdog();
     for workers in [0, 2] {
         let drops = Drops::new();
-        let executor = Builder::new().workers(workers).build();
+        let executor = executor(workers);
         assert!(executor.is_empty());
         let tasks: Vec<_> = (0..10)
             .map(|_| start(&executor, keeps(drops.value(), WakerSlot::default())))
@@ -195,7 +203,7 @@ fn a_wake_after_the_end_drops_the_future() {
     let _watchdog = watchdog();
     for workers in [0, 1] {
         let drops = Drops::new();
-        let executor = Builder::new().workers(workers).build();
+        let executor = executor(workers);
         let waker = WakerSlot::default();
         let scheduler = executor.scheduler();
         let (runnable, task) = cell(&scheduler, keeps(drops.value(), waker.clone()));
@@ -240,7 +248,7 @@ fn wakes_race_with_the_end() {
     let _watchdog = watchdog();
     for round in 0..50 {
         let drops = Drops::new();
-        let executor = Builder::new().workers(round % 3).build();
+        let executor = executor(round % 3);
         let wakers: Vec<WakerSlot> = (0..TASKS).map(|_| WakerSlot::default()).collect();
         for waker in &wakers {
             start(&executor, keeps(drops.value(), waker.clone())).detach();
