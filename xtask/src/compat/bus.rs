@@ -19,7 +19,8 @@ impl Bus {
     pub(super) fn start() -> Result<Self> {
         let mut command = Command::new("dbus-daemon");
         command.args(["--session", "--nofork", "--print-address=1"]);
-        command.args(["--address=unix:tmpdir=/tmp"]);
+        let sockets = std::env::temp_dir();
+        command.arg(format!("--address=unix:tmpdir={}", sockets.display()));
         let mut daemon = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -60,7 +60,8 @@ pub(super) fn locate(dir: &Path, names: &[(&str, &str)]) -> Result<Vec<Package>>
     names.iter().map(find).collect()
 }
 
-/// Copies the source of `package` to `dir`, as a workspace of its own with `patch` at the end of its manifest. Files that
+/// Copies the source of `package` to `dir`, as a workspace of its own with `patch` at the end of its manifest. Its lock file stays
+/// behind: it may hold older versions than those that drop-ins stand in for. Files that
 /// are the same already are left alone, so that cargo does not build them again.
 pub(super) fn copy(package: &Package, dir: &Path, patch: &str) -> Result<()> {
     copy_tree(source(package), dir)?;
@@ -82,7 +83,7 @@ fn copy_tree(from: &Path, to: &Path) -> Result<()> {
         let (path, target) = (entry.path(), to.join(entry.file_name()));
         if path.is_dir() {
             copy_tree(&path, &target)?;
-        } else if entry.file_name() != "Cargo.toml" {
+        } else if entry.file_name() != "Cargo.toml" && entry.file_name() != "Cargo.lock" {
             write_if_changed(&target, &std::fs::read(&path)?)?;
         }
     }
