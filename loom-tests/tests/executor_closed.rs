@@ -15,7 +15,11 @@ struct Pool {
 impl Pool {
     /// Drops what is queued.
     fn drain(&self) -> Vec<u32> {
-        self.queued.swap(false, Relaxed).then_some(0).into_iter().collect()
+        self.queued
+            .swap(false, Relaxed)
+            .then_some(0)
+            .into_iter()
+            .collect()
     }
 }
 
@@ -32,7 +36,11 @@ fn executor_closed_leaves_no_foreign_runnable() {
             thread::spawn(move || {
                 pool.queued.store(true, Relaxed);
                 light();
-                if pool.closed.is_set() { pool.drain() } else { Vec::new() }
+                if pool.closed.is_set() {
+                    pool.drain()
+                } else {
+                    Vec::new()
+                }
             })
         };
         pool.closed.set();

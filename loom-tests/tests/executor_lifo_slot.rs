@@ -39,7 +39,9 @@ impl Written {
             // SAFETY: the task is not in the slot yet, so no other thread has it.
             unsafe { *cell = task }
         });
-        self.slot.put(Number(task)).map(|displaced| self.read(displaced.0))
+        self.slot
+            .put(Number(task))
+            .map(|displaced| self.read(displaced.0))
     }
 
     fn take(&self) -> Option<u32> {

@@ -171,13 +171,25 @@ fn schedule(pool: &Shared, runnable: async_task::Runnable, info: &ScheduleInfo) 
 /// Runnables that are queued as a batch. It wakes workers and `run` futures for each few hundred, and at its drop.
 #[must_use = "it queues what is given to it"]
 pub struct Starts<'s> {
+    /// Publishes in its drop, which comes first.
     batch: Batch<'s>,
+    _end: End<'s>,
+}
+
+/// The end of a batch: the executor may be gone.
+struct End<'s>(&'s Shared);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.drop_if_closed();
+    }
 }
 
 impl<'s> Starts<'s> {
     pub(crate) fn new(pool: &'s Shared) -> Self {
         Self {
             batch: Batch::new(pool),
+            _end: End(pool),
         }
     }
 

@@ -87,7 +87,10 @@ fn a_batch_runs() {
             })
             .collect();
         drop(starts);
-        assert_eq!(tasks.into_iter().map(block_on).sum::<u32>(), 1_000 * 999 / 2);
+        assert_eq!(
+            tasks.into_iter().map(block_on).sum::<u32>(),
+            1_000 * 999 / 2
+        );
     }
 }
 
@@ -129,7 +132,10 @@ fn a_yield_goes_behind_the_others() {
         own.await;
     });
     block_on(both);
-    assert_eq!(turns.lock().expect("no panic").iter().collect::<String>(), "fofofo");
+    assert_eq!(
+        turns.lock().expect("no panic").iter().collect::<String>(),
+        "fofofo"
+    );
 }
 
 /// A task that is woken by a running one runs next on that worker, before it goes back to the shared queue.
@@ -172,7 +178,10 @@ fn a_woken_one_runs_next() {
         foreign.await;
         last.await;
     });
-    assert_eq!(order.lock().expect("no panic").iter().collect::<String>(), "awl");
+    assert_eq!(
+        order.lock().expect("no panic").iter().collect::<String>(),
+        "awl"
+    );
 }
 
 #[test]
@@ -214,9 +223,14 @@ fn a_wake_after_the_end_drops_the_future() {
         assert_eq!(drops.count(), 1);
         assert_eq!(block_on(task.fallible()), None);
 
-        let (runnable, task) = cell(&scheduler, keeps(drops.value(), waker));
+        let (runnable, task) = cell(&scheduler, keeps(drops.value(), waker.clone()));
         scheduler.start(runnable);
         assert_eq!(drops.count(), 2);
+        assert_eq!(block_on(task.fallible()), None);
+
+        let (runnable, task) = cell(&scheduler, keeps(drops.value(), waker));
+        scheduler.start_many().start(runnable);
+        assert_eq!(drops.count(), 3);
         assert_eq!(block_on(task.fallible()), None);
     }
 }
@@ -234,7 +248,8 @@ fn a_panic_ends_no_worker() {
         let scheduler = scheduler.clone();
         move |runnable| scheduler.start(runnable)
     };
-    let (runnable, let_out) = async_task::spawn(async { panic!("a panic that is let out") }, schedule);
+    let (runnable, let_out) =
+        async_task::spawn(async { panic!("a panic that is let out") }, schedule);
     scheduler.start(runnable);
     let none: Option<()> = block_on(let_out.fallible());
     assert_eq!(none, None);

@@ -25,12 +25,7 @@ pub(super) enum Behind<'a> {
 /// Writes the package into `dir`, and its façade beside it.
 ///
 /// `patch` goes at the end of the manifest.
-pub(super) fn write(
-    dir: &Path,
-    package: &Package,
-    behind: &Behind<'_>,
-    patch: &str,
-) -> Result<()> {
+pub(super) fn write(dir: &Path, package: &Package, behind: &Behind<'_>, patch: &str) -> Result<()> {
     let source = source(package);
     let facade = dir.join("facade");
     write_facade(&facade, package, behind)?;

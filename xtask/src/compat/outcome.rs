@@ -127,8 +127,7 @@ fn run(command: Command, none: bool) -> Result<Outcome> {
         bail!("no end after {TIME_LIMIT:?}; passed until then: {names}");
     }
     ensure!(
-        none && finished.status.is_some_and(|status| status.success())
-            || !outcome.tests.is_empty(),
+        none && finished.status.is_some_and(|status| status.success()) || !outcome.tests.is_empty(),
         "no test ran:\n{}",
         finished.output
     );

@@ -86,16 +86,25 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>) -> Result<()> {
     }
     let of = |value: fn(&Load) -> f64| {
         let [stock, ours] = loads.each_ref().map(|side| side.iter().map(value));
-        let mut ratios: Vec<f64> = ours.clone().zip(stock.clone()).map(|(o, s)| o / s).collect();
+        let mut ratios: Vec<f64> = ours
+            .clone()
+            .zip(stock.clone())
+            .map(|(o, s)| o / s)
+            .collect();
         let ratio = median(&mut ratios);
         let [stock, ours] = [stock, ours].map(|side| median(&mut side.collect::<Vec<_>>()));
         (stock, ours, ratio)
     };
-    println!("{REQUESTS} requests, 16 connections, medians of {ROUNDS} rounds: stock, ours, ours/stock");
+    println!(
+        "{REQUESTS} requests, 16 connections, medians of {ROUNDS} rounds: stock, ours, ours/stock"
+    );
     let throughput = of(|load| load.requests / load.wall_ns * 1e9);
     let rows = [
         ("requests a second", throughput),
-        ("CPU time a request, us", of(|load| load.cpu_ns / load.requests / 1e3)),
+        (
+            "CPU time a request, us",
+            of(|load| load.cpu_ns / load.requests / 1e3),
+        ),
         ("latency p50, us", of(|load| load.p50_ns / 1e3)),
         ("latency p99, us", of(|load| load.p99_ns / 1e3)),
         ("latency p99.9, us", of(|load| load.p999_ns / 1e3)),

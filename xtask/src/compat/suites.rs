@@ -242,7 +242,10 @@ impl Runner {
     pub(super) fn check(&self, suite: &Suite) -> Result<String> {
         let package = self.package(suite)?;
         let stock = expected::read(&self.record(suite))?;
-        let place = suite.name.split_once(':').map_or("ours", |(place, _)| place);
+        let place = suite
+            .name
+            .split_once(':')
+            .map_or("ours", |(place, _)| place);
         let side = self.work.join(place);
         let drop_ins = suite.drop_ins();
         let patch = registry::patch(&self.root, drop_ins);

@@ -53,7 +53,10 @@ fn a_static_one_takes_tasks_of_all_threads() {
         let threads: Vec<_> = (0..4)
             .map(|i| scope.spawn(move || block_on(EXECUTOR.run(EXECUTOR.spawn(async move { i })))))
             .collect();
-        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+        threads
+            .into_iter()
+            .map(|thread| thread.join().expect("no panic"))
+            .collect()
     });
     assert_eq!(done, [0, 1, 2, 3]);
 }
@@ -103,7 +106,9 @@ fn panics_reach_their_handles() {
     let _watchdog = watchdog();
     let executor = Executor::new();
     let task: Task<()> = executor.spawn(async { panic!("a planned panic") });
-    executor.spawn(async { panic!("nothing hears of this one") }).detach();
+    executor
+        .spawn(async { panic!("nothing hears of this one") })
+        .detach();
     assert!(executor.try_tick() && executor.try_tick());
     assert!(catch_unwind(AssertUnwindSafe(|| block_on(task))).is_err());
 }

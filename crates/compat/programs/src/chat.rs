@@ -32,7 +32,10 @@ async fn dispatch(events: Receiver<Event>) {
                 (None, format!("{name} has left"))
             }
         };
-        for (_, lines) in clients.iter().filter(|(name, _)| from.as_ref() != Some(name)) {
+        for (_, lines) in clients
+            .iter()
+            .filter(|(name, _)| from.as_ref() != Some(name))
+        {
             // A client that leaves takes no more lines.
             drop(lines.send(line.clone()).await);
         }
@@ -68,7 +71,9 @@ struct Client {
 
 impl Client {
     async fn say(&mut self, line: &str) -> Result<(), Failure> {
-        self.stream.write_all(format!("{line}\n").as_bytes()).await?;
+        self.stream
+            .write_all(format!("{line}\n").as_bytes())
+            .await?;
         Ok(())
     }
 

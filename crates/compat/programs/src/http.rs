@@ -23,7 +23,12 @@ async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Inf
             (Ok(a), Ok(b)) => Some(Bytes::from(a.wrapping_add(b).to_string())),
             _ => None,
         },
-        ["echo"] => request.into_body().collect().await.ok().map(|body| body.to_bytes()),
+        ["echo"] => request
+            .into_body()
+            .collect()
+            .await
+            .ok()
+            .map(|body| body.to_bytes()),
         _ => None,
     };
     let status = if body.is_some() {
@@ -42,8 +47,8 @@ pub(crate) async fn serve() -> Result<SocketAddr, Failure> {
     let address = listener.local_addr()?;
     let accept = async move {
         while let Ok((stream, _)) = listener.accept().await {
-            let connection = http1::Builder::new()
-                .serve_connection(FuturesIo::new(stream), service_fn(answer));
+            let connection =
+                http1::Builder::new().serve_connection(FuturesIo::new(stream), service_fn(answer));
             // A client that leaves ends its connection with an error.
             smol::spawn(async { drop(connection.await) }).detach();
         }
@@ -81,7 +86,12 @@ pub(crate) fn run() -> Result<(), Failure> {
     let client = |address, name: &'static str| async move {
         let mut server = connect(address).await?;
         let mut lines = Vec::new();
-        for (path, body) in [("/sum/20/22", ""), ("/echo", name), ("/nothing", ""), ("/sum/1/x", "")] {
+        for (path, body) in [
+            ("/sum/20/22", ""),
+            ("/echo", name),
+            ("/nothing", ""),
+            ("/sum/1/x", ""),
+        ] {
             let (status, answer) = ask(&mut server, path, body).await?;
             lines.push(format!("{name}: {path}: {status} {answer:?}"));
         }
@@ -96,4 +106,3 @@ pub(crate) fn run() -> Result<(), Failure> {
         Ok(())
     })
 }
-

@@ -3,8 +3,8 @@
 use std::mem::MaybeUninit;
 use std::time::{Duration, Instant};
 
-use crate::http::{ask, connect, serve};
 use crate::Failure;
+use crate::http::{ask, connect, serve};
 
 /// Connections that ask at once.
 const CONNECTIONS: usize = 16;

@@ -83,7 +83,8 @@ impl Runnable {
             return Kind::Own(unsafe { Own::from_raw(word) });
         }
         // SAFETY: the address of a cell is not null.
-        let address = unsafe { NonNull::new_unchecked(word.as_ptr().map_addr(|word| word & !FOREIGN)) };
+        let address =
+            unsafe { NonNull::new_unchecked(word.as_ptr().map_addr(|word| word & !FOREIGN)) };
         // SAFETY: with the bit the word is that of `foreign`, and the runnable that it was has just been taken apart.
         Kind::Foreign(unsafe { Foreign::from_raw(address) })
     }

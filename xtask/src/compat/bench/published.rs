@@ -121,12 +121,26 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: &BenchArgs) -> Res
     }
     let slower = results.rows.iter().filter(|row| row.wall.low > ROW_LIMIT);
     let mut failures: Vec<String> = slower
-        .map(|row| format!("{} is slower than stock: {}", row.workload, estimate(&row.wall)))
+        .map(|row| {
+            format!(
+                "{} is slower than stock: {}",
+                row.workload,
+                estimate(&row.wall)
+            )
+        })
         .collect();
-    let wall = results.means.iter().filter(|mean| mean.metric == Metric::Wall);
+    let wall = results
+        .means
+        .iter()
+        .filter(|mean| mean.metric == Metric::Wall);
     failures.extend(
         wall.filter(|mean| mean.mean.value > MEAN_LIMIT)
-            .map(|mean| format!("the geometric mean {} is above {MEAN_LIMIT}", estimate(&mean.mean))),
+            .map(|mean| {
+                format!(
+                    "the geometric mean {} is above {MEAN_LIMIT}",
+                    estimate(&mean.mean)
+                )
+            }),
     );
     ensure!(args.aa || failures.is_empty(), "{}", failures.join("; "));
     Ok(())
