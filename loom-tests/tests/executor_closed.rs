@@ -13,13 +13,10 @@ struct Pool {
 }
 
 impl Pool {
-    /// Drops what is queued.
+    /// Drops what is queued. The look comes first, as in the queues.
     fn drain(&self) -> Vec<u32> {
-        self.queued
-            .swap(false, Relaxed)
-            .then_some(0)
-            .into_iter()
-            .collect()
+        let queued = self.queued.load(Relaxed) && self.queued.swap(false, Relaxed);
+        queued.then_some(0).into_iter().collect()
     }
 }
 

@@ -153,7 +153,7 @@ fn executor_slot_outlives_its_sentinel() {
         };
         assert!(pool.slot.put(Number(7)).is_none());
         pool.idle.publish_paced();
-        assert_eq!(sleeper.join().unwrap(), 7);
+        assert_eq!(sleeper.join().unwrap().0, 7);
         guard.join().unwrap();
     });
 }

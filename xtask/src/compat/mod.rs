@@ -69,7 +69,8 @@ pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
     }
     let mut chosen: Vec<&Suite> = SUITES.iter().collect();
     chosen.retain(|suite| filter.is_none_or(|text| suite.name.contains(text)));
-    let known = SUITES.map(|suite| suite.name).join(", ");
+    let known = SUITES.iter().map(|suite| suite.name);
+    let known = known.collect::<Vec<_>>().join(", ");
     ensure!(
         !chosen.is_empty(),
         "no suite's name contains the filter (there are {known})"

@@ -36,115 +36,41 @@ pub(super) struct Suite {
     args: &'static str,
 }
 
-/// All suites, quick ones first.
-pub(super) const SUITES: [Suite; 20] = [
-    suite("async_executor", Source::Imported, "--test published"),
-    suite("async_executor-doc", Source::Imported, "--doc"),
-    suite(
-        "bevy_tasks",
-        Source::Extracted,
-        "--lib --features multi_threaded",
-    ),
-    suite("bevy_tasks-single", Source::Extracted, "--lib"),
-    suite(
-        "bevy_tasks-doc",
-        Source::Extracted,
-        "--doc --features multi_threaded",
-    ),
-    suite("bevy_app", Source::Package, "--lib"),
-    suite(
-        "bevy_app-multi",
-        Source::Package,
-        "--lib --features bevy_ecs/multi_threaded",
-    ),
-    suite("bevy_transform", Source::Package, "--lib"),
-    suite(
-        "bevy_transform-multi",
-        Source::Package,
-        "--lib --features multi_threaded",
-    ),
-    suite(
-        "bevy_ecs",
-        Source::Package,
-        "--lib --features multi_threaded",
-    ),
-    suite(
-        "async-executor:async_executor",
-        Source::Imported,
-        "--test published",
-    ),
-    suite(
-        "async-executor:async_executor-doc",
-        Source::Imported,
-        "--doc",
-    ),
-    of(
-        "async-executor:smol-doc",
-        Source::Package,
-        ("smol", "2.0.2"),
-        "--doc",
-    ),
-    of(
-        "async-executor:async-global-executor",
-        Source::Package,
-        ("async-global-executor", "3.1.0"),
-        "--lib --features tokio",
-    ),
-    of(
-        "async-executor:async-global-executor-doc",
-        Source::Package,
-        ("async-global-executor", "3.1.0"),
-        "--doc",
-    ),
-    of(
-        "async-executor:async-std",
-        Source::Package,
-        ("async-std", "1.13.2"),
-        "--lib --tests --features unstable,attributes",
-    ),
-    of(
-        "async-executor:zbus",
-        Source::Package,
-        ("zbus", "5.19.0"),
-        "--lib --tests --features p2p",
-    ),
-    suite(
-        "async-executor:bevy_tasks",
-        Source::Package,
-        "--lib --features multi_threaded",
-    ),
-    suite(
-        "async-executor:bevy_ecs",
-        Source::Package,
-        "--lib --features multi_threaded",
-    ),
-    suite(
-        "both:bevy_ecs",
-        Source::Package,
-        "--lib --features multi_threaded",
-    ),
-];
-
-const fn suite(name: &'static str, source: Source, args: &'static str) -> Suite {
-    let package = match source {
-        Source::Imported => (ASYNC_EXECUTOR.name, ASYNC_EXECUTOR.version),
-        _ => ("", registry::BEVY),
+/// Each suite: its name, where its tests come from, the package (of Bevy if there is none), and what follows `cargo test`.
+macro_rules! suites {
+    ($($name:literal $source:ident $(($package:expr, $version:expr))? $args:literal;)+) => {
+        /// All suites, quick ones first.
+        pub(super) const SUITES: &[Suite] = &[$(Suite {
+            name: $name,
+            source: Source::$source,
+            package: suites!(@package $(($package, $version))?),
+            args: $args,
+        }),+];
     };
-    of(name, source, package, args)
+    (@package) => { ("", registry::BEVY) };
+    (@package ($package:expr, $version:expr)) => { ($package, $version) };
 }
 
-const fn of(
-    name: &'static str,
-    source: Source,
-    package: (&'static str, &'static str),
-    args: &'static str,
-) -> Suite {
-    Suite {
-        name,
-        source,
-        package,
-        args,
-    }
+suites! {
+    "async_executor" Imported (ASYNC_EXECUTOR.name, ASYNC_EXECUTOR.version) "--test published";
+    "async_executor-doc" Imported (ASYNC_EXECUTOR.name, ASYNC_EXECUTOR.version) "--doc";
+    "bevy_tasks" Extracted "--lib --features multi_threaded";
+    "bevy_tasks-single" Extracted "--lib";
+    "bevy_tasks-doc" Extracted "--doc --features multi_threaded";
+    "bevy_app" Package "--lib";
+    "bevy_app-multi" Package "--lib --features bevy_ecs/multi_threaded";
+    "bevy_transform" Package "--lib";
+    "bevy_transform-multi" Package "--lib --features multi_threaded";
+    "bevy_ecs" Package "--lib --features multi_threaded";
+    "async-executor:async_executor" Imported (ASYNC_EXECUTOR.name, ASYNC_EXECUTOR.version) "--test published";
+    "async-executor:async_executor-doc" Imported (ASYNC_EXECUTOR.name, ASYNC_EXECUTOR.version) "--doc";
+    "async-executor:smol-doc" Package ("smol", "2.0.2") "--doc";
+    "async-executor:async-global-executor" Package ("async-global-executor", "3.1.0") "--lib --features tokio";
+    "async-executor:async-global-executor-doc" Package ("async-global-executor", "3.1.0") "--doc";
+    "async-executor:zbus" Package ("zbus", "5.19.0") "--lib --tests --features p2p";
+    "async-executor:bevy_tasks" Package "--lib --features multi_threaded";
+    "async-executor:bevy_ecs" Package "--lib --features multi_threaded";
+    "both:bevy_ecs" Package "--lib --features multi_threaded";
 }
 
 impl Suite {
