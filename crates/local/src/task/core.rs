@@ -137,28 +137,6 @@ impl<C: Core> CoreRef<C> {
     }
 }
 
-/// What each of the cells of [`build`](super::build) holds beside its future: the core, of the type that the cell's schedule
-/// function knows. The reference to it is the future's, so this is good as long as the task can be scheduled.
-pub struct Meta(NonNull<()>);
-
-// SAFETY: it stands for a reference to a core, and cores are Send and Sync.
-unsafe impl Send for Meta {}
-// SAFETY: shared, it gives out a pointer to a core, which is Sync.
-unsafe impl Sync for Meta {}
-
-impl Meta {
-    #[inline]
-    pub(super) fn new<C: Core>(core: NonNull<C>) -> Self {
-        Self(core.cast())
-    }
-
-    /// The core of a task that was built with a `CoreRef<C>`.
-    #[inline]
-    pub(super) fn core<C>(&self) -> NonNull<C> {
-        self.0.cast()
-    }
-}
-
 /// Hands over a payload that no handle will see.
 pub(super) fn unhandled(handler: Option<PanicHandler>, payload: Payload) {
     match handler {

@@ -10,10 +10,9 @@ use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
 
-use super::core::Meta;
 use super::local::handle::{Handle, TAG};
 use super::outcome::{Gone, Outcome};
-use super::runnable::Own;
+use super::runnable::{Meta, Own};
 
 /// A handle on async-task's cell.
 type Shared<T> = async_task::FallibleTask<Outcome<T>, Meta>;

@@ -5,8 +5,29 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use core::task::Waker;
 
-use super::core::Meta;
 use crate::unwind::contain;
+
+/// What each of the cells of [`build`](super::build) holds beside its future: the core, of the type that the cell's schedule
+/// function knows. The reference to it is the future's, so this is good as long as the task can be scheduled.
+pub struct Meta(NonNull<()>);
+
+// SAFETY: it stands for a reference to a core, and cores are Send and Sync.
+unsafe impl Send for Meta {}
+// SAFETY: shared, it gives out a pointer to a core, which is Sync.
+unsafe impl Sync for Meta {}
+
+impl Meta {
+    #[inline]
+    pub(super) fn new<C>(core: NonNull<C>) -> Self {
+        Self(core.cast())
+    }
+
+    /// The core of a task that was built with a `CoreRef<C>`.
+    #[inline]
+    pub(super) fn core<C>(&self) -> NonNull<C> {
+        self.0.cast()
+    }
+}
 
 /// A runnable of a cell that [`build`](super::build) made.
 pub(super) type Own = async_task::Runnable<Meta>;

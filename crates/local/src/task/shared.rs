@@ -2,11 +2,11 @@
 
 use core::future::Future;
 
-use super::core::{CoreRef, Meta, Schedule};
+use super::core::{CoreRef, Schedule};
 use super::either::Either;
 use super::guarded::{Guarded, boxed, is_large};
 use super::handle::Task;
-use super::runnable::{Own, Runnable};
+use super::runnable::{Meta, Own, Runnable};
 
 /// Makes a task. One allocation, two for a [`LARGE`](super::LARGE) future.
 ///
