@@ -171,10 +171,10 @@ fn a_woken_one_runs_next() {
         wakes();
         let (runnable, task) = cell(&scheduler, async move { last() });
         scheduler.start(runnable);
-        task
+        (task,)
     });
     block_on(async {
-        let last = waking.await;
+        let (last,) = waking.await;
         foreign.await;
         last.await;
     });
