@@ -67,10 +67,6 @@ suites! {
     "async-executor:smol-doc" Package ("smol", "2.0.2") "--doc";
     "async-executor:async-global-executor" Package ("async-global-executor", "3.1.0") "--lib --features tokio";
     "async-executor:async-global-executor-doc" Package ("async-global-executor", "3.1.0") "--doc";
-    "async-executor:zbus" Package ("zbus", "5.19.0") "--lib --tests --features p2p";
-    "async-executor:bevy_tasks" Package "--lib --features multi_threaded";
-    "async-executor:bevy_ecs" Package "--lib --features multi_threaded";
-    "both:bevy_ecs" Package "--lib --features multi_threaded";
 }
 
 impl Suite {
