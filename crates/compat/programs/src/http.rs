@@ -76,6 +76,7 @@ pub(crate) async fn ask(
         .uri(path)
         .header("host", "localhost")
         .body(Full::new(Bytes::copy_from_slice(body.as_bytes())))?;
+    server.ready().await?;
     let response = server.send_request(request).await?;
     let status = response.status();
     Ok((status, response.into_body().collect().await?.to_bytes()))
