@@ -3,37 +3,30 @@
 use std::ptr::{NonNull, without_provenance_mut};
 use std::time::Duration;
 
-use terrace_executor::protocol::lifo_slot::LifoSlot;
+use terrace_executor::protocol::lifo_slot::{LifoSlot, Word};
 use terrace_loom_tests::assert_each_once;
 use terrace_park::{Idle, Restricted, Woken, Work};
-use terrace_queue::{Link, Links};
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use terrace_sync::cell::UnsafeCell;
 use terrace_sync::{Arc, model, thread};
 
-/// Tasks that are numbers.
-struct Numbers;
+/// A task that is a number.
+struct Number(u32);
 
-// SAFETY: the pointers are the numbers plus one, and nothing is behind them.
-unsafe impl Links for Numbers {
-    type Item = u32;
-
-    fn into_raw(item: u32) -> NonNull<()> {
-        NonNull::new(without_provenance_mut(item as usize + 1)).expect("at least one")
+// SAFETY: the words are the numbers plus one, and nothing is behind them.
+unsafe impl Word for Number {
+    fn into_raw(self) -> NonNull<()> {
+        NonNull::new(without_provenance_mut(self.0 as usize + 1)).expect("at least one")
     }
 
-    unsafe fn from_raw(raw: NonNull<()>) -> u32 {
-        (raw.as_ptr().addr() - 1) as u32
-    }
-
-    unsafe fn link(_raw: NonNull<()>) -> NonNull<Link> {
-        unreachable!("a slot needs no link")
+    unsafe fn from_raw(raw: NonNull<()>) -> Self {
+        Self((raw.as_ptr().addr() - 1) as u32)
     }
 }
 
 /// A slot, and a cell for each task, which the worker writes before it puts the task.
 struct Written {
-    slot: LifoSlot<Numbers>,
+    slot: LifoSlot<Number>,
     cells: [UnsafeCell<u32>; 2],
 }
 
@@ -46,11 +39,13 @@ impl Written {
             // SAFETY: the task is not in the slot yet, so no other thread has it.
             unsafe { *cell = task }
         });
-        self.slot.put(task).map(|displaced| self.read(displaced))
+        self.slot
+            .put(Number(task))
+            .map(|displaced| self.read(displaced.0))
     }
 
     fn take(&self) -> Option<u32> {
-        self.slot.take().map(|task| self.read(task))
+        self.slot.take().map(|task| self.read(task.0))
     }
 
     fn read(&self, task: u32) -> u32 {
@@ -86,7 +81,7 @@ fn executor_slot_gives_each_task_once() {
 /// Worker 0 with its slot, others that sleep, and a queue.
 struct Pool {
     idle: Idle,
-    slot: LifoSlot<Numbers>,
+    slot: LifoSlot<Number>,
     queued: AtomicUsize,
     latch: AtomicBool,
 }
@@ -156,9 +151,9 @@ fn executor_slot_outlives_its_sentinel() {
                 task
             })
         };
-        assert_eq!(pool.slot.put(7), None);
+        assert!(pool.slot.put(Number(7)).is_none());
         pool.idle.publish_paced();
-        assert_eq!(sleeper.join().unwrap(), 7);
+        assert_eq!(sleeper.join().unwrap().0, 7);
         guard.join().unwrap();
     });
 }
@@ -176,7 +171,7 @@ fn executor_slot_is_emptied_before_a_wait() {
             thread::spawn(move || {
                 let token = pool.idle.enter(0);
                 pool.idle.stop_search(token, &*pool);
-                assert_eq!(pool.slot.put(7), None);
+                assert!(pool.slot.put(Number(7)).is_none());
                 pool.idle.publish_paced();
                 pool.slot.empty(|_| {
                     pool.queued.store(1, Relaxed);

@@ -10,6 +10,7 @@ use std::time::Duration;
 use terrace_local::task::{self, CoreRef, Task};
 use terrace_sync::{Arc, OnceLock};
 
+use crate::foreign::{self, Scheduler, Starts};
 use crate::parts::current::Current;
 use crate::parts::lanes::Lane;
 use crate::pool::runner::take_reference;
@@ -313,6 +314,23 @@ impl<'a> Executor<'a> {
         // SAFETY: futures and outputs are Send and live for `'a`; the executor drops its tasks
         // before `'a` ends, in its own drop.
         unsafe { self.shared().spawn_tasks(|| self.core(), futures, handles) }
+    }
+
+    /// A handle that queues runnables of cells which the executor did not make.
+    #[inline]
+    pub fn scheduler(&self) -> Scheduler {
+        Scheduler::new(Arc::clone(&self.pool().shared))
+    }
+
+    /// As [`Scheduler::start`].
+    #[inline]
+    pub fn start(&self, runnable: async_task::Runnable) {
+        foreign::start(self.shared(), runnable);
+    }
+
+    /// As [`Scheduler::start_many`].
+    pub fn start_many(&self) -> Starts<'_> {
+        Starts::new(self.shared())
     }
 
     /// Polls one queued task on the current thread, which may be any; false if none is queued. For frame and event

@@ -7,6 +7,8 @@ mod builder;
 #[cfg(not(terrace_loom))]
 mod executor;
 #[cfg(not(terrace_loom))]
+mod foreign;
+#[cfg(not(terrace_loom))]
 mod parts;
 #[cfg(not(terrace_loom))]
 mod pool;
@@ -30,6 +32,7 @@ mod work;
 pub use crate::{
     builder::Builder,
     executor::Executor,
+    foreign::{Scheduler, Starts, StaticScheduler, Tracked},
     parts::current::{Current, ExecutorId, current},
     parts::lanes::Lane,
     run::block_on::block_on,

@@ -7,6 +7,7 @@ use std::ops::Deref;
 use terrace_local::task::{self, CoreRef, Task};
 
 use crate::executor::Executor;
+use crate::foreign::StaticScheduler;
 use crate::parts::lanes::Lane;
 use crate::pool::schedule::{OnLane, Unregistered};
 
@@ -51,6 +52,12 @@ impl StaticExecutor {
     #[inline]
     fn core(&'static self) -> CoreRef<Unregistered> {
         CoreRef::Static(self.shared().unregistered())
+    }
+
+    /// A handle that queues runnables of cells which the executor did not make.
+    #[inline]
+    pub fn scheduler(&'static self) -> StaticScheduler {
+        StaticScheduler::new(self.shared())
     }
 
     /// Spawns a task, as [`Executor::spawn`](crate::Executor::spawn) does. One allocation, no lock, no reference count.

@@ -77,16 +77,14 @@ pub struct Registry {
 
 #[cfg(feature = "std")]
 impl Register for Registry {
+    #[inline]
     unsafe fn insert(&self, waker: &Waker) -> u32 {
-        let waker = waker.clone();
-        let shard = shard();
-        let entry = self.shards[shard].lock().insert(waker);
-        key(entry * SHARDS + shard)
+        self.add(waker)
     }
 
+    #[inline]
     unsafe fn remove(&self, key: u32) -> Option<Waker> {
-        let key = key as usize;
-        self.shards[key % SHARDS].lock().try_remove(key / SHARDS)
+        self.take(key)
     }
 }
 
@@ -96,6 +94,24 @@ impl Registry {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// As [`Register::insert`], from any place: its locks make it safe. A [`close`](Self::close) waits without end for an entry
+    /// that is neither a task of the executor nor taken out.
+    ///
+    /// # Panics
+    /// If there are more pending tasks than keys.
+    pub fn add(&self, waker: &Waker) -> u32 {
+        let waker = waker.clone();
+        let shard = shard();
+        let entry = self.shards[shard].lock().insert(waker);
+        key(entry * SHARDS + shard)
+    }
+
+    /// As [`Register::remove`], from any place.
+    pub fn take(&self, key: u32) -> Option<Waker> {
+        let key = key as usize;
+        self.shards[key % SHARDS].lock().try_remove(key / SHARDS)
     }
 
     /// Wakes every registered task. No lock is held while it does.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
-use super::registry;
+use super::registry::{self, BEVY_TASKS};
 use super::sides::{BUILDS, build, listed};
 use crate::process::run_limited;
 use crate::progress::run_all;
@@ -32,7 +32,7 @@ struct Scenario {
 /// Runs the scenarios whose names contain `filter`, also after one has failed.
 pub(super) fn run(ws: &Workspace, filter: Option<&str>) -> Result<()> {
     let dir = ws.root.join("crates/compat/apps");
-    registry::prove_patched(&dir, &[], &ws.root.join("crates/compat/bevy_tasks"))?;
+    registry::prove(&dir, &[], &BEVY_TASKS, Some(&ws.root))?;
     let mut scenarios = Vec::new();
     for way in BUILDS {
         let program = build(&dir, &ws.target.join("compat/apps"), "debug/apps", way)?;

@@ -6,8 +6,9 @@
 
 mod counts;
 mod program;
+mod published;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
@@ -25,6 +26,7 @@ use crate::report::units::estimate;
 use crate::workspace::Workspace;
 use program::{Kind, Length, Row};
 
+use super::registry::{BEVY_TASKS, DropIn};
 use super::sides;
 
 /// The geometric mean of ours/stock over the counted rows that must not be exceeded.
@@ -51,6 +53,9 @@ pub(crate) struct BenchArgs {
     /// Compare the stock crate with itself: what is left is noise
     #[arg(long, requires = "bench", conflicts_with = "counts")]
     aa: bool,
+    /// Compare the benches that async-executor publishes, instead of ECS workloads
+    #[arg(long, requires = "bench", conflicts_with = "counts")]
+    published: bool,
     /// Instead of comparing, print what one iteration of each row costs the system: CPU time, context
     /// switches, futex calls
     #[arg(long, requires = "bench")]
@@ -72,9 +77,9 @@ const RELEASE: sides::Way = ("optimised", &["--release"]);
 const DEBUG: &str = "\n[profile.release]\ndebug = \"line-tables-only\"\n";
 
 impl Side {
-    fn build(ws: &Workspace, name: &'static str, patch: Option<&Path>) -> Result<Self> {
-        let dir = sides::copy(ws, "ecs-bench", &format!("bench/{name}"), DEBUG, patch)?;
-        sides::prove(&dir, patch)?;
+    fn build(ws: &Workspace, name: &'static str, drop_ins: &[DropIn]) -> Result<Self> {
+        let dir = sides::copy(ws, "ecs-bench", &format!("bench/{name}"), DEBUG, drop_ins)?;
+        sides::prove(ws, &dir, &BEVY_TASKS, !drop_ins.is_empty())?;
         let program = sides::build(&dir, &dir.join("target"), "release/ecs-bench", RELEASE)?;
         Ok(Self { name, program })
     }
@@ -86,12 +91,14 @@ impl Side {
 ///
 /// If something cannot be built or run, and if a limit is exceeded.
 pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: BenchArgs) -> Result<()> {
-    let stock = Side::build(ws, "stock", None)?;
+    if args.published {
+        return published::run(ws, filter, &args);
+    }
+    let stock = Side::build(ws, "stock", &[])?;
     let ours = if args.aa {
         stock.clone()
     } else {
-        let drop_in = ws.root.join("crates/compat/bevy_tasks");
-        Side::build(ws, "ours", Some(&drop_in))?
+        Side::build(ws, "ours", &[BEVY_TASKS])?
     };
     let rows = chosen_rows(&stock, filter)?;
     if args.counts {

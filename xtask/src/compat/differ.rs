@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
+use super::registry::BEVY_TASKS;
 use super::sides::{self, BUILDS, Way, build, listed};
 use crate::process::{difference, parallel, run_limited};
 use crate::progress::Progress;
@@ -173,10 +174,10 @@ fn parse(list: &str) -> Result<BTreeMap<&str, &str>> {
 
 /// Builds one side with debug assertions.
 fn compile(ws: &Workspace, side: &str, way: Way) -> Result<PathBuf> {
-    let drop_in = ws.root.join("crates/compat/bevy_tasks");
-    let patch = (side == "ours").then_some(&*drop_in);
-    let dir = sides::copy(ws, "differ", &format!("differ/{side}"), "", patch)?;
-    sides::prove(&dir, patch)?;
+    let ours = side == "ours";
+    let drop_ins: &[_] = if ours { &[BEVY_TASKS] } else { &[] };
+    let dir = sides::copy(ws, "differ", &format!("differ/{side}"), "", drop_ins)?;
+    sides::prove(ws, &dir, &BEVY_TASKS, ours)?;
     build(&dir, &dir.join("target"), "debug/differ", way)
 }
 

@@ -16,18 +16,21 @@ const FACADE: &str = "executor_facade";
 
 /// What stands behind the façade.
 pub(super) enum Behind<'a> {
-    /// The published crate.
+    /// The published crate, or what a patch puts in its place.
     Stock,
     /// Our crates, in the workspace whose root this is.
     Ours(&'a Path),
 }
 
 /// Writes the package into `dir`, and its façade beside it.
-pub(super) fn write(dir: &Path, package: &Package, behind: &Behind<'_>) -> Result<()> {
+///
+/// `patch` goes at the end of the manifest.
+pub(super) fn write(dir: &Path, package: &Package, behind: &Behind<'_>, patch: &str) -> Result<()> {
     let source = source(package);
     let facade = dir.join("facade");
     write_facade(&facade, package, behind)?;
-    write_if_changed(&dir.join("Cargo.toml"), manifest(package)?.as_bytes())?;
+    let manifest = manifest(package)? + patch;
+    write_if_changed(&dir.join("Cargo.toml"), manifest.as_bytes())?;
 
     let mut tests = String::from("#![allow(warnings)]\n");
     for (folder, suffix) in [("tests", ""), ("examples", RUN_MAIN)] {

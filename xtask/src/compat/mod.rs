@@ -6,10 +6,12 @@
 
 mod apps;
 mod bench;
+mod bus;
 mod differ;
 mod expected;
 mod imported;
 mod outcome;
+mod programs;
 mod published;
 mod registry;
 mod sides;
@@ -31,6 +33,9 @@ pub(crate) struct CompatArgs {
     /// Run only the start-up apps
     #[arg(long, conflicts_with_all = ["bench", "differ"])]
     apps: bool,
+    /// Run only the small servers and clients on async-executor, and their load
+    #[arg(long, conflicts_with_all = ["bench", "differ", "apps", "bless"])]
+    programs: bool,
     /// Run only the programs that print the same on the stock crate and on the drop-in
     #[arg(long, conflicts_with = "bench")]
     differ: bool,
@@ -53,6 +58,9 @@ pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
     if args.bench {
         return bench::run(ws, filter, args.bench_args);
     }
+    if args.programs {
+        return programs::run(ws, filter);
+    }
     if args.apps {
         return apps::run(ws, filter);
     }
@@ -61,12 +69,16 @@ pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
     }
     let mut chosen: Vec<&Suite> = SUITES.iter().collect();
     chosen.retain(|suite| filter.is_none_or(|text| suite.name.contains(text)));
-    let known = SUITES.map(|suite| suite.name).join(", ");
+    let known = SUITES.iter().map(|suite| suite.name);
+    let known = known.collect::<Vec<_>>().join(", ");
     ensure!(
         !chosen.is_empty(),
         "no suite's name contains the filter (there are {known})"
     );
-    let runner = Runner::set_up(ws)?;
+    if args.bless {
+        chosen.retain(|suite| !suite.is_second());
+    }
+    let runner = Runner::set_up(ws, &chosen)?;
     let name = |suite: &&Suite| suite.name.to_owned();
     if args.bless {
         return run_all("compat --bless", &chosen, name, |suite| runner.bless(suite));

@@ -82,26 +82,43 @@ impl Outcome {
 ///
 /// First the build, without a time limit. A test program is then started directly, several times; cargo runs examples in
 /// documentation, once.
-pub(super) fn cargo_test(dir: &Path, target: &Path, args: &[&str]) -> Result<Outcome> {
-    let build = Build::of(dir, target.to_owned());
+pub(super) fn cargo_test(
+    dir: &Path,
+    target: &Path,
+    args: &[&str],
+    env: &[(&str, String)],
+) -> Result<Outcome> {
+    let build = Build::of(dir, target.to_owned()).envs(env.iter().cloned());
     if args.contains(&"--doc") {
-        return run(build.command(&[&["test", "--no-fail-fast"], args].concat()));
+        let command = build.command(&[&["test", "--no-fail-fast"], args].concat());
+        return run(command, false);
     }
     let programs = build
         .test_binaries(args, true)
         .context("it does not build")?;
-    let program = programs.first().context("cargo built no test")?;
+    ensure!(!programs.is_empty(), "cargo built no test");
     let mut outcome = Outcome::default();
-    for _ in 0..RUNS {
-        let mut command = Command::new(&program.path);
-        command.current_dir(dir).env("CARGO_MANIFEST_DIR", dir);
-        outcome.merge(run(command)?);
+    for program in &programs {
+        for _ in 0..RUNS {
+            let mut command = Command::new(&program.path);
+            command.current_dir(dir).env("CARGO_MANIFEST_DIR", dir);
+            command.envs(build.environment());
+            let mut ran = run(command, programs.len() > 1)?;
+            if programs.len() > 1 {
+                let tests = ran.tests.into_iter();
+                ran.tests = tests
+                    .map(|(name, verdict)| (format!("{}: {name}", program.name), verdict))
+                    .collect();
+            }
+            outcome.merge(ran);
+        }
     }
+    ensure!(!outcome.tests.is_empty(), "no test ran");
     Ok(outcome)
 }
 
-/// One run of the tests.
-fn run(command: Command) -> Result<Outcome> {
+/// One run of the tests, of which there may be `none`.
+fn run(command: Command, none: bool) -> Result<Outcome> {
     let finished = run_limited(command, TIME_LIMIT)?;
     let tests = finished.output.lines().filter_map(parse_line).collect();
     let outcome = Outcome { tests };
@@ -110,7 +127,7 @@ fn run(command: Command) -> Result<Outcome> {
         bail!("no end after {TIME_LIMIT:?}; passed until then: {names}");
     }
     ensure!(
-        !outcome.tests.is_empty(),
+        none && finished.status.is_some_and(|status| status.success()) || !outcome.tests.is_empty(),
         "no test ran:\n{}",
         finished.output
     );

@@ -66,10 +66,15 @@ fn manifest(package: &Package) -> Result<String> {
 
 /// What the tests of a package depend on, for a manifest; benches are left out.
 pub(super) fn dev_dependencies(package: &Package) -> Result<String> {
+    dependencies(package, |name| name != "criterion")
+}
+
+/// What its tests, benches and examples depend on, as far as `wanted` says.
+pub(super) fn dependencies(package: &Package, wanted: impl Fn(&str) -> bool) -> Result<String> {
     let mut text = String::new();
     let dependencies = package.dependencies.iter();
     for dependency in
-        dependencies.filter(|d| d.kind == DependencyKind::Development && d.name != "criterion")
+        dependencies.filter(|d| d.kind == DependencyKind::Development && wanted(&d.name))
     {
         writeln!(
             text,

@@ -1,6 +1,6 @@
 //! Published packages: finding cargo's unpacked copy of their source, and copying it to work on.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::{MetadataCommand, Package};
@@ -10,8 +10,37 @@ use crate::workspace;
 /// The version of Bevy that the drop-in stands in for.
 pub(super) const BEVY: &str = "0.20.1";
 
-/// The version of `async-executor` that ours stands in for.
-pub(super) const ASYNC_EXECUTOR: &str = "1.14.1";
+/// A package of ours that stands in for a published one of the same name and version.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct DropIn {
+    pub(super) name: &'static str,
+    pub(super) version: &'static str,
+}
+
+pub(super) const BEVY_TASKS: DropIn = DropIn {
+    name: "bevy_tasks",
+    version: BEVY,
+};
+
+pub(super) const ASYNC_EXECUTOR: DropIn = DropIn {
+    name: "async-executor",
+    version: "1.14.1",
+};
+
+impl DropIn {
+    /// Where it lies in the workspace with this root.
+    fn dir(&self, root: &Path) -> PathBuf {
+        root.join("crates/compat").join(self.name)
+    }
+
+    /// What cargo calls it; or what it calls the published one, if there is no `root`.
+    fn shown(&self, root: Option<&Path>) -> String {
+        let place = root.map_or(String::new(), |root| {
+            format!(" ({})", self.dir(root).display())
+        });
+        format!("{} v{}{place}", self.name, self.version)
+    }
+}
 
 /// Has cargo fetch packages, each a name and a version, and says where they are. Writes a package into `dir` for it.
 pub(super) fn locate(dir: &Path, names: &[(&str, &str)]) -> Result<Vec<Package>> {
@@ -31,7 +60,8 @@ pub(super) fn locate(dir: &Path, names: &[(&str, &str)]) -> Result<Vec<Package>>
     names.iter().map(find).collect()
 }
 
-/// Copies the source of `package` to `dir`, as a workspace of its own with `patch` at the end of its manifest. Files that
+/// Copies the source of `package` to `dir`, as a workspace of its own with `patch` at the end of its manifest. Its lock file stays
+/// behind: it may hold older versions than those that drop-ins stand in for. Files that
 /// are the same already are left alone, so that cargo does not build them again.
 pub(super) fn copy(package: &Package, dir: &Path, patch: &str) -> Result<()> {
     copy_tree(source(package), dir)?;
@@ -53,7 +83,7 @@ fn copy_tree(from: &Path, to: &Path) -> Result<()> {
         let (path, target) = (entry.path(), to.join(entry.file_name()));
         if path.is_dir() {
             copy_tree(&path, &target)?;
-        } else if entry.file_name() != "Cargo.toml" {
+        } else if entry.file_name() != "Cargo.toml" && entry.file_name() != "Cargo.lock" {
             write_if_changed(&target, &std::fs::read(&path)?)?;
         }
     }
@@ -71,38 +101,41 @@ pub(super) fn write_if_changed(file: &Path, content: &[u8]) -> Result<()> {
     std::fs::write(file, content).with_context(|| format!("cannot write {}", file.display()))
 }
 
-/// The lines of a manifest that put the package at `drop_in` in the place of the published one.
-pub(super) fn patch(drop_in: &Path) -> String {
-    format!(
-        "\n[patch.crates-io]\nbevy_tasks = {{ path = {:?} }}\n",
-        drop_in.display().to_string()
-    )
+/// The lines of a manifest that put these drop-ins, of the workspace with this root, in the place of the published packages.
+pub(super) fn patch(root: &Path, drop_ins: &[DropIn]) -> String {
+    let line = |drop_in: &DropIn| {
+        let dir = drop_in.dir(root).display().to_string();
+        format!("{} = {{ path = {dir:?} }}\n", drop_in.name)
+    };
+    let lines: String = drop_ins.iter().map(line).collect();
+    format!("\n[patch.crates-io]\n{lines}")
 }
 
-/// Fails unless the package in `dir` gets its `bevy_tasks` from `drop_in` and nowhere else: cargo only warns about a
-/// patch that it does not use.
-pub(super) fn prove_patched(dir: &Path, args: &[&str], drop_in: &Path) -> Result<()> {
-    let wanted = format!("bevy_tasks v{BEVY} ({})", drop_in.display());
+/// Fails unless the package in `dir` gets the package of this name from the workspace with this `root` and nowhere else, or from
+/// the registry if there is none: cargo only warns about a patch that it does not use. `args` may choose features.
+pub(super) fn prove(
+    dir: &Path,
+    args: &[&str],
+    drop_in: &DropIn,
+    root: Option<&Path>,
+) -> Result<()> {
     let features = args.iter().skip_while(|arg| **arg != "--features").take(2);
-    prove(dir, &features.copied().collect::<Vec<_>>(), &wanted)
-}
-
-/// Fails unless the package in `dir` uses, with these features, the `bevy_tasks` that cargo calls `wanted`.
-pub(super) fn prove(dir: &Path, features: &[&str], wanted: &str) -> Result<()> {
     let mut tree = std::process::Command::new("cargo");
     tree.current_dir(dir)
         .args(["tree", "--quiet", "--edges", "all", "--depth", "0"])
-        .args(["--invert", "bevy_tasks"])
+        .args(["--invert", drop_in.name])
         .args(features);
     let output = tree
         .output()
         .context("cannot start cargo; is it on the PATH?")?;
     let text = String::from_utf8_lossy(&output.stdout);
-    // An ambiguous name (two packages called bevy_tasks) makes cargo fail.
+    let wanted = drop_in.shown(root);
+    // An ambiguous name (two packages of one name) makes cargo fail.
     ensure!(
-        output.status.success() && text.lines().next().map(str::trim) == Some(wanted),
-        "{} does not run on {wanted}: `cargo tree -i bevy_tasks` says\n{text}{}",
+        output.status.success() && text.lines().next().map(str::trim) == Some(wanted.as_str()),
+        "{} does not run on {wanted}: `cargo tree -i {}` says\n{text}{}",
         dir.display(),
+        drop_in.name,
         String::from_utf8_lossy(&output.stderr),
     );
     Ok(())

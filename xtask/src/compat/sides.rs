@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use super::registry::{self, BEVY, write_if_changed};
+use super::registry::{self, DropIn, write_if_changed};
 use crate::build::Build;
 use crate::process::run_limited;
 use crate::workspace::Workspace;
@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 const LIST_LIMIT: Duration = Duration::from_secs(60);
 
 /// Copies a package of the compat workspace to `to` below the target directory, as a workspace of its own with `more` in its
-/// manifest, and with the drop-in at `patch` or without one.
+/// manifest, and with these drop-ins.
 ///
 /// Sides are copies in directories of their own, from the same lock file, each with a target directory of its own: with a
 /// shared one cargo would run one side's program for both.
@@ -24,14 +24,14 @@ pub(super) fn copy(
     package: &str,
     to: &str,
     more: &str,
-    patch: Option<&Path>,
+    drop_ins: &[DropIn],
 ) -> Result<PathBuf> {
     let compat = ws.root.join("crates/compat");
     let source = compat.join(package);
     let dir = ws.target.join("compat").join(to);
     let manifest = std::fs::read_to_string(source.join("Cargo.toml"))
         .with_context(|| format!("cannot read the manifest of {package}"))?;
-    let patched = patch.map(registry::patch).unwrap_or_default();
+    let patched = registry::patch(&ws.root, drop_ins);
     let generated = format!("{manifest}\n[workspace]\n{more}{patched}");
     write_if_changed(&dir.join("Cargo.toml"), generated.as_bytes())?;
     for entry in std::fs::read_dir(source.join("src"))? {
@@ -91,8 +91,7 @@ pub(super) fn listed(program: &Path) -> Result<Vec<String>> {
     Ok(finished.output.lines().map(str::to_owned).collect())
 }
 
-/// Fails unless the package in `dir` uses the `bevy_tasks` at `patch`, or the registry's if there is no patch.
-pub(super) fn prove(dir: &Path, patch: Option<&Path>) -> Result<()> {
-    let place = patch.map_or(String::new(), |patch| format!(" ({})", patch.display()));
-    registry::prove(dir, &[], &format!("bevy_tasks v{BEVY}{place}"))
+/// Fails unless the package in `dir` uses our drop-in, or else the package that it stands in for.
+pub(super) fn prove(ws: &Workspace, dir: &Path, drop_in: &DropIn, ours: bool) -> Result<()> {
+    registry::prove(dir, &[], drop_in, ours.then_some(&*ws.root))
 }

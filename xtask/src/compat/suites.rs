@@ -1,12 +1,14 @@
 //! The published test suites, and running one of them on the stock crate or on the drop-in.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use cargo_metadata::Package;
 
+use super::bus::{self, Bus};
 use super::imported::Behind;
-use super::outcome::cargo_test;
+use super::outcome::{Outcome, cargo_test};
+use super::registry::{ASYNC_EXECUTOR, BEVY_TASKS, DropIn};
 use super::{expected, imported, published, registry};
 use crate::workspace::Workspace;
 
@@ -23,61 +25,79 @@ enum Source {
 
 /// One published test suite.
 pub(super) struct Suite {
-    /// Names the suite and its record: the package, and after a `-` what tells suites of one package apart.
+    /// What is in the published package's place, a colon, and the name of the suite. Where nothing stands before a colon it is
+    /// `bevy_tasks`, or for imported tests our layers. The suite is called after its package, with a `-` and what tells suites of
+    /// one package apart. Its record bears the suite's name.
     pub(super) name: &'static str,
     source: Source,
+    /// The published package and its version.
+    package: (&'static str, &'static str),
     /// What follows `cargo test`, separated by blanks.
     args: &'static str,
 }
 
-/// All suites, quick ones first.
-pub(super) const SUITES: [Suite; 10] = [
-    suite("async_executor", Source::Imported, "--test published"),
-    suite("async_executor-doc", Source::Imported, "--doc"),
-    suite(
-        "bevy_tasks",
-        Source::Extracted,
-        "--lib --features multi_threaded",
-    ),
-    suite("bevy_tasks-single", Source::Extracted, "--lib"),
-    suite(
-        "bevy_tasks-doc",
-        Source::Extracted,
-        "--doc --features multi_threaded",
-    ),
-    suite("bevy_app", Source::Package, "--lib"),
-    suite(
-        "bevy_app-multi",
-        Source::Package,
-        "--lib --features bevy_ecs/multi_threaded",
-    ),
-    suite("bevy_transform", Source::Package, "--lib"),
-    suite(
-        "bevy_transform-multi",
-        Source::Package,
-        "--lib --features multi_threaded",
-    ),
-    suite(
-        "bevy_ecs",
-        Source::Package,
-        "--lib --features multi_threaded",
-    ),
-];
+/// Each suite: its name, where its tests come from, the package (of Bevy if there is none), and what follows `cargo test`.
+macro_rules! suites {
+    ($($name:literal $source:ident $(($package:expr, $version:expr))? $args:literal;)+) => {
+        /// All suites, quick ones first.
+        pub(super) const SUITES: &[Suite] = &[$(Suite {
+            name: $name,
+            source: Source::$source,
+            package: suites!(@package $(($package, $version))?),
+            args: $args,
+        }),+];
+    };
+    (@package) => { ("", registry::BEVY) };
+    (@package ($package:expr, $version:expr)) => { ($package, $version) };
+}
 
-const fn suite(name: &'static str, source: Source, args: &'static str) -> Suite {
-    Suite { name, source, args }
+suites! {
+    "async_executor" Imported (ASYNC_EXECUTOR.name, ASYNC_EXECUTOR.version) "--test published";
+    "async_executor-doc" Imported (ASYNC_EXECUTOR.name, ASYNC_EXECUTOR.version) "--doc";
+    "bevy_tasks" Extracted "--lib --features multi_threaded";
+    "bevy_tasks-single" Extracted "--lib";
+    "bevy_tasks-doc" Extracted "--doc --features multi_threaded";
+    "bevy_app" Package "--lib";
+    "bevy_app-multi" Package "--lib --features bevy_ecs/multi_threaded";
+    "bevy_transform" Package "--lib";
+    "bevy_transform-multi" Package "--lib --features multi_threaded";
+    "bevy_ecs" Package "--lib --features multi_threaded";
+    "async-executor:async_executor" Imported (ASYNC_EXECUTOR.name, ASYNC_EXECUTOR.version) "--test published";
+    "async-executor:async_executor-doc" Imported (ASYNC_EXECUTOR.name, ASYNC_EXECUTOR.version) "--doc";
+    "async-executor:smol-doc" Package ("smol", "2.0.2") "--doc";
+    "async-executor:async-global-executor" Package ("async-global-executor", "3.1.0") "--lib --features tokio";
+    "async-executor:async-global-executor-doc" Package ("async-global-executor", "3.1.0") "--doc";
 }
 
 impl Suite {
     /// The published package and its version.
     fn package(&self) -> (&'static str, &'static str) {
-        match self.source {
-            Source::Imported => ("async-executor", registry::ASYNC_EXECUTOR),
-            _ => (
-                self.name.split('-').next().unwrap_or_default(),
-                registry::BEVY,
-            ),
+        let first = self.short().split('-').next().unwrap_or_default();
+        match self.package {
+            ("", version) => (first, version),
+            package => package,
         }
+    }
+
+    /// The name without what is in place.
+    fn short(&self) -> &'static str {
+        self.name.rsplit(':').next().unwrap_or_default()
+    }
+
+    /// Our packages in place of published ones, the one to prove first.
+    fn drop_ins(&self) -> &'static [DropIn] {
+        match (self.name.split_once(':'), self.source) {
+            (Some(("both", _)), _) => &[BEVY_TASKS, ASYNC_EXECUTOR],
+            (Some(_), _) => &[ASYNC_EXECUTOR],
+            (None, Source::Imported) => &[],
+            (None, _) => &[BEVY_TASKS],
+        }
+    }
+
+    /// Whether it is another suite that records what passes.
+    pub(super) fn is_second(&self) -> bool {
+        let first = SUITES.iter().find(|suite| suite.short() == self.short());
+        first.is_some_and(|first| first.name != self.name)
     }
 }
 
@@ -87,8 +107,6 @@ pub(super) struct Runner {
     work: PathBuf,
     /// The workspace.
     root: PathBuf,
-    /// The drop-in package.
-    drop_in: PathBuf,
     /// The committed records.
     records: PathBuf,
     /// The published packages.
@@ -97,15 +115,14 @@ pub(super) struct Runner {
 
 impl Runner {
     /// Locates everything.
-    pub(super) fn set_up(ws: &Workspace) -> Result<Self> {
+    pub(super) fn set_up(ws: &Workspace, suites: &[&Suite]) -> Result<Self> {
         let work = ws.target.join("compat");
-        let mut names: Vec<_> = SUITES.iter().map(Suite::package).collect();
+        let mut names: Vec<_> = suites.iter().map(|suite| suite.package()).collect();
         names.sort_unstable();
         names.dedup();
         Ok(Self {
             packages: registry::locate(&work.join("locate"), &names)?,
             root: ws.root.clone(),
-            drop_in: ws.root.join("crates/compat/bevy_tasks"),
             records: ws.root.join("crates/compat/expected"),
             work,
         })
@@ -121,7 +138,7 @@ impl Runner {
     }
 
     fn record(&self, suite: &Suite) -> PathBuf {
-        self.records.join(format!("{}.txt", suite.name))
+        self.records.join(format!("{}.txt", suite.short()))
     }
 
     /// Runs a suite on the stock crate and records what passes.
@@ -130,18 +147,13 @@ impl Runner {
         let (name, version) = suite.package();
         let side = self.work.join("stock");
         let dir = side.join(name);
-        let under_test = match suite.source {
-            Source::Imported => {
-                imported::write(&dir, package, &Behind::Stock)?;
-                name
-            }
-            Source::Package | Source::Extracted => {
-                registry::copy(package, &dir, "")?;
-                "bevy_tasks"
-            }
-        };
+        match suite.source {
+            Source::Imported => imported::write(&dir, package, &Behind::Stock, "")?,
+            Source::Package | Source::Extracted => registry::copy(package, &dir, "")?,
+        }
+        let under_test = suite.drop_ins().first().unwrap_or(&ASYNC_EXECUTOR).name;
         let args: Vec<&str> = suite.args.split(' ').collect();
-        let stock = cargo_test(&dir, &side.join("target"), &args)?;
+        let stock = self.test(&dir, &side.join("target"), &args)?;
         let title = format!("{name} {version}: cargo test {}", suite.args);
         expected::record(&self.record(suite), &title, under_test, &stock)?;
         let (passed, all) = (stock.passed().len(), stock.tests.len());
@@ -152,8 +164,13 @@ impl Runner {
     pub(super) fn check(&self, suite: &Suite) -> Result<String> {
         let package = self.package(suite)?;
         let stock = expected::read(&self.record(suite))?;
-        let side = self.work.join("ours");
-        let patch = registry::patch(&self.drop_in);
+        let place = suite
+            .name
+            .split_once(':')
+            .map_or("ours", |(place, _)| place);
+        let side = self.work.join(place);
+        let drop_ins = suite.drop_ins();
+        let patch = registry::patch(&self.root, drop_ins);
         let mut dir = side.join(suite.package().0);
         let mut args = suite.args.to_owned();
         match suite.source {
@@ -164,12 +181,24 @@ impl Runner {
                 args = args.replace("--lib", "--test published");
                 published::write(&dir, package, &patch, &stock)?;
             }
-            Source::Imported => imported::write(&dir, package, &Behind::Ours(&self.root))?,
+            Source::Imported if drop_ins.is_empty() => {
+                imported::write(&dir, package, &Behind::Ours(&self.root), "")?;
+            }
+            Source::Imported => imported::write(&dir, package, &Behind::Stock, &patch)?,
         }
         let args: Vec<&str> = args.split(' ').collect();
-        if suite.source != Source::Imported {
-            registry::prove_patched(&dir, &args, &self.drop_in)?;
+        if let Some(drop_in) = drop_ins.first() {
+            registry::prove(&dir, &args, drop_in, Some(&self.root))?;
         }
-        expected::compare(&stock, &cargo_test(&dir, &side.join("target"), &args)?)
+        expected::compare(&stock, &self.test(&dir, &side.join("target"), &args)?)
+    }
+
+    /// Runs the tests with a bus of their own, which those of `zbus` need.
+    fn test(&self, dir: &Path, target: &Path, args: &[&str]) -> Result<Outcome> {
+        if !dir.ends_with("zbus") {
+            return cargo_test(dir, target, args, &[]);
+        }
+        let bus = Bus::start()?;
+        cargo_test(dir, target, args, &[(bus::VARIABLE, bus.address.clone())])
     }
 }

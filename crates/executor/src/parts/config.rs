@@ -36,8 +36,16 @@ fn drop_contained<T>(value: T) {
 impl Config {
     /// As many workers as [`std::thread::available_parallelism`] says, one if it cannot tell.
     pub(crate) fn new() -> Self {
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut config = Self::bare();
+        config.workers = workers;
+        config
+    }
+
+    /// No workers.
+    pub(crate) fn bare() -> Self {
         Self {
-            workers: std::thread::available_parallelism().map_or(1, usize::from),
+            workers: 0,
             thread_name: Box::new(default_name),
             stack_size: None,
             on_start: None,

@@ -1,13 +1,12 @@
 //! The open scopes of a pool, and two decisions about their lists: whether a worker takes children, and whether they
 //! are worth waking another thread.
 
-use std::thread::available_parallelism;
-
 use terrace_local::task::Runnable;
 use terrace_park::Idle;
 use terrace_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::beat::Beat;
+use super::cores::cores;
 use super::pacing::Pacing;
 use super::scope_slot::Slot;
 use super::slot_table::SlotTable;
@@ -59,7 +58,7 @@ impl<P> Scopes<P> {
             pacing: Pacing::new(),
             beat: Beat::new(),
             drivers: AtomicUsize::new(0),
-            cores: available_parallelism().map_or(1, usize::from),
+            cores: cores(),
             blocking: AtomicU32::new(0),
         }
     }

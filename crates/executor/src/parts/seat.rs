@@ -1,8 +1,9 @@
 //! A seat: what a worker or a driver shows to the others. And the seats of a pool.
 
+use std::ptr::NonNull;
 use std::time::Duration;
 
-use terrace_local::task::{Runnable, RunnableLinks};
+use terrace_local::task::Runnable;
 use terrace_queue::{Owner, Ring};
 use terrace_sync::Mutex;
 use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -11,8 +12,22 @@ use terrace_sync::time::CpuClock;
 use super::slot_table::SlotTable;
 use super::task_count::TaskCount;
 use super::trace_index;
-use crate::protocol::lifo_slot::LifoSlot;
+use crate::protocol::lifo_slot::{LifoSlot, Word};
 use crate::protocol::sight::Sight;
+
+// SAFETY: a runnable is one word, and both functions are those of the same name that it has.
+unsafe impl Word for Runnable {
+    #[inline]
+    fn into_raw(self) -> NonNull<()> {
+        Self::into_raw(self)
+    }
+
+    #[inline]
+    unsafe fn from_raw(raw: NonNull<()>) -> Self {
+        // SAFETY: the contract of this function is that of the other.
+        unsafe { Self::from_raw(raw) }
+    }
+}
 
 /// A place where runnables wait. It belongs to one worker, or to one `run` future, at a time. It lies in a table of the
 /// pool, so that thieves may look into it at any time.
@@ -21,7 +36,7 @@ pub(crate) struct Seat {
     /// Runnables of its holder. Every other thread may steal them.
     pub(crate) ring: Ring<Runnable>,
     /// The task that the worker's running task has just woken. Drivers do not use it.
-    pub(crate) lifo: LifoSlot<RunnableLinks>,
+    pub(crate) lifo: LifoSlot<Runnable>,
     /// Tasks that its holders have spawned and finished.
     pub(crate) count: TaskCount,
     fate: AtomicU32,

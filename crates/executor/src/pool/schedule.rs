@@ -60,6 +60,16 @@ impl Shared {
         self.publish();
     }
 
+    /// Queues a runnable of a foreign cell, from any thread that keeps the pool alive.
+    #[inline(always)]
+    pub(crate) fn push_foreign(&self, task: Runnable, cause: Cause) {
+        if let Err(task) = self.push_here(task, cause) {
+            self.inject(task);
+            // A thread with a seat keeps the pool open.
+            self.drop_if_closed();
+        }
+    }
+
     /// Queues a task of a lane that is not the normal one, from any thread that keeps the pool alive.
     fn push_on(&self, lane: Lane, task: Runnable) {
         if lane == Lane::High {

@@ -17,6 +17,7 @@ use crate::parts::seat::Seats;
 use crate::parts::threads::{FEW_SPARES, Threads};
 use crate::parts::watch;
 use crate::protocol::alarm::Alarm;
+use crate::protocol::closed::Closed;
 use crate::protocol::holders::Holders;
 
 /// The state of a pool.
@@ -41,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) alarm: Alarm,
     /// The threads that may poll tasks; the last of them drops the tasks when the pool closes.
     pub(crate) holders: Holders,
+    /// Whether the pool has dropped its tasks.
+    closed: Closed,
     /// Threads that wait for a pool without workers.
     pub(crate) external_waiters: ExternalWaiters,
     /// How the pool starts its threads, and the threads that it has started.
@@ -71,6 +74,7 @@ impl Shared {
             handler,
             alarm: Alarm::new(workers == 0),
             holders: Holders::new(),
+            closed: Closed::new(),
             external_waiters: ExternalWaiters::new(),
             threads,
         })
@@ -286,6 +290,17 @@ impl Shared {
     pub(crate) fn leave_holders(&self) {
         if self.holders.leave() {
             self.registry.close(|| self.drop_queued() > 0);
+            self.closed.set();
+            self.drop_queued();
+        }
+    }
+
+    /// Called after each publish of a foreign runnable. Once the pool has dropped its tasks, no thread takes the runnable, so the
+    /// caller drops it.
+    #[inline]
+    pub(crate) fn drop_if_closed(&self) {
+        if self.closed.is_set() {
+            self.drop_queued();
         }
     }
 }

@@ -75,11 +75,7 @@ impl Shared {
         futures: impl IntoIterator<Item = F>,
         handles: &mut impl Extend<Task<F::Output>>,
     ) {
-        let mut batch = Batch {
-            pool: self,
-            remote: Vec::new(),
-            queued: 0,
-        };
+        let mut batch = Batch::new(self);
         handles.extend(futures.into_iter().map(|future| {
             let (runnable, task) = if task::is_large(&future) {
                 // SAFETY: the caller promises the same of the future and of `core`.
@@ -95,7 +91,7 @@ impl Shared {
 }
 
 /// Tasks that were made and are not published yet.
-struct Batch<'p> {
+pub(crate) struct Batch<'p> {
     pool: &'p Shared,
     /// Tasks for the injector.
     remote: Vec<Runnable>,
@@ -103,8 +99,18 @@ struct Batch<'p> {
     queued: usize,
 }
 
-impl Batch<'_> {
-    fn push(&mut self, task: Runnable) {
+impl<'p> Batch<'p> {
+    /// An empty one.
+    pub(crate) fn new(pool: &'p Shared) -> Self {
+        Self {
+            pool,
+            remote: Vec::new(),
+            queued: 0,
+        }
+    }
+
+    /// Queues a task. The batch publishes it some time, at its drop at the latest.
+    pub(crate) fn push(&mut self, task: Runnable) {
         match runner::place(self.pool, task, Cause::Spawned) {
             // `publish` does it for the whole batch.
             Ok(Owed::Publish | Owed::PublishUnlessWatched | Owed::Nothing) => self.queued += 1,

@@ -25,7 +25,6 @@
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-use terrace_queue::Links;
 use terrace_sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use terrace_sync::{ordering, weakened};
 
@@ -34,16 +33,31 @@ use super::sight::Sight;
 /// So many tasks out of the slot run in a row before other tasks have a turn.
 pub const IN_A_ROW: u32 = 3;
 
+/// A task that fits into one word.
+///
+/// # Safety
+/// [`into_raw`](Self::into_raw) gives words that [`from_raw`](Self::from_raw) turns into the same task. Neither runs users' code.
+pub unsafe trait Word {
+    /// The task as a word that owns it.
+    fn into_raw(self) -> NonNull<()>;
+
+    /// The task again.
+    ///
+    /// # Safety
+    /// `raw` comes out of [`into_raw`](Self::into_raw), and the task is taken out of it once.
+    unsafe fn from_raw(raw: NonNull<()>) -> Self;
+}
+
 /// Room for one task.
-pub struct LifoSlot<L: Links> {
-    /// Null, or a pointer out of [`Links::into_raw`]. The thread that replaces it owns the task.
+pub struct LifoSlot<T: Word> {
+    /// Null, or a word out of [`Word::into_raw`]. The thread that replaces it owns the task.
     task: AtomicPtr<()>,
     /// How many were ever put, wrapping; written by the worker alone.
     puts: AtomicU32,
-    _tasks: PhantomData<fn(L::Item) -> L::Item>,
+    _tasks: PhantomData<fn(T) -> T>,
 }
 
-impl<L: Links> Default for LifoSlot<L> {
+impl<T: Word> Default for LifoSlot<T> {
     fn default() -> Self {
         Self {
             task: AtomicPtr::new(std::ptr::null_mut()),
@@ -53,13 +67,13 @@ impl<L: Links> Default for LifoSlot<L> {
     }
 }
 
-impl<L: Links<Item: Send>> LifoSlot<L> {
+impl<T: Word + Send> LifoSlot<T> {
     /// Puts a task in, and returns the one that was there. Only the slot's worker calls this: if two threads put into
     /// an empty slot at once, one task is lost.
     #[inline]
     #[must_use = "the task that was displaced has to be queued"]
-    pub fn put(&self, task: L::Item) -> Option<L::Item> {
-        let task = L::into_raw(task).as_ptr();
+    pub fn put(&self, task: T) -> Option<T> {
+        let task = T::into_raw(task).as_ptr();
         // Ordering: Relaxed, the worker alone writes. Readers compare two looks; a stale value only delays them.
         let puts = self.puts.load(Ordering::Relaxed);
         self.puts.store(puts.wrapping_add(1), Ordering::Relaxed);
@@ -76,7 +90,7 @@ impl<L: Links<Item: Send>> LifoSlot<L> {
 
     /// Takes the task out.
     #[inline]
-    pub fn take(&self) -> Option<L::Item> {
+    pub fn take(&self) -> Option<T> {
         if self.is_empty() {
             return None;
         }
@@ -86,7 +100,7 @@ impl<L: Links<Item: Send>> LifoSlot<L> {
     /// Gives the task to `queue`, which makes it visible to all and publishes it. The worker calls this before it waits
     /// or ends.
     #[inline]
-    pub fn empty(&self, queue: impl FnOnce(L::Item)) {
+    pub fn empty(&self, queue: impl FnOnce(T)) {
         if weakened!("executor-slot-kept") {
             return;
         }
@@ -96,7 +110,7 @@ impl<L: Links<Item: Send>> LifoSlot<L> {
     }
 
     #[inline]
-    fn replace(&self, task: *mut ()) -> Option<L::Item> {
+    fn replace(&self, task: *mut ()) -> Option<T> {
         // Ordering: Release as in `put`. The Acquire pairs with the Release of the `put` that stored the taken task.
         let order = match weakened!("executor-slot-swap-release") {
             true => Ordering::Release,
@@ -111,7 +125,7 @@ impl<L: Links<Item: Send>> LifoSlot<L> {
         };
         // SAFETY: a pointer in the slot came out of `into_raw`. This thread's swap took it out, so
         // no other thread gets it.
-        NonNull::new(old).map(|old| unsafe { L::from_raw(old) })
+        NonNull::new(old).map(|old| unsafe { T::from_raw(old) })
     }
 
     /// Whether there is no task. A hint for all but the worker; valid after a fence.
@@ -134,12 +148,12 @@ impl<L: Links<Item: Send>> LifoSlot<L> {
     }
 }
 
-impl<L: Links> Drop for LifoSlot<L> {
+impl<T: Word> Drop for LifoSlot<T> {
     fn drop(&mut self) {
         // Ordering: Relaxed, `&mut self` excludes all other threads.
         if let Some(task) = NonNull::new(self.task.load(Ordering::Relaxed)) {
             // SAFETY: it came out of `into_raw`, and `&mut self` keeps all other threads from taking it.
-            drop(unsafe { L::from_raw(task) });
+            drop(unsafe { T::from_raw(task) });
         }
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod alarm;
 pub mod broadcast;
+pub mod closed;
 pub mod deferred_publish;
 pub mod holders;
 pub mod lifo_slot;

@@ -20,10 +20,8 @@ pub(crate) struct Pool {
 impl Pool {
     /// A pool without workers. It makes progress only inside `run`, `tick` or `try_tick`.
     pub(crate) fn bare() -> Self {
-        let mut config = Config::new();
-        config.workers = 0;
         Self {
-            shared: Shared::new(0, Threads::new(config), None),
+            shared: Shared::new(0, Threads::new(Config::bare()), None),
         }
     }
 

@@ -1,17 +1,13 @@
 //! A task's view of its executor.
 
 use alloc::boxed::Box;
-use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
-use terrace_queue::{Link, Links};
 use terrace_sync::Arc;
 
+use super::runnable::Runnable;
 use crate::registry::Register;
 use crate::unwind::{Payload, contain, drop_payload};
-
-/// A task on async-task's cell that is to be polled once: what executors of many threads queue. Dropping it cancels the task.
-pub type Runnable = async_task::Runnable<Meta>;
 
 /// Receives the payloads of panics that no handle sees: of detached tasks, and of outputs' destructors. Counted, and one word
 /// in size.
@@ -138,62 +134,6 @@ impl<C: Core> CoreRef<C> {
             // SAFETY: the pointer of an `Arc` is not null.
             Self::Shared(core) => unsafe { NonNull::new_unchecked(Arc::into_raw(core).cast_mut()) },
         }
-    }
-}
-
-/// What each of async-task's cells holds beside its future: the core, of the type that the cell's schedule function knows. The
-/// reference to it is the future's, so this is good as long as the task can be scheduled.
-pub struct Meta {
-    core: NonNull<()>,
-    /// For the inbox of a core.
-    link: Link,
-}
-
-// SAFETY: it stands for a reference to a core, and cores are Send and Sync.
-unsafe impl Send for Meta {}
-// SAFETY: shared, it gives out a pointer to a core, which is Sync, and a link, of which the inbox takes care.
-unsafe impl Sync for Meta {}
-
-impl Meta {
-    #[inline]
-    pub(super) fn new<C: Core>(core: NonNull<C>) -> Self {
-        Self {
-            core: core.cast(),
-            link: Link::new(),
-        }
-    }
-
-    /// The core of a task that was built with a `CoreRef<C>`.
-    #[inline]
-    pub(super) fn core<C>(&self) -> NonNull<C> {
-        self.core.cast()
-    }
-}
-
-/// Finds the link of a [`Runnable`]. A task has one at a time, and its cell stays in place while it is queued.
-pub struct RunnableLinks(());
-
-// SAFETY: a runnable is a pointer of its own to its cell, where the metadata stays until the runnable is gone. None of
-// the three runs a schedule function, a future or a waker.
-unsafe impl Links for RunnableLinks {
-    type Item = Runnable;
-
-    #[inline]
-    fn into_raw(task: Runnable) -> NonNull<()> {
-        task.into_raw()
-    }
-
-    #[inline]
-    unsafe fn from_raw(raw: NonNull<()>) -> Runnable {
-        // SAFETY: the caller got `raw` from `into_raw`, and gives it back once.
-        unsafe { Runnable::from_raw(raw) }
-    }
-
-    #[inline]
-    unsafe fn link(raw: NonNull<()>) -> NonNull<Link> {
-        // SAFETY: the caller got `raw` from `into_raw`. This second runnable is not dropped, so it does not count.
-        let task = ManuallyDrop::new(unsafe { Runnable::from_raw(raw) });
-        NonNull::from(&task.metadata().link)
     }
 }
 

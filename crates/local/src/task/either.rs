@@ -10,9 +10,9 @@ use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
 
-use super::core::{Meta, Runnable};
 use super::local::handle::{Handle, TAG};
 use super::outcome::{Gone, Outcome};
+use super::runnable::{Meta, Own};
 
 /// A handle on async-task's cell.
 type Shared<T> = async_task::FallibleTask<Outcome<T>, Meta>;
@@ -43,10 +43,10 @@ impl<T> Either<T> {
     /// # Panics
     /// If async-task's handle is not the address of its cell. It is in all of version 4.
     #[inline]
-    pub(super) fn shared(task: Shared<T>, runnable: Runnable) -> (Runnable, Self) {
+    pub(super) fn shared(task: Shared<T>, runnable: Own) -> (Own, Self) {
         let raw = runnable.into_raw();
         // SAFETY: `raw` came out of a runnable in the line above, and is given back once.
-        let runnable = unsafe { Runnable::from_raw(raw) };
+        let runnable = unsafe { Own::from_raw(raw) };
         let address = Self::word(&task);
         assert!(
             address == raw.as_ptr() && address.addr() & TAG == 0,

@@ -18,13 +18,15 @@ pub(crate) mod guarded;
 mod handle;
 pub(crate) mod local;
 pub(crate) mod outcome;
+mod runnable;
 mod shared;
 mod spawn_many;
 
-pub use self::core::{Core, CoreRef, Meta, PanicHandler, Runnable, RunnableLinks, Schedule};
+pub use self::core::{Core, CoreRef, PanicHandler, Schedule};
 pub use self::guarded::{LARGE, boxed, is_large};
 pub use self::handle::{FallibleTask, Task};
 pub use self::outcome::Outcome;
+pub use self::runnable::{Meta, Runnable};
 pub use self::shared::build;
 pub use self::spawn_many::spawn_many;
 pub use crate::registry::Register;

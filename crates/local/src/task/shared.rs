@@ -2,10 +2,11 @@
 
 use core::future::Future;
 
-use super::core::{CoreRef, Meta, Runnable, Schedule};
+use super::core::{CoreRef, Schedule};
 use super::either::Either;
 use super::guarded::{Guarded, boxed, is_large};
 use super::handle::Task;
+use super::runnable::{Meta, Own, Runnable};
 
 /// Makes a task. One allocation, two for a [`LARGE`](super::LARGE) future.
 ///
@@ -42,12 +43,13 @@ unsafe fn build_cell<C: Schedule, F: Future>(
     let (runnable, task) =
         unsafe { builder.spawn_unchecked(guarded, async_task::WithInfo(schedule::<C>)) };
     let (runnable, task) = Either::shared(task.fallible(), runnable);
-    (runnable, Task::new(task))
+    (Runnable::own(runnable), Task::new(task))
 }
 
 /// The schedule function of every task of a kind of core. It has no size: it finds the core in the cell's metadata.
-fn schedule<C: Schedule>(task: Runnable, info: async_task::ScheduleInfo) {
+fn schedule<C: Schedule>(task: Own, info: async_task::ScheduleInfo) {
     let core = task.metadata().core::<C>();
+    let task = Runnable::own(task);
     if info.woken_while_running {
         // SAFETY: `build_cell` put a core of this type there, beside this function. The runnable has not run, so its future
         // has not been dropped.

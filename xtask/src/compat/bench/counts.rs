@@ -43,7 +43,7 @@ const HEADER: [&str; 11] = [
 /// Prints the table; all figures are means an iteration.
 pub(super) fn run(ws: &Workspace, stock: &Side, ours: &Side, rows: &[Row]) -> Result<()> {
     // Counts futex calls when preloaded.
-    let dir = sides::copy(ws, "futex-count", "bench/count", DEBUG, None)?;
+    let dir = sides::copy(ws, "futex-count", "bench/count", DEBUG, &[])?;
     let library = "release/libfutex_count.so";
     let library = sides::build(&dir, &dir.join("target"), library, RELEASE)?;
     let mut lines = Vec::new();

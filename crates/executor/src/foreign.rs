@@ -1,0 +1,302 @@
+//! Tasks in cells that the executor does not make: how a program queues any `async_task::Runnable` on a pool.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::ptr::NonNull;
+use std::task::{Context, Poll};
+
+use async_task::ScheduleInfo;
+use terrace_local::task::Runnable;
+use terrace_sync::Arc;
+
+use crate::parts::trace_index;
+use crate::pool::runner::{Cause, count_end, count_spawn};
+use crate::pool::shared::Shared;
+use crate::pool::spawn::Batch;
+
+/// Queues runnables of [`async_task`] cells on an executor. [`Executor::scheduler`](crate::Executor::scheduler) makes it.
+///
+/// It is for programs that bring their own cells: with metadata of their own, with a schedule function that does more, or with
+/// the plain [`async_task::Task`] as the handle. The schedule function of a cell keeps a scheduler, and calls
+/// [`schedule`](Self::schedule). The runnables lie in the same queues as the executor's own tasks, run on the same threads, and
+/// follow the same rules of fairness.
+///
+/// Three things of the executor's own tasks they lack:
+///
+/// - A panic stays in the cell only if the cell was built with [`propagate_panic`](async_task::Builder::propagate_panic). Else the
+///   executor drops the payload after the panic hook has reported it. A destructor that panics aborts the process, by the rule
+///   of `async-task`.
+/// - [`Executor::is_empty`](crate::Executor::is_empty) does not count them, and the drop of the executor does not find those that
+///   wait for a wake. [`track`](Self::track) adds both.
+/// - A cell with a schedule function that has a size pays two read-modify-writes for each wake.
+///
+/// The drop of the executor drops what is queued. A thread that schedules a runnable after that drops it.
+///
+/// ```
+/// use async_task::{Runnable, ScheduleInfo, WithInfo};
+///
+/// let executor = terrace_executor::Builder::new().workers(1).build();
+/// let scheduler = executor.scheduler();
+/// let schedule = {
+///     let scheduler = scheduler.clone();
+///     move |runnable: Runnable, info: ScheduleInfo| scheduler.schedule(runnable, info)
+/// };
+/// let future = scheduler.track(async { 6 * 7 });
+/// let (runnable, task) = async_task::spawn(future, WithInfo(schedule));
+/// scheduler.start(runnable);
+/// assert_eq!(terrace_executor::block_on(task), 42);
+/// ```
+#[derive(Clone)]
+pub struct Scheduler {
+    pool: Arc<Shared>,
+}
+
+impl Scheduler {
+    #[inline]
+    pub(crate) fn new(pool: Arc<Shared>) -> Self {
+        Self { pool }
+    }
+
+    /// Queues a runnable that was woken: the body of a schedule function. On a worker whose ring is empty it runs next. A task
+    /// that was woken while it ran (a yield) goes behind the others.
+    #[inline]
+    pub fn schedule(&self, runnable: async_task::Runnable, info: ScheduleInfo) {
+        schedule(&self.pool, runnable, &info);
+    }
+
+    /// Queues a runnable for the first time, behind the others. [`Runnable::schedule`](async_task::Runnable::schedule) does as
+    /// well; this takes two read-modify-writes less.
+    #[inline]
+    pub fn start(&self, runnable: async_task::Runnable) {
+        start(&self.pool, runnable);
+    }
+
+    /// Begins to queue many runnables for the first time, which wake workers as a whole.
+    pub fn start_many(&self) -> Starts<'_> {
+        Starts::new(&self.pool)
+    }
+
+    /// Wraps the future of a task. The executor counts it as one of its tasks until it is dropped, and its own drop drops it.
+    ///
+    /// Put it into a cell whose runnables go to this scheduler. The drop of the executor wakes the future and waits until it has
+    /// been dropped: elsewhere that may take without end.
+    #[inline]
+    pub fn track<F>(&self, future: F) -> Tracked<F> {
+        let pool = Arc::into_raw(Arc::clone(&self.pool));
+        Tracked::new(pool, Counted::Yes, future)
+    }
+
+    /// As [`track`](Self::track), without a reference to the executor of its own.
+    ///
+    /// # Safety
+    /// A clone of this scheduler exists until the future has been dropped. In the schedule function of the future's cell one does.
+    #[inline]
+    pub unsafe fn track_beside<F>(&self, future: F) -> Tracked<F> {
+        Tracked::new(Arc::as_ptr(&self.pool), Counted::No, future)
+    }
+}
+
+impl fmt::Debug for Scheduler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pool.describe("Scheduler", f)
+    }
+}
+
+/// A [`Scheduler`] of an executor that lives as long as the program. It counts no references.
+/// [`StaticExecutor::scheduler`](crate::StaticExecutor::scheduler) makes it.
+///
+/// ```
+/// use async_task::{Runnable, ScheduleInfo, WithInfo};
+///
+/// static EXECUTOR: terrace_executor::StaticExecutor = terrace_executor::StaticExecutor::new();
+///
+/// let scheduler = EXECUTOR.scheduler();
+/// let schedule = move |runnable: Runnable, info: ScheduleInfo| scheduler.schedule(runnable, info);
+/// let (runnable, task) = async_task::spawn(async { 6 * 7 }, WithInfo(schedule));
+/// scheduler.start(runnable);
+/// assert_eq!(terrace_executor::block_on(EXECUTOR.run(task)), 42);
+/// ```
+#[derive(Clone, Copy)]
+pub struct StaticScheduler {
+    pool: &'static Shared,
+}
+
+impl StaticScheduler {
+    #[inline]
+    pub(crate) fn new(pool: &'static Shared) -> Self {
+        Self { pool }
+    }
+
+    /// As [`Scheduler::schedule`].
+    #[inline]
+    pub fn schedule(&self, runnable: async_task::Runnable, info: ScheduleInfo) {
+        schedule(self.pool, runnable, &info);
+    }
+
+    /// As [`Scheduler::start`].
+    #[inline]
+    pub fn start(&self, runnable: async_task::Runnable) {
+        start(self.pool, runnable);
+    }
+
+    /// As [`Scheduler::start_many`].
+    pub fn start_many(&self) -> Starts<'static> {
+        Starts::new(self.pool)
+    }
+}
+
+impl fmt::Debug for StaticScheduler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pool.describe("StaticScheduler", f)
+    }
+}
+
+#[inline]
+pub(crate) fn start(pool: &Shared, runnable: async_task::Runnable) {
+    terrace_trace::spawn(trace_index::get());
+    pool.push_foreign(Runnable::foreign(runnable), Cause::Spawned);
+}
+
+#[inline]
+fn schedule(pool: &Shared, runnable: async_task::Runnable, info: &ScheduleInfo) {
+    let task = Runnable::foreign(runnable);
+    if info.woken_while_running {
+        pool.push_foreign(task, Cause::Yielded);
+    } else {
+        pool.push_foreign(task, Cause::Woken);
+    }
+}
+
+/// Runnables that are queued as a batch. It wakes workers and `run` futures for each few hundred, and at its drop.
+#[must_use = "it queues what is given to it"]
+pub struct Starts<'s> {
+    /// Publishes in its drop, which comes first.
+    batch: Batch<'s>,
+    _end: End<'s>,
+}
+
+/// The end of a batch: the executor may be gone.
+struct End<'s>(&'s Shared);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.drop_if_closed();
+    }
+}
+
+impl<'s> Starts<'s> {
+    pub(crate) fn new(pool: &'s Shared) -> Self {
+        Self {
+            batch: Batch::new(pool),
+            _end: End(pool),
+        }
+    }
+
+    /// Adds a runnable.
+    #[inline]
+    pub fn start(&mut self, runnable: async_task::Runnable) {
+        terrace_trace::spawn(trace_index::get());
+        self.batch.push(Runnable::foreign(runnable));
+    }
+}
+
+impl fmt::Debug for Starts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Starts").finish_non_exhaustive()
+    }
+}
+
+/// A future that is counted among the tasks of an executor; see [`Scheduler::track`].
+pub struct Tracked<F> {
+    /// Pinned with the whole. It is dropped first: while it is in the registry, the executor's drop waits for it.
+    future: F,
+    entry: Entry,
+}
+
+/// The place of a future in the registry of its pool.
+struct Entry {
+    /// `NEW` before the first `Pending`.
+    key: u32,
+    counted: Counted,
+    /// In place until this is dropped.
+    pool: NonNull<Shared>,
+}
+
+/// Whether an [`Entry`] has a reference to its pool, out of `Arc::into_raw`.
+#[derive(PartialEq, Eq)]
+enum Counted {
+    Yes,
+    No,
+}
+
+/// Not in the registry.
+const NEW: u32 = u32::MAX;
+
+// SAFETY: an entry stands for a reference to a pool, which is Send and Sync.
+unsafe impl Send for Entry {}
+// SAFETY: shared, it gives out nothing.
+unsafe impl Sync for Entry {}
+
+impl<F> Tracked<F> {
+    /// `pool` stays in place until the future is dropped.
+    #[inline]
+    fn new(pool: *const Shared, counted: Counted, future: F) -> Self {
+        // SAFETY: the address of a pool is not null.
+        let pool = unsafe { NonNull::new_unchecked(pool.cast_mut()) };
+        let entry = Entry {
+            key: NEW,
+            counted,
+            pool,
+        };
+        count_spawn(entry.pool());
+        Self { future, entry }
+    }
+}
+
+impl Entry {
+    #[inline]
+    fn pool(&self) -> &Shared {
+        // SAFETY: the entry has a reference to the pool, or the caller of `track_beside` has promised that another one exists.
+        unsafe { self.pool.as_ref() }
+    }
+}
+
+impl<F: Future> Future for Tracked<F> {
+    type Output = F::Output;
+
+    #[inline]
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        // SAFETY: `future` is not moved out of the pinned whole, and `entry` need not be pinned.
+        let this = unsafe { self.get_unchecked_mut() };
+        // SAFETY: the future is pinned with the whole.
+        let future = unsafe { Pin::new_unchecked(&mut this.future) };
+        let polled = future.poll(context);
+        if polled.is_pending() && this.entry.key == NEW {
+            this.entry.key = this.entry.pool().registry.add(context.waker());
+        }
+        polled
+    }
+}
+
+impl Drop for Entry {
+    #[inline]
+    fn drop(&mut self) {
+        let pool = self.pool();
+        count_end(pool);
+        if self.key != NEW {
+            // A waker of a cell that is not gone: its drop frees nothing.
+            drop(pool.registry.take(self.key));
+        }
+        if self.counted == Counted::Yes {
+            // SAFETY: it came out of `Arc::into_raw`, is given back once, and is not used again.
+            drop(unsafe { Arc::from_raw(self.pool.as_ptr()) });
+        }
+    }
+}
+
+impl<F> fmt::Debug for Tracked<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tracked").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,48 @@
+//! The end of a pool that foreign cells still know.
+
+use terrace_executor::protocol::closed::Closed;
+use terrace_loom_tests::assert_each_once;
+use terrace_sync::atomic::{AtomicBool, Ordering::Relaxed};
+use terrace_sync::{Arc, light, model, thread};
+
+/// The end of a pool, and one place for a runnable.
+#[derive(Default)]
+struct Pool {
+    closed: Closed,
+    queued: AtomicBool,
+}
+
+impl Pool {
+    /// Drops what is queued. The look comes first, as in the queues.
+    fn drain(&self) -> Vec<u32> {
+        let queued = self.queued.load(Relaxed) && self.queued.swap(false, Relaxed);
+        queued.then_some(0).into_iter().collect()
+    }
+}
+
+/// A waker of a foreign cell queues it while the pool closes: one of the two threads drops the runnable.
+///
+/// Seen to fail without the fence of the end (`executor-closed-fence`), and where the waker does not look
+/// (`executor-closed-unseen`).
+#[test]
+fn executor_closed_leaves_no_foreign_runnable() {
+    model(|| {
+        let pool = Arc::new(Pool::default());
+        let waker = {
+            let pool = pool.clone();
+            thread::spawn(move || {
+                pool.queued.store(true, Relaxed);
+                light();
+                if pool.closed.is_set() {
+                    pool.drain()
+                } else {
+                    Vec::new()
+                }
+            })
+        };
+        pool.closed.set();
+        let mut dropped = pool.drain();
+        dropped.extend(waker.join().unwrap());
+        assert_each_once(dropped, 1);
+    });
+}

@@ -1,0 +1,147 @@
+//! `--published`: the benches that `async-executor` publishes, as they are, on the stock crate and on the drop-in.
+
+use anyhow::{Result, bail, ensure};
+
+use super::{BenchArgs, FULL, QUICK};
+use crate::bench::results::{means, pairs};
+use crate::compat::published::dependencies;
+use crate::compat::registry::{self, ASYNC_EXECUTOR, DropIn, source, write_if_changed};
+use crate::measure::build::Tree;
+use crate::measure::child;
+use crate::measure::criterion::{Length, Program};
+use crate::measure::machine::origin;
+use crate::measure::rounds::{Effort, Entry, Row, measure_all};
+use crate::measure::runs::{Kind, Runs};
+use crate::report;
+use crate::report::model::Metric;
+use crate::report::peers::BenchResults;
+use crate::report::units::estimate;
+use crate::workspace::Workspace;
+
+/// The geometric mean of ours/stock over all rows that must not be exceeded.
+const MEAN_LIMIT: f64 = 0.60;
+/// A row fails if its interval lies wholly above this.
+const ROW_LIMIT: f64 = 1.05;
+/// Milliseconds that a run measures, by default and with `--quick`.
+const MILLIS: (u64, u64) = (400, 100);
+
+/// Builds the program of a side.
+fn build(ws: &Workspace, side: &str, drop_ins: &[DropIn]) -> Result<Program> {
+    let work = ws.target.join("compat");
+    let wanted = [(ASYNC_EXECUTOR.name, ASYNC_EXECUTOR.version)];
+    let packages = registry::locate(&work.join("locate-bench"), &wanted)?;
+    let dir = work.join("bench").join(format!("published-{side}"));
+    let manifest = format!(
+        "[package]\nname = \"published\"\nversion = \"0.0.0\"\nedition = \"{}\"\n\n[workspace]\n\n[[bench]]\nname = \"executor\"\n\
+         harness = false\n\n[dependencies]\n{} = {{ version = \"={}\", features = [\"static\"] }}\n\n[dev-dependencies]\n{}{}",
+        packages[0].edition,
+        ASYNC_EXECUTOR.name,
+        ASYNC_EXECUTOR.version,
+        dependencies(&packages[0], |_| true)?,
+        registry::patch(&ws.root, drop_ins),
+    );
+    write_if_changed(&dir.join("Cargo.toml"), manifest.as_bytes())?;
+    write_if_changed(&dir.join("src/lib.rs"), b"")?;
+    let bench = std::fs::read(source(&packages[0]).join("benches/executor.rs"))?;
+    write_if_changed(&dir.join("benches/executor.rs"), &bench)?;
+    let ours = (!drop_ins.is_empty()).then_some(&*ws.root);
+    registry::prove(&dir, &[], &ASYNC_EXECUTOR, ours)?;
+    let tree = Tree {
+        target: dir.join("target"),
+        root: dir,
+        package: "".into(),
+        benches: vec!["executor".to_owned()],
+        args: Vec::new(),
+        others: Vec::new(),
+        side: side.to_owned(),
+    };
+    let programs = tree.build()?;
+    ensure!(programs.len() == 1, "there is one bench program");
+    Ok(programs[0].clone())
+}
+
+/// A row: ours, then the stock crate. The part of the bench's name before the `/` says how many threads there are.
+fn row(id: &str, sides: &[Program; 2]) -> Row {
+    let (group, name) = id.split_once('/').unwrap_or(("one", id));
+    let entry = |(contender, program): (&str, &Program)| Entry {
+        contender: contender.to_owned(),
+        id: id.to_owned(),
+        program: program.clone(),
+    };
+    let entries = ["ours", "stock"].into_iter().zip(sides).map(entry);
+    let name = format!("async-executor/{name}/{group}");
+    Row::new(name, entries.collect())
+}
+
+/// Builds both sides, runs them in turn and prints the ratios.
+pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: &BenchArgs) -> Result<()> {
+    child::catch_interrupts()?;
+    let stock = build(ws, "stock", &[])?;
+    let ours = if args.aa {
+        stock.clone()
+    } else {
+        build(ws, "ours", &[ASYNC_EXECUTOR])?
+    };
+    let filter = filter.map(regex_lite::Regex::new).transpose()?;
+    let mut ids = stock.list()?;
+    ids.retain(|id| filter.as_ref().is_none_or(|f| f.is_match(id)));
+    let sides = [ours, stock];
+    let rows: Vec<Row> = ids.iter().map(|id| row(id, &sides)).collect();
+    ensure!(!rows.is_empty(), "no row matches the filter");
+    let (rounds, millis) = if args.quick {
+        (QUICK.0, MILLIS.1)
+    } else {
+        (FULL.0, MILLIS.0)
+    };
+    let (rounds, length) = (args.rounds.unwrap_or(rounds), Length::of_millis(millis));
+    let home = tempfile::tempdir_in(&ws.target)?;
+    let (effort, mut runs) = (
+        Effort::new("compat --bench --published", Kind::Time, rounds),
+        Runs::default(),
+    );
+    let run = |row: &Row, at: usize| {
+        let entry = &row.entries[at];
+        Ok(vec![entry.program.run(&entry.id, length, home.path())?])
+    };
+    if let [failed, ..] = &measure_all(effort, &rows, &mut runs, run)?[..] {
+        bail!("{}: {}", failed.id, failed.message);
+    }
+    let pairs = pairs(&rows, &runs, Kind::Time, usize::MAX);
+    let results = BenchResults {
+        origin: origin(ws),
+        rounds: rounds as usize,
+        warm_up_ms: length.warm_up_ms,
+        time_ms: length.time_ms,
+        means: means(&pairs),
+        rows: pairs,
+    };
+    println!("{}", results.terminal("in no mean:"));
+    if let Some(path) = &args.json {
+        report::save(&results, path)?;
+    }
+    let slower = results.rows.iter().filter(|row| row.wall.low > ROW_LIMIT);
+    let mut failures: Vec<String> = slower
+        .map(|row| {
+            format!(
+                "{} is slower than stock: {}",
+                row.workload,
+                estimate(&row.wall)
+            )
+        })
+        .collect();
+    let wall = results
+        .means
+        .iter()
+        .filter(|mean| mean.metric == Metric::Wall);
+    failures.extend(
+        wall.filter(|mean| mean.mean.value > MEAN_LIMIT)
+            .map(|mean| {
+                format!(
+                    "the geometric mean {} is above {MEAN_LIMIT}",
+                    estimate(&mean.mean)
+                )
+            }),
+    );
+    ensure!(args.aa || failures.is_empty(), "{}", failures.join("; "));
+    Ok(())
+}
