@@ -45,7 +45,8 @@ fn idle_sentinel_two_groups() {
 /// item: it is no matter which flag the publisher saw.
 ///
 /// Seen to deadlock with sentinels that sleep on after their flag went down (`park-sentinel-rescan`).
-fn two_sentinels(shape: Shape) {
+#[test]
+fn idle_two_sentinels() {
     fn sentinel(f: &Fixture, worker: usize) {
         let number = f.number(worker);
         let token = f.idle.enter(number);
@@ -55,22 +56,13 @@ fn two_sentinels(shape: Shape) {
             .expect("there are two flags");
         f.run_one_from(worker, token_of(woken));
     }
-    model_of_two(shape, [|f| sentinel(f, 0), |f| sentinel(f, 1)], |f| {
+    let sentinels: [fn(&Fixture); 2] = [|f| sentinel(f, 0), |f| sentinel(f, 1)];
+    model_of_two(Shape::OneGroupOfTwo, sentinels, |f| {
         for _ in 0..2 {
             f.put(1);
             f.idle.publish_paced();
         }
     });
-}
-
-#[test]
-fn idle_two_sentinels_one_group() {
-    two_sentinels(Shape::OneGroupOfTwo);
-}
-
-#[test]
-fn idle_two_sentinels_two_groups() {
-    two_sentinels(Shape::TwoGroupsOfOne);
 }
 
 /// An item that a publisher left to the sentinel is visible to it the moment its sleep has ended, for any reason.
