@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use terrace_sync::atomic::Ordering;
-use terrace_sync::{heavy, weakened};
 use terrace_sync::thread::PreciseSleeps;
+use terrace_sync::{heavy, weakened};
 
 use crate::deadline::Deadline;
 use crate::flag::Taken;

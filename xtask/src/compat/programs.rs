@@ -14,10 +14,10 @@ use serde::Deserialize;
 use super::bus::{self, Bus};
 use super::registry::ASYNC_EXECUTOR;
 use super::sides::{self, build, listed};
-use crate::measure::stats::median;
 use crate::process::{difference, run_limited};
 use crate::progress::run_all;
 use crate::workspace::Workspace;
+use xtask_stats::median;
 
 /// Far more than a program needs.
 const LIMIT: Duration = Duration::from_secs(120);

@@ -12,7 +12,7 @@
 //! The later one to fence sees the other. Both may drop: each item leaves a queue once. Not an API; public for its models.
 
 use terrace_sync::atomic::{AtomicBool, Ordering};
-use terrace_sync::heavy;
+use terrace_sync::{heavy, weakened};
 
 /// Set once, at the end.
 #[derive(Default)]
@@ -29,7 +29,7 @@ impl Closed {
     #[inline]
     pub fn is_set(&self) -> bool {
         // Ordering: Relaxed. The caller's fence pairs with the one in `set`; the queues order what lies in them.
-        !cfg!(terrace_weaken = "executor-closed-unseen") && self.0.load(Ordering::Relaxed)
+        !weakened!("executor-closed-unseen") && self.0.load(Ordering::Relaxed)
     }
 
     /// Sets it. The caller then drops what is queued.
@@ -37,7 +37,7 @@ impl Closed {
         // Ordering: Relaxed, ordered by the fence.
         self.0.store(true, Ordering::Relaxed);
         // Fence pair: `light` in a publish: either the publisher sees the flag, or the caller sees its item.
-        if !cfg!(terrace_weaken = "executor-closed-fence") {
+        if !weakened!("executor-closed-fence") {
             heavy();
         }
     }
