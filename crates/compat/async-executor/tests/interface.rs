@@ -2,7 +2,7 @@
 //! published crate, too, beside `terrace-testing`.
 
 use std::fmt::Debug;
-use std::future::{Future, pending};
+use std::future::pending;
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
 use std::rc::Rc;
 
