@@ -24,7 +24,7 @@ use crate::pool::spawn::Batch;
 ///
 /// Three things of the executor's own tasks they lack:
 ///
-/// - A panic stays in the cell only if the cell was built with [`propagate_panic`](async_task::Builder::propagate_panic). Else the
+/// - A panic stays in the cell only if the cell was built with `Builder::propagate_panic`. Else the
 ///   executor drops the payload after the panic hook has reported it. A destructor that panics aborts the process, by the rule
 ///   of `async-task`.
 /// - [`Executor::is_empty`](crate::Executor::is_empty) does not count them, and the drop of the executor does not find those that
