@@ -16,8 +16,9 @@ use slab::Slab;
 #[cfg(not(terrace_loom))]
 use terrace_sync::cell::UnsafeCell;
 use terrace_sync::thread::yield_now;
+use terrace_sync::weakened;
 #[cfg(feature = "std")]
-use terrace_sync::{CachePadded, Mutex, weakened};
+use terrace_sync::{CachePadded, Mutex};
 
 #[cfg(not(terrace_loom))]
 use crate::on_owner::OnOwner;
