@@ -44,16 +44,15 @@ impl<I: Iterator<Item = Duration>> Sleeps<I> {
         });
     }
 
-    /// Sleeps until unparked, spuriously woken, or the end of the present sleep, after which the next begins; false,
-    /// without sleeping, after the last.
+    /// Sleeps until unparked, spuriously woken, or the end of the present sleep, after which the next begins; false if that
+    /// was the last. The caller looks at its bit before each call.
     fn park(&mut self) -> bool {
-        while let Some(deadline) = &self.deadline {
-            if deadline.park() {
-                return true;
+        if let Some(deadline) = &self.deadline {
+            if !deadline.park() {
+                self.begin_next();
             }
-            self.begin_next();
         }
-        false
+        self.deadline.is_some()
     }
 }
 
