@@ -40,6 +40,20 @@ fn executor(workers: usize) -> Executor<'static> {
     }
 }
 
+/// The order in which tasks did something, a letter for each.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<String>>);
+
+impl Log {
+    fn add(&self, letter: char) {
+        self.0.lock().expect("no panic").push(letter);
+    }
+
+    fn text(&self) -> String {
+        self.0.lock().expect("no panic").clone()
+    }
+}
+
 /// Waits without end, and keeps a value.
 async fn keeps(value: Dropped, waker: WakerSlot) {
     let _value = value;
@@ -110,12 +124,12 @@ fn a_static_executor_takes_them() {
 fn a_yield_goes_behind_the_others() {
     let _watchdog = watchdog();
     let executor = Arc::new(Builder::new().workers(1).build());
-    let turns = Arc::new(Mutex::new(Vec::new()));
+    let turns = Log::default();
     let takes_turns = |name: char| {
-        let turns = Arc::clone(&turns);
+        let turns = turns.clone();
         async move {
             for _ in 0..3 {
-                turns.lock().expect("no panic").push(name);
+                turns.add(name);
                 Yields(1).await;
             }
         }
@@ -132,10 +146,7 @@ fn a_yield_goes_behind_the_others() {
         own.await;
     });
     block_on(both);
-    assert_eq!(
-        turns.lock().expect("no panic").iter().collect::<String>(),
-        "fofofo"
-    );
+    assert_eq!(turns.text(), "fofofo");
 }
 
 /// A task that is woken by a running one runs next on that worker, before it goes back to the shared queue.
@@ -144,10 +155,10 @@ fn a_woken_one_runs_next() {
     let _watchdog = watchdog();
     let executor = Builder::new().workers(1).build();
     let waker = WakerSlot::default();
-    let order = Arc::new(Mutex::new(Vec::new()));
+    let order = Log::default();
     let push = |name: char| {
-        let order = Arc::clone(&order);
-        move || order.lock().expect("no panic").push(name)
+        let order = order.clone();
+        move || order.add(name)
     };
     let (woken, wakes, last) = (push('w'), push('a'), push('l'));
     let slot = waker.clone();
@@ -178,10 +189,7 @@ fn a_woken_one_runs_next() {
         foreign.await;
         last.await;
     });
-    assert_eq!(
-        order.lock().expect("no panic").iter().collect::<String>(),
-        "awl"
-    );
+    assert_eq!(order.text(), "awl");
 }
 
 #[test]

@@ -23,7 +23,7 @@ fn a_driver_asleep_is_woken_by_a_remote_spawn() {
             for n in 0..100 {
                 let sender = sender.clone();
                 spawner
-                    .spawn(async move { sender.send(n).expect("somebody listens") })
+                    .spawn(async move { sender.send(n).expect("the receiver lives") })
                     .detach();
             }
         });

@@ -10,6 +10,40 @@ use std::rc::Rc;
 
 use async_task::{Builder, Runnable, ScheduleInfo, WithInfo};
 
+/// The traits that each of the executors has in the original.
+macro_rules! is_an_executor {
+    ($type:ty) => {
+        impl UnwindSafe for $type {}
+        impl RefUnwindSafe for $type {}
+
+        impl Default for $type {
+            fn default() -> Self {
+                Self::new()
+            }
+        }
+    };
+}
+
+/// The methods by which a thread runs tasks, which each of the executors passes on to this field.
+macro_rules! drives {
+    ($field:ident) => {
+        /// Polls one queued task; false if none is queued.
+        pub fn try_tick(&self) -> bool {
+            self.$field.try_tick()
+        }
+
+        /// Waits until a task is queued, and polls it once.
+        pub async fn tick(&self) {
+            self.$field.tick().await;
+        }
+
+        /// Runs tasks until `future` is done.
+        pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
+            self.$field.run(future).await
+        }
+    };
+}
+
 #[cfg(feature = "static")]
 mod static_executors;
 
@@ -33,8 +67,7 @@ pub struct Executor<'a> {
     pool: terrace_executor::Executor<'a>,
 }
 
-impl UnwindSafe for Executor<'_> {}
-impl RefUnwindSafe for Executor<'_> {}
+is_an_executor!(Executor<'_>);
 
 impl fmt::Debug for Executor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -107,26 +140,7 @@ impl<'a> Executor<'a> {
         }));
     }
 
-    /// Polls one queued task; false if none is queued.
-    pub fn try_tick(&self) -> bool {
-        self.pool.try_tick()
-    }
-
-    /// Waits until a task is queued, and polls it once.
-    pub async fn tick(&self) {
-        self.pool.tick().await;
-    }
-
-    /// Runs tasks until `future` is done.
-    pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
-        self.pool.run(future).await
-    }
-}
-
-impl Default for Executor<'_> {
-    fn default() -> Self {
-        Self::new()
-    }
+    drives!(pool);
 }
 
 /// An executor of futures that need not be `Send`. It stays on its thread.
@@ -151,8 +165,7 @@ pub struct LocalExecutor<'a> {
     _thread: PhantomData<Rc<()>>,
 }
 
-impl UnwindSafe for LocalExecutor<'_> {}
-impl RefUnwindSafe for LocalExecutor<'_> {}
+is_an_executor!(LocalExecutor<'_>);
 
 impl fmt::Debug for LocalExecutor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -192,24 +205,5 @@ impl<'a> LocalExecutor<'a> {
         unsafe { self.inner.make_many(futures, handles) }
     }
 
-    /// Polls one queued task; false if none is queued.
-    pub fn try_tick(&self) -> bool {
-        self.inner.try_tick()
-    }
-
-    /// Waits until a task is queued, and polls it once.
-    pub async fn tick(&self) {
-        self.inner.tick().await;
-    }
-
-    /// Runs tasks until `future` is done.
-    pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
-        self.inner.run(future).await
-    }
-}
-
-impl Default for LocalExecutor<'_> {
-    fn default() -> Self {
-        Self::new()
-    }
+    drives!(inner);
 }

@@ -64,8 +64,7 @@ pub struct StaticExecutor {
     pool: terrace_executor::StaticExecutor,
 }
 
-impl UnwindSafe for StaticExecutor {}
-impl RefUnwindSafe for StaticExecutor {}
+is_an_executor!(StaticExecutor);
 
 impl fmt::Debug for StaticExecutor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,26 +115,7 @@ impl StaticExecutor {
         move |runnable, info| scheduler.schedule(runnable, info)
     }
 
-    /// Polls one queued task; false if none is queued.
-    pub fn try_tick(&self) -> bool {
-        self.pool.try_tick()
-    }
-
-    /// Waits until a task is queued, and polls it once.
-    pub async fn tick(&self) {
-        self.pool.tick().await;
-    }
-
-    /// Runs tasks until `future` is done.
-    pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
-        self.pool.run(future).await
-    }
-}
-
-impl Default for StaticExecutor {
-    fn default() -> Self {
-        Self::new()
-    }
+    drives!(pool);
 }
 
 /// A [`LocalExecutor`] that is never dropped. It may change its thread before its first spawn.
@@ -151,8 +131,7 @@ pub struct StaticLocalExecutor {
     _thread: PhantomData<UnsafeCell<()>>,
 }
 
-impl UnwindSafe for StaticLocalExecutor {}
-impl RefUnwindSafe for StaticLocalExecutor {}
+is_an_executor!(StaticLocalExecutor);
 
 impl fmt::Debug for StaticLocalExecutor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -197,24 +176,5 @@ impl StaticLocalExecutor {
         task
     }
 
-    /// Polls one queued task; false if none is queued.
-    pub fn try_tick(&self) -> bool {
-        self.inner.try_tick()
-    }
-
-    /// Waits until a task is queued, and polls it once.
-    pub async fn tick(&self) {
-        self.inner.tick().await;
-    }
-
-    /// Runs tasks until `future` is done.
-    pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
-        self.inner.run(future).await
-    }
-}
-
-impl Default for StaticLocalExecutor {
-    fn default() -> Self {
-        Self::new()
-    }
+    drives!(inner);
 }

@@ -13,7 +13,7 @@ struct Greeter {
 
 #[interface(name = "invalid.example.Greeter")]
 impl Greeter {
-    /// Greets somebody, and says so to all.
+    /// Greets the caller by `name`, and signals it to all clients.
     async fn greet(
         &mut self,
         name: &str,
@@ -28,13 +28,13 @@ impl Greeter {
         Ok(format!("Hello, {name}!"))
     }
 
-    /// How many it has greeted.
+    /// How many calls it has greeted.
     #[zbus(property)]
     async fn count(&self) -> u32 {
         self.greeted
     }
 
-    /// It has greeted somebody.
+    /// The service has greeted the caller that gave this `name`.
     #[zbus(signal)]
     async fn greeted(emitter: &SignalEmitter<'_>, name: &str, count: u32) -> zbus::Result<()>;
 }

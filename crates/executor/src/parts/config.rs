@@ -36,9 +36,8 @@ fn drop_contained<T>(value: T) {
 impl Config {
     /// As many workers as [`std::thread::available_parallelism`] says, one if it cannot tell.
     pub(crate) fn new() -> Self {
-        let workers = std::thread::available_parallelism().map_or(1, usize::from);
         let mut config = Self::bare();
-        config.workers = workers;
+        config.workers = std::thread::available_parallelism().map_or(1, usize::from);
         config
     }
 

@@ -6,7 +6,7 @@
 //! |------------------------------------------------------|-----------------------------------|--------------------------------|
 //! | an open scope, and a core is free                    | the pool's [`Beat`]; one sentinel does | a child whose scope's thread is stuck |
 //! | an open scope, and no core is free                   | the beat, doubled each time       | –                              |
-//! | threads that are busy with other things              | as calm as it gets: 1 ms          | –                              |
+//! | threads that are busy with other things              | the beat, doubled each time; then 1 ms | –                         |
 //! | no busy thread                                       | the beat, doubled each time; then it ends | –                      |
 //! | in each of these cases, every millisecond            | –                                 | what has not moved for that millisecond |
 //!
@@ -18,7 +18,7 @@ use super::found::Found;
 use crate::parts::beat::SENTINEL_PERIOD;
 use crate::pool::shared::Shared;
 
-/// Looks without an open scope before a sentinel that has lately met one is as calm as another.
+/// After so many looks in a row without an open scope, a sentinel looks once in a millisecond, or ends its watch.
 const CALM: u32 = 10;
 /// The first of these looks, between which the sentinel sleeps for no more than a beat: scopes often follow one another.
 const KEEN: u32 = 3;
@@ -54,7 +54,7 @@ pub(crate) struct Sentinel {
     quiet: u32,
     /// Looks in a row at an open scope while no core was free.
     crowded: u32,
-    /// It has run a child since it was calm.
+    /// The worker has run a child, or met an open scope, since it last was [`CALM`].
     keen: bool,
 }
 

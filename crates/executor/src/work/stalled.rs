@@ -2,15 +2,16 @@
 //!
 //! A worker or driver with nothing else to do takes it anyway: a worker from rings and lists, a driver also from slots.
 //! Two kinds of thread look twice, and take work that has not moved between the looks. Each busy worker and driver looks
-//! at rings and slots in some of its turns: this file. A sentinel, a parked worker with a time-out, looks at slots and scopes: [`super::sentinel`].
+//! at rings and slots in some of its turns: this file. A sentinel, a parked worker with a time-out, looks at slots and
+//! scopes: [`super::sentinel`].
 
+use terrace_local::task::Runnable;
 use terrace_queue::Owner;
 
 use super::found::Taken;
 use crate::parts::fairness::Suspect;
 use crate::parts::seat::Seat;
 use crate::pool::runner::Runner;
-use terrace_local::task::Runnable;
 
 /// For a worker or driver that never runs out of tasks, and so never steals. It takes half of a ring, or the task in a
 /// slot, that has not moved since its last look. Else it suspects another seat next time.

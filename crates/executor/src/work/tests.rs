@@ -6,13 +6,12 @@ use terrace_local::task::{self, CoreRef, Runnable};
 use terrace_queue::Spill;
 use terrace_sync::Arc;
 
-use super::found::Taken;
+use super::found::{Found, Taken};
 use super::order::{Order, Visit, Worker, visit_all};
 use super::sentinel::Sentinel;
 use super::source::{Look, Source};
 use crate::parts::beat::SENTINEL_PERIOD;
 use crate::parts::config::Config;
-use crate::parts::injector::Refilled;
 use crate::parts::scope_slot::Slot;
 use crate::parts::scopes::Looking;
 use crate::parts::threads::Threads;
@@ -290,15 +289,11 @@ fn every_source_of_an_order_yields_something() {
     visit_all(&mut Yields);
 }
 
-/// What the sentinel takes when its watch ends of itself, after at most so many looks.
-fn watch<'p>(sentinel: &mut Sentinel, pool: &'p Pool, most: usize) -> Option<Taken<'p>> {
+/// What the sentinel takes when its watch ends of itself, after less than so many looks.
+fn watch<'p>(sentinel: &mut Sentinel, pool: &'p Pool, most: usize) -> Option<Found<'p>> {
     let looks = sentinel.sleeps(&pool.shared, 0).take(most).count();
     assert!(looks < most, "the watch goes on");
-    let found = sentinel.end(&pool.shared, 0)?;
-    Some(Taken {
-        found,
-        refilled: Refilled::No,
-    })
+    sentinel.end(&pool.shared, 0)
 }
 
 /// This thread has opened a scope and comes to none of its children. The sentinel takes one at its first look on the beat.
