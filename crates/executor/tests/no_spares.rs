@@ -34,14 +34,20 @@ fn without_spares(name: &str, test: impl FnOnce(Arc<Executor<'static>>) + Send +
         return;
     }
     let program = std::env::current_exe().unwrap();
-    let status = Command::new("sh")
+    let ended = Command::new("sh")
         .args(["-c", &format!("ulimit -v {SPACE} && exec \"$0\" \"$@\"")])
         .arg(program)
         .args([name, "--exact", "--nocapture"])
         .env(INSIDE, "1")
-        .status()
+        .output()
         .unwrap();
-    assert!(status.success(), "{status}");
+    assert!(
+        ended.status.success(),
+        "{name}: {}\n{}{}",
+        ended.status,
+        String::from_utf8_lossy(&ended.stdout),
+        String::from_utf8_lossy(&ended.stderr),
+    );
 }
 
 /// Blocks on a task of its own pool, which blocks on another one, and so on.

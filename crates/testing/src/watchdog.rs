@@ -102,7 +102,8 @@ pub fn on_own_thread<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'stati
     ended.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
 }
 
-/// Runs `body` under a watchdog in a process of its own: this test program again, with the test called `name` alone.
+/// Runs `body` under a watchdog in a process of its own: this test program again, with the test called `name` alone. What
+/// the process prints is shown if it fails.
 ///
 /// # Panics
 /// If the process fails.
@@ -110,12 +111,18 @@ pub fn on_own_thread<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'stati
 pub fn in_own_process(name: &str, body: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_none() {
         let program = std::env::current_exe().expect("a test program has a path");
-        let status = Command::new(program)
+        let ended = Command::new(program)
             .args([name, "--exact", "--nocapture"])
             .env(INSIDE, "1")
-            .status()
+            .output()
             .expect("a process can be started");
-        assert!(status.success(), "{name}: {status}");
+        assert!(
+            ended.status.success(),
+            "{name}: {}\n{}{}",
+            ended.status,
+            String::from_utf8_lossy(&ended.stdout),
+            String::from_utf8_lossy(&ended.stderr),
+        );
         return;
     }
     // Never dropped: the end of the process may hang, too.
