@@ -1,5 +1,8 @@
 //! `cargo xtask package`: the layers' packages are complete and build by themselves, and a user's lock file grows by little.
 
+use std::path::PathBuf;
+use std::{env, fs};
+
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::{MetadataCommand, Package};
 
@@ -56,6 +59,7 @@ fn package(ws: &Workspace, layers: &[&Package]) -> Result<()> {
         &names.collect::<Vec<_>>()[..],
     ]
     .concat();
+    forget_unpacked(layers)?;
     eprintln!("$ cargo {}", args.join(" "));
     let output = Build::plain(ws).command(&args).output();
     let output = output.context("cannot start cargo; is it on the PATH?")?;
@@ -71,6 +75,34 @@ fn package(ws: &Workspace, layers: &[&Package]) -> Result<()> {
     Ok(())
 }
 
+/// Removes the copies of these packages that an earlier run has left in cargo's home. Cargo unpacks a package there to build the
+/// ones above it, and takes a copy of the same version that lies there already, whatever it contains.
+fn forget_unpacked(layers: &[&Package]) -> Result<()> {
+    let home = env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(env::home_dir()?.join(".cargo")));
+    let sources = home.context("where is cargo's home? Set CARGO_HOME")?;
+    let Ok(sources) = fs::read_dir(sources.join("registry/src")) else {
+        return Ok(());
+    };
+    for source in sources {
+        let source = source?;
+        // A registry without a host: a directory of this machine.
+        if !source.file_name().as_encoded_bytes().starts_with(b"-") {
+            continue;
+        }
+        for layer in layers {
+            let copy = source
+                .path()
+                .join(format!("{}-{}", layer.name, layer.version));
+            if copy.is_dir() {
+                fs::remove_dir_all(&copy)
+                    .with_context(|| format!("cannot remove {}", copy.display()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
 /// The warnings in what cargo said, but those of tests: packages leave them out, as their tools are not published.
 fn warnings(said: &str) -> impl Iterator<Item = &str> {
     let meant = |line: &str| line.starts_with("warning: ignoring test `");
@@ -81,7 +113,7 @@ fn warnings(said: &str) -> impl Iterator<Item = &str> {
 /// Compares the lock file of a project on the stock `bevy_tasks` with one on the drop-in.
 fn grown(ws: &Workspace) -> Result<()> {
     let drop_in = ws.root.join("crates/compat/bevy_tasks");
-    let manifest: toml::Table = std::fs::read_to_string(drop_in.join("Cargo.toml"))?.parse()?;
+    let manifest: toml::Table = fs::read_to_string(drop_in.join("Cargo.toml"))?.parse()?;
     let version = manifest["package"]["version"].as_str();
     let version = version.context("the drop-in has no version")?;
     let path = drop_in.display().to_string();
@@ -106,9 +138,9 @@ fn locked(ws: &Workspace, dependencies: &str) -> Result<usize> {
     workspace::probe(dir.path(), dependencies)?;
     let lock = dir.path().join("Cargo.lock");
     // The versions of this workspace; what it does not need cargo takes out.
-    std::fs::copy(ws.root.join("Cargo.lock"), &lock)?;
+    fs::copy(ws.root.join("Cargo.lock"), &lock)?;
     MetadataCommand::new().current_dir(dir.path()).exec()?;
-    Ok(packages(&std::fs::read_to_string(&lock)?))
+    Ok(packages(&fs::read_to_string(&lock)?))
 }
 
 fn packages(lock: &str) -> usize {
