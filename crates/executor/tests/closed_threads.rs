@@ -68,6 +68,28 @@ fn a_close_inside_a_wait() {
     });
 }
 
+/// The same before the scope's first child, which another thread spawns.
+#[test]
+fn a_close_inside_a_scope_without_children() {
+    on_own_thread(|| {
+        let executor = Builder::new().workers(1).build();
+        for _ in 0..3 {
+            let scope = OpenScope::open(&executor);
+            terrace_thread::close();
+            let handle = scope.handle();
+            thread::scope(|threads| {
+                threads.spawn(|| {
+                    // SAFETY: the child borrows nothing, and `wait` below waits for the scope.
+                    unsafe { handle.spawn_pinned(completed_elsewhere()) };
+                });
+            });
+            terrace_thread::close();
+            assert!(scope.wait(&[]).is_none());
+            terrace_thread::close();
+        }
+    });
+}
+
 /// The children that are pinned to the thread of an open scope need its core: a close in the scope does nothing.
 #[test]
 fn a_close_inside_a_scope() {

@@ -4,13 +4,15 @@
 use std::cell::RefCell;
 use std::future::{Future, pending, poll_fn};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use terrace_executor::scope::OpenScope;
 use terrace_executor::{Builder, Executor, ThreadExecutor, block_on};
-use terrace_testing::{on_own_thread, signal, watchdog};
+use terrace_testing::{completed_elsewhere, on_own_thread, signal, watchdog};
 
 /// Sends its number when dropped.
 struct Note(Sender<u32>, u32);
@@ -212,7 +214,7 @@ fn closures_that_panic_when_dropped_go_no_further() {
 }
 
 /// The ways in which a thread may be in the middle of a task of an executor that lies in one of its thread-locals.
-const EXITS: [(&str, fn()); 4] = [
+const EXITS: [(&str, fn()); 5] = [
     ("try_tick", || {
         LOCAL.with(|executor| {
             executor.spawn(exits()).detach();
@@ -240,6 +242,23 @@ const EXITS: [(&str, fn()); 4] = [
             executor.spawn(exits()).detach();
             let ticker = executor.ticker().expect("made on this thread");
             while ticker.try_tick() {}
+        });
+    }),
+    // The exit destroys this thread's locals while another thread spawns the scope's first child, onto this thread.
+    ("scope", || {
+        let executor = Builder::new().workers(1).build();
+        let scope = OpenScope::open(&executor);
+        let (handle, exits) = (scope.handle(), AtomicBool::new(false));
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                while !exits.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+                // SAFETY: the child borrows nothing, and the process ends in the scope's body.
+                unsafe { handle.spawn_pinned(completed_elsewhere()) };
+            });
+            exits.store(true, Ordering::Relaxed);
+            std::process::exit(42);
         });
     }),
 ];

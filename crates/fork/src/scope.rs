@@ -72,7 +72,8 @@ pub fn scope<'env, T>(
 /// The calling thread runs children of this scope, its own pinned tasks and the executors of
 /// `config`; it adopts no other work. A child that waits for something sleeps without a thread.
 ///
-/// Opening and closing take one uncontended lock each; a child costs one allocation.
+/// A child costs one allocation. The first one opens the scope in the pool, which takes an uncontended lock, and another one
+/// at the end. A scope without a child costs neither.
 ///
 /// # Panics
 /// With the panic of `body`, else with that of a child. A panic cancels the other children: no thread polls them again.
@@ -102,7 +103,7 @@ pub fn scope_with<'env, T>(
     body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 ) -> T {
     // Outlives the scope proper, which the body and the children borrow for as long as it exists.
-    let keep = Keep::default();
+    let keep = Keep::new();
     let open = OpenScope::open(executor);
     let scope = Scope {
         spawner: Spawner {
@@ -197,7 +198,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.spawner
     }
 
-    /// Keeps a value until after the last child, and lends it out for the scope's life. One allocation and one lock.
+    /// Keeps a value until after the last child, and lends it out for the scope's life. The first small value costs a swap, others one
+    /// allocation and one lock.
     ///
     /// The value may refer to the scope and to other kept values, as in an arena. Therefore it has no destructor, which
     /// would run when these may be gone; the compiler checks that. Values with destructors are declared outside the scope

@@ -57,9 +57,9 @@ mod hosted {
             self.value.get_or_init(f)
         }
 
-        /// Consumes the cell and returns the value, if it was written.
-        pub fn into_inner(self) -> Option<T> {
-            self.value.into_inner()
+        /// Empties the cell and returns the value, if it was written.
+        pub fn take(&mut self) -> Option<T> {
+            self.value.take()
         }
     }
 }

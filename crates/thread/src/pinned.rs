@@ -64,9 +64,12 @@ struct Owner {
 impl Drop for Owner {
     fn drop(&mut self) {
         // Destructors of tasks may use the thread's core, so it stays current until the close returns.
-        if !self.core.close() {
-            // The process exits inside one of the tasks, which still needs the core.
+        let closed = self.core.close();
+        if !closed || is_scope_open() {
+            // The process exits inside one of the tasks, which still needs the core, or in a scope, which has lent it.
             std::mem::forget(Arc::clone(&self.pinned));
+        }
+        if !closed {
             return;
         }
         CURRENT.with(|current| {
@@ -83,10 +86,51 @@ pub(crate) fn current() -> Arc<Pinned> {
     if pointer.is_null() {
         return make();
     }
-    // SAFETY: the pointer came from `Arc::as_ptr`, and `OWNER` keeps a count until it resets the pointer.
+    // SAFETY: `OWNER` keeps a count until it resets the pointer.
+    unsafe { another(pointer) }
+}
+
+/// One more handle.
+///
+/// # Safety
+/// The pointer came from `Arc::as_ptr`, and a count is kept during the call.
+unsafe fn another(pointer: *const Pinned) -> Arc<Pinned> {
+    // SAFETY: the caller's promise.
     unsafe { Arc::increment_strong_count(pointer) };
     // SAFETY: the pointer came from `Arc::as_ptr`, and the line above raised the count for this handle.
     unsafe { Arc::from_raw(pointer) }
+}
+
+/// The core of a thread in a scope, for other threads. No reference is counted until one of them needs it.
+#[derive(Clone, Copy, Debug)]
+pub struct Lent(*const Pinned);
+
+// SAFETY: the pointer is only followed to count a reference, which any thread may do: `Pinned` is Send and Sync.
+unsafe impl Send for Lent {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Lent {}
+
+/// Lends the current thread's core.
+#[inline]
+#[must_use]
+pub fn lend() -> Lent {
+    let pointer = CURRENT.with(Cell::get);
+    if pointer.is_null() {
+        // `OWNER`, or a leak, keeps the core after this handle is gone.
+        return Lent(Arc::as_ptr(&make()));
+    }
+    Lent(pointer)
+}
+
+impl Lent {
+    /// A handle of that core.
+    ///
+    /// # Safety
+    /// Since before the call of [`lend`], a scope has been open on that thread, see [`replace_scope`].
+    pub(crate) unsafe fn pinned(self) -> Arc<Pinned> {
+        // SAFETY: `OWNER`, or a leak, keeps a count. Neither `close` nor the drop of `OWNER` gives it up while a scope is open.
+        unsafe { another(self.0) }
+    }
 }
 
 #[cold]
@@ -234,12 +278,16 @@ pub fn with_local_executor<T>(f: impl FnOnce(&LocalExecutor<'static>) -> T) -> T
 /// Inside one of these tasks it does nothing, because it could not drop that task. It also does nothing while a scope
 /// is open on the thread: the pinned children of the scope could not end.
 pub fn close() {
-    if !SCOPE.with(Cell::get).is_null() || with(|pinned| pinned.core.is_running()).unwrap_or(false)
-    {
+    if is_scope_open() || with(|pinned| pinned.core.is_running()).unwrap_or(false) {
         return;
     }
     let owner = OWNER.try_with(Cell::take).ok().flatten();
     drop(owner);
+}
+
+/// Whether a scope is open on the thread.
+fn is_scope_open() -> bool {
+    !SCOPE.with(Cell::get).is_null()
 }
 
 /// Sets which scope is the innermost one that is open on the thread, by its address or null. Returns the one before.

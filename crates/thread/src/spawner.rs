@@ -49,6 +49,19 @@ impl ThreadSpawner {
         }
     }
 
+    /// A spawner onto a thread in a scope.
+    ///
+    /// # Safety
+    /// Since before the core was [lent](pinned::lend), a scope has been open on that thread.
+    #[doc(hidden)]
+    #[must_use]
+    pub unsafe fn of(lent: pinned::Lent) -> Self {
+        Self {
+            // SAFETY: the caller's promise.
+            pinned: unsafe { lent.pinned() },
+        }
+    }
+
     /// The id of the thread that tasks run on.
     #[must_use]
     pub fn thread_id(&self) -> ThreadId {

@@ -6,7 +6,7 @@ use terrace_local::Payload;
 use terrace_local::task::Runnable;
 use terrace_sync::atomic::{AtomicPtr, Ordering};
 use terrace_sync::light;
-use terrace_thread::ThreadSpawner;
+use terrace_thread::{ThreadId, ThreadSpawner};
 
 use super::spin::spin_for;
 use crate::protocol::scope::core::{ChildEnd, ScopeCore};
@@ -33,19 +33,16 @@ impl<P> Default for Slot<P> {
 }
 
 impl<P> Slot<P> {
-    /// Opens the scope for the calling thread.
+    /// Opens a scope of the thread `owner`, which `waiter` wakes.
     ///
     /// # Safety
     /// As [`ScopeCore::open`]; and `pool` owns this slot.
-    pub(crate) unsafe fn open(&self, pool: &P) {
+    pub(crate) unsafe fn open(&self, pool: &P, owner: ThreadId, waiter: ThreadSpawner) {
         // Ordering: Relaxed, children learn of it through the push that publishes them.
         self.pool
             .store(std::ptr::from_ref(pool).cast_mut(), Ordering::Relaxed);
         // SAFETY: the caller got the slot of a closed scope from the table, and no other thread opens it.
-        unsafe {
-            self.core
-                .open(terrace_thread::id().get(), ThreadSpawner::current())
-        };
+        unsafe { self.core.open(owner.get(), waiter) };
     }
 
     /// The scope's generic part.

@@ -1,12 +1,16 @@
 //! A scope that is open on a pool: spawning into it, and waiting for its end.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 use terrace_local::Payload;
 use terrace_local::task::{self, CoreRef, Runnable, Schedule};
+use terrace_sync::OnceLock;
 use terrace_sync::time::Instant;
+use terrace_thread::internal::Lent;
+use terrace_thread::{ThreadId, ThreadSpawner};
 
 use super::child::Child;
 use super::push;
@@ -29,23 +33,51 @@ fn driving(pool: *const Shared) -> *const Shared {
 
 /// An open scope: the unsafe half of `terrace_fork::scope`, which adds the lifetimes.
 ///
-/// Costs one uncontended lock to open and one to close, no allocation once the pool has had as
-/// many scopes open before.
+/// | a scope                 | costs                                                                       |
+/// |-------------------------|-----------------------------------------------------------------------------|
+/// | without a child         | a few loads and stores of its own thread, no atomic read-modify-write       |
+/// | with children           | one uncontended lock to open and one to close, two readings of the clock    |
+///
+/// The pool learns of the scope at its first child. No allocation once the pool has had as many scopes open before.
 pub struct OpenScope<'p> {
-    pool: &'p Shared,
-    index: usize,
-    /// When the body began.
-    since: Instant,
+    shared: ScopeShared<'p>,
     /// The pool whose scope this one is nested in, on a thread that is no worker of that pool; or null.
     outer: *const Shared,
+    waited: Cell<bool>,
     /// Opened and waited for on one thread.
     _not_send: PhantomData<*const ()>,
 }
 
 /// The part of an open scope that its children may use from any thread.
+struct ScopeShared<'p> {
+    pool: &'p Shared,
+    owner: ThreadId,
+    /// The owner's core. The scope keeps it in place from its opening to the end of its wait.
+    lent: Lent,
+    /// Whether the owner counts as a driver because of this scope. A worker counts as awake anyway. A scope nested in
+    /// another of the same pool adds no thread.
+    drives: bool,
+    /// Empty up to the first child.
+    slot: OnceLock<Taken>,
+}
+
+/// The slot that a scope has in its pool.
+struct Taken {
+    slot: NonNull<Slot<Shared>>,
+    index: usize,
+    /// When the first child was spawned.
+    since: Instant,
+}
+
+// SAFETY: the pointer is a shared reference without its lifetime, and `Slot<Shared>` is Sync.
+unsafe impl Send for Taken {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Taken {}
+
+/// What an open scope's body and children spawn by, from any thread.
 #[derive(Clone, Copy)]
-pub struct ScopeHandle<'p> {
-    slot: &'p Slot<Shared>,
+pub struct ScopeHandle<'a> {
+    scope: &'a ScopeShared<'a>,
 }
 
 /// Ends the process when dropped.
@@ -60,140 +92,183 @@ impl Drop for AbortOnUnwind {
 
 impl<'p> OpenScope<'p> {
     /// Opens a scope on `executor` for the current thread.
+    #[inline]
     #[must_use]
     pub fn open(executor: &'p Executor<'static>) -> Self {
         let pool = executor.shared();
-        let index = pool.scopes.table.acquire();
-        let scope = Self {
-            pool,
-            index,
-            since: Instant::now(),
-            outer: driving(pool),
+        // Before the core is lent: from now on it stays.
+        let outer = driving(pool);
+        Self {
+            shared: ScopeShared {
+                pool,
+                owner: terrace_thread::id(),
+                lent: terrace_thread::internal::lend(),
+                drives: !std::ptr::eq(outer, pool) && !runner::is_worker_of(pool),
+                slot: OnceLock::new(),
+            },
+            outer,
+            waited: Cell::new(false),
             _not_send: PhantomData,
-        };
-        // SAFETY: the table has just handed out this slot of `pool`, so it is closed, and no other
-        // thread opens it.
-        unsafe { scope.slot().open(pool) };
-        if scope.is_outermost() {
-            pool.scopes.driver_enters();
         }
-        scope
     }
 
-    /// Whether the thread counts as a driver because of this scope. A worker counts as awake anyway. A scope nested in
-    /// another of the same pool adds no thread.
-    fn is_outermost(&self) -> bool {
-        !std::ptr::eq(self.outer, self.pool) && !runner::is_worker_of(self.pool)
-    }
-
-    fn slot(&self) -> &'p Slot<Shared> {
-        self.pool
-            .scopes
-            .table
-            .get(self.index)
-            .expect("an acquired slot exists")
-    }
-
-    /// What children use to spawn.
-    pub fn handle(&self) -> ScopeHandle<'p> {
-        ScopeHandle { slot: self.slot() }
+    /// What the body and the children use to spawn.
+    #[inline]
+    pub fn handle(&self) -> ScopeHandle<'_> {
+        ScopeHandle {
+            scope: &self.shared,
+        }
     }
 
     /// Cancels all children: the body panicked.
     pub fn cancel(&self) {
-        self.slot().core().cancel().cancel(0);
+        if let Some(taken) = self.shared.slot.get() {
+            self.shared.slot_of(taken).core().cancel().cancel(0);
+        }
     }
 
     /// Ends the body and waits until every child has ended. Until then it runs children, the
     /// thread's pinned tasks, and the tasks of the `executors` that this thread owns. Of the
     /// children that panicked, returns the panic of the one that was spawned first.
-    pub fn wait(self, executors: &[&ThreadQueue]) -> Option<Payload> {
-        let slot = self.slot();
-        let began = self.pool.scopes.pacing.observe_body(self.since);
+    ///
+    /// # Panics
+    /// If the scope was waited for before.
+    #[inline]
+    pub fn wait(&self, executors: &[&ThreadQueue]) -> Option<Payload> {
+        assert!(!self.waited.replace(true), "a scope is waited for once");
+        // The body has ended, and without a child no code is left that could spawn the first.
+        let panic = match self.shared.slot.get() {
+            Some(taken) => self.shared.wait(taken, executors),
+            None => None,
+        };
+        driving(self.outer);
+        panic
+    }
+}
+
+impl<'p> ScopeShared<'p> {
+    fn slot_of(&self, taken: &Taken) -> &'p Slot<Shared> {
+        // SAFETY: the slot lies in the table of the pool, which is borrowed for as long and frees no slot.
+        unsafe { taken.slot.as_ref() }
+    }
+
+    /// The scope's slot. The first caller takes one from the pool. Others wait for that caller, which runs no users' code.
+    ///
+    /// # Safety
+    /// The scope is open during the call: the caller is its body or one of its living children.
+    #[inline]
+    unsafe fn slot(&self) -> &'p Slot<Shared> {
+        // SAFETY: the caller's promise.
+        self.slot_of(self.slot.get_or_init(|| unsafe { self.take_slot() }))
+    }
+
+    /// # Safety
+    /// As [`slot`](Self::slot).
+    #[cold]
+    unsafe fn take_slot(&self) -> Taken {
+        let pool = self.pool;
+        // SAFETY: the scope is open, and its owner lent the core after it had opened the scope.
+        let waiter = unsafe { ThreadSpawner::of(self.lent) };
+        let index = pool.scopes.table.acquire();
+        let slot = pool.scopes.table.get(index);
+        let slot = slot.expect("an acquired slot exists");
+        // SAFETY: the table has just handed out this slot of `pool`, so it is closed, and no other
+        // thread opens it.
+        unsafe { slot.open(pool, self.owner, waiter) };
+        if self.drives {
+            pool.scopes.driver_enters();
+        }
+        Taken {
+            slot: NonNull::from(slot),
+            index,
+            since: Instant::now(),
+        }
+    }
+
+    /// The wait of a scope that has had children, and the return of its slot.
+    fn wait(&self, taken: &Taken, executors: &[&ThreadQueue]) -> Option<Payload> {
+        let (pool, slot) = (self.pool, self.slot_of(taken));
+        let began = pool.scopes.pacing.observe_body(taken.since);
         // A wait that unwound would free what children borrow.
         let bomb = AbortOnUnwind;
         slot.core().body_ended();
         if !slot.core().has_ended() {
-            self.pool.publish_children(slot);
+            pool.publish_children(slot);
             let mut own = ScopeWait {
-                pool: self.pool,
+                pool,
                 slot,
                 executors,
-                on_worker: runner::is_worker_of(self.pool),
+                on_worker: runner::is_worker_of(pool),
                 turn: 0,
                 watch: Stopwatch::start_at(began),
             };
-            wait(&mut own, ThreadlessPools::only(self.pool));
-            self.pool.scopes.pacing.observe_wait(began);
+            wait(&mut own, ThreadlessPools::only(pool));
+            pool.scopes.pacing.observe_wait(began);
         }
         std::mem::forget(bomb);
         let panic = slot.core().take_panic();
         // SAFETY: the scope has ended, and its slot is given back below.
         let waiter = unsafe { slot.core().close() };
         drop(waiter);
-        if self.is_outermost() {
-            self.pool.scopes.driver_leaves();
+        if self.drives {
+            pool.scopes.driver_leaves();
         }
-        driving(self.outer);
-        self.pool.scopes.table.release(self.index);
+        pool.scopes.table.release(taken.index);
         panic
     }
 }
 
+/// A child of the open scope in this slot, counted in.
+#[inline]
+fn child<F>(slot: &Slot<Shared>, future: F) -> Child<F> {
+    // SAFETY: the child is spawned on an open scope, which its own count keeps open.
+    unsafe { Child::new(NonNull::from(slot), slot.core().add_child(), future) }
+}
+
+/// Makes the task of a child of the scope in `slot`, whose wakes go to `core`.
+///
+/// # Safety
+/// As [`ScopeHandle::spawn`]; and `core` lives until the scope has ended.
+unsafe fn build<C, F>(slot: &Slot<Shared>, core: &C, future: F) -> Runnable
+where
+    C: Schedule,
+    F: Future<Output = ()> + Send,
+{
+    // SAFETY: the core outlives the scope, which outlives the child (the caller's promise).
+    let core = unsafe { CoreRef::borrowed(NonNull::from(core)) };
+    // SAFETY: the future is Send. It is dropped before the scope ends, and the owner waits for
+    // that end before the borrows end.
+    let (runnable, task) = unsafe { task::build(core, child(slot, future)) };
+    task.detach();
+    terrace_trace::spawn(trace_index::get());
+    runnable
+}
+
 impl ScopeHandle<'_> {
-    fn child<F>(&self, future: F) -> Child<F> {
-        // SAFETY: the child is spawned on an open scope, which its own count keeps open.
-        unsafe {
-            Child::new(
-                NonNull::from(self.slot),
-                self.slot.core().add_child(),
-                future,
-            )
-        }
-    }
-
-    /// Makes the task of a child whose wakes go to `core`.
-    ///
-    /// # Safety
-    /// As [`spawn`](Self::spawn); and `core` lives until the scope has ended.
-    unsafe fn build<C, F>(&self, core: &C, future: F) -> Runnable
-    where
-        C: Schedule,
-        F: Future<Output = ()> + Send,
-    {
-        // SAFETY: the core outlives the scope, which outlives the child (the caller's promise).
-        let core = unsafe { CoreRef::borrowed(NonNull::from(core)) };
-        // SAFETY: the future is Send. It is dropped before the scope ends, and the owner waits for
-        // that end before the borrows end.
-        let (runnable, task) = unsafe { task::build(core, self.child(future)) };
-        task.detach();
-        terrace_trace::spawn(trace_index::get());
-        runnable
-    }
-
     /// Spawns a child that any worker may run. One allocation.
     ///
     /// # Safety
     /// The scope is open during the call: the caller is its body or one of its living children. Its
-    /// owner waits for it in every case, and what the future borrows lives until then.
+    /// owner waits for it in every case. What the future borrows, which may be this handle, lives until then.
     #[inline]
     pub unsafe fn spawn<F>(&self, future: F)
     where
         F: Future<Output = ()> + Send,
     {
-        let core = self.slot;
+        // SAFETY: the caller's promise.
+        let slot = unsafe { self.scope.slot() };
         if task::is_large(&future) {
             // SAFETY: the slot lives as long as the pool, which the open scope borrows. The caller
             // promises that its owner waits for the scope.
-            let child = unsafe { self.build(core, task::boxed(future)) };
+            let child = unsafe { build(slot, slot, task::boxed(future)) };
             // SAFETY: the caller is the scope's body or a living child.
-            return unsafe { push::push_spawned(self.slot, child) };
+            return unsafe { push::push_spawned(slot, child) };
         }
         // SAFETY: the slot lives as long as the pool, which the open scope borrows. The caller promises that the scope is waited
         // for.
-        let child = unsafe { self.build(core, future) };
+        let child = unsafe { build(slot, slot, future) };
         // SAFETY: the caller is the scope's body or a living child.
-        unsafe { push::push_spawned(self.slot, child) };
+        unsafe { push::push_spawned(slot, child) };
     }
 
     /// Spawns a child that only the waiting thread runs.
@@ -204,10 +279,12 @@ impl ScopeHandle<'_> {
     where
         F: Future<Output = ()> + Send,
     {
-        let core = push::pinned(self.slot);
+        // SAFETY: the caller's promise.
+        let slot = unsafe { self.scope.slot() };
+        let core = push::pinned(slot);
         // SAFETY: the core is the slot, which lives as long as the pool that the open scope
         // borrows. The caller promises that the scope is waited for.
-        unsafe { self.build(core, future) }.schedule();
+        unsafe { build(slot, core, future) }.schedule();
     }
 
     /// Spawns a child onto the thread that ticks `queue`.
@@ -218,9 +295,11 @@ impl ScopeHandle<'_> {
     where
         F: Future<Output = ()> + Send,
     {
+        // SAFETY: the caller's promise.
+        let slot = unsafe { self.scope.slot() };
         // SAFETY: the caller promises that the scope is waited for, and it ends after the future is
         // dropped. So all that the future borrows outlives it.
-        unsafe { queue.spawn_erased(self.child(future)) }.detach();
+        unsafe { queue.spawn_erased(child(slot, future)) }.detach();
         terrace_trace::spawn(trace_index::get());
     }
 }

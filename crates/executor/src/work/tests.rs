@@ -5,6 +5,7 @@ use std::time::Duration;
 use terrace_local::task::{self, CoreRef, Runnable};
 use terrace_queue::Spill;
 use terrace_sync::Arc;
+use terrace_thread::ThreadSpawner;
 
 use super::found::{Found, Taken};
 use super::order::{Order, Visit, Worker, visit_all};
@@ -94,7 +95,7 @@ impl Pool {
         let table = &self.shared.scopes.table;
         let slot = table.get(table.acquire()).expect("it was acquired");
         // SAFETY: the table has just handed out this slot of the pool's.
-        unsafe { slot.open(&self.shared) };
+        unsafe { slot.open(&self.shared, terrace_thread::id(), ThreadSpawner::current()) };
         slot
     }
 

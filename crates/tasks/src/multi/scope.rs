@@ -22,7 +22,7 @@ where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env, T>),
     T: Send + 'static,
 {
-    let results = Results::new();
+    let mut results = Results::new();
     let ended = catch_unwind(AssertUnwindSafe(|| {
         with_own(|own| {
             let config = terrace_fork::Config {
@@ -42,7 +42,7 @@ where
         results.discard();
         resume_unwind(payload);
     }
-    results.into_vec()
+    results.take()
 }
 
 /// Where a call of [`TaskPool::scope`](crate::TaskPool::scope) spawns tasks that may borrow values that outlive the call.

@@ -8,7 +8,7 @@
 //! | state                     | `pending`          | `asleep` | threads that may run children   |
 //! |---------------------------|--------------------|----------|---------------------------------|
 //! | closed (free slot)        | 0                  | false    | none, the lists are empty       |
-//! | body runs                 | 1 + children alive | false    | workers                         |
+//! | body runs, with a child   | 1 + children alive | false    | workers                         |
 //! | waiting, driving          | children alive     | false    | the waiter, workers             |
 //! | waiting, asleep           | children alive     | true     | workers; a push wakes           |
 //! | ended                     | 0                  | any      | none; the waiter returns        |
@@ -99,7 +99,7 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
         }
     }
 
-    /// Opens it for the calling thread, whose id is `owner`; the body counts as pending.
+    /// Opens it for the thread with the id `owner`; the body counts as pending.
     ///
     /// # Safety
     /// The scope is closed and no other thread opens it: the caller got its slot from the table.
