@@ -129,6 +129,12 @@ impl Group {
         self.live().count_ones().div_ceil(2)
     }
 
+    /// See [`Seat::shares_processor`].
+    #[inline]
+    pub(crate) fn shares_processor(&self, bit: u32) -> bool {
+        self.seats[bit as usize].shares_processor()
+    }
+
     /// Makes the calling thread the one that [`unpark`](Self::unpark) wakes for this bit.
     pub(crate) fn bind(&self, bit: u32) {
         self.seats[bit as usize].bind();

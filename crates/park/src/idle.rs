@@ -51,6 +51,14 @@ impl Idle {
             .any(|group| group.load(Ordering::Relaxed).parked() != 0)
     }
 
+    /// Whether the thread that last woke `worker`, which calls this, was then on the processor on which that worker is now: a
+    /// hint. While the worker searches for that thread's next item, it would only keep the thread off its processor.
+    #[inline]
+    pub fn shares_processor(&self, worker: usize) -> bool {
+        let (group, place) = self.groups.place(worker);
+        group.shares_processor(place.bit)
+    }
+
     /// Whether a worker sleeps in a restricted wait: a hint (one relaxed load a group, no fence).
     pub fn any_restricted(&self) -> bool {
         self.groups

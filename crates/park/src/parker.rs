@@ -6,7 +6,7 @@ use std::time::Duration;
 use terrace_sync::Arc;
 use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::ordering;
-use terrace_sync::thread::{self, Thread};
+use terrace_sync::thread::{self, LastProcessor, Thread};
 
 use crate::deadline::Deadline;
 
@@ -45,6 +45,8 @@ pub struct Unparker {
 struct Inner {
     state: AtomicU32,
     thread: Thread,
+    /// The last waker that found the thread asleep.
+    waker: LastProcessor,
 }
 
 impl Parker {
@@ -57,6 +59,7 @@ impl Parker {
         let inner = Inner {
             state: AtomicU32::new(EMPTY),
             thread: thread::current(),
+            waker: LastProcessor::new(),
         };
         Self {
             unparker: Unparker {
@@ -64,6 +67,13 @@ impl Parker {
             },
             _thread: PhantomData,
         }
+    }
+
+    /// Whether the thread that last woke this one from its sleep was then on the processor on which this one is now: a hint.
+    /// While this thread looks out for that one's next item, it would only keep it off its processor.
+    #[inline]
+    pub fn shares_processor(&self) -> bool {
+        self.unparker.inner.waker.is_here()
     }
 
     /// A handle by which other threads unpark this one.
@@ -140,6 +150,7 @@ impl Unparker {
             .state
             .swap(NOTIFIED, ordering!("park-parker-release", Release));
         if before == PARKED {
+            self.inner.waker.note();
             self.inner.thread.unpark();
         }
     }

@@ -3,7 +3,7 @@
 use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::cell::UnsafeCell;
 use terrace_sync::ordering;
-use terrace_sync::thread::{self, Thread};
+use terrace_sync::thread::{self, LastProcessor, Thread};
 
 /// Set in `gate` while the owner replaces the handle. The bits below count the wakers that read it.
 const BINDING: u32 = 1 << 31;
@@ -18,6 +18,8 @@ pub(crate) struct Seat {
     /// Written only by the thread that moved `gate` from 0 to `BINDING`. Read only by wakers that counted themselves into
     /// `gate` and found `BINDING` clear. No user code runs inside.
     thread: UnsafeCell<Option<Thread>>,
+    /// The last waker.
+    waker: LastProcessor,
 }
 
 // SAFETY: `bind` writes `thread` under `BINDING`, which needs a count of 0. `unpark` reads it under a count, which needs
@@ -29,6 +31,7 @@ impl Seat {
         Self {
             gate: AtomicU32::new(0),
             thread: UnsafeCell::new(None),
+            waker: LastProcessor::new(),
         }
     }
 
@@ -59,6 +62,12 @@ impl Seat {
         drop(old);
     }
 
+    /// See [`Parker::shares_processor`](crate::Parker::shares_processor).
+    #[inline]
+    pub(crate) fn shares_processor(&self) -> bool {
+        self.waker.is_here()
+    }
+
     /// Unparks the thread bound here, unless another thread takes the place just now. Never waits.
     pub(crate) fn unpark(&self) {
         // Ordering: Acquire pairs with the Release at the end of `bind`.
@@ -70,6 +79,7 @@ impl Seat {
                 // SAFETY: this waker counted itself in with BINDING clear, so `bind` writes only once the count is 0
                 // again.
                 if let Some(thread) = unsafe { &*handle } {
+                    self.waker.note();
                     thread.unpark();
                 }
             });

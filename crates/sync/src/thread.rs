@@ -31,6 +31,12 @@ mod precise;
 #[cfg(feature = "std")]
 pub use precise::PreciseSleeps;
 
+#[cfg(feature = "std")]
+mod processor;
+
+#[cfg(feature = "std")]
+pub use processor::LastProcessor;
+
 /// Gives others time where there is no scheduler to ask: a spin hint.
 #[cfg(not(feature = "std"))]
 #[inline]

@@ -4,6 +4,8 @@
 mod alloc;
 mod futures;
 mod panics;
+#[cfg(target_os = "linux")]
+mod processor;
 mod random;
 mod report;
 mod values;
@@ -13,6 +15,8 @@ pub mod watchdog;
 pub use alloc::{CountingAllocator, allocations};
 pub use futures::{Signal, WakerSlot, Yields, completed_elsewhere, poll_once, signal};
 pub use panics::{payload_of, text, text_of};
+#[cfg(target_os = "linux")]
+pub use processor::{processors, stay_on};
 pub use random::Random;
 pub use values::{Dropped, Drops, Homebody};
 pub use wakers::Wakes;

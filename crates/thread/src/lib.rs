@@ -32,5 +32,5 @@ pub mod internal {
     pub use crate::pinned::{
         Lent, Locals, bind_worker, has_work_for, inside_task, lend, replace_scope, tick_for,
     };
-    pub use crate::waking::{Sleeper, unbind_worker};
+    pub use crate::waking::{Sleeper, shares_processor, unbind_worker};
 }

@@ -188,6 +188,19 @@ pub fn park() {
     waking.parker.0.park();
 }
 
+/// See [`Parker::shares_processor`]: of the current thread.
+#[inline]
+#[must_use]
+pub fn shares_processor() -> bool {
+    let pointer = CURRENT.with(Cell::get);
+    if pointer.is_null() {
+        return false;
+    }
+    // SAFETY: `KEEPER` keeps a count until it resets the pointer. This thread alone drops `KEEPER`.
+    let waking = unsafe { &*pointer };
+    waking.parker.0.shares_processor()
+}
+
 /// Wakes one thread where it sleeps, without its hook. It runs no users' code, so a caller may hold a lock.
 #[derive(Clone)]
 pub struct Sleeper(Arc<Waking>);

@@ -13,6 +13,10 @@ const SPIN: Duration = Duration::from_micros(5);
 /// It always looks as long. If looks in vain made it shorter, a lone remote task would find its worker asleep, and the
 /// worker its waiter asleep. That costs ten times as much as the looks. Nor does it yield the thread after each look.
 /// On a machine with idle cores a yield finds no more, and makes a lone task wait for the system call.
+///
+/// It pays only where the thread that brings the next item can run at the same time. A waker notes its processor in the
+/// sleeper that it wakes (`terrace_sync::thread::LastProcessor`). Where that is the processor on which the woken thread is
+/// now, the callers sleep at once: the kernel often puts a waiter and its only worker on one core.
 pub(crate) fn spin(found: impl Fn() -> bool) -> bool {
     spin_for(SPIN, found)
 }

@@ -112,7 +112,7 @@ pub(crate) fn wait(own: &mut impl WaitFor, mut threadless: ThreadlessPools<'_>) 
         }
         // From here on the thread is blocked for the background tasks that it is in the middle of.
         let lent = frames::lend();
-        if threadless.run_one() || spin(|| anything(own, &local)) {
+        if threadless.run_one() || (spin_pays() && spin(|| anything(own, &local))) {
             continue;
         }
         threadless::subscribe();
@@ -133,6 +133,14 @@ pub(crate) fn wait(own: &mut impl WaitFor, mut threadless: ThreadlessPools<'_>) 
         }
         drop(lent);
     }
+}
+
+/// Whether the thread that last woke this one, and may bring its next item, can run while this one spins.
+fn spin_pays() -> bool {
+    !runner::with_worker(|worker| match worker {
+        Some(worker) => worker.pool().idle.shares_processor(worker.index()),
+        None => terrace_thread::internal::shares_processor(),
+    })
 }
 
 fn anything(own: &impl WaitFor, local: &LocalTasks) -> bool {

@@ -175,7 +175,9 @@ impl<'p> Worker<'p> {
             if token.is_none() {
                 token = pool.idle.try_search(runner.index());
             }
-            if token.is_some() && rest == Rest::None && self.spin() {
+            let spins =
+                || rest == Rest::None && !pool.idle.shares_processor(runner.index()) && self.spin();
+            if token.is_some() && spins() {
                 continue;
             }
             if self.kind == Kind::Spare {
