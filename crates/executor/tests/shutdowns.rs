@@ -223,6 +223,46 @@ fn in_destructors_of_thread_locals() {
     });
 }
 
+/// The first of three threads that end joins the others, which come to their own shutdowns later. They are known as threads of
+/// the pool all the same, and do not join the first.
+#[test]
+fn by_threads_that_another_one_joins() {
+    struct Joined(&'static StaticExecutor, Arc<[AtomicUsize; 2]>);
+    impl Drop for Joined {
+        fn drop(&mut self) {
+            let [begun, done] = &*self.1;
+            if begun.fetch_add(1, Ordering::Relaxed) > 0 {
+                thread::sleep(Duration::from_millis(30));
+            }
+            self.0.shutdown(Shutdown::Drain, None).unwrap();
+            done.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    thread_local! {
+        static JOINED: RefCell<Option<Joined>> = const { RefCell::new(None) };
+    }
+    in_own_process("by_threads_that_another_one_joins", || {
+        let executor = start(Builder::new().workers(3));
+        let (together, counts) = (Arc::new(Barrier::new(3)), Arc::<[_; 2]>::default());
+        let tasks: Vec<_> = (0..3)
+            .map(|_| {
+                let (together, counts) = (together.clone(), counts.clone());
+                executor.spawn(async move {
+                    together.wait();
+                    JOINED.with(|joined| *joined.borrow_mut() = Some(Joined(executor, counts)));
+                })
+            })
+            .collect();
+        tasks.into_iter().for_each(block_on);
+        executor.set_workers(0).unwrap();
+        let [_, done] = &*counts;
+        while done.load(Ordering::Relaxed) < 3 {
+            thread::yield_now();
+        }
+        goes_on(executor);
+    });
+}
+
 /// The destructor of a thread-local waits for a task while the executor is shut down: the wait runs
 /// the task.
 #[test]

@@ -45,7 +45,8 @@ pub(crate) enum Kind {
     Spare,
 }
 
-/// One thread that was started and has not been joined.
+/// One thread that was started and has not been joined. It stays listed while another one joins it: the destructors of its
+/// thread-locals may call `shutdown`, and then it has to be known as a thread of the pool.
 pub(crate) struct Thread {
     pub(crate) seat: usize,
     pub(crate) kind: Kind,
@@ -55,7 +56,9 @@ pub(crate) struct Thread {
     pub(crate) in_shutdown: bool,
     /// Raised when it has counted itself out.
     pub(crate) out: Arc<AtomicBool>,
-    pub(crate) handle: JoinHandle<()>,
+    pub(crate) thread: thread::Thread,
+    /// Taken by the thread that joins it.
+    pub(crate) handle: Option<JoinHandle<()>>,
 }
 
 impl Thread {
@@ -67,6 +70,16 @@ impl Thread {
     /// Whether it is a spare that still holds its seat.
     pub(crate) fn is_spare(&self) -> bool {
         self.kind == Kind::Spare && !self.gone
+    }
+
+    /// Whether the operating system's thread is over, and no other thread is joining it.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.handle.as_ref().is_some_and(JoinHandle::is_finished)
+    }
+
+    /// Whether it is the calling thread.
+    pub(crate) fn is_here(&self) -> bool {
+        self.thread.is(&thread::current())
     }
 
     /// Whether it has counted itself out: nothing but its thread-locals is left.
@@ -152,6 +165,20 @@ impl Threads {
             || self.in_hooks.load(Ordering::Relaxed) >= FEW_SPARES
     }
 
+    /// Joins these threads, which are listed, and takes them off the list.
+    ///
+    /// # Panics
+    /// If one of them has panicked.
+    pub(crate) fn join(&self, handles: Vec<JoinHandle<()>>) {
+        for handle in handles {
+            let joined = handle.thread();
+            handle
+                .join()
+                .expect("a worker catches every panic of what it runs");
+            self.list.lock().retain(|thread| !thread.thread.is(&joined));
+        }
+    }
+
     /// Every thread that was started, to be joined.
     pub(crate) fn take(&self) -> Vec<Thread> {
         std::mem::take(&mut *self.list.lock())
@@ -203,7 +230,5 @@ impl Threads {
 
 /// The current thread.
 fn own_thread(list: &mut [Thread]) -> Option<&mut Thread> {
-    let here = thread::current();
-    list.iter_mut()
-        .find(|thread| thread.handle.thread().is(&here))
+    list.iter_mut().find(|thread| thread.is_here())
 }

@@ -3,12 +3,12 @@
 use std::io;
 
 use terrace_local::task::PanicHandler;
-use terrace_sync::{Arc, thread, weakened};
+use terrace_sync::{Arc, weakened};
 
 use super::block_on::block_on;
 use super::{start, threadless};
 use crate::parts::config::Config;
-use crate::parts::threads::{Thread, Threads};
+use crate::parts::threads::Threads;
 use crate::pool::shared::Shared;
 use crate::pool::{frames, runner};
 
@@ -49,32 +49,25 @@ impl Pool {
         shared.holders.close();
         shared.holders.enter();
         shared.idle.unpark_all();
-        let current = thread::current();
         // Threads start under the same lock; from now on none starts.
         let threads = shared.threads.take();
         if runner::with_worker(|worker| worker.is_some()) {
             // This worker waits as workers do: another one may wait for a task that it may adopt only once this one
             // waits, too.
-            let is_here = |thread: &Thread| thread.handle.thread().is(&current);
             loop {
                 let listener = shared.threads.ended.listen();
                 if threads
                     .iter()
-                    .all(|thread| thread.has_ended() || is_here(thread))
+                    .all(|thread| thread.has_ended() || thread.is_here())
                 {
                     break;
                 }
                 block_on(listener);
             }
         }
-        for thread in threads {
-            if !thread.handle.thread().is(&current) {
-                thread
-                    .handle
-                    .join()
-                    .expect("a worker catches every panic of what it runs");
-            }
-        }
+        let others = threads.into_iter().filter(|thread| !thread.is_here());
+        let handles = others.filter_map(|thread| thread.handle);
+        shared.threads.join(handles.collect());
         threadless::unregister(shared);
         // Else the count stays up, and no thread drops the tasks: a poll that never ends may still
         // use them.

@@ -4,14 +4,14 @@ use std::ptr;
 use std::time::{Duration, Instant};
 
 use terrace_sync::atomic::Ordering;
-use terrace_sync::thread;
+
 use terrace_sync::{Arc, weakened};
 
 use super::block_on::block_on;
 use super::start::resize;
 use super::threadless;
 use crate::parts::event::EventListener;
-use crate::parts::threads::Mark;
+use crate::parts::threads::{Mark, Thread};
 use crate::pool::runner;
 use crate::pool::shared::Shared;
 use crate::shutdown::{Shutdown, StillRunning};
@@ -157,23 +157,19 @@ impl<'p> Caller<'p> {
 
     /// Joins the threads that this call has waited for.
     fn join_ended(&self) {
-        let here = thread::current();
-        let ended: Vec<_> = {
-            let mut list = self.pool.threads.list.lock();
-            let (ended, others) = std::mem::take(&mut *list).into_iter().partition(|thread| {
-                thread.has_ended()
-                    && !(self.is_inside && thread.in_shutdown)
-                    && !thread.handle.thread().is(&here)
-            });
-            *list = others;
-            ended
+        let ended = |thread: &&mut Thread| {
+            thread.has_ended() && !(self.is_inside && thread.in_shutdown) && !thread.is_here()
         };
-        for thread in ended {
-            thread
-                .handle
-                .join()
-                .expect("a worker catches every panic of what it runs");
-        }
+        let handles = {
+            let mut list = self.pool.threads.list.lock();
+            let ended = list.iter_mut().filter(ended);
+            let handles = ended.filter_map(|thread| thread.handle.take()).collect();
+            if weakened!("executor-joined-unlisted") {
+                list.retain(|thread| thread.handle.is_some());
+            }
+            handles
+        };
+        self.pool.threads.join(handles);
     }
 }
 

@@ -151,7 +151,7 @@ fn start_thread(
         return Ok(false);
     }
     // Dropping the handle of a thread that has finished forgets it.
-    list.retain(|thread| !thread.handle.is_finished());
+    list.retain(|thread| !thread.is_finished());
     for thread in list.iter_mut().filter(|thread| thread.seat == index) {
         thread.gone = true;
     }
@@ -176,7 +176,8 @@ fn start_thread(
                 gone: false,
                 in_shutdown: false,
                 out,
-                handle,
+                thread: handle.thread(),
+                handle: Some(handle),
             });
             Ok(true)
         }
