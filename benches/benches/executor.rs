@@ -18,6 +18,12 @@ const MESSAGES: usize = 200;
 /// Children of a fan-out, and how often.
 const CHILDREN: u64 = 100;
 const ROUNDS: usize = 10;
+/// Clients of the actors, and how often each asks.
+const CLIENTS: usize = 50;
+const REQUESTS: usize = 20;
+/// Tasks that compute, and for how many microseconds.
+const COMPUTING: usize = 64;
+const LENGTHS: [u64; 2] = [10, 100];
 
 fn all<C: Contender>(rows: &mut Rows<'_>) {
     for workers in WORKERS {
@@ -62,6 +68,21 @@ fn all<C: Contender>(rows: &mut Rows<'_>) {
             sized(&format!("{CHILDREN}x{ROUNDS}")),
             || executor::fan_out_fan_in(new(), CHILDREN, ROUNDS),
         );
+        rows.row(
+            "actors",
+            name,
+            sized(&format!("{CLIENTS}x{REQUESTS}")),
+            || executor::actors(new(), CLIENTS, REQUESTS),
+        );
+        for length in LENGTHS {
+            let size = &sized(&format!("{COMPUTING}x{length}us"));
+            rows.row("cpu_bound", name, size, || {
+                executor::cpu_bound(new(), COMPUTING, length)
+            });
+            rows.row("one_by_one", name, size, || {
+                executor::one_by_one(new(), COMPUTING, length)
+            });
+        }
         rows.row("web_server", name, sized(&300), || spawn::web_server(new()));
     }
 }

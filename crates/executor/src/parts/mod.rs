@@ -1,5 +1,6 @@
 //! The parts of a pool. No part knows the pool: the caller of a part passes what that part needs of another one.
 
+pub(crate) mod awake;
 pub(crate) mod beat;
 pub(crate) mod config;
 pub(crate) mod cores;

@@ -7,6 +7,7 @@ use terrace_sync::{Arc, weakened};
 use terrace_thread::{Notify, internal};
 
 use super::worker::Worker;
+use crate::parts::awake::Awake;
 use crate::parts::config::{Config, Hook};
 use crate::parts::scopes::Looking;
 use crate::parts::threads::Kind;
@@ -78,6 +79,7 @@ fn work(pool: &Arc<Shared>, config: &Config, index: usize, kind: Kind) -> usize 
 
 /// What the thread does while it is the worker: from its entry to the end of its pinned tasks.
 fn work_in_place(worker: &Worker<'_>, config: &Config) -> Option<usize> {
+    let _awake = Awake::begin();
     let pool = worker.runner().pool();
     if !weakened!("executor-hook-before-place") {
         worker.enter();

@@ -15,6 +15,7 @@ use terrace_thread::internal::{self, Locals};
 
 use super::start;
 use super::threadless::{self, Notified, ThreadlessPools};
+use crate::parts::awake::{self, Asleep};
 use crate::parts::scopes::Looking;
 use crate::parts::spin::spin;
 use crate::pool::frames;
@@ -135,11 +136,14 @@ pub(crate) fn wait(own: &mut impl WaitFor, mut threadless: ThreadlessPools<'_>) 
     }
 }
 
-/// Whether the thread that last woke this one, and may bring its next item, can run while this one spins.
+/// Whether the threads that may bring this one's next item can run while it spins: the thread that woke it last, and the awake
+/// workers.
 fn spin_pays() -> bool {
-    !runner::with_worker(|worker| match worker {
-        Some(worker) => worker.pool().idle.shares_processor(worker.index()),
-        None => terrace_thread::internal::shares_processor(),
+    runner::with_worker(|worker| match worker {
+        Some(worker) => {
+            !worker.pool().idle.shares_processor(worker.index()) && awake::has_room_for(0)
+        }
+        None => !terrace_thread::internal::shares_processor() && awake::has_room_for(1),
     })
 }
 
@@ -179,10 +183,13 @@ fn sleep_on_worker(
     let ready = || anything(own, local) || listening.has_work();
     terrace_trace::park(worker.index());
     let scan = Scan::in_wait(pool);
+    let asleep = Asleep::begin();
     if let Restricted::LastResort = pool.idle.wait_restricted(worker.index(), &scan, ready) {
+        drop(asleep);
         if last_resort(worker) == Help::Unable {
             // It is another waiter's turn: `scan` passes the turn on once this one is back in `R`.
             let scan = scan.exhausted(worker.index());
+            let _asleep = Asleep::begin();
             match pool.idle.wait_restricted(worker.index(), &scan, ready) {
                 Restricted::Ready | Restricted::Woken | Restricted::LastResort => {}
             }

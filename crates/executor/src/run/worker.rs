@@ -15,6 +15,7 @@ use terrace_park::{Token, Woken};
 use terrace_sync::thread::yield_now;
 use terrace_sync::time::Instant;
 
+use crate::parts::awake::{self, Asleep};
 use crate::parts::fairness::GLOBAL_INTERVAL;
 use crate::parts::injector::Refilled;
 use crate::parts::pacing::Stopwatch;
@@ -175,9 +176,7 @@ impl<'p> Worker<'p> {
             if token.is_none() {
                 token = pool.idle.try_search(runner.index());
             }
-            let spins =
-                || rest == Rest::None && !pool.idle.shares_processor(runner.index()) && self.spin();
-            if token.is_some() && spins() {
+            if token.is_some() && rest == Rest::None && self.spin_pays() && self.spin() {
                 continue;
             }
             if self.kind == Kind::Spare {
@@ -207,6 +206,12 @@ impl<'p> Worker<'p> {
         self.runner.seat().lifo.is_empty() && order::Ending::sight(&look) < Sight::Ready
     }
 
+    /// Whether the threads that may bring the next item can run while the worker spins: the thread that woke it last, and the
+    /// awake workers.
+    fn spin_pays(&self) -> bool {
+        !self.pool().idle.shares_processor(self.runner.index()) && awake::has_room_for(0)
+    }
+
     /// Looks around for a while; true as soon as it sees work that it would take.
     fn spin(&self) -> bool {
         let scan = self.scan(Looking::Awake);
@@ -228,6 +233,7 @@ impl<'p> Worker<'p> {
         let index = self.runner.index();
         let scan = self.scan(Looking::Parking);
         terrace_trace::park(index);
+        let _asleep = Asleep::begin();
         let watches = sentinel.is_keen()
             || pool.scopes.others_active(pool.crew())
             || pool.seats.slots_sight() != Sight::Nothing;
