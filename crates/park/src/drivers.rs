@@ -229,10 +229,10 @@ impl Drop for Drivers {
             // SAFETY: the pointer came from `Box::into_raw` in `append`, and no borrow of a chunk outlives the list.
             let chunk = unsafe { Box::from_raw(next) };
             next = chunk.next.load(Ordering::Relaxed);
-            // Wakers of drivers that were forgotten.
-            for cell in &chunk.cells {
-                let waker = cell.lock().take();
-                discard(waker);
+            // Wakers of drivers that were forgotten. A cell without a bit is empty, and is not locked.
+            // Ordering: Relaxed, `&mut self` excludes all other threads.
+            for bit in bits_of_64(chunk.asleep.load(Ordering::Relaxed)) {
+                discard(chunk.claim(bit));
             }
         }
     }
