@@ -24,7 +24,7 @@ use crate::outcome::Wake;
 use crate::word::bits_of_64;
 
 /// Drivers that share one pair of masks.
-const CHUNK: usize = if cfg!(terrace_loom) { 2 } else { 64 };
+const CHUNK: usize = if cfg!(terrace_loom) { 2 } else { 16 };
 
 /// All drivers of one `Idle`: chunks in a list that only grows.
 pub(crate) struct Drivers {
