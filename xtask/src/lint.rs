@@ -31,7 +31,13 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
         let manifest = manifest.display().to_string();
         let compat = Build::special(ws, "compat-lint", "");
         compat.cargo(&["fmt", "--all", "--check", "--manifest-path", &manifest])?;
-        let args = ["--manifest-path", &manifest, "--workspace", "--all-targets"];
+        let args = [
+            "--manifest-path",
+            &manifest,
+            "--workspace",
+            "--all-targets",
+            "--all-features",
+        ];
         clippy(&compat, &args)?;
     }
     // Builds for no host, so there is no clippy for it.

@@ -181,14 +181,14 @@ fn workers_are_preferred_to_drivers() {
     release.send(()).unwrap();
 }
 
-/// Sixteen threads that drive one executor, by `run` and by `tick`, and spawn into it.
+/// Forty threads that drive one executor, by `run` and by `tick`, and spawn into it.
 #[test]
 fn many_threads_drive_one_executor() {
     on_own_thread(|| {
         let executor = Arc::new(Executor::new());
         let (stop, _) = async_stop();
         thread::scope(|s| {
-            for thread in 0..16 {
+            for thread in 0..40 {
                 let (executor, stop) = (&executor, stop.clone());
                 s.spawn(move || match thread % 2 {
                     0 => block_on(executor.run(stop.wait())),
@@ -370,4 +370,16 @@ fn current_or_any_is_current_or_some_worker() {
         assert_eq!(other.current_or_any(), None);
         executor.set_workers(0).unwrap();
     }
+}
+
+/// A task that ends wakes the future beside it: the driver polls that future before it would sleep.
+#[test]
+fn a_run_follows_the_wakes_of_its_tasks_within_one_poll() {
+    let _watchdog = watchdog();
+    let executor = Executor::new();
+    let run = executor.run(async {
+        let first = executor.spawn(async { 20 }).await;
+        first + executor.spawn(async { 22 }).await
+    });
+    assert_eq!(poll_once(pin!(run)), Poll::Ready(42));
 }

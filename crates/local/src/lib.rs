@@ -21,6 +21,8 @@ pub mod driver;
 #[cfg(not(terrace_loom))]
 mod executor;
 #[cfg(not(terrace_loom))]
+mod foreign;
+#[cfg(not(terrace_loom))]
 mod hook;
 #[doc(hidden)]
 pub mod mailbox;
@@ -54,6 +56,7 @@ pub use unwind::Payload;
 #[cfg(not(terrace_loom))]
 pub use crate::{
     executor::LocalExecutor,
+    foreign::LocalScheduler,
     spawner::LocalSpawner,
     static_executor::StaticLocalExecutor,
     task::{FallibleTask, Task},

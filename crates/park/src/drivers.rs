@@ -24,7 +24,7 @@ use crate::outcome::Wake;
 use crate::word::bits_of_64;
 
 /// Drivers that share one pair of masks.
-const CHUNK: usize = if cfg!(terrace_loom) { 2 } else { 64 };
+const CHUNK: usize = if cfg!(terrace_loom) { 2 } else { 16 };
 
 /// All drivers of one `Idle`: chunks in a list that only grows.
 pub(crate) struct Drivers {
@@ -229,10 +229,10 @@ impl Drop for Drivers {
             // SAFETY: the pointer came from `Box::into_raw` in `append`, and no borrow of a chunk outlives the list.
             let chunk = unsafe { Box::from_raw(next) };
             next = chunk.next.load(Ordering::Relaxed);
-            // Wakers of drivers that were forgotten.
-            for cell in &chunk.cells {
-                let waker = cell.lock().take();
-                discard(waker);
+            // Wakers of drivers that were forgotten. A cell without a bit is empty, and is not locked.
+            // Ordering: Relaxed, `&mut self` excludes all other threads.
+            for bit in bits_of_64(chunk.asleep.load(Ordering::Relaxed)) {
+                discard(chunk.claim(bit));
             }
         }
     }

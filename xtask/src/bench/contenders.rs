@@ -1,7 +1,7 @@
 //! Which contenders are ours, and which of the others each of them is held against.
 
 /// The contenders of each layer that are ours; all others are peers.
-const OURS: [(&str, &[&str]); 9] = [
+const OURS: [(&str, &[&str]); 10] = [
     ("sync", &["terrace"]),
     ("queue", &["ring", "injector", "inbox"]),
     ("park", &["parker", "idle"]),
@@ -20,6 +20,7 @@ const OURS: [(&str, &[&str]); 9] = [
     ("fork", &["fork"]),
     ("tasks", &["tasks"]),
     ("ecs", &["ours"]),
+    ("async-executor", &["ours"]),
 ];
 
 /// Contenders of kinds that are never dropped begin with it.

@@ -124,25 +124,35 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: BenchArgs) -> Resu
     if let [failed, ..] = &measure_all(effort, &entries, &mut runs, run)?[..] {
         bail!("{}: {}", failed.id, failed.message);
     }
-    let (pairs, means) = evaluated(&rows, &entries, &runs);
-    let results = BenchResults {
-        origin: origin(ws),
-        rounds: rounds as usize,
-        warm_up_ms: 0,
-        time_ms: samples as u64 * millis,
-        rows: pairs,
-        means,
-    };
-    println!("{}", results.terminal("in no mean:"));
+    let results = evaluated(&rows, &entries, &runs);
+    let failures = failures(&rows, &results.0, &results.1);
+    show(ws, &args, (rounds, 0, samples as u64 * millis), results)?;
     for row in rows.iter().filter(|row| row.kind != Kind::Counted) {
         println!("    {}: {}", row.id, row.why);
     }
-    if let Some(path) = &args.json {
-        report::save(&results, path)?;
-    }
-    let failures = failures(&rows, &results.rows, &results.means);
     ensure!(args.aa || failures.is_empty(), "{}", failures.join("; "));
     Ok(())
+}
+
+/// Prints and saves figures, with the rounds and the milliseconds before and of each measurement.
+fn show(
+    ws: &Workspace,
+    args: &BenchArgs,
+    (rounds, warm_up_ms, time_ms): (u32, u64, u64),
+    (rows, means): (Vec<PeerRow>, Vec<PeerMean>),
+) -> Result<()> {
+    let results = BenchResults {
+        origin: origin(ws),
+        rounds: rounds as usize,
+        warm_up_ms,
+        time_ms,
+        rows,
+        means,
+    };
+    println!("{}", results.terminal("in no mean:"));
+    args.json
+        .as_ref()
+        .map_or(Ok(()), |path| report::save(&results, path))
 }
 
 fn effort(rounds: u32) -> Effort<'static> {
@@ -186,18 +196,25 @@ fn of<'r>(rows: &'r [Row], pair: &PeerRow) -> &'r Row {
 
 /// What exceeds a limit. The ideal of a mixed row is none.
 fn failures(rows: &[Row], pairs: &[PeerRow], means: &[PeerMean]) -> Vec<String> {
-    let is_slower = |pair: &&PeerRow| {
-        let is_limited = pair.peer == "stock" && of(rows, pair).kind != Kind::Control;
-        is_limited && pair.wall.low > ROW_LIMIT
-    };
-    let slower = pairs.iter().filter(is_slower).map(|pair| {
+    let is_limited = |pair: &PeerRow| pair.peer == "stock" && of(rows, pair).kind != Kind::Control;
+    let pairs = pairs.iter().filter(|pair| is_limited(pair));
+    exceeding(pairs, means, (ROW_LIMIT, MEAN_LIMIT))
+}
+
+/// The rows whose intervals lie wholly above the first limit, and the means above the second.
+fn exceeding<'r>(
+    pairs: impl Iterator<Item = &'r PeerRow>,
+    means: &[PeerMean],
+    (row_limit, mean_limit): (f64, f64),
+) -> Vec<String> {
+    let slower = pairs.filter(|pair| pair.wall.low > row_limit).map(|pair| {
         let ratio = estimate(&pair.wall);
         format!("{} is slower than stock: {ratio}", pair.workload)
     });
-    let above = |mean: &&PeerMean| mean.metric == Metric::Wall && mean.mean.value > MEAN_LIMIT;
+    let above = |mean: &&PeerMean| mean.metric == Metric::Wall && mean.mean.value > mean_limit;
     let means = means.iter().filter(above).map(|mean| {
         let value = estimate(&mean.mean);
-        format!("the geometric mean {value} is above {MEAN_LIMIT}")
+        format!("the geometric mean {value} is above {mean_limit}")
     });
     slower.chain(means).collect()
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask compat --programs`: small real programs print the same on the stock `async-executor` and on the drop-in; and what
+//! `cargo xtask compat --programs`: small real programs print the same on the stock packages and on the drop-ins; and what
 //! a fixed number of HTTP requests over loopback costs on each.
 //!
 //! The package `crates/compat/programs` is built twice, from copies with generated manifests. The D-Bus service gets a bus of its
@@ -12,13 +12,15 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use super::bus::{self, Bus};
-use super::registry::ASYNC_EXECUTOR;
+use super::registry::{ASYNC_EXECUTOR, BEVY_TASKS, DropIn};
 use super::sides::{self, build, listed};
 use crate::process::{difference, run_limited};
 use crate::progress::run_all;
 use crate::workspace::Workspace;
 use xtask_stats::median;
 
+/// What the programs stand on.
+const BOTH: [DropIn; 2] = [ASYNC_EXECUTOR, BEVY_TASKS];
 /// Far more than a program needs.
 const LIMIT: Duration = Duration::from_secs(120);
 /// Requests of a load run, and runs of each side, which take turns.
@@ -40,12 +42,14 @@ struct Load {
 fn compile(ws: &Workspace) -> Result<[PathBuf; 2]> {
     let side = |ours: bool| {
         let (name, drop_ins): (_, &[_]) = if ours {
-            ("ours", &[ASYNC_EXECUTOR])
+            ("ours", &BOTH)
         } else {
             ("stock", &[])
         };
         let dir = sides::copy(ws, "programs", &format!("programs/{name}"), "", drop_ins)?;
-        sides::prove(ws, &dir, &ASYNC_EXECUTOR, ours)?;
+        for drop_in in &BOTH {
+            sides::prove(ws, &dir, drop_in, ours)?;
+        }
         let way = ("optimised", &["--release"][..]);
         build(&dir, &dir.join("target"), "release/programs", way)
     };

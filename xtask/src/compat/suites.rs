@@ -36,6 +36,10 @@ pub(super) struct Suite {
     args: &'static str,
 }
 
+/// What the tests of a package need that its published manifest leaves out. Its examples in documentation need files that are
+/// not published.
+const LEFT_OUT: (&str, &str) = ("zbus", "[dev-dependencies.zbus_xml]\nversion = \"5\"\n");
+
 /// Each suite: its name, where its tests come from, the package (of Bevy if there is none), and what follows `cargo test`.
 macro_rules! suites {
     ($($name:literal $source:ident $(($package:expr, $version:expr))? $args:literal;)+) => {
@@ -67,6 +71,13 @@ suites! {
     "async-executor:smol-doc" Package ("smol", "2.0.2") "--doc";
     "async-executor:async-global-executor" Package ("async-global-executor", "3.1.0") "--lib --features tokio";
     "async-executor:async-global-executor-doc" Package ("async-global-executor", "3.1.0") "--doc";
+    "async-executor:async-std" Package ("async-std", "1.13.2") "--lib --tests --features unstable,attributes";
+    "async-executor:async-std-doc" Package ("async-std", "1.13.2") "--doc --features unstable,attributes";
+    "async-executor:zbus" Package ("zbus", "5.19.0") "--lib --tests --features p2p";
+    "async-executor:bevy_tasks" Package "--lib --features multi_threaded";
+    "async-executor:bevy_tasks-doc" Package "--doc --features multi_threaded";
+    "async-executor:bevy_ecs" Package "--lib --features multi_threaded";
+    "both:bevy_ecs" Package "--lib --features multi_threaded";
 }
 
 impl Suite {
@@ -99,6 +110,12 @@ impl Suite {
         let first = SUITES.iter().find(|suite| suite.short() == self.short());
         first.is_some_and(|first| first.name != self.name)
     }
+}
+
+/// The lines of [`LEFT_OUT`] for this package.
+fn left_out(package: &str) -> &'static str {
+    let (name, lines) = LEFT_OUT;
+    if package == name { lines } else { "" }
 }
 
 /// The directories the suites work in.
@@ -149,7 +166,7 @@ impl Runner {
         let dir = side.join(name);
         match suite.source {
             Source::Imported => imported::write(&dir, package, &Behind::Stock, "")?,
-            Source::Package | Source::Extracted => registry::copy(package, &dir, "")?,
+            Source::Package | Source::Extracted => registry::copy(package, &dir, left_out(name))?,
         }
         let under_test = suite.drop_ins().first().unwrap_or(&ASYNC_EXECUTOR).name;
         let args: Vec<&str> = suite.args.split(' ').collect();
@@ -174,7 +191,10 @@ impl Runner {
         let mut dir = side.join(suite.package().0);
         let mut args = suite.args.to_owned();
         match suite.source {
-            Source::Package => registry::copy(package, &dir, &patch)?,
+            Source::Package => {
+                let patch = patch + left_out(suite.package().0);
+                registry::copy(package, &dir, &patch)?;
+            }
             Source::Extracted => {
                 dir = side.join(suite.name);
                 // The tests of the library are those of a file now.

@@ -154,7 +154,6 @@ mod never_dropped {
     assert_not_impl_any!(StaticLocalExecutor: Sync);
 
     static EXECUTOR: StaticExecutor = StaticExecutor::new();
-    const LOCAL: StaticLocalExecutor = StaticLocalExecutor::new();
 
     fn awaits<T>(run: impl Future<Output = T>) -> T {
         block_on(run)
@@ -173,7 +172,8 @@ mod never_dropped {
         awaits(is_send_and_sync(EXECUTOR.tick()));
         assert!(!EXECUTOR.try_tick());
 
-        let local: &'static StaticLocalExecutor = Box::leak(Box::new(LOCAL));
+        let local: &'static StaticLocalExecutor =
+            Box::leak(Box::new(const { StaticLocalExecutor::new() }));
         let number = Rc::new(3);
         let task = local.spawn(async move { *number });
         // SAFETY: the task ends in the next line.

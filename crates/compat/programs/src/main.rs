@@ -5,6 +5,7 @@ mod bus;
 mod chat;
 mod http;
 mod load;
+mod pools;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -15,7 +16,12 @@ type Failure = Box<dyn Error + Send + Sync>;
 /// A program: its name, and what it does. It prints its output.
 type Program = (&'static str, fn() -> Result<(), Failure>);
 
-const PROGRAMS: [Program; 3] = [("http", http::run), ("bus", bus::run), ("chat", chat::run)];
+const PROGRAMS: [Program; 4] = [
+    ("http", http::run),
+    ("bus", bus::run),
+    ("chat", chat::run),
+    ("pools", pools::run),
+];
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();

@@ -1,8 +1,8 @@
 //! Tasks that lie at no seat: threads without a seat queued them, or they did not fit into a ring.
 //!
 //! They come one by one or many at once: a remote batch, or the older half of a full ring. Many travel as *parcels*:
-//! one entry of a queue for up to [`PARCEL`] tasks. A pool without workers gets a remote batch task by task, in its
-//! order. So there are two queues, which take turns:
+//! one entry of a queue for up to [`PARCEL`] tasks. A pool with neither workers nor `run` futures gets a remote batch task by
+//! task, in its order. So there are two queues, which take turns:
 //!
 //! ```text
 //! push:           single;  F at the caller's publish

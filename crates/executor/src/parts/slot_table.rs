@@ -132,11 +132,13 @@ impl<S, const FIRST: usize> Drop for SlotTable<S, FIRST> {
         for (chunk, slots) in self.chunks.iter_mut().enumerate() {
             // Ordering: Relaxed, `&mut self` excludes all other threads.
             let slots = slots.load(Ordering::Relaxed);
-            if !slots.is_null() {
-                let slots = std::ptr::slice_from_raw_parts_mut(slots, Self::chunk_len(chunk));
-                // SAFETY: the pointer came from `Box::into_raw` of a slice of this length.
-                drop(unsafe { Box::from_raw(slots) });
+            if slots.is_null() {
+                // Slots are opened lowest first: none was open in a later chunk.
+                return;
             }
+            let slots = std::ptr::slice_from_raw_parts_mut(slots, Self::chunk_len(chunk));
+            // SAFETY: the pointer came from `Box::into_raw` of a slice of this length.
+            drop(unsafe { Box::from_raw(slots) });
         }
     }
 }

@@ -91,6 +91,11 @@ impl Shared {
         self.threads.workers()
     }
 
+    /// Whether a worker or a `run` future has a ring, so that a batch may travel in parcels; a hint.
+    pub(crate) fn has_rings(&self) -> bool {
+        self.workers() > 0 || self.seats.drivers.high() > 0
+    }
+
     /// Its threads, as decisions about scopes see them.
     #[inline]
     pub(crate) fn crew(&self) -> Crew<'_> {

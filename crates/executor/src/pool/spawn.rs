@@ -125,7 +125,7 @@ impl<'p> Batch<'p> {
         let items = self.queued + self.remote.len();
         if !self.remote.is_empty() {
             let tasks = self.remote.drain(..);
-            if self.pool.workers() > 0 {
+            if self.pool.has_rings() {
                 self.pool.injector.spill(tasks);
             } else {
                 // Singles keep the order in which threads that tick without a ring find them.

@@ -8,7 +8,8 @@
 //! 2. It polls that future.
 //! 3. It runs tasks: own ring, injector, thefts, children of scopes; after a round of the ring the injector first.
 //!    After [`TURNS_A_POLL`] of them it returns, so that other futures on its thread have a turn.
-//! 4. With nothing left it searches for a few microseconds more, unless half of the drivers do. A publisher need not
+//! 4. With nothing left, and if tasks ran since 2, it goes back to 2: one of them may have woken that future.
+//! 5. It searches for a few microseconds more, unless half of the drivers do. A publisher need not
 //!    wake another driver in that time. Then it announces its sleep, looks once more, and returns.
 //!
 //! A driver that was notified, or has searched, owes the others a look: it publishes the tasks that it leaves behind.
@@ -22,6 +23,7 @@ use std::task::{Context, Poll};
 
 use terrace_park::Driver;
 use terrace_sync::hint::spin_loop;
+use terrace_sync::thread::yield_now;
 
 use crate::parts::injector::Refilled;
 use crate::parts::scopes::Looking;
@@ -188,6 +190,8 @@ impl<'p> Sleeper<'p> {
     fn search(&mut self) -> Owes {
         let pool = self.pool;
         Owes::look_if(self.place().search(|| {
+            // A thread that this driver's last task has woken may wait for this very processor.
+            yield_now();
             spin(|| sight(pool) != Sight::Nothing);
         }))
     }
@@ -256,7 +260,7 @@ fn drive<T>(
     runner: &Runner<'_>,
     sleeper: &mut Sleeper<'_>,
     context: &mut Context<'_>,
-    future: Pin<&mut impl Future<Output = T>>,
+    mut future: Pin<&mut impl Future<Output = T>>,
 ) -> Poll<T> {
     let pool = runner.pool();
     if sleeper.wake() == Owes::Look {
@@ -265,24 +269,41 @@ fn drive<T>(
             found.run(pool);
         }
     }
-    if let Poll::Ready(value) = future.poll(context) {
+    if let Poll::Ready(value) = future.as_mut().poll(context) {
         return Poll::Ready(value);
     }
     // The background tasks that this thread is in the middle of stand still while it runs others, so it lends their
     // permits now. If it lent them only in its sleep, publishers would wake it for a background task again and again,
     // and it would never take it.
-    let _lent = frames::lend();
+    let mut lent = frames::lend();
+    // Whether tasks ran since the last poll of `future`.
+    let mut ran = false;
     for _ in 0..TURNS_A_POLL {
         if let Some(task) = runner.next_at_hand() {
             runner.run_turn(task);
+            ran = true;
             continue;
         }
         runner.flush();
+        if let Some(found) = find(runner, Owes::Nothing) {
+            run_found(runner, found);
+            ran = true;
+            continue;
+        }
+        if std::mem::take(&mut ran) {
+            // Mostly one of the tasks has woken it: a sleep would be for nothing.
+            drop(lent);
+            if let Poll::Ready(value) = future.as_mut().poll(context) {
+                return Poll::Ready(value);
+            }
+            lent = frames::lend();
+            continue;
+        }
         match next(runner, sleeper, context) {
-            Some(Found::Task(task)) => runner.run_turn(task),
-            Some(found) => found.run(pool),
+            Some(found) => run_found(runner, found),
             None => return Poll::Pending,
         }
+        ran = true;
     }
     // The thread does something else next, so the driver publishes a deferred task.
     runner.flush();
@@ -290,30 +311,34 @@ fn drive<T>(
     Poll::Pending
 }
 
-/// The next work of the driver; `None` after it has announced its sleep.
+/// Runs what a search has found.
+fn run_found(runner: &Runner<'_>, found: Found<'_>) {
+    match found {
+        Found::Task(task) => runner.run_turn(task),
+        found => found.run(runner.pool()),
+    }
+}
+
+/// A driver that has found nothing looks around for a while: the next work, or `None` after it has announced its sleep.
 fn next<'p>(
     runner: &Runner<'p>,
     sleeper: &mut Sleeper<'_>,
     context: &Context<'_>,
 ) -> Option<Found<'p>> {
-    let mut owes = Owes::Nothing;
-    let mut searched = false;
-    loop {
-        let found = find(runner, std::mem::replace(&mut owes, Owes::Nothing));
+    if sleeper.search() == Owes::Look {
+        let found = find(runner, Owes::Look);
         if found.is_some() {
             return found;
         }
-        if !std::mem::replace(&mut searched, true) && sleeper.search() == Owes::Look {
-            owes = Owes::Look;
-            continue;
-        }
-        if sleeper.sleep(context) == Slept::Yes {
-            return None;
-        }
-        if sleeper.wake() == Owes::Look {
-            owes = Owes::Look;
+    }
+    while sleeper.sleep(context) == Slept::No {
+        let owes = sleeper.wake();
+        let found = find(runner, owes);
+        if found.is_some() {
+            return found;
         }
     }
+    None
 }
 
 /// Takes work from any source. The driver publishes the tasks that it moved. If it owes a look, it publishes the tasks

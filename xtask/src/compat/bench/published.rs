@@ -2,20 +2,15 @@
 
 use anyhow::{Result, bail, ensure};
 
-use super::{BenchArgs, FULL, QUICK};
+use super::{BenchArgs, FULL, QUICK, exceeding, show};
 use crate::bench::results::{means, pairs};
 use crate::compat::published::dependencies;
 use crate::compat::registry::{self, ASYNC_EXECUTOR, DropIn, source, write_if_changed};
 use crate::measure::build::Tree;
 use crate::measure::child;
 use crate::measure::criterion::{Length, Program};
-use crate::measure::machine::origin;
 use crate::measure::rounds::{Effort, Entry, Row, measure_all};
 use crate::measure::runs::{Kind, Runs};
-use crate::report;
-use crate::report::model::Metric;
-use crate::report::peers::BenchResults;
-use crate::report::units::estimate;
 use crate::workspace::Workspace;
 
 /// The geometric mean of ours/stock over all rows that must not be exceeded.
@@ -107,41 +102,11 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: &BenchArgs) -> Res
         bail!("{}: {}", failed.id, failed.message);
     }
     let pairs = pairs(&rows, &runs, Kind::Time, usize::MAX);
-    let results = BenchResults {
-        origin: origin(ws),
-        rounds: rounds as usize,
-        warm_up_ms: length.warm_up_ms,
-        time_ms: length.time_ms,
-        means: means(&pairs),
-        rows: pairs,
-    };
-    println!("{}", results.terminal("in no mean:"));
-    if let Some(path) = &args.json {
-        report::save(&results, path)?;
-    }
-    let slower = results.rows.iter().filter(|row| row.wall.low > ROW_LIMIT);
-    let mut failures: Vec<String> = slower
-        .map(|row| {
-            format!(
-                "{} is slower than stock: {}",
-                row.workload,
-                estimate(&row.wall)
-            )
-        })
-        .collect();
-    let wall = results
-        .means
-        .iter()
-        .filter(|mean| mean.metric == Metric::Wall);
-    failures.extend(
-        wall.filter(|mean| mean.mean.value > MEAN_LIMIT)
-            .map(|mean| {
-                format!(
-                    "the geometric mean {} is above {MEAN_LIMIT}",
-                    estimate(&mean.mean)
-                )
-            }),
-    );
+    ensure!(!pairs.is_empty(), "nothing was compared");
+    let means = means(&pairs);
+    let failures = exceeding(pairs.iter(), &means, (ROW_LIMIT, MEAN_LIMIT));
+    let length = (rounds, length.warm_up_ms, length.time_ms);
+    show(ws, args, length, (pairs, means))?;
     ensure!(args.aa || failures.is_empty(), "{}", failures.join("; "));
     Ok(())
 }
