@@ -10,6 +10,9 @@ extern crate std;
 
 #[doc(hidden)]
 pub mod biased;
+#[cfg(not(terrace_loom))]
+#[doc(hidden)]
+pub mod cells;
 #[cfg(any(not(feature = "std"), doc))]
 pub mod context;
 #[cfg(not(terrace_loom))]
@@ -18,6 +21,9 @@ mod core;
 mod drive;
 #[doc(hidden)]
 pub mod driver;
+#[cfg(not(terrace_loom))]
+#[doc(hidden)]
+pub mod eager;
 #[cfg(not(terrace_loom))]
 mod executor;
 #[cfg(not(terrace_loom))]

@@ -10,7 +10,7 @@ use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
 
-use super::local::handle::{Handle, TAG};
+use super::local::handle::{Handle, TAG, TAGS};
 use super::outcome::{Gone, Outcome};
 use super::runnable::{Meta, Own};
 
@@ -139,6 +139,15 @@ impl<T> Either<T> {
 }
 
 impl<T> Either<T> {
+    /// The outcome of a task that ended in the call that spawned it, if nothing has taken it.
+    #[inline]
+    pub(super) fn take_fresh(&mut self) -> Option<Outcome<T>> {
+        match self.as_kind_mut() {
+            Kind::Local(task) => task.take_fresh(),
+            Kind::Shared(_) => None,
+        }
+    }
+
     /// Polls for the end: the outcome if there is one, else [`why`](Self::why) says what happened.
     #[inline]
     pub(super) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Option<Outcome<T>>> {
@@ -172,14 +181,25 @@ impl<T> Either<T> {
     }
 }
 
-impl<T> Drop for Either<T> {
-    #[inline]
-    fn drop(&mut self) {
+impl<T> Either<T> {
+    /// Drops the handle. Called once, by the destructor.
+    fn end(&mut self) {
         match self.as_kind_mut() {
             // SAFETY: the destructor is the last use of the word.
             Kind::Shared(task) => unsafe { core::ptr::drop_in_place(task) },
             // SAFETY: the destructor is the last use of the word.
             Kind::Local(task) => unsafe { core::ptr::drop_in_place(task) },
         }
+    }
+}
+
+impl<T> Drop for Either<T> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.address.as_ptr().addr() <= TAGS {
+            // There is no cell.
+            return;
+        }
+        self.end();
     }
 }

@@ -86,7 +86,20 @@ impl<T, M> Task<T, M> {
     }
 }
 
+impl<T, M> Task<T, M> {
+    /// A poll of a task that did not end in the call that spawned it. Out of line, to keep that of others short.
+    #[inline(never)]
+    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<T> {
+        match self.inner.task.poll_end(context) {
+            Poll::Ready(Some(outcome)) => Poll::Ready(deliver(outcome)),
+            Poll::Ready(None) => self.inner.task.why().panic(),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
 /// The output, or the task's panic.
+#[inline]
 fn deliver<T>(outcome: Outcome<T>) -> T {
     outcome
         .into_result()
@@ -96,12 +109,12 @@ fn deliver<T>(outcome: Outcome<T>) -> T {
 impl<T, M> Future for Task<T, M> {
     type Output = T;
 
+    #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        match Pin::new(&mut self.inner).poll(context) {
-            Poll::Ready(Some(output)) => Poll::Ready(output),
-            Poll::Ready(None) => self.inner.task.why().panic(),
-            Poll::Pending => Poll::Pending,
+        if let Some(outcome) = self.inner.task.take_fresh() {
+            return Poll::Ready(deliver(outcome));
         }
+        self.poll_end(context)
     }
 }
 
@@ -149,6 +162,14 @@ impl<T, M> FallibleTask<T, M> {
         outcome.map(deliver)
     }
 
+    /// A poll of a task that did not end in the call that spawned it. Out of line, to keep that of others short.
+    #[inline(never)]
+    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
+        self.task
+            .poll_end(context)
+            .map(|outcome| outcome.map(deliver))
+    }
+
     /// Whether the task is done, cancelled or has panicked.
     #[must_use]
     pub fn is_finished(&self) -> bool {
@@ -171,11 +192,15 @@ impl<T, M> FallibleTask<T, M> {
     /// assert_eq!(task.try_take(), Some("done"));
     /// assert_eq!(task.try_take(), None);
     /// ```
+    #[inline]
     pub fn try_take(&mut self) -> Option<T> {
+        if let Some(outcome) = self.task.take_fresh() {
+            return Some(deliver(outcome));
+        }
         if !self.is_finished() {
             return None;
         }
-        match Pin::new(self).poll(&mut Context::from_waker(Waker::noop())) {
+        match self.poll_end(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(output) => output,
             // The task is cancelled, and its executor has not dropped the future yet.
             Poll::Pending => None,
@@ -186,10 +211,12 @@ impl<T, M> FallibleTask<T, M> {
 impl<T, M> Future for FallibleTask<T, M> {
     type Output = Option<T>;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
-        self.task
-            .poll_end(context)
-            .map(|outcome| outcome.map(deliver))
+        if let Some(outcome) = self.task.take_fresh() {
+            return Poll::Ready(Some(deliver(outcome)));
+        }
+        self.poll_end(context)
     }
 }
 
