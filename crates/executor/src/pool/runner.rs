@@ -14,6 +14,7 @@ use terrace_sync::Arc;
 
 use super::shared::Shared;
 use crate::parts::current::{Current, replace_current};
+use crate::parts::eager;
 use crate::parts::fairness::Fairness;
 use crate::parts::ref_cache::RefCache;
 use crate::parts::seat::Seat;
@@ -270,6 +271,7 @@ impl<'p> Runner<'p> {
     #[inline]
     pub(crate) fn run_turn(&self, task: Runnable) {
         self.deferred.allow();
+        eager::begin_turn();
         poll_task(task);
     }
 

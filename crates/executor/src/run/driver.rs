@@ -23,6 +23,7 @@ use std::task::{Context, Poll};
 use terrace_park::Driver;
 use terrace_sync::hint::spin_loop;
 
+use crate::parts::eager;
 use crate::parts::injector::Refilled;
 use crate::parts::scopes::Looking;
 use crate::parts::seat::Seat;
@@ -67,6 +68,7 @@ pub(crate) async fn tick(pool: &Shared) {
                 // A tick that runs a task no longer counts as a sleeper, however long the task
                 // takes.
                 sleeper.leave();
+                eager::begin_turn();
                 found.run_borrowed(pool);
                 return Poll::Ready(());
             }
@@ -82,6 +84,7 @@ pub(crate) async fn tick(pool: &Shared) {
 /// Polls one queued task, if there is one.
 #[inline]
 pub(crate) fn try_tick(pool: &Shared) -> bool {
+    eager::begin_turn();
     // The usual case, for less: in a pool that only ever had ticks, the oldest single task is the first of the order.
     if let Some(outside) = frames::Outside::of_polls() {
         if let Some(task) = pool.injector.take_unrivalled() {
@@ -265,6 +268,7 @@ fn drive<T>(
             found.run(pool);
         }
     }
+    eager::begin_turn();
     if let Poll::Ready(value) = future.poll(context) {
         return Poll::Ready(value);
     }
