@@ -467,6 +467,18 @@ pub(crate) fn run_task(task: Runnable) {
     poll_task(task);
 }
 
+/// Polls a task of `pool` in the middle of the poll of another one, on a runner of that pool. Gives it back if the thread has
+/// none. A panic does not come out of it.
+pub(crate) fn poll_inside(pool: &Shared, task: Runnable) -> Result<(), Runnable> {
+    with_runner_of(pool, |runner| match runner {
+        Some(runner) => {
+            runner.deferred.suspend(|| poll_task(task));
+            Ok(())
+        }
+        None => Err(task),
+    })
+}
+
 /// Polls a task in the loop of a runner, or where there is none.
 #[inline]
 pub(super) fn poll_task(task: Runnable) {

@@ -14,7 +14,7 @@ use terrace_local::task::{CoreRef, Runnable, Schedule, Task};
 use crate::parts::current::{current, replace_lane};
 use crate::parts::eager::Entered;
 use crate::parts::lanes::Lane;
-use crate::pool::runner::{run_task, with_runner_of};
+use crate::pool::runner::poll_inside;
 use crate::pool::shared::Shared;
 use crate::work::found::Found;
 
@@ -42,12 +42,10 @@ impl Shared {
 
 /// Polls a new task on the thread that spawns it.
 fn poll_at_spawn(pool: &Shared, task: Runnable) {
-    if !with_runner_of(pool, |runner| runner.is_some()) {
-        return Found::Task(task).run_borrowed(pool);
+    let _current = current()
+        .is_some_and(|current| current.lane() != Lane::Normal)
+        .then(|| replace_lane(Lane::Normal));
+    if let Err(task) = poll_inside(pool, task) {
+        Found::Task(task).run_borrowed(pool);
     }
-    if current().is_none_or(|current| current.lane() == Lane::Normal) {
-        return run_task(task);
-    }
-    let _current = replace_lane(Lane::Normal);
-    run_task(task);
 }
