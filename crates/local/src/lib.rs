@@ -26,6 +26,8 @@ pub mod driver;
 pub mod eager;
 #[cfg(not(terrace_loom))]
 mod executor;
+#[doc(hidden)]
+pub mod group;
 #[cfg(not(terrace_loom))]
 mod hook;
 #[doc(hidden)]
@@ -60,6 +62,7 @@ pub use unwind::Payload;
 #[cfg(not(terrace_loom))]
 pub use crate::{
     executor::LocalExecutor,
+    group::{Spawn, TaskGroup},
     spawner::LocalSpawner,
     static_executor::StaticLocalExecutor,
     task::{FallibleTask, Task},

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
-use terrace_local::{LocalExecutor, StaticLocalExecutor};
+use terrace_local::{LocalExecutor, StaticLocalExecutor, TaskGroup};
 use terrace_sync::count::Counts;
 use terrace_testing::{CountingAllocator, allocations, watchdog};
 
@@ -274,6 +274,65 @@ fn idle_threads_keep_no_cells() {
         drop(LocalExecutor::new().spawner());
     };
     assert_eq!(idle(&drop_one), 3 * ROUNDS, "a task, and the other's core");
+}
+
+/// A group whose children are done at once: its list, and the list of values. Beside that a child costs what it costs alone.
+#[test]
+fn a_group_of_eager_children() {
+    let _watchdog = watchdog();
+    let executor: &'static LocalExecutor<'static> = leaked();
+    let (allocations, counts) = measure(|| {
+        let mut group = TaskGroup::<_, usize, ()>::with_capacity(executor, 6);
+        for child in 0..6 {
+            group.spawn_eager(async move { Ok(child) });
+        }
+        let joined = std::pin::pin!(group.join_all());
+        let joined = joined.poll(&mut Context::from_waker(Waker::noop()));
+        let Poll::Ready(Ok(values)) = joined else {
+            panic!("all are done");
+        };
+        assert_eq!(values, [0, 1, 2, 3, 4, 5]);
+        executor.spawn(async {}).detach();
+        assert!(executor.try_tick());
+    });
+    assert_eq!(
+        allocations,
+        3 * ROUNDS,
+        "two lists, and the task of this turn"
+    );
+    assert_eq!(counts, Counts::default());
+}
+
+/// A group that waits: an allocation for each 16 children, and for each child one read-modify-write more than for a task, which
+/// sets its bit. (Two more, uncounted here, count its waker's reference to the block.) The poll takes all bits at once.
+#[test]
+fn a_group_that_waits() {
+    let _watchdog = watchdog();
+    let executor: &'static LocalExecutor<'static> = leaked();
+    let mut group = TaskGroup::<_, usize, ()>::with_capacity(executor, 20);
+    let mut values = Vec::new();
+    let (allocations, counts) = measure(|| {
+        for child in 0..20 {
+            group.spawn(async move { Ok(child) });
+        }
+        {
+            let mut joined = std::pin::pin!(group.join_all());
+            let context = &mut Context::from_waker(Waker::noop());
+            assert!(joined.as_mut().poll(context).is_pending());
+            assert_eq!(executor.run_until_stalled(), 20);
+            let Poll::Ready(Ok(all)) = joined.poll(context) else {
+                panic!("all have ended");
+            };
+            values = all;
+        }
+        assert_eq!(values.len(), 20);
+    });
+    assert_eq!(
+        allocations,
+        (20 + 2 + 1) * ROUNDS,
+        "tasks, blocks, the values"
+    );
+    assert_eq!(counts, rmws((20 * 3 + 2) * ROUNDS));
 }
 
 /// Leaves its waker in a thread-local.

@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::pin::Pin;
 use core::ptr::NonNull;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 
 use super::local::handle::{Handle, TAG, TAGS};
 use super::outcome::{Gone, Outcome};
@@ -146,6 +146,35 @@ impl<T> Either<T> {
             Kind::Local(task) => task.take_fresh(),
             Kind::Shared(_) => None,
         }
+    }
+
+    /// Cancels the task, and polls for the end with a waker that does nothing. The handle stays.
+    pub(super) fn begin_cancel(&mut self) -> Poll<Option<Outcome<T>>> {
+        let context = &mut Context::from_waker(Waker::noop());
+        let cancelled = match self.as_kind_mut() {
+            Kind::Local(task) => {
+                task.cancel();
+                return task.poll_end(context);
+            }
+            Kind::Shared(task) => {
+                // async-task's handle is cancelled by a future that has it. So such a future gets a copy for one poll.
+                // SAFETY: the copy replaces the handle where the future ends, below. Else it is forgotten with its future,
+                // which has lent nothing out.
+                let copy = unsafe { core::ptr::read(task) };
+                let mut cancel = ManuallyDrop::new(copy.cancel());
+                // SAFETY: the future stays in its place until it ends or is forgotten.
+                let pinned = unsafe { Pin::new_unchecked(&mut *cancel) };
+                pinned.poll(context)
+            }
+        };
+        if cancelled.is_ready() {
+            // The future has dropped the copy, so the original is not dropped.
+            core::mem::forget(core::mem::replace(
+                self,
+                Self::local(Handle::empty(Gone::Cancelled)),
+            ));
+        }
+        cancelled
     }
 
     /// Polls for the end: the outcome if there is one, else [`why`](Self::why) says what happened.

@@ -9,7 +9,7 @@ use core::task::{Context, Poll, Waker};
 use super::either::{Either, Kind};
 use super::local::handle::Handle;
 use super::outcome::Outcome;
-use crate::unwind::resume_unwind;
+use crate::unwind::{Payload, resume_unwind};
 
 /// A spawned task: a future of its output.
 ///
@@ -160,6 +160,37 @@ impl<T, M> FallibleTask<T, M> {
             }
         };
         outcome.map(deliver)
+    }
+
+    /// The result or the panic of a task that has ended; within it `None` if the task was cancelled.
+    #[inline]
+    pub(crate) fn take_finished(&mut self) -> Option<Option<Result<T, Payload>>> {
+        if let Some(outcome) = self.task.take_fresh() {
+            return Some(Some(outcome.into_result()));
+        }
+        if !self.is_finished() {
+            return None;
+        }
+        match self.poll_result(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(end) => Some(end),
+            // The task is cancelled, and its executor has not dropped the future yet.
+            Poll::Pending => None,
+        }
+    }
+
+    /// Polls for the end: the result, or the panic as a value. `None` if the task was cancelled.
+    pub(crate) fn poll_result(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<T, Payload>>> {
+        let end = self.task.poll_end(context);
+        end.map(|outcome| outcome.map(Outcome::into_result))
+    }
+
+    /// Cancels the task. [`poll_result`](Self::poll_result) says when its future has been dropped.
+    pub(crate) fn begin_cancel(&mut self) -> Poll<Option<Result<T, Payload>>> {
+        let end = self.task.begin_cancel();
+        end.map(|outcome| outcome.map(Outcome::into_result))
     }
 
     /// A poll of a task that did not end in the call that spawned it. Out of line, to keep that of others short.

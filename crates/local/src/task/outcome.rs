@@ -31,7 +31,7 @@ pub(crate) enum Gone {
 impl Gone {
     /// The panic of a thread that awaits the task all the same.
     #[cold]
-    pub(super) fn panic(self) -> ! {
+    pub(crate) fn panic(self) -> ! {
         match self {
             Self::Cancelled if weakened!("local-cancel-unsaid") => Self::Taken.panic(),
             Self::Cancelled => panic!(

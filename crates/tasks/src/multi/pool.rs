@@ -276,3 +276,14 @@ impl Default for TaskPool {
         Self::new()
     }
 }
+
+/// Children of a [`TaskGroup`](terrace_local::TaskGroup).
+impl<F: Future<Output: Send + 'static> + Send + 'static> terrace_local::Spawn<F> for &TaskPool {
+    fn spawn_task(&self, future: F) -> Task<F::Output> {
+        self.spawn(future)
+    }
+
+    fn spawn_task_eager(&self, future: F) -> Task<F::Output> {
+        self.spawn_eager(future)
+    }
+}

@@ -197,3 +197,14 @@ impl Drop for Nested {
         host::set_nested_spawns(self.depth);
     }
 }
+
+/// Children of a [`TaskGroup`](terrace_local::TaskGroup).
+impl<F: Future<Output: 'static> + 'static> terrace_local::Spawn<F> for &TaskPool {
+    fn spawn_task(&self, future: F) -> Task<F::Output> {
+        self.spawn(future)
+    }
+
+    fn spawn_task_eager(&self, future: F) -> Task<F::Output> {
+        self.spawn_eager(future)
+    }
+}
