@@ -21,7 +21,7 @@ where
 {
     warm(tree(
         StaticLocal::new(1),
-        |by| Started::<_, GROUP>(by, way),
+        move |by| Started::<_, GROUP>(by, way),
         Leaf::None,
     ))
 }

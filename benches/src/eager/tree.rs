@@ -40,8 +40,8 @@ impl Leaf {
         match self {
             Self::None => {}
             Self::Io => timer::sleep().await,
-            Self::Memoization if scatter(number) % 10 != 0 => {}
-            Self::CpuIoMixed if scatter(number) % 2 == 0 => compute(number),
+            Self::Memoization if !scatter(number).is_multiple_of(10) => {}
+            Self::CpuIoMixed if scatter(number) % 2 == 1 => compute(number),
             Self::Memoization | Self::CpuIoMixed => timer::sleep().await,
         }
     }
