@@ -6,6 +6,7 @@
 //! README says how rows are named and added.
 
 pub mod counted;
+pub mod eager;
 pub mod executor;
 pub mod fork;
 pub mod latency;

@@ -3,6 +3,7 @@
 use terrace_executor::Builder;
 
 use crate::Lent;
+use crate::eager::EagerSpawner;
 use crate::spawn::Contender;
 
 /// The droppable kind: its threads end with the row.
@@ -50,5 +51,14 @@ impl Contender for StaticExecutor {
 impl Drop for StaticExecutor {
     fn drop(&mut self) {
         self.0.set_workers(0).expect("no thread is started");
+    }
+}
+
+impl EagerSpawner for &'static terrace_executor::StaticExecutor {
+    fn spawn_eager<T: Send + 'static>(
+        self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Self::Task<T> {
+        terrace_executor::StaticExecutor::spawn_eager(self, future)
     }
 }

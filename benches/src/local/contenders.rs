@@ -5,6 +5,7 @@ use tokio::runtime::{self, Runtime};
 use tokio::task::LocalSet;
 
 use super::Ticked;
+use crate::eager::EagerSpawner;
 use crate::spawn::{Contender, Spawner};
 use crate::{Joined, Owned};
 
@@ -142,3 +143,34 @@ impl Spawner for TokioSpawner {
         drop(task);
     }
 }
+
+/// Ours spawn eagerly.
+macro_rules! eager {
+    ($($Executor:ty),+) => {$(
+        impl EagerSpawner for Here<$Executor> {
+            fn spawn_eager<T: Send + 'static>(
+                self,
+                future: impl Future<Output = T> + Send + 'static,
+            ) -> Self::Task<T> {
+                self.0.spawn_eager(future)
+            }
+        }
+
+        impl<F: Future<Output: Send + 'static> + Send + 'static> terrace_local::Spawn<F>
+            for Here<$Executor>
+        {
+            fn spawn_task(&self, future: F) -> terrace_local::Task<F::Output> {
+                self.0.spawn(future)
+            }
+
+            fn spawn_task_eager(&self, future: F) -> terrace_local::Task<F::Output> {
+                self.0.spawn_eager(future)
+            }
+        }
+    )+};
+}
+
+eager!(
+    terrace_local::LocalExecutor<'static>,
+    terrace_local::StaticLocalExecutor
+);

@@ -102,6 +102,15 @@ pub trait Kind: Sized + 'static {
         self.spawn_exact(Box::pin(future) as Boxed<T>)
     }
 
+    /// Whether [`spawn_eager`](Self::spawn_eager) polls on the calling thread.
+    const POLLS_AT_SPAWN: bool = true;
+
+    /// Spawns a task and polls it once, if the executor's thread is the calling one.
+    fn spawn_eager<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T>;
+
     /// Polls one task that is ready; false if there is none, or if the kind's own threads do that.
     fn tick(&self) -> bool;
 
@@ -131,6 +140,12 @@ pub trait Handle: Clone + Send + Sync + 'static {
     ) -> Option<Task<T>> {
         self.spawn_exact(Box::pin(future) as Boxed<T>)
     }
+
+    /// As [`Kind::spawn_eager`]; `None` if the executor is gone.
+    fn spawn_eager<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Option<Task<T>>;
 
     /// As [`Kind::tick`]; false too if the executor is gone.
     fn tick(&self) -> bool;

@@ -1,6 +1,8 @@
 //! The table of behaviours, and how one of them is run.
 
-use crate::behaviours::{basics, batch, cancel, drivers, panics, reentry, shutdown, wakes};
+use crate::behaviours::{
+    basics, batch, cancel, drivers, eager, group, panics, reentry, shutdown, wakes,
+};
 use crate::kind::{Batch, Caps, Drivable, Kind};
 use crate::tools::Tracker;
 
@@ -104,6 +106,25 @@ table! {
         a_destructor_ticks [MANUAL]
         a_poll_waits_for_another_task
         spawns_nest
+    }
+    eager {
+        a_child_is_polled_in_the_call
+        a_pending_child_goes_on
+        cancelled_and_detached_children
+        a_panic_is_the_childs [UNWINDS]
+        a_wake_in_the_first_poll [THREADS]
+        children_nest_deep
+        a_parent_that_spawns_yields
+    }
+    group {
+        values_come_in_order
+        values_come_as_children_end
+        the_first_error_cancels_the_rest
+        the_first_panic_cancels_the_rest [UNWINDS]
+        cancel_waits_for_the_end
+        a_dropped_group_cancels_its_children
+        a_group_is_forgotten
+        groups_nest
     }
     shutdown {
         drops_queued_and_pending_tasks [CLOSES]

@@ -9,6 +9,8 @@ mod executor;
 #[cfg(not(terrace_loom))]
 mod foreign;
 #[cfg(not(terrace_loom))]
+mod group;
+#[cfg(not(terrace_loom))]
 mod parts;
 #[cfg(not(terrace_loom))]
 mod pool;
@@ -42,6 +44,8 @@ pub use crate::{
 };
 #[cfg(not(terrace_loom))]
 pub use terrace_local::task::{FallibleTask, Task};
+#[cfg(not(terrace_loom))]
+pub use terrace_local::{Spawn, TaskGroup};
 
 pub use terrace_local::Payload;
 #[cfg(not(terrace_loom))]

@@ -89,6 +89,19 @@ impl StaticExecutor {
         unsafe { self.shared().spawn_task(self.core(), future) }
     }
 
+    /// As [`Executor::spawn_eager`](crate::Executor::spawn_eager), without reference counts.
+    pub fn spawn_eager<T: Send + 'static>(
+        &'static self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        if task::is_large(&future) {
+            // SAFETY: future and output are Send and 'static.
+            return unsafe { self.shared().spawn_eager(self.core(), task::boxed(future)) };
+        }
+        // SAFETY: future and output are Send and 'static.
+        unsafe { self.shared().spawn_eager(self.core(), future) }
+    }
+
     /// As [`Executor::spawn_on`](crate::Executor::spawn_on).
     pub fn spawn_on<T: Send + 'static>(
         &'static self,

@@ -33,6 +33,29 @@ fn a_spawn_on_a_worker_allocates_once() {
     assert_eq!(counted, ROUND * ROUNDS);
 }
 
+/// An eager child that is done at once takes its cell, and nothing of our own: no queue, no fence, no lock.
+#[test]
+fn an_eager_child_on_a_worker_allocates_once() {
+    let _watchdog = watchdog();
+    use terrace_sync::count::Counts;
+
+    let executor = Builder::new().workers(1).try_build_static().unwrap();
+    block_on(executor.spawn(async move {
+        for round in 0..ROUNDS {
+            let counts = Counts::now();
+            let before = allocations();
+            for child in 0..ROUND {
+                assert_eq!(executor.spawn_eager(async move { child }).await, child);
+            }
+            let counted = allocations() - before;
+            let counts = Counts::now() - counts;
+            assert_eq!(counted, ROUND, "round {round}");
+            assert_eq!(counts, Counts::default(), "round {round}");
+            Yields(1).await;
+        }
+    }));
+}
+
 #[test]
 fn a_remote_spawn_allocates_once_and_a_block_now_and_then() {
     let _watchdog = watchdog();

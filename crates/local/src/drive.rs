@@ -6,6 +6,7 @@ use core::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
+use crate::cells;
 use crate::driver::Driver;
 use crate::on_owner::OnOwner;
 use crate::task::local::cell::Item;
@@ -50,7 +51,10 @@ impl Future for Tick<'_> {
                 self.core.run(task);
                 Poll::Ready(())
             }
-            None => Poll::Pending,
+            None => {
+                cells::give_back();
+                Poll::Pending
+            }
         }
     }
 }
@@ -86,6 +90,7 @@ impl<F: Future> Future for Run<'_, F> {
         this.driver.wake_up();
         let mut left = RUN_BATCH;
         loop {
+            this.core.begin_turn();
             if let Poll::Ready(output) = this.future.as_mut().poll(context) {
                 return Poll::Ready(output);
             }
@@ -93,6 +98,7 @@ impl<F: Future> Future for Run<'_, F> {
             // more than a poll.
             let mut next = this.driver.take_or_sleep(context.waker());
             if next.is_none() {
+                cells::give_back();
                 return Poll::Pending;
             }
             while let Some(task) = next {

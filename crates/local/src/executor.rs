@@ -142,6 +142,39 @@ impl<'a> LocalExecutor<'a> {
         unsafe { self.here().spawn_scoped(future, Wake::Now) }
     }
 
+    /// Spawns a task and polls it once, before this method returns. A task that this ends never sees a queue: its handle is
+    /// finished. A task that is pending then is as any other. For children that are mostly done at once, out of a cache, a pool or a
+    /// buffered channel.
+    ///
+    /// The task is queued, as [`spawn`](Self::spawn) does it, in three cases. The executor is closed. Or the thread is in the
+    /// middle of 16 polls of this executor, each spawned by the one before. Or it is each 200th eager child of
+    /// a turn: so a task that spawns and awaits eager children in a loop gives other tasks their turn.
+    ///
+    /// The child's first poll, and what it wakes, runs inside of this call. So the caller holds no lock and no borrow that
+    /// the child may want. A panic of the poll is the task's, as ever.
+    ///
+    /// Cost of a child that is done at once: no allocation where one before it has left its memory, no read-modify-write, no wake.
+    /// A thread keeps one free cell of each of five sizes, 128 bytes to 2 KiB, until an executor of it has nothing to do, or is
+    /// dropped; with feature `std` only. Else it costs one allocation, and so does a child that is pending.
+    ///
+    /// Source: eager tasks of CPython 3.12 (gh-104144).
+    ///
+    /// ```
+    /// let executor = terrace_local::LocalExecutor::new();
+    /// let mut task = executor.spawn_eager(async { 6 * 7 });
+    /// assert!(task.is_finished() && !executor.has_queued());
+    /// assert_eq!(task.try_take(), Some(42));
+    /// ```
+    #[inline]
+    pub fn spawn_eager<T: 'a>(&self, future: impl Future<Output = T> + 'a) -> Task<T> {
+        if is_large(&future) {
+            // SAFETY: as in `spawn`, the core is closed or leaked before `'a` ends.
+            return unsafe { self.here().spawn_eager(boxed(future)) };
+        }
+        // SAFETY: as in `spawn`, the core is closed or leaked before `'a` ends.
+        unsafe { self.here().spawn_eager(future) }
+    }
+
     /// Spawns many tasks and puts their handles into `handles`. Wakes a sleeping [`run`](Self::run) or [`tick`](Self::tick) once,
     /// at the end.
     ///

@@ -10,6 +10,9 @@ extern crate std;
 
 #[doc(hidden)]
 pub mod biased;
+#[cfg(not(terrace_loom))]
+#[doc(hidden)]
+pub mod cells;
 #[cfg(any(not(feature = "std"), doc))]
 pub mod context;
 #[cfg(not(terrace_loom))]
@@ -19,9 +22,14 @@ mod drive;
 #[doc(hidden)]
 pub mod driver;
 #[cfg(not(terrace_loom))]
+#[doc(hidden)]
+pub mod eager;
+#[cfg(not(terrace_loom))]
 mod executor;
 #[cfg(not(terrace_loom))]
 mod foreign;
+#[doc(hidden)]
+pub mod group;
 #[cfg(not(terrace_loom))]
 mod hook;
 #[doc(hidden)]
@@ -57,6 +65,7 @@ pub use unwind::Payload;
 pub use crate::{
     executor::LocalExecutor,
     foreign::LocalScheduler,
+    group::{Spawn, TaskGroup},
     spawner::LocalSpawner,
     static_executor::StaticLocalExecutor,
     task::{FallibleTask, Task},

@@ -7,6 +7,7 @@ use core::ops::Deref;
 use terrace_sync::Arc;
 use terrace_sync::unmodelled::Weak;
 
+use crate::cells;
 use crate::on_owner::OnOwner;
 use crate::registry::Keeps;
 use crate::spawner::LocalSpawner;
@@ -112,6 +113,9 @@ impl Drop for OwnedCore {
             End::Leak => true,
             End::Leave => false,
         };
+        if self.end.get() != End::Leave {
+            cells::give_back();
+        }
         if is_kept {
             core::mem::forget(Arc::clone(&self.core));
         }

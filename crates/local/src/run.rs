@@ -1,5 +1,6 @@
 //! Runs of tasks, on the owner's thread.
 
+use crate::cells;
 use crate::on_owner::OnOwner;
 use crate::task::local::cell::Item;
 use crate::task::local::cell::LocalCore;
@@ -24,7 +25,11 @@ impl OnOwner<'_, LocalCore> {
                 }
                 true
             }
-            None => false,
+            None => {
+                self.begin_turn();
+                cells::give_back();
+                false
+            }
         }
     }
 
@@ -33,6 +38,7 @@ impl OnOwner<'_, LocalCore> {
     pub(crate) fn run(self, task: Item) {
         // No close frees the core while this call is entered.
         let _entered = self.enter();
+        self.begin_turn();
         // SAFETY: callers are the two methods here that pop, and drivers of this core's mailbox.
         unsafe { task.run(self) };
     }

@@ -6,7 +6,7 @@ use core::ptr::NonNull;
 use crate::biased::Side;
 use crate::on_owner::OnOwner;
 use crate::task::Task;
-use crate::task::local::build::build;
+use crate::task::local::build::{build, poll_at_spawn};
 use crate::task::local::cell::Item;
 use crate::task::local::cell::LocalCore;
 
@@ -62,6 +62,33 @@ impl OnOwner<'_, LocalCore> {
     #[inline]
     pub fn spawn<T: 'static>(self, future: impl Future<Output = T> + 'static) -> Task<T> {
         // SAFETY: everything is 'static.
+        unsafe { self.spawn_scoped(future, Wake::Now) }
+    }
+
+    /// Spawns a task and polls it once, if the limits of `polls_at_spawn` allow it. Else as
+    /// [`spawn_scoped`](Self::spawn_scoped).
+    ///
+    /// # Safety
+    /// As [`spawn_scoped`](Self::spawn_scoped).
+    #[inline]
+    pub(crate) unsafe fn spawn_eager<T>(self, future: impl Future<Output = T>) -> Task<T> {
+        if !self.polls_at_spawn() {
+            // SAFETY: the caller promises the same.
+            return unsafe { self.queue_eager(future) };
+        }
+        // No close frees the core while this call is entered.
+        let _entered = self.enter();
+        // SAFETY: `OwnedCore` makes every core, and frees it after a close only, as in `build`. The close does nothing while
+        // this call is entered. The handle of an output that is not Send stays on this thread, as it is not Send. The caller
+        // promises that what is borrowed lives.
+        Task::local(unsafe { poll_at_spawn(self, future) })
+    }
+
+    /// # Safety
+    /// As [`spawn_scoped`](Self::spawn_scoped).
+    #[cold]
+    unsafe fn queue_eager<T>(self, future: impl Future<Output = T>) -> Task<T> {
+        // SAFETY: the caller promises the same.
         unsafe { self.spawn_scoped(future, Wake::Now) }
     }
 

@@ -50,12 +50,24 @@ impl LocalSpawner {
     where
         T: Send + 'static,
     {
-        if is_large(&future) {
-            // SAFETY: the boxed future is Send.
-            return unsafe { self.spawn_unchecked(boxed(future)) };
-        }
-        // SAFETY: the future is Send.
-        unsafe { self.spawn_unchecked(future) }
+        self.spawn_at(future, First::InQueue)
+    }
+
+    /// As [`LocalExecutor::spawn_eager`](crate::LocalExecutor::spawn_eager) on the executor's thread. On any other thread as
+    /// [`spawn`](Self::spawn).
+    ///
+    /// ```
+    /// let executor = terrace_local::LocalExecutor::new();
+    /// let spawner = executor.spawner();
+    /// assert!(spawner.spawn_eager(async {}).is_finished());
+    /// let task = std::thread::spawn(move || spawner.spawn_eager(async {})).join().unwrap();
+    /// assert!(!task.is_finished());
+    /// ```
+    pub fn spawn_eager<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
+    where
+        T: Send + 'static,
+    {
+        self.spawn_at(future, First::AtSpawn)
     }
 
     /// Spawns the future that `make` returns, which need not be `Send`: `make` is called on the executor's thread.
@@ -64,28 +76,77 @@ impl LocalSpawner {
         F: Future + 'static,
         F::Output: Send + 'static,
     {
+        self.spawn_with_at(make, First::InQueue)
+    }
+
+    /// As [`spawn_with`](Self::spawn_with). On the executor's thread it calls `make`, and polls the future once, before it
+    /// returns, as [`LocalExecutor::spawn_eager`](crate::LocalExecutor::spawn_eager) does.
+    pub fn spawn_eager_with<F>(&self, make: impl FnOnce() -> F + Send + 'static) -> Task<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: Send + 'static,
+    {
+        self.spawn_with_at(make, First::AtSpawn)
+    }
+
+    fn spawn_at<T>(&self, future: impl Future<Output = T> + Send + 'static, first: First) -> Task<T>
+    where
+        T: Send + 'static,
+    {
+        if is_large(&future) {
+            // SAFETY: the boxed future is Send.
+            return unsafe { self.spawn_unchecked(boxed(future), first) };
+        }
+        // SAFETY: the future is Send.
+        unsafe { self.spawn_unchecked(future, first) }
+    }
+
+    fn spawn_with_at<F>(
+        &self,
+        make: impl FnOnce() -> F + Send + 'static,
+        first: First,
+    ) -> Task<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: Send + 'static,
+    {
         let future = async move { make().await };
         if is_large(&future) {
             // SAFETY: before its first poll the boxed future consists of `make` alone, which is Send.
-            return unsafe { self.spawn_unchecked(boxed(future)) };
+            return unsafe { self.spawn_unchecked(boxed(future), first) };
         }
         // SAFETY: before its first poll the future consists of `make` alone, which is Send.
-        unsafe { self.spawn_unchecked(future) }
+        unsafe { self.spawn_unchecked(future, first) }
     }
 
     /// # Safety
     /// Before its first poll the future may be moved to, and dropped on, any thread.
     #[inline]
-    unsafe fn spawn_unchecked<T>(&self, future: impl Future<Output = T> + 'static) -> Task<T>
+    unsafe fn spawn_unchecked<T>(
+        &self,
+        future: impl Future<Output = T> + 'static,
+        first: First,
+    ) -> Task<T>
     where
         T: Send + 'static,
     {
-        match self.core.on_owner() {
-            Some(core) => core.spawn(future),
+        match (self.core.on_owner(), first) {
+            (Some(core), First::InQueue) => core.spawn(future),
+            // SAFETY: everything is 'static.
+            (Some(core), First::AtSpawn) => unsafe { core.spawn_eager(future) },
             // SAFETY: the caller says that the future may be on any thread until its first poll.
-            None => unsafe { self.core.spawn_remote(future) },
+            (None, _) => unsafe { self.core.spawn_remote(future) },
         }
     }
+}
+
+/// Where a task has its first poll, if its executor's thread spawns it.
+#[derive(Clone, Copy)]
+enum First {
+    /// Out of the queue.
+    InQueue,
+    /// In the call that spawns it.
+    AtSpawn,
 }
 
 impl fmt::Debug for LocalSpawner {

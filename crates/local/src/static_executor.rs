@@ -53,6 +53,15 @@ impl StaticLocalExecutor {
         self.here().spawn(future)
     }
 
+    /// As [`LocalExecutor::spawn_eager`].
+    #[inline]
+    pub fn spawn_eager<T: 'static>(
+        &'static self,
+        future: impl Future<Output = T> + 'static,
+    ) -> Task<T> {
+        self.0.spawn_eager(future)
+    }
+
     /// As [`LocalExecutor::spawn_many`].
     pub fn spawn_many<T: 'static, F: Future<Output = T> + 'static>(
         &'static self,

@@ -35,7 +35,7 @@ pub use pools::{Scope, TaskPool, TaskPoolBuilder, ThreadExecutor};
 pub use slice::{ParallelSlice, ParallelSliceMut};
 #[cfg(not(feature = "std"))]
 pub use terrace_local::context;
-pub use terrace_local::{FallibleTask, Task};
+pub use terrace_local::{FallibleTask, Spawn, Task, TaskGroup};
 #[cfg(feature = "std")]
 pub use terrace_thread::ThreadSpawner;
 pub use usages::{

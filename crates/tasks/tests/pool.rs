@@ -12,6 +12,39 @@ use terrace_tasks::{TaskPool, TaskPoolBuilder, ThreadSpawner, block_on};
 use terrace_testing::{on_own_thread, text, text_of, watchdog};
 
 #[test]
+fn eager_tasks_are_polled_where_they_are_spawned() {
+    on_own_thread(|| {
+        for threads in [0, 1, 2] {
+            let pool = TaskPoolBuilder::new().num_threads(threads).build();
+            let here = thread::current().id();
+            let mut task = pool.spawn_eager(async { thread::current().id() });
+            assert_eq!(task.try_take(), Some(here));
+            let (sender, receiver) = async_channel();
+            let task = pool.spawn_eager(receiver);
+            assert!(!task.is_finished());
+            sender.send("later").expect("it waits");
+            assert_eq!(block_on(task), "later");
+            let task = pool.spawn_eager(async { panic!("first poll") });
+            assert!(task.is_finished());
+            assert_eq!(text_of(|| block_on::<()>(task)), "first poll");
+        }
+    });
+}
+
+/// A channel for one value.
+fn async_channel<T: Send + 'static>() -> (mpsc::Sender<T>, impl Future<Output = T> + Send) {
+    let (sender, receiver) = mpsc::channel();
+    let receive = std::future::poll_fn(move |context| match receiver.try_recv() {
+        Ok(value) => std::task::Poll::Ready(value),
+        Err(_) => {
+            context.waker().wake_by_ref();
+            std::task::Poll::Pending
+        }
+    });
+    (sender, receive)
+}
+
+#[test]
 fn callbacks_run_once_on_each_thread_even_if_the_pool_goes_at_once() {
     on_own_thread(|| {
         for threads in [0, 1, 3, 10] {

@@ -13,6 +13,28 @@ use terrace_tasks::{Scope, TaskPool, TaskPoolBuilder, block_on};
 use terrace_testing::{on_own_thread, text};
 
 #[test]
+fn eager_tasks_are_polled_alone() {
+    on_own_thread(|| {
+        let pool = TaskPool::new();
+        let other = Rc::new(Cell::new(false));
+        let set = Rc::clone(&other);
+        let queued =
+            pool.with_local_executor(|executor| executor.spawn(async move { set.set(true) }));
+        let mut task = pool.spawn_eager(async { 1 });
+        assert_eq!(task.try_take(), Some(1));
+        assert!(!other.get(), "the other one waits for its turn");
+        let mut task = pool.spawn_eager(async {
+            futures_lite::future::yield_now().await;
+            2
+        });
+        assert_eq!(task.try_take(), None);
+        assert_eq!(block_on(task), 2);
+        block_on(queued);
+        assert!(other.get());
+    });
+}
+
+#[test]
 fn a_scope_takes_futures_that_are_not_send_and_keeps_their_order() {
     on_own_thread(|| {
         let pool = TaskPool::new();

@@ -79,6 +79,27 @@ impl ThreadSpawner {
         self.pinned.spawner.spawn(future)
     }
 
+    /// As [`spawn`](Self::spawn). On the thread itself it polls the future once, before it returns, as
+    /// [`LocalExecutor::spawn_eager`](terrace_local::LocalExecutor::spawn_eager) does.
+    pub fn spawn_eager<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
+    where
+        T: Send + 'static,
+    {
+        if task::is_large(&future) {
+            return self.pinned.spawner.spawn_eager(task::boxed(future));
+        }
+        self.pinned.spawner.spawn_eager(future)
+    }
+
+    /// As [`spawn_with`](Self::spawn_with). On the thread itself it calls `make`, and polls the future once, before it returns.
+    pub fn spawn_eager_with<F>(&self, make: impl FnOnce() -> F + Send + 'static) -> Task<F::Output>
+    where
+        F: Future + 'static,
+        F::Output: Send + 'static,
+    {
+        self.pinned.spawner.spawn_eager_with(make)
+    }
+
     /// Spawns the future that `make` returns, which need not be `Send`: `make` is called on the target thread.
     pub fn spawn_with<F>(&self, make: impl FnOnce() -> F + Send + 'static) -> Task<F::Output>
     where

@@ -77,8 +77,32 @@ pub(crate) const OUTCOME: u32 = 42;
 
 impl Task {
     pub(crate) fn new(core: &Arc<Core>, ends: bool) -> Plain<Self> {
+        Self::of(State::spawned(Side::Local), core, ends)
+    }
+
+    /// A task that its owner spawns eagerly: `during` runs in its first poll, which ends the task if it `ends`.
+    pub(crate) fn eager<T>(
+        core: &Arc<Core>,
+        ends: bool,
+        during: impl FnOnce(&Plain<Self>) -> T,
+    ) -> (Plain<Self>, T) {
+        let task = Self::of(State::polled_at_spawn(), core, ends);
+        let result = during(&task);
+        task.poll(|| {
+            task.outcomes.fetch_add(1, Observed::Relaxed);
+            task.futures_dropped.fetch_add(1, Observed::Relaxed);
+            if !task.touch_local().finish_at_spawn(true) {
+                task.outcomes.fetch_sub(1, Observed::Relaxed);
+                task.futures_dropped.fetch_sub(1, Observed::Relaxed);
+                task.end(Left::Outcome);
+            }
+        });
+        (task, result)
+    }
+
+    fn of(state: State, core: &Arc<Core>, ends: bool) -> Plain<Self> {
         Plain::new(Self {
-            state: State::spawned(Side::Local),
+            state,
             link: Link::new(),
             core: core.clone(),
             memory: UnsafeCell::new(()),
@@ -147,6 +171,11 @@ impl Task {
         if !self.touch_local().start() {
             return self.end(Left::Nothing);
         }
+        self.poll(|| self.end(Left::Outcome));
+    }
+
+    /// A poll of a turn that has started.
+    fn poll(self: &Plain<Self>, finish: impl FnOnce()) {
         self.seen
             .store(self.news.load(Ordering::Relaxed), Observed::Relaxed);
         if self.ends {
@@ -154,7 +183,7 @@ impl Task {
                 // SAFETY: the outcome is the poll's until the task has ended.
                 unsafe { *outcome = OUTCOME };
             });
-            return self.end(Left::Outcome);
+            return finish();
         }
         match self.touch_local().pend() {
             Pended::Wait => {}
@@ -289,6 +318,20 @@ pub(crate) fn take(task: &Plain<Task>) -> Option<u32> {
         task.free();
     }
     outcome
+}
+
+/// Takes the outcome of a task as the handle of an eager child does at first.
+pub(crate) fn take_at_once(task: &Plain<Task>) -> Option<u32> {
+    if !task.touch().is_fresh() {
+        return take(task);
+    }
+    task.outcomes.fetch_sub(1, Observed::Relaxed);
+    let outcome = task.outcome.with(|outcome| {
+        // SAFETY: the task has ended, so its outcome is the handle's.
+        unsafe { *outcome }
+    });
+    task.free();
+    Some(outcome)
 }
 
 /// Waits for the end on another thread, with so many wakers, one after the other.

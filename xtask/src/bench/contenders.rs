@@ -1,11 +1,22 @@
 //! Which contenders are ours, and which of the others each of them is held against.
 
 /// The contenders of each layer that are ours; all others are peers.
-const OURS: [(&str, &[&str]); 10] = [
+const OURS: [(&str, &[&str]); 11] = [
     ("sync", &["terrace"]),
     ("queue", &["ring", "injector", "inbox"]),
     ("park", &["parker", "idle"]),
     ("local", &["local", "static_local"]),
+    (
+        "eager",
+        &[
+            "queued",
+            "eager_woken",
+            "eager",
+            "group_queued",
+            "group_eager_woken",
+            "group_eager",
+        ],
+    ),
     ("thread", &["thread_spawner"]),
     (
         "executor",

@@ -4,6 +4,8 @@ pub(crate) mod basics;
 pub(crate) mod batch;
 pub(crate) mod cancel;
 pub(crate) mod drivers;
+pub(crate) mod eager;
+pub(crate) mod group;
 pub(crate) mod panics;
 pub(crate) mod reentry;
 pub(crate) mod shutdown;

@@ -28,6 +28,13 @@ macro_rules! passed_on {
             }
             self.0.spawn_exact(future)
         }
+
+        fn spawn_eager<T: Send + 'static>(
+            &self,
+            future: impl Future<Output = T> + Send + 'static,
+        ) -> Task<T> {
+            self.0.spawn_eager(future)
+        }
     };
 }
 

@@ -57,6 +57,13 @@ impl<const WORKERS: usize> Kind for Pool<WORKERS> {
         self.0.spawn(future)
     }
 
+    fn spawn_eager<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        self.0.spawn_eager(future)
+    }
+
     fn tick(&self) -> bool {
         WORKERS == 0 && self.0.try_tick()
     }
@@ -70,6 +77,15 @@ impl<const WORKERS: usize> Handle for PoolHandle<WORKERS> {
         future: impl Future<Output = T> + Send + 'static,
     ) -> Option<Task<T>> {
         self.0.upgrade().map(|executor| executor.spawn(future))
+    }
+
+    fn spawn_eager<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Option<Task<T>> {
+        self.0
+            .upgrade()
+            .map(|executor| executor.spawn_eager(future))
     }
 
     fn tick(&self) -> bool {
@@ -129,6 +145,13 @@ impl<const WORKERS: usize> Kind for StaticPool<WORKERS> {
         self.0.spawn(future)
     }
 
+    fn spawn_eager<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        self.0.spawn_eager(future)
+    }
+
     fn tick(&self) -> bool {
         WORKERS == 0 && self.0.try_tick()
     }
@@ -146,6 +169,13 @@ impl<const WORKERS: usize> Handle for StaticPoolHandle<WORKERS> {
         future: impl Future<Output = T> + Send + 'static,
     ) -> Option<Task<T>> {
         Some(self.0.spawn(future))
+    }
+
+    fn spawn_eager<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Option<Task<T>> {
+        Some(self.0.spawn_eager(future))
     }
 
     fn tick(&self) -> bool {

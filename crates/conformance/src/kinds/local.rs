@@ -54,6 +54,13 @@ impl Kind for Local {
         self.0.spawn(future)
     }
 
+    fn spawn_eager<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        self.0.spawn_eager(future)
+    }
+
     fn tick(&self) -> bool {
         self.0.try_tick()
     }
@@ -75,6 +82,16 @@ impl Handle for LocalHandle {
         match self.executor.get().upgrade() {
             Some(executor) => Some(executor.spawn(future)),
             None => Some(self.spawner.spawn(future)),
+        }
+    }
+
+    fn spawn_eager<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Option<Task<T>> {
+        match self.executor.get().upgrade() {
+            Some(executor) => Some(executor.spawn_eager(future)),
+            None => Some(self.spawner.spawn_eager(future)),
         }
     }
 
@@ -122,6 +139,13 @@ impl Kind for StaticLocal {
         self.0.spawn(future)
     }
 
+    fn spawn_eager<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        self.0.spawn_eager(future)
+    }
+
     fn tick(&self) -> bool {
         self.0.try_tick()
     }
@@ -151,6 +175,13 @@ impl Handle for StaticLocalHandle {
         future: impl Future<Output = T> + Send + 'static,
     ) -> Option<Task<T>> {
         Some(self.0.get().spawn(future))
+    }
+
+    fn spawn_eager<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Option<Task<T>> {
+        Some(self.0.get().spawn_eager(future))
     }
 
     fn tick(&self) -> bool {

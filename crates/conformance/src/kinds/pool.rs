@@ -58,6 +58,13 @@ impl<const THREADS: usize> Kind for Tasks<THREADS> {
         self.0.spawn(future)
     }
 
+    fn spawn_eager<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        self.0.spawn_eager(future)
+    }
+
     fn tick(&self) -> bool {
         tick(&self.0)
     }
@@ -85,6 +92,13 @@ impl Handle for TasksHandle {
         future: impl Future<Output = T> + Send + 'static,
     ) -> Option<Task<T>> {
         self.0.upgrade().map(|pool| pool.spawn(future))
+    }
+
+    fn spawn_eager<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Option<Task<T>> {
+        self.0.upgrade().map(|pool| pool.spawn_eager(future))
     }
 
     fn tick(&self) -> bool {

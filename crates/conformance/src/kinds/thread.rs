@@ -41,6 +41,13 @@ impl Kind for Thread {
         self.0.spawn(future)
     }
 
+    fn spawn_eager<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        self.0.spawn_eager(future)
+    }
+
     fn tick(&self) -> bool {
         terrace_thread::tick()
     }
@@ -64,6 +71,13 @@ impl Handle for ThreadHandle {
         future: impl Future<Output = T> + Send + 'static,
     ) -> Option<Task<T>> {
         Some(self.0.spawn(future))
+    }
+
+    fn spawn_eager<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Option<Task<T>> {
+        Some(self.0.spawn_eager(future))
     }
 
     fn tick(&self) -> bool {
@@ -90,6 +104,8 @@ impl Kind for RemoteThread {
     type Handle = RemoteHandle;
 
     const CAPS: Caps = Caps::CLOSES;
+
+    const POLLS_AT_SPAWN: bool = false;
 
     fn name() -> String {
         "ThreadSpawner from elsewhere".to_owned()
@@ -119,6 +135,13 @@ impl Kind for RemoteThread {
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
         self.spawner.spawn(future)
+    }
+
+    fn spawn_eager<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        self.spawner.spawn_eager(future)
     }
 
     fn tick(&self) -> bool {
@@ -152,6 +175,13 @@ impl Handle for RemoteHandle {
         future: impl Future<Output = T> + Send + 'static,
     ) -> Option<Task<T>> {
         Some(self.0.spawn(future))
+    }
+
+    fn spawn_eager<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Option<Task<T>> {
+        Some(self.0.spawn_eager(future))
     }
 
     fn tick(&self) -> bool {

@@ -35,6 +35,8 @@ enum Fault {
     LeaksPendingTasks,
     LeaksQueuedTasks,
     DropsSpawnsOfTasks,
+    QueuesEagerChildren,
+    StarvesOthers,
     // Of its drivers.
     SwallowsWakesOfDroppedRuns,
     KeepsABatchInARun,
@@ -64,6 +66,9 @@ struct Shared {
     owner: ThreadNumber,
     schedules: AtomicUsize,
     polling: AtomicBool,
+    /// Eager children so far, and eager polls in progress.
+    eager: AtomicUsize,
+    depth: AtomicUsize,
     drivers: Mutex<Drivers>,
 }
 
@@ -128,6 +133,25 @@ impl Shared {
         if self.fault == PollsAtSpawn {
             self.tick();
         }
+        task
+    }
+
+    fn spawn_eager<T: Send + 'static>(
+        self: &Arc<Self>,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        let number = self.eager.fetch_add(1, Ordering::Relaxed);
+        let queued = number % 200 == 199 && self.fault != StarvesOthers;
+        let depth = self.depth.load(Ordering::Relaxed);
+        if queued || depth == 16 || self.fault == QueuesEagerChildren {
+            return self.spawn(future);
+        }
+        let core = CoreRef::Shared(Arc::clone(self));
+        // SAFETY: future and output are Send and 'static.
+        let (runnable, task) = unsafe { task::build(core, future) };
+        self.depth.store(depth + 1, Ordering::Relaxed);
+        self.poll(runnable);
+        self.depth.store(depth, Ordering::Relaxed);
         task
     }
 
@@ -199,6 +223,8 @@ impl Kind for Broken {
             owner: thread_id(),
             schedules: AtomicUsize::new(0),
             polling: AtomicBool::new(false),
+            eager: AtomicUsize::new(0),
+            depth: AtomicUsize::new(0),
             drivers: Mutex::default(),
         }))
     }
@@ -216,6 +242,13 @@ impl Kind for Broken {
             return self.0.spawn(task::boxed(future));
         }
         self.0.spawn(future)
+    }
+
+    fn spawn_eager<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        self.0.spawn_eager(future)
     }
 
     fn tick(&self) -> bool {
@@ -247,6 +280,13 @@ impl Handle for BrokenHandle {
         future: impl Future<Output = T> + Send + 'static,
     ) -> Option<Task<T>> {
         self.0.upgrade().map(|shared| shared.spawn(future))
+    }
+
+    fn spawn_eager<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Option<Task<T>> {
+        self.0.upgrade().map(|shared| shared.spawn_eager(future))
     }
 
     fn tick(&self) -> bool {
@@ -302,6 +342,8 @@ faults! {
     last_come_first_served: RunsLastFirst "basics::ready_tasks_are_polled_in_order";
     one_task_is_served: ServesOneTask "wakes::a_task_that_wakes_itself_is_fair";
     a_poll_at_spawn: PollsAtSpawn "basics::a_tick_polls_one_task" "cancel::before_the_first_poll";
+    eager_children_are_queued: QueuesEagerChildren "eager::a_child_is_polled_in_the_call";
+    eager_children_starve_others: StarvesOthers "eager::a_parent_that_spawns_yields";
     many_polls_in_a_tick: PollsAllInATick "basics::a_tick_polls_one_task";
     pending_tasks_leak: LeaksPendingTasks "shutdown::drops_queued_and_pending_tasks" "shutdown::tasks_that_hold_each_other";
     queued_tasks_leak: LeaksQueuedTasks "shutdown::drops_queued_and_pending_tasks";

@@ -5,6 +5,7 @@ pub(crate) mod beat;
 pub(crate) mod config;
 pub(crate) mod cores;
 pub(crate) mod current;
+pub(crate) mod eager;
 pub(crate) mod event;
 pub(crate) mod external_waiters;
 pub(crate) mod fairness;

@@ -14,6 +14,7 @@ use terrace_sync::Arc;
 
 use super::shared::Shared;
 use crate::parts::current::{Current, replace_current};
+use crate::parts::eager;
 use crate::parts::fairness::Fairness;
 use crate::parts::ref_cache::RefCache;
 use crate::parts::seat::Seat;
@@ -270,6 +271,7 @@ impl<'p> Runner<'p> {
     #[inline]
     pub(crate) fn run_turn(&self, task: Runnable) {
         self.deferred.allow();
+        eager::begin_turn();
         poll_task(task);
     }
 
@@ -463,6 +465,18 @@ pub(crate) fn run_task(task: Runnable) {
     // The poll is not a turn of the innermost runner's loop.
     with_runner(|runner| runner.map(|runner| runner.deferred.forbid()));
     poll_task(task);
+}
+
+/// Polls a task of `pool` in the middle of the poll of another one, on a runner of that pool. Gives it back if the thread has
+/// none. A panic does not come out of it.
+pub(crate) fn poll_inside(pool: &Shared, task: Runnable) -> Result<(), Runnable> {
+    with_runner_of(pool, |runner| match runner {
+        Some(runner) => {
+            runner.deferred.suspend(|| poll_task(task));
+            Ok(())
+        }
+        None => Err(task),
+    })
 }
 
 /// Polls a task in the loop of a runner, or where there is none.

@@ -19,7 +19,7 @@ impl Shared {
     /// The future and its output are Send, and what they borrow lives until they have been dropped. `core` refers to
     /// this pool.
     #[inline]
-    unsafe fn make<C: Schedule, F: Future>(
+    pub(crate) unsafe fn make<C: Schedule, F: Future>(
         &self,
         core: CoreRef<C>,
         future: F,

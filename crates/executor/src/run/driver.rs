@@ -25,6 +25,7 @@ use terrace_park::Driver;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
 
+use crate::parts::eager;
 use crate::parts::injector::Refilled;
 use crate::parts::scopes::Looking;
 use crate::parts::seat::Seat;
@@ -69,6 +70,7 @@ pub(crate) async fn tick(pool: &Shared) {
                 // A tick that runs a task no longer counts as a sleeper, however long the task
                 // takes.
                 sleeper.leave();
+                eager::begin_turn();
                 found.run_borrowed(pool);
                 return Poll::Ready(());
             }
@@ -84,6 +86,7 @@ pub(crate) async fn tick(pool: &Shared) {
 /// Polls one queued task, if there is one.
 #[inline]
 pub(crate) fn try_tick(pool: &Shared) -> bool {
+    eager::begin_turn();
     // The usual case, for less: in a pool that only ever had ticks, the oldest single task is the first of the order.
     if let Some(outside) = frames::Outside::of_polls() {
         if let Some(task) = pool.injector.take_unrivalled() {
@@ -269,6 +272,7 @@ fn drive<T>(
             found.run(pool);
         }
     }
+    eager::begin_turn();
     if let Poll::Ready(value) = future.as_mut().poll(context) {
         return Poll::Ready(value);
     }
@@ -293,6 +297,7 @@ fn drive<T>(
         if std::mem::take(&mut ran) {
             // Mostly one of the tasks has woken it: a sleep would be for nothing.
             drop(lent);
+            eager::begin_turn();
             if let Poll::Ready(value) = future.as_mut().poll(context) {
                 return Poll::Ready(value);
             }

@@ -2,6 +2,7 @@
 
 pub(crate) mod block_on;
 pub(crate) mod driver;
+mod eager;
 mod life;
 pub(crate) mod owner;
 pub(crate) mod shutdown;

@@ -5,6 +5,7 @@ use terrace_queue::Owner;
 use terrace_sync::weakened;
 
 use crate::parts::current::{current, replace_current, replace_lane};
+use crate::parts::eager;
 use crate::parts::injector::Refilled;
 use crate::parts::lanes::Lane;
 use crate::parts::scope_slot::Slot;
@@ -72,6 +73,7 @@ impl<'p> Taken<'p> {
 impl Found<'_> {
     /// Runs it; the thread is in the context of a worker or driver of `pool`.
     pub(crate) fn run(self, pool: &Shared) {
+        eager::begin_turn();
         match &self {
             Found::Task(_) | Found::Child(..) => self.poll(),
             Found::Lane(_, lane) => {

@@ -32,8 +32,10 @@ pub(super) mod remote {
     pub(crate) const OUTCOME: usize = 1 << 5;
     /// The awaiter belongs to the owner; while the bit is clear, it belongs to the handle.
     pub(crate) const JOIN: usize = 1 << 6;
+    /// The task ended in the call that spawned it, its memory is of a class, and it has no awaiter.
+    pub(crate) const FRESH: usize = 1 << 7;
     /// Above it is the number of references, with a sign.
-    pub(super) const SHIFT: u32 = 7;
+    pub(super) const SHIFT: u32 = 8;
     /// One reference.
     pub(crate) const ONE: usize = 1 << SHIFT;
 }
@@ -83,6 +85,7 @@ mod tests {
             remote::ENDED,
             remote::OUTCOME,
             remote::JOIN,
+            remote::FRESH,
         ];
         assert_eq!(flags.into_iter().sum::<usize>(), remote::ONE - 1);
         assert_eq!(count(remote::ONE - 1), 0);

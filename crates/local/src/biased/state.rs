@@ -100,6 +100,21 @@ impl State {
         }
     }
 
+    /// A new task that the owner polls as it spawns it: a turn, which has started, and a handle.
+    #[must_use]
+    #[inline]
+    pub fn polled_at_spawn() -> Self {
+        Self {
+            remote: AtomicUsize::new(0),
+            local: UnsafeCell::new(LocalWord {
+                references: 2,
+                flags: local::RUNNING,
+            }),
+            registered: AtomicUsize::new(0),
+            awaiter: UnsafeCell::new(None),
+        }
+    }
+
     /// Replaces the remote word by what `next` makes of it; `None` leaves it. Returns what it was.
     #[inline]
     pub(super) fn update(&self, mut next: impl FnMut(usize) -> Option<usize>) -> usize {
@@ -121,6 +136,7 @@ impl State {
 
     /// Drops a reference of a task that has ended. True if it was the last one: the caller frees the cell.
     #[must_use]
+    #[inline]
     pub fn release_ended(&self) -> bool {
         let acquire = if weakened!("local-task-last-acquire") {
             Ordering::Relaxed
@@ -149,6 +165,17 @@ impl State {
     pub fn is_finished(&self) -> bool {
         // Ordering: Acquire, pairs with the Release in `finish`.
         self.remote.load(Ordering::Acquire) & remote::ENDED != 0
+    }
+
+    /// Whether [`finish_at_spawn`](crate::OnOwner::finish_at_spawn) ended the task, in memory of a class. Then the caller, its
+    /// handle, has the only reference. The outcome is there, and no awaiter.
+    #[inline]
+    #[must_use]
+    pub fn is_fresh(&self) -> bool {
+        let fresh = remote::ENDED | remote::OUTCOME | remote::FRESH | remote::ONE;
+        // Ordering: Relaxed. The handle came from the thread that stored it, and brought all that came before. There is no
+        // other reference by which a thread could have changed the word since.
+        self.remote.load(Ordering::Relaxed) == fresh
     }
 
     /// Whether an ended task has an outcome for its handle.

@@ -167,6 +167,40 @@ impl OnOwner<'_, State> {
         }
     }
 
+    /// [`finish`](Self::finish) with an outcome, for the first poll of a task that the caller is about to give its handle out
+    /// of. Takes no read-modify-write if the handle's reference is the only other one. Else it does nothing, and the result is
+    /// false. [`State::is_fresh`] says so until the handle goes, if the cell is in memory `of_class`.
+    #[inline]
+    pub fn finish_at_spawn(self, of_class: bool) -> bool {
+        let acquire = if weakened!("local-eager-alone-acquire") {
+            Ordering::Relaxed
+        } else {
+            Ordering::Acquire
+        };
+        // Ordering: Acquire, pairs with the Release of remote decrements. What other threads did with the cell comes before
+        // its next use.
+        if self.remote.load(acquire) != 0 && !weakened!("local-eager-remote") {
+            return false;
+        }
+        let alone = self.with_word(|word| {
+            if word.references != 2 {
+                return false;
+            }
+            word.flags |= local::ENDED;
+            true
+        });
+        if alone {
+            // Ordering: Relaxed. The poll is over, and with it each use of the waker that it lent out. All references are on this
+            // thread, so no other thread can take a step. The handle takes the outcome along.
+            let fresh = if of_class { remote::FRESH } else { 0 };
+            self.remote.store(
+                remote::ENDED | remote::OUTCOME | remote::ONE | fresh,
+                Ordering::Relaxed,
+            );
+        }
+        alone
+    }
+
     /// The caller has started the task and dropped its future, which left `left` in its place. Uses up the reference of the
     /// turn, unless [`held`](Finished::held) says otherwise.
     #[inline]

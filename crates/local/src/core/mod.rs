@@ -1,6 +1,7 @@
 //! [`CoreOf`]: what a single-thread executor, its tasks and its spawners share.
 
 mod depth;
+mod eager;
 mod schedule;
 
 use core::cell::Cell;
@@ -11,6 +12,7 @@ use terrace_sync::OnceLock;
 use terrace_sync::unmodelled::Weak;
 
 use self::depth::{Depth, Entered};
+use crate::eager::A_TURN;
 use crate::hook::Hook;
 use crate::mailbox::{Mailbox, Queueable};
 use crate::on_owner::OnOwner;
@@ -30,9 +32,11 @@ pub struct CoreOf<R: Queueable> {
     /// The number of the thread that tasks run on.
     owner: ThreadNumber,
     mailbox: Mailbox<R>,
-    /// Invariant of this field and the next two: only the owner touches them.
+    /// Invariant of this field and the next three: only the owner touches them.
     registry: LocalRegistry,
     depth: Depth,
+    /// How many more eager children the owner polls before it queues one.
+    eager_left: Cell<u32>,
     /// Polls of handles, by the owner, whose tasks had not ended, wrapping.
     awaited: Cell<u32>,
     /// Tells an event loop, or the owner's thread, that something is queued.
@@ -56,6 +60,7 @@ impl<R: Queueable> CoreOf<R> {
             mailbox: Mailbox::new(),
             registry: LocalRegistry::new(keeps),
             depth: Depth::new(),
+            eager_left: Cell::new(A_TURN),
             awaited: Cell::new(0),
             hook: OnceLock::new(),
             panic_handler: OnceLock::new(),
@@ -139,6 +144,7 @@ impl<R: Queueable> CoreOf<R> {
         }
         let _entered = core.enter();
         self.mailbox.close();
+        core.depth.set_closed();
         core.registry().close(|| core.mailbox().drain(drop));
         true
     }

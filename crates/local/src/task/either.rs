@@ -8,9 +8,9 @@ use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::pin::Pin;
 use core::ptr::NonNull;
-use core::task::{Context, Poll};
+use core::task::{Context, Poll, Waker};
 
-use super::local::handle::{Handle, TAG};
+use super::local::handle::{Handle, TAG, TAGS};
 use super::outcome::{Gone, Outcome};
 use super::runnable::{Meta, Own};
 
@@ -139,6 +139,44 @@ impl<T> Either<T> {
 }
 
 impl<T> Either<T> {
+    /// The outcome of a task that ended in the call that spawned it, if nothing has taken it.
+    #[inline]
+    pub(super) fn take_fresh(&mut self) -> Option<Outcome<T>> {
+        match self.as_kind_mut() {
+            Kind::Local(task) => task.take_fresh(),
+            Kind::Shared(_) => None,
+        }
+    }
+
+    /// Cancels the task, and polls for the end with a waker that does nothing. The handle stays.
+    pub(super) fn begin_cancel(&mut self) -> Poll<Option<Outcome<T>>> {
+        let context = &mut Context::from_waker(Waker::noop());
+        let cancelled = match self.as_kind_mut() {
+            Kind::Local(task) => {
+                task.cancel();
+                return task.poll_end(context);
+            }
+            Kind::Shared(task) => {
+                // async-task's handle is cancelled by a future that has it. So such a future gets a copy for one poll.
+                // SAFETY: the copy replaces the handle where the future ends, below. Else it is forgotten with its future,
+                // which has lent nothing out.
+                let copy = unsafe { core::ptr::read(task) };
+                let mut cancel = ManuallyDrop::new(copy.cancel());
+                // SAFETY: the future stays in its place until it ends or is forgotten.
+                let pinned = unsafe { Pin::new_unchecked(&mut *cancel) };
+                pinned.poll(context)
+            }
+        };
+        if cancelled.is_ready() {
+            // The future has dropped the copy, so the original is not dropped.
+            core::mem::forget(core::mem::replace(
+                self,
+                Self::local(Handle::empty(Gone::Cancelled)),
+            ));
+        }
+        cancelled
+    }
+
     /// Polls for the end: the outcome if there is one, else [`why`](Self::why) says what happened.
     #[inline]
     pub(super) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Option<Outcome<T>>> {
@@ -172,14 +210,25 @@ impl<T> Either<T> {
     }
 }
 
-impl<T> Drop for Either<T> {
-    #[inline]
-    fn drop(&mut self) {
+impl<T> Either<T> {
+    /// Drops the handle. Called once, by the destructor.
+    fn end(&mut self) {
         match self.as_kind_mut() {
             // SAFETY: the destructor is the last use of the word.
             Kind::Shared(task) => unsafe { core::ptr::drop_in_place(task) },
             // SAFETY: the destructor is the last use of the word.
             Kind::Local(task) => unsafe { core::ptr::drop_in_place(task) },
         }
+    }
+}
+
+impl<T> Drop for Either<T> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.address.as_ptr().addr() <= TAGS {
+            // There is no cell.
+            return;
+        }
+        self.end();
     }
 }

@@ -9,7 +9,7 @@ use core::task::{Context, Poll, Waker};
 use super::either::{Either, Kind};
 use super::local::handle::Handle;
 use super::outcome::Outcome;
-use crate::unwind::resume_unwind;
+use crate::unwind::{Payload, resume_unwind};
 
 /// A spawned task: a future of its output.
 ///
@@ -86,7 +86,20 @@ impl<T, M> Task<T, M> {
     }
 }
 
+impl<T, M> Task<T, M> {
+    /// A poll of a task that did not end in the call that spawned it. Out of line, to keep that of others short.
+    #[inline(never)]
+    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<T> {
+        match self.inner.task.poll_end(context) {
+            Poll::Ready(Some(outcome)) => Poll::Ready(deliver(outcome)),
+            Poll::Ready(None) => self.inner.task.why().panic(),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
 /// The output, or the task's panic.
+#[inline]
 fn deliver<T>(outcome: Outcome<T>) -> T {
     outcome
         .into_result()
@@ -96,12 +109,12 @@ fn deliver<T>(outcome: Outcome<T>) -> T {
 impl<T, M> Future for Task<T, M> {
     type Output = T;
 
+    #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        match Pin::new(&mut self.inner).poll(context) {
-            Poll::Ready(Some(output)) => Poll::Ready(output),
-            Poll::Ready(None) => self.inner.task.why().panic(),
-            Poll::Pending => Poll::Pending,
+        if let Some(outcome) = self.inner.task.take_fresh() {
+            return Poll::Ready(deliver(outcome));
         }
+        self.poll_end(context)
     }
 }
 
@@ -149,6 +162,45 @@ impl<T, M> FallibleTask<T, M> {
         outcome.map(deliver)
     }
 
+    /// The result or the panic of a task that has ended; within it `None` if the task was cancelled.
+    #[inline]
+    pub(crate) fn take_finished(&mut self) -> Option<Option<Result<T, Payload>>> {
+        if let Some(outcome) = self.task.take_fresh() {
+            return Some(Some(outcome.into_result()));
+        }
+        if !self.is_finished() {
+            return None;
+        }
+        match self.poll_result(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(end) => Some(end),
+            // The task is cancelled, and its executor has not dropped the future yet.
+            Poll::Pending => None,
+        }
+    }
+
+    /// Polls for the end: the result, or the panic as a value. `None` if the task was cancelled.
+    pub(crate) fn poll_result(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<T, Payload>>> {
+        let end = self.task.poll_end(context);
+        end.map(|outcome| outcome.map(Outcome::into_result))
+    }
+
+    /// Cancels the task. [`poll_result`](Self::poll_result) says when its future has been dropped.
+    pub(crate) fn begin_cancel(&mut self) -> Poll<Option<Result<T, Payload>>> {
+        let end = self.task.begin_cancel();
+        end.map(|outcome| outcome.map(Outcome::into_result))
+    }
+
+    /// A poll of a task that did not end in the call that spawned it. Out of line, to keep that of others short.
+    #[inline(never)]
+    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
+        self.task
+            .poll_end(context)
+            .map(|outcome| outcome.map(deliver))
+    }
+
     /// Whether the task is done, cancelled or has panicked.
     #[must_use]
     pub fn is_finished(&self) -> bool {
@@ -171,11 +223,15 @@ impl<T, M> FallibleTask<T, M> {
     /// assert_eq!(task.try_take(), Some("done"));
     /// assert_eq!(task.try_take(), None);
     /// ```
+    #[inline]
     pub fn try_take(&mut self) -> Option<T> {
+        if let Some(outcome) = self.task.take_fresh() {
+            return Some(deliver(outcome));
+        }
         if !self.is_finished() {
             return None;
         }
-        match Pin::new(self).poll(&mut Context::from_waker(Waker::noop())) {
+        match self.poll_end(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(output) => output,
             // The task is cancelled, and its executor has not dropped the future yet.
             Poll::Pending => None,
@@ -186,10 +242,12 @@ impl<T, M> FallibleTask<T, M> {
 impl<T, M> Future for FallibleTask<T, M> {
     type Output = Option<T>;
 
+    #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
-        self.task
-            .poll_end(context)
-            .map(|outcome| outcome.map(deliver))
+        if let Some(outcome) = self.task.take_fresh() {
+            return Poll::Ready(Some(deliver(outcome)));
+        }
+        self.poll_end(context)
     }
 }
 

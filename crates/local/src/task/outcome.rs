@@ -31,7 +31,7 @@ pub(crate) enum Gone {
 impl Gone {
     /// The panic of a thread that awaits the task all the same.
     #[cold]
-    pub(super) fn panic(self) -> ! {
+    pub(crate) fn panic(self) -> ! {
         match self {
             Self::Cancelled if weakened!("local-cancel-unsaid") => Self::Taken.panic(),
             Self::Cancelled => panic!(
@@ -73,7 +73,10 @@ impl<T> Outcome<T> {
     #[inline]
     pub(super) fn into_result(self) -> Result<T, Payload> {
         let mut this = ManuallyDrop::new(self);
-        drop(this.handler.take());
+        if core::mem::needs_drop::<T>() || this.result.is_err() {
+            // Any other one has no handler.
+            drop(this.handler.take());
+        }
         // SAFETY: `this` is not dropped, so this is the only time that the result is taken.
         unsafe { ManuallyDrop::take(&mut this.result) }
     }

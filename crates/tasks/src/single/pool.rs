@@ -105,6 +105,27 @@ impl TaskPool {
         self.spawn_and_poll(future)
     }
 
+    /// As [`spawn`](Self::spawn), and polls the task once, and no other one, before it returns. A task that this ends never sees
+    /// a queue. Else it is as any other.
+    ///
+    /// The task is queued inside of 16 polls of tasks, and after 200 calls of one turn: `LocalExecutor::spawn_eager` of
+    /// `terrace-local` says why.
+    ///
+    /// ```
+    /// let pool = terrace_tasks::TaskPool::new();
+    /// assert_eq!(pool.spawn_eager(async { 6 * 7 }).try_take(), Some(42));
+    /// ```
+    pub fn spawn_eager<T>(&self, future: impl Future<Output = T> + 'static) -> Task<T>
+    where
+        T: 'static,
+    {
+        if task::is_large(&future) {
+            let future = task::boxed(future);
+            return host::with_local_executor(|executor| executor.spawn_eager(future));
+        }
+        host::with_local_executor(|executor| executor.spawn_eager(future))
+    }
+
     fn spawn_and_poll<T>(&self, future: impl Future<Output = T> + 'static) -> Task<T>
     where
         T: 'static,
@@ -174,5 +195,16 @@ impl Nested {
 impl Drop for Nested {
     fn drop(&mut self) {
         host::set_nested_spawns(self.depth);
+    }
+}
+
+/// Children of a [`TaskGroup`](terrace_local::TaskGroup).
+impl<F: Future<Output: 'static> + 'static> terrace_local::Spawn<F> for &TaskPool {
+    fn spawn_task(&self, future: F) -> Task<F::Output> {
+        self.spawn(future)
+    }
+
+    fn spawn_task_eager(&self, future: F) -> Task<F::Output> {
+        self.spawn_eager(future)
     }
 }

@@ -10,12 +10,15 @@ use core::task::{Context, Poll};
 use terrace_queue::Link;
 use terrace_sync::cell::UnsafeCell;
 
-use super::cell::{Cell, Header, Item, LocalCore, VTable};
+use super::cell::{Cell, FRESH_OUTCOME, Header, Item, LocalCore, VTable};
 use super::handle::Handle;
 use crate::biased::{Side, State};
+use crate::cells::Class;
+use crate::on_owner::OnOwner;
 use crate::task::core::CoreRef;
 use crate::task::guarded::Guarded;
 use crate::task::outcome::Outcome;
+use crate::thread_id::ThreadNumber;
 
 /// A cell. One allocation, of its header, and the larger of the guarded future and the outcome.
 #[repr(C)]
@@ -37,10 +40,50 @@ impl<F: Future> Whole<F> {
     const VTABLE: VTable = VTable {
         poll: Self::poll,
         abandon: Self::abandon,
-        outcome: Self::outcome,
+        class: Class::SMALLEST,
+        outcome: core::mem::offset_of!(Self, stage),
         discard: Self::discard,
         free: Self::free,
     };
+
+    /// Of a cell in memory of the class.
+    const EAGER: VTable = VTable {
+        free: Self::keep,
+        class: match Self::CLASS {
+            Some(class) => class,
+            None => Class::SMALLEST,
+        },
+        ..Self::VTABLE
+    };
+
+    /// The class of memory for it, if it was spawned eagerly.
+    const CLASS: Option<Class> = Class::of::<Self>();
+
+    /// Whether the task may become fresh.
+    const MAY_BE_FRESH: bool =
+        Self::CLASS.is_some() && core::mem::offset_of!(Self, stage) == FRESH_OUTCOME;
+
+    #[inline(always)]
+    fn new(
+        core: NonNull<LocalCore>,
+        owner: ThreadNumber,
+        state: State,
+        vtable: &'static VTable,
+        future: Guarded<LocalCore, F>,
+    ) -> Self {
+        Self {
+            header: Header {
+                state,
+                owner,
+                core,
+                vtable,
+                link: Link::new(),
+            },
+            stage: UnsafeCell::new(Stage {
+                future: ManuallyDrop::new(future),
+            }),
+        }
+    }
 
     /// The stage, as the future. Both of its fields begin where it does.
     ///
@@ -56,6 +99,14 @@ impl<F: Future> Whole<F> {
     /// # Safety
     /// As for `future`. The current thread is the owner, and the future is there.
     unsafe fn poll(header: NonNull<Header>, context: &mut Context<'_>) -> bool {
+        // SAFETY: the caller promises the same.
+        unsafe { Self::poll_here(header, context) }
+    }
+
+    /// # Safety
+    /// As for `poll`.
+    #[inline(always)]
+    unsafe fn poll_here(header: NonNull<Header>, context: &mut Context<'_>) -> bool {
         // SAFETY: the cell is of this type and in place.
         let future = unsafe { Self::future(header) };
         // SAFETY: the future is there, and the owner, this thread, has it for itself.
@@ -90,19 +141,10 @@ impl<F: Future> Whole<F> {
     }
 
     /// # Safety
-    /// As for `future`.
-    unsafe fn outcome(header: NonNull<Header>) -> NonNull<()> {
-        // SAFETY: the cell is of this type and in place.
-        let future = unsafe { Self::future(header) };
-        // SAFETY: a field of something in place is not null.
-        unsafe { NonNull::new_unchecked(future) }.cast()
-    }
-
-    /// # Safety
     /// As for `future`. The outcome is there, and the caller's.
     unsafe fn discard(header: NonNull<Header>) {
         // SAFETY: the cell is of this type and in place.
-        let outcome: NonNull<Outcome<F::Output>> = unsafe { Self::outcome(header) }.cast();
+        let outcome: *mut Outcome<F::Output> = unsafe { Self::future(header) }.cast();
         // SAFETY: the outcome is there and the caller's, and nothing drops it again.
         unsafe { outcome.drop_in_place() };
     }
@@ -113,6 +155,65 @@ impl<F: Future> Whole<F> {
         // SAFETY: `build` made it as a box of this type, and the caller has the only reference.
         drop(unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) });
     }
+}
+
+impl<F: Future> Whole<F> {
+    /// As `free`, for a cell of [`EAGER`](Self::EAGER). The thread keeps the memory.
+    ///
+    /// # Safety
+    /// As for `free`.
+    unsafe fn keep(header: NonNull<Header>) {
+        let Some(class) = Self::CLASS else {
+            unreachable!("the cell was made in memory of a class")
+        };
+        // SAFETY: the caller has the only reference. The stage is empty, and dropping it does nothing.
+        unsafe { header.cast::<Self>().drop_in_place() };
+        // SAFETY: `poll_at_spawn` allocated it of this class, and the cell in it is gone.
+        unsafe { class.keep(header.cast()) };
+    }
+}
+
+/// Makes a task of a core, and polls it once. If that does not end it, it is as any other task.
+///
+/// # Safety
+/// - As [`build`], for a `Local` caller.
+/// - The core is not closed during the call.
+#[inline]
+pub(crate) unsafe fn poll_at_spawn<F: Future>(
+    core: OnOwner<'_, LocalCore>,
+    future: F,
+) -> Handle<Outcome<F::Output>> {
+    let this = NonNull::from(core.get());
+    // Each field is written once, where it stays: so this comes behind the allocation.
+    let whole = |vtable| {
+        // SAFETY: the caller keeps the core until the future has been dropped, and longer, as in `build`.
+        let reference = unsafe { CoreRef::borrowed(this) };
+        let future = Guarded::new(reference, future);
+        Whole::new(this, core.owner(), State::polled_at_spawn(), vtable, future)
+    };
+    let header: NonNull<Header> = match const { Whole::<F>::CLASS } {
+        Some(class) => {
+            let memory = class.allocate().cast::<Whole<F>>();
+            // SAFETY: memory of the class has room for the cell, is aligned for it, and is this function's.
+            unsafe { memory.write(whole(const { &Whole::<F>::EAGER })) };
+            memory.cast()
+        }
+        None => {
+            let whole = Box::new(whole(const { &Whole::<F>::VTABLE }));
+            NonNull::from(Box::leak(whole)).cast()
+        }
+    };
+    let cell = Cell(header);
+    // Before the poll: if that unwinds, the handle goes, too.
+    // SAFETY: a new task has two references, one for the turn and one for the handle, and its outcome is of this type.
+    let handle = unsafe { Handle::new(cell) };
+    let poll = |context: &mut Context<'_>| {
+        // SAFETY: the cell is of this type and in place. This is the owner's thread, and the future is there.
+        unsafe { Whole::<F>::poll_here(header, context) }
+    };
+    // SAFETY: the caller keeps the core open. The task is new, and its handle is here.
+    unsafe { cell.poll_at_spawn(Whole::<F>::MAY_BE_FRESH, poll) };
+    handle
 }
 
 /// Makes a task of a core: an item and the handle. One allocation. A `Local` caller is on the core's thread, and queues the
@@ -132,19 +233,17 @@ pub(crate) unsafe fn build<F: Future>(
     // SAFETY: the caller keeps the core until the future has been dropped. It stays longer: a core runs and closes on one
     // thread, and is freed after the run or close that drops the future.
     let reference = unsafe { CoreRef::borrowed(core) };
-    let whole = Box::new(Whole {
-        header: Header {
-            state: State::spawned(side),
-            // SAFETY: the core is in place at the call.
-            owner: unsafe { core.as_ref() }.owner(),
-            core,
-            vtable: const { &Whole::<F>::VTABLE },
-            link: Link::new(),
-        },
-        stage: UnsafeCell::new(Stage {
-            future: ManuallyDrop::new(Guarded::new(reference, future)),
-        }),
-    });
+    // SAFETY: the core is in place at the call.
+    let owner = unsafe { core.as_ref() }.owner();
+    let guarded = Guarded::new(reference, future);
+    let vtable = const { &Whole::<F>::VTABLE };
+    let whole = Box::new(Whole::new(
+        core,
+        owner,
+        State::spawned(side),
+        vtable,
+        guarded,
+    ));
     let cell = Cell(NonNull::from(Box::leak(whole)).cast());
     // SAFETY: a new task has two references, one for the item and one for the handle, and its outcome is of this type.
     (Item::of(cell), unsafe { Handle::new(cell) })

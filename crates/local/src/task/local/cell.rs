@@ -8,6 +8,7 @@ use core::task::Context;
 use terrace_queue::{Link, Links};
 
 use crate::biased::{State, Step};
+use crate::cells::Class;
 use crate::core::CoreOf;
 use crate::on_owner::OnOwner;
 use crate::thread_id::{ThreadNumber, thread_id};
@@ -27,14 +28,19 @@ pub(super) struct Header {
     pub(super) link: Link,
 }
 
+/// Where the outcome of a fresh task is, from the begin of its cell in bytes.
+pub(super) const FRESH_OUTCOME: usize = size_of::<Header>();
+
 /// What depends on the type of the future.
 pub(super) struct VTable {
     /// Polls the future. True if that ended it, and left an outcome in its place. Unwinds only if it could not register.
     pub(super) poll: unsafe fn(NonNull<Header>, &mut Context<'_>) -> bool,
     /// Drops the future. Does not unwind.
     pub(super) abandon: unsafe fn(NonNull<Header>),
-    /// Where the outcome is.
-    pub(super) outcome: unsafe fn(NonNull<Header>) -> NonNull<()>,
+    /// Of the memory of a cell that may become fresh.
+    pub(super) class: Class,
+    /// Where the outcome is, from the begin of the cell in bytes.
+    pub(super) outcome: usize,
     /// Drops the outcome. Does not unwind.
     pub(super) discard: unsafe fn(NonNull<Header>),
     /// Frees the cell, which has neither any more.

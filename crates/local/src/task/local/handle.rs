@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
 
-use super::cell::{Cell, Header};
+use super::cell::{Cell, FRESH_OUTCOME, Header};
 use crate::biased::{HandleEnd, Joined, State};
 use crate::on_owner::OnOwner;
 use crate::task::outcome::Gone;
@@ -15,7 +15,7 @@ pub(crate) const TAG: usize = 1;
 /// Set beside it in a handle without a cell whose task was cancelled.
 const CANCELLED: usize = 2;
 /// A cell's own address has both clear.
-const TAGS: usize = TAG | CANCELLED;
+pub(crate) const TAGS: usize = TAG | CANCELLED;
 const _: () = assert!(align_of::<Header>() > TAGS);
 
 /// What a handle without a cell keeps in place of the address.
@@ -134,8 +134,8 @@ impl<T> Handle<T> {
     #[inline]
     unsafe fn take(cell: Cell) -> Option<T> {
         let outcome = cell.state().has_outcome().then(|| {
-            // SAFETY: the vtable is this cell's, which is in place.
-            let outcome = unsafe { (cell.header().vtable.outcome)(cell.0) };
+            // SAFETY: the vtable is this cell's, which is in place, so the offset lies in it.
+            let outcome = unsafe { cell.0.byte_add(cell.header().vtable.outcome) };
             // SAFETY: `new` was told that it is a `T`, and the handle takes it once, with its reference.
             unsafe { outcome.cast::<T>().read() }
         });
@@ -154,6 +154,39 @@ impl<T> Handle<T> {
         let Some(cell) = self.cell() else {
             return Poll::Ready(None);
         };
+        if !cell.state().is_finished() && !self.join(cell, context) {
+            return Poll::Pending;
+        }
+        self.take_cell();
+        // SAFETY: the task has ended, and the handle has forgotten its reference.
+        let outcome = unsafe { Self::take(cell) };
+        if outcome.is_none() {
+            self.was_cancelled();
+        }
+        Poll::Ready(outcome)
+    }
+
+    /// The outcome of a task that ended in the call that spawned it. `None` if it did not, or the handle is empty.
+    #[inline]
+    pub(crate) fn take_fresh(&mut self) -> Option<T> {
+        let cell = self.cell()?;
+        if !cell.state().is_fresh() {
+            return None;
+        }
+        self.take_cell();
+        // SAFETY: the outcome of a fresh task lies there.
+        let outcome = unsafe { cell.0.byte_add(FRESH_OUTCOME) };
+        // SAFETY: `new` was told that it is a `T`, and the handle takes it once, with its reference.
+        let outcome = unsafe { outcome.cast::<T>().read() };
+        // SAFETY: a fresh task's memory is of the class that its vtable names. That was the only reference. The outcome was
+        // moved out, there is no awaiter, and the rest of the header needs no drop.
+        unsafe { cell.header().vtable.class.keep(cell.0.cast()) };
+        Some(outcome)
+    }
+
+    /// Polls a task that has not ended so far. True if it has now.
+    #[inline(never)]
+    fn join(&mut self, cell: Cell, context: &mut Context<'_>) -> bool {
         let local = cell.on_owner();
         // SAFETY: this is the task's one handle, and `on_owner` checked the thread.
         let joined = unsafe { cell.state().join(context.waker(), local) };
@@ -166,25 +199,18 @@ impl<T> Handle<T> {
                     unsafe { OnOwner::assume(core) }.note_awaited();
                 }
                 drop_waker(replaced);
-                Poll::Pending
+                false
             }
             Joined::Ended([replaced, clone]) => {
-                self.take_cell();
                 drop_waker(replaced);
                 drop_waker(clone);
-                // SAFETY: the task has ended, and the handle has forgotten its reference.
-                let outcome = unsafe { Self::take(cell) };
-                if outcome.is_none() {
-                    self.was_cancelled();
-                }
-                Poll::Ready(outcome)
+                true
             }
         }
     }
 }
 
 impl<T> Drop for Handle<T> {
-    #[inline]
     fn drop(&mut self) {
         self.end(HandleEnd::Cancel);
     }

@@ -94,6 +94,50 @@ impl Queueable for Item {
 }
 
 impl Cell {
+    /// The first poll of a task that this thread spawns eagerly, in memory `of_class` or not. `poll` polls the future, as the vtable's function does.
+    ///
+    /// # Safety
+    /// This is the owner's thread, and the core is in place. The task is new: its turn has started and hands over its
+    /// reference, and the caller has the handle.
+    #[inline]
+    pub(super) unsafe fn poll_at_spawn(
+        self,
+        of_class: bool,
+        poll: impl FnOnce(&mut Context<'_>) -> bool,
+    ) {
+        let waker = waker::borrowed(self);
+        let unwound = Unwound(self);
+        let ended = poll(&mut Context::from_waker(&waker));
+        core::mem::forget(unwound);
+        // SAFETY: the caller says that this is the owner's thread.
+        if ended && unsafe { self.owned() }.finish_at_spawn(of_class) {
+            return;
+        }
+        // SAFETY: the caller's promises hold, and `ended` says whether the poll has left an outcome.
+        unsafe { self.after_poll(ended) };
+    }
+
+    /// Follows a poll that did not unwind.
+    ///
+    /// # Safety
+    /// This is the owner's thread, and the core is in place. A turn of the task has started, hands over its reference, and
+    /// polled the future. That has been dropped and left an outcome if it has `ended`; else it has not been dropped.
+    #[inline(never)]
+    unsafe fn after_poll(self, ended: bool) {
+        if ended {
+            // SAFETY: the caller's promises hold.
+            return unsafe { self.finish(Left::Outcome) };
+        }
+        // SAFETY: the caller says that this is the owner's thread.
+        match unsafe { self.owned() }.pend() {
+            Pended::Wait => {}
+            // SAFETY: a step of the owner, whose item takes over the turn's reference.
+            Pended::Queue => unsafe { self.follow_local(Step::Queue) },
+            // SAFETY: the caller's promises hold, and the future has not been dropped.
+            Pended::Abandon => unsafe { self.abandon() },
+        }
+    }
+
     /// Drops the future, and ends the task.
     ///
     /// # Safety

@@ -1,0 +1,58 @@
+//! Which eager children a thread polls as it spawns them. The limits are those of `terrace-local`.
+
+use std::cell::Cell;
+
+use terrace_local::eager::{A_TURN, DEEPEST};
+
+struct Eager {
+    /// The eager polls that the thread is in the middle of, of all pools.
+    depth: Cell<usize>,
+    /// How many more eager children the thread polls before it queues one.
+    left: Cell<u32>,
+}
+
+terrace_sync::thread_local! {
+    /// Plain data without a destructor, so that it can be used at any time in the thread's life.
+    static EAGER: Eager = const {
+        Eager {
+            depth: Cell::new(0),
+            left: Cell::new(A_TURN),
+        }
+    };
+}
+
+/// A turn begins, of a task or of a driver's own future.
+#[inline]
+pub(crate) fn begin_turn() {
+    EAGER.with(|eager| eager.left.set(A_TURN));
+}
+
+/// An eager poll in progress.
+pub(crate) struct Entered(());
+
+impl Entered {
+    /// Begins one, unless the child is to be queued. Counts it.
+    #[inline]
+    pub(crate) fn try_new() -> Option<Self> {
+        EAGER.with(|eager| {
+            let Some(left) = eager.left.get().checked_sub(1) else {
+                eager.left.set(A_TURN);
+                return None;
+            };
+            eager.left.set(left);
+            let depth = eager.depth.get();
+            if depth == DEEPEST {
+                return None;
+            }
+            eager.depth.set(depth + 1);
+            Some(Self(()))
+        })
+    }
+}
+
+impl Drop for Entered {
+    #[inline]
+    fn drop(&mut self) {
+        EAGER.with(|eager| eager.depth.set(eager.depth.get() - 1));
+    }
+}

@@ -1,0 +1,287 @@
+//! Eager children of a pool: the first poll on the thread that spawns.
+
+use std::future::{Future, pending, poll_fn, ready};
+use std::panic::panic_any;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::mpsc::channel;
+use std::task::Poll;
+use std::thread;
+
+use terrace_executor::{Builder, Current, Executor, Lane, StaticExecutor, block_on, current};
+use terrace_testing::{Drops, WakerSlot, Yields, poll_once, text, text_of, watchdog};
+
+fn pool(workers: usize) -> Executor<'static> {
+    Builder::new().workers(workers).build()
+}
+
+#[test]
+fn a_child_that_is_done_at_once_sees_no_queue() {
+    let _watchdog = watchdog();
+    let word = String::from("borrowed");
+    let executor = Executor::new();
+    let mut task = executor.spawn_eager(async { word.len() });
+    assert!(task.is_finished() && executor.is_empty());
+    assert_eq!(task.try_take(), Some(8));
+    assert!(!executor.try_tick());
+    executor.spawn_eager(async {}).detach();
+    drop(executor.spawn_eager(async { word.clone() }));
+    assert_eq!(block_on(executor.spawn_eager(ready(1)).cancel()), Some(1));
+    assert!(executor.is_empty() && !executor.try_tick());
+    static STATIC: StaticExecutor = StaticExecutor::new();
+    assert_eq!(
+        STATIC.spawn_eager(ready([7; 1000])).try_take(),
+        Some([7; 1000])
+    );
+    assert!(STATIC.is_empty() && !STATIC.try_tick());
+}
+
+#[test]
+fn a_pending_child_is_as_any_other() {
+    let _watchdog = watchdog();
+    for workers in [0, 1, 2] {
+        let executor = pool(workers);
+        let slot = WakerSlot::default();
+        let polls = Arc::new(AtomicU32::new(0));
+        let task = executor.spawn_eager({
+            let (slot, polls) = (slot.clone(), polls.clone());
+            poll_fn(move |context| {
+                if polls.fetch_add(1, Ordering::Relaxed) == 2 {
+                    return Poll::Ready(());
+                }
+                slot.leave(context);
+                Poll::Pending
+            })
+        });
+        assert_eq!(polls.load(Ordering::Relaxed), 1);
+        slot.waker().wake();
+        if workers == 0 {
+            assert!(executor.try_tick());
+        }
+        while polls.load(Ordering::Relaxed) < 2 {
+            thread::yield_now();
+        }
+        let waker = loop {
+            if let Some(waker) = slot.take() {
+                break waker;
+            }
+        };
+        thread::spawn(|| waker.wake()).join().expect("wakes");
+        block_on(executor.run(task));
+        assert_eq!(polls.load(Ordering::Relaxed), 3);
+    }
+}
+
+/// The values of `current` in a parent, in its eager child, in the child's second poll, and in the parent afterwards.
+fn seen(executor: &'static StaticExecutor, lane: Lane) -> [Option<Current>; 3] {
+    let parent = async move {
+        let before = current();
+        let mut child = executor.spawn_eager(async { current() });
+        let inside = child.try_take().expect("polled");
+        [before, inside, current()]
+    };
+    block_on(executor.spawn_on(lane, parent))
+}
+
+#[test]
+fn the_child_runs_on_its_parents_worker_and_its_own_lane() {
+    let _watchdog = watchdog();
+    let executor = pool(2).leak();
+    for lane in [Lane::Normal, Lane::High, Lane::Background] {
+        let [before, inside, after] = seen(executor, lane);
+        assert_eq!(before, after);
+        let (before, inside) = (before.expect("a worker"), inside.expect("a worker"));
+        assert_eq!(before.lane(), lane);
+        assert_eq!(inside.lane(), Lane::Normal);
+        assert_eq!(inside.worker(), before.worker());
+        assert_eq!(inside.executor(), before.executor());
+    }
+}
+
+#[test]
+fn elsewhere_the_child_has_no_worker() {
+    let _watchdog = watchdog();
+    let executor = pool(1).leak();
+    // A thread that is no worker.
+    assert_eq!(
+        executor.spawn_eager(async { current() }).try_take(),
+        Some(None)
+    );
+    // A worker of another pool.
+    let other = pool(1).leak();
+    let [before, inside, after] = block_on(other.spawn(async {
+        let before = current();
+        let inside = executor.spawn_eager(async { current() }).try_take();
+        [before, inside.expect("polled"), current()]
+    }));
+    assert!(before.is_some_and(|current| Some(current.executor()) != executor_id(executor)));
+    assert_eq!(inside, None);
+    assert_eq!(before, after);
+    // A `run` future.
+    let threadless: &'static StaticExecutor = Executor::new().leak();
+    let (before, inside) = block_on(threadless.run(async {
+        (
+            current(),
+            threadless.spawn_eager(async { current() }).try_take(),
+        )
+    }));
+    assert_eq!(inside, Some(before));
+}
+
+fn executor_id(executor: &Executor<'static>) -> Option<terrace_executor::ExecutorId> {
+    executor.current_or_any().map(|current| current.executor())
+}
+
+#[test]
+fn a_panic_is_the_childs() {
+    let _watchdog = watchdog();
+    let (sender, panics) = channel();
+    let executor = Builder::new()
+        .workers(1)
+        .panic_handler(move |payload| drop(sender.send(text(&*payload).to_owned())))
+        .build();
+    let executor = executor.leak();
+    let spawn = |message: &'static str| executor.spawn_eager(async move { panic_any(message) });
+    let task = spawn("taken");
+    assert!(task.is_finished());
+    assert_eq!(text_of(|| block_on::<()>(task)), "taken");
+    drop(spawn("dropped"));
+    assert_eq!(panics.recv().expect("handled"), "dropped");
+    block_on(executor.spawn(async move { spawn("detached").detach() }));
+    assert_eq!(panics.recv().expect("handled"), "detached");
+    assert_eq!(block_on(executor.spawn(ready(1))), 1);
+}
+
+/// Pending children go with their executor, and so do those that were cancelled.
+#[test]
+fn each_future_is_dropped_once() {
+    let _watchdog = watchdog();
+    for workers in [0, 2] {
+        let drops = Drops::new();
+        let executor = pool(workers);
+        let spawn = || {
+            let kept = drops.value();
+            executor.spawn_eager(async move {
+                let _kept = kept;
+                pending::<()>().await;
+            })
+        };
+        spawn().detach();
+        assert_eq!(block_on(executor.run(spawn().cancel())), None);
+        assert_eq!(drops.count(), 1);
+        let task = spawn();
+        drop(executor);
+        assert_eq!(drops.count(), 3);
+        assert_eq!(poll_once(&mut task.fallible()), Poll::Ready(None));
+    }
+}
+
+fn chain(
+    executor: &'static StaticExecutor,
+    left: u32,
+) -> Pin<Box<dyn Future<Output = u32> + Send>> {
+    Box::pin(async move {
+        if left == 0 {
+            return 0;
+        }
+        executor.spawn_eager(chain(executor, left - 1)).await + 1
+    })
+}
+
+#[test]
+fn a_million_deep_on_a_small_stack() {
+    let _watchdog = watchdog();
+    const DEEP: u32 = 1_000_000;
+    let run = || {
+        let executor = Executor::new().leak();
+        let task = executor.spawn_eager(chain(executor, DEEP));
+        assert_eq!(block_on(executor.run(task)), DEEP);
+    };
+    let thread = thread::Builder::new().stack_size(256 << 10).spawn(run);
+    thread.expect("a thread").join().expect("no overflow");
+}
+
+/// On workers, a thousand at a time: their stacks are the system's.
+#[test]
+fn chains_on_workers() {
+    let _watchdog = watchdog();
+    let executor = pool(2).leak();
+    let tasks: Vec<_> = (0..20)
+        .map(|_| executor.spawn(chain(executor, 10_000)))
+        .collect();
+    for task in tasks {
+        assert_eq!(block_on(task), 10_000);
+    }
+    assert!(executor.is_empty());
+}
+
+/// A worker, or a `run` future, whose task spawns and awaits eager children without end still runs others.
+#[test]
+fn others_have_their_turn() {
+    let _watchdog = watchdog();
+    for workers in [0, 1] {
+        let executor = pool(workers).leak();
+        let ends = Arc::new(AtomicBool::new(false));
+        let parent = executor.spawn({
+            let ends = ends.clone();
+            async move {
+                while !ends.load(Ordering::Relaxed) {
+                    executor.spawn_eager(ready(())).await;
+                }
+            }
+        });
+        let other = executor.spawn(async move { ends.store(true, Ordering::Relaxed) });
+        block_on(executor.run(async {
+            other.await;
+            parent.await;
+        }));
+    }
+}
+
+#[test]
+fn a_turn_of_less_than_two_hundred_queues_none() {
+    let _watchdog = watchdog();
+    let executor = pool(1).leak();
+    for _ in 0..10 {
+        block_on(executor.spawn(async move {
+            for _ in 0..200 {
+                assert!(executor.spawn_eager(ready(())).is_finished());
+            }
+            let queued = executor.spawn_eager(ready(()));
+            assert!(!queued.is_finished());
+            queued.await;
+        }));
+    }
+}
+
+/// Children that yield in their first poll, spawned by workers and from outside, beside tasks that steal them.
+#[test]
+fn children_that_yield_move_on() {
+    let _watchdog = watchdog();
+    let executor = pool(2).leak();
+    let parents: Vec<_> = (0..50_u32)
+        .map(|parent| {
+            executor.spawn_eager(async move {
+                let children: Vec<_> = (0..100_u32)
+                    .map(|child| {
+                        executor.spawn_eager(async move {
+                            for _ in 0..child % 3 {
+                                Yields(1).await;
+                            }
+                            parent * child
+                        })
+                    })
+                    .collect();
+                let mut sum = 0;
+                for child in children {
+                    sum += child.await;
+                }
+                sum
+            })
+        })
+        .collect();
+    let sum: u32 = parents.into_iter().map(block_on).sum();
+    assert_eq!(sum, (0..50).sum::<u32>() * (0..100).sum::<u32>());
+    assert!(executor.is_empty());
+}

@@ -1,0 +1,257 @@
+//! The memory of eager tasks' cells. A thread keeps one free cell of each size class, so that a chain of eager children that
+//! are done at once allocates nothing.
+//!
+//! A class is a power of two. A thread gives its cells back when an executor of it has nothing to do, when one is dropped, and at
+//! its end. Without feature `std` there is no place that belongs to a thread, so each cell goes back to the allocator.
+
+use alloc::alloc::{alloc, dealloc, handle_alloc_error};
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+/// The size of the smallest class in bytes.
+const SMALLEST: usize = 128;
+/// The number of classes: the largest one has cells of 2 KiB.
+const CLASSES: usize = 5;
+/// The alignment of all cells.
+const ALIGN: usize = 16;
+
+/// A size class.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Class(usize);
+
+impl Class {
+    /// The smallest one.
+    pub(crate) const SMALLEST: Self = Self(0);
+
+    /// The class with room for a `T`, if there is one.
+    pub(crate) const fn of<T>() -> Option<Self> {
+        let mut class = 0;
+        while class < CLASSES {
+            if size_of::<T>() <= SMALLEST << class {
+                return if align_of::<T>() <= ALIGN {
+                    Some(Self(class))
+                } else {
+                    None
+                };
+            }
+            class += 1;
+        }
+        None
+    }
+
+    const fn layout(self) -> Layout {
+        match Layout::from_size_align(SMALLEST << self.0, ALIGN) {
+            Ok(layout) => layout,
+            Err(_) => unreachable!(),
+        }
+    }
+
+    /// Memory of this class: the thread's free cell, or new memory.
+    #[inline]
+    pub(crate) fn allocate(self) -> NonNull<u8> {
+        match kept::take(self) {
+            Some(cell) => cell,
+            None => self.allocate_new(),
+        }
+    }
+
+    #[cold]
+    fn allocate_new(self) -> NonNull<u8> {
+        // SAFETY: a class is not of size 0.
+        let cell = unsafe { alloc(self.layout()) };
+        NonNull::new(cell).unwrap_or_else(|| handle_alloc_error(self.layout()))
+    }
+
+    /// Takes memory of this class back, for the next eager child of this thread.
+    ///
+    /// # Safety
+    /// The memory came out of [`allocate`](Self::allocate) of this class, on any thread, and nothing uses it.
+    #[inline]
+    pub(crate) unsafe fn keep(self, cell: NonNull<u8>) {
+        if let Err(cell) = kept::put(self, cell) {
+            // SAFETY: the caller's promise, and the thread does not keep it.
+            unsafe { self.free(cell) };
+        }
+    }
+
+    /// Gives memory of this class to the allocator.
+    ///
+    /// # Safety
+    /// As [`keep`](Self::keep).
+    #[cold]
+    pub(crate) unsafe fn free(self, cell: NonNull<u8>) {
+        // SAFETY: `allocate_new` made it with this layout, and the caller says that nothing uses it.
+        unsafe { dealloc(cell.as_ptr(), self.layout()) };
+    }
+}
+
+/// Gives the thread's free cells back: it has nothing to do.
+#[inline]
+pub fn give_back() {
+    kept::give_back();
+}
+
+#[cfg(feature = "std")]
+mod kept {
+    //! The cells that a thread keeps.
+
+    use core::cell::Cell;
+    use core::ptr::{NonNull, null_mut, without_provenance_mut};
+
+    use super::{CLASSES, Class};
+
+    /// Stands in a slot that keeps no cell before [`arm`] has run.
+    const UNARMED: *mut u8 = without_provenance_mut(1);
+
+    /// How far the thread is in its life.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Guarded {
+        /// It has kept no cell so far, and no destructor would give one back.
+        NotYet,
+        /// A destructor is registered.
+        Yes,
+        /// The destructor has run.
+        Gone,
+    }
+
+    /// One slot for each class.
+    struct Kept {
+        /// A free cell, null, or `UNARMED`.
+        slots: [Cell<*mut u8>; SLOTS],
+        /// Whether a slot may have a cell.
+        armed: Cell<bool>,
+        guarded: Cell<Guarded>,
+    }
+
+    /// A power of two, so that an index needs no check.
+    const SLOTS: usize = CLASSES.next_power_of_two();
+
+    impl Kept {
+        #[inline]
+        fn slot(&self, class: Class) -> &Cell<*mut u8> {
+            &self.slots[class.0 % SLOTS]
+        }
+    }
+
+    terrace_sync::thread_local! {
+        /// Plain data without a destructor: the thread may use it at any time in its life.
+        static KEPT: Kept = const { Kept {
+            slots: [const { Cell::new(UNARMED) }; SLOTS],
+            armed: Cell::new(false),
+            guarded: Cell::new(Guarded::NotYet),
+        } };
+        /// Touched with the first cell that the thread keeps.
+        static GUARD: Guard = const { Guard };
+    }
+
+    /// Gives the cells back at the thread's end.
+    struct Guard;
+
+    impl Drop for Guard {
+        fn drop(&mut self) {
+            KEPT.with(|kept| kept.guarded.set(Guarded::Gone));
+            give_back();
+        }
+    }
+
+    #[inline]
+    pub(super) fn take(class: Class) -> Option<NonNull<u8>> {
+        KEPT.with(|kept| {
+            let slot = kept.slot(class);
+            let cell = slot.get();
+            if cell.addr() <= UNARMED.addr() {
+                return None;
+            }
+            slot.set(null_mut());
+            NonNull::new(cell)
+        })
+    }
+
+    /// Keeps a cell, or returns it.
+    #[inline]
+    pub(super) fn put(class: Class, cell: NonNull<u8>) -> Result<(), NonNull<u8>> {
+        KEPT.with(|kept| {
+            let slot = kept.slot(class);
+            if !slot.get().is_null() && !arm(kept, slot) {
+                return Err(cell);
+            }
+            slot.set(cell.as_ptr());
+            Ok(())
+        })
+    }
+
+    /// Makes room for cells, where a destructor gives them back. True if this slot has room now.
+    #[cold]
+    fn arm(kept: &Kept, slot: &Cell<*mut u8>) -> bool {
+        if kept.guarded.get() == Guarded::NotYet && GUARD.try_with(|_| ()).is_ok() {
+            kept.guarded.set(Guarded::Yes);
+        }
+        if kept.guarded.get() != Guarded::Yes || slot.get() != UNARMED {
+            return false;
+        }
+        kept.armed.set(true);
+        slot.set(null_mut());
+        true
+    }
+
+    #[inline]
+    pub(super) fn give_back() {
+        KEPT.with(|kept| {
+            if kept.armed.replace(false) {
+                give_back_all(kept);
+            }
+        });
+    }
+
+    #[cold]
+    fn give_back_all(kept: &Kept) {
+        for class in 0..CLASSES {
+            let class = Class(class);
+            let cell = take(class);
+            kept.slot(class).set(UNARMED);
+            if let Some(cell) = cell {
+                // SAFETY: `keep` put it there, as one of this class that nothing uses.
+                unsafe { class.free(cell) };
+            }
+        }
+    }
+}
+
+#[cfg(not(feature = "std"))]
+mod kept {
+    //! No cells are kept.
+
+    use core::ptr::NonNull;
+
+    use super::Class;
+
+    pub(super) fn take(_class: Class) -> Option<NonNull<u8>> {
+        None
+    }
+
+    pub(super) fn put(_class: Class, cell: NonNull<u8>) -> Result<(), NonNull<u8>> {
+        Err(cell)
+    }
+
+    pub(super) fn give_back() {}
+}
+
+#[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
+mod tests {
+    use super::{ALIGN, CLASSES, Class, SMALLEST};
+
+    #[repr(align(32))]
+    struct Aligned;
+
+    #[test]
+    fn classes_have_room() {
+        assert_eq!(Class::of::<()>(), Some(Class(0)));
+        assert_eq!(Class::of::<[u8; SMALLEST]>(), Some(Class(0)));
+        assert_eq!(Class::of::<[u8; SMALLEST + 1]>(), Some(Class(1)));
+        const LARGEST: usize = SMALLEST << (CLASSES - 1);
+        assert_eq!(Class::of::<[u8; LARGEST]>(), Some(Class(CLASSES - 1)));
+        assert_eq!(Class::of::<[u8; LARGEST + 1]>(), None);
+        const { assert!(align_of::<Aligned>() > ALIGN) };
+        assert_eq!(Class::of::<Aligned>(), None);
+    }
+}

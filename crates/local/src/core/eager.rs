@@ -1,0 +1,27 @@
+//! Which eager children the owner polls as it spawns them.
+
+use super::CoreOf;
+use crate::eager::{A_TURN, DEEPEST};
+use crate::mailbox::Queueable;
+use crate::on_owner::OnOwner;
+
+impl<R: Queueable> OnOwner<'_, CoreOf<R>> {
+    /// Whether an eager child is polled as it is spawned. Counts it.
+    #[inline]
+    pub(crate) fn polls_at_spawn(self) -> bool {
+        let left = &self.get().eager_left;
+        let (fewer, was_none) = left.get().overflowing_sub(1);
+        left.set(fewer);
+        if was_none {
+            left.set(A_TURN);
+            return false;
+        }
+        self.get().depth.is_open_below::<DEEPEST>()
+    }
+
+    /// A turn begins, of a task or of a driver's own future.
+    #[inline]
+    pub(crate) fn begin_turn(self) {
+        self.get().eager_left.set(A_TURN);
+    }
+}

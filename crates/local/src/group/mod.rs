@@ -1,0 +1,12 @@
+//! [`TaskGroup`]: children that end before the work that has spawned them goes on.
+
+pub mod block;
+#[cfg(not(terrace_loom))]
+mod children;
+#[cfg(not(terrace_loom))]
+mod spawn;
+#[cfg(not(terrace_loom))]
+mod task_group;
+
+#[cfg(not(terrace_loom))]
+pub use self::{spawn::Spawn, task_group::TaskGroup};

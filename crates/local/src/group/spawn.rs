@@ -1,0 +1,53 @@
+//! [`Spawn`]: what a group's children are spawned by.
+
+use core::future::Future;
+
+use crate::executor::LocalExecutor;
+use crate::spawner::LocalSpawner;
+use crate::static_executor::StaticLocalExecutor;
+use crate::task::Task;
+
+/// Something that spawns the future `F`: a reference to an executor, or a handle of one.
+///
+/// Generic over the future, because some executors ask that it is `Send`, and others that it borrows nothing.
+pub trait Spawn<F: Future> {
+    /// Spawns a task, which is polled later.
+    fn spawn_task(&self, future: F) -> Task<F::Output>;
+
+    /// Spawns a task, and polls it once if the executor can and its limits allow it.
+    fn spawn_task_eager(&self, future: F) -> Task<F::Output>;
+}
+
+impl<'a, F: Future<Output: 'a> + 'a> Spawn<F> for &LocalExecutor<'a> {
+    #[inline]
+    fn spawn_task(&self, future: F) -> Task<F::Output> {
+        self.spawn(future)
+    }
+
+    #[inline]
+    fn spawn_task_eager(&self, future: F) -> Task<F::Output> {
+        self.spawn_eager(future)
+    }
+}
+
+impl<F: Future<Output: 'static> + 'static> Spawn<F> for &'static StaticLocalExecutor {
+    #[inline]
+    fn spawn_task(&self, future: F) -> Task<F::Output> {
+        StaticLocalExecutor::spawn(self, future)
+    }
+
+    #[inline]
+    fn spawn_task_eager(&self, future: F) -> Task<F::Output> {
+        StaticLocalExecutor::spawn_eager(self, future)
+    }
+}
+
+impl<F: Future<Output: Send + 'static> + Send + 'static> Spawn<F> for LocalSpawner {
+    fn spawn_task(&self, future: F) -> Task<F::Output> {
+        self.spawn(future)
+    }
+
+    fn spawn_task_eager(&self, future: F) -> Task<F::Output> {
+        self.spawn_eager(future)
+    }
+}

@@ -1,0 +1,244 @@
+//! The group, as its users see it.
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::future::{Future, poll_fn};
+use core::panic::{RefUnwindSafe, UnwindSafe};
+use core::task::{Context, Poll};
+
+use super::children::{Children, Shield};
+use super::spawn::Spawn;
+use crate::unwind::contain;
+
+/// Tasks that end together: structured concurrency, as in Python's `asyncio.TaskGroup` and Swift's task groups.
+///
+/// Each child is a future of a `Result<T, E>`. The first child that fails, by an error or a panic, cancels all others.
+/// [`join_all`](Self::join_all) and [`next`](Self::next) return that failure once every child has ended: once its future has been
+/// dropped. So no child of a group that was awaited to its end outlives it.
+///
+/// `S` spawns the children: a reference to an executor, or a spawner. See [`Spawn`].
+///
+/// ```
+/// use std::convert::Infallible;
+/// use terrace_local::{LocalExecutor, TaskGroup};
+///
+/// let executor = LocalExecutor::new();
+/// let sum = async {
+///     let mut group = TaskGroup::<_, u32, Infallible>::new(&executor);
+///     for n in 1..=3 {
+///         group.spawn_eager(async move { Ok(n * n) });
+///     }
+///     let Ok(squares) = group.join_all().await;
+///     squares
+/// };
+/// assert_eq!(futures_lite::future::block_on(executor.run(sum)), [1, 4, 9]);
+/// ```
+///
+/// # What a child may borrow
+///
+/// What tasks of the executor may borrow: values that live for `'a` of a `LocalExecutor<'a>` or an `Executor<'a>`, nothing on the
+/// others. A child cannot borrow a local variable of the future that has the group. That would be sound only if the group's
+/// destructor were sure to run, and to wait: a program may forget a group, or the future that it is in. The executor's own
+/// drop ends every child in any case, so a forgotten group is sound.
+///
+/// ```compile_fail,E0597
+/// use std::convert::Infallible;
+/// use terrace_local::{LocalExecutor, TaskGroup};
+///
+/// let executor = LocalExecutor::new();
+/// let local = String::from("borrowed");
+/// let mut group = TaskGroup::<_, usize, Infallible>::new(&executor);
+/// group.spawn(async { Ok(local.len()) });
+/// ```
+///
+/// # The end of a group
+///
+/// | the group is                        | its children                                                                        |
+/// |-------------------------------------|-------------------------------------------------------------------------------------|
+/// | joined, or cancelled and awaited    | have ended, and their futures have been dropped                                      |
+/// | dropped in the middle               | are cancelled: no poll of them begins from now on. Their executor drops their futures at its next turn. The drop waits for nothing |
+/// | forgotten                           | run on. What the handles keep is leaked: a cell for each child, and its outcome       |
+///
+/// A drop that waited for the executor would wait without end where it runs in a task of that executor's only thread. Another
+/// thread may be in a poll of a child at that time, and ends it.
+///
+/// A panic of the destructor of a value or an error that no caller gets goes no further than the panic hook. So it loses no
+/// child, and no value beside it.
+///
+/// A group that has ended is empty, and may be used again. A child that is spawned after a failure, and before the group was
+/// joined, is dropped unpolled.
+///
+/// # Cost
+///
+/// An [eager](Self::spawn_eager) child that is done at once takes a slot of the list, and no wake. A group whose children all
+/// were completes without suspending its caller. On a `LocalExecutor` it takes no atomic read-modify-write, and two allocations:
+/// its list, and that of the values.
+///
+/// Any other child takes a slot, and each 16 of them an allocation. Its end takes three read-modify-writes more than that of a
+/// task: two count its waker's reference, and one sets its bit. Between two polls of the group, each 16 children wake its task at
+/// most once. A poll looks at one word for each 16 children. The list keeps a slot for each child that was spawned after the
+/// oldest one that has not ended.
+#[must_use = "a group cancels its children when it is dropped"]
+pub struct TaskGroup<S, T, E> {
+    spawner: S,
+    children: Children<T, E>,
+}
+
+// A panic of a child ends the group in order.
+impl<S, T, E> UnwindSafe for TaskGroup<S, T, E> {}
+impl<S, T, E> RefUnwindSafe for TaskGroup<S, T, E> {}
+
+impl<S, T, E> TaskGroup<S, T, E> {
+    /// An empty group. Allocates nothing yet.
+    pub const fn new(spawner: S) -> Self {
+        Self {
+            spawner,
+            children: Children::new(),
+        }
+    }
+
+    /// An empty group with room for so many children.
+    pub fn with_capacity(spawner: S, children: usize) -> Self {
+        let mut this = Self::new(spawner);
+        this.children.reserve(children);
+        this
+    }
+
+    /// Spawns a child, and returns its number: 0 for the first child of the group, and for the first one after it has ended.
+    ///
+    /// Where the group is failing or being cancelled, it drops the future instead. The child counts as cancelled.
+    pub fn spawn<F>(&mut self, future: F) -> usize
+    where
+        F: Future<Output = Result<T, E>>,
+        S: Spawn<F>,
+    {
+        self.spawn_by(S::spawn_task, future, Shield::No)
+    }
+
+    /// As [`spawn`](Self::spawn), and polls the child once before it returns. See
+    /// [`LocalExecutor::spawn_eager`](crate::LocalExecutor::spawn_eager). A failure in that poll cancels the other children at once.
+    #[inline]
+    pub fn spawn_eager<F>(&mut self, future: F) -> usize
+    where
+        F: Future<Output = Result<T, E>>,
+        S: Spawn<F>,
+    {
+        self.spawn_by(S::spawn_task_eager, future, Shield::No)
+    }
+
+    /// As [`spawn`](Self::spawn), for a child that runs to its end: neither a failure of another one nor
+    /// [`cancel`](Self::cancel) cancels it. The group waits for it all the same. A drop of the group lets it run on in the
+    /// background, as the one child that may outlive the group.
+    pub fn spawn_shielded<F>(&mut self, future: F) -> usize
+    where
+        F: Future<Output = Result<T, E>>,
+        S: Spawn<F>,
+    {
+        self.spawn_by(S::spawn_task, future, Shield::Yes)
+    }
+
+    #[inline]
+    fn spawn_by<F>(
+        &mut self,
+        spawn: impl FnOnce(&S, F) -> crate::task::Task<Result<T, E>>,
+        future: F,
+        shield: Shield,
+    ) -> usize
+    where
+        F: Future<Output = Result<T, E>>,
+    {
+        // The slot comes first: nothing that can fail lies between the child's first poll and its place in the group.
+        self.children.reserve(1);
+        if self.children.ends() {
+            let number = self.children.push_gone();
+            drop(future);
+            return number;
+        }
+        let task = spawn(&self.spawner, future).fallible();
+        self.children.push(task, shield)
+    }
+
+    /// Waits until all children have ended, and returns their values in the order of their spawns, without those that
+    /// [`next`](Self::next) has returned. Does not suspend if all have ended.
+    ///
+    /// If this future is dropped, the group goes on.
+    ///
+    /// # Errors
+    /// The first error of a child, after all have ended.
+    ///
+    /// # Panics
+    /// With the first panic of a child, if no error came before, after all have ended. Also if the executor dropped a child.
+    pub async fn join_all(&mut self) -> Result<Vec<T>, E> {
+        poll_fn(|context| self.children.poll(context)).await;
+        self.children.finish()
+    }
+
+    /// Waits for the next child that is done: its number and value. `None` if no child is left.
+    ///
+    /// Children that were done at their spawn come first, in order. If this future is dropped, no value is lost.
+    ///
+    /// # Errors
+    /// The first error of a child, once all have ended. Then the group is empty.
+    ///
+    /// # Panics
+    /// As [`join_all`](Self::join_all).
+    pub async fn next(&mut self) -> Option<Result<(usize, T), E>> {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    fn poll_next(&mut self, context: &Context<'_>) -> Poll<Option<Result<(usize, T), E>>> {
+        if let Some(done) = self.children.next_done() {
+            return Poll::Ready(Some(Ok(done)));
+        }
+        let all = self.children.poll(context);
+        if let Some(done) = self.children.next_done() {
+            return Poll::Ready(Some(Ok(done)));
+        }
+        if all.is_pending() {
+            return Poll::Pending;
+        }
+        // A group without a failure has nothing left.
+        let failure = self.children.finish().err();
+        Poll::Ready(failure.map(Err))
+    }
+
+    /// Cancels all children but shielded ones, and waits until all have ended. Drops their values and errors. Then the group is
+    /// empty.
+    ///
+    /// The cancellation begins with the first poll of this future. If it is dropped, the group goes on to end:
+    /// [`join_all`](Self::join_all) then returns the values of those that were done.
+    ///
+    /// # Panics
+    /// With the panic of a child that failed the group before.
+    pub async fn cancel(&mut self) {
+        if !self.children.ends() {
+            self.children.cancel();
+        }
+        poll_fn(|context| self.children.poll(context)).await;
+        self.children.discard();
+        if let Err(error) = self.children.finish() {
+            contain(|| drop(error));
+        }
+    }
+
+    /// Whether the group has neither a child nor a value.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.children.is_empty()
+    }
+}
+
+impl<S, T, E> Drop for TaskGroup<S, T, E> {
+    fn drop(&mut self) {
+        self.children.release();
+    }
+}
+
+impl<S, T, E> fmt::Debug for TaskGroup<S, T, E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskGroup")
+            .field("all_ended", &self.children.all_ended())
+            .field("has_failed", &self.children.has_failed())
+            .finish_non_exhaustive()
+    }
+}
