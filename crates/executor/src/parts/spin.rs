@@ -16,7 +16,8 @@ const SPIN: Duration = Duration::from_micros(5);
 ///
 /// It pays only where the thread that brings the next item can run at the same time. A waker notes its processor in the
 /// sleeper that it wakes (`terrace_sync::thread::LastProcessor`). Where that is the processor on which the woken thread is
-/// now, the callers sleep at once: the kernel often puts a waiter and its only worker on one core.
+/// now, the callers sleep at once: the kernel often puts a waiter and its only worker on one core. They also do where the awake
+/// workers of the process fill its processors ([`has_room_for`](super::awake::has_room_for)).
 pub(crate) fn spin(found: impl Fn() -> bool) -> bool {
     spin_for(SPIN, found)
 }
