@@ -57,30 +57,37 @@ fn a_parked_thread() {
     });
 }
 
+/// Several rounds: a worker that has not fallen asleep yet may see its wake before the waker notes where it is.
 #[test]
 fn a_worker() {
     on_own_thread(|| {
         let (here, there) = two();
         for waker in [here, there] {
-            let idle = Idle::new(1);
-            thread::scope(|threads| {
-                let worker = threads.spawn(|| {
-                    assert!(stay_on(here));
-                    let token = idle.enter(0);
-                    assert!(!idle.shares_processor(0), "no waker yet");
-                    let token = idle.park(0, token, &Nothing);
-                    let shares = idle.shares_processor(0);
-                    idle.leave(0, token, &Nothing);
-                    shares
-                });
-                assert!(stay_on(waker));
-                while !idle.any_parked() {
-                    thread::yield_now();
-                }
-                let _woke = idle.publish();
-                let shares = worker.join().expect("the worker does not panic");
-                assert_eq!(shares, waker == here);
-            });
+            let shared: Vec<bool> = (0..20).map(|_| woken(here, waker)).collect();
+            // Two processors are never the same; one is, mostly.
+            assert_eq!(shared.contains(&true), waker == here, "{shared:?}");
         }
     });
+}
+
+/// Whether a worker on the first processor, woken once from the second, takes them for the same.
+fn woken(worker: usize, waker: usize) -> bool {
+    let idle = Idle::new(1);
+    thread::scope(|threads| {
+        let worker = threads.spawn(|| {
+            assert!(stay_on(worker));
+            let token = idle.enter(0);
+            assert!(!idle.shares_processor(0), "no waker yet");
+            let token = idle.park(0, token, &Nothing);
+            let shares = idle.shares_processor(0);
+            idle.leave(0, token, &Nothing);
+            shares
+        });
+        assert!(stay_on(waker));
+        while !idle.any_parked() {
+            thread::yield_now();
+        }
+        let _woke = idle.publish();
+        worker.join().expect("the worker does not panic")
+    })
 }
