@@ -49,8 +49,9 @@ fn a_child_reads_a_kept_value_behind_the_body() {
     on_own_thread(|| {
         let executor = Builder::new().workers(0).build();
         scope(&executor, |scope| {
-            let kept = scope.keep([1, 2]);
-            scope.spawn(async move { assert_eq!(*kept, [1, 2]) });
+            // The first value lies in the scope's frame if it is small; this one is boxed.
+            let kept = scope.keep([1; 100]);
+            scope.spawn(async move { assert_eq!(*kept, [1; 100]) });
         });
     });
 }
