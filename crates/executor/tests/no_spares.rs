@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use terrace_executor::{Builder, Executor, block_on};
-use terrace_testing::{on_own_thread, watchdog};
+use terrace_testing::{on_own_thread, succeeds, watchdog};
 
 /// Address space of the whole program, in KiB, as `ulimit -v` has it.
 const SPACE: usize = 4 << 20;
@@ -34,20 +34,13 @@ fn without_spares(name: &str, test: impl FnOnce(Arc<Executor<'static>>) + Send +
         return;
     }
     let program = std::env::current_exe().unwrap();
-    let ended = Command::new("sh")
+    let mut command = Command::new("sh");
+    command
         .args(["-c", &format!("ulimit -v {SPACE} && exec \"$0\" \"$@\"")])
         .arg(program)
         .args([name, "--exact", "--nocapture"])
-        .env(INSIDE, "1")
-        .output()
-        .unwrap();
-    assert!(
-        ended.status.success(),
-        "{name}: {}\n{}{}",
-        ended.status,
-        String::from_utf8_lossy(&ended.stdout),
-        String::from_utf8_lossy(&ended.stderr),
-    );
+        .env(INSIDE, "1");
+    succeeds(name, &mut command);
 }
 
 /// Blocks on a task of its own pool, which blocks on another one, and so on.

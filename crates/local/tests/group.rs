@@ -98,7 +98,7 @@ fn values_come_as_children_end() {
     });
 }
 
-/// A group that goes on for ever keeps no more than its children.
+/// A task adds children to its group without end, and takes their values: the group keeps the running children alone.
 #[test]
 fn a_long_lived_group_stays_small() {
     let _watchdog = watchdog();

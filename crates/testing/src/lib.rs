@@ -20,4 +20,6 @@ pub use processor::{processors, stay_on};
 pub use random::Random;
 pub use values::{Dropped, Drops, Homebody};
 pub use wakers::Wakes;
-pub use watchdog::{Watchdog, in_own_process, on_own_thread, show, show_static, watchdog};
+pub use watchdog::{
+    Watchdog, in_own_process, on_own_thread, show, show_static, succeeds, watchdog,
+};

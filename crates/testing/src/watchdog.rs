@@ -111,23 +111,30 @@ pub fn on_own_thread<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'stati
 pub fn in_own_process(name: &str, body: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_none() {
         let program = std::env::current_exe().expect("a test program has a path");
-        let ended = Command::new(program)
-            .args([name, "--exact", "--nocapture"])
-            .env(INSIDE, "1")
-            .output()
-            .expect("a process can be started");
-        assert!(
-            ended.status.success(),
-            "{name}: {}\n{}{}",
-            ended.status,
-            String::from_utf8_lossy(&ended.stdout),
-            String::from_utf8_lossy(&ended.stderr),
-        );
+        let mut command = Command::new(program);
+        command.args([name, "--exact", "--nocapture"]);
+        succeeds(name, command.env(INSIDE, "1"));
         return;
     }
     // Never dropped: the end of the process may hang, too.
     std::mem::forget(watchdog());
     body();
+}
+
+/// Runs `command` to its end, and shows what it prints if it fails.
+///
+/// # Panics
+/// If it fails, or cannot be started.
+#[track_caller]
+pub fn succeeds(name: &str, command: &mut Command) {
+    let ended = command.output().expect("a process can be started");
+    assert!(
+        ended.status.success(),
+        "{name}: {}\n{}{}",
+        ended.status,
+        String::from_utf8_lossy(&ended.stdout),
+        String::from_utf8_lossy(&ended.stderr),
+    );
 }
 
 /// If the test hangs, the report has this value's `Debug` text, unless the value is gone by then. Without a watchdog on

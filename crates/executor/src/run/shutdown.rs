@@ -4,7 +4,6 @@ use std::ptr;
 use std::time::{Duration, Instant};
 
 use terrace_sync::atomic::Ordering;
-
 use terrace_sync::{Arc, weakened};
 
 use super::block_on::block_on;

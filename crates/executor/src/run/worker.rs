@@ -15,7 +15,8 @@ use terrace_park::{Token, Woken};
 use terrace_sync::thread::yield_now;
 use terrace_sync::time::Instant;
 
-use crate::parts::awake::{self, Asleep};
+use super::wait::spin_pays_on;
+use crate::parts::awake::Asleep;
 use crate::parts::fairness::GLOBAL_INTERVAL;
 use crate::parts::injector::Refilled;
 use crate::parts::pacing::Stopwatch;
@@ -176,7 +177,7 @@ impl<'p> Worker<'p> {
             if token.is_none() {
                 token = pool.idle.try_search(runner.index());
             }
-            if token.is_some() && rest == Rest::None && self.spin_pays() && self.spin() {
+            if token.is_some() && rest == Rest::None && spin_pays_on(runner) && self.spin() {
                 continue;
             }
             if self.kind == Kind::Spare {
@@ -204,12 +205,6 @@ impl<'p> Worker<'p> {
         let look = Look::from_seat(&self.runner, Looking::Awake);
         // A covered task lies in the slot of another worker, which runs it before it ends.
         self.runner.seat().lifo.is_empty() && order::Ending::sight(&look) < Sight::Ready
-    }
-
-    /// Whether the threads that may bring the next item can run while the worker spins: the thread that woke it last, and the
-    /// awake workers.
-    fn spin_pays(&self) -> bool {
-        !self.pool().idle.shares_processor(self.runner.index()) && awake::has_room_for(0)
     }
 
     /// Looks around for a while; true as soon as it sees work that it would take.

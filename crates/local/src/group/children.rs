@@ -253,7 +253,7 @@ impl<T, E> Children<T, E> {
         Some((number, value))
     }
 
-    /// Forgets whole blocks of children that are gone, so that a group that goes on for ever stays small.
+    /// The group's task forgets whole blocks of children that are gone. So a group to which it adds children without end stays small.
     fn forget_gone(&mut self) {
         while self.passed - self.first >= CHILDREN
             && self.slots.iter().take(CHILDREN).all(Slot::is_gone)
