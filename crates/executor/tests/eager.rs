@@ -1,6 +1,6 @@
 //! Eager children of a pool: the first poll on the thread that spawns.
 
-use std::future::{Future, pending, poll_fn, ready};
+use std::future::{Future, poll_fn, ready};
 use std::panic::panic_any;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::task::Poll;
 use std::thread;
 
 use terrace_executor::{Builder, Current, Executor, Lane, StaticExecutor, block_on, current};
-use terrace_testing::{Drops, WakerSlot, Yields, poll_once, text, text_of, watchdog};
+use terrace_testing::{Drops, WakerSlot, Yields, on_stack_of, poll_once, text, text_of, watchdog};
 
 fn pool(workers: usize) -> Executor<'static> {
     Builder::new().workers(workers).build()
@@ -160,13 +160,7 @@ fn each_future_is_dropped_once() {
     for workers in [0, 2] {
         let drops = Drops::new();
         let executor = pool(workers);
-        let spawn = || {
-            let kept = drops.value();
-            executor.spawn_eager(async move {
-                let _kept = kept;
-                pending::<()>().await;
-            })
-        };
+        let spawn = || executor.spawn_eager(drops.never());
         spawn().detach();
         assert_eq!(block_on(executor.run(spawn().cancel())), None);
         assert_eq!(drops.count(), 1);
@@ -193,13 +187,11 @@ fn chain(
 fn a_million_deep_on_a_small_stack() {
     let _watchdog = watchdog();
     const DEEP: u32 = 1_000_000;
-    let run = || {
+    on_stack_of(256 << 10, || {
         let executor = Executor::new().leak();
         let task = executor.spawn_eager(chain(executor, DEEP));
         assert_eq!(block_on(executor.run(task)), DEEP);
-    };
-    let thread = thread::Builder::new().stack_size(256 << 10).spawn(run);
-    thread.expect("a thread").join().expect("no overflow");
+    });
 }
 
 /// On workers, a thousand at a time: their stacks are the system's.

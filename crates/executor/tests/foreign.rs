@@ -1,6 +1,6 @@
 //! Runnables of cells that the executor did not make.
 
-use std::future::{Future, pending};
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -304,12 +304,8 @@ fn a_queued_one_is_dropped_with_the_executor() {
     let _watchdog = watchdog();
     let drops = Drops::new();
     let executor = Executor::new();
-    let value = drops.value();
     let scheduler = executor.scheduler();
-    let (runnable, task) = cell(&scheduler, async move {
-        let _value = value;
-        pending::<()>().await;
-    });
+    let (runnable, task) = cell(&scheduler, drops.never());
     scheduler.start(runnable);
     drop((executor, scheduler));
     assert_eq!(drops.count(), 1);

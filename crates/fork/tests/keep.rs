@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use terrace_executor::Builder;
 use terrace_fork::{Scope, scope};
-use terrace_testing::on_own_thread;
+use terrace_testing::{on_own_thread, on_stack_of};
 
 /// A kept value as crates that build on this one keep it: it refers to the scope and to values kept before.
 struct Facade<'scope, 'env> {
@@ -67,8 +67,7 @@ fn many_kept_values_are_freed_on_a_small_stack() {
                 }
             });
         };
-        let thread = std::thread::Builder::new().stack_size(64 << 10);
-        thread.spawn(body).unwrap().join().unwrap();
+        on_stack_of(64 << 10, body);
     });
 }
 

@@ -9,7 +9,7 @@ use std::task::{Poll, Waker};
 use std::thread;
 
 use async_task::{Builder, Runnable, ScheduleInfo, Task, WithInfo};
-use futures_lite::future::{block_on, pending, poll_fn, poll_once, yield_now};
+use futures_lite::future::{block_on, poll_fn, poll_once, yield_now};
 use static_assertions::assert_impl_all;
 use terrace_local::{LocalExecutor, LocalScheduler};
 use terrace_testing::{Drops, Homebody, on_own_thread};
@@ -134,11 +134,7 @@ fn the_drop_of_the_executor_drops_what_is_queued() {
             })
         };
         assert!(executor.try_tick());
-        let value = drops.value();
-        let queued = spawn(&executor, async move {
-            let _value = value;
-            pending::<()>().await;
-        });
+        let queued = spawn(&executor, drops.never());
         drop(executor);
         assert_eq!(drops.count(), 1);
         assert_eq!(block_on(queued.fallible()), None);

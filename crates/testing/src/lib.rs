@@ -21,5 +21,5 @@ pub use random::Random;
 pub use values::{Dropped, Drops, Homebody};
 pub use wakers::Wakes;
 pub use watchdog::{
-    Watchdog, in_own_process, on_own_thread, show, show_static, succeeds, watchdog,
+    Watchdog, in_own_process, on_own_thread, on_stack_of, show, show_static, succeeds, watchdog,
 };

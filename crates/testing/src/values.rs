@@ -1,5 +1,6 @@
 //! Values that tell how they were used.
 
+use std::future::pending;
 use std::rc::Rc;
 use std::thread::{self, ThreadId};
 
@@ -20,6 +21,15 @@ impl Drops {
     /// A value that is counted when it is dropped.
     pub fn value(&self) -> Dropped {
         Dropped(Arc::clone(&self.0))
+    }
+
+    /// A future that never ends, and owns a value that is counted when it is dropped.
+    pub fn never(&self) -> impl Future<Output = ()> + Send + 'static {
+        let kept = self.value();
+        async move {
+            let _kept = kept;
+            pending::<()>().await;
+        }
     }
 
     /// How many were dropped.

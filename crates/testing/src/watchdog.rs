@@ -102,6 +102,17 @@ pub fn on_own_thread<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'stati
     ended.unwrap_or_else(|payload| std::panic::resume_unwind(payload))
 }
 
+/// Runs `body` on a thread with a stack of so many bytes, without a watchdog of its own.
+///
+/// # Panics
+/// If `body` does. A stack that is too small ends the process.
+#[track_caller]
+pub fn on_stack_of(bytes: usize, body: impl FnOnce() + Send + 'static) {
+    let thread = thread::Builder::new().stack_size(bytes).spawn(body);
+    let ended = thread.expect("a thread can be started").join();
+    ended.unwrap_or_else(|payload| std::panic::resume_unwind(payload));
+}
+
 /// Runs `body` under a watchdog in a process of its own: this test program again, with the test called `name` alone. What
 /// the process prints is shown if it fails.
 ///

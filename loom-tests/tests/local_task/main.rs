@@ -302,42 +302,40 @@ fn lend(task: &Plain<Task>) {
     task.touch().clone_remote();
 }
 
-/// An eager child ends in its first poll while another thread uses a clone of its waker up. The cell is freed once, after both.
-///
-/// Fails under: `local-eager-remote`.
-#[test]
-fn local_eager_end_against_wake() {
-    model(|| {
+/// An eager child ends in its first poll while another thread makes `step` with a clone of its waker. The cell is freed once, after
+/// both.
+fn ends_against(registered: bool, step: fn(&State) -> Step) {
+    model(move || {
         let core = Core::new();
-        let (task, waker) = Task::eager(&core, true, |task| {
+        let (task, other) = Task::eager(&core, true, |task| {
+            if registered {
+                task.state.set_registered();
+            }
             lend(task);
-            on_another_thread(task, |state| state.wake_remote(Reference::UsedUp))
+            on_another_thread(task, step)
         });
         assert_eq!(take_at_once(&task), Some(OUTCOME));
         core.free();
-        waker.join().unwrap();
+        other.join().unwrap();
         task.assert_gone();
     });
 }
 
-/// The same where the other thread drops its clone, and need not ask the owner. An owner that finds itself alone sees all that the
-/// other thread did before.
+/// The other thread uses its clone up by a wake.
+///
+/// Fails under: `local-eager-remote`.
+#[test]
+fn local_eager_end_against_wake() {
+    ends_against(false, |state| state.wake_remote(Reference::UsedUp));
+}
+
+/// The other thread drops its clone, and need not ask the owner. An owner that finds itself alone sees all that the other thread
+/// did before.
 ///
 /// Fails under: `local-eager-alone-acquire`.
 #[test]
 fn local_eager_alone_at_the_end() {
-    model(|| {
-        let core = Core::new();
-        let (task, waker) = Task::eager(&core, true, |task| {
-            task.state.set_registered();
-            lend(task);
-            on_another_thread(task, State::release_remote)
-        });
-        assert_eq!(take_at_once(&task), Some(OUTCOME));
-        core.free();
-        waker.join().unwrap();
-        task.assert_gone();
-    });
+    ends_against(true, State::release_remote);
 }
 
 /// An eager child that is done goes to another thread, with its handle. That thread takes the outcome and frees the cell.

@@ -1,5 +1,6 @@
 //! How many workers of the process are awake: a hint, for threads that would spin.
 
+use terrace_park::Idle;
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 
 use super::cores::cores;
@@ -48,4 +49,10 @@ impl Drop for Asleep {
 /// its processor.
 pub(crate) fn has_room_for(more: usize) -> bool {
     AWAKE.load(Ordering::Relaxed) + more <= cores()
+}
+
+/// Whether the threads that may bring this worker's next item can run while it spins: the thread that woke it last, and the awake
+/// workers.
+pub(crate) fn spin_pays(idle: &Idle, worker: usize) -> bool {
+    !idle.shares_processor(worker) && has_room_for(0)
 }

@@ -140,14 +140,9 @@ pub(crate) fn wait(own: &mut impl WaitFor, mut threadless: ThreadlessPools<'_>) 
 /// workers.
 fn spin_pays() -> bool {
     runner::with_worker(|worker| match worker {
-        Some(worker) => spin_pays_on(worker),
+        Some(worker) => awake::spin_pays(&worker.pool().idle, worker.index()),
         None => !terrace_thread::internal::shares_processor() && awake::has_room_for(1),
     })
-}
-
-/// As [`spin_pays`], on this worker.
-pub(super) fn spin_pays_on(worker: &Runner<'_>) -> bool {
-    !worker.pool().idle.shares_processor(worker.index()) && awake::has_room_for(0)
 }
 
 fn anything(own: &impl WaitFor, local: &LocalTasks) -> bool {

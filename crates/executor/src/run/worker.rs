@@ -15,8 +15,7 @@ use terrace_park::{Token, Woken};
 use terrace_sync::thread::yield_now;
 use terrace_sync::time::Instant;
 
-use super::wait::spin_pays_on;
-use crate::parts::awake::Asleep;
+use crate::parts::awake::{self, Asleep};
 use crate::parts::fairness::GLOBAL_INTERVAL;
 use crate::parts::injector::Refilled;
 use crate::parts::pacing::Stopwatch;
@@ -177,7 +176,11 @@ impl<'p> Worker<'p> {
             if token.is_none() {
                 token = pool.idle.try_search(runner.index());
             }
-            if token.is_some() && rest == Rest::None && spin_pays_on(runner) && self.spin() {
+            if token.is_some()
+                && rest == Rest::None
+                && awake::spin_pays(&pool.idle, runner.index())
+                && self.spin()
+            {
                 continue;
             }
             if self.kind == Kind::Spare {

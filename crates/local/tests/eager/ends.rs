@@ -67,13 +67,7 @@ fn cancel_and_drop_of_a_pending_child() {
     let _watchdog = watchdog();
     each_kind(|executor| {
         let drops = Drops::new();
-        let spawn = || {
-            let kept = drops.value();
-            executor.spawn_eager(async move {
-                let _kept = kept;
-                pending::<()>().await;
-            })
-        };
+        let spawn = || executor.spawn_eager(drops.never());
         drop(spawn());
         assert!(executor.try_tick());
         assert_eq!(drops.count(), 1);
@@ -93,13 +87,7 @@ fn the_executor_is_dropped() {
     let _watchdog = watchdog();
     let drops = Drops::new();
     let executor = LocalExecutor::new();
-    let spawn = || {
-        let kept = drops.value();
-        executor.spawn_eager(async move {
-            let _kept = kept;
-            pending::<()>().await;
-        })
-    };
+    let spawn = || executor.spawn_eager(drops.never());
     spawn().detach();
     let task = spawn();
     let mut finished = executor.spawn_eager(ready(5));

@@ -9,7 +9,7 @@ use std::thread;
 
 use futures_lite::future::{block_on, yield_now};
 use terrace_local::{LocalExecutor, StaticLocalExecutor};
-use terrace_testing::{Homebody, watchdog};
+use terrace_testing::{Homebody, on_stack_of, watchdog};
 
 use crate::each_kind;
 
@@ -28,13 +28,11 @@ fn chain(executor: &'static StaticLocalExecutor, left: u32) -> Pin<Box<dyn Futur
 fn a_million_deep_on_a_small_stack() {
     let _watchdog = watchdog();
     const DEEP: u32 = 1_000_000;
-    let run = || {
+    on_stack_of(256 << 10, || {
         let executor = LocalExecutor::new().leak();
         let task = executor.spawn_eager(chain(executor, DEEP));
         assert_eq!(block_on(executor.run(task)), DEEP);
-    };
-    let thread = thread::Builder::new().stack_size(256 << 10).spawn(run);
-    thread.expect("a thread").join().expect("no overflow");
+    });
 }
 
 /// The documented depth: the 16th child inside of each other is polled at once, the 17th is queued.
