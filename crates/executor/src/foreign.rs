@@ -11,7 +11,8 @@ use terrace_local::task::Runnable;
 use terrace_sync::Arc;
 
 use crate::parts::trace_index;
-use crate::pool::runner::{Cause, count_end, count_spawn};
+use crate::pool::place::Cause;
+use crate::pool::runner::{count_end, count_spawn};
 use crate::pool::shared::Shared;
 use crate::pool::spawn::Batch;
 

@@ -117,14 +117,15 @@ impl<P> Scopes<P> {
         })
     }
 
-    /// Threads that may be busy with scopes at once before another wake is left to the sentinel. The waiting thread runs
-    /// children too, so a pool that leaves cores free may keep one worker more busy than it would without it.
+    /// Threads that may be busy with scopes at once before another wake is left to the sentinel: as many as there are
+    /// cores. The waiting thread runs children too, so it counts beside the workers.
     fn cap(&self, crew: Crew<'_>) -> usize {
-        let workers = crew.workers;
+        let threads = crew.workers + 1;
         if self.is_blocking() {
-            return workers + 1;
+            threads
+        } else {
+            threads.min(self.cores)
         }
-        workers.max((workers + 1).min(self.cores))
     }
 
     /// Whether fewer threads are busy than there are cores.
@@ -234,7 +235,7 @@ mod tests {
             idle: &idle,
             workers: 2,
         };
-        assert_eq!(scopes.cap(crew), 2);
+        assert_eq!(scopes.cap(crew), 1);
         scopes.observe_blocking();
         for _ in 0..BLOCKING_SCOPES {
             assert!(scopes.is_blocking() && scopes.worth_taking());
@@ -242,7 +243,7 @@ mod tests {
             scopes.forget_blocking();
         }
         assert!(!scopes.is_blocking());
-        assert_eq!(scopes.cap(crew), 2);
+        assert_eq!(scopes.cap(crew), 1);
         // A second one within that time begins it anew.
         scopes.observe_blocking();
         scopes.forget_blocking();

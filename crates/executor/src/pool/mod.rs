@@ -2,6 +2,7 @@
 
 pub(crate) mod describe;
 pub(crate) mod frames;
+pub(crate) mod place;
 pub(crate) mod runner;
 pub(crate) mod schedule;
 pub(crate) mod shared;

@@ -1,5 +1,5 @@
 //! A runner polls a pool's tasks from a seat: a worker thread, or a `run` future. This file says which of them the current
-//! thread is, and where a runnable goes.
+//! thread is. `place.rs` says where a runnable goes.
 //!
 //! There are two thread-locals, since a worker may drive another executor in the middle of a job. `WORKER` is the
 //! worker whose loop runs on the thread; waits use it. `RUNNER` is the innermost worker or driver whose tasks are being
@@ -20,8 +20,6 @@ use crate::parts::ref_cache::RefCache;
 use crate::parts::seat::Seat;
 use crate::parts::trace_index;
 use crate::protocol::deferred_publish::DeferredPublish;
-use crate::protocol::lifo_slot::IN_A_ROW;
-use crate::protocol::publish::Publish;
 
 terrace_sync::thread_local! {
     /// The worker whose loop runs on this thread; null on all others. Plain data without a destructor,
@@ -39,12 +37,12 @@ pub(crate) struct Runner<'p> {
     index: usize,
     /// The value that `current` returns to the tasks.
     current: Current,
-    deferred: DeferredPublish,
+    pub(super) deferred: DeferredPublish,
     /// Only a worker uses it: the user may forget a driver, which would leak the references.
     references: RefCache<Shared>,
     pub(crate) fairness: Fairness,
     /// How many tasks out of its slot it has run in a row.
-    slot_runs: Cell<u32>,
+    pub(super) slot_runs: Cell<u32>,
     /// How many jobs of others run on top of each other, by waits of last resort.
     pub(crate) nested_help: Cell<u32>,
     /// Of a worker: false before the loop and after it, in hooks, and while pinned tasks are dropped.
@@ -194,77 +192,10 @@ impl<'p> Runner<'p> {
         ptr::from_ref(self).cast()
     }
 
-    /// Takes the task in its slot, unless [`IN_A_ROW`] such tasks ran in a row: then other tasks
-    /// have a turn.
-    #[inline]
-    pub(crate) fn pop_slot(&self) -> Option<Runnable> {
-        let row = self.slot_runs.get();
-        if row == IN_A_ROW {
-            self.slot_runs.set(0);
-            return None;
-        }
-        let task = self.seat.lifo.take();
-        self.slot_runs.set(if task.is_some() { row + 1 } else { 0 });
-        task
-    }
-
-    /// Takes the next task out of its slot or ring, if no other source has a turn before. It finds what a search would
-    /// find, at less cost. It publishes a deferred task unless it takes the head of the ring.
-    #[inline]
-    pub(crate) fn next_at_hand(&self) -> Option<Runnable> {
-        if self.seat.lifo.is_empty() {
-            if !self.may_run_local() {
-                return None;
-            }
-            let task = self.ring().pop()?;
-            self.fairness.ring_ran();
-            return Some(task);
-        }
-        let row = self.slot_runs.get();
-        if row == IN_A_ROW || !self.may_run_local() {
-            return None;
-        }
-        self.flush();
-        let task = self.seat.lifo.take()?;
-        self.slot_runs.set(row + 1);
-        self.fairness.slot_ran();
-        Some(task)
-    }
-
-    /// Whether it may take from its own slot or ring now.
-    #[inline]
-    fn may_run_local(&self) -> bool {
-        self.fairness.may_run_local() && self.pool.lanes.high.is_empty()
-    }
-
     /// Publishes a task that has yielded and was deferred.
     #[inline]
     pub(crate) fn flush(&self) {
         self.deferred.flush(|| self.pool.publish());
-    }
-
-    /// Moves the task in its slot to the ring or the injector, and publishes it. The worker calls this before it waits
-    /// in the middle of a poll, or ends.
-    pub(crate) fn empty_slot(&self) {
-        self.seat.lifo.empty(|task| {
-            self.ring().push_or_overflow(task, &self.pool.injector);
-            self.pool.publish();
-        });
-    }
-
-    /// Moves all tasks at its seat into the injector, and returns their number. The caller publishes them.
-    pub(crate) fn hand_over(&self) -> usize {
-        let mut moved = 0;
-        let mut inject = |task| {
-            self.pool.injector.push(task);
-            moved += 1;
-        };
-        self.seat.lifo.empty(&mut inject);
-        let ring = self.ring();
-        while let Some(task) = ring.pop() {
-            inject(task);
-        }
-        moved
     }
 
     /// Polls a task in the loop of this runner, whose next turn follows.
@@ -273,108 +204,6 @@ impl<'p> Runner<'p> {
         self.deferred.allow();
         eager::begin_turn();
         poll_task(task);
-    }
-
-    /// A task that was spawned goes to the back of the ring.
-    #[inline]
-    fn queue_spawned(&self, task: Runnable) -> Owed {
-        self.push(task);
-        Owed::Publish
-    }
-
-    /// A task that yielded goes to the back of the ring, behind published tasks.
-    #[inline]
-    fn queue_yielded(&self, task: Runnable) -> Owed {
-        // On an overflow the tasks before it, which were published, have moved out of the ring.
-        if self.push(task) == Pushed::Overflowed {
-            return Owed::Publish;
-        }
-        match self.deferred.pushed() {
-            Publish::Now => Owed::Publish,
-            Publish::Later => Owed::Nothing,
-        }
-    }
-
-    /// A worker with an empty ring puts a woken task into its slot. Else the task goes to the back of the ring and
-    /// waits its turn. If it did not, the worker would run each of many chains of wakes to its end. The memory that one
-    /// chain leaves would be cold for the next.
-    #[inline]
-    fn queue_woken(&self, task: Runnable) -> Owed {
-        if self.is_driver() || !self.seat.ring.is_empty() {
-            self.push(task);
-        } else if let Some(displaced) = self.seat.lifo.put(task) {
-            self.push(displaced);
-        } else {
-            terrace_trace::local_schedule(trace_index::get());
-            return Owed::PublishUnlessWatched;
-        }
-        Owed::Publish
-    }
-
-    /// Queues `task` into its ring.
-    #[inline]
-    fn push(&self, task: Runnable) -> Pushed {
-        terrace_trace::local_schedule(trace_index::get());
-        if self.ring().push_or_overflow(task, &self.pool.injector) {
-            Pushed::Overflowed
-        } else {
-            Pushed::Alone
-        }
-    }
-}
-
-/// What a push into a runner's ring moved.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Pushed {
-    /// The task alone, into the ring.
-    Alone,
-    /// The ring was full: it moved tasks into the injector.
-    Overflowed,
-}
-
-/// Why a runnable is queued.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cause {
-    /// It was spawned.
-    Spawned,
-    /// Another task, or none, has woken it.
-    Woken,
-    /// It has woken itself in its poll.
-    Yielded,
-}
-
-/// What a thread that has queued a runnable owes the sleepers.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[must_use = "what was queued has to be published"]
-pub(crate) enum Owed {
-    /// A publish.
-    Publish,
-    /// A publish unless a sentinel watches: the task lies in the slot.
-    PublishUnlessWatched,
-    /// Nothing: the runner next takes the head of its ring, or publishes the task before it does
-    /// anything else.
-    Nothing,
-}
-
-/// Queues a runnable at the seat of this thread's runner. Gives it back if the thread is neither worker nor driver of
-/// `pool`; the caller then queues it into the injector.
-// Into each caller, which knows the cause.
-#[inline(always)]
-pub(crate) fn place(pool: &Shared, task: Runnable, cause: Cause) -> Result<Owed, Runnable> {
-    // The match stands outside of the closures, so that each caller gets the code of its cause alone.
-    match cause {
-        Cause::Spawned => with_runner_of(pool, |runner| match runner {
-            Some(runner) => Ok(runner.queue_spawned(task)),
-            None => Err(task),
-        }),
-        Cause::Woken => with_runner_of(pool, |runner| match runner {
-            Some(runner) => Ok(runner.queue_woken(task)),
-            None => Err(task),
-        }),
-        Cause::Yielded => with_runner_of(pool, |runner| match runner {
-            Some(runner) => Ok(runner.queue_yielded(task)),
-            None => Err(task),
-        }),
     }
 }
 
@@ -415,13 +244,6 @@ pub(crate) fn with_runner_of<T>(
 #[inline]
 pub(crate) fn is_worker_of(pool: *const Shared) -> bool {
     with_worker(|worker| worker.is_some_and(|worker| ptr::eq(worker.pool, pool)))
-}
-
-/// A worker of `pool` calls this before it waits for the others to end: no sentinel will be left to look at its slot.
-pub(crate) fn empty_slot_in(pool: &Shared) {
-    if is_worker_of(pool) {
-        with_worker(|worker| worker.map(Runner::empty_slot));
-    }
 }
 
 /// Counts a task of `pool` that is being spawned.

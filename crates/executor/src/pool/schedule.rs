@@ -6,7 +6,8 @@ use std::ptr::NonNull;
 use terrace_local::task::{Core, PanicHandler, Register, Runnable, Schedule};
 use terrace_sync::Arc;
 
-use super::runner::{self, Cause, Owed};
+use super::place::{self, Cause, Owed};
+use super::runner;
 use super::shared::Shared;
 use crate::parts::lanes::Lane;
 use crate::protocol::publish::Publish;
@@ -46,7 +47,7 @@ impl Shared {
     // Into each caller, which knows the cause.
     #[inline(always)]
     fn push_here(&self, task: Runnable, cause: Cause) -> Result<(), Runnable> {
-        match runner::place(self, task, cause)? {
+        match place::place(self, task, cause)? {
             Owed::Publish => self.publish(),
             Owed::PublishUnlessWatched => self.publish_unless_watched(),
             Owed::Nothing => {}

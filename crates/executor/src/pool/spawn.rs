@@ -5,7 +5,8 @@ use std::future::Future;
 use terrace_local::task::{self, CoreRef, Runnable, Schedule, Task};
 use terrace_queue::Spill;
 
-use super::runner::{self, Cause, Owed};
+use super::place::{self, Cause, Owed};
+use super::runner;
 use super::shared::Shared;
 use crate::parts::trace_index;
 
@@ -111,7 +112,7 @@ impl<'p> Batch<'p> {
 
     /// Queues a task. The batch publishes it some time, at its drop at the latest.
     pub(crate) fn push(&mut self, task: Runnable) {
-        match runner::place(self.pool, task, Cause::Spawned) {
+        match place::place(self.pool, task, Cause::Spawned) {
             // `publish` does it for the whole batch.
             Ok(Owed::Publish | Owed::PublishUnlessWatched | Owed::Nothing) => self.queued += 1,
             Err(task) => self.remote.push(task),

@@ -10,7 +10,7 @@ use super::{start, threadless};
 use crate::parts::config::Config;
 use crate::parts::threads::Threads;
 use crate::pool::shared::Shared;
-use crate::pool::{frames, runner};
+use crate::pool::{frames, place, runner};
 
 /// A pool: closes and joins its threads when dropped.
 pub(crate) struct Pool {
@@ -44,7 +44,7 @@ impl Pool {
     /// queued tasks. Joins every thread but the current one.
     fn close(&self) {
         let shared = &self.shared;
-        runner::empty_slot_in(shared);
+        place::empty_slot_in(shared);
         // `unpark_all` fences, and every worker looks at the flag before it parks again.
         shared.holders.close();
         shared.holders.enter();

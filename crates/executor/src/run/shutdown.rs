@@ -11,8 +11,8 @@ use super::start::resize;
 use super::threadless;
 use crate::parts::event::EventListener;
 use crate::parts::threads::{Mark, Thread};
-use crate::pool::runner;
 use crate::pool::shared::Shared;
+use crate::pool::{place, runner};
 use crate::shutdown::{Shutdown, StillRunning};
 
 /// Ends all threads, and waits for them for at most `limit`.
@@ -23,7 +23,7 @@ pub(crate) fn shutdown(
 ) -> Result<(), StillRunning> {
     let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
     pool.threads.drain(how == Shutdown::Drain);
-    runner::empty_slot_in(pool);
+    place::empty_slot_in(pool);
     resize(pool, &pool.threads.list.lock(), 0);
     let caller = Caller::new(pool);
     loop {
