@@ -39,9 +39,8 @@ pub(crate) struct CompatArgs {
     /// Run only the programs that print the same on the stock crate and on the drop-in
     #[arg(long, conflicts_with = "bench")]
     differ: bool,
-    /// Random programs of each build
-    #[arg(long, value_name = "N", requires = "differ")]
-    seeds: Option<u64>,
+    #[command(flatten)]
+    seeds: differ::SeedArgs,
     /// Compare the speed of ECS workloads on the stock crate and on the drop-in
     #[arg(long)]
     bench: bool,
@@ -65,7 +64,7 @@ pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
         return apps::run(ws, filter);
     }
     if args.differ {
-        return differ::run(ws, filter, args.seeds);
+        return differ::run(ws, filter, &args.seeds);
     }
     let mut chosen: Vec<&Suite> = SUITES.iter().collect();
     chosen.retain(|suite| filter.is_none_or(|text| suite.name.contains(text)));
@@ -85,7 +84,7 @@ pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
     }
     run_all("compat", &chosen, name, |suite| runner.check(suite))?;
     if filter.is_none() {
-        differ::run(ws, None, None)?;
+        differ::run(ws, None, &differ::SeedArgs::default())?;
         apps::run(ws, None)?;
     }
     Ok(())
