@@ -10,6 +10,7 @@ mod bus;
 mod differ;
 mod expected;
 mod imported;
+mod interface;
 mod outcome;
 mod programs;
 mod published;
@@ -36,6 +37,9 @@ pub(crate) struct CompatArgs {
     /// Run only the small servers and clients on async-executor, and their load
     #[arg(long, conflicts_with_all = ["bench", "differ", "apps", "bless"])]
     programs: bool,
+    /// Run only the comparison of async-executor's interface with the drop-in's
+    #[arg(long, conflicts_with_all = ["bench", "differ", "apps", "bless", "programs", "filter"])]
+    interface: bool,
     /// Run only the programs that print the same on the stock crate and on the drop-in
     #[arg(long, conflicts_with = "bench")]
     differ: bool,
@@ -59,6 +63,9 @@ pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
     }
     if args.programs {
         return programs::run(ws, filter);
+    }
+    if args.interface {
+        return interface::run(ws);
     }
     if args.apps {
         return apps::run(ws, filter);
@@ -84,6 +91,7 @@ pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
     }
     run_all("compat", &chosen, name, |suite| runner.check(suite))?;
     if filter.is_none() {
+        interface::run(ws)?;
         differ::run(ws, None, &differ::SeedArgs::default())?;
         apps::run(ws, None)?;
     }
