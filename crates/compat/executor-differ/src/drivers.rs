@@ -2,7 +2,7 @@
 //! threads between polls, end, panic and are dropped. Whenever no driver is woken, every task that can run has run.
 
 use std::collections::BTreeMap;
-use std::future::{Future, poll_fn};
+use std::future::{Future, pending, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
@@ -122,14 +122,7 @@ impl Loop<'_> {
             }
             4..7 => self.add(),
             7..12 => drop(self.poll()),
-            12 | 13 if !self.doomed.is_empty() => {
-                let name = self.doomed.swap_remove(self.rng.usize(..self.doomed.len()));
-                let elsewhere = self.rng.bool();
-                let mut names = self.drivers.iter().map(|driver| &driver.name);
-                if let Some(at) = names.position(|other| *other == name) {
-                    self.drivers.swap_remove(at).drive.end(elsewhere);
-                }
-            }
+            12 | 13 => self.drop_doomed(),
             14 => {
                 let (gate, ctx) = (self.rng.usize(..GATES), &self.ctx);
                 std::thread::scope(|scope| drop(scope.spawn(|| ctx.open(gate)).join()));
@@ -141,12 +134,49 @@ impl Loop<'_> {
                     driver.woken.0.store(true, SeqCst);
                 }
             }
-            17 | 18 => {
+            17 => {
                 self.settle();
                 self.change();
             }
+            18 => {
+                self.settle();
+                self.leave();
+            }
             _ => {}
         }
+    }
+
+    /// From a state where all drivers sleep: some come and sleep, too, something is queued, and those are dropped that it has
+    /// woken, perhaps. Nothing else wakes the rest.
+    fn leave(&mut self) {
+        let all = self.rng.usize(2..6);
+        // The endless one is not always the first to sleep.
+        self.drivers.clear();
+        self.add_endless();
+        for _ in 0..all {
+            self.add_doomed();
+        }
+        while self.poll() {}
+        match self.rng.u32(0..4) {
+            0 => {
+                let plan = self.plan();
+                self.home.spawn(plan, &self.ctx).detach();
+            }
+            1 => {
+                let plans: Vec<Plan> = (0..self.rng.usize(..BATCH)).map(|_| self.plan()).collect();
+                let tasks = self.home.spawn_many(plans, &self.ctx);
+                tasks.into_iter().for_each(Task::detach);
+            }
+            2 => self.ctx.open(self.rng.usize(..GATES)),
+            _ => self.ctx.stashed().into_iter().for_each(Waker::wake),
+        }
+        for _ in 0..all {
+            if self.rng.u32(0..3) == 0 {
+                let _polled = self.poll();
+            }
+            self.drop_doomed();
+        }
+        self.settle();
     }
 
     fn plan(&mut self) -> Plan {
@@ -161,16 +191,16 @@ impl Loop<'_> {
 
     /// Adds a driver, which is to be polled.
     fn add(&mut self) {
+        let turns = self.rng.u64(0..5);
         self.names += 1;
         let name = format!("d{}", self.names);
-        let turns = self.rng.u64(0..5);
         let kind = self.rng.u32(0..6);
         let drive = match kind {
-            0 => self.home.run(futures_lite::future::pending()),
+            0 => self.home.run(pending()),
             1 => self.home.run(yields(turns)),
             2 => {
-                let (ctx, gate, name) =
-                    (Arc::clone(&self.ctx), turns as usize % GATES, name.clone());
+                let (ctx, gate) = (Arc::clone(&self.ctx), turns as usize % GATES);
+                let name = name.clone();
                 self.home.run(async move {
                     ctx.pass(gate, &name).await;
                     7
@@ -178,8 +208,7 @@ impl Loop<'_> {
             }
             3 => {
                 let plan = self.plan();
-                let task = self.home.spawn(plan, &self.ctx);
-                let mut awaited = Awaited(Some(task));
+                let mut awaited = Awaited(Some(self.home.spawn(plan, &self.ctx)));
                 self.home.run(poll_fn(move |context| awaited.poll(context)))
             }
             4 => self.home.tick(),
@@ -188,21 +217,53 @@ impl Loop<'_> {
                 panic!("after {turns} turns")
             }),
         };
-        let woken = Arc::new(Flag(AtomicBool::new(true)));
         let fate = match kind {
             _ if self.rng.u32(0..3) == 0 => Fate::Doomed,
             0 => Fate::Endless,
             _ => Fate::Stays,
         };
+        self.push(name, drive, fate);
+    }
+
+    /// Adds a driver that waits until it is dropped, or runs one task.
+    fn add_doomed(&mut self) {
+        self.names += 1;
+        let drive = match self.rng.bool() {
+            true => self.home.run(pending()),
+            false => self.home.tick(),
+        };
+        self.push(format!("d{}", self.names), drive, Fate::Doomed);
+    }
+
+    /// Adds a driver that stays.
+    fn add_endless(&mut self) {
+        let drive = self.home.run(pending());
+        self.push("endless".to_owned(), drive, Fate::Endless);
+    }
+
+    fn push(&mut self, name: String, drive: Drive, fate: Fate) {
         if fate == Fate::Doomed {
             self.doomed.push(name.clone());
         }
         self.drivers.push(Driver {
             name,
             drive,
-            woken,
+            woken: Arc::new(Flag(AtomicBool::new(true))),
             fate,
         });
+    }
+
+    /// Drops a driver that may be dropped, if it has not ended.
+    fn drop_doomed(&mut self) {
+        if self.doomed.is_empty() {
+            return;
+        }
+        let name = self.doomed.swap_remove(self.rng.usize(..self.doomed.len()));
+        let elsewhere = self.rng.bool();
+        let mut names = self.drivers.iter().map(|driver| &driver.name);
+        if let Some(at) = names.position(|other| *other == name) {
+            self.drivers.swap_remove(at).drive.end(elsewhere);
+        }
     }
 
     /// Polls a driver that was woken; false if there is none.
@@ -217,6 +278,10 @@ impl Loop<'_> {
         let at = all[self.polls.usize(..all.len())];
         let driver = &mut self.drivers[at];
         driver.woken.0.store(false, SeqCst);
+        if self.polls.u32(0..4) == 0 {
+            // Whoever asks with a new waker is woken through that one.
+            driver.woken = Arc::new(Flag(AtomicBool::new(false)));
+        }
         let waker = Waker::from(Arc::clone(&driver.woken));
         match driver.drive.poll(&waker, self.polls.u32(0..4) == 0) {
             Ok(Poll::Pending) => return true,
@@ -233,14 +298,7 @@ impl Loop<'_> {
     fn settle(&mut self) {
         let endless = |driver: &Driver| driver.fate == Fate::Endless;
         if !self.drivers.iter().any(endless) {
-            let drive = self.home.run(futures_lite::future::pending());
-            let woken = Arc::new(Flag(AtomicBool::new(true)));
-            self.drivers.push(Driver {
-                name: "endless".to_owned(),
-                drive,
-                woken,
-                fate: Fate::Endless,
-            });
+            self.add_endless();
         }
         let mut polls = 0;
         while self.poll() {

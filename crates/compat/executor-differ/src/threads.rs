@@ -5,14 +5,16 @@ use std::task::Waker;
 use std::thread;
 
 use fastrand::Rng;
-use futures_lite::future::block_on;
+use futures_lite::future::{block_on, or};
 
 use crate::home::Home;
 use crate::plan::Plan;
-use crate::world::{Ctx, Order, outcome};
+use crate::world::{Ctx, Order, outcome, yields};
 
 /// Operations of a thread that spawns.
 const OPERATIONS: u32 = 40;
+/// Turns of a short `run`.
+const TURNS: u64 = 30;
 /// Where those tasks wait that never pass.
 const CLOSED: usize = 1;
 /// Where all wait until the end.
@@ -40,14 +42,45 @@ pub(crate) fn run(rng: &mut Rng) {
 
 /// What threads need of an executor.
 trait Runs: Sync {
-    fn run_until(&self, ctx: &Arc<Ctx>, name: &str);
+    /// Polls tasks until [`LAST`] is open.
+    fn poll_all(&self, way: Way, ctx: &Arc<Ctx>, name: &str);
+}
+
+/// How a thread polls tasks.
+#[derive(Clone, Copy)]
+enum Way {
+    /// In one `run`.
+    Run,
+    /// By one `tick` after the other. The last one is dropped while it waits.
+    Tick,
+    /// In many short `run`s.
+    Runs,
 }
 
 macro_rules! runs {
     ($($type:ty)+) => {$(
         impl Runs for $type {
-            fn run_until(&self, ctx: &Arc<Ctx>, name: &str) {
-                block_on(self.run(ctx.pass(LAST, name)));
+            fn poll_all(&self, way: Way, ctx: &Arc<Ctx>, name: &str) {
+                let mut ended = false;
+                while !ended {
+                    let end = async {
+                        ctx.pass(LAST, name).await;
+                        true
+                    };
+                    let turns = async {
+                        yields(TURNS).await;
+                        false
+                    };
+                    let tick = async {
+                        self.tick().await;
+                        false
+                    };
+                    ended = match way {
+                        Way::Run => block_on(self.run(end)),
+                        Way::Tick => block_on(or(end, tick)),
+                        Way::Runs => block_on(self.run(or(end, turns))),
+                    };
+                }
             }
         }
     )+};
@@ -65,7 +98,8 @@ fn between(
 ) -> Vec<Vec<String>> {
     thread::scope(|scope| {
         for at in 0..runners {
-            scope.spawn(move || executor.run_until(ctx, &format!("runner {at}")));
+            let way = [Way::Run, Way::Tick, Way::Runs][rng.usize(..3)];
+            scope.spawn(move || executor.poll_all(way, ctx, &format!("runner {at}")));
         }
         let threads: Vec<_> = (0..spawners)
             .map(|at| {
