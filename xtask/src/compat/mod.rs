@@ -8,6 +8,7 @@ mod apps;
 mod bench;
 mod bus;
 mod differ;
+mod examples;
 mod expected;
 mod imported;
 mod interface;
@@ -37,6 +38,9 @@ pub(crate) struct CompatArgs {
     /// Run only the small servers and clients on async-executor, and their load
     #[arg(long, conflicts_with_all = ["bench", "differ", "apps", "bless"])]
     programs: bool,
+    /// Run only the examples of smol
+    #[arg(long, conflicts_with_all = ["bench", "differ", "apps", "bless", "programs", "interface"])]
+    examples: bool,
     /// Run only the comparison of async-executor's interface with the drop-in's
     #[arg(long, conflicts_with_all = ["bench", "differ", "apps", "bless", "programs", "filter"])]
     interface: bool,
@@ -63,6 +67,9 @@ pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
     }
     if args.programs {
         return programs::run(ws, filter);
+    }
+    if args.examples {
+        return examples::run(ws, filter);
     }
     if args.interface {
         return interface::run(ws);
@@ -94,6 +101,7 @@ pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
         interface::run(ws)?;
         differ::run(ws, None, &differ::SeedArgs::default())?;
         apps::run(ws, None)?;
+        examples::run(ws, None)?;
     }
     Ok(())
 }
