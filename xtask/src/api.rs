@@ -42,7 +42,8 @@ pub(crate) fn run(ws: &Workspace, args: &ApiArgs) -> Result<()> {
     }
     let mut changed = Vec::new();
     for layer in &layers {
-        let items = items(&docs.join(layer.replace('-', "_")).with_extension("json"))?;
+        let description = docs.join(layer.replace('-', "_")).with_extension("json");
+        let items = items(&description, AutoTraits::Omitted)?;
         let list = dir.join(layer).with_extension("txt");
         if args.write {
             std::fs::write(&list, &items)?;
@@ -66,13 +67,7 @@ pub(crate) fn run(ws: &Workspace, args: &ApiArgs) -> Result<()> {
 
 /// Lets rustdoc describe the layers with all their features; the directory of the descriptions.
 fn describe(ws: &Workspace, layers: &[&str]) -> Result<PathBuf> {
-    let mut build = Build::special(ws, "api", "")
-        .env("RUSTDOCFLAGS", RUSTDOCFLAGS)
-        // The output as JSON is not stable yet.
-        .env("RUSTC_BOOTSTRAP", "1");
-    if !said(program("rustc --version"))?.starts_with(&format!("rustc {COMPILER} ")) {
-        build = build.env("RUSTUP_TOOLCHAIN", COMPILER);
-    }
+    let build = describing(Build::special(ws, "api", ""))?;
     let names = layers.iter().flat_map(|layer| ["-p", layer]);
     let args = [
         &["doc", "--no-deps", "--all-features"],
@@ -85,13 +80,32 @@ fn describe(ws: &Workspace, layers: &[&str]) -> Result<PathBuf> {
     Ok(build.target().join("doc"))
 }
 
+/// The build with what makes `cargo doc` write descriptions.
+pub(crate) fn describing(build: Build) -> Result<Build> {
+    let build = build
+        .env("RUSTDOCFLAGS", RUSTDOCFLAGS)
+        // The output as JSON is not stable yet.
+        .env("RUSTC_BOOTSTRAP", "1");
+    if said(program("rustc --version"))?.starts_with(&format!("rustc {COMPILER} ")) {
+        return Ok(build);
+    }
+    Ok(build.env("RUSTUP_TOOLCHAIN", COMPILER))
+}
+
+/// Whether a list has the auto traits of each type: `Send`, `Unpin` and others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AutoTraits {
+    Listed,
+    Omitted,
+}
+
 /// The public items in a description, one a line, sorted. The methods of a trait are listed with the trait alone, not with each
 /// `impl` of it.
-fn items(description: &Path) -> Result<String> {
+pub(crate) fn items(description: &Path, auto: AutoTraits) -> Result<String> {
     let api = public_api::Builder::from_rustdoc_json(description)
         .sorted(true)
         .omit_blanket_impls(true)
-        .omit_auto_trait_impls(true)
+        .omit_auto_trait_impls(auto == AutoTraits::Omitted)
         .build()
         .with_context(|| format!("cannot read {}", description.display()))?;
     let implements = |item: &&PublicItem| {
@@ -110,7 +124,7 @@ fn items(description: &Path) -> Result<String> {
 }
 
 /// The lines that only one of the two has, marked.
-fn difference(listed: &str, found: &str) -> Vec<String> {
+pub(crate) fn difference(listed: &str, found: &str) -> Vec<String> {
     let [listed, found] = [listed, found].map(|text| text.lines().collect::<BTreeSet<_>>());
     let gone = listed.difference(&found).map(|line| format!("- {line}"));
     let new = found.difference(&listed).map(|line| format!("+ {line}"));

@@ -126,13 +126,6 @@ impl Drivers {
             .any(|chunk| chunk.asleep.load(Ordering::Relaxed) != 0)
     }
 
-    /// Whether no driver ever slept.
-    #[inline]
-    pub(crate) fn were_none(&self) -> bool {
-        // Ordering: Relaxed, after the caller's fence, and not followed.
-        self.first.load(Ordering::Relaxed).is_null()
-    }
-
     /// Calls `widen` unless `W` is set in every group's word already.
     pub(crate) fn announce(&self, widen: impl FnOnce()) {
         // Ordering: Acquire pairs with the Release below.

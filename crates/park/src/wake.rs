@@ -138,12 +138,13 @@ impl Idle {
     }
 
     /// The decision of [`wake_one`](Self::wake_one) if one look is enough. That is so if a worker of the first group
-    /// searches. Or if none of that group sleeps, and there is neither another group nor a driver.
+    /// searches. Or if none of that group sleeps, and there is neither another group nor a driver. Or if there is no
+    /// group at all, and no driver sleeps.
     #[inline]
     fn nobody_to_wake(&self) -> Option<Wake> {
         let group = match &*self.groups.first {
             [group] => group,
-            [] if self.drivers.were_none() && self.groups.were_none_added() => {
+            [] if self.groups.were_none_added() && !self.drivers.any_asleep() => {
                 return Some(Wake::NoneParked);
             }
             _ => return None,

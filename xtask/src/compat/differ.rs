@@ -1,19 +1,20 @@
 //! `cargo xtask compat --differ`: the same programs on the stock crate and on the drop-in print the same lines.
 //!
-//! The package `crates/compat/differ` is built twice, from copies with generated manifests, each with `multi_threaded` and
-//! without. It has random programs, made of a seed each, and some that are written out. Every program is a process of its
-//! own with a time limit. What may differ is listed in `crates/compat/expected/differ.txt`, a reason a line; a line that is
-//! not needed is an error, too. A random program in which the stock crate hangs, as some do now and then with pools of no
-//! threads, has to end on the drop-in; there must be few.
+//! The packages `crates/compat/differ` and `crates/compat/executor-differ` are built twice, from copies with generated
+//! manifests; the first with `multi_threaded` and without. Each has random programs, made of a seed each, and some that are
+//! written out. Every program is a process of its own with a time limit. What may differ is listed in a file of
+//! `crates/compat/expected`, a reason a line; a line that is not needed is an error, too. A random program in which the stock
+//! crate hangs, as some do now and then with pools of no threads, has to end on the drop-in; there must be few.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, ensure};
+use clap::Args;
 
-use super::registry::BEVY_TASKS;
+use super::registry::{ASYNC_EXECUTOR, BEVY_TASKS, DropIn};
 use super::sides::{self, BUILDS, Way, build, listed};
 use crate::process::{difference, parallel, run_limited};
 use crate::progress::Progress;
@@ -31,6 +32,60 @@ const HANGS: usize = 10;
 /// The last line of a program that was killed.
 const KILLED: &str = "killed at the time limit\n";
 
+/// A package of programs.
+struct Subject {
+    /// Its name, and that of the list of what may differ.
+    package: &'static str,
+    drop_in: DropIn,
+    builds: &'static [Way],
+    /// Programs from seeds that are new in each run.
+    new_seeds: u64,
+}
+
+const SUBJECTS: [Subject; 2] = [
+    Subject {
+        package: "differ",
+        drop_in: BEVY_TASKS,
+        builds: &BUILDS,
+        new_seeds: 0,
+    },
+    Subject {
+        package: "executor-differ",
+        drop_in: ASYNC_EXECUTOR,
+        builds: &[("async-executor", &[])],
+        new_seeds: 100,
+    },
+];
+
+/// Which random programs are run.
+#[derive(Args, Default)]
+pub(super) struct SeedArgs {
+    /// Random programs of each build
+    #[arg(long, value_name = "N", requires = "differ")]
+    seeds: Option<u64>,
+    /// Seed of the first one; none is then taken from the clock
+    #[arg(long, value_name = "SEED", requires = "differ")]
+    first: Option<u64>,
+}
+
+impl SeedArgs {
+    /// The seeds, and those of them that are new.
+    fn choose(&self, subject: &Subject) -> Result<Vec<u64>> {
+        let first = self.first.unwrap_or(0);
+        let mut seeds: Vec<u64> = (first..first + self.seeds.unwrap_or(SEEDS)).collect();
+        if self.first.is_none() && subject.new_seeds > 0 {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
+            let (new, count) = (u64::from(now.subsec_nanos()), subject.new_seeds);
+            eprintln!(
+                "{}: new seeds, which `compat --differ --first {new} --seeds {count}` takes again",
+                subject.package
+            );
+            seeds.extend(new..new + count);
+        }
+        Ok(seeds)
+    }
+}
+
 /// The two programs of one build.
 struct Sides {
     build: &'static str,
@@ -43,23 +98,33 @@ struct Case<'a> {
     sides: &'a Sides,
     args: [String; 2],
     /// Why it may differ.
-    allowed: Option<&'a str>,
+    allowed: Option<String>,
 }
 
-/// Runs the programs whose names contain `filter`: `multi_threaded/--seed 7`, say.
-pub(super) fn run(ws: &Workspace, filter: Option<&str>, seeds: Option<u64>) -> Result<()> {
-    let list = ws.root.join("crates/compat/expected/differ.txt");
+/// Both sides of each build.
+fn compile_both(ws: &Workspace, subject: &Subject) -> Result<Vec<Sides>> {
+    let sides = subject.builds.iter().map(|way| {
+        Ok(Sides {
+            build: way.0,
+            stock: compile(ws, subject, "stock", *way)?,
+            ours: compile(ws, subject, "ours", *way)?,
+        })
+    });
+    sides.collect()
+}
+
+/// The programs of a package.
+fn cases<'a>(
+    ws: &Workspace,
+    subject: &Subject,
+    builds: &'a [Sides],
+    seeds: &SeedArgs,
+) -> Result<Vec<Case<'a>>> {
+    let list = ws.root.join("crates/compat/expected");
+    let list = list.join(format!("{}.txt", subject.package));
     let list = std::fs::read_to_string(&list)
         .with_context(|| format!("cannot read {}", list.display()))?;
     let allowed = parse(&list)?;
-    let mut builds = Vec::new();
-    for way in BUILDS {
-        builds.push(Sides {
-            build: way.0,
-            stock: compile(ws, "stock", way)?,
-            ours: compile(ws, "ours", way)?,
-        });
-    }
     let known = listed(&builds[0].ours)?;
     ensure!(
         known.iter().all(|name| allowed.contains_key(name.as_str()))
@@ -72,15 +137,43 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>, seeds: Option<u64>) -> R
         cases.push(Case {
             sides: &builds[0],
             args: ["--program".to_owned(), name.clone()],
-            allowed: allowed.get(name.as_str()).copied(),
+            allowed: allowed.get(name.as_str()).map(|&reason| reason.to_owned()),
         });
     }
-    for sides in &builds {
-        cases.extend((0..seeds.unwrap_or(SEEDS)).map(|seed| Case {
+    let seeds = seeds.choose(subject)?;
+    for sides in builds {
+        cases.extend(seeds.iter().map(|seed| Case {
             sides,
             args: ["--seed".to_owned(), seed.to_string()],
             allowed: None,
         }));
+    }
+    Ok(cases)
+}
+
+/// Those with a build whose name the filter starts with, or else all.
+fn subjects(filter: Option<&str>) -> Vec<&'static Subject> {
+    let is_named = |subject: &&Subject| {
+        let mut names = subject.builds.iter().map(|way| way.0);
+        filter.is_some_and(|filter| names.any(|name| filter.starts_with(name)))
+    };
+    let all = || SUBJECTS.iter();
+    if all().any(|subject| is_named(&subject)) {
+        return all().filter(is_named).collect();
+    }
+    all().collect()
+}
+
+/// Runs the programs whose names contain `filter`: `multi_threaded/--seed 7`, say.
+pub(super) fn run(ws: &Workspace, filter: Option<&str>, seeds: &SeedArgs) -> Result<()> {
+    let subjects = subjects(filter);
+    let mut builds = Vec::new();
+    for subject in &subjects {
+        builds.push(compile_both(ws, subject)?);
+    }
+    let mut cases = Vec::new();
+    for (subject, builds) in subjects.into_iter().zip(&builds) {
+        cases.extend(self::cases(ws, subject, builds, seeds)?);
     }
     cases.retain(|case| filter.is_none_or(|text| case.shown().contains(text)));
     ensure!(!cases.is_empty(), "no program's name contains the filter");
@@ -132,7 +225,7 @@ impl Case<'_> {
             ours.ends_with("end\n"),
             "the drop-in does not come to the end:\n{ours}"
         );
-        match self.allowed {
+        match &self.allowed {
             Some(reason) => {
                 ensure!(
                     stock != ours,
@@ -173,22 +266,39 @@ fn parse(list: &str) -> Result<BTreeMap<&str, &str>> {
 }
 
 /// Builds one side with debug assertions.
-fn compile(ws: &Workspace, side: &str, way: Way) -> Result<PathBuf> {
+fn compile(ws: &Workspace, subject: &Subject, side: &str, way: Way) -> Result<PathBuf> {
+    let Subject {
+        package, drop_in, ..
+    } = subject;
     let ours = side == "ours";
-    let drop_ins: &[_] = if ours { &[BEVY_TASKS] } else { &[] };
-    let dir = sides::copy(ws, "differ", &format!("differ/{side}"), "", drop_ins)?;
-    sides::prove(ws, &dir, &BEVY_TASKS, ours)?;
-    build(&dir, &dir.join("target"), "debug/differ", way)
+    let drop_ins: &[_] = if ours { &[*drop_in] } else { &[] };
+    let dir = sides::copy(ws, package, &format!("{package}/{side}"), "", drop_ins)?;
+    sides::prove(ws, &dir, drop_in, ours)?;
+    build(&dir, &dir.join("target"), &format!("debug/{package}"), way)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::{parse, subjects};
 
     #[test]
     fn every_line_has_a_reason() {
         let list = parse("# title\na-b: because: so\n").unwrap();
         assert_eq!(list["a-b"], "because: so");
         assert!(parse("a-b\n").is_err());
+    }
+
+    #[test]
+    fn a_filter_that_names_a_build_chooses_its_package() {
+        let packages = |filter| {
+            subjects(filter)
+                .iter()
+                .map(|s| s.package)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(packages(None), ["differ", "executor-differ"]);
+        assert_eq!(packages(Some("--seed 7")), ["differ", "executor-differ"]);
+        assert_eq!(packages(Some("multi_threaded/--seed 7")), ["differ"]);
+        assert_eq!(packages(Some("async-executor")), ["executor-differ"]);
     }
 }

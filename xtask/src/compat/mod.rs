@@ -8,8 +8,10 @@ mod apps;
 mod bench;
 mod bus;
 mod differ;
+mod examples;
 mod expected;
 mod imported;
+mod interface;
 mod outcome;
 mod programs;
 mod published;
@@ -36,12 +38,17 @@ pub(crate) struct CompatArgs {
     /// Run only the small servers and clients on async-executor, and their load
     #[arg(long, conflicts_with_all = ["bench", "differ", "apps", "bless"])]
     programs: bool,
+    /// Run only the examples of smol
+    #[arg(long, conflicts_with_all = ["bench", "differ", "apps", "bless", "programs", "interface"])]
+    examples: bool,
+    /// Run only the comparison of async-executor's interface with the drop-in's
+    #[arg(long, conflicts_with_all = ["bench", "differ", "apps", "bless", "programs", "filter"])]
+    interface: bool,
     /// Run only the programs that print the same on the stock crate and on the drop-in
     #[arg(long, conflicts_with = "bench")]
     differ: bool,
-    /// Random programs of each build
-    #[arg(long, value_name = "N", requires = "differ")]
-    seeds: Option<u64>,
+    #[command(flatten)]
+    seeds: differ::SeedArgs,
     /// Compare the speed of ECS workloads on the stock crate and on the drop-in
     #[arg(long)]
     bench: bool,
@@ -61,11 +68,17 @@ pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
     if args.programs {
         return programs::run(ws, filter);
     }
+    if args.examples {
+        return examples::run(ws, filter);
+    }
+    if args.interface {
+        return interface::run(ws);
+    }
     if args.apps {
         return apps::run(ws, filter);
     }
     if args.differ {
-        return differ::run(ws, filter, args.seeds);
+        return differ::run(ws, filter, &args.seeds);
     }
     let mut chosen: Vec<&Suite> = SUITES.iter().collect();
     chosen.retain(|suite| filter.is_none_or(|text| suite.name.contains(text)));
@@ -85,8 +98,10 @@ pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
     }
     run_all("compat", &chosen, name, |suite| runner.check(suite))?;
     if filter.is_none() {
-        differ::run(ws, None, None)?;
+        interface::run(ws)?;
+        differ::run(ws, None, &differ::SeedArgs::default())?;
         apps::run(ws, None)?;
+        examples::run(ws, None)?;
     }
     Ok(())
 }

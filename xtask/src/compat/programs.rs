@@ -21,6 +21,8 @@ use xtask_stats::median;
 
 /// What the programs stand on.
 const BOTH: [DropIn; 2] = [ASYNC_EXECUTOR, BEVY_TASKS];
+/// Runs of each program on each side.
+const RUNS: usize = 3;
 /// Far more than a program needs.
 const LIMIT: Duration = Duration::from_secs(120);
 /// Requests of a load run, and runs of each side, which take turns.
@@ -74,10 +76,14 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>) -> Result<()> {
     let bus = Bus::start()?;
     run_all("compat --programs", &names, String::clone, |name| {
         let print = |side| output(side, &["--program", name], &bus);
-        let (stock, ours) = (print(&sides[0])?, print(&sides[1])?);
-        let difference = difference([("stock", &stock), ("ours", &ours)]);
-        ensure!(difference.is_none(), "{}", difference.unwrap_or_default());
-        Ok(format!("the same {} lines", stock.lines().count()))
+        let first = print(&sides[0])?;
+        for run in 0..2 * RUNS - 1 {
+            let (side, name) = [(&sides[1], "ours"), (&sides[0], "stock")][run % 2];
+            let difference = difference([("stock", &first), (name, &print(side)?)]);
+            ensure!(difference.is_none(), "{}", difference.unwrap_or_default());
+        }
+        let lines = first.lines().count();
+        Ok(format!("the same {lines} lines, {RUNS} times on each side"))
     })?;
     let mut loads = [Vec::new(), Vec::new()];
     for round in 0..ROUNDS {

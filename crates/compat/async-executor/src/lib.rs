@@ -63,6 +63,24 @@ pub use static_executors::{StaticExecutor, StaticLocalExecutor};
 /// let task = executor.spawn(async { 1 + 2 });
 /// assert_eq!(future::block_on(executor.run(async { task.await * 2 })), 6);
 /// ```
+///
+/// An executor of short-lived tasks is neither one of long-lived tasks nor the reverse:
+///
+/// ```compile_fail,E0521
+/// fn shorter<'a>(
+///     executor: &'a async_executor::Executor<'static>,
+/// ) -> &'a async_executor::Executor<'a> {
+///     executor
+/// }
+/// ```
+///
+/// Declare what tasks borrow before the executor, which drops them:
+///
+/// ```compile_fail,E0597
+/// let executor = async_executor::Executor::new();
+/// let word = String::from("borrowed");
+/// executor.spawn(async { word.len() }).detach();
+/// ```
 pub struct Executor<'a> {
     pool: terrace_executor::Executor<'a>,
 }

@@ -1,5 +1,5 @@
-//! Every name of the published interface, used the way the published signatures allow. This file compiles against the
-//! published crate, too, beside `terrace-testing`.
+//! Every name of the published interface, used the way the published signatures allow. `cargo xtask compat --interface` runs
+//! these tests on the published crate, too, and compares all signatures.
 
 use std::fmt::Debug;
 use std::future::pending;
@@ -24,6 +24,77 @@ fn is_send_and_sync<T: Send + Sync>(value: T) -> T {
 /// Handles are those of async-task.
 fn handle<T>(task: Task<T>) -> async_task::Task<T> {
     task
+}
+
+/// What is `const` is so in each place that wants it.
+const NEW: fn() -> Executor<'static> = Executor::new;
+const _: Executor<'static> = Executor::new();
+
+thread_local! {
+    static LOCAL: LocalExecutor<'static> = const { LocalExecutor::new() };
+}
+
+#[test]
+fn functions_have_the_published_parameters() {
+    let _watchdog = watchdog();
+    let executor = NEW();
+    let tick: fn(&Executor<'static>) -> bool = Executor::try_tick;
+    let empty: for<'e> fn(&'e Executor<'static>) -> bool = Executor::is_empty;
+    assert!(empty(&executor) && !tick(&executor));
+    // Explicit types come in this order.
+    let task = executor.spawn::<u8>(async { 1 });
+    let mut tasks: Vec<Task<u8>> = Vec::new();
+    executor.spawn_many::<u8, future::Ready<u8>>([future::ready(2)], &mut tasks);
+    assert_eq!(block_on(executor.run::<u8>(task)), 1);
+    // A future that is Send and not Sync makes one that is.
+    let counted = std::cell::Cell::new(3);
+    let run = executor.run(async move { counted.get() });
+    fn is_send<T: Send>(value: T) -> T {
+        value
+    }
+    assert_eq!(block_on(is_send(run)), 3);
+    LOCAL.with(|executor| {
+        let tick: fn(&LocalExecutor<'static>) -> bool = LocalExecutor::try_tick;
+        executor.spawn::<u8>(async { 4 }).detach();
+        executor.spawn_many::<u8, _>([future::ready(5)], &mut tasks);
+        assert!(tick(executor) && tick(executor) && executor.is_empty());
+    });
+    // What is awaited need neither be Send nor live as long as the tasks.
+    let here = Rc::new(6);
+    assert_eq!(block_on(executor.run(async { *here })), 6);
+    drop(executor);
+    // Tasks that were polled keep what they gave.
+    assert!(block_on(tasks.remove(0).fallible()).is_none_or(|value| value == 2));
+    assert_eq!(block_on(tasks.remove(0)), 5);
+}
+
+/// The executor of tasks that borrow may be moved, be shared, and be part of a type with a lifetime.
+#[test]
+fn lifetimes_are_those_of_the_tasks() {
+    let _watchdog = watchdog();
+    struct Holds<'t> {
+        executor: Executor<'t>,
+        local: LocalExecutor<'t>,
+    }
+    fn spawn<'t>(holds: &Holds<'t>, word: &'t str) -> (Task<usize>, Task<usize>) {
+        let task = holds.executor.spawn(async move { word.len() });
+        (task, holds.local.spawn(async move { word.len() }))
+    }
+    let word = String::from("borrowed");
+    let holds = Holds {
+        executor: Executor::default(),
+        local: LocalExecutor::default(),
+    };
+    let (shared, local) = spawn(&holds, &word);
+    let Holds {
+        executor,
+        local: here,
+    } = holds;
+    let moved = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| block_on(executor.run(shared)));
+        thread.join().expect("no panic")
+    });
+    assert_eq!((moved, block_on(here.run(local))), (8, 8));
 }
 
 #[test]
@@ -154,6 +225,33 @@ mod never_dropped {
     assert_not_impl_any!(StaticLocalExecutor: Sync);
 
     static EXECUTOR: StaticExecutor = StaticExecutor::new();
+
+    thread_local! {
+        static LOCAL: &'static StaticLocalExecutor =
+            Box::leak(Box::new(const { StaticLocalExecutor::new() }));
+    }
+
+    #[test]
+    fn functions_have_the_published_parameters() {
+        let _watchdog = watchdog();
+        let leak: fn(Executor<'static>) -> &'static StaticExecutor = Executor::leak;
+        let leak_local: fn(LocalExecutor<'static>) -> &'static StaticLocalExecutor =
+            LocalExecutor::leak;
+        let executor = leak(Executor::default());
+        let task = executor.spawn::<u8>(async { 1 });
+        assert_eq!(block_on(executor.run::<u8>(task)), 1);
+        let tick: fn(&StaticExecutor) -> bool = StaticExecutor::try_tick;
+        assert!(!tick(executor) && !tick(&StaticExecutor::default()));
+        let local = leak_local(LocalExecutor::default());
+        let task = local.spawn::<Rc<u8>>(async { Rc::new(2) });
+        assert_eq!(*block_on(local.run::<Rc<u8>>(task)), 2);
+        let task = LOCAL.with(|local| local.spawn(async { 3 }));
+        assert_eq!(block_on(LOCAL.with(|local| *local).run(task)), 3);
+        // An executor that nothing was spawned on may change its thread.
+        let fresh = std::thread::spawn(StaticLocalExecutor::default);
+        let fresh: &'static _ = Box::leak(Box::new(fresh.join().expect("no panic")));
+        assert!(!fresh.try_tick());
+    }
 
     fn awaits<T>(run: impl Future<Output = T>) -> T {
         block_on(run)

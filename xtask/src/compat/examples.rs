@@ -1,0 +1,279 @@
+//! `cargo xtask compat --examples`: the examples of `smol`, unchanged, do the same on the published async-executor and on the
+//! drop-in.
+//!
+//! All of them are built. Those that need nothing outside of this machine are run: servers get clients, on the ports of loopback
+//! that they name. Not run are those that fetch pages of the world wide web, and the clients for TLS, which refuse the published
+//! server's certificate: it has expired.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::registry::{self, ASYNC_EXECUTOR};
+use crate::build::Build;
+use crate::process::difference;
+use crate::progress::run_all;
+use crate::workspace::Workspace;
+
+const SMOL: (&str, &str) = ("smol", "2.0.2");
+/// Far more than an example needs to print a line.
+const LIMIT: Duration = Duration::from_secs(60);
+/// How often its output is looked at.
+const PAUSE: Duration = Duration::from_millis(5);
+/// The published key is encrypted in a way that OpenSSL 3 offers only on demand.
+const OPENSSL: &str = "openssl_conf = init\n[init]\nproviders = providers\n[providers]\ndefault = on\nlegacy = on\n[on]\nactivate = 1\n";
+
+/// One side's examples.
+struct Examples {
+    /// Where the programs lie.
+    programs: PathBuf,
+    /// The directory that they run in.
+    cwd: tempfile::TempDir,
+}
+
+/// What is done with examples: what they print.
+type Scene = (&'static str, fn(&Examples) -> Result<String>);
+
+const SCENES: &[Scene] = &[
+    ("async-h1-server", |on| on.serves("async-h1-server", GET)),
+    ("chat-server, chat-client", Examples::chat),
+    ("ctrl-c", |on| on.interrupted("ctrl-c")),
+    ("hyper-server", |on| on.serves("hyper-server", GET)),
+    ("linux-inotify", Examples::inotify),
+    ("linux-timerfd", |on| on.start("linux-timerfd")?.ended()),
+    // It answers before it is asked.
+    ("simple-server", |on| on.serves("simple-server", "")),
+    ("tcp-server, tcp-client", Examples::tcp),
+    ("unix-signal", |on| on.interrupted("unix-signal")),
+];
+
+const GET: &str = "GET /page HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+
+/// An example that runs, until dropped.
+struct Running {
+    name: &'static str,
+    child: Child,
+    output: Arc<Mutex<String>>,
+    /// Ends when the example has closed its output.
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ended = self.child.kill();
+        let _status = self.child.wait();
+    }
+}
+
+impl Running {
+    fn output(&self) -> String {
+        let output = self.output.lock();
+        output.unwrap_or_else(|error| error.into_inner()).clone()
+    }
+
+    /// Waits until the output has `text` for the `times`th time.
+    fn expect(&self, text: &str, times: usize) -> Result<()> {
+        let start = Instant::now();
+        while self.output().matches(text).count() < times {
+            let output = self.output();
+            ensure!(
+                start.elapsed() < LIMIT,
+                "{} does not print {text:?}:\n{output}",
+                self.name
+            );
+            thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, line: &str) -> Result<()> {
+        let input = self.child.stdin.as_mut().context("it has an input")?;
+        Ok(input.write_all(line.as_bytes())?)
+    }
+
+    /// Waits for the end: what it has printed, and how it ended.
+    fn ended(mut self) -> Result<String> {
+        drop(self.child.stdin.take());
+        let start = Instant::now();
+        while start.elapsed() < LIMIT {
+            if let Some(status) = self.child.try_wait()? {
+                // The last lines may still be on their way.
+                if let Some(reader) = self.reader.take() {
+                    reader.join().ok().context("the reader panicked")?;
+                }
+                ensure!(
+                    status.success(),
+                    "{} failed: {status}\n{}",
+                    self.name,
+                    self.output()
+                );
+                return Ok(self.output());
+            }
+            thread::sleep(PAUSE);
+        }
+        bail!("{} does not end:\n{}", self.name, self.output())
+    }
+}
+
+impl Examples {
+    /// Builds them.
+    fn build(ws: &Workspace, ours: bool) -> Result<Self> {
+        let work = ws.target.join("compat");
+        let packages = registry::locate(&work.join("locate-examples"), &[SMOL])?;
+        let dir = work
+            .join("examples")
+            .join(if ours { "ours" } else { "stock" });
+        let drop_ins: &[_] = if ours { &[ASYNC_EXECUTOR] } else { &[] };
+        let package = packages.first().context("it was located")?;
+        registry::copy(package, &dir, &registry::patch(&ws.root, drop_ins))?;
+        registry::prove(&dir, &[], &ASYNC_EXECUTOR, ours.then_some(&*ws.root))?;
+        let build = Build::of(&dir, dir.join("target"));
+        build.cargo(&["build", "--quiet", "--examples"])?;
+        let cwd = tempfile::tempdir()?;
+        fs::write(cwd.path().join("openssl.cnf"), OPENSSL)?;
+        let programs = build.target().join("debug/examples");
+        Ok(Self { programs, cwd })
+    }
+
+    fn start(&self, name: &'static str) -> Result<Running> {
+        let mut child = Command::new(self.programs.join(name))
+            .current_dir(self.cwd.path())
+            .env("RUST_BACKTRACE", "0")
+            .env("OPENSSL_CONF", self.cwd.path().join("openssl.cnf"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot start {name}"))?;
+        let mut stdout = child.stdout.take().context("it has an output")?;
+        let output = Arc::new(Mutex::new(String::new()));
+        let kept = Arc::clone(&output);
+        let reader = thread::spawn(move || {
+            let mut buffer = [0; 1024];
+            while let Ok(read @ 1..) = stdout.read(&mut buffer) {
+                let text = String::from_utf8_lossy(&buffer[..read]);
+                kept.lock()
+                    .unwrap_or_else(|e| e.into_inner())
+                    .push_str(&text);
+            }
+        });
+        Ok(Running {
+            name,
+            child,
+            output,
+            reader: Some(reader),
+        })
+    }
+
+    /// A server's answer to a request, and what it prints.
+    fn serves(&self, name: &'static str, request: &str) -> Result<String> {
+        let server = self.start(name)?;
+        server.expect("Listening on", 2)?;
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, 8000))?;
+        stream.set_read_timeout(Some(LIMIT))?;
+        stream.write_all(request.as_bytes())?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        server.expect("Serving", 1)?;
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        ensure!(answer.contains("200 OK"), "not an answer: {answer:?}");
+        Ok(answer + &server.output())
+    }
+
+    /// Three words of two clients, in turn.
+    fn chat(&self) -> Result<String> {
+        let server = self.start("chat-server")?;
+        server.expect("Start a chat client", 1)?;
+        let mut anna = self.start("chat-client")?;
+        anna.expect("has joined", 1)?;
+        let mut boris = self.start("chat-client")?;
+        boris.expect("has joined", 1)?;
+        anna.expect("has joined", 2)?;
+        anna.say("hello\n")?;
+        boris.expect("says: hello", 1)?;
+        boris.say("good day\n")?;
+        anna.expect("says: good day", 1)?;
+        anna.say("bye\n")?;
+        boris.expect("says: bye", 1)?;
+        let boris = boris.ended()?;
+        anna.expect("has left", 1)?;
+        Ok(anna.output() + &boris + &server.output())
+    }
+
+    fn tcp(&self) -> Result<String> {
+        let server = self.start("tcp-server")?;
+        server.expect("Now start", 1)?;
+        let mut client = self.start("tcp-client")?;
+        client.expect("Connected", 1)?;
+        for line in ["one\n", "two\n"] {
+            client.say(line)?;
+            client.expect(line, 1)?;
+        }
+        server.expect("Accepted", 1)?;
+        Ok(client.output() + &server.output())
+    }
+
+    /// The example ends at the signal of Ctrl-C.
+    fn interrupted(&self, name: &'static str) -> Result<String> {
+        let example = self.start(name)?;
+        example.expect("Waiting for Ctrl-C", 1)?;
+        let id = example.child.id().to_string();
+        let sent = Command::new("kill").args(["-INT", &id]).status()?;
+        ensure!(sent.success(), "cannot send the signal: {sent}");
+        example.ended()
+    }
+
+    fn inotify(&self) -> Result<String> {
+        let example = self.start("linux-inotify")?;
+        example.expect("Try opening a file", 1)?;
+        let file = self.cwd.path().join("new");
+        fs::write(&file, "text")?;
+        example.expect("CLOSE_WRITE", 1)?;
+        fs::remove_file(&file)?;
+        example.expect("DELETE", 1)?;
+        Ok(example.output())
+    }
+}
+
+/// Without addresses, dates and times.
+fn plain(text: &str) -> Result<String> {
+    let chance = regex_lite::Regex::new(r"\d+(\.\d+){3}:\d{5}|(?m)^date: .*$|\d+\.\d+m?s")?;
+    Ok(chance.replace_all(text, "…").into_owned())
+}
+
+/// Compares what the examples do whose names contain `filter`.
+pub(super) fn run(ws: &Workspace, filter: Option<&str>) -> Result<()> {
+    let mut scenes = SCENES.to_vec();
+    scenes.retain(|(name, _)| filter.is_none_or(|text| name.contains(text)));
+    ensure!(!scenes.is_empty(), "no example's name contains the filter");
+    let sides = [Examples::build(ws, false)?, Examples::build(ws, true)?];
+    let name = |(name, _): &Scene| (*name).to_owned();
+    run_all("compat --examples", &scenes, name, |(_, scene)| {
+        let [stock, ours] = &sides;
+        let (stock, ours) = (plain(&scene(stock)?)?, plain(&scene(ours)?)?);
+        let difference = difference([("stock", &stock), ("ours", &ours)]);
+        ensure!(difference.is_none(), "{}", difference.unwrap_or_default());
+        Ok(format!("the same {} lines", stock.lines().count()))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Ipv4Addr, plain};
+
+    #[test]
+    fn what_is_chance_is_left_out() {
+        let here = Ipv4Addr::LOCALHOST;
+        let text =
+            format!("{here}:40400 has joined {here}:6000\ndate: Mon\nWoke up after 1.000266883s");
+        let wanted = format!("… has joined {here}:6000\n…\nWoke up after …");
+        assert_eq!(plain(&text).unwrap(), wanted);
+    }
+}
