@@ -2,7 +2,8 @@
 
 use std::convert::Infallible;
 use std::future::poll_fn;
-use std::task::Poll;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use futures_lite::future::yield_now;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -77,18 +78,24 @@ async fn woken(task: impl Future<Output = ()>) {
     }
 }
 
-/// A child of a group.
-type Child = std::pin::Pin<Box<dyn Future<Output = Result<(), Infallible>> + Send>>;
+/// A child of a group: a node that does not fail.
+pub struct Child(Node);
+
+impl Future for Child {
+    type Output = Result<(), Infallible>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.as_mut().poll(context).map(Ok)
+    }
+}
 
 impl<S: EagerSpawner + Spawn<Child>> Join for Started<S, true> {
     async fn join(self, children: impl Iterator<Item = Node> + Send) {
         let Self(spawner, way) = self;
         let mut group = TaskGroup::<S, (), Infallible>::with_capacity(spawner, 6);
         for child in children {
-            let child: Child = Box::pin(async move {
-                child.await;
-                Ok(())
-            });
+            let child = Child(child);
             match way {
                 Way::Queued => group.spawn(child),
                 Way::Woken | Way::Inline => group.spawn_eager(child),

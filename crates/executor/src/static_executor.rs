@@ -96,10 +96,13 @@ impl StaticExecutor {
     ) -> Task<T> {
         if task::is_large(&future) {
             // SAFETY: future and output are Send and 'static.
-            return unsafe { self.shared().spawn_eager(self.core(), task::boxed(future)) };
+            return unsafe {
+                self.shared()
+                    .spawn_eager(|| self.core(), task::boxed(future))
+            };
         }
         // SAFETY: future and output are Send and 'static.
-        unsafe { self.shared().spawn_eager(self.core(), future) }
+        unsafe { self.shared().spawn_eager(|| self.core(), future) }
     }
 
     /// As [`Executor::spawn_on`](crate::Executor::spawn_on).

@@ -1,6 +1,12 @@
 //! The costs of a spawn: allocations, and with `--cfg terrace_count` our own read-modify-writes, fences and locks.
 //! Amortised over many spawns after a warm-up. Two cores hide contention; counts do not.
 
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::thread;
+use std::time::{Duration, Instant};
+
 use terrace_executor::{Builder, StaticExecutor, block_on};
 use terrace_testing::{CountingAllocator, Yields, allocations, watchdog};
 
@@ -10,6 +16,8 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 /// Spawns a round: few enough for the worker's ring.
 const ROUND: usize = 100;
 const ROUNDS: usize = 100;
+/// How long a test waits for something that takes milliseconds.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn rounds(executor: &'static StaticExecutor, rounds: usize) {
     for _ in 0..rounds {
@@ -33,27 +41,150 @@ fn a_spawn_on_a_worker_allocates_once() {
     assert_eq!(counted, ROUND * ROUNDS);
 }
 
-/// An eager child that is done at once takes its cell, and nothing of our own: no queue, no fence, no lock.
-#[test]
-fn an_eager_child_on_a_worker_allocates_once() {
-    let _watchdog = watchdog();
+/// Eager children of one turn, all done at once.
+async fn eager_children(executor: &'static StaticExecutor) {
+    for child in 0..ROUND {
+        let task = executor.spawn_eager(async move { child });
+        assert_eq!(task.await, child);
+    }
+}
+
+/// A chain of eager children that are done at once, once the thread expects it: no allocation, and nothing of our own.
+async fn a_chain_costs_nothing(executor: &'static StaticExecutor) {
     use terrace_sync::count::Counts;
 
+    eager_children(executor).await;
+    Yields(1).await;
+    for round in 0..ROUNDS {
+        let counts = Counts::now();
+        let before = allocations();
+        eager_children(executor).await;
+        let counted = allocations() - before;
+        let counts = Counts::now() - counts;
+        assert_eq!(counted, 0, "round {round}");
+        assert_eq!(counts, Counts::default(), "round {round}");
+        Yields(1).await;
+    }
+}
+
+#[test]
+fn a_chain_of_eager_children_on_a_worker_allocates_nothing() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(1).try_build_static().unwrap();
+    block_on(executor.spawn(a_chain_costs_nothing(executor)));
+}
+
+#[test]
+fn a_chain_of_eager_children_in_a_run_allocates_nothing() {
+    let _watchdog = watchdog();
+    static EXECUTOR: StaticExecutor = StaticExecutor::new();
+    block_on(EXECUTOR.run(EXECUTOR.spawn(a_chain_costs_nothing(&EXECUTOR))));
+}
+
+/// On the executor that can be dropped: it counts no reference for a child that is done at once.
+#[test]
+fn a_chain_of_eager_children_on_the_droppable_kind_allocates_nothing() {
+    let _watchdog = watchdog();
+    let executor = std::sync::Arc::new(Builder::new().workers(1).build());
+    let parent = {
+        let executor = executor.clone();
+        async move {
+            for round in 0..ROUNDS {
+                let before = allocations();
+                for child in 0..ROUND {
+                    let task = executor.spawn_eager(async move { [child; 20] });
+                    assert_eq!(task.await, [child; 20]);
+                }
+                assert!(
+                    allocations() == before || round == 0,
+                    "round {round}: {}",
+                    allocations() - before
+                );
+                Yields(1).await;
+            }
+        }
+    };
+    block_on(executor.spawn(parent));
+}
+
+/// Allocations of pending eager children, each after `before` others that were done at once.
+fn pending_after(before: usize, child: impl Future<Output = ()> + Send + Copy + 'static) -> usize {
     let executor = Builder::new().workers(1).try_build_static().unwrap();
     block_on(executor.spawn(async move {
-        for round in 0..ROUNDS {
-            let counts = Counts::now();
-            let before = allocations();
-            for child in 0..ROUND {
-                assert_eq!(executor.spawn_eager(async move { child }).await, child);
+        let mut counted = 0;
+        for round in 0..2 * ROUNDS {
+            for _ in 0..before {
+                executor.spawn_eager(async {}).await;
             }
-            let counted = allocations() - before;
-            let counts = Counts::now() - counts;
-            assert_eq!(counted, ROUND, "round {round}");
-            assert_eq!(counts, Counts::default(), "round {round}");
-            Yields(1).await;
+            let at = allocations();
+            let task = executor.spawn_eager(child);
+            if round >= ROUNDS {
+                counted += allocations() - at;
+            }
+            assert!(!task.is_finished());
+            task.await;
         }
-    }));
+        counted
+    }))
+}
+
+/// Pends once, and wakes itself; it may clone its waker, too.
+#[derive(Clone, Copy)]
+struct Once<const CLONES: bool>(bool);
+
+impl<const CLONES: bool> Future for Once<CLONES> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.0 {
+            return Poll::Ready(());
+        }
+        self.0 = true;
+        if CLONES {
+            drop(context.waker().clone());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+/// A pending child that the thread does not expect to end takes its cell. Else it takes its memory, its cell and a relay.
+#[test]
+fn a_pending_eager_child_allocates_once_or_thrice() {
+    let _watchdog = watchdog();
+    for before in [0, 1, 3] {
+        assert_eq!(pending_after(before, Once::<false>(false)), ROUNDS);
+        assert_eq!(pending_after(before, Once::<true>(false)), ROUNDS);
+    }
+    // The memory is that of the child before it, so there are the cell and the relay.
+    assert_eq!(pending_after(4, Once::<false>(false)), 2 * ROUNDS);
+    assert_eq!(pending_after(10, Once::<true>(false)), 2 * ROUNDS);
+}
+
+/// A worker with nothing to do gives the memory back.
+#[test]
+fn an_idle_worker_keeps_no_memory() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(1).try_build_static().unwrap();
+    let first_of_many = || {
+        block_on(executor.spawn(async move {
+            let before = allocations();
+            executor.spawn_eager(async {}).await;
+            let counted = allocations() - before;
+            eager_children(executor).await;
+            counted
+        }))
+    };
+    first_of_many();
+    let start = Instant::now();
+    loop {
+        // The worker has a moment to fall asleep, sooner or later.
+        thread::sleep(Duration::from_millis(1));
+        if first_of_many() == 1 {
+            break;
+        }
+        assert!(start.elapsed() < PATIENCE, "it never gave memory back");
+    }
 }
 
 #[test]

@@ -39,6 +39,8 @@ mod on_owner;
 mod owned;
 #[doc(hidden)]
 pub mod registry;
+#[doc(hidden)]
+pub mod relay;
 #[cfg(not(terrace_loom))]
 mod run;
 #[cfg(not(terrace_loom))]

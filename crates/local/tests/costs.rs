@@ -303,6 +303,30 @@ fn a_group_of_eager_children() {
     assert_eq!(counts, Counts::default());
 }
 
+/// A group whose queued children end in their first turn: its list is kept, so there are the tasks and the list of values. A child
+/// costs what a task costs whose handle is taken.
+#[test]
+fn a_group_of_queued_children() {
+    let _watchdog = watchdog();
+    let executor: &'static LocalExecutor<'static> = leaked();
+    let mut group = TaskGroup::<_, usize, ()>::with_capacity(executor, 20);
+    let context = &mut Context::from_waker(Waker::noop());
+    let (allocations, counts) = measure(|| {
+        for child in 0..20 {
+            group.spawn(async move { Ok(child) });
+        }
+        let mut joined = std::pin::pin!(group.join_all());
+        assert!(joined.as_mut().poll(context).is_pending());
+        assert_eq!(executor.run_until_stalled(), 20);
+        let Poll::Ready(Ok(all)) = joined.poll(context) else {
+            panic!("all have ended");
+        };
+        assert_eq!(all.len(), 20);
+    });
+    assert_eq!(allocations, (20 + 1) * ROUNDS, "tasks, and the values");
+    assert_eq!(counts, rmws(20 * ROUNDS));
+}
+
 /// A group that waits: an allocation for each 16 children, and for each child one read-modify-write more than for a task, which
 /// sets its bit. (Two more, uncounted here, count its waker's reference to the block.) The poll takes all bits at once.
 #[test]
@@ -320,6 +344,8 @@ fn a_group_that_waits() {
         {
             let mut joined = std::pin::pin!(group.join_all());
             let context = &mut Context::from_waker(&waker);
+            // The first poll yields, and the second one waits.
+            assert!(joined.as_mut().poll(context).is_pending());
             assert!(joined.as_mut().poll(context).is_pending());
             assert_eq!(executor.run_until_stalled(), 20);
             let Poll::Ready(Ok(all)) = joined.poll(context) else {

@@ -289,23 +289,36 @@ pub(crate) fn run_task(task: Runnable) {
     poll_task(task);
 }
 
-/// Polls a task of `pool` in the middle of the poll of another one, on a runner of that pool. Gives it back if the thread has
-/// none. A panic does not come out of it.
-pub(crate) fn poll_inside(pool: &Shared, task: Runnable) -> Result<(), Runnable> {
-    with_runner_of(pool, |runner| match runner {
-        Some(runner) => {
-            runner.deferred.suspend(|| poll_task(task));
-            Ok(())
-        }
-        None => Err(task),
+/// Calls `poll`, which polls a task of `pool` in the middle of the poll of another one.
+///
+/// # Panics
+/// If the thread is not [in the middle of a runner](is_inside) of that pool.
+#[inline]
+pub(crate) fn poll_inside<T>(pool: &Shared, poll: impl FnOnce() -> T) -> T {
+    with_runner_of(pool, |runner| {
+        let runner = runner.expect("the caller has seen the runner");
+        runner.deferred.suspend(|| traced(poll))
     })
+}
+
+/// Whether the thread is in the middle of a runner of `pool`.
+#[inline]
+pub(crate) fn is_inside(pool: &Shared) -> bool {
+    with_runner_of(pool, |runner| runner.is_some())
 }
 
 /// Polls a task in the loop of a runner, or where there is none.
 #[inline]
 pub(super) fn poll_task(task: Runnable) {
+    traced(|| task.run());
+}
+
+/// Calls `poll`, which polls a task.
+#[inline(always)]
+fn traced<T>(poll: impl FnOnce() -> T) -> T {
     let worker = trace_index::get();
     terrace_trace::run_begin(worker);
-    task.run();
+    let polled = poll();
     terrace_trace::run_end(worker);
+    polled
 }

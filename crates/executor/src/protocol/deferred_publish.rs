@@ -62,14 +62,15 @@ impl DeferredPublish {
     /// Calls `poll`, which polls a task in the middle of the poll under way, and is no turn of the loop. Afterwards the poll
     /// under way is what it was.
     #[inline]
-    pub fn suspend(&self, poll: impl FnOnce()) {
+    pub fn suspend<T>(&self, poll: impl FnOnce() -> T) -> T {
         let before = self.0.replace(State::Publish);
         debug_assert!(
             before != State::Deferred,
             "tasks yield at the end of a poll"
         );
-        poll();
+        let polled = poll();
         self.0.set(before);
+        polled
     }
 
     /// A task that yielded was pushed behind the others in the ring. [`Publish::Later`] leaves it to the next turn.

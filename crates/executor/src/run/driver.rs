@@ -21,6 +21,7 @@ use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
+use terrace_local::cells::give_back;
 use terrace_park::Driver;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
@@ -175,6 +176,7 @@ impl<'p> Sleeper<'p> {
 
     /// Announces the sleep and looks once more.
     fn sleep(&mut self, context: &Context<'_>) -> Slept {
+        give_back();
         self.place().sleep(context.waker());
         // Covered work keeps it awake, too: no sentinel watches for drivers.
         if sight(self.pool) == Sight::Nothing {

@@ -6,46 +6,86 @@
 //! | any other                                 | as `try_tick` does: it has no seat, and `current` returns `None`             |
 //!
 //! A background task that spawns keeps its permit: the child's first poll is a part of its own.
+//!
+//! A worker or `run` future whose last eager children all ended at once polls the next one before it makes a cell
+//! (`terrace_local::task::poll_at_spawn`).
 
 use std::future::Future;
 
-use terrace_local::task::{CoreRef, Runnable, Schedule, Task};
+use terrace_local::task::{self, CoreRef, Runnable, Schedule, Task};
 
-use crate::parts::current::{current, replace_lane};
+use crate::parts::current::{RestoresCurrent, current, replace_lane};
 use crate::parts::eager::Entered;
 use crate::parts::lanes::Lane;
-use crate::pool::runner::poll_inside;
+use crate::parts::trace_index;
+use crate::pool::runner::{self, is_inside, poll_inside};
 use crate::pool::shared::Shared;
 use crate::work::found::Found;
 
 impl Shared {
     /// Spawns a task and polls it once, if the thread's limits allow it. Else as `spawn_task`. The caller borrows the pool's
-    /// executor.
+    /// executor. `reference` refers to this pool.
     ///
     /// # Safety
     /// As [`spawn_task`](Self::spawn_task).
     #[inline]
     pub(crate) unsafe fn spawn_eager<C: Schedule, F: Future>(
         &self,
-        core: CoreRef<C>,
+        reference: impl FnOnce() -> CoreRef<C>,
         future: F,
     ) -> Task<F::Output> {
-        // SAFETY: the caller promises the same of the future and of `core`.
-        let (runnable, task) = unsafe { self.make(core, future) };
-        match Entered::try_new() {
-            Some(_entered) => poll_at_spawn(self, runnable),
-            None => self.push_spawned(runnable),
-        }
+        let Some(entered) = Entered::try_new() else {
+            // SAFETY: the caller promises the same of the future and of `reference`.
+            return unsafe { self.spawn_task(reference(), future) };
+        };
+        let has_room = task::has_room::<Self, F>(&future);
+        let task = if has_room && entered.is_likely_to_end() && is_inside(self) {
+            // SAFETY: the caller promises the same of the future and of `reference`, and there is room.
+            unsafe { self.poll_first(reference, future) }
+        } else {
+            // SAFETY: the caller promises the same of the future and of `reference`.
+            let (runnable, task) = unsafe { self.make(reference(), future) };
+            poll_at_spawn(self, runnable);
+            task
+        };
+        entered.note(task.is_finished());
         task
     }
+
+    /// Polls a new task on this thread, which is in the middle of a runner of this pool, and makes a cell if the poll is pending.
+    ///
+    /// # Safety
+    /// As [`spawn_task`](Self::spawn_task), and there is room for the future.
+    #[inline]
+    unsafe fn poll_first<C: Schedule, F: Future>(
+        &self,
+        reference: impl FnOnce() -> CoreRef<C>,
+        future: F,
+    ) -> Task<F::Output> {
+        runner::count_spawn(self);
+        terrace_trace::spawn(trace_index::get());
+        let _lane = on_normal_lane();
+        // SAFETY: the caller promises the same of the future, and that there is room. The pool is in place: `self` borrows it.
+        poll_inside(self, || unsafe {
+            task::poll_at_spawn(self, future, reference)
+        })
+    }
+}
+
+/// The child's first poll runs on the normal lane, until the guard is dropped.
+#[inline]
+fn on_normal_lane() -> Option<RestoresCurrent> {
+    current()
+        .is_some_and(|current| current.lane() != Lane::Normal)
+        .then(|| replace_lane(Lane::Normal))
 }
 
 /// Polls a new task on the thread that spawns it.
 fn poll_at_spawn(pool: &Shared, task: Runnable) {
-    let _current = current()
-        .is_some_and(|current| current.lane() != Lane::Normal)
-        .then(|| replace_lane(Lane::Normal));
-    if let Err(task) = poll_inside(pool, task) {
+    let _lane = on_normal_lane();
+    if is_inside(pool) {
+        poll_inside(pool, || task.run());
+    } else {
         Found::Task(task).run_borrowed(pool);
     }
 }

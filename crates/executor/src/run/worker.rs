@@ -10,6 +10,7 @@
 
 use std::time::Duration;
 
+use terrace_local::cells::give_back;
 use terrace_local::task::Runnable;
 use terrace_park::{Token, Woken};
 use terrace_sync::thread::yield_now;
@@ -231,6 +232,7 @@ impl<'p> Worker<'p> {
         let index = self.runner.index();
         let scan = self.scan(Looking::Parking);
         terrace_trace::park(index);
+        give_back();
         let _asleep = Asleep::begin();
         let watches = sentinel.is_keen()
             || pool.scopes.others_active(pool.crew())

@@ -115,6 +115,23 @@ impl State {
         }
     }
 
+    /// A task that has ended before it had a cell: a handle, which takes the outcome. [`is_fresh`](Self::is_fresh) says so. The
+    /// owner is the thread that makes it; it has nothing to do any more.
+    #[must_use]
+    #[inline]
+    pub fn ended_at_spawn() -> Self {
+        let remote = remote::ENDED | remote::OUTCOME | remote::FRESH | remote::ONE;
+        Self {
+            remote: AtomicUsize::new(remote),
+            local: UnsafeCell::new(LocalWord {
+                references: 0,
+                flags: local::ENDED,
+            }),
+            registered: AtomicUsize::new(0),
+            awaiter: UnsafeCell::new(None),
+        }
+    }
+
     /// Replaces the remote word by what `next` makes of it; `None` leaves it. Returns what it was.
     #[inline]
     pub(super) fn update(&self, mut next: impl FnMut(usize) -> Option<usize>) -> usize {

@@ -20,6 +20,9 @@ use crate::task::FallibleTask;
 use crate::task::outcome::Gone;
 use crate::unwind::{Payload, contain, drop_payload, resume_unwind};
 
+/// So many queued children are worth a yield of the group's task.
+const WORTH_A_YIELD: usize = 2;
+
 /// Whether a failure, or a cancellation, of its group cancels a child.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Shield {
@@ -55,7 +58,9 @@ pub(super) struct Children<T, E> {
     running: usize,
     /// Children below this number have been polled with the wakers of the blocks.
     armed: usize,
-    /// One for each `CHILDREN` slots, as far as children were polled.
+    /// Children that were queued since the last poll, and have not had a turn for all that the group knows.
+    queued: usize,
+    /// One for each `CHILDREN` slots, up to the last child that a poll has found running.
     blocks: VecDeque<Arc<Block>>,
     /// [`next_done`](Self::next_done) has passed the children below this number. Those that are done later are in `late`.
     passed: usize,
@@ -72,6 +77,7 @@ impl<T, E> Children<T, E> {
             first: 0,
             running: 0,
             armed: 0,
+            queued: 0,
             blocks: VecDeque::new(),
             passed: 0,
             late: VecDeque::new(),
@@ -110,6 +116,12 @@ impl<T, E> Children<T, E> {
         number
     }
 
+    /// The child that comes next is queued.
+    #[inline]
+    pub(super) fn note_queued(&mut self) {
+        self.queued += 1;
+    }
+
     /// A child that was just spawned, and perhaps polled. Returns its number.
     #[inline]
     pub(super) fn push(&mut self, mut task: FallibleTask<Result<T, E>>, shield: Shield) -> usize {
@@ -137,7 +149,14 @@ impl<T, E> Children<T, E> {
     }
 
     /// Polls the children that have woken the group, and new ones. Ready when all have ended.
+    ///
+    /// If several children were queued since the last poll, the group's task lets them have their turn first, by a yield. Those
+    /// that end in it are not polled before: that saves each an awaiter, three read-modify-writes and a part of a block.
     pub(super) fn poll(&mut self, context: &Context<'_>) -> Poll<()> {
+        if core::mem::take(&mut self.queued) >= WORTH_A_YIELD && self.running > 0 {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         while self.running > 0 {
             self.arm(context.waker());
             for block in 0..self.blocks.len() {
@@ -165,10 +184,18 @@ impl<T, E> Children<T, E> {
         }
         while self.armed < self.end() {
             let slot = self.armed - self.first;
-            if self.blocks.len() == slot / CHILDREN {
+            self.armed += 1;
+            let Some(Slot::Running(task, _)) = self.slots.get_mut(slot) else {
+                continue;
+            };
+            // What has ended needs no block.
+            if let Some(end) = task.take_finished() {
+                self.settle(slot, end);
+                continue;
+            }
+            while self.blocks.len() <= slot / CHILDREN {
                 self.blocks.push_back(Block::new(waker.clone()));
             }
-            self.armed += 1;
             self.poll_slot(slot);
         }
     }
@@ -274,6 +301,7 @@ impl<T, E> Children<T, E> {
         self.first = 0;
         self.armed = 0;
         self.passed = 0;
+        self.queued = 0;
         self.ends = false;
         self.late.clear();
         self.blocks.clear();

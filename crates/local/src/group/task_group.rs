@@ -74,6 +74,9 @@ use crate::unwind::contain;
 /// were completes without suspending its caller. On a `LocalExecutor` it takes no atomic read-modify-write, and two allocations:
 /// its list, and that of the values.
 ///
+/// A poll of the group after several queued children yields once, so that they have their turn. Those that end in it cost what they
+/// cost alone, and a slot.
+///
 /// Any other child takes a slot, and each 16 of them an allocation. Its end takes three read-modify-writes more than that of a
 /// task: two count its waker's reference, and one sets its bit. Between two polls of the group, each 16 children wake its task at
 /// most once. A poll looks at one word for each 16 children. The list keeps a slot for each child that was spawned after the
@@ -112,6 +115,7 @@ impl<S, T, E> TaskGroup<S, T, E> {
         F: Future<Output = Result<T, E>>,
         S: Spawn<F>,
     {
+        self.children.note_queued();
         self.spawn_by(S::spawn_task, future, Shield::No)
     }
 
@@ -134,6 +138,7 @@ impl<S, T, E> TaskGroup<S, T, E> {
         F: Future<Output = Result<T, E>>,
         S: Spawn<F>,
     {
+        self.children.note_queued();
         self.spawn_by(S::spawn_task, future, Shield::Yes)
     }
 

@@ -16,7 +16,7 @@ use super::runnable::{Meta, Own};
 
 /// A handle on async-task's cell.
 type Shared<T> = async_task::FallibleTask<Outcome<T>, Meta>;
-/// A handle on a cell of one thread: the address is odd.
+/// A handle on a cell of one thread, or of a task that ended before it had another cell: the address is odd.
 type Local<T> = Handle<Outcome<T>>;
 
 /// One of the two handles, as the word that it is. Dropping it cancels the task.

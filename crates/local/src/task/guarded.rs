@@ -75,6 +75,18 @@ impl<C: Core, F> Guarded<C, F> {
         self.core
     }
 
+    /// The future, to be polled or dropped in place.
+    ///
+    /// # Safety
+    /// `this` is in place, and its future alive.
+    #[inline]
+    pub(super) unsafe fn future(this: NonNull<Self>) -> NonNull<F> {
+        // SAFETY: the caller says that the fields are in place.
+        let future = unsafe { &raw mut (*this.as_ptr()).future };
+        // SAFETY: the address of a field is not null. `ManuallyDrop` is transparent.
+        unsafe { NonNull::new_unchecked(future.cast()) }
+    }
+
     /// Whether a registry has a reference to the task.
     #[inline]
     pub(super) fn is_kept(&self) -> bool {

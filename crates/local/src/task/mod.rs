@@ -4,6 +4,8 @@
 //!   core through the cell's metadata.
 //! - a cell of this crate (`local`), for tasks that live on one thread.
 //!
+//! An eager child that is likely to end in its first poll gets the first of them only if it does not (`early`).
+//!
 //! 1. [`build`], or `local::build`, makes the cell, one allocation: an item for a queue, and a [`Task`] for the spawner.
 //! 2. The executor pops the item and runs it: `guarded::Guarded::poll`. At its first `Pending` the task registers its waker
 //!    with the core, if that keeps a registry.
@@ -13,6 +15,7 @@
 //! 5. The outcome waits in the cell for the [`Task`]. If no handle takes it, `outcome::Outcome::drop` hands on its panic.
 
 pub(crate) mod core;
+mod early;
 mod either;
 pub(crate) mod guarded;
 mod handle;
@@ -23,6 +26,7 @@ mod shared;
 mod spawn_many;
 
 pub use self::core::{Core, CoreRef, PanicHandler, Schedule};
+pub use self::early::{has_room, poll_at_spawn};
 pub use self::guarded::{LARGE, boxed, is_large};
 pub use self::handle::{FallibleTask, Task};
 pub use self::outcome::Outcome;

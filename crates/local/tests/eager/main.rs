@@ -3,6 +3,7 @@
 mod ends;
 mod first_poll;
 mod limits;
+mod random;
 
 use terrace_local::LocalExecutor;
 

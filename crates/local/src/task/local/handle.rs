@@ -37,7 +37,8 @@ pub(crate) struct Handle<T> {
     _outcome: PhantomData<T>,
 }
 
-// SAFETY: the future and its core stay on the owner's thread. What the handle takes to another thread is the outcome.
+// SAFETY: the future and its core stay on the owner's thread, or are gone since before the handle was made (`Room::finish`). What
+// the handle takes to another thread is the outcome.
 unsafe impl<T: Send> Send for Handle<T> {}
 // SAFETY: a shared handle only says whether the task has ended, out of an atomic.
 unsafe impl<T> Sync for Handle<T> {}

@@ -1,0 +1,240 @@
+//! [`Lender`]: the waker of a first poll whose task has no cell for wakers yet.
+//!
+//! The poll borrows the waker. Only a clone, or a wake, needs memory of its own: a [`Relay`], made at the first of them. If the
+//! poll is pending, its caller makes the task, and settles the relay: from then on it passes wakes on.
+//!
+//! | word              | what is so                                                        | a wake             | `settle`                        |
+//! |-------------------|-------------------------------------------------------------------|--------------------|---------------------------------|
+//! | 0                 | the poll goes on, or has ended the task                           | sets `WOKEN`       | sets `SETTLED`                  |
+//! | `WOKEN`           | the same, and a waker has woken the task                          | changes nothing    | sets `SETTLED`, wakes the task  |
+//! | `SETTLED`, with or without `WOKEN` | the relay has the waker of the task              | wakes the task     | –                               |
+//!
+//! Of a wake and `settle`, one changes the word first. If it is the wake, `settle` sees `WOKEN` and wakes. Else the wake sees
+//! `SETTLED` and passes itself on. So each wake reaches the task, and wakes of the first poll reach it once. A task that ended in
+//! its first poll never settles the relay, and wakes go nowhere.
+
+use core::mem::ManuallyDrop;
+use core::ptr::null_mut;
+use core::task::{RawWaker, RawWakerVTable, Waker};
+
+use terrace_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use terrace_sync::cell::UnsafeCell;
+use terrace_sync::{Arc, ordering, weakened};
+
+/// A waker has woken the task before the relay was settled.
+const WOKEN: usize = 1;
+/// The relay has the waker of the task.
+const SETTLED: usize = 2;
+
+/// What the clones of a lent waker share.
+struct Relay {
+    word: AtomicUsize,
+    /// The task's waker. Invariant: the thread that settles writes it before `SETTLED`. Later it is read only.
+    task: UnsafeCell<Option<Waker>>,
+}
+
+// SAFETY: a waker is Send, and the word is atomic.
+unsafe impl Send for Relay {}
+// SAFETY: `SETTLED` keeps the one write of `task` and its reads apart, and a waker is Sync.
+unsafe impl Sync for Relay {}
+
+impl Relay {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            word: AtomicUsize::new(0),
+            task: UnsafeCell::new(None),
+        })
+    }
+
+    /// A clone wakes the task.
+    fn wake(&self) {
+        let acquire = ordering!("relay-wake-acquire", Acquire);
+        // Ordering: Acquire, pairs with the Release in `settle`: the waker is there.
+        if self.word.load(acquire) & SETTLED == 0 {
+            let order = if weakened!("relay-wake-release") {
+                Ordering::Acquire
+            } else {
+                Ordering::AcqRel
+            };
+            // Ordering: AcqRel. Release hands what came before the wake to `settle`, and so to the poll that follows. Acquire is
+            // that of the load.
+            if self.word.fetch_or(WOKEN, order) & SETTLED == 0 {
+                return;
+            }
+        }
+        self.pass_on();
+    }
+
+    /// The poll was pending: this is the waker of its task.
+    fn settle(&self, task: Waker) {
+        self.task.with_mut(|slot| {
+            // SAFETY: `SETTLED` is not set, so no other thread touches the waker, and this is called once.
+            unsafe { *slot = Some(task) };
+        });
+        let both = if weakened!("relay-settle-acquire") {
+            Ordering::Release
+        } else {
+            Ordering::AcqRel
+        };
+        let order = if weakened!("relay-settle-release") {
+            Ordering::Acquire
+        } else {
+            both
+        };
+        // Ordering: AcqRel. Release hands on the waker. Acquire takes over what came before the wakes so far.
+        let before = self.word.fetch_or(SETTLED, order);
+        let woken = before & WOKEN != 0 && !weakened!("relay-wake-lost");
+        if woken || weakened!("relay-wake-twice") {
+            self.pass_on();
+        }
+    }
+
+    /// Wakes the task. The caller has seen `SETTLED`, or has set it.
+    fn pass_on(&self) {
+        self.task.with(|task| {
+            // SAFETY: `SETTLED` is set, and the caller has seen it with Acquire or set it. So the write is over.
+            let task = unsafe { &*task };
+            if let Some(task) = task {
+                task.wake_by_ref();
+            }
+        });
+    }
+}
+
+/// Lends the waker of one poll.
+pub struct Lender {
+    /// Null, or a counted reference. Never changes once it is set.
+    relay: AtomicPtr<Relay>,
+}
+
+impl Default for Lender {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Lender {
+    /// One without a relay.
+    #[must_use]
+    #[inline]
+    pub fn new() -> Self {
+        Self {
+            relay: AtomicPtr::new(null_mut()),
+        }
+    }
+
+    /// The waker for the poll. It is not used beyond `self`. Its clones may be.
+    #[must_use]
+    #[inline]
+    pub fn lend(&self) -> ManuallyDrop<Waker> {
+        let data = core::ptr::from_ref(self).cast();
+        // SAFETY: the functions of the table keep the contract of `RawWaker` while `self` is in place. The waker is not dropped.
+        ManuallyDrop::new(unsafe { Waker::from_raw(RawWaker::new(data, &LENT)) })
+    }
+
+    /// The poll was pending, and `task` is the waker of its task. Called once. Clones `task` if the poll has cloned the lent waker,
+    /// or woken it.
+    pub fn settle(&mut self, task: &Waker) {
+        let relay = self.relay.with_mut(|relay| *relay);
+        // SAFETY: the reference is the lender's, which stays for the call.
+        if let Some(relay) = unsafe { relay.as_ref() } {
+            relay.settle(task.clone());
+        }
+    }
+
+    /// The relay, made if there is none. Threads that share the lent waker may race here.
+    #[cold]
+    fn relay(&self) -> &Relay {
+        // Ordering: Acquire, pairs with the Release below: the relay is there.
+        let mut relay = self.relay.load(Ordering::Acquire);
+        if relay.is_null() {
+            let new = Arc::into_raw(Relay::new()).cast_mut();
+            if weakened!("relay-made-twice") {
+                self.relay.store(null_mut(), Ordering::Release);
+            }
+            // Ordering: Release hands on the relay. Acquire takes over that of another thread.
+            match self
+                .relay
+                .compare_exchange(null_mut(), new, Ordering::Release, Ordering::Acquire)
+            {
+                Ok(_) => relay = new,
+                Err(found) => {
+                    // SAFETY: it came out of `Arc::into_raw` above, and no other thread has seen it.
+                    drop(unsafe { Arc::from_raw(new) });
+                    relay = found;
+                }
+            }
+        }
+        // SAFETY: the pointer is not null. The lender keeps its reference to its own end.
+        unsafe { &*relay }
+    }
+}
+
+impl Drop for Lender {
+    #[inline]
+    fn drop(&mut self) {
+        let relay = self.relay.with_mut(|relay| *relay);
+        if !relay.is_null() {
+            // SAFETY: `relay` put it there out of `Arc::into_raw`, and this is the lender's end.
+            drop(unsafe { Arc::from_raw(relay) });
+        }
+    }
+}
+
+/// Of a lent waker: the address of its lender.
+static LENT: RawWakerVTable = RawWakerVTable::new(clone_lent, wake_lent, wake_lent, |_| {});
+
+/// Of a clone: the address of the relay, with a counted reference.
+static CLONE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, release);
+
+unsafe fn clone_lent(data: *const ()) -> RawWaker {
+    // SAFETY: called through the table, so the lender is in place.
+    let lender = unsafe { &*data.cast::<Lender>() };
+    let relay: *const Relay = lender.relay();
+    // SAFETY: the lender has a reference, so the relay is in place.
+    unsafe { clone(relay.cast()) }
+}
+
+unsafe fn wake_lent(data: *const ()) {
+    // SAFETY: called through the table, so the lender is in place.
+    let lender = unsafe { &*data.cast::<Lender>() };
+    lender.relay().wake();
+}
+
+/// The relay of a clone. The reference is the clone's: the caller does not drop the result unless it takes that over.
+///
+/// # Safety
+/// `data` is that of a waker of the table [`CLONE`], or the address of a relay in place.
+unsafe fn relay_of(data: *const ()) -> ManuallyDrop<Arc<Relay>> {
+    // SAFETY: the address came out of `Arc::into_raw`, and the caller says that the relay is in place.
+    ManuallyDrop::new(unsafe { Arc::from_raw(data.cast()) })
+}
+
+unsafe fn clone(data: *const ()) -> RawWaker {
+    // SAFETY: called through the table, or by `clone_lent` with a relay in place.
+    let relay = unsafe { relay_of(data) };
+    core::mem::forget(Arc::clone(&relay));
+    RawWaker::new(data, &CLONE)
+}
+
+unsafe fn wake(data: *const ()) {
+    // SAFETY: called through the table.
+    let relay = unsafe { relay_of(data) };
+    // By value: it goes also if the wake unwinds.
+    let relay = ManuallyDrop::into_inner(relay);
+    relay.wake();
+    if weakened!("relay-wake-keeps") {
+        core::mem::forget(relay);
+    }
+}
+
+unsafe fn wake_by_ref(data: *const ()) {
+    // SAFETY: called through the table.
+    unsafe { relay_of(data) }.wake();
+}
+
+unsafe fn release(data: *const ()) {
+    // SAFETY: called through the table.
+    let relay = unsafe { relay_of(data) };
+    drop(ManuallyDrop::into_inner(relay));
+}

@@ -1,0 +1,124 @@
+//! Models of the waker of a first poll: wakes by other threads, while the poll goes on and after it.
+//!
+//! Each model wakes a bell in place of a task, and counts how often it rings.
+
+use std::sync::Arc as Plain;
+use std::sync::atomic::{AtomicUsize as PlainCount, Ordering::Relaxed as Uncounted};
+use std::task::{Wake, Waker};
+
+use terrace_local::relay::Lender;
+use terrace_sync::cell::UnsafeCell;
+use terrace_sync::{Arc, model, thread};
+
+/// A value that a thread writes before its wake.
+struct Message(UnsafeCell<u32>);
+
+// SAFETY: loom fails the model if two threads use the memory in a way that they must not.
+unsafe impl Send for Message {}
+// SAFETY: see `Send`: loom watches shared uses of the memory, too.
+unsafe impl Sync for Message {}
+
+impl Message {
+    fn new() -> Arc<Self> {
+        Arc::new(Self(UnsafeCell::new(0)))
+    }
+
+    fn write(&self) {
+        self.0.with_mut(|value| {
+            // SAFETY: one thread writes, before its wake. The others read after it.
+            unsafe { *value = 1 };
+        });
+    }
+
+    fn read(&self) -> u32 {
+        self.0.with(|value| {
+            // SAFETY: a wake came before.
+            unsafe { *value }
+        })
+    }
+}
+
+/// The task: each wake of it sees the message, as its poll would.
+struct Bell {
+    rings: PlainCount,
+    message: Arc<Message>,
+}
+
+impl Wake for Bell {
+    fn wake(self: Plain<Self>) {
+        assert_eq!(self.message.read(), 1);
+        self.rings.fetch_add(1, Uncounted);
+    }
+}
+
+fn bell(message: &Arc<Message>) -> Plain<Bell> {
+    Plain::new(Bell {
+        rings: PlainCount::new(0),
+        message: message.clone(),
+    })
+}
+
+/// A clone wakes while the poll ends and the relay is settled: the task is woken once, after what came before the wake.
+///
+/// Fails under: `relay-wake-lost`, `relay-wake-twice`, `relay-wake-acquire`, `relay-wake-release`, `relay-settle-acquire`,
+/// `relay-settle-release`, `relay-wake-keeps` (the relay leaks).
+#[test]
+fn relay_wake_against_settle() {
+    model(|| {
+        let message = Message::new();
+        let bell = bell(&message);
+        let mut lender = Lender::new();
+        let waker = Waker::clone(&lender.lend());
+        let woken = thread::spawn(move || {
+            message.write();
+            waker.wake();
+        });
+        lender.settle(&Waker::from(bell.clone()));
+        drop(lender);
+        woken.join().unwrap();
+        assert_eq!(bell.rings.load(Uncounted), 1);
+        assert_eq!(Plain::strong_count(&bell), 1, "the relay is gone");
+    });
+}
+
+/// A clone wakes while the poll ends the task: nothing is woken, and the last of both frees the relay.
+///
+/// Fails under: `relay-wake-keeps`.
+#[test]
+fn relay_wake_against_end() {
+    model(|| {
+        let lender = Lender::new();
+        let waker = Waker::clone(&lender.lend());
+        let woken = thread::spawn(move || waker.wake());
+        drop(lender);
+        woken.join().unwrap();
+    });
+}
+
+/// Two threads share the lent waker during the poll, and clone it at the same time: they get clones of one relay.
+///
+/// Fails under: `relay-made-twice`.
+#[test]
+fn relay_is_made_once() {
+    model(|| {
+        let message = Message::new();
+        let bell = bell(&message);
+        message.write();
+        let lender = Arc::new(Lender::new());
+        let clone = |lender: &Lender| Waker::clone(&lender.lend());
+        let other = thread::spawn({
+            let lender = lender.clone();
+            move || clone(&lender)
+        });
+        let wakers = [clone(&lender), other.join().unwrap()];
+        let mut lender = Arc::try_unwrap(lender)
+            .ok()
+            .expect("the other thread has ended");
+        assert!(wakers[0].will_wake(&wakers[1]));
+        lender.settle(&Waker::from(bell.clone()));
+        for waker in wakers {
+            waker.wake();
+        }
+        assert_eq!(bell.rings.load(Uncounted), 2);
+    });
+}
