@@ -2,7 +2,7 @@
 
 /// The contenders of each layer that are ours; all others are peers.
 const OURS: [(&str, &[&str]); 11] = [
-    ("sync", &["terrace"]),
+    ("sync", &["terrace", "steal"]),
     ("queue", &["ring", "injector", "inbox"]),
     ("park", &["parker", "idle"]),
     ("local", &["local", "static_local"]),
