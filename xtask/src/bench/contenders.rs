@@ -3,7 +3,7 @@
 /// The contenders of each layer that are ours; all others are peers.
 const OURS: [(&str, &[&str]); 11] = [
     ("sync", &["terrace", "steal"]),
-    ("queue", &["ring", "injector", "inbox"]),
+    ("queue", &["ring", "injector", "inbox", "fork"]),
     ("park", &["parker", "idle"]),
     ("local", &["local", "static_local"]),
     (

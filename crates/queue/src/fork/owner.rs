@@ -3,6 +3,7 @@
 use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
+use core::num::NonZeroU32;
 
 use terrace_sync::atomic::Ordering;
 use terrace_sync::{ordering, steal, weakened};
@@ -24,7 +25,24 @@ pub struct Owner<'a, T> {
 /// Where a push put its job, for the pop.
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a job that was pushed has to be popped"]
-pub struct Depth(u32);
+pub struct Depth {
+    /// The index and 1, so that a push returns one register.
+    above: NonZeroU32,
+}
+
+impl Depth {
+    #[inline(always)]
+    fn of(index: u32) -> Self {
+        // SAFETY: an index is at most `CAPACITY`, so this does not wrap to 0.
+        let above = unsafe { NonZeroU32::new_unchecked(index + 1) };
+        Self { above }
+    }
+
+    #[inline(always)]
+    fn index(&self) -> u32 {
+        self.above.get() - 1
+    }
+}
 
 /// What [`Owner::push`] says if the deque holds as many jobs as it can: the job was not pushed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +125,7 @@ impl<'a, T: Word> Owner<'a, T> {
         // Ordering: Relaxed, written by this owner.
         let index = mine.bottom.load(Ordering::Relaxed);
         self.put(index, job);
-        Ok(Depth(index))
+        Ok(Depth::of(index))
     }
 
     /// Puts a job into its slot and shows it. `left` was above 0 after its decrement, or the caller has looked: there is a slot.
@@ -161,7 +179,7 @@ impl<'a, T: Word> Owner<'a, T> {
         let unwinding = Unwinding;
         consider.published(now);
         core::mem::forget(unwinding);
-        Ok(Depth(index))
+        Ok(Depth::of(index))
     }
 
     /// Gives the oldest job to the thread that asks for one, if one does.
@@ -213,7 +231,7 @@ impl<'a, T: Word> Owner<'a, T> {
     #[inline(always)]
     #[expect(clippy::needless_pass_by_value, reason = "a job is popped once")]
     pub unsafe fn pop(&self, at: Depth) -> Popped {
-        let index = at.0;
+        let index = at.index();
         let release = ordering!("queue-fork-pop-relaxed", Release);
         // Ordering: Release, as in `put`: a thief that reads this value sees the slots below it.
         self.deque.mine.bottom.store(index, release);

@@ -1,7 +1,8 @@
 //! One owner, several thieves, random programs: each job is run exactly once, by a thread that sees its frame.
 //!
-//! The owner runs random trees of forks, deep and flat, with random paces. Thieves ask, force, poll for a random time, and look at
-//! gifts. A job is a frame on the heap with an id. Its content is written before the push and read by the thread that runs it, so
+//! In the first part the owner runs random trees of forks, deep and flat, with random paces. Thieves ask, force, poll for a random
+//! time, and look at gifts. In the second part it forks and joins one or two jobs in a tight loop, and a thief does nothing
+//! but force: so pops and claims of the same job meet. A job is a frame on the heap with an id. Its content is written before the push and read by the thread that runs it, so
 //! a thread that gets an old job finds a wrong id, and ThreadSanitizer a race.
 
 use std::cell::{Cell, UnsafeCell};
@@ -16,6 +17,8 @@ use terrace_testing::Watchdog;
 
 /// Forks of a run.
 const JOBS: u64 = if cfg!(terrace_tsan) { 40_000 } else { 400_000 };
+/// Attempts of the thief of the second part.
+const ATTEMPTS: u64 = if cfg!(terrace_tsan) { 2_000 } else { 10_000 };
 const THIEVES: u64 = 3;
 /// How long a test may take: processors may be shared by many.
 const LIMIT: Duration = Duration::from_secs(600);
@@ -57,6 +60,33 @@ struct Shared {
 }
 
 impl Shared {
+    fn new(jobs: u64, thieves: u64) -> Self {
+        Self {
+            runs: (0..jobs).map(|_| AtomicU8::new(0)).collect(),
+            over: AtomicBool::new(false),
+            start: Barrier::new(thieves as usize + 1),
+            stolen: AtomicU64::new(0),
+        }
+    }
+
+    /// Runs the job that a thief got.
+    fn run_stolen(&self, frame: &Frame) {
+        self.run(frame);
+        // Ordering: Relaxed, a count.
+        self.stolen.fetch_add(1, Ordering::Relaxed);
+        // Ordering: Release pairs with the owner's Acquire: the frame was read.
+        frame.done.store(true, Ordering::Release);
+    }
+
+    fn assert_each_once(&self) {
+        let stolen = self.stolen.load(Ordering::Relaxed);
+        println!("{} jobs, {stolen} of them stolen", self.runs.len());
+        assert!(stolen > 0, "the thieves took nothing");
+        for (id, runs) in self.runs.iter().enumerate() {
+            assert_eq!(runs.load(Ordering::Relaxed), 1, "job {id}");
+        }
+    }
+
     /// Runs the job of a frame.
     fn run(&self, frame: &Frame) {
         // SAFETY: this thread got the job, so the owner writes `id` only after this.
@@ -64,6 +94,31 @@ impl Shared {
         // Ordering: Relaxed, it observes and orders nothing.
         let before = self.runs[id as usize].fetch_add(1, Ordering::Relaxed);
         assert_eq!(before, 0, "job {id} ran twice");
+    }
+}
+
+/// Frames of jobs, one for each depth.
+fn frames(count: usize) -> Vec<Frame> {
+    let frame = |_| Frame {
+        id: UnsafeCell::new(u64::MAX),
+        done: AtomicBool::new(false),
+    };
+    (0..count).map(frame).collect()
+}
+
+impl Frame {
+    /// Prepares the frame for a push. Its last job was popped or is done, so no thread reads it.
+    fn prepare(&self, id: u64) {
+        // Ordering: Relaxed, published with the push.
+        self.done.store(false, Ordering::Relaxed);
+        // SAFETY: the caller says that no thread reads it.
+        unsafe { *self.id.get() = id };
+    }
+
+    /// Whether the thief that took the job has run it.
+    fn is_done(&self) -> bool {
+        // Ordering: Acquire pairs with the Release of the thief: it has read the frame.
+        self.done.load(Ordering::Acquire)
     }
 }
 
@@ -94,10 +149,7 @@ impl Program<'_> {
         }
         self.next.set(id + 1);
         let frame = &self.frames[depth];
-        // Ordering: Relaxed, published with the push.
-        frame.done.store(false, Ordering::Relaxed);
-        // SAFETY: the last job of this frame was popped or is done, so no thread reads it.
-        unsafe { *frame.id.get() = id };
+        frame.prepare(id);
         let pushed = self.me.push(frame, |_: Considered| self.pace());
         let at = pushed.expect("trees are not that deep");
         // The inline half.
@@ -105,6 +157,10 @@ impl Program<'_> {
             0 => {
                 for _ in 0..self.random.below(200) {
                     std::hint::spin_loop();
+                }
+                // The thieves may share this core.
+                if self.random.below(32) == 0 {
+                    thread::yield_now();
                 }
             }
             1..=3 => self.fork(depth + 1, most - 1),
@@ -120,8 +176,7 @@ impl Program<'_> {
             Popped::Stolen => {
                 // A waiter runs other work in between: its pushes begin at this index.
                 let mut spins = 0_u32;
-                // Ordering: Acquire pairs with the Release of the thief: it has read the frame.
-                while !frame.done.load(Ordering::Acquire) {
+                while !frame.is_done() {
                     spins += 1;
                     if spins % 64 == 0 {
                         thread::yield_now();
@@ -158,13 +213,7 @@ fn thieve(deque: &ForkDeque<&Frame>, shared: &Shared, random: &Random) {
             }
         };
         match got {
-            Some(frame) => {
-                shared.run(frame);
-                // Ordering: Relaxed, a count.
-                shared.stolen.fetch_add(1, Ordering::Relaxed);
-                // Ordering: Release pairs with the owner's Acquire: the frame was read.
-                frame.done.store(true, Ordering::Release);
-            }
+            Some(frame) => shared.run_stolen(frame),
             None if random.below(16) == 0 => thread::yield_now(),
             None => {}
         }
@@ -176,19 +225,14 @@ pub(crate) fn each_job_is_run_once(form: FenceKind) {
     let _watchdog = Watchdog::within(LIMIT);
     let seed = std::env::var("TERRACE_FORK_SEED").map_or(1, |seed| seed.parse().expect("a number"));
     println!("TERRACE_FORK_SEED={seed}");
-    let frames: Vec<Frame> = (0..400)
-        .map(|_| Frame {
-            id: UnsafeCell::new(u64::MAX),
-            done: AtomicBool::new(false),
-        })
-        .collect();
+    random_trees(form, seed);
+    tight_loop(form, seed);
+}
+
+fn random_trees(form: FenceKind, seed: u64) {
+    let frames = frames(400);
     let deque = ForkDeque::boxed_with(form);
-    let shared = Shared {
-        runs: (0..JOBS).map(|_| AtomicU8::new(0)).collect(),
-        over: AtomicBool::new(false),
-        start: Barrier::new(THIEVES as usize + 1),
-        stolen: AtomicU64::new(0),
-    };
+    let shared = Shared::new(JOBS, THIEVES);
     thread::scope(|scope| {
         for thief in 1..=THIEVES {
             let (deque, shared) = (&deque, &shared);
@@ -209,11 +253,88 @@ pub(crate) fn each_job_is_run_once(form: FenceKind) {
         }
         shared.over.store(true, Ordering::Relaxed);
     });
-    let stolen = shared.stolen.load(Ordering::Relaxed);
-    println!("{JOBS} jobs, {stolen} of them stolen");
-    assert!(stolen > 0, "the thieves took nothing");
-    for (id, runs) in shared.runs.iter().enumerate() {
-        assert_eq!(runs.load(Ordering::Relaxed), 1, "job {id}");
-    }
+    shared.assert_each_once();
     assert!(deque.is_empty() && !deque.has_jobs(Offer::None));
+}
+
+/// One of the two jobs of the tight loop.
+#[derive(Default)]
+struct Tight {
+    /// How often it was pushed, and not run.
+    due: AtomicU8,
+    /// Whether the thief that took it has run it.
+    done: AtomicBool,
+}
+
+impl Tight {
+    fn run(&self) {
+        // Ordering: Relaxed, it observes and orders nothing.
+        let due = self.due.fetch_sub(1, Ordering::Relaxed);
+        assert_eq!(due, 1, "a job ran twice");
+    }
+}
+
+fn tight_loop(form: FenceKind, seed: u64) {
+    let jobs = <[Tight; 2]>::default();
+    let deque = ForkDeque::<&Tight>::boxed_with(form);
+    let (attempts, stolen) = (AtomicU64::new(0), AtomicU64::new(0));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while attempts.load(Ordering::Relaxed) < ATTEMPTS {
+                if deque.is_empty() {
+                    continue;
+                }
+                attempts.fetch_add(1, Ordering::Relaxed);
+                if let Some(job) = deque.force() {
+                    stolen.fetch_add(1, Ordering::Relaxed);
+                    job.run();
+                    // Ordering: Release pairs with the owner's Acquire.
+                    job.done.store(true, Ordering::Release);
+                }
+            }
+        });
+        // SAFETY: the only handle, on this thread.
+        let me = unsafe { deque.owner() };
+        let pace = |_: Considered| Pace {
+            pushes: 1_000,
+            offer: Offer::Open,
+        };
+        let push = |depth: usize| {
+            let job = &jobs[depth];
+            job.done.store(false, Ordering::Relaxed);
+            let before = job.due.fetch_add(1, Ordering::Relaxed);
+            assert_eq!(before, 0, "a job was lost");
+            me.push(job, pace).expect("there is room")
+        };
+        let join = |depth: usize, at| {
+            let job = &jobs[depth];
+            // SAFETY: the loop pops in the reverse order of its pushes.
+            if unsafe { me.pop(at) } == Popped::Mine {
+                return job.run();
+            }
+            let mut spins = 0_u32;
+            // Ordering: Acquire pairs with the Release of the thief.
+            while !job.done.load(Ordering::Acquire) {
+                spins += 1;
+                if spins % 64 == 0 {
+                    thread::yield_now();
+                }
+            }
+        };
+        let random = Random::new(seed);
+        while attempts.load(Ordering::Relaxed) < ATTEMPTS {
+            let outer = push(0);
+            if random.below(2) == 0 {
+                let inner = push(1);
+                for _ in 0..random.below(4) {
+                    std::hint::spin_loop();
+                }
+                join(1, inner);
+            }
+            join(0, outer);
+        }
+    });
+    let stolen = stolen.into_inner();
+    println!("{ATTEMPTS} attempts, {stolen} of them successful");
+    assert!(jobs.iter().all(|job| job.due.load(Ordering::Relaxed) == 0));
 }
