@@ -169,7 +169,7 @@ fn fork_force_behind_a_gift() {
 
 /// The owner takes its last job and pushes another one into the same slot, while a thief is between its look and its claim.
 ///
-/// Fails under `queue-fork-last-epoch`.
+/// Fails under `queue-fork-last-epoch` and `queue-fork-slot-late`.
 #[test]
 fn fork_slot_is_used_again_after_the_last_pop() {
     model(|| {
@@ -184,10 +184,9 @@ fn fork_slot_is_used_again_after_the_last_pop() {
     });
 }
 
-/// The owner finds its job stolen and pushes another one into the same slot, while the thief reads it, and while another thief is
-/// between its look and its claim.
+/// The owner finds its job stolen and pushes another one into the same slot, while another thief is between its look and its claim.
 ///
-/// Fails under `queue-fork-stolen-epoch` and `queue-fork-slot-late`.
+/// Fails under `queue-fork-stolen-epoch`.
 #[test]
 fn fork_slot_is_used_again_after_a_theft() {
     model(|| {

@@ -59,6 +59,9 @@ pub(super) struct Mine {
     /// Pushes until the owner considers, the next one included. At least 1, and at most one more than there are slots from
     /// `bottom` on. The owner's alone.
     pub(super) left: UnsafeCell<u32>,
+    /// The mark of `top`, where a look at it has to add no step to the search.
+    #[cfg(terrace_loom)]
+    pub(super) marked: bool,
     /// Written by the owner only.
     pub(super) slots: [AtomicPtr<()>; CAPACITY],
 }
@@ -90,7 +93,12 @@ impl<T: Word> ForkDeque<T> {
     pub fn boxed_with(form: FenceKind) -> Box<Self> {
         let asymmetric =
             form == FenceKind::Asymmetric && steal::fence_kind() == FenceKind::Asymmetric;
-        let deque = allocate::<T>();
+        #[cfg_attr(not(terrace_loom), expect(unused_mut, reason = "loom's flag"))]
+        let mut deque = allocate::<T>();
+        #[cfg(terrace_loom)]
+        {
+            deque.mine.marked = !asymmetric;
+        }
         // Ordering: Relaxed, no other thread has the deque yet.
         let top = Top::start(!asymmetric).pack();
         deque.top.store(top, Ordering::Relaxed);
@@ -146,6 +154,8 @@ fn allocate<T>() -> Box<ForkDeque<T>> {
         mine: CachePadded::new(Mine {
             bottom: AtomicU32::new(0),
             left: UnsafeCell::new(0),
+            #[cfg(terrace_loom)]
+            marked: false,
             slots: core::array::from_fn(|_| AtomicPtr::new(null())),
         }),
         jobs: PhantomData,

@@ -285,7 +285,10 @@ impl<'a, T: Word> Owner<'a, T> {
 
     /// Whether the owner has to fence.
     fn is_marked(&self) -> bool {
+        #[cfg(terrace_loom)]
+        return self.deque.mine.marked;
         // Ordering: Relaxed, the mark never changes.
+        #[cfg(not(terrace_loom))]
         Top::unpack(self.deque.top.load(Ordering::Relaxed)).is_marked()
     }
 

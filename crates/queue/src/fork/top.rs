@@ -31,6 +31,7 @@ impl Top {
     }
 
     #[inline(always)]
+    #[cfg(not(terrace_loom))]
     pub(super) fn is_marked(self) -> bool {
         self.0 & MARK != 0
     }
