@@ -10,8 +10,9 @@ use concurrent_queue::ConcurrentQueue;
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use terrace_benches::counted::{Job, warm};
 use terrace_benches::queue::{
-    CrossbeamFifo, Item, Mutexed, Own, St3Fifo, St3Lifo, batch, inbox as inbox_of,
-    push_pop as push_pop_of, shared_push_pop, steal as steal_of,
+    CrossbeamFifo, CrossbeamLifo, Fork, Item, Mutexed, Own, St3Fifo, St3Forks, St3Lifo, batch,
+    deep, flat, inbox as inbox_of, nested, push_pop as push_pop_of, shared_push_pop,
+    steal as steal_of,
 };
 use terrace_queue::{Boxed, Inbox, Injector};
 
@@ -64,8 +65,44 @@ fn inbox(mut job: Job) -> Job {
     job
 }
 
+#[library_benchmark]
+#[bench::fork__64(warm(nested::<Fork>()))]
+#[bench::crossbeam_lifo__64(warm(nested::<CrossbeamLifo>()))]
+#[bench::st3_lifo__64(warm(nested::<St3Forks>()))]
+fn fork_nested(mut job: Job) -> Job {
+    job();
+    job
+}
+
+#[library_benchmark]
+#[bench::fork__64(warm(flat::<Fork>()))]
+#[bench::crossbeam_lifo__64(warm(flat::<CrossbeamLifo>()))]
+#[bench::st3_lifo__64(warm(flat::<St3Forks>()))]
+fn fork_flat(mut job: Job) -> Job {
+    job();
+    job
+}
+
+#[library_benchmark]
+#[bench::fork__64(warm(deep::<Fork>()))]
+#[bench::crossbeam_lifo__64(warm(deep::<CrossbeamLifo>()))]
+#[bench::st3_lifo__64(warm(deep::<St3Forks>()))]
+fn fork_deep(mut job: Job) -> Job {
+    job();
+    job
+}
+
 library_benchmark_group!(
     name = rows,
-    benchmarks = [push_pop, steal, injector, injector_batch, inbox]
+    benchmarks = [
+        push_pop,
+        steal,
+        injector,
+        injector_batch,
+        inbox,
+        fork_nested,
+        fork_flat,
+        fork_deep
+    ]
 );
 main!(library_benchmark_groups = [rows]);

@@ -4,8 +4,9 @@ use concurrent_queue::ConcurrentQueue;
 use criterion::{Criterion, criterion_group, criterion_main};
 use terrace_benches::Rows;
 use terrace_benches::queue::{
-    self, BATCH, Batched, CrossbeamFifo, Deque, HalfAfterGlobal, Item, Mail, Mutexed,
-    OneBeforeGlobal, Order, Own, RoundThenHalf, Shared, St3Fifo, St3Lifo, Start,
+    self, BATCH, Batched, CrossbeamFifo, CrossbeamLifo, Deque, FORKS, Fork, Forks, HalfAfterGlobal,
+    Item, Mail, Mutexed, OneBeforeGlobal, Order, Own, RoundThenHalf, Shared, St3Fifo, St3Forks,
+    St3Lifo, Start,
 };
 use terrace_queue::{Boxed, Inbox, Injector};
 
@@ -55,6 +56,14 @@ fn steal_order<O: Order>(rows: &mut Rows<'_>) {
     }
 }
 
+fn fork<F: Forks>(rows: &mut Rows<'_>) {
+    rows.row("fork_nested", F::NAME, FORKS, queue::nested::<F>);
+    rows.row("fork_flat", F::NAME, FORKS, queue::flat::<F>);
+    rows.row("fork_deep", F::NAME, FORKS, queue::deep::<F>);
+    rows.row("fork_forced", F::NAME, FORKS, queue::forced::<F>);
+    rows.row("fork_asked", F::NAME, FORKS, queue::asked::<F>);
+}
+
 fn rows(criterion: &mut Criterion) {
     let rows = &mut Rows::new(criterion, "queue");
     deque::<Own>(rows);
@@ -71,6 +80,9 @@ fn rows(criterion: &mut Criterion) {
     steal_order::<RoundThenHalf>(rows);
     steal_order::<HalfAfterGlobal>(rows);
     steal_order::<OneBeforeGlobal>(rows);
+    fork::<Fork>(rows);
+    fork::<CrossbeamLifo>(rows);
+    fork::<St3Forks>(rows);
     inbox::<Inbox<Boxed<usize>>>(rows);
     inbox::<crossbeam_deque::Injector<Box<usize>>>(rows);
     inbox::<ConcurrentQueue<Box<usize>>>(rows);

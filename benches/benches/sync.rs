@@ -1,9 +1,9 @@
-//! `terrace-sync`: the pair of fences, in the form that this process has. `TERRACE_FENCE=asymmetric` or `=symmetric`
-//! chooses it.
+//! `terrace-sync`: the pairs of fences, in the forms that this process has. `TERRACE_FENCE` and `TERRACE_STEAL_FENCE`
+//! choose them.
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use terrace_benches::Rows;
-use terrace_benches::sync::{self, Fences, Std, Terrace};
+use terrace_benches::sync::{self, Fences, Std, Steal, Terrace};
 
 /// Threads of the process that run, the fencing one included.
 const THREADS: [usize; 5] = [1, 2, 4, 8, 16];
@@ -21,6 +21,7 @@ fn all<F: Fences>(rows: &mut Rows<'_>) {
 fn rows(criterion: &mut Criterion) {
     let rows = &mut Rows::new(criterion, "sync");
     all::<Terrace>(rows);
+    all::<Steal>(rows);
     all::<Std>(rows);
 }
 

@@ -1,4 +1,4 @@
-//! The pair of fences, in the form that this process has: `TERRACE_FENCE=asymmetric` or `=symmetric` chooses it.
+//! The pairs of fences, in the forms that this process has: `TERRACE_FENCE` and `TERRACE_STEAL_FENCE` choose them.
 
 use std::hint::{black_box, spin_loop};
 use std::sync::Arc;
@@ -44,6 +44,27 @@ impl Fences for Terrace {
     #[inline]
     fn heavy() {
         terrace_sync::heavy();
+    }
+}
+
+/// Ours between owners of deques and thieves.
+pub struct Steal;
+
+impl Fences for Steal {
+    const NAME: &'static str = "steal";
+
+    fn choose() {
+        terrace_sync::steal::fence_kind();
+    }
+
+    #[inline]
+    fn light() {
+        terrace_sync::steal::light();
+    }
+
+    #[inline]
+    fn heavy() {
+        terrace_sync::steal::heavy();
     }
 }
 

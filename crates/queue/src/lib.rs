@@ -6,6 +6,8 @@ extern crate alloc;
 #[cfg(any(feature = "std", test))]
 extern crate std;
 
+#[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
+pub mod fork;
 mod inbox;
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 mod injector;

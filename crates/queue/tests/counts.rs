@@ -5,8 +5,10 @@
 
 #![cfg(terrace_count)]
 
+use terrace_queue::fork::{Considered, ForkDeque, Offer, Owner as ForkOwner, Pace, Popped};
 use terrace_queue::{Boxed, Inbox, Injector, Node, Ring, RunQueue};
 use terrace_sync::count::Counts;
+use terrace_sync::{FenceKind, steal};
 
 const ROUNDS: u64 = 10_000;
 
@@ -121,4 +123,72 @@ fn run_queue_takes_nothing() {
         queue.push_front(0);
         assert_eq!((queue.pop_front(), queue.pop_front()), (Some(0), Some(1)));
     });
+}
+
+fn fork_and_join(me: &ForkOwner<'_, usize>, pushes: u32) {
+    let pace = |_: Considered| Pace {
+        pushes,
+        offer: Offer::Open,
+    };
+    let at = me.push(1, pace).expect("there is room");
+    // SAFETY: the last push.
+    assert_eq!(unsafe { me.pop(at) }, Popped::Mine);
+}
+
+#[test]
+fn nested_forks_are_free_and_flat_ones_take_one() {
+    for form in [FenceKind::Asymmetric, FenceKind::Symmetric] {
+        let deque = ForkDeque::boxed_with(form);
+        // SAFETY: one handle, one thread.
+        let me = unsafe { deque.owner() };
+        // A system without a barrier has the symmetric form only.
+        let is_symmetric = [form, steal::fence_kind()].contains(&FenceKind::Symmetric);
+        let fences = u64::from(is_symmetric);
+        let cost_of = |f: &dyn Fn()| {
+            f();
+            Counts::of(|| (0..ROUNDS).for_each(|_| f()))
+        };
+        let flat = cost_of(&|| fork_and_join(&me, 32));
+        assert_eq!((flat.rmws, flat.fences), (ROUNDS, fences * ROUNDS));
+        let pace = |_: Considered| Pace {
+            pushes: 32,
+            offer: Offer::Open,
+        };
+        let outer = me.push(0, pace).expect("there is room");
+        let nested = cost_of(&|| fork_and_join(&me, 32));
+        assert_eq!((nested.rmws, nested.fences), (0, fences * ROUNDS));
+        assert_eq!((nested.locks, nested.steal_heavy_fences), (0, 0));
+        // SAFETY: the last push that is not popped.
+        assert_eq!(unsafe { me.pop(outer) }, Popped::Mine);
+    }
+}
+
+#[test]
+fn thieves_take_one_and_fence_only_by_force() {
+    let deque = ForkDeque::boxed();
+    // SAFETY: one handle, one thread.
+    let me = unsafe { deque.owner() };
+    let each = |_: Considered| Pace {
+        pushes: 1,
+        offer: Offer::Open,
+    };
+    assert_eq!(
+        Counts::of(|| assert!(deque.force().is_none())),
+        Counts::default()
+    );
+    let outer = me.push(0, each).expect("there is room");
+    let cost = Counts::of(|| assert!(deque.force().is_some()));
+    assert_eq!((cost.rmws, cost.fences, cost.steal_heavy_fences), (1, 1, 1));
+
+    let cost = Counts::of(|| assert!(deque.ask()));
+    assert_eq!((cost.rmws, cost.fences), (1, 0));
+    let mut inner = None;
+    let given = Counts::of(|| inner = me.push(1, each).ok());
+    let taken = Counts::of(|| assert!(deque.take_gift().is_some()));
+    assert_eq!((given.rmws, taken.rmws), (1, 1));
+    assert_eq!((given.fences, taken.fences), (0, 0));
+    for at in [inner.expect("there is room"), outer] {
+        // SAFETY: the last push that is not popped.
+        assert_eq!(unsafe { me.pop(at) }, Popped::Stolen);
+    }
 }

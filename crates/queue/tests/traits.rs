@@ -4,6 +4,7 @@ use static_assertions::{assert_impl_all, assert_not_impl_any};
 use std::cell::Cell;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
+use terrace_queue::fork::{Depth, ForkDeque, Full, Owner as ForkOwner, Popped, Stolen};
 use terrace_queue::{Boxed, Inbox, Injector, Overflow, Owner, Ring, RunQueue};
 
 /// Sendable, not shareable.
@@ -27,3 +28,16 @@ assert_not_impl_any!(RunQueue<u32>: Sync);
 assert_not_impl_any!(RunQueue<Rc<u32>>: Send);
 
 assert_impl_all!(Overflow<u32>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe, std::error::Error);
+
+assert_impl_all!(ForkDeque<&'static u32>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
+assert_not_impl_any!(ForkDeque<*const u32>: Send, Sync);
+assert_not_impl_any!(ForkDeque<&'static Unshared>: Send, Sync);
+
+assert_impl_all!(ForkOwner<'static, &'static u32>: Send, Unpin, UnwindSafe);
+assert_not_impl_any!(ForkOwner<'static, &'static u32>: Sync, Clone);
+assert_not_impl_any!(ForkOwner<'static, *const u32>: Send);
+
+assert_not_impl_any!(Depth: Copy, Clone);
+assert_impl_all!(Full: Send, Sync, std::error::Error);
+assert_impl_all!(Popped: Send, Sync, Copy);
+assert_impl_all!(Stolen<&'static u32>: Send, Sync, Copy);

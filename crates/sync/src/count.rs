@@ -22,6 +22,9 @@ pub struct Counts {
     pub light_fences: u64,
     /// Of `fences`, those that are [`heavy`](crate::heavy).
     pub heavy_fences: u64,
+    /// Of `fences`, those that are [`steal::heavy`](crate::steal::heavy). The owner's half of that pair is among `fences`
+    /// unless the caller knows that it binds the compiler only ([`steal::light_asymmetric`](crate::steal::light_asymmetric)).
+    pub steal_heavy_fences: u64,
     /// Mutex acquisitions, attempts included.
     pub locks: u64,
     /// Calls of `thread::park` and `thread::park_timeout`.
@@ -65,6 +68,7 @@ impl Sub for Counts {
             fences: self.fences - earlier.fences,
             light_fences: self.light_fences - earlier.light_fences,
             heavy_fences: self.heavy_fences - earlier.heavy_fences,
+            steal_heavy_fences: self.steal_heavy_fences - earlier.steal_heavy_fences,
             locks: self.locks - earlier.locks,
             parks: self.parks - earlier.parks,
             unparks: self.unparks - earlier.unparks,
@@ -75,7 +79,7 @@ impl Sub for Counts {
 #[cfg(all(terrace_count, feature = "std"))]
 std::thread_local! {
     static TOTALS: core::cell::Cell<Counts> = const {
-        core::cell::Cell::new(Counts { rmws: 0, fences: 0, light_fences: 0, heavy_fences: 0, locks: 0, parks: 0, unparks: 0 })
+        core::cell::Cell::new(Counts { rmws: 0, fences: 0, light_fences: 0, heavy_fences: 0, steal_heavy_fences: 0, locks: 0, parks: 0, unparks: 0 })
     };
 }
 
@@ -98,6 +102,7 @@ counters! {
     fence => fences,
     light_fence => light_fences,
     heavy_fence => heavy_fences,
+    steal_heavy_fence => steal_heavy_fences,
 }
 
 #[cfg(feature = "std")]

@@ -1,8 +1,9 @@
-//! The asymmetric pair of fences behind every sleep/wake handshake.
+//! Two asymmetric pairs of fences: behind every sleep/wake handshake, and between the owner of a deque and its thieves.
 
 #[cfg(feature = "std")]
 mod choice;
 mod kind;
+pub mod steal;
 #[cfg(all(
     feature = "std",
     any(target_os = "linux", windows),
@@ -40,7 +41,7 @@ pub fn light() {
     count::light_fence();
     // Ordering: pairs with the fence in `heavy`; see the guarantee above.
     if !weakened!("sync-light-removed") {
-        system::light();
+        system::SLEEP.light();
     }
 }
 
@@ -58,7 +59,7 @@ pub fn heavy() {
     count::heavy_fence();
     // Ordering: pairs with the fence in `light` and with other heavy fences.
     if !weakened!("sync-heavy-removed") {
-        system::heavy();
+        system::SLEEP.heavy();
     }
 }
 
@@ -76,5 +77,5 @@ pub fn heavy() {
 /// }
 /// ```
 pub fn fence_kind() -> FenceKind {
-    system::choose()
+    system::SLEEP.choose()
 }

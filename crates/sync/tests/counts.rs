@@ -4,7 +4,7 @@
 use std::time::Duration;
 use terrace_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering, fence};
 use terrace_sync::count::Counts;
-use terrace_sync::{Mutex, heavy, light, thread};
+use terrace_sync::{Mutex, heavy, light, steal, thread};
 use terrace_testing::watchdog;
 
 /// `count` if counting is on.
@@ -67,6 +67,20 @@ fn fences_locks_and_parks_count() {
     assert_eq!(cost.locks, on(2));
     assert_eq!((cost.parks, cost.unparks), (on(2), on(1)));
     assert_eq!(cost.rmws, 0, "a lock counts as a lock");
+}
+
+/// An owner that knows the form of its fence has none; a thief has one.
+#[test]
+fn a_thief_fences_and_an_owner_does_not() {
+    let unseen = !cfg!(any(terrace_tsan, miri));
+    let cost = Counts::of(steal::light_asymmetric);
+    assert!(!unseen || cost == Counts::default());
+    let cost = Counts::of(steal::light);
+    assert_eq!(cost.fences, on(1));
+    assert_eq!((cost.light_fences, cost.steal_heavy_fences), (0, 0));
+    let cost = Counts::of(steal::heavy);
+    assert_eq!(cost.fences, on(1));
+    assert_eq!((cost.heavy_fences, cost.steal_heavy_fences), (0, on(1)));
 }
 
 /// Operations of another thread do not count here.

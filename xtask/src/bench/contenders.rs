@@ -2,8 +2,8 @@
 
 /// The contenders of each layer that are ours; all others are peers.
 const OURS: [(&str, &[&str]); 11] = [
-    ("sync", &["terrace"]),
-    ("queue", &["ring", "injector", "inbox"]),
+    ("sync", &["terrace", "steal"]),
+    ("queue", &["ring", "injector", "inbox", "fork"]),
     ("park", &["parker", "idle"]),
     ("local", &["local", "static_local"]),
     (

@@ -1,4 +1,4 @@
-//! Which form the pair of fences takes: chosen once, by the first heavy fence.
+//! Which form a pair of fences takes: chosen once, by its first heavy fence.
 //!
 //! DESIGN.md of the crate argues why no light fence of one form ever meets a heavy fence of the other.
 

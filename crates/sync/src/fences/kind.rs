@@ -1,6 +1,6 @@
-//! The two forms of the pair of fences.
+//! The two forms of a pair of fences.
 
-/// The form of the pair [`light`](crate::light) and [`heavy`](crate::heavy).
+/// The form of the pair [`light`](crate::light) and [`heavy`](crate::heavy), or of the pair in [`steal`](crate::steal).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FenceKind {
     /// Both are `fence(SeqCst)`.

@@ -6,54 +6,77 @@ use crate::atomic::{Ordering, fence};
 use crate::count;
 use std::sync::atomic::compiler_fence;
 
-/// Read once, when the choice is made.
-const VARIABLE: &str = "TERRACE_FENCE";
+/// A pair of fences: its choice, and the two things that the choice depends on.
+pub(super) struct Pair {
+    choice: Choice,
+    /// Read once, when the choice is made.
+    variable: &'static str,
+    /// The choice where the variable says nothing else and the system allows it; `docs/architecture.md` has the
+    /// measurements.
+    default: FenceKind,
+}
 
-/// The choice where [`VARIABLE`] says nothing else and the system allows it; `docs/architecture.md` has the
-/// measurement.
-const DEFAULT: FenceKind = FenceKind::Symmetric;
+/// The pair behind sleeping and waking.
+pub(super) static SLEEP: Pair = Pair {
+    choice: Choice::new(),
+    variable: "TERRACE_FENCE",
+    default: FenceKind::Symmetric,
+};
 
-static CHOICE: Choice = Choice::new();
+/// The pair of owners of deques and thieves.
+pub(super) static STEAL: Pair = Pair {
+    choice: Choice::new(),
+    variable: "TERRACE_STEAL_FENCE",
+    default: FenceKind::Asymmetric,
+};
 
-#[inline(always)]
-pub(super) fn light() {
-    match CHOICE.light() {
-        FenceKind::Symmetric => fence(Ordering::SeqCst),
-        FenceKind::Asymmetric => {
-            count::fence();
-            compiler_fence(Ordering::SeqCst);
+impl Pair {
+    #[inline(always)]
+    pub(super) fn light(&self) {
+        match self.choice.light() {
+            FenceKind::Symmetric => fence(Ordering::SeqCst),
+            FenceKind::Asymmetric => {
+                count::fence();
+                compiler_fence(Ordering::SeqCst);
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn heavy(&self) {
+        // Orders two heavy fences, and is all there is to do in the symmetric form.
+        fence(Ordering::SeqCst);
+        if self.choose() == FenceKind::Asymmetric {
+            fence_all(self.variable);
+        }
+    }
+
+    #[inline]
+    pub(super) fn choose(&self) -> FenceKind {
+        self.choice.heavy(|| self.decide())
+    }
+
+    /// The form wanted, if the system allows it.
+    #[cold]
+    fn decide(&self) -> FenceKind {
+        let wanted = match std::env::var_os(self.variable) {
+            Some(word) if word == "asymmetric" => FenceKind::Asymmetric,
+            Some(word) if word == "symmetric" => FenceKind::Symmetric,
+            _ => self.default,
+        };
+        // The first barrier shows that the call is not refused either.
+        if wanted == FenceKind::Asymmetric && prepare() && barrier() {
+            FenceKind::Asymmetric
+        } else {
+            FenceKind::Symmetric
         }
     }
 }
 
-#[inline]
-pub(super) fn heavy() {
-    // Orders two heavy fences, and is all there is to do in the symmetric form.
-    fence(Ordering::SeqCst);
-    if choose() == FenceKind::Asymmetric {
-        fence_all();
-    }
-}
-
-#[inline]
-pub(super) fn choose() -> FenceKind {
-    CHOICE.heavy(decide)
-}
-
-/// The form wanted, if the system allows it.
-#[cold]
-fn decide() -> FenceKind {
-    let wanted = match std::env::var_os(VARIABLE) {
-        Some(word) if word == "asymmetric" => FenceKind::Asymmetric,
-        Some(word) if word == "symmetric" => FenceKind::Symmetric,
-        _ => DEFAULT,
-    };
-    // The first barrier shows that the call is not refused either.
-    if wanted == FenceKind::Asymmetric && prepare() && barrier() {
-        FenceKind::Asymmetric
-    } else {
-        FenceKind::Symmetric
-    }
+/// Binds the compiler only.
+#[inline(always)]
+pub(super) fn compiler_only() {
+    compiler_fence(Ordering::SeqCst);
 }
 
 /// Makes every running thread of the process fence. Once chosen there is no way back: threads that rely on it have left
@@ -62,13 +85,13 @@ fn decide() -> FenceKind {
 /// Aborts the process if the system refuses the call from now on.
 #[cold]
 #[inline(never)]
-fn fence_all() {
+fn fence_all(variable: &str) {
     // A child of `fork` may have to register again.
     let fenced = barrier() || (prepare() && barrier());
     if !fenced {
         std::eprintln!(
             "terrace-sync: the system refuses the barrier that it has allowed before (has the process entered \
-             a sandbox?); run with {VARIABLE}=symmetric"
+             a sandbox?); run with {variable}=symmetric"
         );
         std::process::abort();
     }

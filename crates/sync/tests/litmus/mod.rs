@@ -4,13 +4,17 @@ use std::time::Duration;
 
 use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::hint::spin_loop;
-use terrace_sync::{Arc, CachePadded, heavy, light, thread};
+use terrace_sync::{Arc, CachePadded, heavy, light, steal, thread};
 use terrace_testing::Watchdog;
 
 /// How often the handshake is tried.
 const ROUNDS: u32 = 30_000;
 /// How long that may take. The two threads wait for each other actively, so on busy processors it takes half a minute.
 const LIMIT: Duration = Duration::from_secs(600);
+
+/// A pair of fences: the frequent side's, the rare side's.
+#[derive(Clone, Copy)]
+struct Pair(fn(), fn());
 
 #[derive(Default)]
 struct Shared {
@@ -36,7 +40,7 @@ impl Shared {
         }
     }
 
-    fn play(&self, side: usize) {
+    fn play(&self, side: usize, Pair(light, heavy): Pair) {
         let (mine, others) = if side == 0 {
             (&self.x, &self.y)
         } else {
@@ -66,13 +70,15 @@ impl Shared {
     }
 }
 
-/// Asserts that of two threads that write, fence and read, at least one sees the other's write. The watchdog's thread starts
-/// here, so a test may change the environment before.
+/// Asserts that of two threads that write, fence and read, at least one sees the other's write; for each pair of fences. The
+/// watchdog's thread starts here, so a test may change the environment before.
 pub(crate) fn one_of_two_sees_the_other() {
     let _watchdog = Watchdog::within(LIMIT);
-    let shared = Arc::new(Shared::default());
-    let other = Arc::clone(&shared);
-    let thread = thread::spawn(move || other.play(1));
-    shared.play(0);
-    thread.join().expect("the other side saw no fault");
+    for pair in [Pair(light, heavy), Pair(steal::light, steal::heavy)] {
+        let shared = Arc::new(Shared::default());
+        let other = Arc::clone(&shared);
+        let thread = thread::spawn(move || other.play(1, pair));
+        shared.play(0, pair);
+        thread.join().expect("the other side saw no fault");
+    }
 }

@@ -1,0 +1,74 @@
+//! What a deque asks its caller from time to time: how often to ask again, and whom to offer its jobs.
+
+/// Which threads a deque's jobs are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u32)]
+pub enum Offer {
+    /// No job is there.
+    #[default]
+    None = 0,
+    /// The jobs are not worth another thread, unless they stand still: a sentinel takes them.
+    Quiet = 1,
+    /// The jobs are for any thread that searches. The owner answers requests.
+    Open = 2,
+}
+
+impl Offer {
+    /// The offer of a word that [`word`](Self::word) made.
+    #[inline]
+    pub(super) fn of(word: u32) -> Self {
+        match word {
+            0 => Self::None,
+            1 => Self::Quiet,
+            _ => Self::Open,
+        }
+    }
+
+    #[inline]
+    pub(super) fn word(self) -> u32 {
+        self as u32
+    }
+}
+
+/// The state of a deque when its owner considers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Considered {
+    /// Whether the push is the first one into an empty deque.
+    pub first: bool,
+    /// Whether a thief has asked for a job, and has got none yet.
+    pub asked: bool,
+}
+
+/// The answer of [`Consider::pace`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// The owner considers again with this push, counted from the next one: 1 is each push. 0 counts as 1. It also
+    /// considers in the first push into an empty deque, and where slots run out.
+    pub pushes: u32,
+    /// Which threads the jobs are for until then.
+    pub offer: Offer,
+}
+
+/// The caller's part of a push in which the owner considers. A closure from [`Considered`] to [`Pace`] is one.
+pub trait Consider {
+    /// Called before the job is in the deque.
+    ///
+    /// A panic leaves the deque as it was.
+    fn pace(&mut self, now: Considered) -> Pace;
+
+    /// Called when job, offer and gift are visible, apart from a fence: the place to fence and to wake sleepers.
+    ///
+    /// A panic aborts the process: the job lies on the frame that would unwind.
+    #[inline]
+    fn published(&mut self, now: Considered) {
+        let _ = now;
+    }
+}
+
+impl<F: FnMut(Considered) -> Pace> Consider for F {
+    #[inline]
+    fn pace(&mut self, now: Considered) -> Pace {
+        self(now)
+    }
+}

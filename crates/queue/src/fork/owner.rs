@@ -1,0 +1,359 @@
+//! The owner's side: push, pop, give.
+
+use core::cell::Cell;
+use core::fmt;
+use core::marker::PhantomData;
+use core::num::NonZeroU32;
+
+use terrace_sync::atomic::Ordering;
+use terrace_sync::{ordering, steal, weakened};
+
+use super::consider::{Consider, Considered, Offer};
+use super::deque::{CAPACITY, CAPACITY_U32, ForkDeque};
+use super::gift::Gift;
+use super::top::Top;
+use super::word::Word;
+
+/// The one handle of a [`ForkDeque`] that pushes and pops. Made by [`ForkDeque::owner`].
+///
+/// Not `Sync`, so one thread at a time uses it.
+pub struct Owner<'a, T> {
+    deque: &'a ForkDeque<T>,
+    not_sync: PhantomData<Cell<()>>,
+}
+
+/// Where a push put its job, for the pop.
+#[derive(Debug, PartialEq, Eq)]
+#[must_use = "a job that was pushed has to be popped"]
+pub struct Depth {
+    /// The index and 1, so that a push returns one register.
+    above: NonZeroU32,
+}
+
+impl Depth {
+    #[inline(always)]
+    fn of(index: u32) -> Self {
+        // SAFETY: an index is at most `CAPACITY`, so this does not wrap to 0.
+        let above = unsafe { NonZeroU32::new_unchecked(index + 1) };
+        Self { above }
+    }
+
+    #[inline(always)]
+    fn index(&self) -> u32 {
+        self.above.get() - 1
+    }
+}
+
+/// What [`Owner::push`] says if the deque holds as many jobs as it can: the job was not pushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+impl fmt::Display for Full {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{CAPACITY} jobs are forked and not joined")
+    }
+}
+
+impl core::error::Error for Full {}
+
+/// To which thread a job belongs that was pushed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a job that is mine has to be run, one that is stolen to be waited for"]
+pub enum Popped {
+    /// To the owner: no other thread has taken it, or will.
+    Mine,
+    /// To another thread, which took it. The deque is empty.
+    Stolen,
+}
+
+impl<T: Word> ForkDeque<T> {
+    /// The handle that pushes and pops.
+    ///
+    /// # Safety
+    ///
+    /// The program uses at most one owner handle of a deque at a time. If it uses two one after the other, the uses of
+    /// the first happen before those of the second.
+    #[inline(always)]
+    pub unsafe fn owner(&self) -> Owner<'_, T> {
+        Owner {
+            deque: self,
+            not_sync: PhantomData,
+        }
+    }
+}
+
+/// Ends the process if it is dropped by a panic.
+struct Unwinding;
+
+impl Drop for Unwinding {
+    #[cold]
+    fn drop(&mut self) {
+        panic!(
+            "a panic in `Consider::published`, while the job lies on the frame that would unwind"
+        );
+    }
+}
+
+impl<'a, T: Word> Owner<'a, T> {
+    /// The deque this is the owner of.
+    #[inline]
+    pub fn deque(&self) -> &'a ForkDeque<T> {
+        self.deque
+    }
+
+    /// Makes a job visible to thieves. 0 RMW, no fence. Where the pace has run out, and in a first push, the owner considers:
+    /// it calls `consider`, and answers a request (1 RMW).
+    ///
+    /// # Errors
+    /// If no slot is left. The job was not pushed.
+    ///
+    /// # Panics
+    /// If `consider` panics in `pace`.
+    #[inline(always)]
+    pub fn push(&self, job: T, consider: impl Consider) -> Result<Depth, Full> {
+        let mine = &self.deque.mine;
+        let left = mine.left.with_mut(|left| {
+            // SAFETY: the owner's word; this is the only handle of the owner, and no other reference lives.
+            let left = unsafe { &mut *left };
+            // It is 1 or more.
+            *left -= 1;
+            *left
+        });
+        if left == 0 {
+            return self.push_and_consider(job, consider);
+        }
+        // Ordering: Relaxed, written by this owner.
+        let index = mine.bottom.load(Ordering::Relaxed);
+        self.put(index, job);
+        Ok(Depth::of(index))
+    }
+
+    /// Puts a job into its slot and shows it. `left` was above 0 after its decrement, or the caller has looked: there is a slot.
+    #[inline(always)]
+    fn put(&self, index: u32, job: T) {
+        let mine = &self.deque.mine;
+        debug_assert!(index < CAPACITY_U32, "`left` exceeds the room");
+        // SAFETY: `left` never exceeds the room by more than 1, and it was 2 or more before a hot push. So there is a slot.
+        let slot = unsafe { mine.slots.get_unchecked(index as usize) };
+        // Ordering: Relaxed, published with `bottom`.
+        slot.store(job.into_raw(), Ordering::Relaxed);
+        let release = ordering!("queue-fork-push-relaxed", Release);
+        // Ordering: Release pairs with the Acquire load of a thief: it sees the slot written, and what the job refers to.
+        mine.bottom.store(index + 1, release);
+    }
+
+    /// The push in which the owner considers. Not inlined into callers: the hot path is short.
+    #[cold]
+    #[inline(never)]
+    fn push_and_consider<C: Consider>(&self, job: T, mut consider: C) -> Result<Depth, Full> {
+        let (mine, shared) = (&self.deque.mine, &self.deque.shared);
+        // For a push that fails, and for a panic below: the next push considers.
+        self.set_left(1);
+        // Ordering: Relaxed, written by this owner.
+        let index = mine.bottom.load(Ordering::Relaxed);
+        if index == CAPACITY_U32 {
+            return Err(Full);
+        }
+        // Ordering: Relaxed, a hint.
+        let asked = shared.gift.load(Ordering::Relaxed) == Gift::ASKED.pack();
+        // Ordering: Relaxed, thieves only raise it: an old index says that the deque is not empty.
+        let top = Top::unpack(self.deque.top.load(Ordering::Relaxed));
+        let now = Considered {
+            first: top.index() == index,
+            asked,
+        };
+        let pace = consider.pace(now);
+        self.put(index, job);
+        let room = CAPACITY_U32 - (index + 1);
+        let most = if weakened!("queue-fork-room-ignored") {
+            u32::MAX
+        } else {
+            room + 1
+        };
+        self.set_left(pace.pushes.clamp(1, most));
+        // Ordering: Relaxed, a hint.
+        shared.offer.store(pace.offer.word(), Ordering::Relaxed);
+        if pace.offer == Offer::Open {
+            self.give(index + 1);
+        }
+        let unwinding = Unwinding;
+        consider.published(now);
+        core::mem::forget(unwinding);
+        Ok(Depth::of(index))
+    }
+
+    /// Gives the oldest job to the thread that asks for one, if one does.
+    fn give(&self, bottom: u32) {
+        let shared = &self.deque.shared;
+        // Ordering: Acquire pairs with the Release of the last taker: this owner writes `gift_job` after it was read.
+        if shared.gift.load(Ordering::Acquire) != Gift::ASKED.pack() {
+            return;
+        }
+        // Ordering: Relaxed. The exchange checks it, and this owner wrote the slot.
+        let top = Top::unpack(self.deque.top.load(Ordering::Relaxed));
+        let index = top.index();
+        if index >= bottom {
+            return;
+        }
+        // Ordering: Relaxed, written by this owner.
+        let job = self.deque.mine.slots[index as usize].load(Ordering::Relaxed);
+        let count = self.count_gift();
+        let given = Gift::given(count, index).pack();
+        let release = ordering!("queue-fork-give-relaxed", Release);
+        // Ordering: Relaxed, published with the gift.
+        let show = || {
+            shared.gift_job.store(job, Ordering::Relaxed);
+            // Ordering: Release pairs with the Acquire load in `take_gift`: the taker sees the job, and what it refers to.
+            shared.gift.store(given, release);
+        };
+        if weakened!("queue-fork-give-early") {
+            show();
+        }
+        // Ordering: Relaxed. Thieves act on the index; they acquire slots with `bottom`.
+        let moved = self.deque.top.compare_exchange(
+            top.pack(),
+            top.next().pack(),
+            Ordering::Relaxed,
+            Ordering::Relaxed,
+        );
+        // A thief was faster: the request stays for the next time.
+        if moved.is_ok() && !weakened!("queue-fork-give-early") {
+            show();
+        }
+    }
+
+    /// Takes back the job of `at`, or finds that it was stolen. A nested pop is 0 RMW, and no fence where the form is asymmetric;
+    /// the pop of the last job is 1 RMW.
+    ///
+    /// # Safety
+    ///
+    /// `at` came out of [`push`](Self::push) of this deque, and every later push of it has been popped.
+    #[inline(always)]
+    #[expect(clippy::needless_pass_by_value, reason = "a job is popped once")]
+    pub unsafe fn pop(&self, at: Depth) -> Popped {
+        let index = at.index();
+        let release = ordering!("queue-fork-pop-relaxed", Release);
+        // Ordering: Release, as in `put`: a thief that reads this value sees the slots below it.
+        self.deque.mine.bottom.store(index, release);
+        // Ordering: pairs with `steal::heavy` in `force`. Where the mark is, this is no fence on the machine, so loom sees none.
+        if !cfg!(terrace_loom) || !self.is_marked() {
+            steal::light_asymmetric();
+        }
+        // Ordering: Relaxed. The fences order it; a job that no thief has claimed is this owner's.
+        let top = Top::unpack(self.deque.top.load(Ordering::Relaxed));
+        if top.is_unmarked_below(index) {
+            return Popped::Mine;
+        }
+        self.pop_or_wait(index)
+    }
+
+    /// A pop whose comparison failed: of the last job, of one that is gone, or of any where the owner has to fence.
+    #[cold]
+    #[inline(never)]
+    fn pop_or_wait(&self, index: u32) -> Popped {
+        let deque = self.deque;
+        if self.is_marked() && !weakened!("queue-fork-mark-ignored") {
+            // Ordering: pairs with `steal::heavy` in `force`.
+            steal::light();
+        }
+        // Ordering: Acquire pairs with the Release of a thief's claim: it has read the slot that this owner writes next.
+        let top = Top::unpack(deque.top.load(Ordering::Acquire));
+        if top.index() < index {
+            return Popped::Mine;
+        }
+        let mut popped = Popped::Stolen;
+        if top.index() == index {
+            popped = self.pop_last(top, index);
+        }
+        if popped == Popped::Stolen {
+            if self.take_back(index) {
+                popped = Popped::Mine;
+            }
+            let emptied = match weakened!("queue-fork-stolen-epoch") {
+                true => top.moved(index),
+                false => top.renewed(index),
+            };
+            // Ordering: Relaxed. A thief that reads it has its fence behind the one of this pop, and sees `bottom`.
+            deque.top.store(emptied.pack(), Ordering::Relaxed);
+        }
+        // Ordering: Relaxed, a hint.
+        let none = Offer::None.word();
+        deque.shared.offer.store(none, Ordering::Relaxed);
+        self.set_left(1);
+        popped
+    }
+
+    /// Whether the owner has to fence.
+    fn is_marked(&self) -> bool {
+        #[cfg(terrace_loom)]
+        return self.deque.mine.marked;
+        // Ordering: Relaxed, the mark never changes.
+        #[cfg(not(terrace_loom))]
+        Top::unpack(self.deque.top.load(Ordering::Relaxed)).is_marked()
+    }
+
+    /// Takes the last job of the deque, unless a thief does.
+    fn pop_last(&self, top: Top, index: u32) -> Popped {
+        let emptied = match weakened!("queue-fork-last-epoch") {
+            true => top,
+            false => top.renewed(index),
+        };
+        if weakened!("queue-fork-last-unchecked") {
+            self.deque.top.store(emptied.pack(), Ordering::Relaxed);
+            return Popped::Mine;
+        }
+        // Ordering: Relaxed on success, as the store in `pop_or_wait`. Acquire on failure pairs with the Release of the
+        // thief's claim: it has read the slot that this owner writes next.
+        let exchanged = self.deque.top.compare_exchange(
+            top.pack(),
+            emptied.pack(),
+            Ordering::Relaxed,
+            Ordering::Acquire,
+        );
+        match exchanged {
+            Ok(_) => Popped::Mine,
+            Err(_) => Popped::Stolen,
+        }
+    }
+
+    /// Takes back the job of `index` if it is given away and not taken.
+    fn take_back(&self, index: u32) -> bool {
+        let gift = &self.deque.shared.gift;
+        // Ordering: Relaxed, both: a gift is this owner's own store, and this owner acts on nothing that a taker wrote.
+        let word = gift.load(Ordering::Relaxed);
+        let none = Gift::NONE.pack();
+        if weakened!("queue-fork-back-unchecked") && Gift::unpack(word).is_of(index) {
+            gift.store(none, Ordering::Relaxed);
+            return true;
+        }
+        Gift::unpack(word).is_of(index)
+            && gift
+                .compare_exchange(word, none, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+    }
+
+    /// The number of the next gift.
+    fn count_gift(&self) -> u64 {
+        self.deque.shared.gifts.with_mut(|gifts| {
+            // SAFETY: the owner's word; this is the only handle of the owner, and no other reference lives.
+            let gifts = unsafe { &mut *gifts };
+            if !weakened!("queue-fork-gift-uncounted") {
+                *gifts = gifts.wrapping_add(1);
+            }
+            *gifts
+        })
+    }
+
+    fn set_left(&self, pushes: u32) {
+        self.deque.mine.left.with_mut(|left| {
+            // SAFETY: the owner's word, and this is the only handle of the owner.
+            unsafe { *left = pushes };
+        });
+    }
+}
+
+impl<T: Word> fmt::Debug for Owner<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Owner").field("deque", self.deque).finish()
+    }
+}

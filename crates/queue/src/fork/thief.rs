@@ -1,0 +1,157 @@
+//! A thief's side: take a gift, ask, force.
+
+use terrace_sync::atomic::Ordering;
+use terrace_sync::{ordering, steal, weakened};
+
+use super::consider::Offer;
+use super::deque::ForkDeque;
+use super::gift::Gift;
+use super::top::Top;
+use super::word::Word;
+
+/// A job that [`ForkDeque::steal`] got, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stolen<T> {
+    /// The owner gave it.
+    Given(T),
+    /// The thief took it, with a heavy fence.
+    Forced(T),
+}
+
+impl<T> Stolen<T> {
+    /// The job.
+    #[inline]
+    pub fn into_inner(self) -> T {
+        match self {
+            Self::Given(job) | Self::Forced(job) => job,
+        }
+    }
+}
+
+impl<T: Word> ForkDeque<T> {
+    /// Whether a thief that takes jobs from `least` on finds one here, as a hint: two or three relaxed loads.
+    ///
+    /// After the fences of a parking protocol it misses no job that its owner published before.
+    #[inline]
+    pub fn has_jobs(&self, least: Offer) -> bool {
+        // Ordering: Relaxed, a hint as `offer`.
+        let gift = Gift::unpack(self.shared.gift.load(Ordering::Relaxed));
+        gift.is_given() || (self.offer() >= least.max(Offer::Quiet) && !self.is_empty())
+    }
+
+    /// Takes the oldest job, if the offer is at least `least`: a gift, else asks and polls while `waits` says so, then forces.
+    ///
+    /// `waits` is called after each poll, so it says how long a poll takes. A quiet owner does not answer, and is not asked.
+    /// `None` also where other threads were faster.
+    pub fn steal(&self, least: Offer, mut waits: impl FnMut() -> bool) -> Option<Stolen<T>> {
+        if let Some(job) = self.take_gift() {
+            return Some(Stolen::Given(job));
+        }
+        let least = least.max(Offer::Quiet);
+        if self.offer() < least || self.is_empty() {
+            return None;
+        }
+        if self.offer() == Offer::Open {
+            self.ask();
+            loop {
+                if let Some(job) = self.take_gift() {
+                    return Some(Stolen::Given(job));
+                }
+                // The request stays: the next gift is for any thread.
+                if self.offer() < least {
+                    return None;
+                }
+                if !waits() {
+                    break;
+                }
+            }
+        }
+        self.force().map(Stolen::Forced)
+    }
+
+    /// Takes the job that the owner gives away. One load where there is none, else one compare-exchange.
+    #[inline]
+    pub fn take_gift(&self) -> Option<T> {
+        let acquire = ordering!("queue-fork-take-relaxed", Acquire);
+        // Ordering: Acquire pairs with the Release store in `give`: the job's word and its frame are written.
+        let word = self.shared.gift.load(acquire);
+        if !Gift::unpack(word).is_given() {
+            return None;
+        }
+        // Ordering: Relaxed, acquired with the gift. If the owner has given again since, the exchange fails.
+        let job = self.shared.gift_job.load(Ordering::Relaxed);
+        let none = Gift::NONE.pack();
+        // Ordering: Release: the read of `gift_job` comes before the owner's next write of it, which follows an Acquire load
+        // of a later request.
+        self.shared
+            .gift
+            .compare_exchange(word, none, Ordering::Release, Ordering::Relaxed)
+            .ok()?;
+        // SAFETY: `give` stored it, out of a slot of this deque, and the exchange made this thread its only taker.
+        Some(unsafe { T::from_raw(job) })
+    }
+
+    /// Asks the owner for a job, which it gives when it considers. Returns whether the request is new: there may be one
+    /// already, or a gift. At most one compare-exchange.
+    #[inline]
+    pub fn ask(&self) -> bool {
+        let (none, asked) = (Gift::NONE.pack(), Gift::ASKED.pack());
+        if weakened!("queue-fork-ask-unchecked") {
+            return self.shared.gift.swap(asked, Ordering::Relaxed) == none;
+        }
+        // Ordering: Relaxed, it hands over nothing; as a read-modify-write it continues the release of the last taker.
+        self.shared.gift.load(Ordering::Relaxed) == none
+            && self
+                .shared
+                .gift
+                .compare_exchange(none, asked, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
+    }
+
+    /// Takes the oldest job, whatever the owner does: [`steal::heavy`] and one compare-exchange. `None` if there is no job, or
+    /// if another thread was faster. No fence where the deque looks empty.
+    pub fn force(&self) -> Option<T> {
+        if self.is_empty() {
+            return None;
+        }
+        let early = weakened!("queue-fork-heavy-early");
+        let late = weakened!("queue-fork-heavy-late");
+        if early {
+            steal::heavy();
+        }
+        // Ordering: Relaxed; the fence orders it before the look at `bottom`, and the exchange checks it.
+        let top = Top::unpack(self.top.load(Ordering::Relaxed));
+        // Ordering: the fence pairs with the owner's in `pop`. Either this thread sees that `bottom` was moved down, or the owner
+        // sees a `top` that is not older than the one just read.
+        if !(early || late) {
+            steal::heavy();
+        }
+        let acquire = ordering!("queue-fork-bottom-relaxed", Acquire);
+        // Ordering: Acquire pairs with the Release stores of `push` and `pop`: the slots below are written, and the frames.
+        let bottom = self.mine.bottom.load(acquire);
+        let index = top.index();
+        if index >= bottom {
+            return None;
+        }
+        let slot = &self.mine.slots[index as usize];
+        if late {
+            steal::heavy();
+        }
+        // Ordering: Relaxed, acquired with `bottom`. If the owner has written it again since, the exchange fails.
+        let mut job = slot.load(Ordering::Relaxed);
+        // Ordering: Release pairs with the owner's Acquire loads of `top`: the slot is read before the owner writes it again.
+        self.top
+            .compare_exchange(
+                top.pack(),
+                top.next().pack(),
+                Ordering::Release,
+                Ordering::Relaxed,
+            )
+            .ok()?;
+        if weakened!("queue-fork-slot-late") {
+            job = slot.load(Ordering::Relaxed);
+        }
+        // SAFETY: a push stored it; the exchange made this thread its only taker.
+        Some(unsafe { T::from_raw(job) })
+    }
+}
