@@ -203,6 +203,46 @@ fn fork_slot_is_used_again_after_a_theft() {
     });
 }
 
+/// The owner pops a job and pushes another one into the same slot in the same epoch, while thieves come down to that slot.
+///
+/// Fails under `sync-steal-heavy-removed`, `sync-steal-light-removed`, `queue-fork-heavy-early` and `queue-fork-heavy-late`.
+#[test]
+fn fork_slot_is_used_again_in_one_epoch() {
+    model(|| {
+        let shared = Shared::new(FenceKind::Asymmetric);
+        let outer = shared.fork_without_gift(0);
+        let first = shared.fork_without_gift(1);
+        let thieves = [thief(&shared, forced), thief(&shared, forced)];
+        let mut taken: Vec<u32> = shared.join(first, 1).into_iter().collect();
+        let second = shared.fork_without_gift(2);
+        taken.extend(shared.join(second, 2));
+        taken.extend(shared.join(outer, 0));
+        for thief in thieves {
+            taken.extend(thief.join().expect("ends"));
+        }
+        assert_each_once(taken, 3);
+    });
+}
+
+/// A thief sees the frame of a job of a push in which the owner does not consider.
+///
+/// Fails under `queue-fork-push-relaxed`.
+#[test]
+fn fork_push_without_considering_and_force() {
+    model(|| {
+        let shared = Shared::new(FenceKind::Asymmetric);
+        let outer = shared.fork_without_gift(0);
+        let thief = thief(&shared, |deque| {
+            deque.force().into_iter().chain(deque.force()).collect()
+        });
+        let inner = shared.fork_without_gift(1);
+        let mut taken = thief.join().expect("ends");
+        taken.extend(shared.join(inner, 1));
+        taken.extend(shared.join(outer, 0));
+        assert_each_once(taken, 2);
+    });
+}
+
 /// A thief asks, and takes what it is given, while the owner pushes and pops: the gift goes to the thief or back.
 ///
 /// Fails under `queue-fork-give-relaxed`, `queue-fork-take-relaxed` and `queue-fork-back-unchecked`.

@@ -258,6 +258,36 @@ fn a_panic_while_considering_leaves_the_deque_as_it_was() {
 }
 
 #[test]
+fn a_push_while_considering_lies_below() {
+    for form in FORMS {
+        let deque = ForkDeque::boxed_with(form);
+        let me = owner(&deque);
+        let mut below = None;
+        let above = me.push(1, |now: Considered| {
+            below = Some(me.push(0, each).expect("there is room"));
+            each(now)
+        });
+        assert_eq!(deque.force(), Some(0));
+        assert_eq!(pop(&me, above.expect("there is room")), Popped::Mine);
+        assert_eq!(pop(&me, below.expect("considered")), Popped::Stolen);
+
+        // Those pushes may also take the last slot.
+        let mut held: Vec<_> = (1..FULL)
+            .map(|job| me.push(job, each).expect("there is room"))
+            .collect();
+        let above = me.push(FULL + 1, |now: Considered| {
+            held.push(me.push(FULL, each).expect("there is room"));
+            each(now)
+        });
+        assert_eq!(above, Err(Full));
+        for at in held.into_iter().rev() {
+            assert_eq!(pop(&me, at), Popped::Mine);
+        }
+        assert!(deque.is_empty());
+    }
+}
+
+#[test]
 fn jobs_are_numbers_pointers_and_references() {
     fn there_and_back<W: Word>(word: W) -> W {
         // SAFETY: it has just come out of `into_raw`.

@@ -29,14 +29,23 @@ pub(super) const CAPACITY_U32: u32 = CAPACITY as u32;
 /// 1 compare-exchange. A job taken by force is 1 compare-exchange and 1 [`steal::heavy`]; a gift is 1 of either side, and
 /// the request. Nothing waits: a thief that stalls keeps nothing from the owner or from other thieves.
 ///
-/// A job is a copy of a word, and dropping the deque drops no jobs.
+/// A job is a copy of a word, and dropping the deque drops no jobs. A deque of jobs that live long does not take others:
+///
+/// ```compile_fail
+/// use terrace_queue::fork::ForkDeque;
+///
+/// fn shorter<'short>(deque: &'short ForkDeque<&'static u32>) -> &'short ForkDeque<&'short u32> {
+///     deque
+/// }
+/// ```
 #[repr(C)]
 pub struct ForkDeque<T> {
     /// [`Top`]. By compare-exchange; the owner stores while the deque is empty.
     pub(super) top: CachePadded<AtomicU64>,
     pub(super) shared: CachePadded<Shared>,
     pub(super) mine: CachePadded<Mine>,
-    jobs: PhantomData<T>,
+    /// Jobs go in and come out by a shared reference, so a deque of long-lived jobs is none of shorter-lived ones.
+    jobs: PhantomData<fn(T) -> T>,
 }
 
 /// What the owner writes now and then, and searchers look at.

@@ -150,8 +150,8 @@ impl<'a, T: Word> Owner<'a, T> {
         // For a push that fails, and for a panic below: the next push considers.
         self.set_left(1);
         // Ordering: Relaxed, written by this owner.
-        let index = mine.bottom.load(Ordering::Relaxed);
-        if index == CAPACITY_U32 {
+        let bottom = mine.bottom.load(Ordering::Relaxed);
+        if bottom == CAPACITY_U32 {
             return Err(Full);
         }
         // Ordering: Relaxed, a hint.
@@ -159,10 +159,16 @@ impl<'a, T: Word> Owner<'a, T> {
         // Ordering: Relaxed, thieves only raise it: an old index says that the deque is not empty.
         let top = Top::unpack(self.deque.top.load(Ordering::Relaxed));
         let now = Considered {
-            first: top.index() == index,
+            first: top.index() == bottom,
             asked,
         };
         let pace = consider.pace(now);
+        // `pace` is the caller's code, and may have pushed: this job lies above those.
+        // Ordering: Relaxed, written by this owner.
+        let index = mine.bottom.load(Ordering::Relaxed);
+        if index == CAPACITY_U32 {
+            return Err(Full);
+        }
         self.put(index, job);
         let room = CAPACITY_U32 - (index + 1);
         let most = if weakened!("queue-fork-room-ignored") {

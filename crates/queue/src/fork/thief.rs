@@ -31,7 +31,9 @@ impl<T> Stolen<T> {
 impl<T: Word> ForkDeque<T> {
     /// Whether a thief that takes jobs from `least` on finds one here, as a hint: two or three relaxed loads.
     ///
-    /// After the fences of a parking protocol it misses no job that its owner published before.
+    /// After the fences of a parking protocol it misses no job that its owner published before, but one that the owner is
+    /// giving away at this moment. [`Consider::published`](super::Consider::published) comes after that gift: there the owner looks for
+    /// sleepers where [`Considered::asked`](super::Considered) says that it may have given.
     #[inline]
     pub fn has_jobs(&self, least: Offer) -> bool {
         // Ordering: Relaxed, a hint as `offer`.

@@ -2,8 +2,8 @@
 //!
 //! In the first part the owner runs random trees of forks, deep and flat, with random paces. Thieves ask, force, poll for a random
 //! time, and look at gifts. In the second part it forks and joins one or two jobs in a tight loop, and a thief does nothing
-//! but force: so pops and claims of the same job meet. A job is a frame on the heap with an id. Its content is written before the push and read by the thread that runs it, so
-//! a thread that gets an old job finds a wrong id, and ThreadSanitizer a race.
+//! but force: so pops and claims of the same job meet. A job is a frame on the heap with an id. Its content is written before the
+//! push and read by the thread that runs it, so a thread that gets an old job finds a wrong id, and ThreadSanitizer a race.
 
 use std::cell::{Cell, UnsafeCell};
 use std::sync::Barrier;
@@ -123,16 +123,16 @@ impl Frame {
 }
 
 /// The owner's program.
-struct Program<'a> {
-    me: Owner<'a, &'a Frame>,
-    frames: &'a [Frame],
+struct Program<'a, 'f> {
+    me: Owner<'a, &'f Frame>,
+    frames: &'f [Frame],
     random: &'a Random,
     shared: &'a Shared,
     /// The id of the next job.
     next: Cell<u64>,
 }
 
-impl Program<'_> {
+impl Program<'_, '_> {
     fn pace(&self) -> Pace {
         let offers = [Offer::Open, Offer::Open, Offer::Open, Offer::Quiet];
         Pace {
