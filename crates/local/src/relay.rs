@@ -1,6 +1,6 @@
 //! [`Lender`]: the waker of a first poll whose task has no cell for wakers yet.
 //!
-//! The poll borrows the waker. Only a clone, or a wake, needs memory of its own: a [`Relay`], made at the first of them. If the
+//! The poll borrows the waker. Only a clone, or a wake, needs memory of its own: a `Relay`, made at the first of them. If the
 //! poll is pending, its caller makes the task, and settles the relay: from then on it passes wakes on.
 //!
 //! | word              | what is so                                                        | a wake             | `settle`                        |
