@@ -60,8 +60,9 @@ fn package(ws: &Workspace, layers: &[&Package]) -> Result<()> {
     ]
     .concat();
     forget_unpacked(layers)?;
+    let build = unused(ws)?;
     eprintln!("$ cargo {}", args.join(" "));
-    let output = Build::plain(ws).command(&args).output();
+    let output = build.command(&args).output();
     let output = output.context("cannot start cargo; is it on the PATH?")?;
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(output.status.success(), "`cargo package` failed\n{said}");
@@ -73,6 +74,17 @@ fn package(ws: &Workspace, layers: &[&Package]) -> Result<()> {
     );
     println!("package: {} packages without a warning", layers.len());
     Ok(())
+}
+
+/// A build in a target directory without artifacts. To cargo a published version never changes, so it would link a layer that
+/// an earlier run has built, whatever the package contains now.
+fn unused(ws: &Workspace) -> Result<Build> {
+    let target = ws.target.join("package-check");
+    if target.is_dir() {
+        fs::remove_dir_all(&target)
+            .with_context(|| format!("cannot remove {}", target.display()))?;
+    }
+    Ok(Build::of(&ws.root, target))
 }
 
 /// Removes the copies of these packages that an earlier run has left in cargo's home. Cargo unpacks a package there to build the
