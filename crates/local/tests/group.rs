@@ -48,6 +48,31 @@ fn a_group_whose_children_are_done_does_not_suspend() {
 
 /// Children that end in any order, most of them later: the values come in the order of the spawns.
 #[test]
+fn a_group_whose_queued_children_are_done_does_not_suspend() {
+    for pending in [0, 1] {
+        let executor = LocalExecutor::new();
+        let mut group = Group::<u32>::new(&executor);
+        for n in 0..5 {
+            group.spawn(async move { Ok(n) });
+        }
+        for _ in pending..5 {
+            assert!(executor.try_tick());
+        }
+        let mut all = pin!(group.join_all());
+        let waker = Waker::noop();
+        if pending > 0 {
+            // One has not had its turn: the group lets it.
+            assert!(poll_with(all.as_mut(), waker).is_pending());
+            assert!(executor.try_tick());
+        }
+        let Poll::Ready(values) = poll_with(all.as_mut(), waker) else {
+            panic!("all children are done");
+        };
+        assert_eq!(values, Ok(vec![0, 1, 2, 3, 4]));
+    }
+}
+
+#[test]
 fn values_come_in_order() {
     let _watchdog = watchdog();
     on_each_kind(async |executor| {

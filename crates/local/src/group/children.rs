@@ -150,10 +150,11 @@ impl<T, E> Children<T, E> {
 
     /// Polls the children that have woken the group, and new ones. Ready when all have ended.
     ///
-    /// If several children were queued since the last poll, the group's task lets them have their turn first, by a yield. Those
-    /// that end in it are not polled before: that saves each an awaiter, three read-modify-writes and a part of a block.
+    /// If several children were queued since the last poll, and one has not ended, the group's task lets them have their turn first,
+    /// by a yield. Those that end in it are not polled before: that saves each an awaiter, three read-modify-writes and a part of a
+    /// block.
     pub(super) fn poll(&mut self, context: &Context<'_>) -> Poll<()> {
-        if core::mem::take(&mut self.queued) >= WORTH_A_YIELD && self.running > 0 {
+        if core::mem::take(&mut self.queued) >= WORTH_A_YIELD && self.new_one_runs() {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
@@ -173,6 +174,16 @@ impl<T, E> Children<T, E> {
             }
         }
         Poll::Ready(())
+    }
+
+    /// Whether a child that has not been polled has not ended.
+    fn new_one_runs(&self) -> bool {
+        let new = self.slots.iter().skip(self.armed - self.first);
+        let mut running = new.filter_map(|slot| match slot {
+            Slot::Running(task, _) => Some(task),
+            _ => None,
+        });
+        running.any(|task| !task.is_finished())
     }
 
     /// Polls each child that has not been polled with this waker.

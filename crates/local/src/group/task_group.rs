@@ -74,8 +74,8 @@ use crate::unwind::contain;
 /// were completes without suspending its caller. On a `LocalExecutor` it takes no atomic read-modify-write, and two allocations:
 /// its list, and that of the values.
 ///
-/// A poll of the group after several queued children yields once, so that they have their turn. Those that end in it cost what they
-/// cost alone, and a slot.
+/// A poll of the group after several queued children yields once if one of them has not ended, so that they have their turn. Those
+/// that end in it cost what they cost alone, and a slot.
 ///
 /// Any other child takes a slot, and each 16 of them an allocation. Its end takes three read-modify-writes more than that of a
 /// task: two count its waker's reference, and one sets its bit. Between two polls of the group, each 16 children wake its task at
