@@ -9,7 +9,7 @@ use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use terrace_sync::{Arc, Mutex};
 
 use terrace_testing::Yields;
-pub use terrace_testing::{WakerSlot as Slot, payload_of};
+pub use terrace_testing::{OnDrop, WakerSlot as Slot, payload_of};
 
 use crate::kind::{Caps, Kind};
 
@@ -241,15 +241,6 @@ pub fn arrived<K: Kind>(kind: &K, slot: &Slot) -> Waker {
 /// Wakes itself and returns `Pending`, so many times.
 pub fn yields(times: usize) -> Yields {
     Yields(u32::try_from(times).expect("a task yields seldom"))
-}
-
-/// Calls its function when dropped.
-pub struct OnDrop<F: FnMut()>(pub F);
-
-impl<F: FnMut()> Drop for OnDrop<F> {
-    fn drop(&mut self) {
-        (self.0)();
-    }
 }
 
 /// A waker that calls a function.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use terrace_executor::Builder;
 use terrace_fork::scope;
-use terrace_testing::{Yields, watchdog};
+use terrace_testing::{Yields, sole, watchdog};
 
 /// Every worker of the pool waits in a nested scope for a task of the same pool: the rule of last
 /// resort.
@@ -73,16 +73,6 @@ fn a_pool_whose_workers_opened_scopes_is_freed() {
             scope(&pool, |s| s.spawn(Yields(1)));
         }));
     }
-    let mut executor = executor;
-    let executor = loop {
-        match Arc::try_unwrap(executor) {
-            Ok(executor) => break executor,
-            Err(shared) => {
-                executor = shared;
-                thread::yield_now();
-            }
-        }
-    };
-    drop(executor);
+    drop(sole(executor));
     assert_eq!(Arc::strong_count(&freed), 1);
 }

@@ -8,16 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Wake, Waker};
 
 use terrace_local::LocalExecutor;
-use terrace_testing::{Homebody, WakerSlot, poll_once, watchdog};
-
-/// Runs its function when it is dropped.
-struct OnDrop<F: FnMut()>(F);
-
-impl<F: FnMut()> Drop for OnDrop<F> {
-    fn drop(&mut self) {
-        (self.0)();
-    }
-}
+use terrace_testing::{Homebody, OnDrop, WakerSlot, poll_once, watchdog};
 
 /// The executors of these tests, and futures that borrow nothing of them.
 type Shared = Rc<LocalExecutor<'static>>;

@@ -18,7 +18,7 @@ pub use panics::{payload_of, text, text_of};
 #[cfg(target_os = "linux")]
 pub use processor::{processors, stay_on};
 pub use random::Random;
-pub use values::{Dropped, Drops, Homebody};
+pub use values::{Dropped, Drops, Homebody, OnDrop, sole};
 pub use wakers::Wakes;
 pub use watchdog::{
     Watchdog, in_own_process, on_own_thread, on_stack_of, show, show_static, succeeds, watchdog,

@@ -52,6 +52,26 @@ impl Drop for Dropped {
     }
 }
 
+/// Calls its function when it is dropped.
+pub struct OnDrop<F: FnMut()>(pub F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}
+
+/// The value, once this is the last reference to it: other threads drop theirs.
+pub fn sole<T>(mut shared: std::sync::Arc<T>) -> T {
+    loop {
+        match std::sync::Arc::try_unwrap(shared) {
+            Ok(value) => return value,
+            Err(again) => shared = again,
+        }
+        thread::yield_now();
+    }
+}
+
 /// Neither `Send` nor `Sync`. Ends the process if it is used or dropped on another thread than the one that made it.
 ///
 /// A panic in its destructor would be caught with the task's.

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use terrace_executor::Executor;
+use terrace_testing::sole;
 
 /// The exit code of a process whose cell hangs.
 pub(crate) const HANGS: i32 = 3;
@@ -148,15 +149,8 @@ pub(crate) fn executor() -> Arc<Executor<'static>> {
 
 /// Drops the last reference to the executor, once it is the last.
 pub(crate) fn drop_executor() {
-    let mut executor = lock(&EXECUTOR).take().expect("it is there");
-    let last = loop {
-        match Arc::try_unwrap(executor) {
-            Ok(last) => break last,
-            Err(shared) => executor = shared,
-        }
-        thread::sleep(Duration::from_millis(1));
-    };
-    drop(last);
+    let executor = lock(&EXECUTOR).take().expect("it is there");
+    drop(sole(executor));
 }
 
 /// The process's present step, for the watchdog.

@@ -17,7 +17,7 @@ use std::task::Poll;
 use std::thread;
 
 use terrace_executor::{Builder, Executor, StaticExecutor, Task, block_on, current};
-use terrace_testing::{Dropped, Drops, Yields, poll_once, text, text_of, watchdog};
+use terrace_testing::{Dropped, Drops, OnDrop, Yields, poll_once, sole, text, text_of, watchdog};
 
 fn pool(workers: usize) -> &'static StaticExecutor {
     Builder::new().workers(workers).build().leak()
@@ -79,15 +79,6 @@ fn handles_of_ended_children_go_anywhere() {
     thread::spawn(move || drop(task)).join().expect("it drops");
     assert_eq!(drops.count(), 7);
     assert!(executor.is_empty());
-}
-
-/// Runs code of its own when it is dropped.
-struct OnDrop<F: FnMut()>(F);
-
-impl<F: FnMut()> Drop for OnDrop<F> {
-    fn drop(&mut self) {
-        (self.0)();
-    }
 }
 
 fn handled() -> (&'static StaticExecutor, impl Fn() -> String) {
@@ -165,15 +156,7 @@ fn pending_children_go_with_their_executor() {
     assert!(!executor.is_empty());
     assert_eq!(drops.count(), 0);
     // The worker may still hold its reference, with the parent's future.
-    let mut executor = executor;
-    let executor = loop {
-        match Arc::try_unwrap(executor) {
-            Ok(executor) => break executor,
-            Err(shared) => executor = shared,
-        }
-        thread::yield_now();
-    };
-    drop(executor);
+    drop(sole(executor));
     assert_eq!(drops.count(), 2);
     assert_eq!(poll_once(&mut task.fallible()), Poll::Ready(None));
 }
