@@ -5,7 +5,7 @@
 //! but force: so pops and claims of the same job meet. A job is a frame on the heap with an id. Its content is written before the
 //! push and read by the thread that runs it, so a thread that gets an old job finds a wrong id, and ThreadSanitizer a race.
 
-use std::cell::{Cell, UnsafeCell};
+use std::cell::{Cell, RefCell, UnsafeCell};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::thread;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use terrace_queue::fork::{Considered, ForkDeque, Offer, Owner, Pace, Popped};
 use terrace_sync::FenceKind;
-use terrace_testing::Watchdog;
+use terrace_testing::{Random, Watchdog};
 
 /// Forks of a run.
 const JOBS: u64 = if cfg!(terrace_tsan) { 40_000 } else { 400_000 };
@@ -32,24 +32,6 @@ struct Frame {
 
 // SAFETY: the owner writes `id` before the push, and after `done` or a pop. The one thread that gets the job reads it in between.
 unsafe impl Sync for Frame {}
-
-/// A generator of random numbers (xorshift64*).
-struct Random(Cell<u64>);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        Self(Cell::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1))
-    }
-
-    fn below(&self, limit: u64) -> u64 {
-        let mut state = self.0.get();
-        state ^= state >> 12;
-        state ^= state << 25;
-        state ^= state >> 27;
-        self.0.set(state);
-        (state.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) % limit
-    }
-}
 
 /// The state that owner and thieves share.
 struct Shared {
@@ -126,23 +108,27 @@ impl Frame {
 struct Program<'a, 'f> {
     me: Owner<'a, &'f Frame>,
     frames: &'f [Frame],
-    random: &'a Random,
+    random: RefCell<Random>,
     shared: &'a Shared,
     /// The id of the next job.
     next: Cell<u64>,
 }
 
 impl Program<'_, '_> {
+    fn below(&self, bound: usize) -> usize {
+        self.random.borrow_mut().below(bound)
+    }
+
     fn pace(&self) -> Pace {
         let offers = [Offer::Open, Offer::Open, Offer::Open, Offer::Quiet];
         Pace {
-            pushes: 1 << self.random.below(6),
-            offer: offers[self.random.below(4) as usize],
+            pushes: 1 << self.below(6),
+            offer: offers[self.below(4)],
         }
     }
 
     /// A random tree of forks below `depth`, up to `most` levels further.
-    fn fork(&self, depth: usize, most: u64) {
+    fn fork(&self, depth: usize, most: usize) {
         let id = self.next.get();
         if id == JOBS || most == 0 {
             return;
@@ -153,13 +139,13 @@ impl Program<'_, '_> {
         let pushed = self.me.push(frame, |_: Considered| self.pace());
         let at = pushed.expect("trees are not that deep");
         // The inline half.
-        match self.random.below(8) {
+        match self.below(8) {
             0 => {
-                for _ in 0..self.random.below(200) {
+                for _ in 0..self.below(200) {
                     std::hint::spin_loop();
                 }
                 // The thieves may share this core.
-                if self.random.below(32) == 0 {
+                if self.below(32) == 0 {
                     thread::yield_now();
                 }
             }
@@ -190,11 +176,11 @@ impl Program<'_, '_> {
     }
 }
 
-fn thieve(deque: &ForkDeque<&Frame>, shared: &Shared, random: &Random) {
+fn thieve(deque: &ForkDeque<&Frame>, shared: &Shared, mut random: Random) {
     shared.start.wait();
     // Ordering: Relaxed, the owner ends it when no job is left.
     while !shared.over.load(Ordering::Relaxed) {
-        let least = [Offer::Quiet, Offer::Open][random.below(2) as usize];
+        let least = [Offer::Quiet, Offer::Open][random.below(2)];
         let mut polls = random.below(64);
         let got = match random.below(8) {
             0 => deque.take_gift(),
@@ -236,14 +222,14 @@ fn random_trees(form: FenceKind, seed: u64) {
     thread::scope(|scope| {
         for thief in 1..=THIEVES {
             let (deque, shared) = (&deque, &shared);
-            scope.spawn(move || thieve(deque, shared, &Random::new(seed + 1_000 * thief)));
+            scope.spawn(move || thieve(deque, shared, Random::new(seed + 1_000 * thief)));
         }
-        let random = Random::new(seed);
+        let mut random = Random::new(seed);
         let program = Program {
             // SAFETY: the only handle, on this thread.
             me: unsafe { deque.owner() },
             frames: &frames,
-            random: &random,
+            random: RefCell::new(random.split()),
             shared: &shared,
             next: Cell::new(0),
         };
@@ -321,7 +307,7 @@ fn tight_loop(form: FenceKind, seed: u64) {
                 }
             }
         };
-        let random = Random::new(seed);
+        let mut random = Random::new(seed);
         while attempts.load(Ordering::Relaxed) < ATTEMPTS {
             let outer = push(0);
             if random.below(2) == 0 {
