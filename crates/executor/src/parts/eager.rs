@@ -55,9 +55,7 @@ impl Entered {
             Some(Self(()))
         })
     }
-}
 
-impl Entered {
     /// Whether the child is likely to end at once.
     #[inline]
     pub(crate) fn is_likely_to_end(&self) -> bool {

@@ -12,7 +12,7 @@
 
 use std::future::Future;
 
-use terrace_local::task::{self, CoreRef, Runnable, Schedule, Task};
+use terrace_local::task::{self, CoreRef, Schedule, Task};
 
 use crate::parts::current::{RestoresCurrent, current, replace_lane};
 use crate::parts::eager::Entered;
@@ -38,14 +38,20 @@ impl Shared {
             // SAFETY: the caller promises the same of the future and of `reference`.
             return unsafe { self.spawn_task(reference(), future) };
         };
+        let inside = is_inside(self);
         let has_room = task::has_room::<Self, F>(&future);
-        let task = if has_room && entered.is_likely_to_end() && is_inside(self) {
+        let task = if has_room && inside && entered.is_likely_to_end() {
             // SAFETY: the caller promises the same of the future and of `reference`, and there is room.
             unsafe { self.poll_first(reference, future) }
         } else {
             // SAFETY: the caller promises the same of the future and of `reference`.
             let (runnable, task) = unsafe { self.make(reference(), future) };
-            poll_at_spawn(self, runnable);
+            let _lane = on_normal_lane();
+            if inside {
+                poll_inside(self, || runnable.run());
+            } else {
+                Found::Task(runnable).run_borrowed(self);
+            }
             task
         };
         entered.note(task.is_finished());
@@ -78,14 +84,4 @@ fn on_normal_lane() -> Option<RestoresCurrent> {
     current()
         .is_some_and(|current| current.lane() != Lane::Normal)
         .then(|| replace_lane(Lane::Normal))
-}
-
-/// Polls a new task on the thread that spawns it.
-fn poll_at_spawn(pool: &Shared, task: Runnable) {
-    let _lane = on_normal_lane();
-    if is_inside(pool) {
-        poll_inside(pool, || task.run());
-    } else {
-        Found::Task(task).run_borrowed(pool);
-    }
 }
