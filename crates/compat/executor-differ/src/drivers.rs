@@ -279,7 +279,7 @@ impl Loop<'_> {
         let driver = &mut self.drivers[at];
         driver.woken.0.store(false, SeqCst);
         if self.polls.u32(0..4) == 0 {
-            // Whoever asks with a new waker is woken through that one.
+            // A driver that is polled with a new waker is woken through that one.
             driver.woken = Arc::new(Flag(AtomicBool::new(false)));
         }
         let waker = Waker::from(Arc::clone(&driver.woken));
