@@ -32,6 +32,8 @@ pub(super) fn copy(
     let manifest = std::fs::read_to_string(source.join("Cargo.toml"))
         .with_context(|| format!("cannot read the manifest of {package}"))?;
     let patched = registry::patch(&ws.root, drop_ins);
+    // The copy lies elsewhere.
+    let manifest = manifest.replace("path = \"../", &format!("path = \"{}/", compat.display()));
     let generated = format!("{manifest}\n[workspace]\n{more}{patched}");
     write_if_changed(&dir.join("Cargo.toml"), generated.as_bytes())?;
     for entry in std::fs::read_dir(source.join("src"))? {

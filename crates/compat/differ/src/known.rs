@@ -3,10 +3,9 @@
 use std::future::pending;
 
 use bevy_tasks::{Scope, TaskPool, TaskPoolBuilder, block_on};
+use differ_main::Program;
 
 use crate::support::{Yields, outcome};
-
-type Program = fn();
 
 /// By name.
 pub(crate) const PROGRAMS: &[(&str, Program)] = &[

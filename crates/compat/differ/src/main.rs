@@ -1,11 +1,5 @@
 //! Programs on `bevy_tasks` that print what they see. `cargo xtask compat --differ` builds them against the published
-//! crate and against the drop-in. It runs each in a process of its own, and compares the lines.
-//!
-//! ```text
-//! differ --list           the names of the programs that are written out
-//! differ --program NAME   one of them
-//! differ --seed N         a random one, always the same for the same number
-//! ```
+//! crate and against the drop-in. It runs each in a process of its own, and compares the lines. `differ-main` has the command line.
 //!
 //! The output of a random program depends on the interface's promises only, and on nothing that the published crate
 //! leaves to chance. It depends neither on the thread that runs a task, nor on the progress of siblings when a panic
@@ -56,36 +50,12 @@ fn seeded(seed: u64) {
     }
 }
 
+/// Without threads no program is written out.
+#[cfg(not(feature = "multi_threaded"))]
+mod known {
+    pub(crate) const PROGRAMS: &[(&str, differ_main::Program)] = &[];
+}
+
 fn main() -> ExitCode {
-    std::panic::set_hook(Box::new(|_| {}));
-    let args: Vec<_> = std::env::args().skip(1).collect();
-    let args: Vec<_> = args.iter().map(String::as_str).collect();
-    match args[..] {
-        #[cfg(feature = "multi_threaded")]
-        ["--list"] => {
-            for (name, _) in known::PROGRAMS {
-                println!("{name}");
-            }
-            return ExitCode::SUCCESS;
-        }
-        #[cfg(feature = "multi_threaded")]
-        ["--program", name] => {
-            let Some((_, program)) = known::PROGRAMS.iter().find(|(known, _)| *known == name)
-            else {
-                eprintln!("there is no program {name}; see --list");
-                return ExitCode::from(2);
-            };
-            program();
-        }
-        ["--seed", seed] => match seed.parse() {
-            Ok(seed) => seeded(seed),
-            Err(_) => return ExitCode::from(2),
-        },
-        _ => {
-            eprintln!("usage: differ --list | --program NAME | --seed N");
-            return ExitCode::from(2);
-        }
-    }
-    println!("end");
-    ExitCode::SUCCESS
+    differ_main::run(known::PROGRAMS, seeded)
 }

@@ -5,9 +5,8 @@ use std::rc::Rc;
 use std::task::Poll;
 
 use async_executor::{Executor, LocalExecutor};
+use differ_main::Program;
 use futures_lite::future;
-
-type Program = fn();
 
 /// By name.
 pub(crate) const PROGRAMS: &[(&str, Program)] = &[
