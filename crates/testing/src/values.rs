@@ -62,9 +62,9 @@ impl<F: FnMut()> Drop for OnDrop<F> {
 }
 
 /// The value, once this is the last reference to it: other threads drop theirs.
-pub fn sole<T>(mut shared: std::sync::Arc<T>) -> T {
+pub fn sole<T>(mut shared: Arc<T>) -> T {
     loop {
-        match std::sync::Arc::try_unwrap(shared) {
+        match Arc::try_unwrap(shared) {
             Ok(value) => return value,
             Err(again) => shared = again,
         }
