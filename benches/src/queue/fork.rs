@@ -159,17 +159,15 @@ impl Forks for St3Forks {
 pub fn nested<F: Forks>() -> impl FnMut() {
     let deque = F::new();
     let _outer = deque.push(0);
-    move || {
-        for job in 0..FORKS {
-            let at = deque.push(black_box(job));
-            assert!(black_box(deque.pop(at)));
-        }
-    }
+    joins(deque)
 }
 
 /// [`FORKS`] pushes, each with its pop, on an empty deque.
 pub fn flat<F: Forks>() -> impl FnMut() {
-    let deque = F::new();
+    joins(F::new())
+}
+
+fn joins<F: Forks>(deque: F) -> impl FnMut() {
     move || {
         for job in 0..FORKS {
             let at = deque.push(black_box(job));
