@@ -1,10 +1,10 @@
 //! Any number of workers, and of threads that are none and wait for them.
 
-use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 
-use terrace_executor::{Builder, block_on};
+use terrace_executor::{Builder, Executor, Task, block_on};
 use terrace_testing::watchdog;
 
 const FOREIGN: usize = 64;
@@ -35,22 +35,69 @@ fn many_workers_and_many_blocking_threads() {
     }
 }
 
-/// All workers at once, beyond one group of the sleeping protocol: each must be woken for a task of its own.
+/// The thread that queues the tasks of a meeting, and how.
+#[derive(Clone, Copy, Debug)]
+enum Queued {
+    /// A thread without a seat, as one batch.
+    Batch,
+    /// A thread without a seat, one by one.
+    OneByOne,
+    /// A worker: all tasks but one lie in its ring when it joins the meeting.
+    ByWorker,
+}
+
+/// All workers at once, beyond one group of the sleeping protocol, and beyond the number of processors: each must be woken for a
+/// task of its own, as every task blocks the thread of its worker.
 #[test]
 fn every_worker_gets_up() {
     let _watchdog = watchdog();
-    for workers in [33, 65, 128] {
-        let executor = Builder::new().workers(workers).build();
-        for _ in 0..3 {
-            let meeting = std::sync::Arc::new(Barrier::new(workers));
-            let mut tasks = Vec::new();
-            let waits = (0..workers).map(|_| {
-                let meeting = std::sync::Arc::clone(&meeting);
-                async move { meeting.wait().is_leader() }
-            });
-            executor.spawn_many(waits, &mut tasks);
-            let leaders = tasks.into_iter().map(block_on).filter(|leads| *leads);
-            assert_eq!(leaders.count(), 1);
+    for workers in [8, 33, 65, 128] {
+        let executor = Arc::new(Builder::new().workers(workers).build());
+        for queued in [Queued::Batch, Queued::OneByOne, Queued::ByWorker] {
+            for _ in 0..3 {
+                assert_eq!(
+                    leaders(&executor, workers, queued),
+                    1,
+                    "{workers} {queued:?}"
+                );
+            }
         }
     }
+}
+
+/// Lets `workers` tasks meet at a barrier, and returns how many of them led the meeting.
+fn leaders(executor: &Arc<Executor<'static>>, workers: usize, queued: Queued) -> usize {
+    let meeting = Arc::new(Barrier::new(workers));
+    let wait = |meeting: &Arc<Barrier>| {
+        let meeting = Arc::clone(meeting);
+        async move { meeting.wait().is_leader() }
+    };
+    let mut tasks = Vec::new();
+    match queued {
+        Queued::Batch => {
+            executor.spawn_many((0..workers).map(|_| wait(&meeting)), &mut tasks);
+        }
+        Queued::OneByOne => {
+            tasks.extend((0..workers).map(|_| executor.spawn(wait(&meeting))));
+        }
+        Queued::ByWorker => {
+            let others: Vec<_> = (1..workers).map(|_| wait(&meeting)).collect();
+            let (last, spawner) = (wait(&meeting), Arc::clone(executor));
+            let first = executor.spawn(async move {
+                let others: Vec<_> = others.into_iter().map(|wait| spawner.spawn(wait)).collect();
+                (last.await, others)
+            });
+            let (leads, others) = block_on(first);
+            return usize::from(leads) + led(others);
+        }
+    }
+    led(tasks)
+}
+
+fn led(tasks: Vec<Task<bool>>) -> usize {
+    tasks
+        .into_iter()
+        .map(block_on)
+        .filter(|leads| *leads)
+        .count()
 }

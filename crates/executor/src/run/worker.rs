@@ -17,6 +17,7 @@ use terrace_sync::thread::yield_now;
 use terrace_sync::time::Instant;
 
 use crate::parts::awake::{self, Asleep};
+use crate::parts::cores::cores;
 use crate::parts::fairness::GLOBAL_INTERVAL;
 use crate::parts::injector::Refilled;
 use crate::parts::pacing::Stopwatch;
@@ -161,7 +162,8 @@ impl<'p> Worker<'p> {
                     let more = match &found {
                         Found::Child(_, slot) => pool.scopes.surplus(slot, pool.crew()),
                         Found::Task(_) | Found::Lane(..) => {
-                            runner.seat().ring.len() + pool.injector.len_hint()
+                            let queued = runner.seat().ring.len() + pool.injector.len_hint();
+                            queued.min(processors_left(pool))
                         }
                     };
                     pool.idle.wake_more(token, more);
@@ -299,6 +301,13 @@ impl<'p> Worker<'p> {
             }
         }
     }
+}
+
+/// How many processors the awake workers of the pool leave. A worker wakes no more peers for tasks that others could run: more
+/// awake workers than processors take turns, and pay for each turn. Should the awake ones block their threads, the last searcher
+/// still wakes one more each time ([`Idle::stop_search`](terrace_park::Idle::stop_search)).
+fn processors_left(pool: &Shared) -> usize {
+    cores().saturating_sub(pool.idle.awake())
 }
 
 /// A worker that has run a child of `slot` looks on for a while: a scope with a long child often has more of them. True as
