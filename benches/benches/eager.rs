@@ -3,7 +3,7 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use terrace_benches::Rows;
 use terrace_benches::eager::{
-    Await, Futures, JoinSet, Leaf, LocalJoinSet, Started, Way, tree, tree_of_futures,
+    Await, Calls, Futures, JoinSet, Leaf, LocalJoinSet, Started, Way, tree, tree_of_futures,
 };
 use terrace_benches::executor::{StaticExecutor, Threads, Tokio};
 use terrace_benches::local::{AsyncExecutor, StaticLocal, TokioLocal};
@@ -38,6 +38,9 @@ fn rows(criterion: &mut Criterion) {
         rows.row(workload, "futures", param, || {
             tree_of_futures(Futures, leaf)
         });
+        if leaf == Leaf::None {
+            rows.row(workload, "calls", param, || tree_of_futures(Calls, leaf));
+        }
         for workers in [1, 2] {
             let param = format!("6x6-t{workers}");
             for (handles, group, way) in WAYS {

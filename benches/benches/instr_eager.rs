@@ -9,7 +9,7 @@
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use terrace_benches::counted::{Job, warm};
 use terrace_benches::eager::{
-    Await, Futures, Leaf, LocalJoinSet, Started, Way, tree, tree_of_futures,
+    Await, Calls, Futures, Leaf, LocalJoinSet, Started, Way, tree, tree_of_futures,
 };
 use terrace_benches::local::{AsyncExecutor, StaticLocal, TokioLocal};
 use terrace_benches::spawn::Contender;
@@ -36,6 +36,7 @@ where
 #[bench::async_executor__6x6(warm(tree(AsyncExecutor::new(1), Await, Leaf::None)))]
 #[bench::tokio__6x6(warm(tree(TokioLocal::new(1), |_| LocalJoinSet, Leaf::None)))]
 #[bench::futures__6x6(warm(tree_of_futures(Futures, Leaf::None)))]
+#[bench::calls__6x6(warm(tree_of_futures(Calls, Leaf::None)))]
 fn async_tree_none(mut job: Job) -> Job {
     job();
     job

@@ -173,3 +173,27 @@ fn executor_deferred_is_for_the_loop_alone() {
     assert_eq!(deferred.pushed(), Publish::Now);
     deferred.flush(|| panic!("nothing is left"));
 }
+
+/// A poll in the middle of another one is no turn of the loop, and afterwards the outer one is, also if the inner one unwinds.
+#[test]
+fn executor_deferred_is_suspended_in_a_poll_inside() {
+    let deferred = DeferredPublish::default();
+    for outer in [Publish::Now, Publish::Later] {
+        for unwinds in [false, true] {
+            deferred.forbid();
+            if outer == Publish::Later {
+                deferred.allow();
+            }
+            let inner = std::panic::AssertUnwindSafe(|| {
+                deferred.suspend(|| {
+                    assert_eq!(deferred.pushed(), Publish::Now);
+                    if unwinds {
+                        std::panic::panic_any("inside");
+                    }
+                });
+            });
+            assert_eq!(std::panic::catch_unwind(inner).is_err(), unwinds);
+            assert_eq!(deferred.pushed(), outer);
+        }
+    }
+}

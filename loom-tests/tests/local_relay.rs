@@ -122,3 +122,48 @@ fn relay_is_made_once() {
         assert_eq!(bell.rings.load(Uncounted), 2);
     });
 }
+
+/// Another thread wakes by the lent waker itself, and the poll clones it at the same time. Whichever makes the relay: the task is
+/// woken once, and later by the clone.
+///
+/// Fails under: `relay-lent-wake-lost`, `relay-made-twice`.
+#[test]
+fn relay_lent_wake_against_clone() {
+    model(|| {
+        let message = Message::new();
+        let bell = bell(&message);
+        let lender = Arc::new(Lender::new());
+        let other = thread::spawn({
+            let (lender, message) = (lender.clone(), message.clone());
+            move || {
+                message.write();
+                lender.lend().wake_by_ref();
+            }
+        });
+        let clone = Waker::clone(&lender.lend());
+        other.join().unwrap();
+        let mut lender = Arc::try_unwrap(lender)
+            .ok()
+            .expect("the other thread has ended");
+        lender.settle(&Waker::from(bell.clone()));
+        drop(lender);
+        assert_eq!(bell.rings.load(Uncounted), 1);
+        clone.wake();
+        assert_eq!(bell.rings.load(Uncounted), 2);
+        assert_eq!(Plain::strong_count(&bell), 1, "the relay is gone");
+    });
+}
+
+/// Another thread wakes by the lent waker of a poll that ends the task, and no other has a clone: the relay goes with its lender.
+#[test]
+fn relay_lent_wake_against_end() {
+    model(|| {
+        let lender = Arc::new(Lender::new());
+        let other = thread::spawn({
+            let lender = lender.clone();
+            move || lender.lend().wake_by_ref()
+        });
+        lender.lend().wake_by_ref();
+        other.join().unwrap();
+    });
+}

@@ -142,6 +142,19 @@ impl Join for LocalJoinSet {
     }
 }
 
+/// Each child is awaited as it is made: no tasks, and no list. What is left is the tree itself, with its boxes: no contender can
+/// need less.
+#[derive(Clone, Copy)]
+pub struct Calls;
+
+impl Join for Calls {
+    async fn join(self, children: impl Iterator<Item = Node> + Send) {
+        for child in children {
+            child.await;
+        }
+    }
+}
+
 /// `FuturesUnordered`: no tasks.
 #[derive(Clone, Copy)]
 pub struct Futures;

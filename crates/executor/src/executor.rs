@@ -259,10 +259,11 @@ impl<'a> Executor<'a> {
     /// of this executor. Else it is `None`. The poll, and what it wakes, runs inside of this call. So the caller holds no lock
     /// that the child may want. A panic of the poll is the task's, as ever.
     ///
-    /// Cost of a child that is done at once: no queue, no wake. A worker, or a [`run`](Self::run) future, whose last four eager
-    /// children all were done at once expects it of the next one, and polls that before it makes a cell. Such a child allocates
-    /// nothing: the thread keeps the memory of the one before, one block a size class, until it is idle. If the child is pending
-    /// all the same, it costs two allocations, and a third if its poll has used its waker. All other children cost one.
+    /// Cost of a child that is done at once: no queue, no wake. A thread whose last four eager children all were done at once
+    /// expects it of the next one, and polls that before it makes a cell. Such a child allocates nothing: the thread keeps the memory
+    /// of the one before, one block a size class, until it has nothing to do, or ends. If the child is pending all the same, it costs
+    /// two allocations, and a third if its poll has used its waker. All other children cost one. On a thread that is no worker and in
+    /// no [`run`](Self::run), each child also takes two read-modify-writes, which count it.
     ///
     /// Source: eager tasks of CPython 3.12 (gh-104144).
     ///

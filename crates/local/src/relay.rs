@@ -198,6 +198,10 @@ unsafe fn clone_lent(data: *const ()) -> RawWaker {
 unsafe fn wake_lent(data: *const ()) {
     // SAFETY: called through the table, so the lender is in place.
     let lender = unsafe { &*data.cast::<Lender>() };
+    // Ordering: Relaxed, of a planted fault: without a clone no relay.
+    if weakened!("relay-lent-wake-lost") && lender.relay.load(Ordering::Relaxed).is_null() {
+        return;
+    }
     lender.relay().wake();
 }
 

@@ -1,6 +1,7 @@
 //! The costs of the hot paths: allocations here, and with `--cfg terrace_count` all atomics, fences and locks.
 
 use std::cell::Cell;
+use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -232,6 +233,26 @@ fn one_free_cell_is_kept_of_a_size() {
         );
     });
     assert_eq!(allocations, 3 * ROUNDS, "one of four tasks finds a cell");
+    assert_eq!(counts, Counts::default());
+}
+
+/// Beside each other, if their outputs have no size: their handles need no cell.
+#[test]
+fn outputs_without_a_size_keep_no_cell() {
+    let _watchdog = watchdog();
+    let executor = leaked();
+    let waker = &mut Context::from_waker(Waker::noop());
+    let (allocations, counts) = measure(|| {
+        executor.spawn(async {}).detach();
+        assert!(executor.try_tick());
+        let mut tasks =
+            [(); 100].map(|()| executor.spawn_eager(async { Ok::<(), Infallible>(()) }));
+        for task in &mut tasks {
+            assert!(task.is_finished());
+            assert_eq!(Pin::new(task).poll(waker), Poll::Ready(Ok(())));
+        }
+    });
+    assert_eq!(allocations, ROUNDS, "the task of this turn");
     assert_eq!(counts, Counts::default());
 }
 

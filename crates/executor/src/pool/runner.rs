@@ -284,9 +284,15 @@ pub(crate) fn keep_reference(reference: Arc<Shared>) {
 
 /// Polls a task once, on any thread. A panic does not come out of it: the task's cell keeps it for the handle.
 pub(crate) fn run_task(task: Runnable) {
+    poll_elsewhere(|| task.run());
+}
+
+/// Calls `poll`, which polls a task, on any thread.
+#[inline]
+pub(crate) fn poll_elsewhere<T>(poll: impl FnOnce() -> T) -> T {
     // The poll is not a turn of the innermost runner's loop.
     with_runner(|runner| runner.map(|runner| runner.deferred.forbid()));
-    poll_task(task);
+    traced(poll)
 }
 
 /// Calls `poll`, which polls a task of `pool` in the middle of the poll of another one.
@@ -316,9 +322,18 @@ pub(super) fn poll_task(task: Runnable) {
 /// Calls `poll`, which polls a task.
 #[inline(always)]
 fn traced<T>(poll: impl FnOnce() -> T) -> T {
+    /// Also if the poll unwinds.
+    struct End(usize);
+
+    impl Drop for End {
+        #[inline(always)]
+        fn drop(&mut self) {
+            terrace_trace::run_end(self.0);
+        }
+    }
+
     let worker = trace_index::get();
     terrace_trace::run_begin(worker);
-    let polled = poll();
-    terrace_trace::run_end(worker);
-    polled
+    let _end = End(worker);
+    poll()
 }

@@ -60,17 +60,25 @@ impl DeferredPublish {
     }
 
     /// Calls `poll`, which polls a task in the middle of the poll under way, and is no turn of the loop. Afterwards the poll
-    /// under way is what it was.
+    /// under way is what it was, also if `poll` unwinds.
     #[inline]
     pub fn suspend<T>(&self, poll: impl FnOnce() -> T) -> T {
+        struct Resume<'a>(&'a Cell<State>, State);
+
+        impl Drop for Resume<'_> {
+            #[inline]
+            fn drop(&mut self) {
+                self.0.set(self.1);
+            }
+        }
+
         let before = self.0.replace(State::Publish);
         debug_assert!(
             before != State::Deferred,
             "tasks yield at the end of a poll"
         );
-        let polled = poll();
-        self.0.set(before);
-        polled
+        let _resume = Resume(&self.0, before);
+        poll()
     }
 
     /// A task that yielded was pushed behind the others in the ring. [`Publish::Later`] leaves it to the next turn.

@@ -109,7 +109,10 @@ fn try_tick_in_order(pool: &Shared) -> bool {
             taken.found.run_borrowed(pool);
             true
         }
-        None => false,
+        None => {
+            give_back();
+            false
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 //!
 //! A background task that spawns keeps its permit: the child's first poll is a part of its own.
 //!
-//! A worker or `run` future whose last eager children all ended at once polls the next one before it makes a cell
+//! A thread whose last eager children all ended at once polls the next one before it makes a cell
 //! (`terrace_local::task::poll_at_spawn`).
 
 use std::future::Future;
@@ -20,7 +20,7 @@ use crate::parts::lanes::Lane;
 use crate::parts::trace_index;
 use crate::pool::runner::{self, is_inside, poll_inside};
 use crate::pool::shared::Shared;
-use crate::work::found::Found;
+use crate::work::found::{Found, poll_borrowed};
 
 impl Shared {
     /// Spawns a task and polls it once, if the thread's limits allow it. Else as `spawn_task`. The caller borrows the pool's
@@ -39,10 +39,13 @@ impl Shared {
             return unsafe { self.spawn_task(reference(), future) };
         };
         let inside = is_inside(self);
-        let has_room = task::has_room::<Self, F>(&future);
-        let task = if has_room && inside && entered.is_likely_to_end() {
+        let polls_first = task::has_room::<Self, F>(&future) && entered.is_likely_to_end();
+        let task = if polls_first && inside {
             // SAFETY: the caller promises the same of the future and of `reference`, and there is room.
             unsafe { self.poll_first(reference, future) }
+        } else if polls_first {
+            // SAFETY: the caller promises the same of the future and of `reference`, and there is room.
+            unsafe { self.poll_first_borrowed(reference, future) }
         } else {
             // SAFETY: the caller promises the same of the future and of `reference`.
             let (runnable, task) = unsafe { self.make(reference(), future) };
@@ -73,6 +76,25 @@ impl Shared {
         let _lane = on_normal_lane();
         // SAFETY: the caller promises the same of the future, and that there is room. The pool is in place: `self` borrows it.
         poll_inside(self, || unsafe {
+            task::poll_at_spawn(self, future, reference)
+        })
+    }
+
+    /// As [`poll_first`](Self::poll_first), on a thread that is in the middle of no runner of this pool.
+    ///
+    /// # Safety
+    /// As [`poll_first`](Self::poll_first). The caller borrows the pool's executor.
+    // Not into the callers, which mostly are inside.
+    #[inline(never)]
+    unsafe fn poll_first_borrowed<C: Schedule, F: Future>(
+        &self,
+        reference: impl FnOnce() -> CoreRef<C>,
+        future: F,
+    ) -> Task<F::Output> {
+        runner::count_spawn(self);
+        terrace_trace::spawn(trace_index::get());
+        // SAFETY: the caller promises the same of the future, and that there is room. The pool is in place: `self` borrows it.
+        poll_borrowed(self, || unsafe {
             task::poll_at_spawn(self, future, reference)
         })
     }

@@ -8,6 +8,7 @@
 //! takeable, a waiter starts a spare. If no thread can start, and in hooks, the waiter runs exactly one job of others.
 //! Such jobs nest at most [`MAX_NESTED_HELP`] deep, and as many levels more for tasks that workers hold in their rings.
 
+use terrace_local::cells;
 use terrace_park::Restricted;
 use terrace_sync::thread::yield_now;
 use terrace_sync::weakened;
@@ -116,6 +117,7 @@ pub(crate) fn wait(own: &mut impl WaitFor, mut threadless: ThreadlessPools<'_>) 
         if threadless.run_one() || (spin_pays() && spin(|| anything(own, &local))) {
             continue;
         }
+        cells::give_back();
         threadless::subscribe();
         own.announce_sleep();
         let notified = runner::with_worker(|worker| match worker {

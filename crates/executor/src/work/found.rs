@@ -10,7 +10,7 @@ use crate::parts::injector::Refilled;
 use crate::parts::lanes::Lane;
 use crate::parts::scope_slot::Slot;
 use crate::pool::frames::{self, Borrows, Permit};
-use crate::pool::runner::run_task;
+use crate::pool::runner::{poll_elsewhere, run_task};
 use crate::pool::shared::Shared;
 
 /// A piece of work.
@@ -21,6 +21,13 @@ pub(crate) enum Found<'p> {
     Lane(Runnable, Lane),
     /// A child of a scope, and its slot.
     Child(Runnable, &'p Slot<Shared>),
+}
+
+/// Calls `poll`, which polls a task of `pool`, on a thread that borrows its executor. The thread is in the middle of none of its
+/// runners.
+pub(crate) fn poll_borrowed<T>(pool: &Shared, poll: impl FnOnce() -> T) -> T {
+    let _current = current().is_some().then(|| replace_current(None));
+    frames::enter_without_permit(pool, Borrows::Executor, || poll_elsewhere(poll))
 }
 
 /// What a search took.

@@ -69,6 +69,12 @@ impl<T> Outcome<T> {
         }
     }
 
+    /// Whether it is an output, and no panic.
+    #[inline]
+    pub(super) fn is_output(&self) -> bool {
+        self.result.is_ok()
+    }
+
     /// Delivers it.
     #[inline]
     pub(super) fn into_result(self) -> Result<T, Payload> {

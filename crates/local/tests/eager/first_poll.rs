@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn, ready};
+use std::panic::panic_any;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
@@ -117,6 +118,71 @@ fn values_of_all_sizes() {
         check(executor, [4_u8; 1_000]);
         check(executor, [5_u8; 1_900]);
         check(executor, [6_u8; 5_000]);
+    });
+}
+
+/// Outputs without a size: taken once by every way to take one, and by none; on this thread and another one.
+#[test]
+fn outputs_without_a_size() {
+    /// Neither `Copy` nor `Clone`: a copy of one would be a fault.
+    #[repr(align(64))]
+    #[derive(PartialEq, Debug)]
+    struct Token;
+
+    let _watchdog = watchdog();
+    each_kind(|executor| {
+        let spawn = || executor.spawn_eager(async { Token });
+        let mut task = spawn();
+        assert!(task.is_finished());
+        assert_eq!(task.try_take(), Some(Token));
+        assert!(task.is_finished());
+        assert_eq!(task.try_take(), None, "it was taken");
+        assert!(text_of(|| block_on(task)).contains("was taken before"));
+        assert_eq!(block_on(spawn()), Token);
+        let mut task = spawn().fallible();
+        assert_eq!(block_on(&mut task), Some(Token));
+        assert_eq!(task.try_take(), None);
+        assert_eq!(block_on(task), None);
+        assert_eq!(block_on(spawn().cancel()), Some(Token));
+        assert_eq!(block_on(spawn().fallible().cancel()), Some(Token));
+        drop(spawn());
+        spawn().detach();
+        let there = |task: Task<Token>| thread::spawn(|| block_on(task)).join();
+        assert_eq!(there(spawn()).expect("takes it"), Token);
+        // The output has a destructor, or there is a panic in its place.
+        struct Counted;
+        thread_local! {
+            static DROPPED: Cell<u32> = const { Cell::new(0) };
+        }
+        impl Drop for Counted {
+            fn drop(&mut self) {
+                DROPPED.set(DROPPED.get() + 1);
+            }
+        }
+        DROPPED.set(0);
+        drop(executor.spawn_eager(async { Counted }));
+        executor.spawn_eager(async { Counted }).detach();
+        drop(executor.spawn_eager(async { Counted }).try_take());
+        assert_eq!(DROPPED.get(), 3);
+        let text = text_of(|| block_on(executor.spawn_eager(async { panic_any("at once") })));
+        assert_eq!(text, "at once");
+        // A pending one, and one whose waker is left.
+        let task = executor.spawn_eager(async {
+            yield_now().await;
+            Token
+        });
+        assert_eq!(block_on(executor.run(task)), Token);
+        let slot = WakerSlot::default();
+        let mut task = executor.spawn_eager({
+            let slot = slot.clone();
+            poll_fn(move |context| {
+                slot.leave(context);
+                Poll::Ready(Token)
+            })
+        });
+        assert_eq!(task.try_take(), Some(Token));
+        slot.waker().wake();
+        assert!(executor.is_empty());
     });
 }
 

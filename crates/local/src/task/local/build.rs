@@ -212,7 +212,11 @@ pub(crate) unsafe fn poll_at_spawn<F: Future>(
         unsafe { Whole::<F>::poll_here(header, context) }
     };
     // SAFETY: the caller keeps the core open. The task is new, and its handle is here.
-    unsafe { cell.poll_at_spawn(Whole::<F>::MAY_BE_FRESH, poll) };
+    let fresh = unsafe { cell.poll_at_spawn(Whole::<F>::MAY_BE_FRESH, poll) };
+    if fresh {
+        // SAFETY: the call above says so, and the handle has not been given out.
+        return unsafe { handle.without_place() };
+    }
     handle
 }
 

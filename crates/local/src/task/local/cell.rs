@@ -16,7 +16,8 @@ use crate::thread_id::{ThreadNumber, thread_id};
 /// What a single-thread executor, its tasks and its spawners share.
 pub type LocalCore = CoreOf<Item>;
 
-/// What all cells begin with.
+/// What all cells begin with. The alignment leaves the lowest bits of an address to the tags of handles.
+#[repr(align(8))]
 pub(super) struct Header {
     pub(super) state: State,
     /// The number of the owner's thread. The core has it, too, and may be gone when a waker asks.

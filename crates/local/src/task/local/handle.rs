@@ -1,4 +1,11 @@
 //! [`Handle`]: the handle of a task of one thread.
+//!
+//! | its word                 | the task                                                                     |
+//! |--------------------------|------------------------------------------------------------------------------|
+//! | a cell's address, tagged | has that cell                                                                |
+//! | [`READY`]                | ended in the call that spawned it: its output is to be taken, and needs no place |
+//! | `TAG`                    | has ended, and its outcome was taken                                         |
+//! | `TAG` and `CANCELLED`    | was cancelled                                                                |
 
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -7,15 +14,17 @@ use core::task::{Context, Poll};
 use super::cell::{Cell, FRESH_OUTCOME, Header};
 use crate::biased::{HandleEnd, Joined, State};
 use crate::on_owner::OnOwner;
-use crate::task::outcome::Gone;
+use crate::task::outcome::{Gone, Outcome};
 use crate::unwind::drop_waker;
 
 /// Set in the address of each handle: a handle on async-task's cell has it clear.
 pub(crate) const TAG: usize = 1;
 /// Set beside it in a handle without a cell whose task was cancelled.
 const CANCELLED: usize = 2;
-/// A cell's own address has both clear.
-pub(crate) const TAGS: usize = TAG | CANCELLED;
+/// The whole word of a handle without a cell whose output [needs no place](needs_no_place).
+const READY: usize = TAG | 4;
+/// A cell's own address has all of these clear. A handle's word without a cell has nothing else.
+pub(crate) const TAGS: usize = TAG | CANCELLED | READY;
 const _: () = assert!(align_of::<Header>() > TAGS);
 
 /// What a handle without a cell keeps in place of the address.
@@ -62,6 +71,12 @@ impl<T> Handle<T> {
             address: tags(why),
             _outcome: PhantomData,
         }
+    }
+
+    /// Whether the output is to be taken, without a cell.
+    #[inline]
+    fn is_ready(&self) -> bool {
+        self.address.as_ptr().addr() == READY
     }
 
     /// The handle has seen the end, and there was no outcome.
@@ -148,12 +163,68 @@ impl<T> Handle<T> {
     }
 }
 
-impl<T> Handle<T> {
+/// Whether outputs of this type need neither a place nor a destructor: a handle alone says that there is one.
+const fn needs_no_place<T>() -> bool {
+    size_of::<T>() == 0 && !core::mem::needs_drop::<T>()
+}
+
+impl<T> Handle<Outcome<T>> {
+    /// The handle of a task with this outcome, if that is an output that [needs no place](needs_no_place).
+    ///
+    /// # Safety
+    /// If there is a handle, the caller forgets the outcome.
+    #[inline]
+    pub(super) unsafe fn ready(outcome: &Outcome<T>) -> Option<Self> {
+        if !needs_no_place::<T>() || !outcome.is_output() {
+            return None;
+        }
+        Some(Self {
+            // SAFETY: not null, because `TAG` is set.
+            address: unsafe { NonNull::new_unchecked(core::ptr::without_provenance_mut(READY)) },
+            _outcome: PhantomData,
+        })
+    }
+
+    /// The same handle, of a fresh task. It gives the cell back, if the output needs no place.
+    ///
+    /// # Safety
+    /// The task is fresh, and nothing has taken its outcome.
+    #[inline]
+    pub(super) unsafe fn without_place(self) -> Self {
+        let Some(cell) = self.cell().filter(|_| needs_no_place::<T>()) else {
+            return self;
+        };
+        // SAFETY: the outcome of a fresh task lies there.
+        let outcome = unsafe { cell.0.byte_add(FRESH_OUTCOME) };
+        // SAFETY: `new` was told that it is an outcome, and the handle has it for itself.
+        let outcome = unsafe { outcome.cast::<Outcome<T>>().as_ref() };
+        // SAFETY: with the cell goes the outcome, unread.
+        let Some(ready) = (unsafe { Self::ready(outcome) }) else {
+            return self;
+        };
+        core::mem::forget(self);
+        // SAFETY: the task is fresh, and `self` had its only reference.
+        unsafe { keep_fresh(cell) };
+        ready
+    }
+
+    /// The output of [`ready`](Self::ready), once.
+    #[inline]
+    fn take_ready(&mut self) -> Option<Outcome<T>> {
+        if !needs_no_place::<T>() || !self.is_ready() {
+            return None;
+        }
+        self.address = tags(Gone::Taken);
+        // SAFETY: `ready` saw a value of this type, which is forgotten, and the handle takes it once. It has no size.
+        let output = unsafe { NonNull::dangling().read() };
+        Some(Outcome::done(output, || None))
+    }
+
     /// Polls for the end: the outcome if there is one, else [`why_empty`](Self::why_empty) says what happened.
     #[inline]
-    pub(crate) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
+    pub(crate) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Option<Outcome<T>>> {
         let Some(cell) = self.cell() else {
-            return Poll::Ready(None);
+            return Poll::Ready(self.take_ready());
         };
         if !cell.state().is_finished() && !self.join(cell, context) {
             return Poll::Pending;
@@ -169,22 +240,36 @@ impl<T> Handle<T> {
 
     /// The outcome of a task that ended in the call that spawned it. `None` if it did not, or the handle is empty.
     #[inline]
-    pub(crate) fn take_fresh(&mut self) -> Option<T> {
-        let cell = self.cell()?;
+    pub(crate) fn take_fresh(&mut self) -> Option<Outcome<T>> {
+        let Some(cell) = self.cell() else {
+            return self.take_ready();
+        };
         if !cell.state().is_fresh() {
             return None;
         }
         self.take_cell();
         // SAFETY: the outcome of a fresh task lies there.
         let outcome = unsafe { cell.0.byte_add(FRESH_OUTCOME) };
-        // SAFETY: `new` was told that it is a `T`, and the handle takes it once, with its reference.
-        let outcome = unsafe { outcome.cast::<T>().read() };
-        // SAFETY: a fresh task's memory is of the class that its vtable names. That was the only reference. The outcome was
-        // moved out, there is no awaiter, and the rest of the header needs no drop.
-        unsafe { cell.header().vtable.class.keep(cell.0.cast()) };
+        // SAFETY: `new` was told that it is an outcome, and the handle takes it once, with its reference.
+        let outcome = unsafe { outcome.cast::<Outcome<T>>().read() };
+        // SAFETY: the task is fresh, and that was the only reference.
+        unsafe { keep_fresh(cell) };
         Some(outcome)
     }
+}
 
+/// Keeps the memory of a fresh task for the thread's next one.
+///
+/// # Safety
+/// The caller has the only reference to the cell, and nothing uses its outcome later.
+#[inline]
+unsafe fn keep_fresh(cell: Cell) {
+    // SAFETY: a fresh task's memory is of the class that its vtable names. There is no awaiter, and the rest of the header needs
+    // no drop.
+    unsafe { cell.header().vtable.class.keep(cell.0.cast()) };
+}
+
+impl<T> Handle<T> {
     /// Polls a task that has not ended so far. True if it has now.
     #[inline(never)]
     fn join(&mut self, cell: Cell, context: &mut Context<'_>) -> bool {

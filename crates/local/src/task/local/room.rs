@@ -124,6 +124,13 @@ impl<C: Core, F: Future> Room<C, F> {
     /// [`poll`](Self::poll) has returned this outcome.
     #[inline]
     pub(crate) unsafe fn finish(self, outcome: Outcome<F::Output>) -> Handle<Outcome<F::Output>> {
+        // SAFETY: the next lines forget the outcome.
+        if let Some(ready) = unsafe { Handle::ready(&outcome) } {
+            core::mem::forget(outcome);
+            // SAFETY: `new` allocated it of this class. `Guarded` has dropped the future, and the rest of it needs no drop.
+            unsafe { const { class::<C, F>() }.keep(self.memory) };
+            return ready;
+        }
         // SAFETY: `Guarded` has dropped the future in place, and the rest of it needs no drop: its core is borrowed. So the stage
         // is free, and large and aligned enough for an outcome.
         unsafe { self.guarded().cast().write(outcome) };

@@ -94,7 +94,8 @@ impl Queueable for Item {
 }
 
 impl Cell {
-    /// The first poll of a task that this thread spawns eagerly, in memory `of_class` or not. `poll` polls the future, as the vtable's function does.
+    /// The first poll of a task that this thread spawns eagerly, in memory `of_class` or not. `poll` polls the future, as the vtable's
+    /// function does. True if the task is [fresh](crate::biased::State::is_fresh) now.
     ///
     /// # Safety
     /// This is the owner's thread, and the core is in place. The task is new: its turn has started and hands over its
@@ -104,17 +105,18 @@ impl Cell {
         self,
         of_class: bool,
         poll: impl FnOnce(&mut Context<'_>) -> bool,
-    ) {
+    ) -> bool {
         let waker = waker::borrowed(self);
         let unwound = Unwound(self);
         let ended = poll(&mut Context::from_waker(&waker));
         core::mem::forget(unwound);
         // SAFETY: the caller says that this is the owner's thread.
         if ended && unsafe { self.owned() }.finish_at_spawn(of_class) {
-            return;
+            return of_class;
         }
         // SAFETY: the caller's promises hold, and `ended` says whether the poll has left an outcome.
         unsafe { self.after_poll(ended) };
+        false
     }
 
     /// Follows a poll that did not unwind.
