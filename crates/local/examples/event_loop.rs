@@ -5,7 +5,8 @@
 //! ```
 //!
 //! The loop sleeps in its own queue of events only. The `set_on_ready` hook posts an event when tasks become ready, on
-//! any thread. The loop answers each event with one `try_tick`, so that tasks and input take turns.
+//! any thread. The loop answers each event with `run_for`, which makes a few polls, so that tasks and input take turns. If tasks
+//! are left then, the hook posts the next event.
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -15,6 +16,9 @@ use std::task::{Poll, Waker};
 use std::thread;
 
 use terrace_local::LocalExecutor;
+
+/// Polls of tasks between two events of input.
+const POLLS_AN_EVENT: usize = 2;
 
 /// What the loop receives.
 enum Event {
@@ -82,7 +86,7 @@ fn main() {
     while !executor.is_empty() || typed.len() < 4 {
         match events.recv().expect("the executor keeps a sender") {
             Event::TasksReady => {
-                executor.try_tick();
+                executor.run_for(POLLS_AN_EVENT);
             }
             Event::Key(key) => typed.push(key),
         }

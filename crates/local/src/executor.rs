@@ -245,6 +245,23 @@ impl<'a> LocalExecutor<'a> {
         self.get_here().map_or(0, OnOwner::run_until_stalled)
     }
 
+    /// Polls up to `budget` tasks, and returns whether more are queued. Never waits: for an event loop that has other things to do,
+    /// too. Where it returns true it has called the [on-ready hook](Self::set_on_ready), so the bell rings again while work is left.
+    ///
+    /// A budget of 0 polls nothing. It says whether tasks are queued, and calls the hook if so.
+    ///
+    /// ```
+    /// let executor = terrace_local::LocalExecutor::new();
+    /// for _ in 0..5 {
+    ///     executor.spawn(async {}).detach();
+    /// }
+    /// assert!(executor.run_for(3));
+    /// assert!(!executor.run_for(3));
+    /// ```
+    pub fn run_for(&self, budget: usize) -> bool {
+        self.get_here().is_some_and(|core| core.run_for(budget))
+    }
+
     /// Whether a task is queued, so that [`try_tick`](Self::try_tick) would poll one. A few loads.
     ///
     /// ```
@@ -273,9 +290,9 @@ impl<'a> LocalExecutor<'a> {
 
     /// Sets a hook for an event loop that drives this executor. A push calls it at least once each time that the queues
     /// go from empty to non-empty. This method calls it at once if a task is queued already. The event loop then calls
-    /// [`run_until_stalled`](Self::run_until_stalled), or [`try_tick`](Self::try_tick) a limited number of times.
+    /// [`run_for`](Self::run_for), or [`run_until_stalled`](Self::run_until_stalled).
     ///
-    /// Each `try_tick` that leaves a task queued calls the hook again. So does a [`tick`](Self::tick) or
+    /// Each `run_for` and each [`try_tick`](Self::try_tick) that leaves a task queued calls the hook again. So does a [`tick`](Self::tick) or
     /// [`run`](Self::run) that ends and leaves one. So one tick a call is enough to run all tasks.
     ///
     /// The thread that wakes or spawns calls the hook, without feature `std` also an interrupt. The hook should do no more than

@@ -212,3 +212,45 @@ fn has_queued_tells_what_try_tick_would_do() {
     drop(task);
     assert!(executor.try_tick() && !executor.has_queued());
 }
+
+#[test]
+fn the_bell_rings_again_while_a_budget_leaves_work() {
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    assert!(!executor.run_for(0), "no task, no core");
+    let calls = counted(&executor);
+    for _ in 0..5 {
+        executor.spawn(async {}).detach();
+    }
+    let rung = || calls.swap(0, Ordering::Relaxed);
+    assert_eq!(rung(), 1, "the edge");
+    assert!(executor.run_for(2));
+    assert_eq!(rung(), 1);
+    assert!(executor.run_for(0), "polls nothing");
+    assert_eq!(rung(), 1);
+    assert!(executor.run_for(2));
+    assert_eq!(rung(), 1);
+    assert!(!executor.run_for(1), "the last one");
+    assert_eq!(rung(), 0);
+    assert!(!executor.run_for(1));
+    assert_eq!(rung(), 0);
+    assert!(executor.is_empty());
+}
+
+#[test]
+fn a_budget_outlasts_tasks_that_wake_themselves_and_ones_that_panic() {
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    let calls = counted(&executor);
+    let endless = executor.spawn(async {
+        loop {
+            yield_now().await;
+        }
+    });
+    let panics = executor.spawn(async { panic!("a task of this test") });
+    assert!(executor.run_for(100));
+    assert!(calls.load(Ordering::Relaxed) >= 1);
+    assert!(panics.is_finished());
+    drop((endless, panics));
+    assert!(!executor.run_for(usize::MAX));
+}

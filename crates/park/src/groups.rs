@@ -72,7 +72,7 @@ impl Groups {
     fn get_added(&self, number: usize) -> &Group {
         self.iter()
             .nth(number)
-            .expect("a worker's group was added before")
+            .expect("the worker has no place: call Idle::ensure with its number first")
     }
 
     /// Adds groups until there is a place for `worker`.

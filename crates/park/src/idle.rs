@@ -35,6 +35,8 @@ pub struct Idle {
 
 impl Idle {
     /// An `Idle` with places for `workers` workers, spares included; [`ensure`](Self::ensure) adds more. No worker is live yet.
+    ///
+    /// Places come in groups of [`GROUP_CAPACITY`](crate::GROUP_CAPACITY). Methods that take the number of a worker panic if it has no place.
     pub fn new(workers: usize) -> Self {
         Self {
             groups: Groups::new(workers),

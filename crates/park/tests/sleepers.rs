@@ -5,7 +5,7 @@ mod pool;
 use std::time::Duration;
 
 use pool::Pool;
-use terrace_park::{GROUP_CAPACITY, Restricted, Wake};
+use terrace_park::{GROUP_CAPACITY, Idle, Restricted, Wake};
 use terrace_testing::watchdog;
 
 #[test]
@@ -215,4 +215,16 @@ fn workers_of_added_groups_are_woken_like_others() {
             p.idle.stop_search(sleeper.token(), p);
         }
     });
+}
+
+#[test]
+#[should_panic(expected = "call Idle::ensure")]
+fn a_wake_of_a_worker_without_a_place() {
+    Idle::new(1).wake_worker(GROUP_CAPACITY);
+}
+
+#[test]
+#[should_panic(expected = "call Idle::ensure")]
+fn a_worker_without_a_place_enters() {
+    let _token = Idle::new(GROUP_CAPACITY).enter(10 * GROUP_CAPACITY);
 }

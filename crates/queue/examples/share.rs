@@ -8,10 +8,11 @@
 //! A worker here looks for work until all of it is done. A worker that sleeps instead needs `terrace-park`, whose example
 //! `tiny_executor` has both.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
-use terrace_queue::{Injector, Owner, Ring};
+use terrace_queue::{Injector, OwnedRing, Owner, Ring};
 
 /// Worker threads.
 const WORKERS: usize = 3;
@@ -20,7 +21,7 @@ const DEPTH: u32 = 14;
 
 /// What the workers share.
 struct Pool {
-    rings: [Ring<u32>; WORKERS],
+    rings: [Arc<Ring<u32>>; WORKERS],
     injector: Injector<u32>,
     /// Jobs that were pushed and have not been run.
     pending: AtomicU64,
@@ -41,9 +42,8 @@ impl Pool {
     }
 
     /// Runs jobs until there are none; how many.
-    fn work(&self, worker: usize) -> u64 {
-        // SAFETY: each worker has a ring of its own, and calls this once.
-        let own = unsafe { self.rings[worker].owner() };
+    fn work(&self, worker: usize, mut own: OwnedRing<u32>) -> u64 {
+        let own = own.owner();
         let mut ran = 0;
         while self.pending.load(Ordering::Acquire) > 0 {
             let Some(job) = self.find(worker, &own) else {
@@ -63,8 +63,9 @@ impl Pool {
 }
 
 fn main() {
+    let owned: [OwnedRing<u32>; WORKERS] = std::array::from_fn(|_| OwnedRing::new());
     let pool = Pool {
-        rings: std::array::from_fn(|_| Ring::new()),
+        rings: owned.each_ref().map(OwnedRing::share),
         injector: Injector::new(),
         pending: AtomicU64::new(1),
         stolen: AtomicUsize::new(0),
@@ -72,8 +73,8 @@ fn main() {
     pool.injector.push(DEPTH);
     let ran: Vec<u64> = thread::scope(|scope| {
         let pool = &pool;
-        let start = |worker| scope.spawn(move || pool.work(worker));
-        let workers: Vec<_> = (0..WORKERS).map(start).collect();
+        let start = |(worker, own)| scope.spawn(move || pool.work(worker, own));
+        let workers: Vec<_> = owned.into_iter().enumerate().map(start).collect();
         let ended = workers.into_iter().map(|worker| worker.join());
         ended
             .map(|ran| ran.expect("a worker does not panic"))

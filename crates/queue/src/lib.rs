@@ -27,7 +27,7 @@ pub use inbox::{Inbox, Taken};
 pub use injector::Injector;
 pub use links::{Boxed, Link, Links, Node};
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
-pub use ring::{Overflow, Owner, Ring};
+pub use ring::{Overflow, OwnedRing, Owner, Ring};
 pub use run_queue::RunQueue;
 #[cfg(any(target_has_atomic = "64", feature = "portable-atomic"))]
 pub use spill::Spill;

@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::rc::Rc;
-use terrace_queue::{Injector, Overflow, Owner, Ring};
+use terrace_queue::{Injector, Overflow, OwnedRing, Owner, Ring};
 
 fn owner<T>(ring: &Ring<T>) -> Owner<'_, T> {
     // SAFETY: each test uses one handle for a ring at a time, on one thread.
@@ -150,4 +150,61 @@ fn zero_sized_items_are_counted() {
     me.push(()).unwrap();
     assert_eq!(ring.steal_one(), Some(()));
     assert_eq!((me.pop(), me.pop()), (Some(()), None));
+}
+
+/// A safe owner goes from thread to thread, and thieves steal all the time: each item comes out once.
+#[cfg(not(any(terrace_loom, terrace_shuttle)))]
+#[test]
+fn an_owned_ring_travels_while_thieves_steal() {
+    let _watchdog = terrace_testing::watchdog();
+    for seed in 1..=10_u64 {
+        let mut random = terrace_testing::Random::new(seed);
+        let legs: Vec<usize> = (0..20).map(|_| random.below(400)).collect();
+        let total = legs.iter().sum();
+        let mut ring = OwnedRing::new();
+        let rest = Injector::new();
+        let victim = ring.share();
+        let done = std::sync::atomic::AtomicBool::new(false);
+        let mut out: Vec<usize> = std::thread::scope(|scope| {
+            let thief = scope.spawn(|| {
+                let mut own = OwnedRing::new();
+                let own = own.owner();
+                let mut out = Vec::new();
+                loop {
+                    let last = done.load(std::sync::atomic::Ordering::Acquire);
+                    out.extend(victim.steal_into(&own));
+                    out.extend(std::iter::from_fn(|| own.pop()));
+                    if last && victim.is_empty() {
+                        return out;
+                    }
+                }
+            });
+            let mut out = Vec::new();
+            let mut next = 0;
+            for leg in legs {
+                let rest = &rest;
+                let on_it = scope.spawn(move || {
+                    let own = ring.owner();
+                    let mut out = Vec::new();
+                    for n in next..next + leg {
+                        own.push_or_overflow(n, rest);
+                        if n % 3 == 0 {
+                            out.extend(own.pop());
+                        }
+                    }
+                    (ring, out)
+                });
+                next += leg;
+                let popped;
+                (ring, popped) = on_it.join().unwrap();
+                out.extend(popped);
+            }
+            done.store(true, std::sync::atomic::Ordering::Release);
+            out.extend(thief.join().unwrap());
+            out
+        });
+        out.extend(std::iter::from_fn(|| rest.pop()));
+        out.sort_unstable();
+        assert!(out.into_iter().eq(0..total), "seed {seed}");
+    }
 }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::rc::Rc;
 use terrace_queue::fork::{Depth, ForkDeque, Full, Owner as ForkOwner, Popped, Stolen};
-use terrace_queue::{Boxed, Inbox, Injector, Overflow, Owner, Ring, RunQueue};
+use terrace_queue::{Boxed, Inbox, Injector, Overflow, OwnedRing, Owner, Ring, RunQueue};
 
 /// Sendable, not shareable.
 type Unshared = Cell<u32>;
@@ -16,6 +16,10 @@ assert_not_impl_any!(Ring<Rc<u32>>: Send, Sync);
 assert_impl_all!(Owner<'static, Unshared>: Send, Unpin, UnwindSafe);
 assert_not_impl_any!(Owner<'static, u32>: Sync, Clone);
 assert_not_impl_any!(Owner<'static, Rc<u32>>: Send);
+
+assert_impl_all!(OwnedRing<Unshared>: Send, Unpin, UnwindSafe);
+assert_not_impl_any!(OwnedRing<u32>: Clone);
+assert_not_impl_any!(OwnedRing<Rc<u32>>: Send);
 
 assert_impl_all!(Injector<Unshared>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
 assert_not_impl_any!(Injector<Rc<u32>>: Send, Sync);

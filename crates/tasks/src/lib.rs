@@ -13,6 +13,7 @@ pub mod iter;
 mod local_executor;
 #[cfg(all(not(target_arch = "wasm32"), feature = "multi_threaded"))]
 mod multi;
+pub mod par;
 mod parallelism;
 mod pools;
 #[cfg(not(all(not(target_arch = "wasm32"), feature = "multi_threaded")))]
@@ -28,6 +29,7 @@ pub use futures_lite::future::poll_once;
 pub use host::block_on;
 pub use iter::ParallelIterator;
 pub use local_executor::LocalExecutor;
+pub use par::{Par, Source};
 pub use parallelism::available_parallelism;
 #[cfg(all(not(target_arch = "wasm32"), feature = "multi_threaded"))]
 pub use pools::ThreadExecutorTicker;

@@ -17,7 +17,7 @@ mod waking;
 pub use id::{ThreadId, id};
 pub use notify::{Notify, NotifyRef};
 #[cfg(not(terrace_loom))]
-pub use pinned::{close, has_work, spawn_local, tick, with_local_executor};
+pub use pinned::{close, has_work, run_for, set_on_ready, spawn_local, tick, with_local_executor};
 #[cfg(not(terrace_loom))]
 pub use spawner::ThreadSpawner;
 #[cfg(not(terrace_loom))]

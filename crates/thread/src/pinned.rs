@@ -180,6 +180,60 @@ pub fn tick() -> bool {
     tick_for(Locals::Run)
 }
 
+/// As [`set_notify`](crate::set_notify), with a closure: the style of `LocalExecutor::set_on_ready`. If a task is queued for the thread already, this
+/// function calls the hook at once. The event loop then calls [`run_for`], which calls the hook again while
+/// tasks are left.
+///
+/// ```
+/// use std::sync::mpsc::channel;
+/// use terrace_thread::{ThreadSpawner, run_for, set_on_ready};
+///
+/// let (bell, events) = channel();
+/// // An error says that the loop has ended.
+/// set_on_ready(move || drop(bell.send(())));
+/// let here = ThreadSpawner::current();
+/// let task = std::thread::spawn(move || here.spawn(async { 1 })).join().unwrap();
+/// while !task.is_finished() {
+///     events.recv().unwrap();
+///     run_for(10);
+/// }
+/// ```
+///
+/// # Panics
+/// On a second call, and after `set_notify`.
+pub fn set_on_ready(hook: impl Fn() + Send + Sync + 'static) {
+    /// A closure as a [`Notify`].
+    struct Hook<F>(F);
+
+    impl<F: Fn() + Send + Sync> Notify for Hook<F> {
+        fn notify(&self) {
+            (self.0)();
+        }
+    }
+
+    waking::set_notify(Arc::new(Hook(hook)));
+    if has_work() {
+        waking::current().notify();
+    }
+}
+
+/// Polls up to `budget` of the current thread's tasks, and returns whether more are queued. Never waits. Where it returns true it
+/// has notified the thread, so the [hook](crate::set_on_ready) of its event loop is called again while tasks are left.
+///
+/// A budget of 0 polls nothing. It says whether tasks are queued, and notifies the thread if so.
+pub fn run_for(budget: usize) -> bool {
+    for _ in 0..budget {
+        if !tick() {
+            return false;
+        }
+    }
+    let more = has_work();
+    if more {
+        waking::current().notify();
+    }
+    more
+}
+
 /// Whether a wait runs the thread's tasks, beside the pinned children of its scopes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Locals {

@@ -130,7 +130,8 @@ fn make_late() -> Arc<Waking> {
 ///
 /// The waits of the layers above (`block_on`, scopes) and [`park`] work as without it. An event loop calls
 /// [`tick`](crate::tick) after its hook was called, and sleeps only when [`has_work`](crate::has_work) is false. One call of the
-/// hook may stand for many tasks, and no second call comes for those that the loop has left.
+/// hook may stand for many tasks, and no second call comes for those that `tick` has left. [`run_for`](crate::run_for) calls the
+/// hook again for them.
 ///
 /// ```
 /// use std::sync::Arc;

@@ -110,3 +110,37 @@ fn exit_in_a_task() {
         .expect("a process can be started");
     assert_eq!(status.code(), Some(7));
 }
+
+#[test]
+fn the_hook_rings_again_while_a_budget_leaves_work() {
+    on_own_thread(|| {
+        assert!(!terrace_thread::run_for(0), "no task, no core");
+        let ring = Arc::new(AtomicUsize::new(0));
+        let rung = || ring.swap(0, Ordering::Relaxed);
+        for _ in 0..5 {
+            terrace_thread::spawn_local(async {}).detach();
+        }
+        terrace_thread::set_on_ready({
+            let ring = Arc::clone(&ring);
+            move || {
+                ring.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        assert_eq!(rung(), 1, "tasks that were there before the hook");
+        assert!(terrace_thread::run_for(2));
+        assert_eq!(rung(), 1);
+        assert!(terrace_thread::run_for(0), "polls nothing");
+        assert_eq!(rung(), 1);
+        assert!(!terrace_thread::run_for(3), "the last ones");
+        assert_eq!(rung(), 0);
+        assert!(!terrace_thread::run_for(usize::MAX));
+    });
+}
+
+#[test]
+#[should_panic(expected = "once a thread")]
+fn a_thread_has_one_hook_of_either_style() {
+    let _watchdog = watchdog();
+    terrace_thread::set_notify(Arc::new(Counter::default()));
+    terrace_thread::set_on_ready(|| ());
+}

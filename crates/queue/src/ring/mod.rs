@@ -6,10 +6,12 @@
 mod body;
 mod half;
 mod head;
+mod owned;
 mod owner;
 mod thief;
 
 pub use body::Ring;
+pub use owned::OwnedRing;
 pub use owner::{Overflow, Owner};
 
 #[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]

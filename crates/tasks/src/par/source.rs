@@ -1,0 +1,176 @@
+//! [`Source`]: what a pool splits into batches.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::iter::Take;
+use core::ops::Range;
+use core::slice::{Chunks, ChunksMut, Iter, IterMut};
+
+/// Items that are split into batches: a slice, a vector, a range, or the chunks of a slice. See
+/// [`TaskPool::par`](crate::TaskPool::par).
+pub trait Source: Send + Sized {
+    /// What a task works on.
+    type Batch: Iterator + Send;
+
+    /// The number of items.
+    fn items(&self) -> usize;
+
+    /// Splits off a batch of the first items, `items` of them where so many are left. The caller asks for at least one, and not
+    /// when none is left.
+    fn split(&mut self, items: usize) -> Self::Batch;
+}
+
+/// What becomes a source: each source, vectors, arrays, and references to them.
+pub trait IntoSource {
+    /// The source.
+    type Source: Source;
+
+    /// Makes the source.
+    fn into_source(self) -> Self::Source;
+}
+
+impl<S: Source> IntoSource for S {
+    type Source = S;
+
+    fn into_source(self) -> S {
+        self
+    }
+}
+
+impl<T: Send> IntoSource for Vec<T> {
+    type Source = vec::IntoIter<T>;
+
+    fn into_source(self) -> vec::IntoIter<T> {
+        self.into_iter()
+    }
+}
+
+impl<'a, T: Sync> IntoSource for &'a Vec<T> {
+    type Source = &'a [T];
+
+    fn into_source(self) -> &'a [T] {
+        self
+    }
+}
+
+impl<'a, T: Send> IntoSource for &'a mut Vec<T> {
+    type Source = &'a mut [T];
+
+    fn into_source(self) -> &'a mut [T] {
+        self
+    }
+}
+
+impl<'a, T: Sync, const N: usize> IntoSource for &'a [T; N] {
+    type Source = &'a [T];
+
+    fn into_source(self) -> &'a [T] {
+        self
+    }
+}
+
+impl<'a, T: Send, const N: usize> IntoSource for &'a mut [T; N] {
+    type Source = &'a mut [T];
+
+    fn into_source(self) -> &'a mut [T] {
+        self
+    }
+}
+
+impl<'a, T: Sync> Source for &'a [T] {
+    type Batch = Iter<'a, T>;
+
+    fn items(&self) -> usize {
+        self.len()
+    }
+
+    fn split(&mut self, items: usize) -> Iter<'a, T> {
+        let (batch, rest) = self.split_at(items.min(self.len()));
+        *self = rest;
+        batch.iter()
+    }
+}
+
+impl<'a, T: Send> Source for &'a mut [T] {
+    type Batch = IterMut<'a, T>;
+
+    fn items(&self) -> usize {
+        self.len()
+    }
+
+    fn split(&mut self, items: usize) -> IterMut<'a, T> {
+        let slice = core::mem::take(self);
+        let (batch, rest) = slice.split_at_mut(items.min(slice.len()));
+        *self = rest;
+        batch.iter_mut()
+    }
+}
+
+/// Its items go by value. A batch is a vector of its own, so each item is moved once.
+impl<T: Send> Source for vec::IntoIter<T> {
+    type Batch = vec::IntoIter<T>;
+
+    fn items(&self) -> usize {
+        self.len()
+    }
+
+    fn split(&mut self, items: usize) -> vec::IntoIter<T> {
+        let batch: Vec<T> = self.by_ref().take(items).collect();
+        batch.into_iter()
+    }
+}
+
+/// Its items are the chunks.
+impl<'a, T: Sync> Source for Chunks<'a, T> {
+    type Batch = Take<Chunks<'a, T>>;
+
+    fn items(&self) -> usize {
+        self.len()
+    }
+
+    fn split(&mut self, items: usize) -> Self::Batch {
+        let batch = self.clone().take(items);
+        // Passes the chunks of the batch.
+        let _last = self.nth(items - 1);
+        batch
+    }
+}
+
+/// Its items are the chunks.
+impl<'a, T: Send> Source for ChunksMut<'a, T> {
+    type Batch = vec::IntoIter<&'a mut [T]>;
+
+    fn items(&self) -> usize {
+        self.len()
+    }
+
+    fn split(&mut self, items: usize) -> Self::Batch {
+        let batch: Vec<_> = self.by_ref().take(items).collect();
+        batch.into_iter()
+    }
+}
+
+/// Ranges of these integers.
+macro_rules! ranges {
+    ($($int:ty),*) => {$(
+        impl Source for Range<$int> {
+            type Batch = Self;
+
+            fn items(&self) -> usize {
+                usize::try_from(self.end.saturating_sub(self.start).max(0)).unwrap_or(usize::MAX)
+            }
+
+            fn split(&mut self, items: usize) -> Self {
+                let end = match <$int>::try_from(items) {
+                    Ok(items) => self.start.saturating_add(items).min(self.end),
+                    Err(_) => self.end,
+                };
+                let batch = self.start..end;
+                self.start = end;
+                batch
+            }
+        }
+    )*};
+}
+
+ranges!(u8, u16, u32, u64, usize, i8, i16, i32, i64, isize);
