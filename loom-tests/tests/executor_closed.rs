@@ -46,3 +46,50 @@ fn executor_closed_leaves_no_foreign_runnable() {
         assert_each_once(dropped, 1);
     });
 }
+
+/// Two threads spawn by a weak handle while the pool closes, each after a look: the item of each is dropped once.
+///
+/// Seen to fail without the fence of the end (`executor-closed-fence`), and where the spawners do not look
+/// (`executor-closed-unseen`).
+#[test]
+fn executor_closed_leaves_no_task_of_a_spawner() {
+    model(|| {
+        let pools = Arc::new([Pool::default(), Pool::default()]);
+        let closed = |pools: &[Pool; 2]| pools[0].closed.is_set();
+        let drain = |pools: &[Pool; 2]| {
+            let [first, second] = [pools[0].drain(), pools[1].drain()];
+            let second = second.into_iter().map(|item| item + 1);
+            first.into_iter().chain(second).collect::<Vec<_>>()
+        };
+        let spawner = {
+            let pools = pools.clone();
+            move |item: u32| {
+                if closed(&pools) {
+                    return vec![item];
+                }
+                pools[item as usize].queued.store(true, Relaxed);
+                light();
+                if closed(&pools) {
+                    drain(&pools)
+                } else {
+                    Vec::new()
+                }
+            }
+        };
+        let other = {
+            let spawner = spawner.clone();
+            thread::spawn(move || spawner(1))
+        };
+        let closer = {
+            let pools = pools.clone();
+            thread::spawn(move || {
+                pools[0].closed.set();
+                drain(&pools)
+            })
+        };
+        let mut dropped = spawner(0);
+        dropped.extend(other.join().unwrap());
+        dropped.extend(closer.join().unwrap());
+        assert_each_once(dropped, 2);
+    });
+}

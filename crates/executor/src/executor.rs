@@ -13,12 +13,13 @@ use terrace_sync::{Arc, OnceLock};
 use crate::foreign::{self, Scheduler, Starts};
 use crate::parts::current::Current;
 use crate::parts::lanes::Lane;
-use crate::pool::runner::take_reference;
+use crate::pool::runner::reference;
 use crate::pool::schedule::OnLane;
 use crate::pool::shared::Shared;
 use crate::run::owner::Pool;
 use crate::run::{driver, shutdown, start};
 use crate::shutdown::{Shutdown, StillRunning};
+use crate::spawner::Spawner;
 
 /// A work-stealing executor of `Send` futures.
 ///
@@ -190,8 +191,7 @@ impl<'a> Executor<'a> {
     }
 
     fn core(&self) -> CoreRef<Shared> {
-        let shared = &self.pool().shared;
-        CoreRef::Shared(take_reference(shared).unwrap_or_else(|| Arc::clone(shared)))
+        CoreRef::Shared(reference(&self.pool().shared))
     }
 
     /// Its `Debug` output under this name.
@@ -359,6 +359,22 @@ impl<'a> Executor<'a> {
         // SAFETY: futures and outputs are Send and live for `'a`; the executor drops its tasks
         // before `'a` ends, in its own drop.
         unsafe { self.shared().spawn_tasks(|| self.core(), futures, handles) }
+    }
+
+    /// A handle that spawns onto this executor from any place. It keeps neither the executor nor a thread or task of it alive, so a
+    /// task may keep one.
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, block_on};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// let spawner = executor.spawner();
+    /// let task = executor.spawn(async move { spawner.spawn(async { 6 * 7 }).await });
+    /// assert_eq!(block_on(task), 42);
+    /// ```
+    #[must_use]
+    pub fn spawner(&self) -> Spawner {
+        Spawner::new(Arc::clone(&self.pool().shared))
     }
 
     /// A handle that queues runnables of cells which the executor did not make.

@@ -24,6 +24,8 @@ pub mod scope;
 #[cfg(not(terrace_loom))]
 mod shutdown;
 #[cfg(not(terrace_loom))]
+mod spawner;
+#[cfg(not(terrace_loom))]
 mod static_executor;
 #[cfg(not(terrace_loom))]
 mod thread_executor;
@@ -39,6 +41,7 @@ pub use crate::{
     parts::lanes::Lane,
     run::block_on::block_on,
     shutdown::{Shutdown, StillRunning},
+    spawner::Spawner,
     static_executor::StaticExecutor,
     thread_executor::{ThreadExecutor, ThreadQueue, Ticker},
 };

@@ -266,8 +266,20 @@ pub(crate) fn count_end(pool: &Shared) {
 
 /// Takes a reference to `pool` out of the current worker's cache, if the thread is a worker of that pool.
 #[inline]
-pub(crate) fn take_reference(pool: &Shared) -> Option<Arc<Shared>> {
+fn take_reference(pool: &Shared) -> Option<Arc<Shared>> {
     with_runner_of(pool, |runner| runner?.references.take())
+}
+
+/// A task's reference to `pool`: out of the current worker's cache, or a new one.
+#[inline]
+pub(crate) fn reference(pool: &Arc<Shared>) -> Arc<Shared> {
+    take_reference(pool).unwrap_or_else(|| Arc::clone(pool))
+}
+
+/// Calls `f` with the pool whose worker or `run` future polls the caller, if there is one.
+#[inline]
+pub(crate) fn with_pool<T>(f: impl FnOnce(Option<&Shared>) -> T) -> T {
+    with_runner(|runner| f(runner.map(|runner| runner.pool)))
 }
 
 /// Gives back a task's reference to a pool: into the current worker's cache, if the thread is a

@@ -300,7 +300,13 @@ impl Shared {
         }
     }
 
-    /// Called after each publish of a foreign runnable. Once the pool has dropped its tasks, no thread takes the runnable, so the
+    /// Whether the pool has dropped its tasks, and runs no further ones.
+    #[inline]
+    pub(crate) fn is_closed(&self) -> bool {
+        self.closed.is_set()
+    }
+
+    /// Called after each publish of a runnable by a thread that does not keep the pool open. Once the pool has dropped its tasks, no thread takes the runnable, so the
     /// caller drops it.
     #[inline]
     pub(crate) fn drop_if_closed(&self) {

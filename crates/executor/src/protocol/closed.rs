@@ -1,8 +1,9 @@
-//! Whether an executor is gone, for threads that still queue tasks of foreign cells.
+//! Whether an executor is gone, for threads that still queue tasks: of foreign cells, or by a spawner.
 //!
-//! The tasks of a pool's own cells end with the pool, so no thread queues one afterwards. A foreign cell knows nothing of the
+//! The tasks of a pool's own cells end with the pool, so no thread wakes one afterwards. A foreign cell knows nothing of the
 //! pool. Its waker may be used at any time, and then a runnable comes that no thread would take. It keeps its schedule function
-//! alive, and that keeps the pool. So the thread that queues it drops it:
+//! alive, and that keeps the pool. A `Spawner` keeps the pool's memory, not the executor, and its task keeps that
+//! memory, too. So the thread that queues such a runnable drops it:
 //!
 //! ```text
 //! push:   item; F; closed -> drop what is queued

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 
+use terrace_executor::Current;
 use terrace_sync::Arc;
 
 use super::Actor;
@@ -39,11 +40,18 @@ impl Actor {
         let executor = self.executor();
         let lives: Vec<_> = (0..self.random.below(20)).map(|_| self.life()).collect();
         let (weak, account) = (Arc::downgrade(&executor), self.ledger.open("spawn_inside"));
+        let (spawner, by) = (executor.spawner(), self.random.below(3));
         let parent = async move {
-            let children: Vec<_> = match weak.upgrade() {
-                Some(own) => lives.into_iter().map(|life| own.spawn(life)).collect(),
+            let children: Vec<_> = match (by, weak.upgrade()) {
+                (0, Some(own)) => lives.into_iter().map(|life| own.spawn(life)).collect(),
                 // The executor is being dropped: the lives are, too.
-                None => Vec::new(),
+                (0, None) => Vec::new(),
+                (1, _) => lives.into_iter().map(|life| spawner.spawn(life)).collect(),
+                // A thread that ticks polls the task as that of no executor.
+                _ => {
+                    let own = Current::spawner().unwrap_or(spawner);
+                    lives.into_iter().map(|life| own.spawn(life)).collect()
+                }
             };
             let mut sum = 0;
             for child in children {

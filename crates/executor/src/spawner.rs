@@ -1,0 +1,232 @@
+//! Spawning from inside: by a handle that keeps no executor alive, or on the executor that polls the caller.
+//!
+//! | the executor                        | a spawn by a [`Spawner`]                                                   |
+//! |-------------------------------------|----------------------------------------------------------------------------|
+//! | is there                            | as the executor's own                                                      |
+//! | is being dropped                    | queues the task; the thread that drops the executor's tasks drops it       |
+//! | is gone                             | drops the future; the task counts as cancelled                             |
+//!
+//! `protocol/closed.rs` has the handshake of the last two rows.
+
+use std::fmt;
+use std::future::Future;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+
+use terrace_local::task::{self, CoreRef, Runnable, Task};
+use terrace_sync::{Arc, light};
+
+use crate::parts::current::{Current, ExecutorId, current};
+use crate::parts::lanes::Lane;
+use crate::pool::place::Cause;
+use crate::pool::runner::{is_inside, reference, with_pool};
+use crate::pool::schedule::OnLane;
+use crate::pool::shared::Shared;
+
+/// Spawns tasks onto an executor, from any thread and any task. [`Executor::spawner`](crate::Executor::spawner) and
+/// [`Current::spawner`] make it.
+///
+/// It is a weak handle: neither it nor a task that keeps it keeps the executor, its threads or its tasks alive. It keeps a few
+/// kilobytes of memory, which the last handle frees. A clone costs one read-modify-write.
+///
+/// After the executor's drop, a spawn drops its future at once, and the task counts as cancelled. So `task.await` panics, and
+/// [`Task::fallible`] gives `None`. [`is_closed`](Self::is_closed) tells beforehand.
+///
+/// ```
+/// use terrace_executor::{Builder, block_on};
+///
+/// let executor = Builder::new().workers(1).build();
+/// let spawner = executor.spawner();
+/// assert_eq!(block_on(spawner.spawn(async { "ran" })), "ran");
+///
+/// drop(executor);
+/// assert!(spawner.is_closed());
+/// assert_eq!(block_on(spawner.spawn(async { "ran" }).fallible()), None);
+/// ```
+#[derive(Clone)]
+pub struct Spawner {
+    pool: Arc<Shared>,
+}
+
+// A panic of a task stays in the task, so a spawner is never seen half-changed.
+impl UnwindSafe for Spawner {}
+impl RefUnwindSafe for Spawner {}
+
+impl Spawner {
+    pub(crate) fn new(pool: Arc<Shared>) -> Self {
+        Self { pool }
+    }
+
+    /// The executor.
+    #[must_use]
+    pub fn executor(&self) -> ExecutorId {
+        self.pool.id
+    }
+
+    /// Whether the executor is gone, so that each spawn drops its future. False while the executor is being dropped: a task that
+    /// is spawned then may be dropped without a poll.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.pool.is_closed()
+    }
+
+    /// Spawns a task, as [`Executor::spawn`](crate::Executor::spawn) does, at the same cost.
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        if task::is_large(&future) {
+            return self.spawn_here(task::boxed(future));
+        }
+        self.spawn_here(future)
+    }
+
+    fn spawn_here<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        let core = CoreRef::Shared(reference(&self.pool));
+        // SAFETY: future and output are Send and 'static, and `core` refers to this pool.
+        let (runnable, task) = unsafe { self.pool.make(core, future) };
+        self.queue(runnable, |runnable| {
+            self.pool.push_foreign(runnable, Cause::Spawned);
+        });
+        task
+    }
+
+    /// As [`Executor::spawn_eager`](crate::Executor::spawn_eager) in a task of this executor that a worker or a `run` future polls.
+    /// Elsewhere as [`spawn`](Self::spawn).
+    pub fn spawn_eager<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        // A runner keeps the executor open.
+        if !is_inside(&self.pool) {
+            return self.spawn(future);
+        }
+        let core = || CoreRef::Shared(reference(&self.pool));
+        if task::is_large(&future) {
+            // SAFETY: future and output are Send and 'static, and the core is that of this pool.
+            return unsafe { self.pool.spawn_eager(core, task::boxed(future)) };
+        }
+        // SAFETY: future and output are Send and 'static, and the core is that of this pool.
+        unsafe { self.pool.spawn_eager(core, future) }
+    }
+
+    /// Spawns a task on a lane, as [`Executor::spawn_on`](crate::Executor::spawn_on) does.
+    pub fn spawn_on<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        if task::is_large(&future) {
+            return self.spawn_on_here(lane, task::boxed(future));
+        }
+        self.spawn_on_here(lane, future)
+    }
+
+    fn spawn_on_here<T: Send + 'static>(
+        &self,
+        lane: Lane,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T> {
+        let pool = || Arc::clone(&self.pool);
+        let (runnable, task) = match lane {
+            Lane::Normal => return self.spawn_here(future),
+            Lane::High => {
+                let core = CoreRef::Shared(OnLane::<true, true>::counted(pool()));
+                // SAFETY: future and output are Send and 'static, and `core` refers to this pool.
+                unsafe { self.pool.make(core, future) }
+            }
+            Lane::Background => {
+                let core = CoreRef::Shared(OnLane::<false, true>::counted(pool()));
+                // SAFETY: future and output are Send and 'static, and `core` refers to this pool.
+                unsafe { self.pool.make(core, future) }
+            }
+        };
+        self.queue(runnable, |runnable| {
+            runnable.schedule();
+            // Fence pair: `heavy` in `Closed::set`. The background lane does not always publish.
+            light();
+            self.pool.drop_if_closed();
+        });
+        task
+    }
+
+    /// Queues a new task by `push`, which drops it if the executor ends beside it.
+    fn queue(&self, runnable: Runnable, push: impl FnOnce(Runnable)) {
+        if self.pool.is_closed() {
+            drop(runnable);
+        } else {
+            push(runnable);
+        }
+    }
+}
+
+impl fmt::Debug for Spawner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spawner")
+            .field("executor", &self.executor())
+            .field("is_closed", &self.is_closed())
+            .finish()
+    }
+}
+
+/// Spawning on the executor that polls the caller.
+impl Current {
+    /// A handle of the executor whose worker or `run` future polls the caller; of several that are nested, the innermost. `None`
+    /// where [`current`](fn@crate::current) is `None`: outside of an executor, and in a task that `tick`, `try_tick` or a waiting
+    /// thread polls.
+    #[must_use]
+    pub fn spawner() -> Option<Spawner> {
+        with_pool(|pool| Some(Spawner::new(pool?.arc())))
+    }
+
+    /// Spawns a task on the executor whose worker or `run` future polls the caller.
+    ///
+    /// # Panics
+    /// If there is none: see [`Current::spawner`], which returns `None` instead.
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Current, block_on};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// let task = executor.spawn(async { Current::spawn(async { 6 * 7 }).await });
+    /// assert_eq!(block_on(task), 42);
+    /// ```
+    #[track_caller]
+    pub fn spawn<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> Task<T> {
+        match Self::spawner() {
+            Some(spawner) => spawner.spawn(future),
+            None => panic!(
+                "no executor polls the caller of `Current::spawn`. Call it in a task that a worker or a `run` future polls; \
+                 elsewhere keep a `Spawner`, which `Executor::spawner` makes"
+            ),
+        }
+    }
+
+    /// Spawns a task that need not be `Send`, and stays on the worker that polls the caller. It ends with that worker. The same as
+    /// `terrace_thread::spawn_local`, except that it asks for a worker.
+    ///
+    /// # Panics
+    /// If no worker polls the caller. A `run` future runs no tasks of its thread: there, a `terrace_local::LocalExecutor` does.
+    ///
+    /// ```
+    /// use std::rc::Rc;
+    /// use terrace_executor::{Builder, Current, block_on};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// let task = executor.spawn(async {
+    ///     Current::spawn_local(async { *Rc::new(42) }).await
+    /// });
+    /// assert_eq!(block_on(task), 42);
+    /// ```
+    #[track_caller]
+    pub fn spawn_local<T: 'static>(future: impl Future<Output = T> + 'static) -> Task<T> {
+        assert!(
+            current().is_some_and(|current| !current.is_driver()),
+            "no worker polls the caller of `Current::spawn_local`. Call it in a task on a worker; on a thread of your own, use a \
+             `terrace_local::LocalExecutor`"
+        );
+        terrace_thread::spawn_local(future)
+    }
+}

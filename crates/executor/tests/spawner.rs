@@ -1,0 +1,194 @@
+//! Spawning from inside: by a weak handle, and on the executor that polls the caller.
+
+use std::future::pending;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::thread;
+
+use terrace_executor::{Builder, Current, Executor, Lane, Spawner, block_on, current};
+use terrace_testing::{Drops, Random, Yields, text_of, watchdog};
+
+/// The task never ends, and keeps a spawner of its own executor. The drop of the executor drops it all the same.
+#[test]
+fn a_task_that_keeps_a_spawner_keeps_no_executor() {
+    let _watchdog = watchdog();
+    let drops = Arc::new(());
+    for workers in [0, 1, 3] {
+        let executor = Builder::new().workers(workers).build();
+        let (spawner, kept) = (executor.spawner(), Arc::clone(&drops));
+        let (polled, polls) = channel();
+        executor
+            .spawn(async move {
+                let _kept = (&spawner, kept);
+                polled.send(()).unwrap();
+                pending::<()>().await;
+            })
+            .detach();
+        if workers == 0 {
+            assert!(executor.try_tick());
+        }
+        polls.recv().unwrap();
+        drop(executor);
+        assert_eq!(Arc::strong_count(&drops), 1);
+    }
+}
+
+/// Each kind of spawn works while the executor is there, and drops its future after that.
+#[test]
+fn a_spawn_after_the_end_drops_the_future() {
+    let _watchdog = watchdog();
+    for workers in [0, 2] {
+        let executor = Builder::new().workers(workers).build();
+        let spawner = executor.spawner();
+        let all = |spawner: &Spawner, kept: &Arc<()>| {
+            let future = || {
+                let kept = Arc::clone(kept);
+                async move { Arc::strong_count(&kept) > 0 }
+            };
+            let large = {
+                let (kept, block) = (Arc::clone(kept), [1u8; 40_000]);
+                async move { Arc::strong_count(&kept) > 0 && block[7] == 1 }
+            };
+            [
+                spawner.spawn(future()),
+                spawner.spawn(large),
+                spawner.spawn_eager(future()),
+                spawner.spawn_on(Lane::High, future()),
+                spawner.spawn_on(Lane::Normal, future()),
+                spawner.spawn_on(Lane::Background, future()),
+            ]
+        };
+        let kept = Arc::new(());
+        assert!(!spawner.is_closed());
+        for task in all(&spawner, &kept) {
+            assert!(block_on(executor.run(task)));
+        }
+        drop(executor);
+        assert!(spawner.is_closed());
+        for task in all(&spawner, &kept) {
+            assert_eq!(Arc::strong_count(&kept), 1);
+            assert_eq!(block_on(task.fallible()), None);
+        }
+    }
+}
+
+/// Threads spawn while the executor is dropped: each future is dropped, whether it has run or not.
+#[test]
+fn spawns_beside_the_drop_leave_nothing() {
+    let _watchdog = watchdog();
+    for seed in 0..200 {
+        let mut random = Random::new(seed);
+        let workers = random.below(3);
+        let executor = Builder::new().workers(workers).build();
+        let spawners: Vec<_> = (0..2)
+            .map(|_| {
+                let spawner = executor.spawner();
+                let (count, delay) = (random.below(20), random.below(200));
+                let lanes = [Lane::Normal, Lane::High, Lane::Background];
+                let lane = lanes[random.below(3)];
+                thread::spawn(move || {
+                    let kept = Arc::new(());
+                    for _ in 0..delay {
+                        thread::yield_now();
+                    }
+                    for i in 0..count {
+                        let kept = Arc::clone(&kept);
+                        let again = spawner.clone();
+                        let future = async move {
+                            Yields(i as u32 % 3).await;
+                            again.spawn(async move { drop(kept) }).detach();
+                        };
+                        spawner.spawn_on(lane, future).detach();
+                    }
+                    kept
+                })
+            })
+            .collect();
+        for _ in 0..random.below(200) {
+            thread::yield_now();
+        }
+        drop(executor);
+        // A spawner may drop what the other has queued, so both end first.
+        let kept: Vec<_> = spawners
+            .into_iter()
+            .map(|spawner| spawner.join().unwrap())
+            .collect();
+        assert!(
+            kept.iter().all(|kept| Arc::strong_count(kept) == 1),
+            "seed {seed}"
+        );
+    }
+}
+
+/// A task finds its own executor, on workers, in `run` futures, and the innermost of nested ones.
+#[test]
+fn current_spawns_where_the_caller_is_polled() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(1).build();
+    let id = executor.spawner().executor();
+    let nested = async move {
+        assert_eq!(current().unwrap().executor(), id);
+        let inner = Executor::new();
+        let inner_id = inner.spawner().executor();
+        let seen = block_on(
+            inner.run(async { Current::spawn(async { current().unwrap().executor() }).await }),
+        );
+        assert_eq!(seen, inner_id);
+        Current::spawn(async { current().unwrap().executor() }).await
+    };
+    assert_eq!(block_on(executor.spawn(nested)), id);
+    assert_eq!(
+        Current::spawner().map(|spawner| spawner.executor()),
+        None,
+        "no executor polls a test"
+    );
+}
+
+#[test]
+fn current_spawns_tasks_that_stay() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(3).build();
+    for _ in 0..20 {
+        let task = executor.spawn(async {
+            let here = thread::current().id();
+            let task = Current::spawn_local(async move {
+                let value = Rc::new(5);
+                Yields(3).await;
+                (*value, thread::current().id())
+            });
+            // The caller may move: only the pinned task stays.
+            let (value, there) = task.await;
+            value == 5 && there == here
+        });
+        assert!(block_on(task));
+    }
+}
+
+/// Outside of an executor the panic says what to do, at the caller's line.
+#[test]
+fn current_panics_outside() {
+    let spawned = text_of(|| Current::spawn(async {}).detach());
+    assert!(spawned.contains("Executor::spawner"), "{spawned}");
+    let local = text_of(|| Current::spawn_local(async {}).detach());
+    assert!(local.contains("LocalExecutor"), "{local}");
+    let executor = Executor::new();
+    let local = text_of(|| {
+        block_on(executor.run(async { Current::spawn_local(async {}).detach() }));
+    });
+    assert!(local.contains("LocalExecutor"), "{local}");
+}
+
+/// A task that a spawner has queued is one of the executor's: the drop finds it before its first poll.
+#[test]
+fn the_drop_finds_what_a_spawner_queued() {
+    let _watchdog = watchdog();
+    let drops = Drops::new();
+    let executor = Executor::new();
+    let spawner = executor.spawner();
+    let task = spawner.spawn(drops.never());
+    assert!(!executor.is_empty());
+    drop(executor);
+    assert_eq!(drops.count(), 1);
+    assert_eq!(block_on(task.fallible()), None);
+}
