@@ -307,3 +307,37 @@ fn a_deque_and_its_owner_describe_themselves() {
     let text = format!("{:?} {Full}", owner(&deque));
     assert!(text.contains("is_empty: true") && text.contains(&FULL.to_string()));
 }
+
+/// A thief of one root's jobs is asked before each claim, and told the root of a gift.
+#[test]
+fn a_thief_takes_what_it_may() {
+    let deque = ForkDeque::<usize>::boxed();
+    let me = owner(&deque);
+    me.set_root(3);
+    assert!(me.is_idle() && deque.ask());
+    let given = me.push(1, each).expect("there is room");
+    assert!(me.is_idle(), "the job is given away");
+    assert_eq!(
+        deque.steal_if(Offer::Quiet, || false, |root| root != Some(3)),
+        None
+    );
+    let old = deque.look();
+    me.begin_epoch();
+    assert_ne!(deque.look(), old);
+    me.set_root(4);
+    let inner = me.push(2, each).expect("there is room");
+    assert!(!me.is_idle());
+    let forced = deque.steal_if(Offer::Quiet, || false, |root| root.is_none());
+    assert_eq!(forced, Some(Stolen::Forced(2)));
+    let given_in = |root| move |asked: Option<u64>| asked.is_none_or(|asked| asked == root);
+    assert_eq!(deque.steal_if(Offer::Quiet, || false, given_in(4)), None);
+    let gift = deque.steal_if(Offer::Quiet, || false, given_in(3));
+    assert_eq!(gift, Some(Stolen::Given(1)));
+    assert_eq!(deque.look(), None);
+    let mut emptied = 0;
+    // SAFETY: the job of the last push.
+    let popped = unsafe { me.pop_and(inner, || emptied += 1) };
+    assert_eq!(popped, Popped::Stolen);
+    assert_eq!(pop(&me, given), Popped::Stolen);
+    assert_eq!(emptied, 1);
+}

@@ -10,6 +10,7 @@ use terrace_sync::cell::UnsafeCell;
 use terrace_sync::{CachePadded, FenceKind, steal};
 
 use super::consider::Offer;
+use super::gift::Gift;
 use super::top::Top;
 use super::word::Word;
 
@@ -56,6 +57,10 @@ pub(super) struct Shared {
     pub(super) gift: AtomicU64,
     /// The job of a gift. Written by the owner, while `gift` is asked for.
     pub(super) gift_job: AtomicPtr<()>,
+    /// The root that a gift belongs to. Written with `gift_job`.
+    pub(super) gift_root: AtomicU64,
+    /// The root that the owner's jobs belong to. Written by the owner only.
+    pub(super) root: AtomicU64,
     /// Gifts so far. The owner's alone.
     pub(super) gifts: UnsafeCell<u64>,
 }
@@ -125,6 +130,18 @@ impl<T: Word> ForkDeque<T> {
         Offer::of(self.shared.offer.load(Ordering::Relaxed))
     }
 
+    /// A number that changes when a thread takes or gives away the oldest job, and when the deque becomes empty. `None` if no
+    /// job is here. A hint as [`offer`](Self::offer): of two looks that are the same, the second sees a job that stood still.
+    #[inline]
+    pub fn look(&self) -> Option<u64> {
+        // Ordering: Relaxed, both, a hint as `offer`.
+        let gift = self.shared.gift.load(Ordering::Relaxed);
+        if !Gift::unpack(gift).is_given() && self.is_empty() {
+            return None;
+        }
+        Some(self.top.load(Ordering::Relaxed) ^ gift.rotate_right(1))
+    }
+
     /// Whether there is no job but one that is given away, as a hint.
     #[inline]
     pub fn is_empty(&self) -> bool {
@@ -158,6 +175,8 @@ fn allocate<T>() -> Box<ForkDeque<T>> {
             offer: AtomicU32::new(0),
             gift: AtomicU64::new(0),
             gift_job: AtomicPtr::new(null()),
+            gift_root: AtomicU64::new(0),
+            root: AtomicU64::new(0),
             gifts: UnsafeCell::new(0),
         }),
         mine: CachePadded::new(Mine {

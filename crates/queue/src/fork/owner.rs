@@ -120,7 +120,7 @@ impl<'a, T: Word> Owner<'a, T> {
             *left
         });
         if left == 0 {
-            return self.push_and_consider(job, consider);
+            return Self::push_and_consider(self.deque, job, consider);
         }
         // Ordering: Relaxed, written by this owner.
         let index = mine.bottom.load(Ordering::Relaxed);
@@ -145,10 +145,19 @@ impl<'a, T: Word> Owner<'a, T> {
     /// The push in which the owner considers. Not inlined into callers: the hot path is short.
     #[cold]
     #[inline(never)]
-    fn push_and_consider<C: Consider>(&self, job: T, mut consider: C) -> Result<Depth, Full> {
-        let (mine, shared) = (&self.deque.mine, &self.deque.shared);
+    fn push_and_consider<C: Consider>(
+        deque: &'a ForkDeque<T>,
+        job: T,
+        mut consider: C,
+    ) -> Result<Depth, Full> {
+        let (mine, shared) = (&deque.mine, &deque.shared);
+        // A reference to the caller's handle would keep that out of the registers of the hot path.
+        let owner = Self {
+            deque,
+            not_sync: PhantomData,
+        };
         // For a push that fails, and for a panic below: the next push considers.
-        self.set_left(1);
+        owner.set_left(1);
         // Ordering: Relaxed, written by this owner.
         let bottom = mine.bottom.load(Ordering::Relaxed);
         if bottom == CAPACITY_U32 {
@@ -157,7 +166,7 @@ impl<'a, T: Word> Owner<'a, T> {
         // Ordering: Relaxed, a hint.
         let asked = shared.gift.load(Ordering::Relaxed) == Gift::ASKED.pack();
         // Ordering: Relaxed, thieves only raise it: an old index says that the deque is not empty.
-        let top = Top::unpack(self.deque.top.load(Ordering::Relaxed));
+        let top = Top::unpack(deque.top.load(Ordering::Relaxed));
         let now = Considered {
             first: top.index() == bottom,
             asked,
@@ -169,18 +178,18 @@ impl<'a, T: Word> Owner<'a, T> {
         if index == CAPACITY_U32 {
             return Err(Full);
         }
-        self.put(index, job);
+        owner.put(index, job);
         let room = CAPACITY_U32 - (index + 1);
         let most = if weakened!("queue-fork-room-ignored") {
             u32::MAX
         } else {
             room + 1
         };
-        self.set_left(pace.pushes.clamp(1, most));
+        owner.set_left(pace.pushes.clamp(1, most));
         // Ordering: Relaxed, a hint.
         shared.offer.store(pace.offer.word(), Ordering::Relaxed);
         if pace.offer == Offer::Open {
-            self.give(index + 1);
+            owner.give(index + 1);
         }
         let unwinding = Unwinding;
         consider.published(now);
@@ -203,12 +212,15 @@ impl<'a, T: Word> Owner<'a, T> {
         }
         // Ordering: Relaxed, written by this owner.
         let job = self.deque.mine.slots[index as usize].load(Ordering::Relaxed);
+        // Ordering: Relaxed, this owner's word.
+        let root = shared.root.load(Ordering::Relaxed);
         let count = self.count_gift();
         let given = Gift::given(count, index).pack();
         let release = ordering!("queue-fork-give-relaxed", Release);
         // Ordering: Relaxed, published with the gift.
         let show = || {
             shared.gift_job.store(job, Ordering::Relaxed);
+            shared.gift_root.store(root, Ordering::Relaxed);
             // Ordering: Release pairs with the Acquire load in `take_gift`: the taker sees the job, and what it refers to.
             shared.gift.store(given, release);
         };
@@ -235,8 +247,19 @@ impl<'a, T: Word> Owner<'a, T> {
     ///
     /// `at` came out of [`push`](Self::push) of this deque, and every later push of it has been popped.
     #[inline(always)]
-    #[expect(clippy::needless_pass_by_value, reason = "a job is popped once")]
     pub unsafe fn pop(&self, at: Depth) -> Popped {
+        // SAFETY: the contract of this function is that of the other.
+        unsafe { self.pop_and(at, || {}) }
+    }
+
+    /// As [`pop`](Self::pop). Calls `emptied` if the deque is empty now, in a path that is not inlined.
+    ///
+    /// # Safety
+    ///
+    /// As [`pop`](Self::pop).
+    #[inline(always)]
+    #[expect(clippy::needless_pass_by_value, reason = "a job is popped once")]
+    pub unsafe fn pop_and(&self, at: Depth, emptied: impl FnOnce()) -> Popped {
         let index = at.index();
         let release = ordering!("queue-fork-pop-relaxed", Release);
         // Ordering: Release, as in `put`: a thief that reads this value sees the slots below it.
@@ -250,15 +273,19 @@ impl<'a, T: Word> Owner<'a, T> {
         if top.is_unmarked_below(index) {
             return Popped::Mine;
         }
-        self.pop_or_wait(index)
+        Self::pop_or_wait(self.deque, index, emptied)
     }
 
     /// A pop whose comparison failed: of the last job, of one that is gone, or of any where the owner has to fence.
     #[cold]
     #[inline(never)]
-    fn pop_or_wait(&self, index: u32) -> Popped {
-        let deque = self.deque;
-        if self.is_marked() && !weakened!("queue-fork-mark-ignored") {
+    fn pop_or_wait(deque: &'a ForkDeque<T>, index: u32, emptied: impl FnOnce()) -> Popped {
+        // As in `push_and_consider`.
+        let owner = Self {
+            deque,
+            not_sync: PhantomData,
+        };
+        if owner.is_marked() && !weakened!("queue-fork-mark-ignored") {
             // Ordering: pairs with `steal::heavy` in `force`.
             steal::light();
         }
@@ -269,24 +296,59 @@ impl<'a, T: Word> Owner<'a, T> {
         }
         let mut popped = Popped::Stolen;
         if top.index() == index {
-            popped = self.pop_last(top, index);
+            popped = owner.pop_last(top, index);
         }
         if popped == Popped::Stolen {
-            if self.take_back(index) {
+            if owner.take_back(index) {
                 popped = Popped::Mine;
             }
-            let emptied = match weakened!("queue-fork-stolen-epoch") {
+            let renewed = match weakened!("queue-fork-stolen-epoch") {
                 true => top.moved(index),
                 false => top.renewed(index),
             };
-            // Ordering: Relaxed. A thief that reads it has its fence behind the one of this pop, and sees `bottom`.
-            deque.top.store(emptied.pack(), Ordering::Relaxed);
+            // Ordering: Release. A thief that reads it has its fence behind the one of this pop, and sees `bottom`. A thief of
+            // one root's jobs acquires which roots had ended.
+            deque.top.store(renewed.pack(), Ordering::Release);
         }
         // Ordering: Relaxed, a hint.
         let none = Offer::None.word();
         deque.shared.offer.store(none, Ordering::Relaxed);
-        self.set_left(1);
+        owner.set_left(1);
+        emptied();
         popped
+    }
+
+    /// The root that jobs belong to which this owner gives away from now on. Cost: one store.
+    #[inline]
+    pub fn set_root(&self, root: u64) {
+        // Ordering: Relaxed, published with the gift.
+        self.deque.shared.root.store(root, Ordering::Relaxed);
+    }
+
+    /// Begins an epoch: a thief that has looked before takes no job that is pushed afterwards. What this owner wrote before
+    /// is visible to a [thief of one root](ForkDeque::steal_if) that takes one of these jobs. Cost: one store.
+    ///
+    /// # Panics
+    /// In debug builds, if a job is in the deque.
+    #[inline]
+    pub fn begin_epoch(&self) {
+        let deque = self.deque;
+        // Ordering: Relaxed, both: this owner's words, and no thief takes from an empty deque.
+        let bottom = deque.mine.bottom.load(Ordering::Relaxed);
+        let top = Top::unpack(deque.top.load(Ordering::Relaxed));
+        debug_assert!(top.index() == bottom, "an epoch begins while a job is here");
+        // Ordering: Release pairs with the Acquire of a thief's look, in `force_if`. No claim can succeed, as in `pop_or_wait`.
+        deque
+            .top
+            .store(top.renewed(bottom).pack(), Ordering::Release);
+    }
+
+    /// Whether the owner has no job in the deque. Exact: only the owner adds one.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        // Ordering: Relaxed, both. An old index of `top` only makes a deque look full that a thief has emptied.
+        let top = Top::unpack(self.deque.top.load(Ordering::Relaxed));
+        top.index() == self.deque.mine.bottom.load(Ordering::Relaxed)
     }
 
     /// Whether the owner has to fence.

@@ -45,8 +45,22 @@ impl<T: Word> ForkDeque<T> {
     ///
     /// `waits` is called after each poll, so it says how long a poll takes. A quiet owner does not answer, and is not asked.
     /// `None` also where other threads were faster.
-    pub fn steal(&self, least: Offer, mut waits: impl FnMut() -> bool) -> Option<Stolen<T>> {
-        if let Some(job) = self.take_gift() {
+    pub fn steal(&self, least: Offer, waits: impl FnMut() -> bool) -> Option<Stolen<T>> {
+        self.steal_if(least, waits, |_| true)
+    }
+
+    /// As [`steal`](Self::steal), of jobs that `may` allows: for a thief that is after the jobs of one root.
+    ///
+    /// `may` is called before each try to take a job. For a gift it gets the [root](super::Owner::set_root) of it. For the
+    /// oldest job it gets `None`, after an Acquire look at the deque: the job is taken only if the owner has begun no
+    /// [epoch](super::Owner::begin_epoch) since that look.
+    pub fn steal_if(
+        &self,
+        least: Offer,
+        mut waits: impl FnMut() -> bool,
+        may: impl Fn(Option<u64>) -> bool,
+    ) -> Option<Stolen<T>> {
+        if let Some(job) = self.take_gift_if(&may) {
             return Some(Stolen::Given(job));
         }
         let least = least.max(Offer::Quiet);
@@ -56,7 +70,7 @@ impl<T: Word> ForkDeque<T> {
         if self.offer() == Offer::Open {
             self.ask();
             loop {
-                if let Some(job) = self.take_gift() {
+                if let Some(job) = self.take_gift_if(&may) {
                     return Some(Stolen::Given(job));
                 }
                 // The request stays: the next gift is for any thread.
@@ -68,12 +82,17 @@ impl<T: Word> ForkDeque<T> {
                 }
             }
         }
-        self.force().map(Stolen::Forced)
+        self.force_if(may).map(Stolen::Forced)
     }
 
     /// Takes the job that the owner gives away. One load where there is none, else one compare-exchange.
     #[inline]
     pub fn take_gift(&self) -> Option<T> {
+        self.take_gift_if(|_| true)
+    }
+
+    #[inline]
+    fn take_gift_if(&self, may: impl Fn(Option<u64>) -> bool) -> Option<T> {
         let acquire = ordering!("queue-fork-take-relaxed", Acquire);
         // Ordering: Acquire pairs with the Release store in `give`: the job's word and its frame are written.
         let word = self.shared.gift.load(acquire);
@@ -82,6 +101,11 @@ impl<T: Word> ForkDeque<T> {
         }
         // Ordering: Relaxed, acquired with the gift. If the owner has given again since, the exchange fails.
         let job = self.shared.gift_job.load(Ordering::Relaxed);
+        // Ordering: Relaxed, likewise.
+        let root = self.shared.gift_root.load(Ordering::Relaxed);
+        if !may(Some(root)) {
+            return None;
+        }
         let none = Gift::NONE.pack();
         // Ordering: Release: the read of `gift_job` comes before the owner's next write of it, which follows an Acquire load
         // of a later request.
@@ -113,6 +137,10 @@ impl<T: Word> ForkDeque<T> {
     /// Takes the oldest job, whatever the owner does: [`steal::heavy`] and one compare-exchange. `None` if there is no job, or
     /// if another thread was faster. No fence where the deque looks empty.
     pub fn force(&self) -> Option<T> {
+        self.force_if(|_| true)
+    }
+
+    fn force_if(&self, may: impl Fn(Option<u64>) -> bool) -> Option<T> {
         if self.is_empty() {
             return None;
         }
@@ -121,8 +149,12 @@ impl<T: Word> ForkDeque<T> {
         if early {
             steal::heavy();
         }
-        // Ordering: Relaxed; the fence orders it before the look at `bottom`, and the exchange checks it.
-        let top = Top::unpack(self.top.load(Ordering::Relaxed));
+        // Ordering: Acquire pairs with the Release of the store that began the epoch: `may` sees the owner's roots of then. The
+        // fence orders it before the look at `bottom`, and the exchange checks it.
+        let top = Top::unpack(self.top.load(Ordering::Acquire));
+        if !may(None) {
+            return None;
+        }
         // Ordering: the fence pairs with the owner's in `pop`. Either this thread sees that `bottom` was moved down, or the owner
         // sees a `top` that is not older than the one just read.
         if !(early || late) {
