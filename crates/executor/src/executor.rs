@@ -13,11 +13,12 @@ use terrace_sync::{Arc, OnceLock};
 use crate::foreign::{self, Scheduler, Starts};
 use crate::parts::current::Current;
 use crate::parts::lanes::Lane;
+use crate::pool::fork::worker::Worker;
 use crate::pool::runner::reference;
 use crate::pool::schedule::OnLane;
 use crate::pool::shared::Shared;
 use crate::run::owner::Pool;
-use crate::run::{driver, shutdown, start};
+use crate::run::{driver, fork, shutdown, start};
 use crate::shutdown::{Shutdown, StillRunning};
 use crate::spawner::Spawner;
 
@@ -375,6 +376,42 @@ impl<'a> Executor<'a> {
     #[must_use]
     pub fn spawner(&self) -> Spawner {
         Spawner::new(Arc::clone(&self.pool().shared))
+    }
+
+    /// Calls `f` on the current thread, which takes part in this executor's fork-join until then: halves of its joins run on the
+    /// workers. Any number of threads may be in such calls. On a worker of this executor, or inside of such a call, it is a plain
+    /// call.
+    ///
+    /// If the executor has no workers when the call begins, joins by this handle run on the caller alone.
+    ///
+    /// Cost: two locks, and the first thread of a place allocates 128 KiB, of which joins touch a page.
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
+    /// let (a, b) = executor.with_worker(|worker| worker.join(|_| 1, |_| 2));
+    /// assert_eq!((a, b), (1, 2));
+    /// ```
+    pub fn with_worker<T>(&self, f: impl FnOnce(&Worker) -> T) -> T {
+        fork::with_worker(self.shared(), f)
+    }
+
+    /// [`Worker::join`] as a thread of this executor: shorthand for [`with_worker`](Self::with_worker).
+    ///
+    /// # Panics
+    /// If a closure panics, when both have ended: with the payload of `b` if both panic.
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
+    /// assert_eq!(executor.join(|_| 1, |_| 2), (1, 2));
+    /// ```
+    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(&Worker) -> RA + Send,
+        B: FnOnce(&Worker) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        self.with_worker(|worker| worker.join(a, b))
     }
 
     /// A handle that queues runnables of cells which the executor did not make.

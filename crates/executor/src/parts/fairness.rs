@@ -16,6 +16,7 @@ pub(crate) struct Fairness {
     left: Cell<u32>,
     seed: Cell<u32>,
     suspect: Cell<Suspect>,
+    fork_suspect: Cell<(usize, Option<u64>)>,
 }
 
 /// What a busy worker or driver saw of another seat at its last look.
@@ -47,6 +48,7 @@ impl Fairness {
             left: Cell::new(0),
             seed: Cell::new((index as u32).wrapping_mul(0x9E37_79B9) | 1),
             suspect: Cell::default(),
+            fork_suspect: Cell::default(),
         }
     }
 
@@ -57,6 +59,15 @@ impl Fairness {
 
     pub(crate) fn suspects(&self, suspect: Suspect) {
         self.suspect.set(suspect);
+    }
+
+    /// The fork seat whose oldest job may be stalled, and what it looked like.
+    pub(crate) fn fork_suspect(&self) -> (usize, Option<u64>) {
+        self.fork_suspect.get()
+    }
+
+    pub(crate) fn suspects_fork(&self, seat: usize, look: Option<u64>) {
+        self.fork_suspect.set((seat, look));
     }
 
     /// Whether the ring has had a full round since this was true last: as many turns as it had tasks then, at most

@@ -54,8 +54,10 @@ pub(crate) trait Watched: Send + Sync {
     fn is_out_of_care(&self) -> bool;
     /// Its alarm.
     fn alarm(&self) -> &Alarm;
-    /// Whether something is queued that a worker could take.
+    /// Whether something is queued that a worker could take, or a thread may fork at any moment without a publish.
     fn is_takeable(&self) -> bool;
+    /// Whether that is queued now, and not only to be expected.
+    fn has_queued(&self) -> bool;
     /// Whether a worker is parked or searches.
     fn is_attended(&self) -> bool;
     /// Whether a worker sleeps in the middle of a job, or a thread in a scope of this pool, or children lie in a scope.
@@ -180,7 +182,7 @@ impl Entry {
             return self.calm < CALM || !pool.alarm().lower(|| pool.is_takeable());
         }
         self.calm = 0;
-        if pool.is_attended() || !pool.has_waiter() {
+        if pool.is_attended() || !pool.has_waiter() || !pool.has_queued() {
             self.last = None;
             return true;
         }

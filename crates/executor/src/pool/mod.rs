@@ -1,6 +1,7 @@
 //! One pool: its state, the thread that polls its tasks, and where a runnable goes.
 
 pub(crate) mod describe;
+pub(crate) mod fork;
 pub(crate) mod frames;
 pub(crate) mod place;
 pub(crate) mod runner;

@@ -16,6 +16,7 @@ use super::shared::Shared;
 use crate::parts::current::{Current, replace_current};
 use crate::parts::eager;
 use crate::parts::fairness::Fairness;
+use crate::parts::fork_seat::ForkSeat;
 use crate::parts::ref_cache::RefCache;
 use crate::parts::seat::Seat;
 use crate::parts::trace_index;
@@ -47,6 +48,8 @@ pub(crate) struct Runner<'p> {
     pub(crate) nested_help: Cell<u32>,
     /// Of a worker: false before the loop and after it, in hooks, and while pinned tasks are dropped.
     pub(crate) in_loop: Cell<bool>,
+    /// The seat in which its thread forks, once it has forked.
+    pub(super) fork: Cell<Option<&'p ForkSeat<Shared>>>,
     /// How far a spare has come.
     arrival: Cell<Arrival>,
 }
@@ -94,6 +97,7 @@ impl<'p> Runner<'p> {
             slot_runs: Cell::new(0),
             nested_help: Cell::new(0),
             in_loop: Cell::new(false),
+            fork: Cell::new(None),
             arrival: Cell::new(Arrival::Arrived),
         }
     }
@@ -302,9 +306,13 @@ pub(crate) fn run_task(task: Runnable) {
 /// Calls `poll`, which polls a task, on any thread.
 #[inline]
 pub(crate) fn poll_elsewhere<T>(poll: impl FnOnce() -> T) -> T {
-    // The poll is not a turn of the innermost runner's loop.
-    with_runner(|runner| runner.map(|runner| runner.deferred.forbid()));
+    begin_no_turn();
     traced(poll)
+}
+
+/// What the thread does next is not a turn of the innermost runner's loop.
+pub(crate) fn begin_no_turn() {
+    with_runner(|runner| runner.map(|runner| runner.deferred.forbid()));
 }
 
 /// Calls `poll`, which polls a task of `pool` in the middle of the poll of another one.

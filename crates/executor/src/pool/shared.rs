@@ -9,6 +9,7 @@ use terrace_sync::{Arc, heavy};
 
 use crate::parts::current::{Current, ExecutorId, current};
 use crate::parts::external_waiters::ExternalWaiters;
+use crate::parts::forks::Forks;
 use crate::parts::injector::Injector;
 use crate::parts::lanes::{Background, Lanes};
 use crate::parts::scope_slot::Slot;
@@ -34,6 +35,8 @@ pub(crate) struct Shared {
     pub(crate) seats: Seats,
     /// Open scopes.
     pub(crate) scopes: Scopes<Shared>,
+    /// The seats of threads that fork.
+    pub(crate) forks: Forks<Shared>,
     /// Tasks to wake when the pool is dropped.
     pub(crate) registry: Registry,
     /// What happens to the panic of a detached task.
@@ -70,6 +73,7 @@ impl Shared {
             injector: Injector::default(),
             seats: Seats::new(),
             scopes: Scopes::new(),
+            forks: Forks::new(),
             registry: Registry::new(),
             handler,
             alarm: Alarm::new(workers == 0),
@@ -155,6 +159,16 @@ impl Shared {
         }
         if wake != Wake::Watched {
             self.external_waiters.notify(1);
+        }
+    }
+
+    /// A thread begins to fork without telling of each job: a sentinel that watches is enough. A worker that this wakes
+    /// becomes the sentinel.
+    pub(crate) fn publish_forking(&self) {
+        match self.idle.publish_paced() {
+            // A worker that searches looks at the seat before it sleeps.
+            Wake::Watched | Wake::Woke(_) | Wake::Covered => {}
+            Wake::NoneParked | Wake::WokeRestricted(_) | Wake::Driver => self.unattended(),
         }
     }
 

@@ -4,6 +4,7 @@ pub mod alarm;
 pub mod broadcast;
 pub mod closed;
 pub mod deferred_publish;
+pub mod fork;
 pub mod holders;
 pub mod lifo_slot;
 pub mod permits;

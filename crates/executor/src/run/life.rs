@@ -11,6 +11,7 @@ use crate::parts::awake::Awake;
 use crate::parts::config::{Config, Hook};
 use crate::parts::scopes::Looking;
 use crate::parts::threads::Kind;
+use crate::pool::fork::here;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
@@ -69,6 +70,7 @@ fn work(pool: &Arc<Shared>, config: &Config, index: usize, kind: Kind) -> usize 
     let runner = worker.runner();
     runner.seat().start_clock();
     let left = runner.on_thread(|| runner.enter(|| work_in_place(&worker, config)));
+    here::leave_as_worker(runner);
     // Before the worker gives its place up: `leave` may call users' wakers, which may wait.
     if !weakened!("executor-worker-bound") {
         internal::unbind_worker();

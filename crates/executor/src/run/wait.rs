@@ -19,6 +19,7 @@ use super::threadless::{self, Notified, ThreadlessPools};
 use crate::parts::awake::{self, Asleep};
 use crate::parts::scopes::Looking;
 use crate::parts::spin::spin;
+use crate::pool::fork::here;
 use crate::pool::frames;
 use crate::pool::runner::{self, Runner};
 use crate::work::order::{self, Order};
@@ -120,10 +121,12 @@ pub(crate) fn wait(own: &mut impl WaitFor, mut threadless: ThreadlessPools<'_>) 
         cells::give_back();
         threadless::subscribe();
         own.announce_sleep();
+        here::pause();
         let notified = runner::with_worker(|worker| match worker {
             Some(worker) => sleep_on_worker(worker, own, &local, &threadless),
             None => sleep_off_workers(own, &local, &threadless),
         });
+        here::resume();
         own.end_sleep();
         // The thread serves the notification before it runs users' code, which may take long or unwind. It either looks
         // at the pools now, or tells another thread to.

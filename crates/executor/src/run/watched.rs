@@ -23,12 +23,16 @@ impl Watched for Shared {
         Scan::for_workers(self).finds_something()
     }
 
+    fn has_queued(&self) -> bool {
+        Scan::in_wait(self).finds_something()
+    }
+
     fn is_attended(&self) -> bool {
         self.idle.any_parked() || self.idle.searching() > 0
     }
 
     fn has_waiter(&self) -> bool {
-        self.idle.any_restricted() || self.scopes.has_waiter()
+        self.idle.any_restricted() || self.scopes.has_waiter() || self.forks.has_waiter()
     }
 
     fn progress(&self) -> usize {
@@ -36,6 +40,8 @@ impl Watched for Shared {
         seats
             .wrapping_mul(1_000_003)
             .wrapping_add(self.scopes.progress())
+            .wrapping_mul(1_000_003)
+            .wrapping_add(self.forks.progress())
     }
 
     fn processor_time(&self) -> Duration {

@@ -13,18 +13,21 @@ use std::time::Duration;
 use terrace_local::cells::give_back;
 use terrace_local::task::Runnable;
 use terrace_park::{Token, Woken};
+use terrace_queue::fork::Offer;
 use terrace_sync::thread::yield_now;
 use terrace_sync::time::Instant;
 
 use crate::parts::awake::{self, Asleep};
 use crate::parts::cores::cores;
 use crate::parts::fairness::GLOBAL_INTERVAL;
+use crate::parts::forks::{Future, Whose};
 use crate::parts::injector::Refilled;
 use crate::parts::pacing::Stopwatch;
 use crate::parts::scope_slot::Slot;
 use crate::parts::scopes::Looking;
 use crate::parts::spin::spin;
 use crate::parts::threads::Kind;
+use crate::pool::fork::here;
 use crate::pool::runner::{Runner, run_task};
 use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
@@ -165,6 +168,13 @@ impl<'p> Worker<'p> {
                             let queued = runner.seat().ring.len() + pool.injector.len_hint();
                             queued.min(processors_left(pool))
                         }
+                        // A thread that forks hands out a job to one more.
+                        Found::Fork(_) => {
+                            let sight =
+                                pool.forks
+                                    .sight(Whose::Others, Offer::Open, Future::Ignored);
+                            usize::from(sight == Sight::Ready)
+                        }
                     };
                     pool.idle.wake_more(token, more);
                 }
@@ -232,13 +242,15 @@ impl<'p> Worker<'p> {
     fn sleep(&self, token: Option<Token>, sentinel: &mut Sentinel) -> (Token, Rest) {
         let pool = self.pool();
         let index = self.runner.index();
+        here::rest(&self.runner);
         let scan = self.scan(Looking::Parking);
         terrace_trace::park(index);
         give_back();
         let _asleep = Asleep::begin();
         let watches = sentinel.is_keen()
             || pool.scopes.others_active(pool.crew())
-            || pool.seats.slots_sight() != Sight::Nothing;
+            || pool.seats.slots_sight() != Sight::Nothing
+            || pool.forks.any_forking();
         let token = if watches {
             let sleeps = sentinel.sleeps(pool, index);
             match pool.idle.park_as_sentinel(index, token, &scan, sleeps) {
@@ -266,7 +278,7 @@ impl<'p> Worker<'p> {
                 self.run_children(child, slot);
                 sentinel.ran_child();
             }
-            found @ Found::Lane(..) => found.run(self.pool()),
+            found @ (Found::Lane(..) | Found::Fork(_)) => found.run(self.pool()),
         }
     }
 

@@ -9,6 +9,7 @@ use crate::parts::eager;
 use crate::parts::injector::Refilled;
 use crate::parts::lanes::Lane;
 use crate::parts::scope_slot::Slot;
+use crate::pool::fork::stolen::Claimed;
 use crate::pool::frames::{self, Borrows, Permit};
 use crate::pool::runner::{poll_elsewhere, run_task};
 use crate::pool::shared::Shared;
@@ -21,6 +22,8 @@ pub(crate) enum Found<'p> {
     Lane(Runnable, Lane),
     /// A child of a scope, and its slot.
     Child(Runnable, &'p Slot<Shared>),
+    /// A job that another thread has forked.
+    Fork(Claimed),
 }
 
 /// Calls `poll`, which polls a task of `pool`, on a thread that borrows its executor. The thread is in the middle of none of its
@@ -55,6 +58,12 @@ impl<'p> Taken<'p> {
         Self::alone(Found::Child(child, slot))
     }
 
+    /// A job that was forked.
+    #[inline]
+    pub(crate) fn fork(job: Claimed) -> Self {
+        Self::alone(Found::Fork(job))
+    }
+
     #[inline]
     fn alone(found: Found<'p>) -> Self {
         Self {
@@ -82,12 +91,12 @@ impl Found<'_> {
     pub(crate) fn run(self, pool: &Shared) {
         eager::begin_turn();
         match &self {
-            Found::Task(_) | Found::Child(..) => self.poll(),
+            Found::Task(_) | Found::Child(..) | Found::Fork(_) => self.poll(pool),
             Found::Lane(_, lane) => {
                 let _current = replace_lane(*lane);
                 match self.permit() {
-                    Permit::None => self.poll(),
-                    permit => frames::enter(pool, Borrows::Pool, permit, || self.poll()),
+                    Permit::None => self.poll(pool),
+                    permit => frames::enter(pool, Borrows::Pool, permit, || self.poll(pool)),
                 }
             }
         }
@@ -135,11 +144,12 @@ impl Found<'_> {
     fn run_hidden(self, pool: &Shared, borrows: Borrows) {
         let permit = self.permit();
         let _current = replace_current(None);
-        frames::enter(pool, borrows, permit, || self.poll());
+        frames::enter(pool, borrows, permit, || self.poll(pool));
     }
 
-    fn poll(self) {
+    fn poll(self, pool: &Shared) {
         match self {
+            Found::Fork(job) => job.run(pool),
             Found::Task(task) | Found::Child(task, _) | Found::Lane(task, _) => run_task(task),
         }
     }
@@ -157,6 +167,10 @@ impl Found<'_> {
         if self.permit() == Permit::Held {
             pool.give_permit_back();
         }
-        drop(self);
+        match self {
+            // Its joiner waits, and borrows nothing of the pool that has ended.
+            Found::Fork(job) => job.run(pool),
+            found => drop(found),
+        }
     }
 }

@@ -46,7 +46,7 @@ impl<'l, 'p> Scan<'l, 'p> {
 
     /// By a worker that waits in the middle of a job.
     pub(crate) fn in_wait(pool: &'p Shared) -> Self {
-        let look = Look::bystander(pool, Looking::ToWake);
+        let look = Look::bystander(pool, Looking::ToWake).at_present();
         Self::new(look, Inlets::Ignored)
     }
 

@@ -8,12 +8,14 @@
 //! | an open scope, and no core is free                   | the beat, doubled each time       | –                              |
 //! | threads that are busy with other things              | the beat, doubled each time; then 1 ms | –                         |
 //! | no busy thread                                       | the beat, doubled each time; then it ends | –                      |
+//! | no busy thread, a guest has come since the last look | [`LINGER`]                        | –                              |
 //! | in each of these cases, every millisecond            | –                                 | what has not moved for that millisecond |
 //!
 //! [`Beat`]: crate::parts::beat::Beat
 
 use std::time::Duration;
 
+use super::forks;
 use super::found::Found;
 use crate::parts::beat::SENTINEL_PERIOD;
 use crate::pool::shared::Shared;
@@ -23,7 +25,10 @@ const CALM: u32 = 10;
 /// The first of these looks, between which the sentinel sleeps for no more than a beat: scopes often follow one another.
 const KEEN: u32 = 3;
 
-/// A runnable that has not moved.
+/// A watch over guests that come and go, and fork only tiny joins, looks so often.
+const LINGER: Duration = Duration::from_millis(8);
+
+/// A runnable or job that has not moved.
 #[derive(Clone, Copy)]
 enum Still {
     /// A child in the list of the scope with this number.
@@ -34,6 +39,8 @@ enum Still {
     },
     /// The task in the LIFO slot of the worker with this number, and a number that changes when the slot's task does.
     Task { seat: usize, look: u32 },
+    /// The oldest job of the fork seat with this number, likewise.
+    Fork { seat: usize, look: u64 },
 }
 
 /// What one worker knows as a sentinel.
@@ -44,6 +51,10 @@ pub(crate) struct Sentinel {
     children: Vec<(usize, u32)>,
     /// Likewise the seats with a task in their slot.
     tasks: Vec<(usize, u32)>,
+    /// Likewise the fork seats with a job.
+    forks: Vec<(usize, u64)>,
+    /// The number of guests at the last look.
+    guests: usize,
     /// The processor time of all workers then, if there were children.
     processor: Option<Duration>,
     /// How long it has slept since then.
@@ -78,6 +89,7 @@ impl Sentinel {
     ) -> impl Iterator<Item = Duration> + use<'s> {
         self.children.clear();
         self.tasks.clear();
+        self.forks.clear();
         self.still = None;
         self.crowded = 0;
         self.quiet = if self.keen { 0 } else { CALM - 1 };
@@ -94,8 +106,11 @@ impl Sentinel {
             return None;
         }
         let next = self.next_sleep(pool, worker)?;
-        // A thorough look comes each period, neither earlier nor later.
-        let next = next.min(SENTINEL_PERIOD - self.waited);
+        // A thorough look comes each period, neither earlier nor later, but where there is nothing to look at.
+        let next = match next {
+            LINGER => next,
+            _ => next.min(SENTINEL_PERIOD - self.waited),
+        };
         self.waited += next;
         Some(next)
     }
@@ -131,8 +146,10 @@ impl Sentinel {
         self.quiet = self.quiet.saturating_add(1);
         if self.quiet > CALM {
             self.keen = false;
-            if scopes.none_active(pool.crew()) {
-                return None;
+            if scopes.none_active(pool.crew()) && !pool.forks.any_forking() {
+                let guests = pool.forks.entries();
+                let came = std::mem::replace(&mut self.guests, guests) != guests;
+                return came.then_some(LINGER);
             }
         }
         if self.quiet >= CALM {
@@ -168,6 +185,16 @@ impl Sentinel {
             }
             tasks.push((seat, look));
         }
+        let mut forks = Vec::new();
+        for (seat, fork) in pool.forks.seats().enumerate() {
+            let Some(look) = fork.deque.look() else {
+                continue;
+            };
+            if self.forks.contains(&(seat, look)) {
+                still.get_or_insert(Still::Fork { seat, look });
+            }
+            forks.push((seat, look));
+        }
         if still.is_none() {
             let looked = !children.is_empty();
             self.processor = looked.then(|| pool.seats.processor_time());
@@ -175,6 +202,7 @@ impl Sentinel {
         self.still = still;
         self.children = children;
         self.tasks = tasks;
+        self.forks = forks;
         self.waited = Duration::ZERO;
     }
 
@@ -201,6 +229,7 @@ impl Sentinel {
                 }
                 lifo.take().map(Found::Task)
             }
+            Still::Fork { seat, look } => forks::take_still(pool, seat, look).map(Found::Fork),
         }
     }
 

@@ -3,9 +3,11 @@
 
 use terrace_local::task::Runnable;
 use terrace_queue::Owner;
+use terrace_queue::fork::Offer;
 
 use super::found::Taken;
-use super::stalled;
+use super::{forks, stalled};
+use crate::parts::forks::{Future, Whose};
 use crate::parts::injector::Refilled;
 use crate::parts::lanes::Lane;
 use crate::parts::scopes::Looking;
@@ -37,6 +39,10 @@ pub(crate) enum Source {
     OfferingScopes,
     /// The children of any scope.
     AnyScope,
+    /// Jobs of threads that fork, if they are offered to any thread. Other jobs, and those to come, are watched.
+    OpenForks,
+    /// Jobs of threads that fork.
+    AnyFork,
     /// The rings of all seats. A looker with a ring takes half of one, from a random seat on. A looker without a ring
     /// takes one task.
     Peers,
@@ -66,6 +72,7 @@ pub(crate) struct Look<'l, 'p> {
     /// The kind of thread for which it looks at scopes.
     looking: Looking,
     turn: Turn,
+    future: Future,
 }
 
 impl<'l, 'p> Look<'l, 'p> {
@@ -78,6 +85,23 @@ impl<'l, 'p> Look<'l, 'p> {
             runner: None,
             looking,
             turn: Turn::Usual,
+            future: Future::Counts,
+        }
+    }
+
+    /// The same look, for a thread that cannot watch: a thread that may fork at any moment is no work.
+    pub(crate) fn at_present(self) -> Self {
+        Self {
+            future: Future::Ignored,
+            ..self
+        }
+    }
+
+    /// Whose forks the thread looks at: a thread takes none of its own, unless it looks for others.
+    fn whose(&self) -> Whose {
+        match self.looking {
+            Looking::ToWake => Whose::All,
+            Looking::Awake | Looking::Parking => Whose::Others,
         }
     }
 
@@ -143,6 +167,8 @@ impl Source {
                 taken.map(Taken::child)
             }
             Self::AnyScope => pool.scopes.take_any().map(Taken::child),
+            Self::OpenForks => forks::take(pool, look.runner, Offer::Open),
+            Self::AnyFork => forks::take(pool, look.runner, Offer::Quiet),
             Self::Peers => match look.runner {
                 Some(runner) => steal(runner),
                 None => pool.seats.steal_one().map(Taken::task),
@@ -174,6 +200,10 @@ impl Source {
             Self::Injector | Self::InjectorOne => Sight::ready_if(!pool.injector.is_empty()),
             Self::OfferingScopes => offered(look),
             Self::AnyScope => Sight::ready_if(pool.scopes.has_any()),
+            Self::OpenForks => pool.forks.sight(look.whose(), Offer::Open, look.future),
+            Self::AnyFork => pool
+                .forks
+                .sight(look.whose(), Offer::Quiet, Future::Ignored),
             Self::Peers => Sight::ready_if(pool.seats.has_ringed()),
             Self::BackgroundLane => Sight::ready_if(pool.has_background()),
             Self::AnySlot | Self::WatchedSlots => pool.seats.slots_sight(),

@@ -8,6 +8,7 @@
 use terrace_local::task::Runnable;
 use terrace_queue::Owner;
 
+use super::forks;
 use super::found::Taken;
 use crate::parts::fairness::Suspect;
 use crate::parts::seat::Seat;
@@ -19,6 +20,9 @@ use crate::pool::runner::Runner;
 /// Without it, a task behind one that blocks its thread might never run: all other runners may have tasks that wake
 /// themselves again and again.
 pub(super) fn relieve<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
+    if let Some(taken) = relieve_fork(runner) {
+        return Some(taken);
+    }
     let seats = &runner.pool().seats;
     let fairness = &runner.fairness;
     let last = fairness.suspect();
@@ -34,6 +38,24 @@ pub(super) fn relieve<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
     if let Some(seat) = seats.at(workers, next) {
         fairness.suspects(Suspect::new(next, seat));
     }
+    None
+}
+
+/// Likewise for a job that was forked.
+fn relieve_fork<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
+    let pool = runner.pool();
+    let all = pool.forks.bound();
+    if all == 0 {
+        return None;
+    }
+    let fairness = &runner.fairness;
+    let (number, look) = fairness.fork_suspect();
+    if let Some(job) = look.and_then(|look| forks::take_still(pool, number, look)) {
+        return Some(Taken::fork(job));
+    }
+    let next = fairness.random(all);
+    let look = pool.forks.seat(next).and_then(|seat| seat.deque.look());
+    fairness.suspects_fork(next, look);
     None
 }
 

@@ -4,20 +4,24 @@ use std::time::Duration;
 
 use terrace_local::task::{self, CoreRef, Runnable};
 use terrace_queue::Spill;
+use terrace_queue::fork::{Considered, Offer, Pace};
 use terrace_sync::Arc;
 use terrace_thread::ThreadSpawner;
 
 use super::found::{Found, Taken};
-use super::order::{Order, Visit, Worker, visit_all};
+use super::order::{self, Order, Visit, visit_all};
 use super::sentinel::Sentinel;
 use super::source::{Look, Source};
 use crate::parts::beat::SENTINEL_PERIOD;
 use crate::parts::config::Config;
+use crate::parts::fork_seat::RawJob;
 use crate::parts::scope_slot::Slot;
 use crate::parts::scopes::Looking;
 use crate::parts::threads::Threads;
+use crate::pool::fork::worker::Worker;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
+use crate::protocol::fork::job::JobRef;
 use crate::protocol::sight::Sight;
 
 /// Turns of one looker: enough for each kind of global turn, and for a second look at each seat.
@@ -40,9 +44,13 @@ enum Place {
     ScopeDriven,
     /// The same on a pool where more threads are busy than it wants.
     ScopeOfBusyPool,
+    /// A thread that forks and offers the job to any thread.
+    ForkOffered,
+    /// A thread that forks and leaves the job to a sentinel.
+    ForkQuiet,
 }
 
-const PLACES: [Place; 11] = [
+const PLACES: [Place; 13] = [
     Place::HighLane,
     Place::Injector,
     Place::Parcel,
@@ -54,6 +62,8 @@ const PLACES: [Place; 11] = [
     Place::ScopeAsleep,
     Place::ScopeDriven,
     Place::ScopeOfBusyPool,
+    Place::ForkOffered,
+    Place::ForkQuiet,
 ];
 
 /// Which thread looks.
@@ -99,6 +109,20 @@ impl Pool {
         slot
     }
 
+    /// Another thread forks a job, and ends without a join: nothing runs the job.
+    fn fork(&self, offer: Offer) {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let seat = self.shared.forks.enter(&raw const *self.shared);
+                // SAFETY: this thread holds the seat, and no other one takes it.
+                let owner = unsafe { seat.owner() };
+                let pace = |_: Considered| Pace { pushes: 1, offer };
+                let pushed = owner.push(RawJob::of(JobRef::<Worker>::leaked()), pace);
+                assert!(pushed.is_ok());
+            });
+        });
+    }
+
     /// The runners of the looker, if it has a seat, and of a peer.
     fn runners(&self, looker: Looker) -> (Option<Runner<'_>>, Runner<'_>) {
         let own = match looker {
@@ -118,8 +142,17 @@ impl Pool {
         if place == Place::OwnSlot && own.is_some_and(Runner::is_driver) {
             return false;
         }
+        if let Place::ForkOffered | Place::ForkQuiet = place {
+            self.fork(if place == Place::ForkQuiet {
+                Offer::Quiet
+            } else {
+                Offer::Open
+            });
+            return true;
+        }
         let item = self.item();
         match (place, own) {
+            (Place::ForkOffered | Place::ForkQuiet, _) => unreachable!("forked above"),
             (Place::OwnSlot | Place::OwnRing, None) => return false,
             (Place::OwnSlot, Some(own)) => assert!(own.seat().lifo.put(item).is_none()),
             (Place::OwnRing, Some(own)) => assert!(own.ring().push(item).is_ok()),
@@ -202,10 +235,10 @@ fn every_order_sees_what_it_takes() {
 struct Blind;
 
 impl Order for Blind {
-    const SOURCES: &'static [Source] = Worker::SOURCES;
+    const SOURCES: &'static [Source] = order::Worker::SOURCES;
 
     fn take<'p>(look: &Look<'_, 'p>) -> Option<Taken<'p>> {
-        Worker::take(look)
+        order::Worker::take(look)
     }
 
     fn sight(look: &Look<'_, '_>) -> Sight {
@@ -249,13 +282,26 @@ fn every_sleeper_sees_every_place() {
 
 #[test]
 fn covered_work_is_what_another_thread_is_at() {
-    let seen = |place| look_at(Looker::Worker, place, Worker::sight, Worker::take);
+    let seen = |place| {
+        look_at(
+            Looker::Worker,
+            place,
+            order::Worker::sight,
+            order::Worker::take,
+        )
+    };
     // A scope's own thread drives it; a worker next runs the task in its slot.
     assert_eq!(seen(Place::ScopeOfBusyPool), Some((Sight::Covered, "left")));
     assert_eq!(seen(Place::OwnSlot), Some((Sight::Covered, "taken")));
     // In a global turn only, when it has stood still.
     assert_eq!(seen(Place::PeerSlot), Some((Sight::Covered, "taken")));
-    for place in [Place::Injector, Place::PeerRing, Place::ScopeAsleep] {
+    assert_eq!(seen(Place::ForkQuiet), Some((Sight::Covered, "taken")));
+    for place in [
+        Place::Injector,
+        Place::PeerRing,
+        Place::ScopeAsleep,
+        Place::ForkOffered,
+    ] {
         assert_eq!(seen(place), Some((Sight::Ready, "taken")));
     }
 }
@@ -315,7 +361,7 @@ fn a_sentinel_takes_a_child_whose_scopes_thread_is_stuck() {
 /// Where no core is free, and for tasks in slots, it takes what has not moved for a whole period.
 #[test]
 fn a_sentinel_takes_what_has_not_moved_for_a_period() {
-    for place in [Place::ScopeOfBusyPool, Place::PeerSlot] {
+    for place in [Place::ScopeOfBusyPool, Place::PeerSlot, Place::ForkQuiet] {
         let pool = Pool::new();
         let (_, peer) = pool.runners(Looker::Bystander);
         let mut sentinel = Sentinel::default();

@@ -1,0 +1,226 @@
+//! A fork seat: the deque of a thread that forks and joins, and what its thieves and joiners have to see.
+
+use std::cell::Cell;
+use std::ptr::NonNull;
+
+use terrace_queue::fork::{ForkDeque, Offer, Owner, Word};
+use terrace_sync::OnceLock;
+use terrace_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use terrace_sync::time::Instant;
+
+use crate::protocol::fork::nest::Nest;
+
+/// A job, as a word without its type: `protocol::fork::job::JobRef` of the one type that forks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RawJob(NonNull<()>);
+
+// SAFETY: it stands for a `JobRef`, which is `Send`.
+unsafe impl Send for RawJob {}
+
+// SAFETY: both casts keep address and provenance.
+unsafe impl Word for RawJob {
+    #[inline(always)]
+    fn into_raw(self) -> *mut () {
+        self.0.as_ptr()
+    }
+
+    #[inline(always)]
+    unsafe fn from_raw(raw: *mut ()) -> Self {
+        // SAFETY: the caller's word was a pointer that is not null.
+        Self(unsafe { NonNull::new_unchecked(raw) })
+    }
+}
+
+impl RawJob {
+    /// The word of a job.
+    #[inline(always)]
+    pub(crate) fn of(job: impl Word) -> Self {
+        // SAFETY: a job is a pointer to a frame.
+        unsafe { Self::from_raw(job.into_raw()) }
+    }
+
+    /// The job of this word.
+    ///
+    /// # Safety
+    /// The word was made of a job of type `J`.
+    #[inline(always)]
+    pub(crate) unsafe fn typed<J: Word>(self) -> J {
+        // SAFETY: it came out of `into_raw` of this type (the caller's promise).
+        unsafe { J::from_raw(self.into_raw()) }
+    }
+}
+
+/// The deque of a seat.
+pub(crate) type Deque = ForkDeque<RawJob>;
+
+/// The place of a seat in the table of a pool `P`. Its deque is made when the first thread takes it.
+pub(crate) struct ForkPlace<P>(OnceLock<Box<ForkSeat<P>>>);
+
+impl<P> Default for ForkPlace<P> {
+    fn default() -> Self {
+        Self(OnceLock::new())
+    }
+}
+
+impl<P> ForkPlace<P> {
+    /// The seat, if a thread has ever taken it.
+    #[inline]
+    pub(super) fn seat(&self) -> Option<&ForkSeat<P>> {
+        self.0.get().map(|seat| &**seat)
+    }
+
+    /// The seat, made now if no thread has taken it yet.
+    pub(super) fn make(&self, pool: *const P, number: usize) -> &ForkSeat<P> {
+        self.0.get_or_init(|| Box::new(ForkSeat::new(pool, number)))
+    }
+}
+
+/// The seat of one thread at a time. It lies in a table of the pool, so that thieves may look into it at any time.
+pub(crate) struct ForkSeat<P> {
+    pub(crate) deque: Box<Deque>,
+    /// The roots of its thread. `None` where the seat's number is too large.
+    pub(crate) nest: Option<Nest>,
+    pub(crate) number: usize,
+    /// Whether its thread may push a job without telling a sleeper: a sentinel or the watch has to look.
+    forking: AtomicBool,
+    /// The thread that holds it, by its id; 0 while none does.
+    thread: AtomicU64,
+    /// The pool that holds the table.
+    pool: *const P,
+    /// The seat that the thread forked in before it took this one, or null. The thread's alone, as `mine`.
+    pub(crate) outer: Cell<*const ForkSeat<P>>,
+    pub(crate) mine: Mine,
+}
+
+/// What the thread of a seat knows.
+#[derive(Default)]
+pub(crate) struct Mine {
+    /// Whether `forking` is up.
+    pub(crate) forking: Cell<bool>,
+    /// Whether a sleep has taken `forking` down that is to go up again.
+    paused: Cell<bool>,
+    /// The call-site whose inline half is being timed, and since when.
+    pub(crate) timed: Cell<Option<(usize, Instant)>>,
+    /// The first look at a clock since the deque was empty.
+    pub(crate) since: Cell<Option<Instant>>,
+    /// The last one, and the last wake.
+    pub(crate) looked: Cell<Option<Instant>>,
+    pub(crate) woke: Cell<Option<Instant>>,
+    /// Pushes between two looks.
+    pub(crate) pushes: Cell<u32>,
+    /// The innermost root.
+    pub(crate) root: Cell<Option<RawJob>>,
+}
+
+// SAFETY: `mine`, and the owner's handle of the deque, are for the thread that holds the seat. It takes the seat after the one
+// before gave it back, under the lock of the table. `pool` is the pool that holds the table, and `Sync`.
+unsafe impl<P: Sync> Sync for ForkSeat<P> {}
+// SAFETY: as above; the seat itself stays in its table.
+unsafe impl<P: Sync> Send for ForkSeat<P> {}
+
+impl<P> ForkSeat<P> {
+    fn new(pool: *const P, number: usize) -> Self {
+        Self {
+            deque: ForkDeque::boxed(),
+            nest: Nest::of_seat(number),
+            number,
+            forking: AtomicBool::new(false),
+            thread: AtomicU64::new(0),
+            pool,
+            outer: Cell::new(std::ptr::null()),
+            mine: Mine::default(),
+        }
+    }
+
+    /// The pool.
+    #[inline]
+    pub(crate) fn pool(&self) -> &P {
+        // SAFETY: the pool holds the table that holds this seat, so it lives as long as the seat.
+        unsafe { &*self.pool }
+    }
+
+    /// Whether this is a seat of `pool`.
+    #[inline]
+    pub(crate) fn is_of(&self, pool: *const P) -> bool {
+        std::ptr::eq(self.pool, pool)
+    }
+
+    /// The owner's side of the deque.
+    ///
+    /// # Safety
+    /// The calling thread holds the seat.
+    #[inline(always)]
+    pub(crate) unsafe fn owner(&self) -> Owner<'_, RawJob> {
+        // SAFETY: one thread holds the seat, and handles are not `Sync`. Threads change under the lock of the table.
+        unsafe { self.deque.owner() }
+    }
+
+    /// The calling thread takes the seat.
+    pub(super) fn enter(&self) {
+        // Ordering: Relaxed, a thread that compares it looks for itself.
+        self.thread
+            .store(terrace_thread::id().get(), Ordering::Relaxed);
+        self.mine.pushes.set(FIRST_PUSHES);
+    }
+
+    /// The calling thread gives the seat back.
+    pub(super) fn leave(&self) {
+        self.rest();
+        self.mine.timed.set(None);
+        self.thread.store(0, Ordering::Relaxed);
+    }
+
+    /// Whether the calling thread holds the seat.
+    #[inline]
+    pub(crate) fn is_here(&self) -> bool {
+        self.thread.load(Ordering::Relaxed) == terrace_thread::id().get()
+    }
+
+    /// Whether its thread may push a job without telling a sleeper. Valid after a fence.
+    #[inline]
+    pub(crate) fn is_forking(&self) -> bool {
+        // Ordering: Relaxed; a thread that must not miss it has fenced.
+        self.forking.load(Ordering::Relaxed)
+    }
+
+    /// The thread is going to push without telling. True if it has to tell now: then it fences, and looks for a sentinel.
+    #[inline]
+    pub(crate) fn begins_forking(&self) -> bool {
+        if self.mine.forking.replace(true) {
+            return false;
+        }
+        // Ordering: Relaxed, the fence of the publish that follows orders it.
+        self.forking.store(true, Ordering::Relaxed);
+        true
+    }
+
+    /// The thread runs no code that may push: the worker is about to park, or the thread gives the seat back.
+    #[inline]
+    pub(crate) fn rest(&self) {
+        if self.mine.forking.replace(false) {
+            // Ordering: Relaxed. A reader that sees the old value looks in vain.
+            self.forking.store(false, Ordering::Relaxed);
+        }
+    }
+
+    /// The thread is about to sleep in a wait.
+    pub(crate) fn pause(&self) {
+        self.mine.paused.set(self.mine.forking.get());
+        self.rest();
+    }
+
+    /// The sleep has ended. True if the thread has to tell now, as in [`begins_forking`](Self::begins_forking). With an empty
+    /// deque it tells at its next push.
+    pub(crate) fn resume(&self) -> bool {
+        self.mine.paused.replace(false) && !self.deque.is_empty() && self.begins_forking()
+    }
+
+    /// Whether a job is here of an offer that is at least `least`, as a hint.
+    #[inline]
+    pub(crate) fn has_jobs(&self, least: Offer) -> bool {
+        self.deque.has_jobs(least)
+    }
+}
+
+/// Pushes until a thread considers again, to begin with.
+pub(crate) const FIRST_PUSHES: u32 = 32;

@@ -1,0 +1,117 @@
+//! How long the inline halves of a pool's joins take, for each call-site: whether a first push wakes a sleeper.
+//!
+//! A wake costs microseconds, and a join of two loads a nanosecond. The call-site tells them apart: the function that runs its
+//! forked half. A site starts long, so coarse joins are parallel at once. While it is tiny, each 16th of its joins is timed.
+
+use std::time::Duration;
+
+use terrace_sync::atomic::{AtomicU64, Ordering};
+
+/// Two sites may share an entry; both are then as long as their mean.
+const SITES: usize = 64;
+/// From this mean on, a first push wakes a sleeper: it pays for the wake.
+const LONG: Duration = Duration::from_micros(25);
+/// Below this mean, one join of [`SAMPLED`] is timed.
+const TINY: Duration = Duration::from_micros(5);
+const SAMPLED: u64 = 16;
+
+/// The mean of a site whose job stood still.
+const STOOD_STILL: Duration = Duration::from_micros(400);
+
+/// What is known of the call-sites.
+///
+/// | bits of an entry | content |
+/// |---|---|
+/// | 31..0 | decaying mean in nanoseconds, and 1; 0 if the site is unknown |
+/// | 63..32 | joins |
+pub(crate) struct Sites([AtomicU64; SITES]);
+
+/// What a first push does about its site.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Visit {
+    /// Whether a sleeper is worth a wake.
+    pub(crate) is_long: bool,
+    /// Whether the join is to be timed.
+    pub(crate) is_timed: bool,
+}
+
+impl Sites {
+    pub(crate) fn new() -> Self {
+        Self(std::array::from_fn(|_| AtomicU64::new(0)))
+    }
+
+    fn entry(&self, site: usize) -> &AtomicU64 {
+        // Functions are aligned, and near each other: the multiplier spreads the bits.
+        let hash = (site >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize);
+        &self.0[hash >> (usize::BITS - SITES.ilog2())]
+    }
+
+    /// A first push of `site`.
+    pub(crate) fn visit(&self, site: usize) -> Visit {
+        let entry = self.entry(site);
+        // Ordering: Relaxed, all: hints. Of two updates at once one may be lost.
+        let word = entry.load(Ordering::Relaxed);
+        entry.store(word.wrapping_add(1 << 32), Ordering::Relaxed);
+        let mean = mean(word);
+        Visit {
+            is_long: mean.is_none_or(|mean| mean >= LONG),
+            is_timed: mean.is_none_or(|mean| mean >= TINY) || (word >> 32) % SAMPLED == 0,
+        }
+    }
+
+    /// The inline half of a join of `site` took so long. The mean rises faster than it falls.
+    pub(crate) fn note(&self, site: usize, took: Duration) {
+        let entry = self.entry(site);
+        let word = entry.load(Ordering::Relaxed);
+        let new = match mean(word) {
+            Some(mean) if took > mean => mean + (took - mean) / 2,
+            Some(mean) => mean - (mean - took) / 8,
+            None => took,
+        };
+        let nanos = u32::try_from(new.as_nanos()).unwrap_or(u32::MAX - 1);
+        let nanos = u64::from(nanos.min(u32::MAX - 1)) + 1;
+        entry.store(word >> 32 << 32 | nanos, Ordering::Relaxed);
+    }
+
+    /// A job of `site` lay untaken for a whole period of a sentinel: its joiner was busy or blocked for as long.
+    pub(crate) fn stood_still(&self, site: usize) {
+        self.note(site, STOOD_STILL);
+    }
+}
+
+fn mean(word: u64) -> Option<Duration> {
+    let nanos = (word as u32).checked_sub(1)?;
+    Some(Duration::from_nanos(u64::from(nanos)))
+}
+
+#[cfg(all(test, not(terrace_loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_site_starts_long_and_becomes_tiny() {
+        let sites = Sites::new();
+        let site = 0x1230;
+        assert_eq!(
+            sites.visit(site),
+            Visit {
+                is_long: true,
+                is_timed: true
+            }
+        );
+        sites.note(site, Duration::from_nanos(200));
+        let timed = (0..64).filter(|_| sites.visit(site).is_timed).count();
+        assert_eq!(timed, 4, "each 16th");
+        assert!(!sites.visit(site).is_long);
+    }
+
+    #[test]
+    fn a_tiny_site_whose_job_stood_still_is_long_again() {
+        let sites = Sites::new();
+        sites.note(16, Duration::ZERO);
+        sites.stood_still(16);
+        assert!(sites.visit(16).is_long);
+        sites.note(16, Duration::MAX);
+        assert!(sites.visit(16).is_long);
+    }
+}

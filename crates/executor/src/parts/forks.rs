@@ -1,0 +1,140 @@
+//! The fork seats of a pool, and what a look at them shows.
+
+use terrace_queue::fork::Offer;
+use terrace_sync::atomic::{AtomicUsize, Ordering};
+
+use super::fork_seat::{ForkPlace, ForkSeat};
+use super::fork_sites::Sites;
+use super::slot_table::SlotTable;
+use crate::protocol::sight::Sight;
+
+/// The fork seats of a pool `P`: of workers that have forked, and of guests.
+pub(crate) struct Forks<P> {
+    places: SlotTable<ForkPlace<P>, 1>,
+    /// How long joins take.
+    pub(crate) sites: Sites,
+    /// Guests that have come so far, wrapping.
+    entries: AtomicUsize,
+    /// Threads that sleep in a join.
+    waiting: AtomicUsize,
+}
+
+/// Which forks a look is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// Those of all seats.
+    All,
+    /// Those of all seats but the calling thread's.
+    Others,
+}
+
+/// Whether a thread that may fork at any moment counts as work that is covered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Future {
+    /// It does: a sentinel has to watch.
+    Counts,
+    /// It does not: the looker takes jobs, and watches for none.
+    Ignored,
+}
+
+impl<P> Forks<P> {
+    /// No seat.
+    pub(crate) fn new() -> Self {
+        Self {
+            places: SlotTable::new(),
+            sites: Sites::new(),
+            entries: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
+        }
+    }
+
+    /// Takes a free seat for the calling thread. One lock; the first thread in a seat allocates its deque.
+    pub(crate) fn enter(&self, pool: *const P) -> &ForkSeat<P> {
+        let number = self.places.acquire();
+        let place = self.places.get(number).expect("it was acquired");
+        let seat = place.make(pool, number);
+        seat.enter();
+        // Ordering: Relaxed, a hint for sentinels.
+        self.entries.fetch_add(1, Ordering::Relaxed);
+        seat
+    }
+
+    /// Gives back the seat of the calling thread.
+    pub(crate) fn leave(&self, seat: &ForkSeat<P>) {
+        seat.leave();
+        self.places.release(seat.number);
+    }
+
+    /// The seat with this number, if a thread has ever taken it.
+    #[inline]
+    pub(crate) fn seat(&self, number: usize) -> Option<&ForkSeat<P>> {
+        self.places.get(number)?.seat()
+    }
+
+    /// One past the highest seat that may be taken.
+    #[inline]
+    pub(crate) fn bound(&self) -> usize {
+        self.places.high()
+    }
+
+    /// The seats that may be taken.
+    #[inline]
+    pub(crate) fn seats(&self) -> impl Iterator<Item = &ForkSeat<P>> {
+        self.places.scan().filter_map(ForkPlace::seat)
+    }
+
+    /// A number that changes when a guest has come.
+    pub(crate) fn entries(&self) -> usize {
+        // Ordering: Relaxed, a hint.
+        self.entries.load(Ordering::Relaxed)
+    }
+
+    /// Whether a thread may push a job without telling a sleeper. Valid after a fence.
+    #[inline]
+    pub(crate) fn any_forking(&self) -> bool {
+        self.seats().any(ForkSeat::is_forking)
+    }
+
+    /// A thread begins or ends a sleep in a join.
+    pub(crate) fn count_waiting(&self, sleeps: bool) {
+        // Ordering: Relaxed, a hint for the watch.
+        if sleeps {
+            self.waiting.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.waiting.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a thread sleeps in a join.
+    pub(crate) fn has_waiter(&self) -> bool {
+        // Ordering: Relaxed, a hint.
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
+    /// What a look shows to a thread that takes jobs of an offer that is at least `least`. Valid after a fence.
+    #[inline]
+    pub(crate) fn sight(&self, whose: Whose, least: Offer, future: Future) -> Sight {
+        let mut most = Sight::Nothing;
+        for seat in self.seats() {
+            if whose == Whose::Others && seat.is_here() {
+                continue;
+            }
+            if seat.has_jobs(least) {
+                return Sight::Ready;
+            }
+            let forking = future == Future::Counts && seat.is_forking();
+            if forking || seat.has_jobs(Offer::Quiet) {
+                most = Sight::Covered;
+            }
+        }
+        most
+    }
+
+    /// A number that changes whenever a thread takes a job: a hash of hints.
+    pub(crate) fn progress(&self) -> usize {
+        self.seats().fold(0, |hash: usize, seat| {
+            let look = seat.deque.look().unwrap_or(0);
+            hash.wrapping_mul(1_000_003).wrapping_add(look as usize)
+        })
+    }
+}

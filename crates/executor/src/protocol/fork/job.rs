@@ -1,0 +1,359 @@
+//! The frame of a `join`, and `join` itself, over whatever pushes, pops and waits.
+//!
+//! | the frame of the forked half          | is touched by                          | leaves it by                                       |
+//! |---------------------------------------|----------------------------------------|----------------------------------------------------|
+//! | forked: in the deque                  | no thread                              | the joiner's pop, or a thief's claim               |
+//! | popped                                | the joiner, which runs the half        | the end of `join`                                  |
+//! | claimed                               | the thief, which runs the half         | the latch                                          |
+//! | done: the latch is set                | the joiner, which takes the result     | the end of `join`                                  |
+//!
+//! A panic of the inline half changes nothing in this table. A guard on the frame pops the other half and runs it, or waits for
+//! its thief, and drops its result. So both halves have ended before `join` unwinds. If both panic, the payload of the inline half
+//! goes on. Not an API; public for its models.
+
+use std::mem::{self, ManuallyDrop, MaybeUninit};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr::NonNull;
+
+use terrace_local::{Payload, drop_payload};
+use terrace_queue::fork::{Depth, Popped, Word};
+use terrace_sync::atomic::{AtomicU64, Ordering};
+use terrace_sync::cell::UnsafeCell;
+use terrace_sync::weakened;
+
+use super::latch::Latch;
+use super::nest::Root;
+
+/// The place in which a thread forks: its deque, and its wait.
+pub trait Forker: Sized + 'static {
+    /// Wakes a joiner that sleeps.
+    type Sleeper;
+
+    /// Makes a job visible to thieves. `None` if it cannot: the caller runs it.
+    fn push(&self, job: JobRef<Self>) -> Option<Depth>;
+
+    /// Takes the job of the last push that was not popped.
+    ///
+    /// # Safety
+    /// `at` came out of [`push`](Self::push) of this place, and every later push of it has been popped.
+    unsafe fn pop(&self, at: Depth) -> Popped;
+
+    /// Returns when the latch of `job` is done, and does not unwind.
+    fn wait(&self, job: &Header<Self>);
+}
+
+/// What a thief knows of a job.
+#[repr(C)]
+pub struct Header<F: Forker> {
+    execute: unsafe fn(NonNull<Self>, &F),
+    /// Set by the thief, at last.
+    pub latch: Latch<F::Sleeper>,
+    /// The [`Root`] that the thief has begun with this job, or 0.
+    thief: AtomicU64,
+}
+
+impl<F: Forker> Header<F> {
+    /// The function that runs jobs of this call-site.
+    #[inline]
+    pub fn site(&self) -> usize {
+        self.execute as usize
+    }
+
+    /// The root that the thief has begun with the job, once it has.
+    #[inline]
+    pub fn thief(&self) -> Option<Root> {
+        // Ordering: Acquire pairs with the Release in `begun`: the thief's seat shows the root.
+        Root::unpack(self.thief.load(Ordering::Acquire))
+    }
+}
+
+/// A job that was pushed: a pointer to its frame, which outlives the run of the job.
+pub struct JobRef<F: Forker>(NonNull<Header<F>>);
+
+impl<F: Forker> Clone for JobRef<F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<F: Forker> Copy for JobRef<F> {}
+
+// SAFETY: `join` requires that the half which it forks is `Send`, and its result. The rest of the frame is for any thread.
+unsafe impl<F: Forker> Send for JobRef<F> {}
+
+// SAFETY: both casts keep address and provenance.
+unsafe impl<F: Forker> Word for JobRef<F> {
+    #[inline(always)]
+    fn into_raw(self) -> *mut () {
+        self.0.as_ptr().cast()
+    }
+
+    #[inline(always)]
+    unsafe fn from_raw(raw: *mut ()) -> Self {
+        // SAFETY: the caller's word was a pointer that is not null.
+        Self(unsafe { NonNull::new_unchecked(raw.cast()) })
+    }
+}
+
+impl<F: Forker> JobRef<F> {
+    /// The thief has begun a root with the job.
+    ///
+    /// # Safety
+    /// The calling thread has claimed the job, and has not set its latch.
+    #[inline]
+    pub unsafe fn begun(self, root: Root) {
+        // SAFETY: the joiner keeps the frame until the latch is done.
+        let header = unsafe { self.0.as_ref() };
+        // Ordering: Release pairs with the Acquire in `thief`.
+        header.thief.store(root.pack(), Ordering::Release);
+    }
+
+    /// The function that runs jobs of this call-site.
+    ///
+    /// # Safety
+    /// As [`begun`](Self::begun), or the calling thread joins the job.
+    #[inline]
+    pub unsafe fn site(self) -> usize {
+        // SAFETY: the joiner keeps the frame until the latch is done.
+        unsafe { self.0.as_ref() }.site()
+    }
+
+    /// The sleeper of the joiner, if it has announced itself.
+    ///
+    /// # Safety
+    /// The calling thread is in the middle of the job, and the result is used before it sets the latch.
+    #[inline]
+    pub unsafe fn sleeper<'s>(self) -> Option<&'s F::Sleeper> {
+        // SAFETY: the joiner keeps the frame until the latch is done.
+        let header = unsafe { self.0.as_ref() };
+        // SAFETY: the calling thread runs the job.
+        unsafe { header.latch.sleeper() }
+    }
+
+    /// Runs the job on its thief. Its result, or the payload of its panic, is for the joiner.
+    ///
+    /// # Safety
+    /// The calling thread has claimed the job, and runs it once. Then it [sets](Self::set) the latch.
+    #[inline]
+    pub unsafe fn execute(self, forks: &F) {
+        // SAFETY: the joiner keeps the frame until the latch is done.
+        let execute = unsafe { self.0.as_ref() }.execute;
+        // SAFETY: the header is that of the frame which `execute` was made for; the claim is the caller's promise.
+        unsafe { execute(self.0, forks) };
+    }
+
+    /// Lets the joiner go on. The frame may be gone afterwards.
+    ///
+    /// # Safety
+    /// The calling thread has run the job, and sets the latch once.
+    #[inline]
+    pub unsafe fn set<W>(self, copy: impl FnOnce(&F::Sleeper) -> W, wake: impl FnOnce(W)) {
+        // SAFETY: the joiner keeps the frame until the latch is done.
+        let latch = unsafe { &raw const (*self.0.as_ptr()).latch };
+        // SAFETY: the latch of a job that this thread ran.
+        unsafe { Latch::set(latch, copy, wake) };
+    }
+}
+
+#[cfg(test)]
+impl<F: Forker> JobRef<F> {
+    /// A job that does nothing, whose frame is never freed.
+    pub(crate) fn leaked() -> Self {
+        let frame: &Frame<F, _, ()> = Box::leak(Box::new(Frame::new(|_: &F| ())));
+        frame.job()
+    }
+}
+
+/// The frame of a half that was forked.
+#[repr(C)]
+struct Frame<F: Forker, A, R> {
+    header: Header<F>,
+    /// The half, until the thread that got the job takes it.
+    half: UnsafeCell<ManuallyDrop<A>>,
+    /// Written by the thief before it sets the latch.
+    result: UnsafeCell<MaybeUninit<Result<R, Payload>>>,
+}
+
+impl<F: Forker, A: FnOnce(&F) -> R, R> Frame<F, A, R> {
+    #[inline(always)]
+    fn new(half: A) -> Self {
+        Self {
+            header: Header {
+                execute: Self::execute,
+                latch: Latch::new(),
+                thief: AtomicU64::new(0),
+            },
+            half: UnsafeCell::new(ManuallyDrop::new(half)),
+            result: UnsafeCell::new(MaybeUninit::uninit()),
+        }
+    }
+
+    #[inline(always)]
+    fn job(&self) -> JobRef<F> {
+        JobRef(NonNull::from(self).cast())
+    }
+
+    /// The half.
+    ///
+    /// # Safety
+    /// The caller is the one thread that got the job, and takes the half once.
+    #[inline(always)]
+    unsafe fn take(&self) -> A {
+        self.half.with_mut(|half| {
+            // SAFETY: no other thread touches the half (the caller's promise).
+            let half = unsafe { &mut *half };
+            // SAFETY: it is not used again (the caller's promise).
+            unsafe { ManuallyDrop::take(half) }
+        })
+    }
+
+    /// The thief's run.
+    ///
+    /// # Safety
+    /// `header` is that of a frame of this type, and the calling thread has claimed the job.
+    unsafe fn execute(header: NonNull<Header<F>>, forks: &F) {
+        // SAFETY: the header lies at the start of a frame of this type, which lives until the latch is done.
+        let frame = unsafe { header.cast::<Self>().as_ref() };
+        // SAFETY: the claim made this thread the one that got the job.
+        let half = unsafe { frame.take() };
+        let result = catch_unwind(AssertUnwindSafe(|| half(forks)));
+        frame.result.with_mut(|place| {
+            // SAFETY: until the latch is done, only this thread touches the result.
+            unsafe { (*place).write(result) };
+        });
+    }
+
+    /// The result of the thief.
+    ///
+    /// # Safety
+    /// The job was stolen and its latch is done; the joiner takes the result once.
+    unsafe fn result(&self) -> Result<R, Payload> {
+        self.result.with(|place| {
+            // SAFETY: the thief is done with the place.
+            let place = unsafe { &*place };
+            // SAFETY: the thief has written it before it set the latch, and it is read once (the caller's promise).
+            unsafe { place.assume_init_read() }
+        })
+    }
+}
+
+/// Ends the forked half if the inline half unwinds.
+struct Unwinding<'f, F: Forker, A: FnOnce(&F) -> R, R> {
+    forks: &'f F,
+    frame: &'f Frame<F, A, R>,
+    at: ManuallyDrop<Depth>,
+}
+
+impl<F: Forker, A: FnOnce(&F) -> R, R> Drop for Unwinding<'_, F, A, R> {
+    // Inlined around a call, so that the guard stays in registers.
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: it is taken here, or by `join`, which then forgets the guard.
+        let at = unsafe { ManuallyDrop::take(&mut self.at) };
+        unwind(self.forks, self.frame, at);
+    }
+}
+
+/// The inline half unwinds: ends the forked one, and drops its result. The payload of the inline half goes on.
+#[cold]
+#[inline(never)]
+fn unwind<F: Forker, A: FnOnce(&F) -> R, R>(forks: &F, frame: &Frame<F, A, R>, at: Depth) {
+    if weakened!("executor-join-forgets") {
+        return;
+    }
+    // SAFETY: the inline half has unwound, and with it each push that it made was popped.
+    let ended = match unsafe { forks.pop(at) } {
+        Popped::Mine => {
+            // SAFETY: the pop gave the job to this thread.
+            let half = unsafe { frame.take() };
+            catch_unwind(AssertUnwindSafe(|| drop(half(forks))))
+        }
+        Popped::Stolen => {
+            forks.wait(&frame.header);
+            catch_unwind(AssertUnwindSafe(|| {
+                // SAFETY: the wait has ended, and this is the one call.
+                match unsafe { frame.result() } {
+                    Ok(result) => drop(result),
+                    Err(payload) => drop_payload(payload),
+                }
+            }))
+        }
+    };
+    if let Err(payload) = ended {
+        drop_payload(payload);
+    }
+}
+
+/// Runs both halves: forks `a`, runs `b`, and then `a` unless another thread took it. Returns, or unwinds, when both have
+/// ended. `emptied` is called where a pop finds the deque empty.
+///
+/// # Panics
+/// If a half panics; with the payload of `b` if both do.
+#[inline(always)]
+pub fn join<F: Forker, A, B, RA, RB>(forks: &F, a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(&F) -> RA + Send,
+    B: FnOnce(&F) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    let frame = Frame::new(a);
+    let Some(at) = forks.push(frame.job()) else {
+        return in_order(forks, frame, b);
+    };
+    let mut guard = Unwinding {
+        forks,
+        frame: &frame,
+        at: ManuallyDrop::new(at),
+    };
+    let from_b = b(forks);
+    // SAFETY: the guard is forgotten next.
+    let at = unsafe { ManuallyDrop::take(&mut guard.at) };
+    mem::forget(guard);
+    // SAFETY: the inline half has returned, so each push that it made was popped.
+    let from_a = match unsafe { forks.pop(at) } {
+        Popped::Mine => {
+            // SAFETY: the pop gave the job to this thread.
+            let half = unsafe { frame.take() };
+            half(forks)
+        }
+        Popped::Stolen => stolen(forks, &frame),
+    };
+    (from_a, from_b)
+}
+
+/// The result of a half that a thief runs.
+#[cold]
+#[inline(never)]
+fn stolen<F: Forker, A: FnOnce(&F) -> R, R>(forks: &F, frame: &Frame<F, A, R>) -> R {
+    forks.wait(&frame.header);
+    // SAFETY: the wait has ended, and this is the one call.
+    match unsafe { frame.result() } {
+        Ok(result) => result,
+        Err(payload) => resume_unwind(payload),
+    }
+}
+
+/// Both halves on this thread, in the order of a `join` that no thief disturbs.
+#[cold]
+#[inline(never)]
+fn in_order<F: Forker, A, B, RA, RB>(forks: &F, frame: Frame<F, A, RA>, b: B) -> (RA, RB)
+where
+    A: FnOnce(&F) -> RA,
+    B: FnOnce(&F) -> RB,
+{
+    let from_b = catch_unwind(AssertUnwindSafe(|| b(forks)));
+    // SAFETY: the job was not pushed, so no other thread has it.
+    let half = unsafe { frame.take() };
+    let from_a = catch_unwind(AssertUnwindSafe(|| half(forks)));
+    match (from_a, from_b) {
+        (Ok(from_a), Ok(from_b)) => (from_a, from_b),
+        (from_a, Err(payload)) => {
+            if let Err(other) = from_a {
+                drop_payload(other);
+            }
+            resume_unwind(payload)
+        }
+        (Err(payload), Ok(_)) => resume_unwind(payload),
+    }
+}

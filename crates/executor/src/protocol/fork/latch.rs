@@ -1,0 +1,109 @@
+//! The latch of a job that was stolen: its thief sets it, the joining thread waits for it.
+//!
+//! | state        | means                                        | becomes        | by                                    |
+//! |--------------|----------------------------------------------|----------------|---------------------------------------|
+//! | `UNSET`      | the job runs, and its joiner is awake          | `ASLEEP`       | the joiner, compare-exchange          |
+//! |              |                                              | `DONE`         | the thief, compare-exchange           |
+//! | `ASLEEP` (s) | the joiner sleeps, or did: `s` wakes it        | `DONE`         | the thief, which copies `s` before    |
+//! | `DONE`       | the frame belongs to the joiner alone again    | –              | –                                     |
+//!
+//! The latch lies in the joiner's frame, which may go as soon as it is `DONE`. So the thief touches nothing of the frame after that,
+//! and wakes by a copy of the sleeper. The joiner announces itself once: a sleeper stays until `DONE`, so that the thief may
+//! copy it at any time. A joiner that is awake again gets one wake in vain.
+//!
+//! A wake is not lost. Announcement and `DONE` exchange one word. If the announcement comes first, the thief wakes. Else the joiner
+//! sees `DONE`. What wakes it (`Notify`) keeps a notification for a thread that is about to sleep.
+//! Not an API; public for its models.
+
+use std::ptr;
+
+use terrace_sync::atomic::{AtomicPtr, Ordering};
+use terrace_sync::{ordering, weakened};
+
+/// The latch. `S` wakes the joiner.
+pub struct Latch<S>(AtomicPtr<S>);
+
+/// The address that says that the job has ended. No sleeper lies there.
+fn done<S>() -> *mut S {
+    ptr::without_provenance_mut(1)
+}
+
+impl<S> Latch<S> {
+    terrace_sync::const_fn! {
+        /// An unset latch.
+        #[inline(always)]
+        pub const fn new() -> Self {
+            Self(AtomicPtr::new(ptr::null_mut()))
+        }
+    }
+
+    /// Whether the job has ended. If so, the caller sees its result.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        let acquire = ordering!("executor-latch-look-relaxed", Acquire);
+        // Ordering: Acquire pairs with the Release of `set`: the result is written, and the thief is done with the frame.
+        self.0.load(acquire) == done()
+    }
+
+    /// The joiner is going to sleep: `sleeper` will wake it. False if the job has ended. Called at most once.
+    ///
+    /// # Safety
+    /// `sleeper` lives, and is not changed, until [`is_done`](Self::is_done) is true.
+    pub unsafe fn announce(&self, sleeper: &S) -> bool {
+        let sleeper = ptr::from_ref(sleeper).cast_mut();
+        // Ordering: Release publishes the sleeper, Acquire of a failure pairs with the Release of `set`.
+        let release = ordering!("executor-latch-announce-relaxed", Release);
+        self.0
+            .compare_exchange(ptr::null_mut(), sleeper, release, Ordering::Acquire)
+            .is_ok()
+    }
+
+    /// The sleeper of a joiner that has announced itself. Only for a thread that runs the job: until it sets the latch, the
+    /// sleeper lives.
+    ///
+    /// # Safety
+    /// The calling thread runs the job, and has not set the latch.
+    #[inline]
+    pub unsafe fn sleeper(&self) -> Option<&S> {
+        // Ordering: Acquire pairs with the Release of `announce`.
+        let sleeper = self.0.load(Ordering::Acquire);
+        // SAFETY: the latch is not done (the caller's promise), so this is null or a sleeper, which lives until it is.
+        unsafe { sleeper.as_ref() }
+    }
+
+    /// The job has ended: the joiner may go on. Wakes it with `wake` if it sleeps, by what `copy` made of its sleeper.
+    ///
+    /// # Safety
+    /// `this` is the latch of a job that the calling thread ran, and that it has not set. The frame may be gone when this
+    /// returns.
+    #[inline]
+    pub unsafe fn set<W>(this: *const Self, copy: impl FnOnce(&S) -> W, wake: impl FnOnce(W)) {
+        // SAFETY: the joiner keeps the frame until the latch is done.
+        let word = unsafe { &(*this).0 };
+        let release = ordering!("executor-latch-set-relaxed", Release);
+        // Ordering: Release hands the result and the frame over. Acquire of a failure pairs with the Release of `announce`.
+        let exchanged = word.compare_exchange(ptr::null_mut(), done(), release, Ordering::Acquire);
+        let Err(sleeper) = exchanged else { return };
+        if weakened!("executor-latch-copy-late") {
+            word.store(done(), Ordering::Release);
+            // SAFETY: none: this is the fault that the models find.
+            return wake(copy(unsafe { &*sleeper }));
+        }
+        // SAFETY: the joiner keeps its sleeper until the latch is done.
+        let copied = copy(unsafe { &*sleeper });
+        if weakened!("executor-latch-wake-early") {
+            wake(copied);
+            word.store(done(), Ordering::Release);
+            return;
+        }
+        // Ordering: Release as above: also the read of the sleeper comes before the joiner drops it.
+        word.store(done(), release);
+        wake(copied);
+    }
+}
+
+impl<S> Default for Latch<S> {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,190 @@
+//! Which stolen jobs a thread is inside of: its *roots*. A joiner that waits for one runs descendants of it.
+//!
+//! A thread that waits in a join has no job below: thieves take the oldest, so the one that was stolen was its last. So while
+//! thread T is inside of root J, T's deque holds jobs that have to end before J ends. These a joiner of J runs, and no others.
+//!
+//! ```text
+//! begin J on T:  T has no job;  T waits for nothing;  nest[d] = J (Release);  the root of T's gifts = J;  J.thief = (T, d, number) (Release)
+//! end:           nest[d] = 0;  epoch + 1 (Release);  latch
+//! joiner of J:   w = J.thief;  up to a few times:  read top of w.seat (Acquire);  its nest[w.d] is not w -> J has ended
+//!                a job -> claims it from that top                                          [success: inside of J]
+//!                a gift of a root not older than w, and nest[w.d] is w behind that look -> takes it
+//!                nothing -> nest is w;  w' = T waits for;  nest is w -> go on with w'      [w' is inside of w]
+//! ```
+//!
+//! Why a claim is right: the joiner reads `top`, then `nest`. If J ended, and T has pushed a job of another root since, then T has begun
+//! an epoch in between. Either the joiner read the new `top`, and with it the new `nest`; or its claim fails. A number is
+//! never used again, so an old `nest` is never taken for a new one. Not an API; public for its models.
+
+use terrace_queue::fork::{ForkDeque, Offer, Owner, Word};
+use terrace_sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use terrace_sync::{ordering, weakened};
+
+/// So many roots of a thread, each inside of the one before, are shown. Joiners of deeper ones only wait.
+pub const SHOWN: usize = 8;
+
+/// A root: the seat of its thread, its depth there, and its number.
+///
+/// | bits | content |
+/// |---|---|
+/// | 15..0 | seat |
+/// | 18..16 | depth |
+/// | 63..19 | number, counted from 1 by each seat |
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Root(u64);
+
+const DEPTH_SHIFT: u32 = 16;
+const NUMBER_SHIFT: u32 = 19;
+
+impl Root {
+    /// The root that a word says, or `None`.
+    #[inline]
+    pub(super) fn unpack(word: u64) -> Option<Self> {
+        (word != 0).then_some(Self(word))
+    }
+
+    #[inline]
+    pub(super) fn pack(self) -> u64 {
+        self.0
+    }
+
+    /// The seat of the thread that runs it.
+    #[inline]
+    pub fn seat(self) -> usize {
+        usize::from(self.0 as u16)
+    }
+
+    #[inline]
+    fn depth(self) -> usize {
+        (self.0 >> DEPTH_SHIFT) as usize % SHOWN
+    }
+
+    #[inline]
+    fn number(self) -> u64 {
+        self.0 >> NUMBER_SHIFT
+    }
+}
+
+/// The roots that the thread in one seat is inside of.
+pub struct Nest {
+    /// The root at each depth, or 0.
+    roots: [AtomicU64; SHOWN],
+    /// The root that its thread waits for, or 0.
+    waits_for: AtomicU64,
+    /// How many are shown. The owner's alone.
+    depth: AtomicU32,
+    /// Roots that were begun in this seat. The owner's alone.
+    begun: AtomicU64,
+    seat: u16,
+}
+
+impl Nest {
+    /// Of the seat with this number. `None` if the number is too large to be shown.
+    pub fn of_seat(seat: usize) -> Option<Self> {
+        Some(Self {
+            roots: std::array::from_fn(|_| AtomicU64::new(0)),
+            waits_for: AtomicU64::new(0),
+            depth: AtomicU32::new(0),
+            begun: AtomicU64::new(0),
+            seat: u16::try_from(seat).ok()?,
+        })
+    }
+
+    /// The owner begins a stolen job. `None` if the root is not shown: it lies too deep, or above jobs of the owner.
+    pub fn begin<T: Word>(&self, owner: &Owner<'_, T>) -> Option<Root> {
+        // Ordering: Relaxed, the owner's word; so are all accesses to `depth` and `begun`.
+        let depth = self.depth.load(Ordering::Relaxed);
+        if depth as usize == SHOWN || !owner.is_idle() {
+            return None;
+        }
+        let number = self.begun.load(Ordering::Relaxed) + 1;
+        self.begun.store(number, Ordering::Relaxed);
+        let root =
+            Root(number << NUMBER_SHIFT | u64::from(depth) << DEPTH_SHIFT | u64::from(self.seat));
+        // Ordering: Relaxed, published with the root.
+        self.waits_for.store(0, Ordering::Relaxed);
+        // Ordering: Release: a joiner that sees the root sees that its thread does not wait for an older one any more.
+        self.roots[depth as usize].store(root.pack(), Ordering::Release);
+        self.depth.store(depth + 1, Ordering::Relaxed);
+        owner.set_root(number);
+        Some(root)
+    }
+
+    /// The job of `root`, the last that was begun, has ended; each job that the owner pushed in it was popped.
+    pub fn end<T: Word>(&self, owner: &Owner<'_, T>, root: Root) {
+        let depth = root.depth();
+        // Ordering: Relaxed, published by the epoch.
+        let hide = || self.roots[depth].store(0, Ordering::Relaxed);
+        if !weakened!("executor-root-hidden-late") {
+            hide();
+        }
+        if !weakened!("executor-root-same-epoch") {
+            owner.begin_epoch();
+        }
+        if weakened!("executor-root-hidden-late") {
+            hide();
+        }
+        self.depth.store(depth as u32, Ordering::Relaxed);
+        let outer = match depth.checked_sub(1) {
+            // Ordering: Relaxed, the owner's own store.
+            Some(outer) => self.roots[outer].load(Ordering::Relaxed) >> NUMBER_SHIFT,
+            None => 0,
+        };
+        owner.set_root(outer);
+    }
+
+    /// Whether the thread is inside of `root`.
+    #[inline]
+    pub fn is_inside(&self, root: Root) -> bool {
+        // Ordering: Acquire pairs with the Release in `begin`.
+        self.roots[root.depth()].load(Ordering::Acquire) == root.pack()
+            || weakened!("executor-root-unchecked")
+    }
+
+    /// The owner waits for `root` from now on, or for none. It says so again when it has run another root in the wait.
+    pub fn set_wait(&self, root: Option<Root>) {
+        let release = ordering!("executor-root-wait-relaxed", Release);
+        // Ordering: Release pairs with the Acquire in `next_of`: the roots that have ended are hidden.
+        self.waits_for.store(root.map_or(0, Root::pack), release);
+    }
+
+    /// The root that the thread in `root` waits for: it lies inside of `root`.
+    pub fn next_of(&self, root: Root) -> Option<Root> {
+        if !self.is_inside(root) {
+            return None;
+        }
+        // Ordering: Acquire pairs with the Release in `set_wait`: a wait of a later root shows that this one is hidden.
+        let next = Root::unpack(self.waits_for.load(Ordering::Acquire))?;
+        self.is_inside(root).then_some(next)
+    }
+
+    /// Takes a job inside of `root` out of the deque of this seat, as [`ForkDeque::steal`] does.
+    pub fn steal<T: Word>(
+        &self,
+        deque: &ForkDeque<T>,
+        root: Root,
+        least: Offer,
+        waits: impl FnMut() -> bool,
+    ) -> Option<T> {
+        let may = |gift: Option<u64>| {
+            let old = gift.is_some_and(|given_in| given_in < root.number());
+            (!old || weakened!("executor-root-old-gift")) && self.is_inside(root)
+        };
+        let stolen = deque.steal_if(least, waits, may)?;
+        Some(stolen.into_inner())
+    }
+}
+
+#[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_root_are_apart() {
+        let word = 5 << NUMBER_SHIFT | 7 << DEPTH_SHIFT | 65_535;
+        let root = Root::unpack(word).expect("not 0");
+        assert_eq!((root.number(), root.depth(), root.seat()), (5, 7, 65_535));
+        assert_eq!(Root::unpack(0), None);
+        assert_eq!(SHOWN, 1 << (NUMBER_SHIFT - DEPTH_SHIFT));
+    }
+}

@@ -1,0 +1,248 @@
+//! Joins on the threads of a pool: push, pop, and the wait for a half that was stolen.
+//!
+//! A joiner runs what lies inside of the stolen half, and nothing else of the pool: `protocol::fork::nest` says how it tells.
+//! So a lock that it holds across the join stands in the way of no foreign job, and its stack grows no deeper than that of the
+//! serial program.
+
+use std::mem;
+
+use terrace_queue::fork::{Depth, Offer, Popped};
+use terrace_sync::{Arc, OnceLock};
+use terrace_thread::Notify;
+
+use super::threadless::ThreadlessPools;
+use super::wait::{WaitFor, wait};
+use crate::parts::fork_seat::RawJob;
+use crate::pool::fork::consider::{self, Considers};
+use crate::pool::fork::here::{Guest, Seat, innermost};
+use crate::pool::fork::stolen::{Claimed, Job};
+use crate::pool::fork::worker::Worker;
+use crate::pool::runner;
+use crate::pool::shared::Shared;
+use crate::protocol::fork::job::{self, Forker, Header};
+use crate::work::forks::asking;
+
+/// A joiner looks at so many threads that wait for each other, from the thief of its half on.
+const CHAIN: usize = 8;
+
+impl Forker for Worker {
+    type Sleeper = Arc<dyn Notify>;
+
+    #[inline(always)]
+    fn push(&self, job: Job) -> Option<Depth> {
+        let job_word = RawJob::of(job);
+        self.owner()?.push(job_word, Considers::new(self, job)).ok()
+    }
+
+    #[inline(always)]
+    unsafe fn pop(&self, at: Depth) -> Popped {
+        // SAFETY: a push has succeeded, so there is a deque.
+        let owner = unsafe { self.owner().unwrap_unchecked() };
+        // SAFETY: the contract of this function is that of the other.
+        unsafe { owner.pop_and(at, || consider::emptied(self)) }
+    }
+
+    fn wait(&self, job: &Header<Self>) {
+        let Some(seat) = self.seat() else { return };
+        let unwinding = Unwinding;
+        let mut own = Stolen {
+            seat,
+            job,
+            sleeper: OnceLock::new(),
+        };
+        while !own.is_done() && own.run_one() {}
+        if !own.is_done() {
+            wait(&mut own, ThreadlessPools::all());
+        }
+        if let Some(nest) = &seat.nest {
+            nest.set_wait(None);
+        }
+        mem::forget(unwinding);
+    }
+}
+
+/// Ends the process if it is dropped by a panic: a thief uses the frame that would unwind.
+struct Unwinding;
+
+impl Drop for Unwinding {
+    #[cold]
+    fn drop(&mut self) {
+        // A panic while another one unwinds aborts.
+        panic!("a panic in the wait of a join, while another thread runs a half of it");
+    }
+}
+
+/// What the joiner of a stolen half waits for.
+struct Stolen<'f> {
+    seat: &'f Seat,
+    job: &'f Header<Worker>,
+    sleeper: OnceLock<Arc<dyn Notify>>,
+}
+
+impl Stolen<'_> {
+    /// The first thing that `look` finds at a seat whose thread is inside of the half, from the half's thief on.
+    fn find<T>(
+        &self,
+        look: impl Fn(&Seat, crate::protocol::fork::nest::Root) -> Option<T>,
+    ) -> Option<T> {
+        let pool = self.seat.pool();
+        let mut root = self.job.thief()?;
+        for _ in 0..CHAIN {
+            let seat = pool.forks.seat(root.seat())?;
+            if let Some(found) = look(seat, root) {
+                return Some(found);
+            }
+            root = seat.nest.as_ref()?.next_of(root)?;
+        }
+        None
+    }
+}
+
+impl WaitFor for Stolen<'_> {
+    fn is_done(&self) -> bool {
+        self.job.latch.is_done()
+    }
+
+    fn run_one(&mut self) -> bool {
+        if let Some(nest) = &self.seat.nest {
+            nest.set_wait(self.job.thief());
+        }
+        let stolen = self.find(|seat, root| {
+            if !seat.has_jobs(Offer::Open) {
+                return None;
+            }
+            let nest = seat.nest.as_ref()?;
+            nest.steal(&seat.deque, root, Offer::Open, asking())
+        });
+        let Some(job) = stolen else { return false };
+        // SAFETY: this thread has claimed it, out of a deque of the pool.
+        let claimed = unsafe { Claimed::new(job) };
+        run_inside(self.seat.pool(), claimed);
+        true
+    }
+
+    fn has_work(&self) -> bool {
+        // A gift may be of an older root, so it is no reason to stay awake.
+        let inside = self.find(|seat, root| {
+            let open = seat.deque.offer() == Offer::Open && !seat.deque.is_empty();
+            (open && seat.nest.as_ref()?.is_inside(root)).then_some(())
+        });
+        inside.is_some()
+    }
+
+    fn announce_sleep(&mut self) {
+        self.seat.pool().forks.count_waiting(true);
+        if self.sleeper.get().is_none() {
+            let sleeper = self.sleeper.get_or_init(terrace_thread::notifier);
+            // SAFETY: the sleeper is dropped after the wait, which ends when the latch is done.
+            let _announced = unsafe { self.job.latch.announce(sleeper) };
+        }
+    }
+
+    fn end_sleep(&mut self) {
+        self.seat.pool().forks.count_waiting(false);
+    }
+}
+
+/// Runs a job in the middle of a wait, in the context of the thread's worker if it is of the job's pool.
+fn run_inside(pool: &Shared, job: Claimed) {
+    runner::with_worker(|worker| match worker {
+        Some(worker) if std::ptr::eq(worker.pool(), pool) && !runner::is_inside(pool) => {
+            worker.enter(|| job.run(pool));
+        }
+        _ => job.run(pool),
+    });
+}
+
+impl Worker {
+    /// Runs both closures, the first one on another thread if one comes to it in time, and returns both results.
+    ///
+    /// The thread forks `a`, runs `b`, and then `a` itself, unless another thread has taken it. If one has, the thread runs
+    /// jobs that `a` has forked, and its pinned tasks, until `a` has ended. It adopts no other work, so it may hold a lock.
+    ///
+    /// Which thread learns of `a`: while the joins of this call-site take 25 µs and more, a sleeping worker is woken at once. The others
+    /// are offered to threads that look for work. A tiny join wakes no thread; if its halves block or grow, a thread takes
+    /// `a` within 2 ms.
+    ///
+    /// Cost where no thread takes `a`, nested in another join: no read-modify-write, and no fence where
+    /// [`steal::fence_kind`](terrace_sync::steal::fence_kind) is asymmetric. Not nested: one read-modify-write. No allocation. A
+    /// thread that has 16,384 joins open runs further ones in order.
+    ///
+    /// # Panics
+    /// If a closure panics, when both have ended: with the payload of `b` if both panic.
+    ///
+    /// # Aborts
+    /// If a waker of another crate panics in the wait for `a`, or while other threads are told of it.
+    ///
+    /// Source: the fork deques of the Cilk family, without the fence of the owner; see `terrace_queue::fork`.
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Worker};
+    ///
+    /// fn sum(worker: &Worker, numbers: &[u64]) -> u64 {
+    ///     if numbers.len() <= 64 {
+    ///         return numbers.iter().sum();
+    ///     }
+    ///     let (left, right) = numbers.split_at(numbers.len() / 2);
+    ///     let (left, right) = worker.join(|worker| sum(worker, left), |worker| sum(worker, right));
+    ///     left + right
+    /// }
+    ///
+    /// let numbers: Vec<u64> = (0..10_000).collect();
+    /// for workers in [0, 1, 2] {
+    ///     let executor = Builder::new().workers(workers).build();
+    ///     assert_eq!(executor.with_worker(|worker| sum(worker, &numbers)), 49_995_000);
+    /// }
+    /// ```
+    #[inline(always)]
+    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(&Self) -> RA + Send,
+        B: FnOnce(&Self) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        job::join(self, a, b)
+    }
+}
+
+/// [`Worker::join`] in the current thread's place. On a thread that is in no pool, both closures run in order.
+///
+/// # Panics
+/// If a closure panics, when both have ended: with the payload of `b` if both panic.
+///
+/// ```
+/// let (left, right) = terrace_executor::join(|_| 6, |_| 7);
+/// assert_eq!(left * right, 42);
+/// ```
+#[inline(always)]
+pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
+where
+    A: FnOnce(&Worker) -> RA + Send,
+    B: FnOnce(&Worker) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    Worker::with_current(|worker| worker.join(a, b))
+}
+
+/// Calls `f` with the place of this thread in `pool`, which it takes for the length of the call if it has none.
+pub(crate) fn with_worker<T>(pool: &Shared, f: impl FnOnce(&Worker) -> T) -> T {
+    if pool.workers() == 0 {
+        // SAFETY: none is no seat.
+        return f(&unsafe { Worker::in_seat(std::ptr::null()) });
+    }
+    let here =
+        runner::with_worker(|worker| worker.is_some_and(|own| std::ptr::eq(own.pool(), pool)));
+    if here && innermost().is_null() {
+        return Worker::with_current(f);
+    }
+    // SAFETY: the seat is this thread's, so the call that took it has not ended.
+    if unsafe { innermost().as_ref() }.is_some_and(|seat| seat.is_of(pool)) {
+        return Worker::with_current(f);
+    }
+    let guest = Guest::enter(pool);
+    // SAFETY: the guest gives the seat back after `f` has ended.
+    let worker = unsafe { Worker::in_seat(guest.seat()) };
+    f(&worker)
+}
