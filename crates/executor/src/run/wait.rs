@@ -224,7 +224,7 @@ fn last_resort(worker: &Runner<'_>) -> Help {
     let depth = worker.nested_help.get();
     let look = Look::bystander(pool, Looking::Awake);
     let taken = if depth < MAX_NESTED_HELP {
-        order::Bystander::take(&look)
+        order::LastResort::take(&look)
     } else if depth < 2 * MAX_NESTED_HELP {
         order::HeldBySeats::take(&look)
     } else {

@@ -173,7 +173,7 @@ impl<'p> Worker<'p> {
                             let sight =
                                 pool.forks
                                     .sight(Whose::Others, Offer::Open, Future::Ignored);
-                            usize::from(sight == Sight::Ready)
+                            usize::from(sight == Sight::Ready).min(processors_left(pool))
                         }
                     };
                     pool.idle.wake_more(token, more);

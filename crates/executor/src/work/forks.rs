@@ -1,4 +1,4 @@
-//! Thieves of jobs that were forked: of any job of a pool, as the worker, spare or driver that has nothing else to do.
+//! Thieves of jobs that were forked: of any job of a pool, as a worker or spare that has nothing else to do.
 
 use std::time::Duration;
 

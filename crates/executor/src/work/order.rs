@@ -63,26 +63,30 @@ macro_rules! orders {
 
 orders! {
     /// A worker. The slot comes twice: after its turns in a row, it may hold the only task.
-    Worker: GlobalTurn, HighLane, LifoSlot, InjectorByRound, OwnRing, LifoSlot, Injector, OfferingScopes,
+    Worker: StalledFork, GlobalTurn, HighLane, LifoSlot, InjectorByRound, OwnRing, LifoSlot, Injector, OfferingScopes,
         OpenForks, Peers, BackgroundLane, WatchedSlots;
 
     /// A worker that was asked to end. It does not sleep any more, so no time-out tells it of children that stand
     /// still: it takes any. It leaves the slots of other workers to them.
-    Ending: GlobalTurn, HighLane, LifoSlot, InjectorByRound, OwnRing, LifoSlot, Injector, OfferingScopes,
+    Ending: StalledFork, GlobalTurn, HighLane, LifoSlot, InjectorByRound, OwnRing, LifoSlot, Injector, OfferingScopes,
         Peers, BackgroundLane, AnyScope, AnyFork, WatchedSlots;
 
     /// A spare, which was started because no worker takes the work that is left. The tasks at the waiting workers'
     /// seats come first: they mostly wait for these.
-    Spare: GlobalTurn, HighLane, LifoSlot, OwnRing, LifoSlot, Peers, AnyScope, AnyFork, InjectorOne,
+    Spare: StalledFork, GlobalTurn, HighLane, LifoSlot, OwnRing, LifoSlot, Peers, AnyScope, AnyFork, InjectorOne,
         BackgroundLane, AnySlot;
 
     /// A `run` future. No sentinel watches for drivers, so it takes children even if they are not worth it, and tasks
     /// out of the slots of workers.
-    Driver: GlobalTurn, HighLane, InjectorByRound, OwnRing, Injector, Peers, AnyScope, AnyFork, BackgroundLane, AnySlot;
+    Driver: GlobalTurn, HighLane, InjectorByRound, OwnRing, Injector, Peers, AnyScope, BackgroundLane, AnySlot;
 
     /// A thread without a seat. Tasks at seats come before the injector: a thread that waits for a task mostly waits
-    /// for one of these.
-    Bystander: HighLane, Peers, Injector, AnyScope, AnyFork, BackgroundLane, AnySlot;
+    /// for one of these. It takes no job that was forked: the thread that has forked it runs it, or a worker does. Such a job may
+    /// wait for a task that this very thread is in the middle of.
+    Bystander: HighLane, Peers, Injector, AnyScope, BackgroundLane, AnySlot;
+
+    /// A waiting worker that helps as the last resort. It alone of all that wait takes jobs that others have forked.
+    LastResort: HighLane, Peers, Injector, AnyScope, AnyFork, BackgroundLane, AnySlot;
 
     /// A waiting worker that helps as the last resort, on top of too many other jobs. A task at a seat mostly ends a
     /// wait rather than adding one.

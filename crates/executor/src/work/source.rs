@@ -22,6 +22,8 @@ pub(crate) enum Source {
     /// the injector, the background lane, or a stalled peer. Each turn takes from one of them, so that none keeps the
     /// others waiting; the own slot and ring are next.
     GlobalTurn,
+    /// In the same turns, a job that another thread has forked, and that stands still.
+    StalledFork,
     /// The high lane. A global turn skips it, as a full high lane would starve all others.
     HighLane,
     /// The looker's own LIFO slot, at most [`IN_A_ROW`](crate::protocol::lifo_slot::IN_A_ROW) times in a row.
@@ -141,7 +143,8 @@ impl Source {
         let pool = look.pool;
         match self {
             Self::GlobalTurn if look.turn == Turn::Global => global_turn(look.runner?),
-            Self::GlobalTurn => None,
+            Self::StalledFork if look.turn == Turn::Global => stalled::relieve_fork(look.runner?),
+            Self::GlobalTurn | Self::StalledFork => None,
             Self::HighLane if look.turn == Turn::Global => None,
             Self::HighLane => {
                 let task = pool.lanes.take_high()?;
@@ -187,8 +190,8 @@ impl Source {
     pub(super) fn sight(self, look: &Look<'_, '_>) -> Sight {
         let pool = look.pool;
         match self {
-            // It takes from places that every order with a global turn, or with rounds, lists besides.
-            Self::GlobalTurn | Self::InjectorByRound => Sight::Nothing,
+            // They take from places that every order with a global turn, or with rounds, lists besides.
+            Self::GlobalTurn | Self::StalledFork | Self::InjectorByRound => Sight::Nothing,
             Self::HighLane => Sight::ready_if(!pool.lanes.high.is_empty()),
             Self::LifoSlot => match look.runner {
                 Some(runner) => runner.seat().lifo.sight(),

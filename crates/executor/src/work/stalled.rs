@@ -20,9 +20,6 @@ use crate::pool::runner::Runner;
 /// Without it, a task behind one that blocks its thread might never run: all other runners may have tasks that wake
 /// themselves again and again.
 pub(super) fn relieve<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
-    if let Some(taken) = relieve_fork(runner) {
-        return Some(taken);
-    }
     let seats = &runner.pool().seats;
     let fairness = &runner.fairness;
     let last = fairness.suspect();
@@ -41,8 +38,8 @@ pub(super) fn relieve<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
     None
 }
 
-/// Likewise for a job that was forked.
-fn relieve_fork<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
+/// Likewise for a job that was forked: takes it if it has not moved since the last look.
+pub(super) fn relieve_fork<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
     let pool = runner.pool();
     let all = pool.forks.bound();
     if all == 0 {
