@@ -1,6 +1,7 @@
 //! `terrace-fork`: scopes over borrowed data.
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use terrace_benches::fork::joins::{self, Chili, Joins, Ours, RayonJoins};
 use terrace_benches::fork::{self, Fork, Rayon, Scopes, StdScope};
 use terrace_benches::{Rows, WORKERS};
 
@@ -48,11 +49,31 @@ fn threads(rows: &mut Rows<'_>) {
     }
 }
 
+/// Joins, in trees of so many levels.
+fn all_joins<J: Joins>(rows: &mut Rows<'_>) {
+    for workers in WORKERS {
+        for levels in [10, 16] {
+            for steps in [0, 10, 100] {
+                let param = format!("{}x{steps}-t{workers}", (1 << levels) - 1);
+                rows.row("joins_tree", J::NAME, param, || {
+                    joins::tree(J::new(workers), levels, steps)
+                });
+            }
+        }
+        rows.row("joins_fib", J::NAME, format!("20-t{workers}"), || {
+            joins::fib(J::new(workers), 20)
+        });
+    }
+}
+
 fn rows(criterion: &mut Criterion) {
     let rows = &mut Rows::new(criterion, "fork");
     all::<Fork>(rows);
     all::<Rayon>(rows);
     threads(rows);
+    all_joins::<Ours>(rows);
+    all_joins::<Chili>(rows);
+    all_joins::<RayonJoins>(rows);
 }
 
 criterion_group!(benches, rows);

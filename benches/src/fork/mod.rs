@@ -1,5 +1,7 @@
 //! Scopes over borrowed data, opened by a thread that is no worker.
 
+pub mod joins;
+
 use std::hint::black_box;
 
 use terrace_executor::Executor;

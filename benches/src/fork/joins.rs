@@ -1,0 +1,164 @@
+//! Joins: a binary tree whose nodes work for a while, and Fibonacci numbers. So many threads run them, those that sleep not
+//! counted: chili's caller is one of them, the callers of the others sleep.
+
+use std::hint::black_box;
+use std::num::NonZero;
+
+use chili::Scope;
+use terrace_executor::{Executor, Worker, block_on};
+
+use super::work;
+
+/// A node of a binary tree.
+pub struct Node {
+    value: u64,
+    children: Option<Box<[Node; 2]>>,
+}
+
+impl Node {
+    /// A full tree of so many levels.
+    pub fn tree(levels: u32) -> Self {
+        let children = || Box::new([Self::tree(levels - 1), Self::tree(levels - 1)]);
+        Self {
+            value: 1,
+            children: (levels > 1).then(children),
+        }
+    }
+
+    /// Its work: so many steps of about a nanosecond.
+    fn visit(&self, steps: u64) -> u64 {
+        let mut item = 0;
+        work(&mut item, steps);
+        self.value + black_box(item)
+    }
+}
+
+/// A pool with joins.
+pub trait Joins: 'static {
+    /// Its name in rows.
+    const NAME: &'static str;
+
+    /// With that many threads.
+    fn new(workers: usize) -> Self;
+
+    /// Sums a tree up.
+    fn tree(&self, root: &'static Node, steps: u64) -> u64;
+
+    /// The Fibonacci number, a join a call.
+    fn fib(&self, number: u64) -> u64;
+}
+
+/// The walks of a pool whose place goes from closure to closure.
+macro_rules! walks {
+    ($walks:ident, $place:ty, |$with:ident, $a:ident, $b:ident| $join:expr) => {
+        mod $walks {
+            use super::*;
+
+            pub(super) fn tree($with: $place, node: &Node, steps: u64) -> u64 {
+                let value = node.visit(steps);
+                let Some(children) = &node.children else {
+                    return value;
+                };
+                let $a = |place: $place| tree(place, &children[0], steps);
+                let $b = |place: $place| tree(place, &children[1], steps);
+                let (left, right) = $join;
+                value + left + right
+            }
+
+            pub(super) fn fib($with: $place, number: u64) -> u64 {
+                if number < 2 {
+                    return number;
+                }
+                let $a = |place: $place| fib(place, number - 1);
+                let $b = |place: $place| fib(place, number - 2);
+                let (one, two) = $join;
+                one + two
+            }
+        }
+    };
+}
+
+walks!(ours, &Worker, |worker, a, b| worker.join(a, b));
+walks!(chilis, &mut Scope<'_>, |scope, a, b| scope.join(a, b));
+walks!(rayons, (), |_here, a, b| rayon_core::join(
+    || a(()),
+    || b(())
+));
+
+/// Ours.
+pub struct Ours(Executor<'static>);
+
+impl Joins for Ours {
+    const NAME: &'static str = "fork";
+
+    fn new(workers: usize) -> Self {
+        Self(Executor::builder().workers(workers).build())
+    }
+
+    fn tree(&self, root: &'static Node, steps: u64) -> u64 {
+        let sum = async move { Worker::with_current(|worker| ours::tree(worker, root, steps)) };
+        block_on(self.0.spawn(sum))
+    }
+
+    fn fib(&self, number: u64) -> u64 {
+        let sum = async move { Worker::with_current(|worker| ours::fib(worker, number)) };
+        block_on(self.0.spawn(sum))
+    }
+}
+
+/// chili's pool.
+pub struct Chili(chili::ThreadPool);
+
+impl Joins for Chili {
+    const NAME: &'static str = "chili";
+
+    fn new(workers: usize) -> Self {
+        Self(chili::ThreadPool::with_config(chili::Config {
+            thread_count: NonZero::new(workers),
+            ..chili::Config::default()
+        }))
+    }
+
+    fn tree(&self, root: &'static Node, steps: u64) -> u64 {
+        chilis::tree(&mut self.0.scope(), root, steps)
+    }
+
+    fn fib(&self, number: u64) -> u64 {
+        chilis::fib(&mut self.0.scope(), number)
+    }
+}
+
+/// rayon's pool.
+pub struct RayonJoins(rayon_core::ThreadPool);
+
+impl Joins for RayonJoins {
+    const NAME: &'static str = "rayon";
+
+    fn new(workers: usize) -> Self {
+        let pool = rayon_core::ThreadPoolBuilder::new().num_threads(workers);
+        Self(pool.build().expect("the threads start"))
+    }
+
+    fn tree(&self, root: &'static Node, steps: u64) -> u64 {
+        self.0.install(|| rayons::tree((), root, steps))
+    }
+
+    fn fib(&self, number: u64) -> u64 {
+        self.0.install(|| rayons::fib((), number))
+    }
+}
+
+/// Sums a tree of so many levels up, whose nodes work for so many steps. The tree is leaked: threads of any pool see it.
+pub fn tree<J: Joins>(pool: J, levels: u32, steps: u64) -> impl FnMut() {
+    let root: &'static Node = Box::leak(Box::new(Node::tree(levels)));
+    move || {
+        black_box(pool.tree(black_box(root), steps));
+    }
+}
+
+/// A Fibonacci number.
+pub fn fib<J: Joins>(pool: J, number: u64) -> impl FnMut() {
+    move || {
+        black_box(pool.fib(black_box(number)));
+    }
+}
