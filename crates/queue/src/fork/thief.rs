@@ -134,8 +134,11 @@ impl<T: Word> ForkDeque<T> {
                 .is_ok()
     }
 
-    /// Takes the oldest job, whatever the owner does: [`steal::heavy`] and one compare-exchange. `None` if there is no job, or
+    /// Takes the oldest job, whatever the owner does: one heavy fence and one compare-exchange. `None` if there is no job, or
     /// if another thread was faster. No fence where the deque looks empty.
+    ///
+    /// `None`, too, if the system refuses the fence, as in a sandbox that the process has entered later: thieves then get
+    /// gifts only.
     pub fn force(&self) -> Option<T> {
         self.force_if(|_| true)
     }
@@ -157,8 +160,9 @@ impl<T: Word> ForkDeque<T> {
         }
         // Ordering: the fence pairs with the owner's in `pop`. Either this thread sees that `bottom` was moved down, or the owner
         // sees a `top` that is not older than the one just read.
-        if !(early || late) {
-            steal::heavy();
+        let fenced = early || late || steal::try_heavy();
+        if !fenced {
+            return None;
         }
         let acquire = ordering!("queue-fork-bottom-relaxed", Acquire);
         // Ordering: Acquire pairs with the Release stores of `push` and `pop`: the slots below are written, and the frames.

@@ -40,6 +40,13 @@ impl Pair {
         fence(Ordering::SeqCst);
     }
 
+    #[inline(always)]
+    #[cfg_attr(terrace_loom, track_caller)]
+    pub(super) fn try_heavy(&self) -> bool {
+        self.heavy();
+        true
+    }
+
     pub(super) fn choose(&self) -> FenceKind {
         self.kind
     }

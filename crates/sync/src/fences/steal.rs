@@ -52,6 +52,17 @@ pub fn heavy() {
     }
 }
 
+/// As [`heavy`], for a thief that can do without: false if the system refuses the barrier. It has ordered nothing then, and
+/// the thief takes nothing.
+#[inline]
+#[must_use = "without the fence a thief takes nothing"]
+#[cfg_attr(terrace_loom, track_caller)]
+pub fn try_heavy() -> bool {
+    count::steal_heavy_fence();
+    // Ordering: as in `heavy`.
+    weakened!("sync-steal-heavy-removed") || system::STEAL.try_heavy()
+}
+
 /// The form of this pair in this process, chosen now if it was not yet.
 ///
 /// The first [`heavy`], or the first call of this, chooses, for good. It reads the environment variable

@@ -44,11 +44,17 @@ impl Pair {
 
     #[inline]
     pub(super) fn heavy(&self) {
+        if !self.try_heavy() {
+            refused(self.variable);
+        }
+    }
+
+    /// False if the system refuses the barrier: then it has ordered nothing.
+    #[inline]
+    pub(super) fn try_heavy(&self) -> bool {
         // Orders two heavy fences, and is all there is to do in the symmetric form.
         fence(Ordering::SeqCst);
-        if self.choose() == FenceKind::Asymmetric {
-            fence_all(self.variable);
-        }
+        self.choose() == FenceKind::Symmetric || fence_all()
     }
 
     #[inline]
@@ -80,21 +86,23 @@ pub(super) fn compiler_only() {
 }
 
 /// Makes every running thread of the process fence. Once chosen there is no way back: threads that rely on it have left
-/// their own fences out.
-///
-/// Aborts the process if the system refuses the call from now on.
+/// their own fences out. False if the system refuses the call from now on.
 #[cold]
 #[inline(never)]
-fn fence_all(variable: &str) {
+fn fence_all() -> bool {
     // A child of `fork` may have to register again.
-    let fenced = barrier() || (prepare() && barrier());
-    if !fenced {
-        std::eprintln!(
-            "terrace-sync: the system refuses the barrier that it has allowed before (has the process entered \
-             a sandbox?); run with {variable}=symmetric"
-        );
-        std::process::abort();
-    }
+    barrier() || (prepare() && barrier())
+}
+
+/// Ends the process, which cannot go on without the barrier.
+#[cold]
+#[inline(never)]
+fn refused(variable: &str) -> ! {
+    std::eprintln!(
+        "terrace-sync: the system refuses the barrier that it has allowed before (has the process entered \
+         a sandbox?); run with {variable}=symmetric"
+    );
+    std::process::abort();
 }
 
 #[cfg(target_os = "linux")]
