@@ -12,6 +12,7 @@ pub(crate) mod fairness;
 pub(crate) mod injector;
 pub(crate) mod lanes;
 pub(crate) mod pacing;
+pub(crate) mod quiet_waiters;
 pub(crate) mod ref_cache;
 pub(crate) mod scope_slot;
 pub(crate) mod scopes;

@@ -255,13 +255,15 @@ pub(crate) fn count_spawn(pool: &Shared) {
     });
 }
 
-/// Counts a task of `pool` whose future has been dropped.
+/// Counts a task of `pool` whose future has been dropped. The caller keeps the pool alive: the end may let a thread go that drops
+/// the executor.
 #[inline]
 pub(crate) fn count_end(pool: &Shared) {
     with_runner_of(pool, |runner| match runner {
         Some(runner) => runner.seat.count.end(),
         None => pool.seats.remote.end_shared(),
     });
+    pool.quiet.ended(&pool.seats);
 }
 
 /// Takes a reference to `pool` out of the current worker's cache, if the thread is a worker of that pool.
