@@ -11,6 +11,7 @@ use terrace_local::task::{self, CoreRef, Task};
 use terrace_sync::{Arc, OnceLock};
 
 use crate::foreign::{self, Scheduler, Starts};
+use crate::metrics::Metrics;
 use crate::parts::current::Current;
 use crate::parts::lanes::Lane;
 use crate::pool::runner::reference;
@@ -209,10 +210,33 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// The number of worker threads that run, spare ones not counted. After [`set_workers`](Executor::set_workers) with a smaller
-    /// number, and after a [`shutdown`](Executor::shutdown) whose limit ran out, it counts each worker until that has ended.
+    /// The number of workers that serve the executor, spare ones not counted. A worker that was asked to end, by
+    /// [`set_workers`](Executor::set_workers) or a [`shutdown`](Executor::shutdown), does not count any more, though its thread may still
+    /// be in a poll: [`threads`](Self::threads) counts that.
     pub fn workers(&self) -> usize {
-        self.shared().threads.alive()
+        self.shared().workers()
+    }
+
+    /// The number of threads of the executor that have not ended: workers, those that were asked to end, and spare ones.
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Shutdown};
+    ///
+    /// let executor = Builder::new().workers(2).build();
+    /// assert_eq!((executor.workers(), executor.threads()), (2, 2));
+    /// executor.shutdown(Shutdown::FinishAll, None)?;
+    /// assert_eq!((executor.workers(), executor.threads()), (0, 0));
+    /// # Ok::<(), terrace_executor::StillRunning>(())
+    /// ```
+    pub fn threads(&self) -> usize {
+        self.shared().threads.running()
+    }
+
+    /// What the executor has done so far, and what lies in its queues. Three allocations at most, and a few relaxed loads a worker; the
+    /// counts cost the workers no read-modify-write.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        Metrics::of(self.shared())
     }
 
     /// The worker, or `run` future, of this executor that polls the caller. On any other thread, some worker of it, the

@@ -39,7 +39,7 @@ fn a_shutdown_finishes_tasks_that_wait() {
             });
             executor.shutdown(Shutdown::FinishAll, limit).unwrap();
             assert!(tasks.iter().all(Task::is_finished));
-            assert_eq!(executor.workers(), 0);
+            assert_eq!(executor.threads(), 0);
             answers.join().unwrap();
         }
     }
@@ -60,7 +60,7 @@ fn a_shutdown_that_finishes_too_late_ends_no_thread() {
                 "5 tasks of the executor have not ended in time"
             );
         }
-        assert_eq!(executor.workers(), workers);
+        assert_eq!((executor.workers(), executor.threads()), (workers, workers));
         assert_eq!(block_on(executor.run(executor.spawn(async { 1 }))), 1);
         signals.iter().for_each(Signal::set);
         executor.shutdown(Shutdown::FinishAll, None).unwrap();
@@ -81,9 +81,9 @@ fn a_shutdown_that_runs_the_queue_leaves_tasks_that_wait() {
     tasks.into_iter().for_each(block_on);
 }
 
-/// A worker is blocked: the error and `workers` both count it.
+/// A worker is blocked: the error, `threads` and the metrics count it. It serves the executor no more, so `workers` does not.
 #[test]
-fn workers_counts_threads_that_have_not_ended() {
+fn a_thread_that_has_not_ended_counts() {
     let _watchdog = watchdog();
     for how in [Shutdown::RunQueued, Shutdown::DropQueued] {
         let executor = Builder::new().workers(2).build();
@@ -104,10 +104,12 @@ fn workers_counts_threads_that_have_not_ended() {
         };
         assert_eq!(left.tasks(), 1);
         assert!(left.to_string().starts_with("1 threads"), "{left}");
-        assert_eq!(executor.workers(), 1);
+        assert_eq!((executor.workers(), executor.threads()), (0, 1));
+        assert_eq!(executor.metrics().num_workers(), 1);
         drop(hold);
         executor.shutdown(how, None).unwrap();
-        assert_eq!(executor.workers(), 0);
+        assert_eq!((executor.workers(), executor.threads()), (0, 0));
+        assert_eq!(executor.metrics().num_workers(), 0);
     }
 }
 

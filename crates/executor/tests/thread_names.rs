@@ -28,14 +28,6 @@ fn name_of_a_worker(executor: &'static StaticExecutor) -> String {
     block_on(executor.spawn(async { thread::current().name().unwrap().to_owned() }))
 }
 
-/// Workers that were asked to end count until they have.
-fn until_it_has(executor: &StaticExecutor, workers: usize) {
-    while executor.workers() > workers {
-        std::thread::yield_now();
-    }
-    assert_eq!(executor.workers(), workers);
-}
-
 /// The call of `set_workers` that the name closure is in does what the closure asks for.
 #[test]
 fn a_name_resizes() {
@@ -46,7 +38,7 @@ fn a_name_resizes() {
                 format!("named {index}")
             });
             executor.set_workers(asked).unwrap();
-            until_it_has(executor, then);
+            assert_eq!(executor.workers(), then);
             assert_eq!(block_on(executor.spawn(async { 1 })), 1);
             if then > 0 {
                 assert!(name_of_a_worker(executor).starts_with("named "));
@@ -63,7 +55,7 @@ fn a_name_waits_for_the_pool() {
             start(|own, index| block_on(own.spawn(async move { format!("named {index}") })));
         for workers in [1, 3, 0, 2] {
             executor.set_workers(workers).unwrap();
-            until_it_has(executor, workers);
+            assert_eq!(executor.workers(), workers);
         }
         assert!(name_of_a_worker(executor).starts_with("named "));
         executor.shutdown(Shutdown::RunQueued, None).unwrap();
@@ -136,7 +128,7 @@ fn a_name_shuts_down() {
             format!("named {index}")
         });
         executor.set_workers(3).unwrap();
-        until_it_has(executor, 0);
+        assert_eq!(executor.workers(), 0);
         assert_eq!(block_on(executor.spawn(async { 1 })), 1);
     });
 }

@@ -17,6 +17,7 @@ pub(crate) mod ref_cache;
 pub(crate) mod scope_slot;
 pub(crate) mod scopes;
 pub(crate) mod seat;
+pub(crate) mod seat_counts;
 pub(crate) mod slot_table;
 pub(crate) mod spin;
 pub(crate) mod task_count;

@@ -122,6 +122,12 @@ impl Threads {
         self.alive.load(Ordering::Relaxed)
     }
 
+    /// The number of threads that run, spares included.
+    pub(crate) fn running(&self) -> usize {
+        // Ordering: Relaxed, a number to report.
+        self.running.load(Ordering::Relaxed)
+    }
+
     /// A worker is being started.
     pub(crate) fn worker_starts(&self) {
         // Ordering: Relaxed, as in `alive`.

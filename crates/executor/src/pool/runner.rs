@@ -198,6 +198,17 @@ impl<'p> Runner<'p> {
         self.deferred.flush(|| self.pool.publish());
     }
 
+    /// Its search has found nothing: it counts the turns since the last time at its seat.
+    pub(crate) fn found_nothing(&self) {
+        self.fairness.found_nothing();
+        self.count_polls();
+    }
+
+    /// Counts the polls of its turns since the last time at its seat.
+    pub(crate) fn count_polls(&self) {
+        self.seat.counts.polls.add(self.fairness.news());
+    }
+
     /// Polls a task in the loop of this runner, whose next turn follows.
     #[inline]
     pub(crate) fn run_turn(&self, task: Runnable) {
