@@ -150,7 +150,7 @@ fn every_kind_is_idle_for_nothing() {
     });
     let threadless = Builder::new().workers(0).build();
     let shut = Builder::new().workers(WORKERS).build();
-    shut.shutdown(Shutdown::Drain, None).expect("no limit");
+    shut.shutdown(Shutdown::RunQueued, None).expect("no limit");
     watched.start("waiter", || block_on(pending()));
 
     // Executors of one thread.

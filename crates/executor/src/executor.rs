@@ -11,6 +11,7 @@ use terrace_local::task::{self, CoreRef, Task};
 use terrace_sync::{Arc, OnceLock};
 
 use crate::foreign::{self, Scheduler, Starts};
+use crate::metrics::Metrics;
 use crate::parts::current::Current;
 use crate::parts::lanes::Lane;
 use crate::pool::fork::worker::Worker;
@@ -18,7 +19,7 @@ use crate::pool::runner::reference;
 use crate::pool::schedule::OnLane;
 use crate::pool::shared::Shared;
 use crate::run::owner::Pool;
-use crate::run::{driver, fork, shutdown, start};
+use crate::run::{deadline, driver, fork, quiet, shutdown, start};
 use crate::shutdown::{Shutdown, StillRunning};
 use crate::spawner::Spawner;
 
@@ -146,15 +147,19 @@ impl Executor<'static> {
     /// waits for threads that are inside a drop.
     ///
     /// # Errors
-    /// When threads have not ended in time. Calling it again waits again, perhaps with [`Shutdown::Cancel`]. After a
-    /// `Cancel` whose limit ran out, threads that wait drive the executor only once another call has succeeded.
+    /// When tasks ([`FinishAll`](Shutdown::FinishAll)) or threads have not ended in time. Calling it again waits again, perhaps with
+    /// [`Shutdown::DropQueued`]. After a `DropQueued` whose limit ran out, threads that wait drive the executor only once another
+    /// call has succeeded.
+    ///
+    /// # Panics
+    /// With `FinishAll` and no limit, if the caller is a task of this executor: it would wait for itself.
     ///
     /// ```
     /// use terrace_executor::{Builder, Shutdown, block_on};
     ///
     /// let executor = Builder::new().workers(2).build();
     /// let task = executor.spawn(async { "ran" });
-    /// executor.shutdown(Shutdown::Drain, None)?;
+    /// executor.shutdown(Shutdown::FinishAll, None)?;
     /// assert!(task.is_finished());
     ///
     /// executor.set_workers(1)?;
@@ -206,9 +211,33 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// The number of worker threads, spare ones not counted.
+    /// The number of workers that serve the executor, spare ones not counted. A worker that was asked to end, by
+    /// [`set_workers`](Executor::set_workers) or a [`shutdown`](Executor::shutdown), does not count any more, though its thread may still
+    /// be in a poll: [`threads`](Self::threads) counts that.
     pub fn workers(&self) -> usize {
         self.shared().workers()
+    }
+
+    /// The number of threads of the executor that have not ended: workers, those that were asked to end, and spare ones.
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Shutdown};
+    ///
+    /// let executor = Builder::new().workers(2).build();
+    /// assert_eq!((executor.workers(), executor.threads()), (2, 2));
+    /// executor.shutdown(Shutdown::FinishAll, None)?;
+    /// assert_eq!((executor.workers(), executor.threads()), (0, 0));
+    /// # Ok::<(), terrace_executor::StillRunning>(())
+    /// ```
+    pub fn threads(&self) -> usize {
+        self.shared().threads.running()
+    }
+
+    /// What the executor has done so far, and what lies in its queues. Three allocations at most, and a few relaxed loads a worker; the
+    /// counts cost the workers no read-modify-write.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        Metrics::of(self.shared())
     }
 
     /// The worker, or `run` future, of this executor that polls the caller. On any other thread, some worker of it, the
@@ -227,6 +256,37 @@ impl<'a> Executor<'a> {
     /// always seen.
     pub fn is_empty(&self) -> bool {
         self.shared().seats.active() == 0
+    }
+
+    /// Waits until every task has ended, also those that wait to be woken; blocks for at most `limit`, or as long as it takes. The
+    /// executor goes on, and threads may spawn onto it all the time. If it has no workers, the caller runs its tasks.
+    ///
+    /// A task has ended when its future has been dropped; its handle may say so a moment later. A task that never ends keeps this
+    /// waiting: detached loops, for example. With a limit of zero it looks once.
+    ///
+    /// # Errors
+    /// When tasks have not ended in time; it says how many.
+    ///
+    /// # Panics
+    /// Without a limit, if the caller is a task of this executor: it would wait for itself.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
+    /// for request in 0..5 {
+    ///     executor.spawn(async move { request }).detach();
+    /// }
+    /// executor.wait_idle(None)?;
+    /// assert!(executor.is_empty());
+    ///
+    /// executor.spawn(std::future::pending::<()>()).detach();
+    /// let left = executor.wait_idle(Some(Duration::from_millis(1))).unwrap_err();
+    /// assert_eq!(left.tasks(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn wait_idle(&self, limit: Option<Duration>) -> Result<(), StillRunning> {
+        quiet::wait_idle(self.shared(), deadline::deadline_after(limit))
     }
 
     /// Spawns a task. If a worker or `run` future of this executor polls the caller, the task goes onto its own queue,

@@ -11,6 +11,8 @@ mod foreign;
 #[cfg(not(terrace_loom))]
 mod group;
 #[cfg(not(terrace_loom))]
+mod metrics;
+#[cfg(not(terrace_loom))]
 mod parts;
 #[cfg(not(terrace_loom))]
 mod pool;
@@ -37,6 +39,7 @@ pub use crate::{
     builder::Builder,
     executor::Executor,
     foreign::{Scheduler, Starts, StaticScheduler, Tracked},
+    metrics::{Metrics, RunnerMetrics},
     parts::current::{Current, ExecutorId, current},
     parts::lanes::Lane,
     pool::fork::worker::Worker,

@@ -3,37 +3,59 @@
 use std::error::Error;
 use std::fmt;
 
-/// What becomes of tasks that are queued when an executor's threads are ended.
+/// What becomes of an executor's tasks when its threads are ended.
+///
+/// | kind                              | a queued task | a task that waits to be woken                  | the limit is over before |
+/// |-----------------------------------|---------------|------------------------------------------------|-------------------------------------|
+/// | [`FinishAll`](Self::FinishAll)    | runs          | is waited for, and runs to its end             | no thread has been asked to end     |
+/// | [`RunQueued`](Self::RunQueued)    | runs          | stays; it runs when the executor is driven     | all threads have been asked to end  |
+/// | [`DropQueued`](Self::DropQueued)  | is dropped    | stays, likewise                                | all threads have been asked to end  |
+///
+/// Only the drop of the executor drops the tasks that wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shutdown {
+    /// Waits until every task has ended, those that wait for a timer or for IO included; then ends the threads. Tasks may spawn
+    /// others until the last one has ended. An executor without workers is driven by the caller.
+    FinishAll,
     /// Workers run until nothing is queued. Tasks that wait for something stay as they are. Once woken, they run when
     /// the executor has workers again, or is driven.
-    Drain,
+    RunQueued,
     /// The threads end first; then the executor drops every queued task.
-    Cancel,
+    DropQueued,
 }
 
-/// Threads had not ended when the time was up. They have been asked to, and will.
+/// Tasks or threads had not ended when the time was up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StillRunning {
     pub(crate) threads: usize,
+    pub(crate) tasks: usize,
 }
 
 impl StillRunning {
-    /// How many threads.
+    /// How many threads were asked to end, and have not. They will. Zero if none was asked.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.threads
+    }
+
+    /// How many tasks have not ended: they run, are queued, or wait to be woken.
+    #[must_use]
+    pub fn tasks(&self) -> usize {
+        self.tasks
     }
 }
 
 impl fmt::Display for StillRunning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} threads of the executor have not ended in time; a task may be blocking them",
-            self.threads
-        )
+        let Self { threads, tasks } = self;
+        match threads {
+            0 => write!(f, "{tasks} tasks of the executor have not ended in time"),
+            _ => write!(
+                f,
+                "{threads} threads of the executor have not ended in time, with {tasks} tasks left; a task may be blocking \
+                 a thread"
+            ),
+        }
     }
 }
 

@@ -213,7 +213,7 @@ fn a_drain_in_a_child_ends() {
             unsafe {
                 let inner = &inner;
                 scope.handle().spawn_pinned(async move {
-                    inner.shutdown(Shutdown::Drain, None).expect("no limit");
+                    inner.shutdown(Shutdown::RunQueued, None).expect("no limit");
                 });
             }
             assert!(scope.wait(&[]).is_none());

@@ -225,7 +225,7 @@ fn shutdowns_and_new_workers() {
                 Yields(round).await;
                 own.lock().unwrap().push(round);
             });
-            executor.shutdown(Shutdown::Drain, None).unwrap();
+            executor.shutdown(Shutdown::RunQueued, None).unwrap();
             block_on(task);
             executor.set_workers(workers).unwrap();
         }

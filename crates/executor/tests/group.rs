@@ -156,7 +156,7 @@ fn the_executor_closes_first() {
     let slot = WakerSlot::default();
     group.spawn_eager(slot.forever());
     executor
-        .shutdown(terrace_executor::Shutdown::Cancel, None)
+        .shutdown(terrace_executor::Shutdown::DropQueued, None)
         .expect("no limit");
     group.spawn_eager(ready(Ok(())));
     assert!(!group.is_empty());

@@ -64,7 +64,7 @@ fn a_start_hook_waits() {
                 done.fetch_add(1, Ordering::Relaxed);
             }));
             assert_eq!(block_on(executor.spawn(async { 3 })), 3);
-            executor.shutdown(Shutdown::Drain, None).unwrap();
+            executor.shutdown(Shutdown::RunQueued, None).unwrap();
             assert!(hooks.load(Ordering::Relaxed) >= workers);
         }
     });
@@ -89,7 +89,7 @@ fn the_start_hook_of_a_spare_waits() {
             })
             .collect();
         assert_eq!(tasks.into_iter().map(block_on).sum::<i32>(), 4);
-        executor.shutdown(Shutdown::Drain, None).unwrap();
+        executor.shutdown(Shutdown::RunQueued, None).unwrap();
         assert!(hooks.load(Ordering::Relaxed) < 100, "spares start spares");
     });
 }
@@ -98,7 +98,7 @@ fn the_start_hook_of_a_spare_waits() {
 fn a_stop_hook_waits() {
     in_own_process("a_stop_hook_waits", || {
         for workers in [1, 2, 5] {
-            for how in [Shutdown::Drain, Shutdown::Cancel] {
+            for how in [Shutdown::RunQueued, Shutdown::DropQueued] {
                 let hooks = Arc::new(AtomicUsize::new(0));
                 let (own, done) = (Own::default(), hooks.clone());
                 let theirs = own.clone();
@@ -193,7 +193,7 @@ fn others_wait_while_a_stop_hook_does() {
         opened.store(1, Ordering::Relaxed);
         let wakers = std::mem::take(&mut *gate.lock().unwrap());
         wakers.into_iter().for_each(Waker::wake);
-        executor.shutdown(Shutdown::Drain, None).unwrap();
+        executor.shutdown(Shutdown::RunQueued, None).unwrap();
     });
 }
 
@@ -231,7 +231,7 @@ fn a_pinned_tasks_destructor_waits() {
             let tasks: Vec<_> = (0..4)
                 .map(|_| executor.spawn(async { block_on(executor.spawn(async { 1 })) }))
                 .collect();
-            executor.shutdown(Shutdown::Drain, None).unwrap();
+            executor.shutdown(Shutdown::RunQueued, None).unwrap();
             assert_eq!(tasks.into_iter().map(block_on).sum::<i32>(), 4);
         }
     });

@@ -105,7 +105,7 @@ fn a_bare_executor_gets_workers() {
         let task = EXECUTOR.spawn(async { current().unwrap().is_driver() });
         EXECUTOR.set_workers(2).unwrap();
         assert!(!block_on(task));
-        EXECUTOR.shutdown(Shutdown::Drain, None).unwrap();
+        EXECUTOR.shutdown(Shutdown::RunQueued, None).unwrap();
 
         let executor = Executor::new();
         executor.set_workers(1).unwrap();
@@ -172,7 +172,7 @@ fn random_resizes_lose_nothing() {
             stop.store(1, Ordering::Relaxed);
         });
         executor.set_workers(2).unwrap();
-        executor.shutdown(Shutdown::Drain, None).unwrap();
+        executor.shutdown(Shutdown::RunQueued, None).unwrap();
         while !executor.is_empty() {
             // While there were no workers, waiting threads of other tests ran tasks; they may still run the last ones.
             thread::sleep(Duration::from_millis(1));
@@ -190,7 +190,7 @@ fn shutdown_drains_joins_and_can_be_undone() {
             let (future, wake) = signal();
             let waits = executor.spawn(future);
             let tasks: Vec<_> = (0..500).map(|i| executor.spawn(Yields(i % 5))).collect();
-            executor.shutdown(Shutdown::Drain, None).unwrap();
+            executor.shutdown(Shutdown::RunQueued, None).unwrap();
             assert_eq!((hooks.starts(), hooks.stops()), (3 * round, 3 * round));
             assert!(tasks.iter().all(terrace_executor::Task::is_finished));
             assert!(!waits.is_finished());
@@ -198,7 +198,7 @@ fn shutdown_drains_joins_and_can_be_undone() {
             executor.set_workers(3).unwrap();
             block_on(waits);
         }
-        executor.shutdown(Shutdown::Drain, None).unwrap();
+        executor.shutdown(Shutdown::RunQueued, None).unwrap();
         assert!(executor.is_empty());
     });
 }
@@ -216,11 +216,11 @@ fn shutdown_cancels_what_is_queued() {
         wait.recv().unwrap();
         let queued: Vec<_> = (0..10).map(|_| executor.spawn(async {})).collect();
         let late = executor
-            .shutdown(Shutdown::Cancel, Some(Duration::from_millis(20)))
+            .shutdown(Shutdown::DropQueued, Some(Duration::from_millis(20)))
             .expect_err("a task blocks the only worker");
         assert_eq!(late.threads(), 1);
         release.send(()).unwrap();
-        executor.shutdown(Shutdown::Cancel, None).unwrap();
+        executor.shutdown(Shutdown::DropQueued, None).unwrap();
         assert!(blocking.is_finished());
         for task in queued {
             assert_eq!(block_on(task.fallible()), None);
@@ -238,14 +238,14 @@ fn workers_end_after_a_drain_that_failed() {
             executor.spawn(Yields(u32::MAX)).detach();
         }
         executor
-            .shutdown(Shutdown::Drain, Some(Duration::from_millis(20)))
+            .shutdown(Shutdown::RunQueued, Some(Duration::from_millis(20)))
             .expect_err("the tasks are queued again and again");
         executor.set_workers(2).unwrap();
         executor.set_workers(1).unwrap();
         while hooks.starts() - hooks.stops() != 1 {
             thread::yield_now();
         }
-        executor.shutdown(Shutdown::Cancel, None).unwrap();
+        executor.shutdown(Shutdown::DropQueued, None).unwrap();
         assert_eq!(hooks.starts(), hooks.stops());
     });
 }
@@ -256,9 +256,9 @@ fn shutdown_from_a_task() {
     on_own_thread(|| {
         let (hooks, executor) = counted(2);
         block_on(executor.spawn(async move {
-            executor.shutdown(Shutdown::Drain, None).unwrap();
+            executor.shutdown(Shutdown::RunQueued, None).unwrap();
         }));
-        executor.shutdown(Shutdown::Drain, None).unwrap();
+        executor.shutdown(Shutdown::RunQueued, None).unwrap();
         assert_eq!((hooks.starts(), hooks.stops()), (2, 2));
     });
 }

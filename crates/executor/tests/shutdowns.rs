@@ -13,7 +13,7 @@ use std::time::Duration;
 use terrace_executor::{Builder, Shutdown, StaticExecutor, block_on};
 use terrace_testing::in_own_process;
 
-const BOTH: [Shutdown; 2] = [Shutdown::Drain, Shutdown::Cancel];
+const BOTH: [Shutdown; 2] = [Shutdown::RunQueued, Shutdown::DropQueued];
 
 fn start(builder: Builder) -> &'static StaticExecutor {
     builder.try_build_static().unwrap()
@@ -23,7 +23,7 @@ fn start(builder: Builder) -> &'static StaticExecutor {
 fn goes_on(executor: &'static StaticExecutor) {
     executor.set_workers(2).unwrap();
     assert_eq!(block_on(executor.spawn(async { 1 })), 1);
-    executor.shutdown(Shutdown::Drain, None).unwrap();
+    executor.shutdown(Shutdown::RunQueued, None).unwrap();
     assert_eq!(block_on(executor.spawn(async { 2 })), 2);
 }
 
@@ -146,7 +146,7 @@ fn in_hooks() {
                     assert!(own.0.set(executor).is_ok());
                     let task = executor.spawn(async { 1 });
                     executor.shutdown(how, None).unwrap();
-                    let expected = (how == Shutdown::Drain).then_some(1);
+                    let expected = (how == Shutdown::RunQueued).then_some(1);
                     let got = block_on(task.fallible());
                     assert!(got == expected || got == Some(1));
                     assert_eq!(calls.load(Ordering::Relaxed), workers);
@@ -234,7 +234,7 @@ fn by_threads_that_another_one_joins() {
             if begun.fetch_add(1, Ordering::Relaxed) > 0 {
                 thread::sleep(Duration::from_millis(30));
             }
-            self.0.shutdown(Shutdown::Drain, None).unwrap();
+            self.0.shutdown(Shutdown::RunQueued, None).unwrap();
             done.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -272,7 +272,7 @@ fn a_thread_locals_destructor_waits_during_it() {
         fn drop(&mut self) {
             let result = block_on(self.0.spawn(async { 1 }).fallible());
             // It may be queued, and so be cancelled.
-            assert!(result == Some(1) || self.1 == Shutdown::Cancel);
+            assert!(result == Some(1) || self.1 == Shutdown::DropQueued);
         }
     }
     thread_local! {
@@ -411,7 +411,7 @@ fn in_a_waker_behind_the_stop_hook() {
                         .is_pending()
                 );
             }
-            executor.shutdown(Shutdown::Cancel, None).unwrap();
+            executor.shutdown(Shutdown::DropQueued, None).unwrap();
             assert!(
                 wakes.calls.load(Ordering::Relaxed) > 0,
                 "no wake came that late"

@@ -43,7 +43,7 @@ fn a_name_resizes() {
             if then > 0 {
                 assert!(name_of_a_worker(executor).starts_with("named "));
             }
-            executor.shutdown(Shutdown::Drain, None).unwrap();
+            executor.shutdown(Shutdown::RunQueued, None).unwrap();
         }
     });
 }
@@ -58,7 +58,7 @@ fn a_name_waits_for_the_pool() {
             assert_eq!(executor.workers(), workers);
         }
         assert!(name_of_a_worker(executor).starts_with("named "));
-        executor.shutdown(Shutdown::Drain, None).unwrap();
+        executor.shutdown(Shutdown::RunQueued, None).unwrap();
     });
 }
 
@@ -77,7 +77,7 @@ fn the_name_of_a_spare_waits() {
             block_on(executor.spawn(async { block_on(executor.spawn(async { 1 })) }))
         });
         assert_eq!(block_on(chain), 1);
-        executor.shutdown(Shutdown::Drain, None).unwrap();
+        executor.shutdown(Shutdown::RunQueued, None).unwrap();
         assert!(calls.load(Ordering::Relaxed) < 100, "names call for names");
     });
 }
@@ -100,7 +100,7 @@ fn a_name_panics() {
         assert_eq!(heard.load(Ordering::Relaxed), 1);
         let chain = executor.spawn(async { block_on(executor.spawn(async { 1 })) });
         assert_eq!(block_on(chain), 1);
-        executor.shutdown(Shutdown::Drain, None).unwrap();
+        executor.shutdown(Shutdown::RunQueued, None).unwrap();
         // The watch may start one more where the first takes long to come.
         let heard = heard.load(Ordering::Relaxed);
         assert!(heard >= 2, "one worker and at least one spare: {heard}");
@@ -113,7 +113,7 @@ fn a_name_with_a_nul() {
         let executor = start(|_, index| format!("a\0b{index}"));
         executor.set_workers(1).unwrap();
         assert_eq!(name_of_a_worker(executor), "a\u{fffd}b0");
-        executor.shutdown(Shutdown::Drain, None).unwrap();
+        executor.shutdown(Shutdown::RunQueued, None).unwrap();
     });
 }
 
@@ -123,7 +123,7 @@ fn a_name_shuts_down() {
     in_own_process("a_name_shuts_down", || {
         let executor = start(|own, index| {
             if index > 0 {
-                own.shutdown(Shutdown::Drain, None).unwrap();
+                own.shutdown(Shutdown::RunQueued, None).unwrap();
             }
             format!("named {index}")
         });

@@ -93,13 +93,13 @@ fn block_on_drives_a_pool_that_was_shut_down() {
     alone(|| {
         waits_already(
             |_, task| block_on(task),
-            |executor| executor.shutdown(Shutdown::Drain, None).unwrap(),
+            |executor| executor.shutdown(Shutdown::RunQueued, None).unwrap(),
         );
     });
     alone(|| {
         waits_already(
             |_, task| block_on(task),
-            |executor| executor.shutdown(Shutdown::Cancel, None).unwrap(),
+            |executor| executor.shutdown(Shutdown::DropQueued, None).unwrap(),
         );
     });
 }
@@ -124,7 +124,7 @@ fn block_on_drives_a_pool_whose_shutdown_took_too_long() {
         start.recv().unwrap();
         let waiter = thread::spawn(move || (block_on(task), thread::current().id()));
         let_sleep();
-        let late = executor.shutdown(Shutdown::Drain, Some(Duration::from_millis(1)));
+        let late = executor.shutdown(Shutdown::RunQueued, Some(Duration::from_millis(1)));
         assert_eq!(late.unwrap_err().threads(), 1);
         step.next();
         let (ran_on, waited_on) = waiter.join().unwrap();

@@ -84,7 +84,7 @@ fn a_shutdown_strands_no_task() {
     let _watchdog = watchdog();
     for workers in [1, 2, 3] {
         let pool = pool(workers);
-        for how in [Shutdown::Drain, Shutdown::Cancel] {
+        for how in [Shutdown::RunQueued, Shutdown::DropQueued] {
             let (sleeper, waker) = sleeper();
             let woken = pool.spawn(sleeper);
             let waker = waker.recv_timeout(WATCHDOG).expect("is polled");
@@ -97,12 +97,12 @@ fn a_shutdown_strands_no_task() {
                 let ended = woken.is_finished();
                 (woken, ended)
             }));
-            if how == Shutdown::Cancel || workers > 1 {
+            if how == Shutdown::DropQueued || workers > 1 {
                 assert!(ended, "{how:?} of {workers} workers");
             }
-            pool.shutdown(Shutdown::Drain, None).expect("no limit");
+            pool.shutdown(Shutdown::RunQueued, None).expect("no limit");
             pool.set_workers(workers).expect("threads start");
-            if how == Shutdown::Drain {
+            if how == Shutdown::RunQueued {
                 block_on(woken);
             }
         }
@@ -123,10 +123,10 @@ fn a_worker_drains_its_slot() {
         waker.wake();
         in_time
     });
-    pool.shutdown(Shutdown::Drain, Some(Duration::from_millis(1)))
+    pool.shutdown(Shutdown::RunQueued, Some(Duration::from_millis(1)))
         .expect_err("the worker is blocked");
     release.send(()).expect("is waited for");
-    pool.shutdown(Shutdown::Drain, None).expect("no limit");
+    pool.shutdown(Shutdown::RunQueued, None).expect("no limit");
     assert!(last.is_finished() && woken.is_finished());
     assert!(block_on(last));
 }

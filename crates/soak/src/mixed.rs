@@ -196,9 +196,17 @@ fn resize(executor: &Executor<'static>, random: &mut Random) {
             .expect("threads can be started");
         return;
     }
-    let how = random.of(&[Shutdown::Drain, Shutdown::Cancel]);
+    let how = random.of(&[
+        Shutdown::FinishAll,
+        Shutdown::RunQueued,
+        Shutdown::DropQueued,
+    ]);
+    if random.once_in(4) {
+        // Other threads spawn beside it, and some tasks never end.
+        let _left = executor.wait_idle(Some(LIMIT));
+    }
     let ended = executor.shutdown(how, Some(LIMIT));
-    if ended.is_err() && how == Shutdown::Cancel {
+    if ended.is_err() && how == Shutdown::DropQueued {
         // Else no thread drives it until another shutdown has succeeded.
         executor
             .set_workers(workers.max(1))

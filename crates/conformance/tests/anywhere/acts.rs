@@ -90,7 +90,7 @@ fn perform(cell: Cell) {
         Act::Close => close(cell.site),
         Act::Resize => resize(),
         Act::Shutdown => {
-            let ended = world::executor().shutdown(Shutdown::Drain, None);
+            let ended = world::executor().shutdown(Shutdown::RunQueued, None);
             ended.expect("there is no limit");
         }
         Act::Exit => std::process::exit(EXIT_CODE),

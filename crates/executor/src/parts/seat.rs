@@ -9,6 +9,7 @@ use terrace_sync::Mutex;
 use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use terrace_sync::time::CpuClock;
 
+use super::seat_counts::SeatCounts;
 use super::slot_table::SlotTable;
 use super::task_count::TaskCount;
 use super::trace_index;
@@ -39,6 +40,8 @@ pub(crate) struct Seat {
     pub(crate) lifo: LifoSlot<Runnable>,
     /// Tasks that its holders have spawned and finished.
     pub(crate) count: TaskCount,
+    /// What its holders have done.
+    pub(crate) counts: SeatCounts,
     fate: AtomicU32,
     /// Of a driver: whether it is being polled.
     polling: AtomicBool,
@@ -193,7 +196,7 @@ impl Seats {
         self.workers.scan().find_map(|seat| seat.lifo.take())
     }
 
-    fn counts(&self) -> impl Iterator<Item = &TaskCount> {
+    fn task_counts(&self) -> impl Iterator<Item = &TaskCount> {
         // Seats that were given back keep their counts.
         self.workers
             .all()
@@ -206,14 +209,16 @@ impl Seats {
     /// reads the ends first, so it counts no end without its spawn.
     pub(crate) fn active(&self) -> usize {
         let ended = self
-            .counts()
+            .task_counts()
             .map(TaskCount::ended)
             .fold(0, usize::wrapping_add);
-        let spawned = self
-            .counts()
-            .map(TaskCount::spawned)
-            .fold(0, usize::wrapping_add);
-        spawned.wrapping_sub(ended)
+        self.spawned().wrapping_sub(ended)
+    }
+
+    /// Tasks that were spawned so far.
+    pub(crate) fn spawned(&self) -> usize {
+        let spawned = self.task_counts().map(TaskCount::spawned);
+        spawned.fold(0, usize::wrapping_add)
     }
 
     /// Processor time of all workers together; zero where the system does not tell.

@@ -15,7 +15,9 @@ pub(crate) struct Threads {
     pub(crate) config: Arc<Config>,
     /// The number of worker threads that the pool is to have; spares come on top.
     workers: AtomicUsize,
-    /// Worker threads that have not ended.
+    /// Those of them that run, or are being started.
+    alive: AtomicUsize,
+    /// Threads that have not ended, spares included.
     pub(crate) running: AtomicUsize,
     pub(crate) list: Mutex<Vec<Thread>>,
     /// Whether workers that are asked to end first run all queued tasks.
@@ -94,6 +96,7 @@ impl Threads {
         Self {
             config: Arc::new(config),
             workers: AtomicUsize::new(0),
+            alive: AtomicUsize::new(0),
             running: AtomicUsize::new(0),
             list: Mutex::new(Vec::new()),
             draining: AtomicBool::new(false),
@@ -111,6 +114,30 @@ impl Threads {
     pub(crate) fn workers(&self) -> usize {
         // Ordering: Relaxed, a number that may change at any time.
         self.workers.load(Ordering::Relaxed)
+    }
+
+    /// The number of worker threads that run, spares not counted.
+    pub(crate) fn alive(&self) -> usize {
+        // Ordering: Relaxed, a number that may change at any time. A thread that has seen `running` at zero sees zero here.
+        self.alive.load(Ordering::Relaxed)
+    }
+
+    /// The number of threads that run, spares included.
+    pub(crate) fn running(&self) -> usize {
+        // Ordering: Relaxed, a number to report.
+        self.running.load(Ordering::Relaxed)
+    }
+
+    /// A worker is being started.
+    pub(crate) fn worker_starts(&self) {
+        // Ordering: Relaxed, as in `alive`.
+        self.alive.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It has ended, or could not be started.
+    pub(crate) fn worker_ended(&self) {
+        // Ordering: Relaxed. It comes before the Release of `running`.
+        self.alive.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Makes known how many workers the pool is to have. The caller holds the list's lock.

@@ -186,6 +186,11 @@ pub(crate) fn is_borrowed(pool: *const Shared) -> bool {
     frames().any(|frame| frame.borrows == Borrows::Executor && ptr::eq(frame.pool, pool))
 }
 
+/// Whether the thread is in the middle of a poll of a task of `pool` that has a frame.
+pub(crate) fn is_in(pool: *const Shared) -> bool {
+    frames().any(|frame| ptr::eq(frame.pool, pool))
+}
+
 /// Gives back the permits that the thread holds, in all pools, until the result is dropped. The thread calls this
 /// before it waits.
 #[inline]

@@ -125,6 +125,7 @@ impl Runner<'_> {
 
     /// Moves all tasks at its seat into the injector, and returns their number. The caller publishes them.
     pub(crate) fn hand_over(&self) -> usize {
+        self.count_polls();
         let mut moved = 0;
         let mut inject = |task| {
             self.pool().injector.push(task);
@@ -179,6 +180,7 @@ impl Runner<'_> {
     fn push(&self, task: Runnable) -> Pushed {
         terrace_trace::local_schedule(trace_index::get());
         if self.ring().push_or_overflow(task, &self.pool().injector) {
+            self.seat().counts.overflows.add(1);
             Pushed::Overflowed
         } else {
             Pushed::Alone

@@ -202,6 +202,17 @@ impl<'p> Runner<'p> {
         self.deferred.flush(|| self.pool.publish());
     }
 
+    /// Its search has found nothing: it counts the turns since the last time at its seat.
+    pub(crate) fn found_nothing(&self) {
+        self.fairness.found_nothing();
+        self.count_polls();
+    }
+
+    /// Counts the polls of its turns since the last time at its seat.
+    pub(crate) fn count_polls(&self) {
+        self.seat.counts.polls.add(self.fairness.news());
+    }
+
     /// Polls a task in the loop of this runner, whose next turn follows.
     #[inline]
     pub(crate) fn run_turn(&self, task: Runnable) {
@@ -259,13 +270,15 @@ pub(crate) fn count_spawn(pool: &Shared) {
     });
 }
 
-/// Counts a task of `pool` whose future has been dropped.
+/// Counts a task of `pool` whose future has been dropped. The caller keeps the pool alive: the end may let a thread go that drops
+/// the executor.
 #[inline]
 pub(crate) fn count_end(pool: &Shared) {
     with_runner_of(pool, |runner| match runner {
         Some(runner) => runner.seat.count.end(),
         None => pool.seats.remote.end_shared(),
     });
+    pool.quiet.ended(&pool.seats);
 }
 
 /// Takes a reference to `pool` out of the current worker's cache, if the thread is a worker of that pool.

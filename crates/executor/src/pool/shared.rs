@@ -12,6 +12,7 @@ use crate::parts::external_waiters::ExternalWaiters;
 use crate::parts::forks::Forks;
 use crate::parts::injector::Injector;
 use crate::parts::lanes::{Background, Lanes};
+use crate::parts::quiet_waiters::QuietWaiters;
 use crate::parts::scope_slot::Slot;
 use crate::parts::scopes::{Crew, Scopes};
 use crate::parts::seat::Seats;
@@ -47,6 +48,8 @@ pub(crate) struct Shared {
     pub(crate) holders: Holders,
     /// Whether the pool has dropped its tasks.
     closed: Closed,
+    /// Threads that wait for the end of every task.
+    pub(crate) quiet: QuietWaiters,
     /// Threads that wait for a pool without workers.
     pub(crate) external_waiters: ExternalWaiters,
     /// How the pool starts its threads, and the threads that it has started.
@@ -79,6 +82,7 @@ impl Shared {
             alarm: Alarm::new(workers == 0),
             holders: Holders::new(),
             closed: Closed::new(),
+            quiet: QuietWaiters::new(),
             external_waiters: ExternalWaiters::new(),
             threads,
         })

@@ -9,5 +9,6 @@ pub mod holders;
 pub mod lifo_slot;
 pub mod permits;
 pub mod publish;
+pub mod quiet;
 pub mod scope;
 pub mod sight;

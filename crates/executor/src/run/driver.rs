@@ -356,6 +356,9 @@ fn next<'p>(
 fn find<'p>(runner: &Runner<'p>, owes: Owes) -> Option<Found<'p>> {
     let pool = runner.pool();
     let taken = order::Driver::take(&Look::turn(runner));
+    if taken.is_none() {
+        runner.found_nothing();
+    }
     if taken
         .as_ref()
         .is_some_and(|taken| taken.refilled == Refilled::Yes)

@@ -46,6 +46,9 @@ pub(super) fn live(
         pool.publish_tasks(moved.max(1));
     }
     pool.leave_holders();
+    if kind == Kind::Worker {
+        pool.threads.worker_ended();
+    }
     // Ordering: Release, pairs with the Acquire in `Thread::has_ended`.
     out.store(true, Ordering::Release);
     // Ordering: Release, pairs with the Acquire in `Caller::is_alone`.

@@ -1,11 +1,13 @@
 //! The threads and futures that run a pool's work, from their start to their end.
 
 pub(crate) mod block_on;
+pub(crate) mod deadline;
 pub(crate) mod driver;
 mod eager;
 pub(crate) mod fork;
 mod life;
 pub(crate) mod owner;
+pub(crate) mod quiet;
 pub(crate) mod shutdown;
 pub(crate) mod start;
 pub(crate) mod threadless;

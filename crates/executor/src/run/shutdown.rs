@@ -1,15 +1,14 @@
 //! Shutting a pool down: its threads end, the pool stays.
 
 use std::ptr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use terrace_sync::atomic::Ordering;
 use terrace_sync::{Arc, weakened};
 
-use super::block_on::block_on;
+use super::deadline::{deadline_after, wait_for};
 use super::start::resize;
-use super::threadless;
-use crate::parts::event::EventListener;
+use super::{quiet, threadless};
 use crate::parts::threads::{Mark, Thread};
 use crate::pool::shared::Shared;
 use crate::pool::{place, runner};
@@ -21,8 +20,11 @@ pub(crate) fn shutdown(
     how: Shutdown,
     limit: Option<Duration>,
 ) -> Result<(), StillRunning> {
-    let deadline = limit.and_then(|limit| Instant::now().checked_add(limit));
-    pool.threads.drain(how == Shutdown::Drain);
+    let deadline = deadline_after(limit);
+    if how == Shutdown::FinishAll {
+        quiet::wait_idle(pool, deadline)?;
+    }
+    pool.threads.drain(how != Shutdown::DropQueued);
     place::empty_slot_in(pool);
     resize(pool, &pool.threads.list.lock(), 0);
     let caller = Caller::new(pool);
@@ -31,7 +33,7 @@ pub(crate) fn shutdown(
         if caller.is_alone() {
             break;
         }
-        if !caller.wait_for(listener, deadline) && !caller.is_alone() {
+        if !wait_for(listener, deadline) && !caller.is_alone() {
             let own = usize::from(runner::is_worker_of(&raw const **pool));
             // Ordering: Relaxed, a number to report.
             let threads = pool
@@ -39,14 +41,15 @@ pub(crate) fn shutdown(
                 .running
                 .load(Ordering::Relaxed)
                 .saturating_sub(own);
-            if how == Shutdown::Drain {
+            if how != Shutdown::DropQueued {
                 leave_to_waiters(pool);
             }
-            return Err(StillRunning { threads });
+            let tasks = pool.seats.active();
+            return Err(StillRunning { threads, tasks });
         }
     }
     pool.threads.drain(false);
-    if how == Shutdown::Cancel {
+    if how == Shutdown::DropQueued {
         pool.drop_queued();
     }
     // The caller does this before it joins the threads: destructors of their thread-locals may wait for tasks, and then
@@ -67,6 +70,7 @@ fn leave_to_waiters(pool: &Arc<Shared>) {
         threadless::register(pool);
     }
     threadless::announce();
+    pool.quiet.notify();
 }
 
 /// The thread that is in the middle of a `shutdown` of `pool`, and the threads that it waits for.
@@ -144,16 +148,6 @@ impl<'p> Caller<'p> {
         true
     }
 
-    /// Waits for a notification; false if the deadline came first.
-    fn wait_for(&self, listener: EventListener, deadline: Option<Instant>) -> bool {
-        if self.own_pool.is_some() && deadline.is_none() {
-            // The worker runs tasks while it waits: other workers may wait for tasks that they cannot take.
-            block_on(listener);
-            return true;
-        }
-        wait_for(listener, deadline)
-    }
-
     /// Joins the threads that this call has waited for.
     fn join_ended(&self) {
         let ended = |thread: &&mut Thread| {
@@ -179,24 +173,4 @@ impl Drop for Caller<'_> {
             own.threads.unmark(mark);
         }
     }
-}
-
-/// Waits for a notification; false if the deadline came first.
-#[cfg(not(target_family = "wasm"))]
-fn wait_for(listener: EventListener, deadline: Option<Instant>) -> bool {
-    use crate::parts::event::Listener;
-
-    match deadline {
-        Some(deadline) => listener.wait_deadline(deadline).is_some(),
-        None => {
-            listener.wait();
-            true
-        }
-    }
-}
-
-/// A listener cannot block on this target, which has no second thread to wait for.
-#[cfg(target_family = "wasm")]
-fn wait_for(_listener: EventListener, _deadline: Option<Instant>) -> bool {
-    false
 }

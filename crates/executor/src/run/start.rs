@@ -39,6 +39,7 @@ pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
     drop(list);
     if wanted == 0 {
         threadless::announce();
+        pool.quiet.notify();
     }
     let result = if is_naming(pool) {
         Ok(())
@@ -111,6 +112,7 @@ fn start_missing(pool: &Arc<Shared>, before: usize) -> io::Result<()> {
             drop(list);
             if left == 0 {
                 threadless::announce();
+                pool.quiet.notify();
             }
             return Err(error);
         }
@@ -164,6 +166,9 @@ fn start_thread(
     pool.idle.adopt_live(index);
     // Ordering: Relaxed, a count; the Release at the end of `live` orders the threads' ends.
     pool.threads.running.fetch_add(1, Ordering::Relaxed);
+    if kind == Kind::Worker {
+        pool.threads.worker_starts();
+    }
     pool.holders.enter();
     let (shared, config) = (Arc::clone(pool), Arc::clone(config));
     let out = Arc::new(AtomicBool::new(false));
@@ -183,8 +188,9 @@ fn start_thread(
         }
         Err(error) => {
             pool.threads.running.fetch_sub(1, Ordering::Relaxed);
-            if kind == Kind::Spare {
-                pool.threads.spare_started();
+            match kind {
+                Kind::Worker => pool.threads.worker_ended(),
+                Kind::Spare => pool.threads.spare_started(),
             }
             // The calls below may call users' wakers, so they hold no lock.
             drop(list);

@@ -113,13 +113,17 @@ impl<'p> Worker<'p> {
     /// Takes the next piece of work, in the order of its kind of worker.
     fn find(&self) -> Option<Taken<'p>> {
         let look = Look::turn(&self.runner);
-        if self.kind == Kind::Spare {
+        let taken = if self.kind == Kind::Spare {
             order::Spare::take(&look)
         } else if self.runner.seat().is_asked_to_end() {
             order::Ending::take(&look)
         } else {
             order::Worker::take(&look)
+        };
+        if taken.is_none() {
+            self.runner.found_nothing();
         }
+        taken
     }
 
     fn run_loop(&self) {
@@ -204,6 +208,7 @@ impl<'p> Worker<'p> {
             rest = slept;
             if let Some(found) = sentinel.end(pool, runner.index()) {
                 self.stop_search(&mut token);
+                runner.seat().counts.polls.add(1);
                 self.run_found(found, &mut sentinel);
                 rest = Rest::None;
             }
@@ -245,6 +250,7 @@ impl<'p> Worker<'p> {
         here::rest(&self.runner);
         let scan = self.scan(Looking::Parking);
         terrace_trace::park(index);
+        self.runner.seat().counts.parks.add(1);
         give_back();
         let _asleep = Asleep::begin();
         let watches = sentinel.is_keen()
@@ -292,8 +298,12 @@ impl<'p> Worker<'p> {
         let mut watch = Stopwatch::start();
         let mut seen = core.progress();
         let mut next = Some(first);
+        let mut ran = 0;
         while let Some(child) = next {
             run_task(child);
+            // The turn counts the first one.
+            self.runner.seat().counts.polls.add(ran);
+            ran = 1;
             if watch.child_ran(&pool.scopes.pacing) {
                 pool.reconsider(slot);
             }

@@ -120,6 +120,7 @@ impl<'l, 'p> Look<'l, 'p> {
     #[inline]
     pub(crate) fn turn(runner: &'l Runner<'p>) -> Self {
         let turn = if runner.fairness.is_global_turn() {
+            runner.count_polls();
             Turn::Global
         } else {
             Turn::Usual
@@ -276,5 +277,8 @@ fn steal<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
         }
         seat.steal_half(&own)
     })?;
+    let counts = &runner.seat().counts;
+    counts.steal_operations.add(1);
+    counts.steals.add(1 + own.ring().len());
     Some(Taken::moved(task, &own))
 }
