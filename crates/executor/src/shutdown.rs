@@ -24,6 +24,17 @@ pub enum Shutdown {
     DropQueued,
 }
 
+/// Other names of two kinds, for programs that took the crate from git.
+#[expect(non_upper_case_globals, reason = "they stand where variants stood")]
+impl Shutdown {
+    /// [`RunQueued`](Self::RunQueued).
+    #[deprecated = "it waits for queued tasks only: use `RunQueued`, or `FinishAll` to wait for every task"]
+    pub const Drain: Self = Self::RunQueued;
+    /// [`DropQueued`](Self::DropQueued).
+    #[deprecated = "it drops queued tasks only: use `DropQueued`"]
+    pub const Cancel: Self = Self::DropQueued;
+}
+
 /// Tasks or threads had not ended when the time was up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StillRunning {

@@ -291,7 +291,7 @@ async fn shuts_down_in_the_first_poll(executor: &'static Executor<'static>, befo
         let mut task = executor.spawn_eager(async move {
             let _kept = kept;
             executor
-                .shutdown(Shutdown::Cancel, None)
+                .shutdown(Shutdown::DropQueued, None)
                 .expect("without a limit");
             if pends {
                 pending::<()>().await;

@@ -4,7 +4,8 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use static_assertions::{assert_impl_all, assert_not_impl_any};
 use terrace_executor::{
-    Builder, Current, Executor, FallibleTask, StaticExecutor, Task, ThreadExecutor, Ticker,
+    Builder, Current, Executor, FallibleTask, Shutdown, StaticExecutor, Task, ThreadExecutor,
+    Ticker,
 };
 
 assert_impl_all!(Executor<'static>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
@@ -23,4 +24,20 @@ fn the_assertions_above_were_compiled() {
         terrace_executor::current().is_none(),
         "a test thread is no worker"
     );
+}
+
+#[test]
+#[expect(deprecated, reason = "they are what is tested")]
+fn other_names_of_kinds_of_shutdown_stand_where_variants_do() {
+    let name = |kind| match kind {
+        Shutdown::Drain => "drain",
+        Shutdown::Cancel => "cancel",
+        _ => "another",
+    };
+    let kinds = [
+        Shutdown::RunQueued,
+        Shutdown::DropQueued,
+        Shutdown::FinishAll,
+    ];
+    assert_eq!(kinds.map(name), ["drain", "cancel", "another"]);
 }
