@@ -106,6 +106,7 @@ fn executor(ledger: &Arc<Ledger>, random: &mut Random) -> Arc<Executor<'static>>
 
 /// Drops the executor, with all tasks that are in it: here, on a thread of its own, or in one of its tasks.
 fn end(executor: Arc<Executor<'static>>, random: &mut Random) {
+    check_numbers(&executor);
     match random.below(4) {
         0 => {
             let thread = std::thread::spawn(move || drop(executor));
@@ -127,4 +128,13 @@ fn end(executor: Arc<Executor<'static>>, random: &mut Random) {
         }
         _ => drop(executor),
     }
+}
+
+/// What the executor's metrics say agrees with each other, also while its threads act.
+fn check_numbers(executor: &Executor<'static>) {
+    let metrics = executor.metrics();
+    assert!(
+        metrics.num_alive_tasks() <= metrics.spawned_tasks_count(),
+        "{metrics:?}"
+    );
 }
