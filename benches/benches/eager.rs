@@ -3,9 +3,10 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use terrace_benches::Rows;
 use terrace_benches::eager::{
-    Await, Calls, Futures, JoinSet, Leaf, LocalJoinSet, Started, Way, tree, tree_of_futures,
+    Await, Calls, Futures, JoinSet, Leaf, LocalJoinSet, Started, TURN, Way, called_children,
+    eager_children, tree, tree_of_futures,
 };
-use terrace_benches::executor::{StaticExecutor, Threads, Tokio};
+use terrace_benches::executor::{StaticExecutor, StaticExecutorAlone, Threads, Tokio};
 use terrace_benches::local::{AsyncExecutor, StaticLocal, TokioLocal};
 use terrace_benches::spawn::Contender;
 
@@ -18,6 +19,20 @@ const WAYS: [(&str, &str, Way); 3] = [
 
 fn rows(criterion: &mut Criterion) {
     let rows = &mut Rows::new(criterion, "eager");
+    for (with_output, param) in [(true, TURN.to_string()), (false, format!("{TURN}-unit"))] {
+        rows.row("child", "eager", &param, || {
+            eager_children(StaticLocal::new(1), with_output)
+        });
+        rows.row("child", "calls", &param, || {
+            called_children(StaticLocal::new(1), with_output)
+        });
+        rows.row("child_in_a_run", "eager", &param, || {
+            eager_children(StaticExecutorAlone::new(0), with_output)
+        });
+        rows.row("child_in_a_run", "calls", &param, || {
+            called_children(StaticExecutorAlone::new(0), with_output)
+        });
+    }
     for leaf in Leaf::ALL {
         let workload = leaf.workload();
         let param = "6x6";

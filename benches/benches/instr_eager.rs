@@ -9,8 +9,10 @@
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use terrace_benches::counted::{Job, warm};
 use terrace_benches::eager::{
-    Await, Calls, Futures, Leaf, LocalJoinSet, Started, Way, tree, tree_of_futures,
+    Await, Calls, Futures, Leaf, LocalJoinSet, Started, Way, called_children, eager_children, tree,
+    tree_of_futures,
 };
+use terrace_benches::executor::StaticExecutorAlone;
 use terrace_benches::local::{AsyncExecutor, StaticLocal, TokioLocal};
 use terrace_benches::spawn::Contender;
 
@@ -42,5 +44,28 @@ fn async_tree_none(mut job: Job) -> Job {
     job
 }
 
-library_benchmark_group!(name = rows, benchmarks = [async_tree_none]);
+#[library_benchmark]
+#[bench::eager__100(warm(eager_children(StaticLocal::new(1), true)))]
+#[bench::calls__100(warm(called_children(StaticLocal::new(1), true)))]
+#[bench::eager__100_unit(warm(eager_children(StaticLocal::new(1), false)))]
+#[bench::calls__100_unit(warm(called_children(StaticLocal::new(1), false)))]
+fn child(mut job: Job) -> Job {
+    job();
+    job
+}
+
+#[library_benchmark]
+#[bench::eager__100(warm(eager_children(StaticExecutorAlone::new(0), true)))]
+#[bench::calls__100(warm(called_children(StaticExecutorAlone::new(0), true)))]
+#[bench::eager__100_unit(warm(eager_children(StaticExecutorAlone::new(0), false)))]
+#[bench::calls__100_unit(warm(called_children(StaticExecutorAlone::new(0), false)))]
+fn child_in_a_run(mut job: Job) -> Job {
+    job();
+    job
+}
+
+library_benchmark_group!(
+    name = rows,
+    benchmarks = [async_tree_none, child, child_in_a_run]
+);
 main!(library_benchmark_groups = [rows]);

@@ -7,10 +7,12 @@
 //! children, and 0.34 of our eager ones with a wake (`cargo xtask bench --layer eager --metric instr`). So on this tree no
 //! implementation comes down to a quarter of `FuturesUnordered`, or of ours.
 
+mod child;
 mod joins;
 mod timer;
 mod tree;
 
+pub use child::{TURN, called_children, eager_children};
 pub use joins::{Await, Calls, EagerSpawner, Futures, JoinSet, LocalJoinSet, Started, Way};
 pub use tree::{Leaf, tree, tree_of_futures};
 

@@ -10,7 +10,7 @@ mod workloads;
 pub use self::tokio::Tokio;
 pub use current::{Current, Lookup, RayonIndex, TokioHandle, lookup};
 pub use drivers::{Driven, Threads};
-pub use ours::{Executor, StaticExecutor};
+pub use ours::{Executor, StaticExecutor, StaticExecutorAlone};
 pub use services::{actors, cpu_bound, one_by_one};
 pub use workloads::{
     Restless, burst_wake, fan_out_fan_in, ping_pong, spawn_many_busy, spawn_many_inside,

@@ -54,6 +54,26 @@ impl Drop for StaticExecutor {
     }
 }
 
+/// The static kind without workers: the calling thread alone polls the tasks, in a `run`. A few words of it are left.
+pub struct StaticExecutorAlone(&'static terrace_executor::StaticExecutor);
+
+impl Contender for StaticExecutorAlone {
+    const NAME: &'static str = "static_executor_alone";
+    type Spawner = &'static terrace_executor::StaticExecutor;
+
+    fn new(_: usize) -> Self {
+        Self(Box::leak(Box::default()))
+    }
+
+    fn spawner(&self) -> Self::Spawner {
+        self.0
+    }
+
+    fn run<T>(&self, future: impl Future<Output = T>) -> T {
+        futures_lite::future::block_on(self.0.run(future))
+    }
+}
+
 impl EagerSpawner for &'static terrace_executor::StaticExecutor {
     fn spawn_eager<T: Send + 'static>(
         self,
