@@ -125,9 +125,13 @@ fn values_of_all_sizes() {
 #[test]
 fn outputs_without_a_size() {
     /// Neither `Copy` nor `Clone`: a copy of one would be a fault.
-    #[repr(align(64))]
     #[derive(PartialEq, Debug)]
     struct Token;
+
+    /// Over-aligned, so that its task has a cell of another sort.
+    #[repr(align(64))]
+    #[derive(PartialEq, Debug)]
+    struct Aligned;
 
     let _watchdog = watchdog();
     each_kind(|executor| {
@@ -149,6 +153,8 @@ fn outputs_without_a_size() {
         spawn().detach();
         let there = |task: Task<Token>| thread::spawn(|| block_on(task)).join();
         assert_eq!(there(spawn()).expect("takes it"), Token);
+        let mut task = executor.spawn_eager(async { Aligned });
+        assert_eq!((task.try_take(), task.try_take()), (Some(Aligned), None));
         // The output has a destructor, or there is a panic in its place.
         struct Counted;
         thread_local! {
