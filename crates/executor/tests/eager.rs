@@ -1,6 +1,6 @@
 //! Eager children of a pool: the first poll on the thread that spawns.
 
-use std::future::{Future, poll_fn, ready};
+use std::future::{Future, pending, poll_fn, ready};
 use std::panic::panic_any;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -9,7 +9,9 @@ use std::sync::mpsc::channel;
 use std::task::Poll;
 use std::thread;
 
-use terrace_executor::{Builder, Current, Executor, Lane, StaticExecutor, block_on, current};
+use terrace_executor::{
+    Builder, Current, Executor, Lane, Shutdown, StaticExecutor, block_on, current,
+};
 use terrace_testing::{Drops, WakerSlot, Yields, on_stack_of, poll_once, text, text_of, watchdog};
 
 fn pool(workers: usize) -> Executor<'static> {
@@ -276,4 +278,44 @@ fn children_that_yield_move_on() {
     let sum: u32 = parents.into_iter().map(block_on).sum();
     assert_eq!(sum, (0..50).sum::<u32>() * (0..100).sum::<u32>());
     assert!(executor.is_empty());
+}
+
+/// A child shuts its pool down in its first poll, before it ends or waits. The poll goes on, and so does the pool, without threads.
+async fn shuts_down_in_the_first_poll(executor: &'static Executor<'static>, before: usize) {
+    for pends in [false, true] {
+        for _ in 0..before {
+            executor.spawn_eager(ready(())).detach();
+        }
+        let drops = Drops::new();
+        let kept = drops.value();
+        let mut task = executor.spawn_eager(async move {
+            let _kept = kept;
+            executor
+                .shutdown(Shutdown::Cancel, None)
+                .expect("without a limit");
+            if pends {
+                pending::<()>().await;
+            }
+        });
+        assert_eq!(task.try_take(), (!pends).then_some(()));
+        assert_eq!(drops.count(), usize::from(!pends));
+        drop(task);
+        while drops.count() == 0 {
+            executor.try_tick();
+        }
+        assert_eq!(executor.spawn_eager(ready(1)).try_take(), Some(1));
+    }
+}
+
+#[test]
+fn the_pool_is_shut_down_in_the_first_poll() {
+    let _watchdog = watchdog();
+    for workers in [0, 1, 2] {
+        for before in [0, 10] {
+            let outside: &'static Executor<'static> = Box::leak(Box::new(pool(workers)));
+            block_on(shuts_down_in_the_first_poll(outside, before));
+            let inside: &'static Executor<'static> = Box::leak(Box::new(pool(workers)));
+            block_on(inside.run(inside.spawn(shuts_down_in_the_first_poll(inside, before))));
+        }
+    }
 }
