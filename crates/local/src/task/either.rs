@@ -135,7 +135,7 @@ impl<T> Either<T> {
         if address <= TAGS {
             return None;
         }
-        NonZeroUsize::new(address & !TAGS)
+        NonZeroUsize::new(address & !TAG)
     }
 
     /// Whether the task is done, cancelled or has panicked.
