@@ -53,7 +53,10 @@ pub use crate::{
 #[cfg(not(terrace_loom))]
 pub use terrace_local::task::{FallibleTask, Task};
 #[cfg(not(terrace_loom))]
-pub use terrace_local::{Spawn, TaskGroup};
+pub use terrace_local::{
+    AbortHandle, Abortable, Named, Spawn, TaskError, TaskGroup, TaskId, TaskName, TaskSet,
+    abortable, named,
+};
 
 pub use terrace_local::Payload;
 #[cfg(not(terrace_loom))]

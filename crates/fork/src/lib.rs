@@ -3,8 +3,10 @@
 #![cfg(not(terrace_loom))]
 
 mod keep;
+mod outputs;
 mod scope;
 #[cfg(doctest)]
 mod types;
 
+pub use outputs::outputs;
 pub use scope::{Config, Scope, Spawner, scope, scope_with};

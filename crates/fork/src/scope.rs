@@ -181,6 +181,30 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.spawner.spawn(future);
     }
 
+    /// Spawns a child that returns a value, which goes into `place`. The place is declared outside of the scope; the value may borrow
+    /// from the environment. It is there after the scope, unless the scope unwinds.
+    ///
+    /// Costs as much as [`spawn`](Self::spawn). The child drops the value that was in the place before.
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(2).build();
+    /// let text = String::from("a borrowed word");
+    /// let (mut first, mut length) = (None, None);
+    /// terrace_fork::scope(&executor, |scope| {
+    ///     scope.spawn_into(&mut first, async { text.split(' ').next() });
+    ///     scope.spawn_into(&mut length, async { text.len() });
+    /// });
+    /// assert_eq!((first, length), (Some(Some("a")), Some(15)));
+    /// ```
+    #[inline]
+    pub fn spawn_into<T: Send + 'scope>(
+        &self,
+        place: &'scope mut Option<T>,
+        future: impl Future<Output = T> + Send + 'scope,
+    ) {
+        self.spawn(async move { *place = Some(future.await) });
+    }
+
     /// Spawns a child that runs on the scope's own thread.
     pub fn spawn_on_scope(&self, future: impl Future<Output = ()> + Send + 'scope) {
         self.spawner.spawn_on_scope(future);

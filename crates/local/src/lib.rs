@@ -8,6 +8,9 @@ extern crate std;
 
 // The layers above and the models use items that are `doc(hidden)`. They are no interface.
 
+#[cfg(feature = "std")]
+#[doc(hidden)]
+pub mod abort;
 #[doc(hidden)]
 pub mod biased;
 #[cfg(not(terrace_loom))]
@@ -34,6 +37,8 @@ pub mod group;
 mod hook;
 #[doc(hidden)]
 pub mod mailbox;
+#[cfg(all(feature = "std", not(terrace_loom)))]
+mod name;
 mod on_owner;
 #[cfg(not(terrace_loom))]
 mod owned;
@@ -63,14 +68,19 @@ mod wait_list;
 pub use crate::{on_owner::OnOwner, unwind::drop_payload};
 pub use unwind::Payload;
 
+#[cfg(feature = "std")]
+pub use crate::abort::{AbortHandle, Abortable, abortable};
+#[cfg(all(feature = "std", not(terrace_loom)))]
+pub use crate::name::{Named, TaskName, named};
+
 #[cfg(not(terrace_loom))]
 pub use crate::{
     executor::LocalExecutor,
     foreign::LocalScheduler,
-    group::{Spawn, TaskGroup},
+    group::{Spawn, TaskError, TaskGroup, TaskSet},
     spawner::LocalSpawner,
     static_executor::StaticLocalExecutor,
-    task::{FallibleTask, Task},
+    task::{FallibleTask, Task, TaskId},
     thread_id::{ThreadNumber, thread_id},
 };
 #[cfg(not(terrace_loom))]

@@ -7,6 +7,12 @@ mod children;
 mod spawn;
 #[cfg(not(terrace_loom))]
 mod task_group;
+#[cfg(not(terrace_loom))]
+mod task_set;
 
 #[cfg(not(terrace_loom))]
-pub use self::{spawn::Spawn, task_group::TaskGroup};
+pub use self::{
+    spawn::Spawn,
+    task_group::TaskGroup,
+    task_set::{TaskError, TaskSet},
+};

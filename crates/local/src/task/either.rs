@@ -6,6 +6,7 @@
 use core::future::Future;
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
+use core::num::NonZeroUsize;
 use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll, Waker};
@@ -126,6 +127,15 @@ impl<T> Either<T> {
             // SAFETY: `this` is neither dropped nor used again, so the copy is the only handle.
             Kind::Local(task) => Kind::Local(unsafe { core::ptr::read(task) }),
         }
+    }
+
+    /// The address of the task's cell; `None` if there is none.
+    pub(super) fn cell(&self) -> Option<NonZeroUsize> {
+        let address = self.address.as_ptr().addr();
+        if address <= TAGS {
+            return None;
+        }
+        NonZeroUsize::new(address & !TAG)
     }
 
     /// Whether the task is done, cancelled or has panicked.

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::future::{Future, poll_fn};
+use core::num::NonZeroUsize;
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
@@ -71,6 +72,12 @@ impl<T, M> Task<T, M> {
         self.inner.is_finished()
     }
 
+    /// As [`FallibleTask::id`].
+    #[must_use]
+    pub fn id(&self) -> Option<TaskId> {
+        self.inner.id()
+    }
+
     /// As [`FallibleTask::try_take`].
     ///
     /// # Panics
@@ -123,6 +130,39 @@ impl<T, M: fmt::Debug> fmt::Debug for Task<T, M> {
         f.debug_struct("Task")
             .field("finished", &self.is_finished())
             .finish()
+    }
+}
+
+/// Which task one is, among those that exist at the same time. See [`FallibleTask::id`].
+///
+/// It is the address of the task's memory: it takes no room and no counter.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskId(NonZeroUsize);
+
+impl TaskId {
+    /// Of the task that a waker wakes, if it is the waker of a task of this project's executors. Combinators that poll with wakers
+    /// of their own hide the task's: then the id is that of no task.
+    #[must_use]
+    pub fn of(waker: &Waker) -> Option<Self> {
+        NonZeroUsize::new(waker.data().addr()).map(Self)
+    }
+
+    /// Of the task that awaits this: the one that polls the caller. See [`of`](Self::of). In the first poll of an eager task
+    /// it is that of no task.
+    pub async fn current() -> Option<Self> {
+        poll_fn(|context| Poll::Ready(Self::of(context.waker()))).await
+    }
+}
+
+impl fmt::Debug for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TaskId({:#x})", self.0)
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.0)
     }
 }
 
@@ -205,6 +245,14 @@ impl<T, M> FallibleTask<T, M> {
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.task.is_finished()
+    }
+
+    /// Which task this is, for logs and maps: the same as [`TaskId::current`] inside of it. No two tasks have the same id at a time;
+    /// a later task may get the id of one that has ended. It may be `None` where the task ended in the call that
+    /// spawned it, and once this handle has returned the task's end.
+    #[must_use]
+    pub fn id(&self) -> Option<TaskId> {
+        self.task.cell().map(TaskId)
     }
 
     /// Takes the output if the task is done. `None` if it is not, was cancelled, or the output was taken before. For a frame

@@ -28,7 +28,7 @@ mod spawn_many;
 pub use self::core::{Core, CoreRef, PanicHandler, Schedule};
 pub use self::early::{has_room, poll_at_spawn};
 pub use self::guarded::{LARGE, boxed, is_large};
-pub use self::handle::{FallibleTask, Task};
+pub use self::handle::{FallibleTask, Task, TaskId};
 pub use self::outcome::Outcome;
 pub use self::runnable::{Meta, Runnable};
 pub use self::shared::build;

@@ -1,0 +1,157 @@
+//! [`abortable`]: a future that any thread may end, on any executor.
+//!
+//! | `AbortHandle::abort`                  | a poll of the future                                       |
+//! |---------------------------------------|------------------------------------------------------------|
+//! | 1. under the lock: sets `aborted`, takes the waker | 1. if `aborted`: ends                         |
+//! | 2. wakes that waker                   | 2. polls the inner future                                  |
+//! |                                       | 3. under the lock: ends if `aborted`, else leaves its waker |
+//!
+//! The lock orders 3 and 1: either the poll sees `aborted`, or the abort finds the waker. No user code runs under it.
+
+use core::fmt;
+use core::future::Future;
+use core::pin::Pin;
+use core::task::{Context, Poll, Waker};
+
+use pin_project_lite::pin_project;
+use terrace_sync::{Arc, Mutex, weakened};
+
+/// What the future shares with its handles.
+#[derive(Default)]
+struct Shared(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    aborted: bool,
+    /// Of the last poll that was pending.
+    waker: Option<Waker>,
+}
+
+/// A future that an [`AbortHandle`] may end, and its first handle.
+///
+/// The future's output is `None` if it was aborted before it was done. Its inner future is dropped by then, by the task that polls
+/// it, on that task's thread. So an abort reaches a task on any executor, from any thread, while another owner has the task's handle.
+///
+/// One allocation; a poll that is pending takes an uncontended lock twice. An interrupt must not abort: it might wait for that lock.
+/// A task without a handle of this kind pays nothing.
+///
+/// ```
+/// use terrace_local::{LocalExecutor, abortable};
+///
+/// let executor = LocalExecutor::new();
+/// let (future, handle) = abortable(std::future::pending::<()>());
+/// let task = executor.spawn(future);
+/// executor.try_tick();
+/// std::thread::spawn(move || handle.abort()).join().unwrap();
+/// assert_eq!(futures_lite::future::block_on(executor.run(task)), None);
+/// ```
+pub fn abortable<F: Future>(future: F) -> (Abortable<F>, AbortHandle) {
+    let shared = Arc::<Shared>::default();
+    let handle = AbortHandle {
+        shared: Arc::clone(&shared),
+    };
+    let future = Abortable {
+        future: Some(future),
+        shared,
+    };
+    (future, handle)
+}
+
+pin_project! {
+    /// See [`abortable`].
+    #[must_use = "futures do nothing unless you `.await` or poll them"]
+    pub struct Abortable<F> {
+        // There until it is done or aborted.
+        #[pin]
+        future: Option<F>,
+        shared: Arc<Shared>,
+    }
+}
+
+impl<F: Future> Future for Abortable<F> {
+    type Output = Option<F::Output>;
+
+    /// # Panics
+    /// If it is polled after its end.
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<F::Output>> {
+        let mut this = self.project();
+        let Some(future) = this.future.as_mut().as_pin_mut() else {
+            panic!("an abortable future is not polled after its end");
+        };
+        if this.shared.is_aborted() {
+            this.future.set(None);
+            return Poll::Ready(None);
+        }
+        if let Poll::Ready(output) = future.poll(context) {
+            this.future.set(None);
+            return Poll::Ready(Some(output));
+        }
+        if this.shared.leave(context.waker()) {
+            return Poll::Pending;
+        }
+        this.future.set(None);
+        Poll::Ready(None)
+    }
+}
+
+impl Shared {
+    fn is_aborted(&self) -> bool {
+        self.0.lock().aborted
+    }
+
+    /// Leaves the waker for an abort. False if one came before.
+    fn leave(&self, waker: &Waker) -> bool {
+        // Cloned and dropped outside of the lock: wakers are users' code.
+        let mut waker = Some(waker.clone());
+        let mut state = self.0.lock();
+        if state.aborted && !weakened!("abort-unseen") {
+            return false;
+        }
+        core::mem::swap(&mut state.waker, &mut waker);
+        drop(state);
+        true
+    }
+}
+
+impl<F> fmt::Debug for Abortable<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Abortable").finish_non_exhaustive()
+    }
+}
+
+/// Aborts the future that it was made with. `Send`, `Sync` and `Clone`; it keeps no task and no executor alive.
+#[derive(Clone)]
+pub struct AbortHandle {
+    shared: Arc<Shared>,
+}
+
+impl AbortHandle {
+    /// The future's next poll ends it, or a poll under way where that is pending. A future that is done, or is done by a poll under way,
+    /// keeps its output. A second call does nothing.
+    ///
+    /// # Panics
+    /// If the waker of the future's task does.
+    pub fn abort(&self) {
+        let mut state = self.shared.0.lock();
+        state.aborted = true;
+        let waker = state.waker.take();
+        drop(state);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Whether [`abort`](Self::abort) was called.
+    #[must_use]
+    pub fn is_aborted(&self) -> bool {
+        self.shared.is_aborted()
+    }
+}
+
+impl fmt::Debug for AbortHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AbortHandle")
+            .field("aborted", &self.is_aborted())
+            .finish()
+    }
+}

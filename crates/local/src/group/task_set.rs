@@ -1,0 +1,364 @@
+//! [`TaskSet`]: tasks whose results come as they end, each on its own.
+//!
+//! | slot         | the task                                                                     |
+//! |--------------|------------------------------------------------------------------------------|
+//! | `Some(task)` | has not ended, or the set has not seen it                                    |
+//! | `None`       | has ended; its result is in `ended`, or was handed out                       |
+//!
+//! Tasks wake the set through [`Block`]s, as the children of a group.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+use core::fmt;
+use core::future::{Future, poll_fn};
+use core::panic::{RefUnwindSafe, UnwindSafe};
+use core::task::{Context, Poll, Waker};
+
+use terrace_sync::Arc;
+
+use super::block::{Block, CHILDREN};
+use super::spawn::Spawn;
+use crate::task::FallibleTask;
+use crate::unwind::{Payload, contain, drop_payload};
+
+/// Why a task of a [`TaskSet`] has no output.
+pub enum TaskError {
+    /// It was aborted, or its executor was dropped.
+    Cancelled,
+    /// It panicked, with this payload.
+    Panicked(Payload),
+}
+
+impl TaskError {
+    /// Whether the task was aborted, or its executor was dropped.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Cancelled)
+    }
+}
+
+impl fmt::Debug for TaskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cancelled => "Cancelled",
+            Self::Panicked(_) => "Panicked(..)",
+        })
+    }
+}
+
+impl fmt::Display for TaskError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Cancelled => "the task was cancelled",
+            Self::Panicked(_) => "the task panicked",
+        })
+    }
+}
+
+impl core::error::Error for TaskError {}
+
+/// The output of a task, or why there is none.
+type Outcome<T> = Result<T, TaskError>;
+
+/// Tasks in a collection: their results come as they end, and a drop of the set aborts those that have not.
+///
+/// It is what tokio calls a `JoinSet`. Tasks do not depend on each other: a panic or an abort is the result of that task. For tasks
+/// that end together take a [`TaskGroup`](super::TaskGroup).
+///
+/// `S` spawns the tasks: a reference to an executor, or a spawner. See [`Spawn`].
+///
+/// ```
+/// use terrace_local::{LocalExecutor, TaskSet};
+///
+/// let executor = LocalExecutor::new();
+/// let mut set = TaskSet::new(&executor);
+/// for n in 1..=3 {
+///     set.spawn(async move { n * n });
+/// }
+/// let sum = async {
+///     let mut sum = 0;
+///     while let Some((_number, result)) = set.join_next().await {
+///         sum += result.unwrap();
+///     }
+///     sum
+/// };
+/// assert_eq!(futures_lite::future::block_on(executor.run(sum)), 14);
+/// ```
+///
+/// # Cost
+///
+/// A task takes a slot, and each 16 of them an allocation once the set waits. Its end takes three read-modify-writes more than that
+/// of a task alone. Between two polls of the set, each 16 tasks wake its task at most once. The list keeps a slot for each task
+/// that was spawned after the oldest one that has not ended.
+#[must_use = "a set aborts its tasks when it is dropped"]
+pub struct TaskSet<S, T> {
+    spawner: S,
+    slots: VecDeque<Option<FallibleTask<T>>>,
+    /// The number of the first slot. A multiple of `CHILDREN`.
+    first: usize,
+    /// Slots with a task.
+    running: usize,
+    /// Tasks below this number have been polled with the wakers of the blocks.
+    armed: usize,
+    blocks: VecDeque<Arc<Block>>,
+    /// Results that were not handed out yet, in the order in which the set has found them.
+    ended: VecDeque<(usize, Outcome<T>)>,
+}
+
+// A panic of a task is its result.
+impl<S, T> UnwindSafe for TaskSet<S, T> {}
+impl<S, T> RefUnwindSafe for TaskSet<S, T> {}
+
+impl<S, T> TaskSet<S, T> {
+    /// An empty set. Allocates nothing yet.
+    pub const fn new(spawner: S) -> Self {
+        Self {
+            spawner,
+            slots: VecDeque::new(),
+            first: 0,
+            running: 0,
+            armed: 0,
+            blocks: VecDeque::new(),
+            ended: VecDeque::new(),
+        }
+    }
+
+    /// Spawns a task, and returns its number: 0 for the first task of the set, and greater ones for later tasks.
+    pub fn spawn<F>(&mut self, future: F) -> usize
+    where
+        F: Future<Output = T>,
+        S: Spawn<F>,
+    {
+        // The slot comes first: nothing that can fail lies between the spawn and the task's place in the set.
+        self.slots.reserve(1);
+        let task = self.spawner.spawn_task(future);
+        self.push(task.fallible())
+    }
+
+    /// As [`spawn`](Self::spawn), and polls the task once before it returns. See
+    /// [`LocalExecutor::spawn_eager`](crate::LocalExecutor::spawn_eager).
+    pub fn spawn_eager<F>(&mut self, future: F) -> usize
+    where
+        F: Future<Output = T>,
+        S: Spawn<F>,
+    {
+        self.slots.reserve(1);
+        let task = self.spawner.spawn_task_eager(future);
+        self.push(task.fallible())
+    }
+
+    fn push(&mut self, task: FallibleTask<T>) -> usize {
+        let number = self.end();
+        self.slots.push_back(Some(task));
+        self.running += 1;
+        number
+    }
+
+    /// The number of the next task.
+    fn end(&self) -> usize {
+        self.first + self.slots.len()
+    }
+
+    /// Waits for the next task that ends: its number, and its output or why there is none. `None` if the set is empty. It may be
+    /// called again then, and also after further spawns.
+    ///
+    /// A task has ended once its future has been dropped. If this future is dropped, no result is lost.
+    pub async fn join_next(&mut self) -> Option<(usize, Result<T, TaskError>)> {
+        poll_fn(|context| self.poll_join_next(context)).await
+    }
+
+    /// As [`join_next`](Self::join_next), by a poll.
+    pub fn poll_join_next(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<(usize, Result<T, TaskError>)>> {
+        if self.ended.is_empty() {
+            self.look(context.waker());
+        }
+        match self.ended.pop_front() {
+            None if self.running > 0 => Poll::Pending,
+            next => Poll::Ready(next),
+        }
+    }
+
+    /// The result of a task that has ended, if there is one. Does not wait, and leaves no waker.
+    pub fn try_join_next(&mut self) -> Option<(usize, Result<T, TaskError>)> {
+        if self.ended.is_empty() {
+            for slot in 0..self.slots.len() {
+                let task = self.slots[slot].as_mut();
+                if let Some(end) = task.and_then(FallibleTask::take_finished) {
+                    self.settle(slot, end);
+                }
+            }
+            self.forget_ended();
+        }
+        self.ended.pop_front()
+    }
+
+    /// Waits until all tasks have ended, and returns their outputs in the order of their spawns.
+    ///
+    /// # Errors
+    /// The first task in that order that has no output; the outputs of all others are dropped. The set is empty in any case.
+    pub async fn join_all(&mut self) -> Result<Vec<T>, TaskError> {
+        let mut results = Vec::with_capacity(self.len());
+        while let Some(result) = self.join_next().await {
+            results.push(result);
+        }
+        results.sort_unstable_by_key(|(number, _)| *number);
+        results.into_iter().map(|(_, result)| result).collect()
+    }
+
+    /// Aborts a task by its number: it is not polled again, and its result is [`TaskError::Cancelled`] once its executor has dropped
+    /// its future. Returns false if there is no such task, or the set has seen its end. The output of a task that was done
+    /// before stays its result.
+    pub fn abort(&mut self, number: usize) -> bool {
+        let Some(slot) = number.checked_sub(self.first) else {
+            return false;
+        };
+        let Some(Some(task)) = self.slots.get_mut(slot) else {
+            return false;
+        };
+        if let Poll::Ready(end) = task.begin_cancel() {
+            self.settle(slot, end);
+        }
+        // The cancellation leaves no waker of this set.
+        self.armed = self.first;
+        true
+    }
+
+    /// Aborts all tasks. Their results still come.
+    pub fn abort_all(&mut self) {
+        for number in self.first..self.end() {
+            self.abort(number);
+        }
+    }
+
+    /// Aborts all tasks, waits until all have ended, and drops their results.
+    pub async fn shutdown(&mut self) {
+        self.abort_all();
+        while let Some((_, result)) = self.join_next().await {
+            discard(result);
+        }
+    }
+
+    /// Lets all tasks run on in the background, and drops the results of those that have ended.
+    pub fn detach_all(&mut self) {
+        for slot in &mut self.slots {
+            slot.take().into_iter().for_each(FallibleTask::detach);
+        }
+        self.clear();
+    }
+
+    /// Tasks that have not ended, and results that were not handed out.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.running + self.ended.len()
+    }
+
+    /// Whether the set has neither a task nor a result.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Polls the tasks that have woken the set, and new ones.
+    fn look(&mut self, waker: &Waker) {
+        self.arm(waker);
+        for block in 0..self.blocks.len() {
+            let mut woken = self.blocks[block].take();
+            while woken != 0 {
+                let child = woken.trailing_zeros() as usize;
+                woken &= woken - 1;
+                self.poll_slot(block * CHILDREN + child);
+            }
+        }
+        self.forget_ended();
+    }
+
+    /// Polls each task that has not been polled with this waker.
+    fn arm(&mut self, waker: &Waker) {
+        let is_other = |block: &Arc<Block>| !block.waker().will_wake(waker);
+        if self.armed == self.first || self.blocks.front().is_some_and(is_other) {
+            self.armed = self.first;
+            self.blocks.clear();
+        }
+        while self.armed < self.end() {
+            let slot = self.armed - self.first;
+            while self.blocks.len() <= slot / CHILDREN {
+                self.blocks.push_back(Block::new(waker.clone()));
+            }
+            self.armed += 1;
+            self.poll_slot(slot);
+        }
+    }
+
+    fn poll_slot(&mut self, slot: usize) {
+        let Some(Some(task)) = self.slots.get_mut(slot) else {
+            return;
+        };
+        let waker = Block::lend(&self.blocks[slot / CHILDREN], slot % CHILDREN);
+        if let Poll::Ready(end) = task.poll_result(&mut Context::from_waker(&waker)) {
+            self.settle(slot, end);
+        }
+    }
+
+    /// A task has ended.
+    fn settle(&mut self, slot: usize, end: Option<Result<T, Payload>>) {
+        let result = match end {
+            Some(Ok(value)) => Ok(value),
+            Some(Err(payload)) => Err(TaskError::Panicked(payload)),
+            None => Err(TaskError::Cancelled),
+        };
+        self.slots[slot] = None;
+        self.running -= 1;
+        self.ended.push_back((self.first + slot, result));
+    }
+
+    /// Forgets the slots and blocks in front whose tasks have all ended.
+    fn forget_ended(&mut self) {
+        while self.slots.len() >= CHILDREN && self.slots.iter().take(CHILDREN).all(Option::is_none)
+        {
+            self.slots.drain(..CHILDREN);
+            self.blocks.pop_front();
+            self.first += CHILDREN;
+            self.armed = self.armed.max(self.first);
+        }
+    }
+
+    /// Drops tasks and results. A panic of one's destructor stops here: the others are dropped, too.
+    fn clear(&mut self) {
+        // Numbers go on.
+        self.first = self.end().next_multiple_of(CHILDREN);
+        self.armed = self.first;
+        self.running = 0;
+        self.blocks.clear();
+        for task in core::mem::take(&mut self.slots).into_iter().flatten() {
+            contain(|| drop(task));
+        }
+        for (_, result) in core::mem::take(&mut self.ended) {
+            discard(result);
+        }
+    }
+}
+
+fn discard<T>(result: Outcome<T>) {
+    match result {
+        Err(TaskError::Panicked(payload)) => drop_payload(payload),
+        result => contain(|| drop(result)),
+    }
+}
+
+impl<S, T> Drop for TaskSet<S, T> {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+impl<S, T> fmt::Debug for TaskSet<S, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TaskSet")
+            .field("running", &self.running)
+            .field("ended", &self.ended.len())
+            .finish_non_exhaustive()
+    }
+}
