@@ -1,7 +1,7 @@
 //! The table of behaviours, and how one of them is run.
 
 use crate::behaviours::{
-    basics, batch, cancel, drivers, eager, group, panics, reentry, shutdown, wakes,
+    basics, batch, cancel, drivers, eager, group, panics, reentry, shutdown, task_set, wakes,
 };
 use crate::kind::{Batch, Caps, Drivable, Kind};
 use crate::tools::Tracker;
@@ -125,6 +125,12 @@ table! {
         a_dropped_group_cancels_its_children
         a_group_is_forgotten
         groups_nest
+    }
+    task_set {
+        each_task_has_a_result [UNWINDS]
+        a_set_is_dropped
+        an_abort_from_elsewhere
+        a_task_knows_its_id
     }
     shutdown {
         drops_queued_and_pending_tasks [CLOSES]

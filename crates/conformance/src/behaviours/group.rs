@@ -14,7 +14,7 @@ type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Spawns by the handle of a kind.
 #[derive(Clone)]
-struct By<H>(H);
+pub(super) struct By<H>(pub(super) H);
 
 impl<H: Handle, F: Future<Output: Send + 'static> + Send + 'static> Spawn<F> for By<H> {
     fn spawn_task(&self, future: F) -> Task<F::Output> {

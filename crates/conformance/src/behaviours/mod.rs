@@ -9,4 +9,5 @@ pub(crate) mod group;
 pub(crate) mod panics;
 pub(crate) mod reentry;
 pub(crate) mod shutdown;
+pub(crate) mod task_set;
 pub(crate) mod wakes;
