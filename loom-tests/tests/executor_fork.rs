@@ -125,11 +125,10 @@ impl Place {
         let Some(job) = self.deque.force() else {
             return false;
         };
-        // SAFETY: this thread has claimed the job, runs it once, and then sets its latch once.
-        unsafe {
-            job.execute(self);
-            job.set(Sleeper::copy, |notify| notify.notify());
-        }
+        // SAFETY: this thread has claimed the job, and runs it once.
+        unsafe { job.execute(self) };
+        // SAFETY: this thread has run the job, and sets its latch once.
+        unsafe { job.set(Sleeper::copy, |notify| notify.notify()) };
         true
     }
 
