@@ -32,6 +32,8 @@ mod static_executor;
 #[cfg(not(terrace_loom))]
 mod thread_executor;
 #[cfg(not(terrace_loom))]
+mod threads;
+#[cfg(not(terrace_loom))]
 mod work;
 
 #[cfg(not(terrace_loom))]

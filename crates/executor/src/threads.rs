@@ -1,0 +1,127 @@
+//! An executor's threads: how many there are, what they have done, and their end.
+
+use std::io;
+use std::time::Duration;
+
+use crate::executor::Executor;
+use crate::metrics::Metrics;
+use crate::run::{deadline, quiet, shutdown, start};
+use crate::shutdown::{Shutdown, StillRunning};
+
+impl Executor<'static> {
+    /// Starts or ends worker threads until there are `workers`, at any time, from any thread. Workers that end finish
+    /// the polls they are in; this does not wait for them. Their pinned tasks (`terrace-thread`) end with them, all
+    /// other tasks stay. With 0, tasks run in `run`, `tick` and `try_tick`, and on threads that wait, also on threads
+    /// that already wait.
+    ///
+    /// # Errors
+    /// When the operating system cannot start a thread; those that were started stay.
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
+    /// executor.set_workers(3)?;
+    /// assert_eq!(executor.workers(), 3);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn set_workers(&self, workers: usize) -> io::Result<()> {
+        start::set_workers(&self.pool().shared, workers)
+    }
+
+    /// Ends all worker threads and joins them; blocks for at most `limit`, or as long as it takes. The executor goes on
+    /// without workers. Its tasks run in `run`, `tick` and `try_tick` and on threads that wait, or on workers that
+    /// [`set_workers`](Self::set_workers) starts later.
+    ///
+    /// A worker may call it: in a task, a hook, or a destructor. The call then does not wait for the current thread,
+    /// which ends when its task's poll has ended. Nor does it wait for threads that are themselves inside a call of
+    /// `shutdown`, of any executor: they would wait for this one. Without a limit the worker waits as it does in
+    /// [`block_on`](fn@crate::block_on). A thread that blocks on the handle of the caller's task cannot end before that
+    /// task: such a task passes a limit.
+    /// So does a task that shuts down an executor whose worker may be dropping this task's executor: a call of `shutdown`
+    /// waits for threads that are inside a drop.
+    ///
+    /// # Errors
+    /// When tasks ([`FinishAll`](Shutdown::FinishAll)) or threads have not ended in time. Calling it again waits again, perhaps with
+    /// [`Shutdown::DropQueued`]. After a `DropQueued` whose limit ran out, threads that wait drive the executor only once another
+    /// call has succeeded.
+    ///
+    /// # Panics
+    /// With `FinishAll` and no limit, if the caller is a task of this executor: it would wait for itself.
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Shutdown, block_on};
+    ///
+    /// let executor = Builder::new().workers(2).build();
+    /// let task = executor.spawn(async { "ran" });
+    /// executor.shutdown(Shutdown::FinishAll, None)?;
+    /// assert!(task.is_finished());
+    ///
+    /// executor.set_workers(1)?;
+    /// assert_eq!(block_on(executor.spawn(async { "again" })), "again");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn shutdown(&self, how: Shutdown, limit: Option<Duration>) -> Result<(), StillRunning> {
+        shutdown::shutdown(&self.pool().shared, how, limit)
+    }
+}
+
+impl Executor<'_> {
+    /// The number of workers that serve the executor, spare ones not counted. A worker that was asked to end, by
+    /// [`set_workers`](Executor::set_workers) or a [`shutdown`](Executor::shutdown), does not count any more, though its thread may still
+    /// be in a poll: [`threads`](Self::threads) counts that.
+    pub fn workers(&self) -> usize {
+        self.shared().workers()
+    }
+
+    /// The number of threads of the executor that have not ended: workers, those that were asked to end, and spare ones.
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Shutdown};
+    ///
+    /// let executor = Builder::new().workers(2).build();
+    /// assert_eq!((executor.workers(), executor.threads()), (2, 2));
+    /// executor.shutdown(Shutdown::FinishAll, None)?;
+    /// assert_eq!((executor.workers(), executor.threads()), (0, 0));
+    /// # Ok::<(), terrace_executor::StillRunning>(())
+    /// ```
+    pub fn threads(&self) -> usize {
+        self.shared().threads.running()
+    }
+
+    /// What the executor has done so far, and what lies in its queues. Three allocations at most, and a few relaxed loads a worker; the
+    /// counts cost the workers no read-modify-write.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        Metrics::of(self.shared())
+    }
+
+    /// Waits until every task has ended, also those that wait to be woken; blocks for at most `limit`, or as long as it takes. The
+    /// executor goes on, and threads may spawn onto it all the time. If it has no workers, the caller runs its tasks.
+    ///
+    /// A task has ended when its future has been dropped; its handle may say so a moment later. A task that never ends keeps this
+    /// waiting: detached loops, for example. With a limit of zero it looks once.
+    ///
+    /// # Errors
+    /// When tasks have not ended in time; it says how many.
+    ///
+    /// # Panics
+    /// Without a limit, if the caller is a task of this executor: it would wait for itself.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
+    /// for request in 0..5 {
+    ///     executor.spawn(async move { request }).detach();
+    /// }
+    /// executor.wait_idle(None)?;
+    /// assert!(executor.is_empty());
+    ///
+    /// executor.spawn(std::future::pending::<()>()).detach();
+    /// let left = executor.wait_idle(Some(Duration::from_millis(1))).unwrap_err();
+    /// assert_eq!(left.tasks(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn wait_idle(&self, limit: Option<Duration>) -> Result<(), StillRunning> {
+        quiet::wait_idle(self.shared(), deadline::deadline_after(limit))
+    }
+}
