@@ -50,7 +50,7 @@ fn executor_quiet_waiter_against_ender() {
     model(|| {
         let pool = Pool::new(1);
         let ender = ender(&pool, 0);
-        pool.quiet.enter();
+        assert!(pool.quiet.enter());
         let sleeps = !pool.is_quiet();
         ender.join().unwrap();
         assert!(!sleeps || pool.notified.load(Relaxed) > 0, "it sleeps on");
@@ -65,7 +65,7 @@ fn executor_quiet_waiter_against_ender() {
 fn executor_quiet_two_enders() {
     model(|| {
         let pool = Pool::new(2);
-        pool.quiet.enter();
+        assert!(pool.quiet.enter());
         let enders = [0, 1].map(|seat| ender(&pool, seat));
         for ender in enders {
             ender.join().unwrap();
@@ -80,7 +80,7 @@ fn executor_quiet_waiter_against_two_enders() {
     model(|| {
         let pool = Pool::new(2);
         let enders = [0, 1].map(|seat| ender(&pool, seat));
-        pool.quiet.enter();
+        assert!(pool.quiet.enter());
         let sleeps = !pool.is_quiet();
         for ender in enders {
             ender.join().unwrap();

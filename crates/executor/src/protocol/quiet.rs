@@ -54,7 +54,7 @@ impl Quiet {
         if !weakened!("executor-quiet-enders") {
             steal::light_asymmetric();
         }
-        // Ordering: Relaxed. The fence above, or that of the long way, pairs with `steal::heavy` in `enter`.
+        // Ordering: Relaxed. The fence above, or that of the long way, pairs with `steal::try_heavy` in `enter`.
         self.word.load(Ordering::Relaxed) != 0 && self.ended_slowly(is_quiet)
     }
 
@@ -74,14 +74,14 @@ impl Quiet {
         is_quiet()
     }
 
-    /// Counts a waiter in, which then listens, and looks whether a task is left.
-    pub fn enter(&self) {
+    /// Counts a waiter in, which then listens, and looks whether a task is left. False if the system refuses the fence, as in a
+    /// sandbox entered later: enders may miss the waiter, so it has to look from time to time.
+    #[must_use = "without the fence an ender may not notify the waiter"]
+    pub fn enter(&self) -> bool {
         // Ordering: Relaxed, the fence orders it before the waiter's look.
         self.word.fetch_add(WAITER, Ordering::Relaxed);
         // Fence pair: `light` of the same module in `ended`.
-        if !weakened!("executor-quiet-waiter") {
-            steal::heavy();
-        }
+        weakened!("executor-quiet-waiter") || steal::try_heavy()
     }
 
     /// The waiter looks no more.

@@ -42,13 +42,14 @@ pub(crate) fn wait_idle(pool: &Shared, deadline: Option<Instant>) -> Result<(), 
             return Ok(());
         }
         let is_over = || deadline.is_some_and(|deadline| deadline <= Instant::now());
+        let next = waiter.looks_at(deadline);
         let notified = !is_over()
             && if pool.workers() > 0 {
-                wait_for(listener, deadline)
+                wait_for(listener, next)
             } else {
-                drive(pool, listener, deadline)
+                drive(pool, listener, next)
             };
-        if !notified && pool.seats.active() > 0 {
+        if !notified && !waiter.goes_on(deadline) && pool.seats.active() > 0 {
             let tasks = pool.seats.active();
             return Err(StillRunning { threads: 0, tasks });
         }

@@ -53,7 +53,7 @@ pub struct ForkDeque<T> {
 pub(super) struct Shared {
     /// [`Offer`]. Written by the owner only.
     pub(super) offer: AtomicU32,
-    /// [`Gift`](super::gift::Gift).
+    /// [`Gift`].
     pub(super) gift: AtomicU64,
     /// The job of a gift. Written by the owner, while `gift` is asked for.
     pub(super) gift_job: AtomicPtr<()>,
