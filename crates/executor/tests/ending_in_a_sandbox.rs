@@ -8,14 +8,10 @@
     not(miri)
 ))]
 
-#[path = "../../sync/tests/refused/mod.rs"]
-mod refused;
-
 use std::time::Duration;
 
-use refused::refuse_membarrier;
 use terrace_executor::{Builder, Executor, Shutdown};
-use terrace_testing::{Random, Yields, watchdog};
+use terrace_testing::{Random, Yields, refuse_membarrier, watchdog};
 
 #[test]
 fn a_wait_for_all_tasks_ends_where_the_barrier_is_refused() {

@@ -8,10 +8,9 @@
 ))]
 
 mod litmus;
-mod refused;
 
-use refused::refuse_membarrier;
 use terrace_sync::{FenceKind, fence_kind, steal};
+use terrace_testing::refuse_membarrier;
 
 #[test]
 fn a_refused_barrier_means_symmetric_fences() {

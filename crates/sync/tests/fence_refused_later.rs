@@ -7,10 +7,8 @@
     not(miri)
 ))]
 
-mod refused;
-
-use refused::refuse_membarrier;
 use terrace_sync::{FenceKind, steal};
+use terrace_testing::refuse_membarrier;
 
 #[test]
 fn a_thief_is_told_that_the_barrier_is_refused() {

@@ -8,6 +8,8 @@ mod panics;
 mod processor;
 mod random;
 mod report;
+#[cfg(target_os = "linux")]
+mod sandbox;
 mod values;
 mod wakers;
 pub mod watchdog;
@@ -18,6 +20,8 @@ pub use panics::{payload_of, text, text_of};
 #[cfg(target_os = "linux")]
 pub use processor::{processors, stay_on};
 pub use random::Random;
+#[cfg(target_os = "linux")]
+pub use sandbox::refuse_membarrier;
 pub use values::{Dropped, Drops, Homebody, OnDrop, sole};
 pub use wakers::Wakes;
 pub use watchdog::{

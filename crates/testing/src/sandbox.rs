@@ -1,7 +1,7 @@
 //! A sandbox that refuses the barrier.
 
 /// Installs a filter on this thread, and those that it starts, that lets every system call pass but `membarrier`.
-pub(crate) fn refuse_membarrier() {
+pub fn refuse_membarrier() {
     let statement = |code: u32, value: u32| libc::sock_filter {
         code: code as u16,
         jt: 0,
