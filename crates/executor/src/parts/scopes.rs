@@ -162,6 +162,12 @@ impl<P> Scopes<P> {
         }
     }
 
+    /// Threads off the pool that are counted as drivers.
+    #[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
+    pub(crate) fn drivers(&self) -> usize {
+        self.drivers.load(Ordering::Relaxed)
+    }
+
     /// Threads busy with this pool's scopes or tasks; a hint.
     fn busy(&self, crew: Crew<'_>) -> usize {
         // Ordering: Relaxed, a hint.

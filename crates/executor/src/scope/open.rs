@@ -13,6 +13,7 @@ use terrace_thread::internal::Lent;
 use terrace_thread::{ThreadId, ThreadSpawner};
 
 use super::child::Child;
+use super::driving::{Record, count_driver};
 use super::push;
 use crate::executor::Executor;
 use crate::parts::pacing::Stopwatch;
@@ -24,13 +25,6 @@ use crate::run::threadless::ThreadlessPools;
 use crate::run::wait::{WaitFor, wait};
 use crate::thread_executor::ThreadQueue;
 
-/// Records on the thread the pool of its innermost open scope. Returns the pool that was recorded
-/// before.
-#[inline]
-fn driving(pool: *const Shared) -> *const Shared {
-    terrace_thread::internal::replace_scope(pool.cast()).cast()
-}
-
 /// An open scope: the unsafe half of `terrace_fork::scope`, which adds the lifetimes.
 ///
 /// | a scope                 | costs                                                                       |
@@ -41,8 +35,8 @@ fn driving(pool: *const Shared) -> *const Shared {
 /// The pool learns of the scope at its first child. No allocation once the pool has had as many scopes open before.
 pub struct OpenScope<'p> {
     shared: ScopeShared<'p>,
-    /// The pool whose scope this one is nested in, on a thread that is no worker of that pool; or null.
-    outer: *const Shared,
+    /// The thread's record of the scope that this one is nested in.
+    outer: Record,
     waited: Cell<bool>,
     /// Opened and waited for on one thread.
     _not_send: PhantomData<*const ()>,
@@ -54,9 +48,6 @@ struct ScopeShared<'p> {
     owner: ThreadId,
     /// The owner's core. The scope keeps it in place from its opening to the end of its wait.
     lent: Lent,
-    /// Whether the owner counts as a driver because of this scope. A worker counts as awake anyway. A scope nested in
-    /// another of the same pool adds no thread.
-    drives: bool,
     /// Empty up to the first child.
     slot: OnceLock<Taken>,
 }
@@ -67,6 +58,8 @@ struct Taken {
     index: usize,
     /// When the first child was spawned.
     since: Instant,
+    /// The first child was spawned on the scope's own thread, which this scope then counted as a driver.
+    has_counted: bool,
 }
 
 // SAFETY: the pointer is a shared reference without its lifetime, and `Slot<Shared>` is Sync.
@@ -97,13 +90,12 @@ impl<'p> OpenScope<'p> {
     pub fn open(executor: &'p Executor<'static>) -> Self {
         let pool = executor.shared();
         // Before the core is lent: from now on it stays.
-        let outer = driving(pool);
+        let outer = Record::scope_opens(pool);
         Self {
             shared: ScopeShared {
                 pool,
                 owner: terrace_thread::id(),
                 lent: terrace_thread::internal::lend(),
-                drives: !std::ptr::eq(outer, pool) && !runner::is_worker_of(pool),
                 slot: OnceLock::new(),
             },
             outer,
@@ -137,11 +129,11 @@ impl<'p> OpenScope<'p> {
     pub fn wait(&self, executors: &[&ThreadQueue]) -> Option<Payload> {
         assert!(!self.waited.replace(true), "a scope is waited for once");
         // The body has ended, and without a child no code is left that could spawn the first.
-        let panic = match self.shared.slot.get() {
+        let (panic, has_counted) = match self.shared.slot.get() {
             Some(taken) => self.shared.wait(taken, executors),
-            None => None,
+            None => (None, false),
         };
-        driving(self.outer);
+        self.outer.scope_ends(self.shared.pool, has_counted);
         panic
     }
 }
@@ -175,25 +167,26 @@ impl<'p> ScopeShared<'p> {
         // SAFETY: the table has just handed out this slot of `pool`, so it is closed, and no other
         // thread opens it.
         unsafe { slot.open(pool, self.owner, waiter) };
-        if self.drives {
-            pool.scopes.driver_enters();
-        }
         Taken {
             slot: NonNull::from(slot),
             index,
             since: Instant::now(),
+            has_counted: terrace_thread::id() == self.owner && count_driver(pool),
         }
     }
 
-    /// The wait of a scope that has had children, and the return of its slot.
-    fn wait(&self, taken: &Taken, executors: &[&ThreadQueue]) -> Option<Payload> {
+    /// The wait of a scope that has had children, and the return of its slot. Also returns whether this scope has counted its
+    /// thread as a driver.
+    fn wait(&self, taken: &Taken, executors: &[&ThreadQueue]) -> (Option<Payload>, bool) {
         let (pool, slot) = (self.pool, self.slot_of(taken));
+        let mut has_counted = taken.has_counted;
         let began = pool.scopes.pacing.observe_body(taken.since);
         // A wait that unwound would free what children borrow.
         let bomb = AbortOnUnwind;
         slot.core().body_ended();
         if !slot.core().has_ended() {
             pool.publish_children(slot);
+            has_counted |= count_driver(pool);
             let mut own = ScopeWait {
                 pool,
                 slot,
@@ -210,11 +203,8 @@ impl<'p> ScopeShared<'p> {
         // SAFETY: the scope has ended, and its slot is given back below.
         let waiter = unsafe { slot.core().close() };
         drop(waiter);
-        if self.drives {
-            pool.scopes.driver_leaves();
-        }
         pool.scopes.table.release(taken.index);
-        panic
+        (panic, has_counted)
     }
 }
 
