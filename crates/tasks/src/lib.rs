@@ -35,9 +35,13 @@ pub use parallelism::available_parallelism;
 pub use pools::ThreadExecutorTicker;
 pub use pools::{Scope, TaskPool, TaskPoolBuilder, ThreadExecutor};
 pub use slice::{ParallelSlice, ParallelSliceMut};
+#[cfg(all(not(target_arch = "wasm32"), feature = "multi_threaded"))]
+pub use terrace_executor::{Metrics, RunnerMetrics};
 #[cfg(not(feature = "std"))]
 pub use terrace_local::context;
-pub use terrace_local::{FallibleTask, Spawn, Task, TaskGroup};
+#[cfg(feature = "std")]
+pub use terrace_local::{AbortHandle, Abortable, Named, TaskName, abortable, named};
+pub use terrace_local::{FallibleTask, Spawn, Task, TaskError, TaskGroup, TaskId, TaskSet};
 #[cfg(feature = "std")]
 pub use terrace_thread::ThreadSpawner;
 pub use usages::{

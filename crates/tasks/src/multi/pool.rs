@@ -2,7 +2,7 @@
 
 use std::io;
 
-use terrace_executor::Executor;
+use terrace_executor::{Executor, Metrics};
 use terrace_local::task::{self, Task};
 use terrace_sync::Arc;
 
@@ -79,6 +79,15 @@ impl TaskPool {
     /// The number of the pool's threads.
     pub fn thread_num(&self) -> usize {
         self.executor.workers()
+    }
+
+    /// What the pool's threads have done, and what lies in their queues: a snapshot. Tasks of
+    /// [`spawn_local`](Self::spawn_local) belong to their threads and do not count.
+    ///
+    /// Costs what [`Executor::metrics`] costs.
+    #[must_use]
+    pub fn metrics(&self) -> Metrics {
+        self.executor.metrics()
     }
 
     /// Runs `f`, waits for the tasks it spawned on the scope and for theirs, and gives their results. The tasks may
