@@ -1,7 +1,7 @@
 //! `terrace-fork`: scopes over borrowed data.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use terrace_benches::fork::joins::{self, Chili, Joins, Ours, RayonJoins};
+use terrace_benches::fork::joins::{self, Chili, Guest, Joins, Ours, RayonJoins};
 use terrace_benches::fork::{self, Fork, Rayon, Scopes, StdScope};
 use terrace_benches::{Rows, WORKERS};
 
@@ -72,6 +72,7 @@ fn rows(criterion: &mut Criterion) {
     all::<Rayon>(rows);
     threads(rows);
     all_joins::<Ours>(rows);
+    all_joins::<Guest>(rows);
     all_joins::<Chili>(rows);
     all_joins::<RayonJoins>(rows);
 }

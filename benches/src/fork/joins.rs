@@ -1,5 +1,5 @@
 //! Joins: a binary tree whose nodes work for a while, and Fibonacci numbers. So many threads run them, those that sleep not
-//! counted: chili's caller is one of them, the callers of the others sleep.
+//! counted: chili's caller and that of `fork_guest` are one of them, the callers of the others sleep.
 
 use std::hint::black_box;
 use std::num::NonZero;
@@ -103,6 +103,25 @@ impl Joins for Ours {
     fn fib(&self, number: u64) -> u64 {
         let sum = async move { Worker::with_current(|worker| ours::fib(worker, number)) };
         block_on(self.0.spawn(sum))
+    }
+}
+
+/// Ours, where the caller is one of the threads, as chili's is.
+pub struct Guest(Executor<'static>);
+
+impl Joins for Guest {
+    const NAME: &'static str = "fork_guest";
+
+    fn new(workers: usize) -> Self {
+        Self(Executor::builder().workers(workers - 1).build())
+    }
+
+    fn tree(&self, root: &'static Node, steps: u64) -> u64 {
+        self.0.with_worker(|worker| ours::tree(worker, root, steps))
+    }
+
+    fn fib(&self, number: u64) -> u64 {
+        self.0.with_worker(|worker| ours::fib(worker, number))
     }
 }
 

@@ -279,3 +279,25 @@ fn halves_block_on_tasks() {
         }
     }
 }
+
+/// Joins of a thread without a pool: `b` runs first, and a panic of it does not keep `a` from running.
+#[test]
+fn both_halves_run_in_order_where_no_pool_is() {
+    let payload = |halves: [Option<&'static str>; 2]| {
+        let ran = Mutex::new(Vec::new());
+        let half = |index: usize| {
+            ran.lock().unwrap().push(index);
+            if let Some(payload) = halves[index] {
+                std::panic::panic_any(payload);
+            }
+            index
+        };
+        let joined = catch_unwind(AssertUnwindSafe(|| join(|_| half(0), |_| half(1))));
+        assert_eq!(*ran.lock().unwrap(), [1, 0]);
+        joined.map_err(|payload| *payload.downcast::<&str>().expect("the payload of a half"))
+    };
+    assert_eq!(payload([None, None]), Ok((0, 1)));
+    assert_eq!(payload([Some("a"), None]), Err("a"));
+    assert_eq!(payload([None, Some("b")]), Err("b"));
+    assert_eq!(payload([Some("a"), Some("b")]), Err("b"));
+}

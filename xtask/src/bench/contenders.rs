@@ -28,7 +28,7 @@ const OURS: [(&str, &[&str]); 11] = [
             "current",
         ],
     ),
-    ("fork", &["fork"]),
+    ("fork", &["fork", "fork_guest"]),
     ("tasks", &["tasks"]),
     ("ecs", &["ours"]),
     ("async-executor", &["ours"]),

@@ -18,6 +18,7 @@ use crate::parts::eager;
 use crate::parts::fairness::Fairness;
 use crate::parts::fork_seat::ForkSeat;
 use crate::parts::ref_cache::RefCache;
+use crate::parts::rotation::Rotation;
 use crate::parts::seat::Seat;
 use crate::parts::trace_index;
 use crate::protocol::deferred_publish::DeferredPublish;
@@ -42,6 +43,7 @@ pub(crate) struct Runner<'p> {
     /// Only a worker uses it: the user may forget a driver, which would leak the references.
     references: RefCache<Shared>,
     pub(crate) fairness: Fairness,
+    pub(crate) rotation: Rotation,
     /// How many tasks out of its slot it has run in a row.
     pub(super) slot_runs: Cell<u32>,
     /// How many jobs of others run on top of each other, by waits of last resort.
@@ -94,6 +96,7 @@ impl<'p> Runner<'p> {
             deferred: DeferredPublish::default(),
             references: RefCache::new(),
             fairness: Fairness::new(index),
+            rotation: Rotation::default(),
             slot_runs: Cell::new(0),
             nested_help: Cell::new(0),
             in_loop: Cell::new(false),

@@ -26,6 +26,7 @@ use terrace_park::Driver;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
 
+use crate::parts::awake;
 use crate::parts::eager;
 use crate::parts::injector::Refilled;
 use crate::parts::scopes::Looking;
@@ -317,6 +318,9 @@ fn drive<T>(
     }
     // The thread does something else next, so the driver publishes a deferred task.
     runner.flush();
+    if !awake::has_room_for(pool.seats.drivers.high()) {
+        runner.rotation.pass();
+    }
     context.waker().wake_by_ref();
     Poll::Pending
 }

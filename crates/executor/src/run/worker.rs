@@ -161,6 +161,9 @@ impl<'p> Worker<'p> {
                 }
             }
             runner.flush();
+            if !awake::has_room_for(0) {
+                runner.rotation.pass();
+            }
             if let Some(Taken { found, refilled }) = self.find() {
                 if refilled == Refilled::Yes && token.is_none() {
                     pool.publish_moved();

@@ -299,7 +299,9 @@ where
 {
     let frame = Frame::new(a);
     let Some(at) = forks.push(frame.job()) else {
-        return in_order(forks, frame, b);
+        // SAFETY: the job was not pushed, so no other thread has it.
+        let half = unsafe { frame.take() };
+        return in_order(forks, half, b);
     };
     let mut guard = Unwinding {
         forks,
@@ -335,25 +337,37 @@ fn stolen<F: Forker, A: FnOnce(&F) -> R, R>(forks: &F, frame: &Frame<F, A, R>) -
 }
 
 /// Both halves on this thread, in the order of a `join` that no thief disturbs.
-#[cold]
 #[inline(never)]
-fn in_order<F: Forker, A, B, RA, RB>(forks: &F, frame: Frame<F, A, RA>, b: B) -> (RA, RB)
+fn in_order<F: Forker, A, B, RA, RB>(forks: &F, a: A, b: B) -> (RA, RB)
 where
     A: FnOnce(&F) -> RA,
     B: FnOnce(&F) -> RB,
 {
-    let from_b = catch_unwind(AssertUnwindSafe(|| b(forks)));
-    // SAFETY: the job was not pushed, so no other thread has it.
-    let half = unsafe { frame.take() };
-    let from_a = catch_unwind(AssertUnwindSafe(|| half(forks)));
-    match (from_a, from_b) {
-        (Ok(from_a), Ok(from_b)) => (from_a, from_b),
-        (from_a, Err(payload)) => {
-            if let Err(other) = from_a {
-                drop_payload(other);
-            }
-            resume_unwind(payload)
+    let mut other = Remaining {
+        forks,
+        half: ManuallyDrop::new(a),
+    };
+    let from_b = b(forks);
+    // SAFETY: the guard is forgotten next, so the half is taken once.
+    let half = unsafe { ManuallyDrop::take(&mut other.half) };
+    mem::forget(other);
+    let from_a = half(forks);
+    (from_a, from_b)
+}
+
+/// Runs the half that was not pushed, if the inline half unwinds.
+struct Remaining<'f, F: Forker, A: FnOnce(&F) -> R, R> {
+    forks: &'f F,
+    half: ManuallyDrop<A>,
+}
+
+impl<F: Forker, A: FnOnce(&F) -> R, R> Drop for Remaining<'_, F, A, R> {
+    fn drop(&mut self) {
+        // SAFETY: it is taken here, or by `in_order`, which then forgets the guard.
+        let half = unsafe { ManuallyDrop::take(&mut self.half) };
+        let forks = self.forks;
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(half(forks)))) {
+            drop_payload(payload);
         }
-        (Err(payload), Ok(_)) => resume_unwind(payload),
     }
 }

@@ -1,0 +1,79 @@
+//! Where busy workers and drivers outnumber the processors, each gives its processor up from time to time.
+//!
+//! A busy thread keeps its processor for a slice of the system's scheduler: some milliseconds. With four busy threads a
+//! processor, a thread that waits for the result of one task waits for as many slices. A runner knows a better point to change
+//! threads: between two tasks. There it yields each [`PERIOD`]. If no other thread wants the processor, that is a system call in
+//! vain. Blocking code and long tasks keep their slices.
+
+use std::cell::Cell;
+use std::time::Duration;
+
+use terrace_sync::thread::yield_now;
+use terrace_sync::time::Instant;
+
+/// A runner keeps a contended processor for so long. A change of threads costs 1 to 2 µs, so about a fiftieth.
+const PERIOD: Duration = Duration::from_micros(100);
+/// One call of so many reads the clock.
+const CALLS: u32 = 16;
+
+/// When a runner yields.
+#[derive(Default)]
+pub(crate) struct Rotation {
+    /// Calls until the next look at the clock.
+    left: Cell<u32>,
+    /// When the runner yielded last, or first found the processors contended.
+    since: Cell<Option<Instant>>,
+}
+
+impl Rotation {
+    /// The runner is between two tasks, and more threads than processors are busy.
+    #[cold]
+    pub(crate) fn pass(&self) {
+        // A page has one thread, and no clock.
+        if !cfg!(target_family = "wasm") && self.is_due(Instant::now) {
+            yield_now();
+        }
+    }
+
+    fn is_due(&self, now: impl FnOnce() -> Instant) -> bool {
+        if let Some(left) = self.left.get().checked_sub(1) {
+            self.left.set(left);
+            return false;
+        }
+        self.left.set(CALLS - 1);
+        let now = now();
+        let due = self.since.get().map(|since| now - since >= PERIOD);
+        if due != Some(false) {
+            self.since.set(Some(now));
+        }
+        due == Some(true)
+    }
+}
+
+#[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_runner_yields_once_a_period() {
+        let rotation = Rotation::default();
+        let start = Instant::now();
+        let mut looks = 0;
+        let mut yields = Vec::new();
+        for call in 0..CALLS * 100 {
+            // Each look at the clock is a third of a period later.
+            let due = rotation.is_due(|| {
+                looks += 1;
+                start + PERIOD / 3 * (looks - 1)
+            });
+            if due {
+                yields.push(call / CALLS);
+            }
+        }
+        assert_eq!(looks, 100, "one call of {CALLS} reads the clock");
+        // The first look only begins the period.
+        assert_eq!(yields.first(), Some(&4));
+        assert!(yields.windows(2).all(|pair| pair[1] - pair[0] >= 3));
+        assert!(yields.len() >= 24, "{yields:?}");
+    }
+}
