@@ -121,7 +121,7 @@ fn part(results: &[BenchResults], sheets: &[Sheet]) -> Result<String> {
 }
 
 /// Why a row is in no mean.
-const UNGATED: &str = "more threads than the machine has cores: measured, but in no mean.";
+const UNGATED: &str = "measured, but in no mean: more threads than the machine has cores, or a row of which most time is not the pool's.";
 
 fn made_by(result: &BenchResults) -> Part {
     Part::Text(format!(
