@@ -63,6 +63,9 @@ fn all_joins<J: Joins>(rows: &mut Rows<'_>) {
         rows.row("joins_fib", J::NAME, format!("20-t{workers}"), || {
             joins::fib(J::new(workers), 20)
         });
+        rows.row("trickle", J::NAME, format!("1ms-t{workers}"), || {
+            joins::trickle(J::new(workers))
+        });
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::hint::black_box;
 use std::num::NonZero;
+use std::time::Duration;
 
 use chili::Scope;
 use terrace_executor::{Executor, Worker, block_on};
@@ -179,5 +180,13 @@ pub fn tree<J: Joins>(pool: J, levels: u32, steps: u64) -> impl FnMut() {
 pub fn fib<J: Joins>(pool: J, number: u64) -> impl FnMut() {
     move || {
         black_box(pool.fib(black_box(number)));
+    }
+}
+
+/// One join, and a millisecond of sleep: the CPU time says what a pool costs that has almost nothing to do.
+pub fn trickle<J: Joins>(pool: J) -> impl FnMut() {
+    move || {
+        black_box(pool.fib(black_box(2)));
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
