@@ -1,7 +1,8 @@
 //! `terrace-fork`: scopes over borrowed data.
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use terrace_benches::fork::joins::{self, Chili, Guest, Joins, Ours, RayonJoins};
+use terrace_benches::fork::joins::{self, Chili, Guest, Joins, Ours, RayonJoins, Solves};
+use terrace_benches::fork::problems::Problem;
 use terrace_benches::fork::{self, Fork, Rayon, Scopes, StdScope};
 use terrace_benches::{Rows, WORKERS};
 
@@ -69,6 +70,30 @@ fn all_joins<J: Joins>(rows: &mut Rows<'_>) {
     }
 }
 
+/// Makes a problem of a size.
+type Make = fn(u64) -> Problem;
+
+/// Programs that joins solve, of so many parts.
+fn all_problems<S: Solves>(rows: &mut Rows<'_>) {
+    let problems: [(&str, u64, Make); 7] = [
+        ("quicksort", 100_000, Problem::quicksort),
+        ("merge_sort", 100_000, Problem::merge_sort),
+        ("matmul", 128, Problem::matmul),
+        ("unbalanced", 10_000, Problem::unbalanced),
+        ("coarse", 16, Problem::coarse),
+        ("coarse", 192, Problem::coarse),
+        ("shallow_wide", 1_000, Problem::shallow_wide),
+    ];
+    for workers in WORKERS {
+        for (name, size, problem) in problems {
+            let name = format!("joins_{name}");
+            rows.row(&name, S::NAME, format!("{size}-t{workers}"), || {
+                joins::solve(S::new(workers), problem(size))
+            });
+        }
+    }
+}
+
 fn rows(criterion: &mut Criterion) {
     let rows = &mut Rows::new(criterion, "fork");
     all::<Fork>(rows);
@@ -78,6 +103,9 @@ fn rows(criterion: &mut Criterion) {
     all_joins::<Guest>(rows);
     all_joins::<Chili>(rows);
     all_joins::<RayonJoins>(rows);
+    all_problems::<Guest>(rows);
+    all_problems::<Chili>(rows);
+    all_problems::<RayonJoins>(rows);
 }
 
 criterion_group!(benches, rows);

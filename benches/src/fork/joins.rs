@@ -8,6 +8,7 @@ use std::time::Duration;
 use chili::Scope;
 use terrace_executor::{Executor, Worker, block_on};
 
+use super::problems::{Problem, SERIAL, SIDE, merge, next, row, split, visit};
 use super::work;
 
 /// A node of a binary tree.
@@ -75,16 +76,130 @@ macro_rules! walks {
                 let (one, two) = $join;
                 one + two
             }
+
+            pub(super) fn quicksort($with: $place, items: &mut [u32]) {
+                if items.len() <= SERIAL {
+                    return items.sort_unstable();
+                }
+                let (low, high) = split(items);
+                let $a = |place: $place| quicksort(place, low);
+                let $b = |place: $place| quicksort(place, high);
+                $join;
+            }
+
+            pub(super) fn merge_sort($with: $place, items: &mut [u32], room: &mut [u32]) {
+                if items.len() <= SERIAL {
+                    return items.sort_unstable();
+                }
+                let middle = items.len() / 2;
+                let (low, high) = items.split_at_mut(middle);
+                let (low_room, high_room) = room.split_at_mut(middle);
+                let $a = |place: $place| merge_sort(place, low, low_room);
+                let $b = |place: $place| merge_sort(place, high, high_room);
+                $join;
+                merge(items, room, middle);
+            }
+
+            pub(super) fn matmul($with: $place, product: &mut [f32], rows: &[f32], right: &[f32]) {
+                if product.len() == SIDE {
+                    return row(product, rows, right);
+                }
+                let middle = product.len() / SIDE / 2 * SIDE;
+                let (upper, lower) = product.split_at_mut(middle);
+                let (upper_rows, lower_rows) = rows.split_at(middle);
+                let $a = |place: $place| matmul(place, upper, upper_rows, right);
+                let $b = |place: $place| matmul(place, lower, lower_rows, right);
+                $join;
+            }
+
+            pub(super) fn unbalanced($with: $place, seed: u64, nodes: u64) -> u64 {
+                if nodes == 0 {
+                    return 0;
+                }
+                let value = visit(1, 10);
+                let (few, many) = (nodes / 8, nodes - 1 - nodes / 8);
+                // On which side the many are changes from node to node.
+                let (one, other) = match seed % 2 {
+                    0 => (few, many),
+                    _ => (many, few),
+                };
+                let $a = |place: $place| unbalanced(place, next(seed), one);
+                let $b = |place: $place| unbalanced(place, next(seed ^ 1), other);
+                let (one, other) = $join;
+                value + one + other
+            }
+
+            pub(super) fn halves($with: $place, leaves: u64, steps: u64) -> u64 {
+                if leaves == 1 {
+                    return visit(1, steps);
+                }
+                let $a = |place: $place| halves(place, leaves / 2, steps);
+                let $b = |place: $place| halves(place, leaves - leaves / 2, steps);
+                let (one, other) = $join;
+                one + other
+            }
+
+            pub(super) fn solve($with: $place, problem: &mut Problem) {
+                match problem {
+                    Problem::Quicksort(items) => quicksort($with, items),
+                    Problem::MergeSort(items, room) => merge_sort($with, items, room),
+                    Problem::Matmul {
+                        product,
+                        left,
+                        right,
+                    } => matmul($with, product, left, right),
+                    Problem::Unbalanced { nodes, sum } => *sum = unbalanced($with, 1, *nodes),
+                    Problem::Halves { leaves, steps, sum } => *sum = halves($with, *leaves, *steps),
+                }
+            }
         }
     };
 }
 
+/// Solves a problem again and again, and checks the first result.
+pub fn solve<J: Solves>(pool: J, mut problem: Problem) -> impl FnMut() {
+    pool.solve(&mut problem);
+    problem.check();
+    move || {
+        problem.again();
+        pool.solve(black_box(&mut problem));
+    }
+}
+
+/// A pool whose caller is blocked until the problem is solved.
+pub trait Solves: Joins {
+    /// Solves the problem.
+    fn solve(&self, problem: &mut Problem);
+}
+
+impl Solves for Guest {
+    fn solve(&self, problem: &mut Problem) {
+        self.0.with_worker(|worker| ours::solve(worker, problem));
+    }
+}
+
+impl Solves for Chili {
+    fn solve(&self, problem: &mut Problem) {
+        chilis::solve(&mut self.0.scope(), problem);
+    }
+}
+
+impl Solves for RayonJoins {
+    fn solve(&self, problem: &mut Problem) {
+        self.0.install(|| rayons::solve((), problem));
+    }
+}
+
 walks!(ours, &Worker, |worker, a, b| worker.join(a, b));
 walks!(chilis, &mut Scope<'_>, |scope, a, b| scope.join(a, b));
-walks!(rayons, (), |_here, a, b| rayon_core::join(
-    || a(()),
-    || b(())
-));
+walks!(rayons, (), |_here, a, b| in_rayon(a, b));
+
+fn in_rayon<A: Send, B: Send>(
+    a: impl FnOnce(()) -> A + Send,
+    b: impl FnOnce(()) -> B + Send,
+) -> (A, B) {
+    rayon_core::join(|| a(()), || b(()))
+}
 
 /// Ours.
 pub struct Ours(Executor<'static>);

@@ -1,6 +1,7 @@
 //! Scopes over borrowed data, opened by a thread that is no worker.
 
 pub mod joins;
+pub mod problems;
 
 use std::hint::black_box;
 
