@@ -337,6 +337,12 @@ impl<'a> Executor<'a> {
         fork::with_worker(self.shared(), f)
     }
 
+    /// Calls `f` with the handle of this thread if it takes part in this executor's fork-join now: as a worker, or inside of
+    /// [`with_worker`](Self::with_worker).
+    pub fn get_worker<T>(&self, f: impl FnOnce(Option<&Worker>) -> T) -> T {
+        fork::get_worker(self.shared(), f)
+    }
+
     /// [`Worker::join`] as a thread of this executor: shorthand for [`with_worker`](Self::with_worker).
     ///
     /// # Panics

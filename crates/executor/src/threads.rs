@@ -3,9 +3,11 @@
 use std::io;
 use std::time::Duration;
 
+use terrace_thread::ThreadSpawner;
+
 use crate::executor::Executor;
 use crate::metrics::Metrics;
-use crate::run::{deadline, quiet, shutdown, start};
+use crate::run::{deadline, quiet, shutdown, spawners, start};
 use crate::shutdown::{Shutdown, StillRunning};
 
 impl Executor<'static> {
@@ -65,6 +67,29 @@ impl Executor<'static> {
 }
 
 impl Executor<'_> {
+    /// For each worker, a spawner of tasks that run on its thread, in the order of the workers' places. Spare workers are not among
+    /// them, nor workers that were asked to end. Waits for workers that were started and whose threads have not begun; it does not
+    /// wait for their start hooks.
+    ///
+    /// A worker runs these tasks before others, also while it waits. At its end it drops those that have not ended; their
+    /// handles then are cancelled.
+    ///
+    /// Cost: a lock, and one allocation.
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, block_on};
+    ///
+    /// let executor = Builder::new().workers(2).build();
+    /// let names = executor.worker_spawners().into_iter().map(|worker| {
+    ///     block_on(worker.spawn(async { std::thread::current().name().map(String::from) }))
+    /// });
+    /// assert_eq!(names.flatten().collect::<Vec<_>>(), ["terrace-0", "terrace-1"]);
+    /// ```
+    #[must_use]
+    pub fn worker_spawners(&self) -> Vec<ThreadSpawner> {
+        spawners::worker_spawners(self.shared())
+    }
+
     /// The number of workers that serve the executor, spare ones not counted. A worker that was asked to end, by
     /// [`set_workers`](Executor::set_workers) or a [`shutdown`](Executor::shutdown), does not count any more, though its thread may still
     /// be in a poll: [`threads`](Self::threads) counts that.

@@ -2,7 +2,8 @@
 
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use terrace_sync::thread::{self, JoinHandle};
-use terrace_sync::{Arc, Mutex};
+use terrace_sync::{Arc, Mutex, OnceLock};
+use terrace_thread::ThreadSpawner;
 
 use super::config::Config;
 use super::event::Event;
@@ -58,6 +59,8 @@ pub(crate) struct Thread {
     pub(crate) in_shutdown: bool,
     /// Raised when it has counted itself out.
     pub(crate) out: Arc<AtomicBool>,
+    /// Spawns tasks that are pinned to it. Set by the thread itself, before its start hook.
+    pub(crate) spawner: Arc<OnceLock<ThreadSpawner>>,
     pub(crate) thread: thread::Thread,
     /// Taken by the thread that joins it.
     pub(crate) handle: Option<JoinHandle<()>>,

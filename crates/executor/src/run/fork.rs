@@ -232,17 +232,30 @@ pub(crate) fn with_worker<T>(pool: &Shared, f: impl FnOnce(&Worker) -> T) -> T {
         // SAFETY: none is no seat.
         return f(&unsafe { Worker::in_seat(std::ptr::null()) });
     }
-    let here =
-        runner::with_worker(|worker| worker.is_some_and(|own| std::ptr::eq(own.pool(), pool)));
-    if here && innermost().is_null() {
-        return Worker::with_current(f);
-    }
-    // SAFETY: the seat is this thread's, so the call that took it has not ended.
-    if unsafe { innermost().as_ref() }.is_some_and(|seat| seat.is_of(pool)) {
+    if takes_part(pool) {
         return Worker::with_current(f);
     }
     let guest = Guest::enter(pool);
     // SAFETY: the guest gives the seat back after `f` has ended.
     let worker = unsafe { Worker::in_seat(guest.seat()) };
     f(&worker)
+}
+
+/// Calls `f` with the place of this thread in `pool`, if it has one now.
+pub(crate) fn get_worker<T>(pool: &Shared, f: impl FnOnce(Option<&Worker>) -> T) -> T {
+    if takes_part(pool) {
+        return Worker::with_current(|worker| f(Some(worker)));
+    }
+    f(None)
+}
+
+/// Whether the innermost place of this thread is one of `pool`, or will be at the first use: that of its worker.
+fn takes_part(pool: &Shared) -> bool {
+    // SAFETY: the seat is this thread's, so the call that took it has not ended.
+    match unsafe { innermost().as_ref() } {
+        Some(seat) => seat.is_of(pool),
+        None => {
+            runner::with_worker(|worker| worker.is_some_and(|own| std::ptr::eq(own.pool(), pool)))
+        }
+    }
 }

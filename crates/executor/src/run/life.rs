@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use terrace_sync::atomic::{AtomicBool, Ordering};
-use terrace_sync::{Arc, weakened};
-use terrace_thread::{Notify, internal};
+use terrace_sync::{Arc, OnceLock, weakened};
+use terrace_thread::{Notify, ThreadSpawner, internal};
 
 use super::worker::Worker;
 use crate::parts::awake::Awake;
@@ -30,15 +30,17 @@ impl Notify for WorkerNotify {
     }
 }
 
-/// The closure of a worker thread, whose starter has counted it live and running. Raises `out` when it counts itself out.
+/// The closure of a worker thread, whose starter has counted it live and running. Sets `spawner` when it can take pinned tasks.
+/// Raises `out` when it counts itself out.
 pub(super) fn live(
     pool: &Arc<Shared>,
     config: &Config,
     index: usize,
     kind: Kind,
     out: &AtomicBool,
+    spawner: &OnceLock<ThreadSpawner>,
 ) {
-    let moved = work(pool, config, index, kind);
+    let moved = work(pool, config, index, kind, spawner);
     pool.seats.workers.release(index);
     // Waiting threads may have to run the tasks that are left.
     let left = || order::Bystander::sight(&Look::bystander(pool, Looking::Awake)) != Sight::Nothing;
@@ -57,11 +59,21 @@ pub(super) fn live(
 }
 
 /// Everything that the thread does as a worker. Returns how many tasks it has left to others at its end.
-fn work(pool: &Arc<Shared>, config: &Config, index: usize, kind: Kind) -> usize {
+fn work(
+    pool: &Arc<Shared>,
+    config: &Config,
+    index: usize,
+    kind: Kind,
+    spawner: &OnceLock<ThreadSpawner>,
+) -> usize {
     internal::bind_worker(Arc::new(WorkerNotify {
         pool: Arc::clone(pool),
         index,
     }));
+    if kind == Kind::Worker {
+        let _set = spawner.set(ThreadSpawner::current());
+        pool.threads.ended.notify(usize::MAX);
+    }
     // SAFETY: the starter of this thread has acquired the seat for it, and this is the only runner of it. The caller
     // gives the seat back after this function.
     let runner = unsafe { Runner::worker(pool, index) };

@@ -9,7 +9,7 @@ use std::{io, ptr};
 
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::thread::Builder;
-use terrace_sync::{Arc, weakened};
+use terrace_sync::{Arc, OnceLock, weakened};
 
 use super::life::live;
 use super::threadless;
@@ -173,7 +173,9 @@ fn start_thread(
     let (shared, config) = (Arc::clone(pool), Arc::clone(config));
     let out = Arc::new(AtomicBool::new(false));
     let raised = Arc::clone(&out);
-    match builder.spawn(move || live(&shared, &config, index, kind, &raised)) {
+    let spawner = Arc::new(OnceLock::new());
+    let arrives = Arc::clone(&spawner);
+    match builder.spawn(move || live(&shared, &config, index, kind, &raised, &arrives)) {
         Ok(handle) => {
             list.push(Thread {
                 seat: index,
@@ -181,6 +183,7 @@ fn start_thread(
                 gone: false,
                 in_shutdown: false,
                 out,
+                spawner,
                 thread: handle.thread(),
                 handle: Some(handle),
             });

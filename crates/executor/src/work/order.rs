@@ -92,6 +92,9 @@ orders! {
     /// wait rather than adding one.
     HeldBySeats: Peers;
 
+    /// A worker that yields to the tasks in its own queue only.
+    OwnQueues: LifoSlot, OwnRing, LifoSlot;
+
     /// The work that a worker looks for between two children of one scope.
     BetweenChildren: HighLane, LifoSlot, OwnRing, Injector, Peers, BackgroundLane;
 }

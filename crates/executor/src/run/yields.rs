@@ -1,0 +1,124 @@
+//! A thread in the middle of its work lets one other piece of work run: on top of its stack.
+
+use crate::parts::scopes::Looking;
+use crate::pool::fork::worker::Worker;
+use crate::pool::runner::{self, Runner};
+use crate::pool::shared::Shared;
+use crate::work::found::Taken;
+use crate::work::order::{self, Order};
+use crate::work::source::Look;
+
+/// What a [yield](Worker::yield_now) did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Yield {
+    /// It ran a piece of work.
+    Executed,
+    /// It found none. Yield again when there may be more, or sleep.
+    Idle,
+}
+
+impl Yield {
+    fn of(executed: bool) -> Self {
+        if executed { Self::Executed } else { Self::Idle }
+    }
+}
+
+impl Worker {
+    /// Runs one piece of work of the pool, if there is one: a task that is pinned to this thread, a job that another thread has
+    /// forked, a task, or a child of a scope. For loops that wait for something that the pool does not know of.
+    ///
+    /// The work runs on top of the caller's stack, whatever it is: a caller that holds a lock may run work that wants it. A wait
+    /// of Terrace (`join`, a scope, [`block_on`](fn@crate::block_on)) runs only work that cannot do that, so prefer those.
+    /// A handle without a pool runs pinned tasks only.
+    ///
+    /// # Panics
+    /// It does not: panics of the work are caught, as elsewhere.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    /// use terrace_executor::{Builder, Worker, Yield};
+    ///
+    /// static DONE: AtomicBool = AtomicBool::new(false);
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// executor.spawn(async { DONE.store(true, Ordering::Release) }).detach();
+    /// executor.with_worker(|worker| {
+    ///     while !DONE.load(Ordering::Acquire) {
+    ///         if worker.yield_now() == Yield::Idle {
+    ///             std::thread::yield_now();
+    ///         }
+    ///     }
+    /// });
+    /// ```
+    pub fn yield_now(&self) -> Yield {
+        if terrace_thread::has_work() && terrace_thread::tick() {
+            return Yield::Executed;
+        }
+        let Some(pool) = self.seat().map(|seat| seat.pool()) else {
+            return Yield::Idle;
+        };
+        let look = Look::bystander(pool, Looking::Awake);
+        let taken = order::LastResort::take(&look);
+        Yield::of(taken.map(|taken| run_here(pool, taken)).is_some())
+    }
+
+    /// Runs one piece of the work that lies at this thread, if there is one: a task that is pinned to it, or one in the queue
+    /// of the worker. As [`yield_now`](Self::yield_now) otherwise.
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Worker, Yield, block_on};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// let spawner = executor.spawner();
+    /// let yields = executor.spawn(async move {
+    ///     spawner.spawn(async {}).detach();
+    ///     Worker::with_current(|worker| [worker.yield_local(), worker.yield_local()])
+    /// });
+    /// assert_eq!(block_on(yields), [Yield::Executed, Yield::Idle]);
+    /// ```
+    pub fn yield_local(&self) -> Yield {
+        if terrace_thread::has_work() && terrace_thread::tick() {
+            return Yield::Executed;
+        }
+        let Some(pool) = self.seat().map(|seat| seat.pool()) else {
+            return Yield::Idle;
+        };
+        let executed = with_worker_of(pool, |worker| {
+            worker.flush();
+            let taken = order::OwnQueues::take(&Look::turn(worker));
+            taken.map(|taken| worker.enter(|| taken.found.run(pool)))
+        });
+        Yield::of(executed.flatten().is_some())
+    }
+}
+
+/// Calls `f` with the worker of `pool` that runs on this thread, if one does.
+fn with_worker_of<T>(pool: &Shared, f: impl FnOnce(&Runner<'_>) -> T) -> Option<T> {
+    runner::with_worker(|worker| {
+        let worker = worker.filter(|worker| std::ptr::eq(worker.pool(), pool))?;
+        Some(f(worker))
+    })
+}
+
+/// Runs work of `pool` on top of the caller's stack.
+fn run_here(pool: &Shared, taken: Taken<'_>) {
+    let mut found = Some(taken.found);
+    let as_worker = with_worker_of(pool, |worker| {
+        let found = found.take();
+        worker.enter(|| found.map(|found| found.run(pool)));
+    });
+    if let (None, Some(found)) = (as_worker, found) {
+        // The thread is in a call of `with_worker`, which borrows the executor.
+        found.run_borrowed(pool);
+    }
+}
+
+/// [`Worker::yield_now`] in the current thread's place.
+pub fn yield_now() -> Yield {
+    Worker::with_current(Worker::yield_now)
+}
+
+/// [`Worker::yield_local`] in the current thread's place.
+pub fn yield_local() -> Yield {
+    Worker::with_current(Worker::yield_local)
+}

@@ -1,0 +1,168 @@
+//! The same closure on every worker.
+//!
+//! | a part of the broadcast | its closure                      | its result                    |
+//! |-------------------------|----------------------------------|-------------------------------|
+//! | sent                    | lies at the worker, pinned to it | none                          |
+//! | running                 | is called by the worker          | none                          |
+//! | done                    | is gone                          | written                       |
+//! | dropped: the worker ends| is gone                          | none: the part is left out    |
+//!
+//! The caller waits until each part is done or dropped, so parts may borrow from its frame.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use terrace_executor::{FallibleTask, Payload, Worker, block_on, drop_payload};
+use terrace_sync::{Arc, Mutex};
+
+use super::thread_pool::ThreadPool;
+
+/// What a broadcast closure learns of its worker.
+#[derive(Debug)]
+pub struct Broadcast<'w> {
+    /// The worker's handle.
+    pub worker: &'w Worker,
+    /// The number of this part, below `participants`.
+    pub index: usize,
+    /// To how many workers the closure was sent.
+    pub participants: usize,
+}
+
+/// A part, as its worker runs it.
+type Part<'f> = Box<dyn FnOnce() + Send + 'f>;
+
+/// Ends the process if it is dropped by a panic: workers use the frame that would unwind.
+struct Unwinding;
+
+impl Drop for Unwinding {
+    #[cold]
+    fn drop(&mut self) {
+        // A panic while another one unwinds aborts.
+        panic!("a panic in the wait of a broadcast, while workers use its frame");
+    }
+}
+
+impl ThreadPool {
+    /// Calls `f` once on each worker, before the tasks that wait there and also while the worker waits. Returns the results in the order of
+    /// the workers. A worker that ends before its turn is left out. Workers that are started after the call has begun take no
+    /// part. While the pool has no workers, the caller is the one that takes part.
+    ///
+    /// A worker that calls it takes part like the others, during the wait. A worker in the middle of a task runs its part when that
+    /// task waits or ends. In the middle of a pinned task ([`spawn_on`](Self::spawn_on)) it does so when the task ends: so two
+    /// pinned tasks on different workers that both broadcast wait for each other without end. So does a broadcast under a
+    /// lock that a worker wants.
+    ///
+    /// Cost: two allocations a worker.
+    ///
+    /// # Panics
+    /// If a call panics, when all have ended: with the payload of the first worker.
+    ///
+    /// # Aborts
+    /// If a waker of another crate panics in the wait.
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// let greeting = String::from("borrowed");
+    /// for workers in [0, 1, 2] {
+    ///     pool.resize_to(workers);
+    ///     let parts = pool.broadcast(|part| (part.index, part.participants, greeting.len()));
+    ///     let expected: Vec<_> = (0..workers.max(1)).map(|index| (index, workers.max(1), 8)).collect();
+    ///     assert_eq!(parts, expected);
+    /// }
+    /// ```
+    pub fn broadcast<T: Send>(&self, f: impl Fn(Broadcast<'_>) -> T + Sync) -> Vec<T> {
+        let workers = self.executor().worker_spawners();
+        let participants = workers.len();
+        if participants == 0 {
+            return vec![self.with_worker(|worker| call(&f, worker, 0, 1))];
+        }
+        let results: Vec<_> = workers.iter().map(|_| Mutex::new(None)).collect();
+        let unwinding = Unwinding;
+        let mut sent: Vec<FallibleTask<()>> = Vec::with_capacity(participants);
+        for (index, worker) in workers.iter().enumerate() {
+            let (f, result) = (&f, &results[index]);
+            let part: Part<'_> = Box::new(move || {
+                let part = || Worker::with_current(|worker| call(f, worker, index, participants));
+                let ended = catch_unwind(AssertUnwindSafe(part));
+                *result.lock() = Some(ended);
+            });
+            // SAFETY: only the lifetime changes. This frame does not go before the part is gone: it awaits each handle, and a handle
+            // is done when its task's future has been dropped, run or not. A panic in between ends the process.
+            let part: Part<'static> =
+                unsafe { std::mem::transmute::<Part<'_>, Part<'static>>(part) };
+            sent.push(worker.spawn(async move { part() }).fallible());
+        }
+        block_on(async {
+            for part in sent {
+                // None if the worker has ended.
+                let _ran = part.await;
+            }
+        });
+        std::mem::forget(unwinding);
+        collect(results)
+    }
+
+    /// Calls `f` once on each worker, some time later. A worker that ends first leaves its call out. While the pool has no workers,
+    /// the call waits for a thread that waits, as [`spawn`](Self::spawn) says. Panics go to the [panic
+    /// handler](Self::set_panic_handler).
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// pool.resize_to(2);
+    /// let (sender, parts) = std::sync::mpsc::channel();
+    /// pool.spawn_broadcast(move |part| sender.send(part.index).unwrap());
+    /// let mut parts: Vec<_> = parts.iter().collect();
+    /// parts.sort();
+    /// assert_eq!(parts, [0, 1]);
+    /// ```
+    pub fn spawn_broadcast(&self, f: impl Fn(Broadcast<'_>) + Send + Sync + 'static) {
+        let workers = self.executor().worker_spawners();
+        let participants = workers.len();
+        if participants == 0 {
+            return self.spawn(move |worker: &Worker| call(&f, worker, 0, 1));
+        }
+        let f = Arc::new(f);
+        for (index, worker) in workers.iter().enumerate() {
+            let f = Arc::clone(&f);
+            let part = async move {
+                Worker::with_current(|worker| call(&*f, worker, index, participants));
+            };
+            worker.spawn(part).detach();
+        }
+    }
+}
+
+fn call<T>(
+    f: &impl Fn(Broadcast<'_>) -> T,
+    worker: &Worker,
+    index: usize,
+    participants: usize,
+) -> T {
+    f(Broadcast {
+        worker,
+        index,
+        participants,
+    })
+}
+
+/// The results of the parts that ran.
+fn collect<T>(results: Vec<Mutex<Option<Result<T, Payload>>>>) -> Vec<T> {
+    let mut values = Vec::with_capacity(results.len());
+    let mut first = None;
+    for ended in results.into_iter().filter_map(Mutex::into_inner) {
+        match ended {
+            Ok(value) => values.push(value),
+            Err(payload) if first.is_none() => first = Some(payload),
+            Err(payload) => drop_payload(payload),
+        }
+    }
+    match first {
+        Some(payload) => {
+            // A panic of a value's destructor must not take the place of this one.
+            if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(values))) {
+                drop_payload(second);
+            }
+            resume_unwind(payload)
+        }
+        None => values,
+    }
+}

@@ -1,0 +1,45 @@
+//! The right of a thread to take part in a pool's fork-join.
+
+use terrace_executor::Worker;
+
+use super::thread_pool::ThreadPool;
+
+/// A membership of a [`ThreadPool`], for engines that hand memberships to threads of their own. A pool has as many as are asked for:
+/// it refuses none. A thread takes part while it is [active](Self::activate).
+#[derive(Clone, Copy, Debug)]
+pub struct Membership<'pool> {
+    pool: &'pool ThreadPool,
+}
+
+impl ThreadPool {
+    /// A membership. It costs nothing until it is active.
+    ///
+    /// ```
+    /// static POOL: terrace_fork::ThreadPool = terrace_fork::ThreadPool::new();
+    ///
+    /// POOL.populate();
+    /// let membership = POOL.enroll();
+    /// let engine = std::thread::spawn(move || {
+    ///     membership.activate(|worker| worker.join(|_| 1, |_| 2))
+    /// });
+    /// assert_eq!(engine.join().unwrap(), (1, 2));
+    /// # POOL.depopulate();
+    /// ```
+    #[must_use]
+    pub fn enroll(&self) -> Membership<'_> {
+        Membership { pool: self }
+    }
+
+    /// As [`enroll`](Self::enroll): always `Some`. For programs that know pools with a limit.
+    #[must_use]
+    pub fn try_enroll(&self) -> Option<Membership<'_>> {
+        Some(self.enroll())
+    }
+}
+
+impl Membership<'_> {
+    /// Calls `f` as a member of the pool, on this thread. Panics of `f` go through.
+    pub fn activate<T>(self, f: impl FnOnce(&Worker) -> T) -> T {
+        self.pool.with_worker(f)
+    }
+}

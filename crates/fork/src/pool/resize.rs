@@ -1,0 +1,62 @@
+//! How many workers a pool has.
+
+use std::thread::available_parallelism;
+
+use super::thread_pool::ThreadPool;
+
+impl ThreadPool {
+    /// Starts or ends workers until there are as many as `size` says, which is called with their number. Returns how many there
+    /// are then: fewer than asked for if the system starts no more threads.
+    ///
+    /// Resizes of several threads come one after the other, and `size` is called between them. So it must not resize the pool.
+    ///
+    /// Workers that end finish the polls that they are in; this does not wait for them. Their pinned tasks end with them, all
+    /// others stay.
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// assert_eq!(pool.resize(|workers| workers + 2), 2);
+    /// assert_eq!(pool.resize(|workers| workers / 2), 1);
+    /// ```
+    pub fn resize(&self, size: impl FnOnce(usize) -> usize) -> usize {
+        let made = self.made();
+        let _alone = made.resizing.lock();
+        let wanted = size(made.executor.workers());
+        match made.executor.set_workers(wanted) {
+            Ok(()) => wanted,
+            // Those that were started stay.
+            Err(_) => made.executor.workers(),
+        }
+    }
+
+    /// Starts or ends workers until there are so many: see [`resize`](Self::resize).
+    pub fn resize_to(&self, workers: usize) -> usize {
+        self.resize(|_| workers)
+    }
+
+    /// As many workers as processors, but for one: that is the caller's, which takes part in what it joins. At least one.
+    pub fn resize_to_available(&self) -> usize {
+        let processors = available_parallelism().map_or(1, usize::from);
+        self.resize_to((processors - 1).max(1))
+    }
+
+    /// Starts so many more workers: see [`resize`](Self::resize).
+    pub fn grow(&self, workers: usize) -> usize {
+        self.resize(|before| before.saturating_add(workers))
+    }
+
+    /// Ends so many workers, or all: see [`resize`](Self::resize).
+    pub fn shrink(&self, workers: usize) -> usize {
+        self.resize(|before| before.saturating_sub(workers))
+    }
+
+    /// Starts a worker if there is none.
+    pub fn populate(&self) -> usize {
+        self.resize(|before| before.max(1))
+    }
+
+    /// Ends all workers. Work runs on threads that wait for it then.
+    pub fn depopulate(&self) -> usize {
+        self.resize_to(0)
+    }
+}

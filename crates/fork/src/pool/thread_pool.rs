@@ -1,0 +1,210 @@
+//! The pool itself: its executor, and what runs on it right away.
+
+use std::fmt;
+use std::future::Future;
+
+use terrace_executor::{Builder, Executor, Payload, Worker, Yield, block_on, drop_payload};
+use terrace_sync::{Arc, Mutex, OnceLock};
+
+use crate::scope::{Scope, scope};
+
+type PanicHandler = dyn Fn(Payload) + Send + Sync;
+
+/// A pool of worker threads, to be put into a `static` or to be owned. It has no workers at first; [`populate`](Self::populate) and its
+/// kin start and end some at any time. While it has none, work runs on the caller.
+///
+/// Any number of other threads may call its methods. A thread that calls [`join`](Self::join) takes part as a member until the
+/// call ends; so does one in [`with_worker`](Self::with_worker).
+///
+/// An owned pool ends its threads when it is dropped, and drops the tasks that have not ended, as an
+/// [`Executor`] does. All that an `Executor` offers besides is at [`executor`](Self::executor).
+///
+/// ```
+/// use terrace_executor::Worker;
+/// use terrace_fork::ThreadPool;
+///
+/// static POOL: ThreadPool = ThreadPool::new();
+///
+/// fn sum(worker: &Worker, numbers: &[u64]) -> u64 {
+///     if numbers.len() <= 128 {
+///         return numbers.iter().sum();
+///     }
+///     let (left, right) = numbers.split_at(numbers.len() / 2);
+///     let (left, right) = worker.join(|worker| sum(worker, left), |worker| sum(worker, right));
+///     left + right
+/// }
+///
+/// let numbers: Vec<u64> = (0..10_000).collect();
+/// for workers in [0, 1, 2] {
+///     POOL.resize_to(workers);
+///     assert_eq!(POOL.with_worker(|worker| sum(worker, &numbers)), 49_995_000);
+/// }
+/// POOL.depopulate();
+/// ```
+pub struct ThreadPool {
+    /// Made at first use.
+    made: OnceLock<Made>,
+}
+
+pub(super) struct Made {
+    pub(super) executor: Executor<'static>,
+    handler: Arc<Mutex<Option<Arc<PanicHandler>>>>,
+    /// Held during a resize.
+    pub(super) resizing: Mutex<()>,
+}
+
+impl Made {
+    fn new() -> Self {
+        let handler = Arc::new(Mutex::new(None::<Arc<PanicHandler>>));
+        let told = Arc::clone(&handler);
+        let tell = move |payload: Payload| {
+            // Not under the lock: a handler may set another one.
+            let handler = told.lock().clone();
+            match handler {
+                Some(handler) => handler(payload),
+                None => drop_payload(payload),
+            }
+        };
+        Self {
+            executor: Builder::new().workers(0).panic_handler(tell).build(),
+            handler,
+            resizing: Mutex::new(()),
+        }
+    }
+}
+
+impl ThreadPool {
+    /// A pool without workers. Nothing is allocated until its first use.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            made: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn made(&self) -> &Made {
+        self.made.get_or_init(Made::new)
+    }
+
+    /// The executor that the pool stands on: lanes, metrics, shutdown, and the rest.
+    pub fn executor(&self) -> &Executor<'static> {
+        &self.made().executor
+    }
+
+    /// The number of its workers.
+    pub fn num_members(&self) -> usize {
+        self.executor().workers()
+    }
+
+    /// Hands payloads of panics that reach no caller to `handler`: of spawned closures, of detached tasks, of destructors. It replaces the
+    /// handler from before. Without one, the pool drops them; the panic hook has reported the panic.
+    ///
+    /// A panic of the handler is caught and dropped.
+    pub fn set_panic_handler(&self, handler: impl Fn(Payload) + Send + Sync + 'static) {
+        let before = self.made().handler.lock().replace(Arc::new(handler));
+        // A destructor of users runs under no lock.
+        drop(before);
+    }
+
+    /// Calls `f` as a member of the pool: joins by its handle run on the workers, too. Cost: see [`Executor::with_worker`].
+    pub fn with_worker<T>(&self, f: impl FnOnce(&Worker) -> T) -> T {
+        self.executor().with_worker(f)
+    }
+
+    /// Calls `f` with the handle of this thread if it is a member now: a worker, or inside of [`with_worker`](Self::with_worker).
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// pool.populate();
+    /// assert!(pool.get_worker(|worker| worker.is_none()));
+    /// assert!(pool.with_worker(|_| pool.get_worker(|worker| worker.is_some())));
+    /// ```
+    pub fn get_worker<T>(&self, f: impl FnOnce(Option<&Worker>) -> T) -> T {
+        self.executor().get_worker(f)
+    }
+
+    /// [`Worker::join`] as a member: forks `a`, runs `b`, then `a` unless another thread has taken it.
+    ///
+    /// # Panics
+    /// If a closure panics, when both have ended: with the payload of `b` if both panic.
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// pool.populate();
+    /// assert_eq!(pool.join(|_| 6, |_| 7), (6, 7));
+    /// ```
+    pub fn join<A, B, RA, RB>(&self, a: A, b: B) -> (RA, RB)
+    where
+        A: FnOnce(&Worker) -> RA + Send,
+        B: FnOnce(&Worker) -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        self.executor().join(a, b)
+    }
+
+    /// Runs `body` on this thread with a scope whose children may borrow, and returns when they have ended: see
+    /// [`scope`](fn@crate::scope).
+    ///
+    /// # Panics
+    /// With the panic of `body`, else with that of a child, when all have ended.
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// pool.populate();
+    /// let mut numbers = [1, 2, 3];
+    /// let mut bodies = 0;
+    /// pool.scope(|scope| {
+    ///     bodies += 1;
+    ///     for number in &mut numbers {
+    ///         scope.spawn(async move { *number *= 2 });
+    ///     }
+    /// });
+    /// assert_eq!((bodies, numbers), (1, [2, 4, 6]));
+    /// ```
+    pub fn scope<'env, T>(
+        &self,
+        body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+    ) -> T {
+        scope(self.executor(), body)
+    }
+
+    /// Blocks the thread until `future` is done; meanwhile it runs its pinned tasks, and tasks of pools without workers. See
+    /// [`terrace_executor::block_on`].
+    pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        let executor = self.executor();
+        if executor.workers() == 0 {
+            return block_on(executor.run(future));
+        }
+        block_on(future)
+    }
+
+    /// [`Worker::yield_now`] as a member: runs one piece of the pool's work, if there is one.
+    pub fn yield_now(&self) -> Yield {
+        let executor = self.executor();
+        if executor.workers() == 0 && executor.try_tick() {
+            return Yield::Executed;
+        }
+        executor.with_worker(Worker::yield_now)
+    }
+
+    /// [`Worker::yield_local`] as a member: runs one piece of the work that lies at this thread, if there is one.
+    pub fn yield_local(&self) -> Yield {
+        self.executor().with_worker(Worker::yield_local)
+    }
+}
+
+impl Default for ThreadPool {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for ThreadPool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let members = self.made.get().map_or(0, |made| made.executor.workers());
+        f.debug_struct("ThreadPool")
+            .field("members", &members)
+            .finish_non_exhaustive()
+    }
+}
