@@ -1,6 +1,7 @@
 //! `fork::ForkDeque` on one thread: order, depth, gifts, offers, panics.
 #![cfg(not(any(terrace_loom, terrace_shuttle)))]
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
@@ -340,4 +341,41 @@ fn a_thief_takes_what_it_may() {
     assert_eq!(popped, Popped::Stolen);
     assert_eq!(pop(&me, given), Popped::Stolen);
     assert_eq!(emptied, 1);
+}
+
+/// A request that comes while the owner considers is answered, and the owner learns of it.
+#[test]
+fn a_gift_counts_as_asked() {
+    struct Asking<'d> {
+        deque: &'d ForkDeque<usize>,
+        told: &'d Cell<Option<bool>>,
+    }
+
+    impl Consider for Asking<'_> {
+        fn pace(&mut self, now: Considered) -> Pace {
+            assert!(!now.asked && self.deque.ask());
+            Pace {
+                pushes: 1,
+                offer: Offer::Open,
+            }
+        }
+
+        fn published(&mut self, now: Considered) {
+            self.told.set(Some(now.asked));
+        }
+    }
+
+    let deque = ForkDeque::boxed();
+    let me = owner(&deque);
+    let told = Cell::new(None);
+    let first = me.push(0, each).unwrap();
+    let asking = Asking {
+        deque: &deque,
+        told: &told,
+    };
+    let second = me.push(1, asking).unwrap();
+    assert_eq!(told.get(), Some(true));
+    assert_eq!(deque.take_gift(), Some(0));
+    assert_eq!(pop(&me, second), Popped::Mine);
+    assert_eq!(pop(&me, first), Popped::Stolen);
 }

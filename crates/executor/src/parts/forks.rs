@@ -134,7 +134,25 @@ impl<P> Forks<P> {
     pub(crate) fn progress(&self) -> usize {
         self.seats().fold(0, |hash: usize, seat| {
             let look = seat.deque.look().unwrap_or(0);
-            hash.wrapping_mul(1_000_003).wrapping_add(look as usize)
+            hash.wrapping_mul(1_000_003).wrapping_add(folded(look))
         })
+    }
+}
+
+/// All bits of a look, also where a word is half as long: a theft changes the upper bits, an epoch the lower ones.
+fn folded(look: u64) -> usize {
+    (look ^ look >> 32) as usize
+}
+
+#[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_of_half_the_length_shows_every_theft() {
+        for bit in 0..64 {
+            let changed = folded(0x0123_4567_89AB_CDEF) ^ folded(0x0123_4567_89AB_CDEF ^ 1 << bit);
+            assert_ne!(changed as u32, 0, "bit {bit}");
+        }
     }
 }

@@ -188,27 +188,27 @@ impl<'a, T: Word> Owner<'a, T> {
         owner.set_left(pace.pushes.clamp(1, most));
         // Ordering: Relaxed, a hint.
         shared.offer.store(pace.offer.word(), Ordering::Relaxed);
-        if pace.offer == Offer::Open {
-            owner.give(index + 1);
-        }
+        // A request may have come since the first look.
+        let gave = pace.offer == Offer::Open && owner.give(index + 1);
+        let asked = now.asked || gave;
         let unwinding = Unwinding;
-        consider.published(now);
+        consider.published(Considered { asked, ..now });
         core::mem::forget(unwinding);
         Ok(Depth::of(index))
     }
 
-    /// Gives the oldest job to the thread that asks for one, if one does.
-    fn give(&self, bottom: u32) {
+    /// Gives the oldest job to the thread that asks for one, if one does; true if it has.
+    fn give(&self, bottom: u32) -> bool {
         let shared = &self.deque.shared;
         // Ordering: Acquire pairs with the Release of the last taker: this owner writes `gift_job` after it was read.
         if shared.gift.load(Ordering::Acquire) != Gift::ASKED.pack() {
-            return;
+            return false;
         }
         // Ordering: Relaxed. The exchange checks it, and this owner wrote the slot.
         let top = Top::unpack(self.deque.top.load(Ordering::Relaxed));
         let index = top.index();
         if index >= bottom {
-            return;
+            return false;
         }
         // Ordering: Relaxed, written by this owner.
         let job = self.deque.mine.slots[index as usize].load(Ordering::Relaxed);
@@ -238,6 +238,7 @@ impl<'a, T: Word> Owner<'a, T> {
         if moved.is_ok() && !weakened!("queue-fork-give-early") {
             show();
         }
+        moved.is_ok()
     }
 
     /// Takes back the job of `at`, or finds that it was stolen. A nested pop is 0 RMW, and no fence where the form is asymmetric;

@@ -14,8 +14,8 @@
 use std::time::Duration;
 
 use terrace_queue::fork::{Consider, Considered, Offer, Pace};
-use terrace_sync::Arc;
 use terrace_sync::time::Instant;
+use terrace_sync::{Arc, light};
 
 use super::super::shared::Shared;
 use super::here::Seat;
@@ -43,6 +43,8 @@ pub(crate) struct Considers<'s> {
     worker: &'s Worker,
     job: Job,
     tell: Tell,
+    /// Whether the push offers the job to any thread.
+    is_open: bool,
 }
 
 impl<'s> Considers<'s> {
@@ -53,6 +55,7 @@ impl<'s> Considers<'s> {
             worker,
             job,
             tell: Tell::Nothing,
+            is_open: false,
         }
     }
 
@@ -139,11 +142,13 @@ impl<'s> Considers<'s> {
 
 impl Consider for Considers<'_> {
     fn pace(&mut self, now: Considered) -> Pace {
-        if now.first {
+        let pace = if now.first {
             self.first()
         } else {
             self.later()
-        }
+        };
+        self.is_open = pace.offer == Offer::Open;
+        pace
     }
 
     fn published(&mut self, now: Considered) {
@@ -155,6 +160,13 @@ impl Consider for Considers<'_> {
                 joiner.notify();
             }
             pool.publish();
+        } else if self.is_open && self.seat().mine.root.get().is_some() {
+            // The joiner of the root may have gone to sleep since `pace` looked, before the job was visible.
+            // Ordering: pairs with `heavy` in `announce_sleep`.
+            light();
+            if let Some(joiner) = self.joiner() {
+                joiner.notify();
+            }
         }
         if begins {
             pool.publish_forking();
