@@ -7,6 +7,7 @@ use terrace_sync::Arc;
 
 use crate::executor::Executor;
 use crate::parts::config::Config;
+use crate::run::hosted::HostedWorker;
 use crate::run::owner::Pool;
 use crate::static_executor::StaticExecutor;
 
@@ -70,6 +71,16 @@ impl Builder {
         self
     }
 
+    /// Whether the executor starts spare workers where all workers wait or are blocked; it does without this.
+    ///
+    /// Without spares no two workers ever have the same index, and each index is below the number of workers. Where all workers
+    /// wait and tasks are queued, a waiting worker runs one of them, on top of its wait, as deep as they come. If a worker
+    /// blocks its thread by other means than a wait of Terrace, no other thread takes its place.
+    pub fn spares(mut self, spares: bool) -> Self {
+        self.config.spares = spares;
+        self
+    }
+
     /// Calls `hook` on every worker thread, spares included, before it runs anything.
     ///
     /// The hook may wait as a task may (`block_on`, scopes). If all workers wait and tasks are queued, a worker in its
@@ -119,6 +130,33 @@ impl Builder {
         let workers = self.config.workers;
         self.try_build()
             .unwrap_or_else(|error| start_failed(workers, &error))
+    }
+
+    /// Makes an executor that starts no workers of its own: threads of the program run them, one for each place. A place that waits for its
+    /// thread counts as a worker. Names and stack sizes are the program's.
+    ///
+    /// A drop of the executor asks the workers to end, and does not wait for them; [`shutdown`](Executor::shutdown) waits, also for
+    /// places that no thread has taken. Workers that [`set_workers`](Executor::set_workers) adds are threads of the executor.
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, block_on};
+    ///
+    /// let (executor, places) = Builder::new().workers(2).build_hosted();
+    /// let words = vec![String::from("borrowed by the threads")];
+    /// std::thread::scope(|scope| {
+    ///     for place in places {
+    ///         scope.spawn(|| {
+    ///             assert_eq!(words.len(), 1);
+    ///             place.run();
+    ///         });
+    ///     }
+    ///     assert_eq!(block_on(executor.spawn(async { 6 * 7 })), 42);
+    ///     drop(executor);
+    /// });
+    /// ```
+    pub fn build_hosted(self) -> (Executor<'static>, Vec<HostedWorker>) {
+        let (pool, places) = Pool::hosted(self.config, self.handler);
+        (Executor::from_pool(pool), places)
     }
 
     /// Starts an executor that is never dropped: spawning on it counts no references.

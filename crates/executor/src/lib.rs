@@ -47,6 +47,7 @@ pub use crate::{
     pool::fork::worker::Worker,
     run::block_on::block_on,
     run::fork::join,
+    run::hosted::HostedWorker,
     run::yields::{Yield, yield_local, yield_now},
     shutdown::{Shutdown, StillRunning},
     spawner::Spawner,

@@ -332,11 +332,29 @@ pub fn with_local_executor<T>(f: impl FnOnce(&LocalExecutor<'static>) -> T) -> T
 /// Inside one of these tasks it does nothing, because it could not drop that task. It also does nothing while a scope
 /// is open on the thread: the pinned children of the scope could not end.
 pub fn close() {
-    if is_scope_open() || with(|pinned| pinned.core.is_running()).unwrap_or(false) {
-        return;
+    if !is_in_use() {
+        let owner = OWNER.try_with(Cell::take).ok().flatten();
+        drop(owner);
     }
-    let owner = OWNER.try_with(Cell::take).ok().flatten();
-    drop(owner);
+}
+
+/// Whether the thread is in the middle of one of these tasks, or of a scope.
+fn is_in_use() -> bool {
+    is_scope_open() || with(|pinned| pinned.core.is_running()).unwrap_or(false)
+}
+
+/// The current thread, which may have been a worker before, is going to be bound as a worker. It closes, and gets a new wakeup then:
+/// notifiers and the hook from before do not wake it any more.
+///
+/// # Panics
+/// If the thread is a worker, or in the middle of one of its pinned tasks or of a scope.
+pub fn make_way() {
+    assert!(
+        !is_in_use(),
+        "a thread runs no worker inside of a pinned task or a scope"
+    );
+    close();
+    waking::forget();
 }
 
 /// Whether a scope is open on the thread.

@@ -229,6 +229,22 @@ pub(crate) fn bind(notify: NotifyRef) {
     let _kept = make(Some(notify));
 }
 
+/// The current thread gets a new wakeup when it next asks for one.
+///
+/// # Panics
+/// If it is a worker.
+pub(crate) fn forget() {
+    if CURRENT.with(Cell::get).is_null() {
+        return;
+    }
+    assert!(
+        !current().wakeup.is_bound(),
+        "a thread runs one worker at a time"
+    );
+    CURRENT.with(|current| current.set(std::ptr::null()));
+    let _dropped = KEEPER.try_with(|keeper| drop(keeper.0.take()));
+}
+
 /// The current thread no longer sleeps as a worker. It still runs the destructors of its thread-locals, which may wait.
 pub fn unbind_worker() {
     current().wakeup.unbind();

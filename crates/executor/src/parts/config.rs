@@ -12,6 +12,8 @@ pub(crate) struct Config {
     pub(crate) workers: usize,
     pub(crate) thread_name: Box<dyn Fn(usize) -> String + Send + Sync>,
     pub(crate) stack_size: Option<usize>,
+    /// Whether the pool starts spares.
+    pub(crate) spares: bool,
     pub(crate) on_start: Option<Hook>,
     pub(crate) on_stop: Option<Hook>,
 }
@@ -47,6 +49,7 @@ impl Config {
             workers: 0,
             thread_name: Box::new(default_name),
             stack_size: None,
+            spares: true,
             on_start: None,
             on_stop: None,
         }

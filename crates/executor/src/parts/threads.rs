@@ -55,13 +55,16 @@ pub(crate) struct Thread {
     pub(crate) kind: Kind,
     /// It has left its seat, which another thread holds now.
     pub(crate) gone: bool,
+    /// It is a thread of the program: the pool does not join it.
+    pub(crate) hosted: bool,
     /// It is inside a `shutdown`.
     pub(crate) in_shutdown: bool,
     /// Raised when it has counted itself out.
     pub(crate) out: Arc<AtomicBool>,
     /// Spawns tasks that are pinned to it. Set by the thread itself, before its start hook.
     pub(crate) spawner: Arc<OnceLock<ThreadSpawner>>,
-    pub(crate) thread: thread::Thread,
+    /// Of a hosted worker: none before it runs.
+    pub(crate) thread: Option<thread::Thread>,
     /// Taken by the thread that joins it.
     pub(crate) handle: Option<JoinHandle<()>>,
 }
@@ -84,7 +87,8 @@ impl Thread {
 
     /// Whether it is the calling thread.
     pub(crate) fn is_here(&self) -> bool {
-        self.thread.is(&thread::current())
+        let thread = self.thread.as_ref();
+        thread.is_some_and(|thread| thread.is(&thread::current()))
     }
 
     /// Whether it has counted itself out: nothing but its thread-locals is left.
@@ -205,7 +209,10 @@ impl Threads {
             handle
                 .join()
                 .expect("a worker catches every panic of what it runs");
-            self.list.lock().retain(|thread| !thread.thread.is(&joined));
+            self.list.lock().retain(|other| {
+                let thread = other.thread.as_ref();
+                !thread.is_some_and(|thread| thread.is(&joined))
+            });
         }
     }
 

@@ -5,6 +5,7 @@ pub(crate) mod deadline;
 pub(crate) mod driver;
 mod eager;
 pub(crate) mod fork;
+pub(crate) mod hosted;
 mod life;
 pub(crate) mod owner;
 pub(crate) mod quiet;

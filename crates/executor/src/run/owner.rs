@@ -58,7 +58,7 @@ impl Pool {
                 let listener = shared.threads.ended.listen();
                 if threads
                     .iter()
-                    .all(|thread| thread.has_ended() || thread.is_here())
+                    .all(|thread| thread.has_ended() || thread.is_here() || thread.hosted)
                 {
                     break;
                 }

@@ -7,14 +7,18 @@ use crate::parts::threads::Thread;
 use crate::pool::shared::Shared;
 
 /// A spawner for each worker that was not asked to end, in the order of their places. Waits for those that were started and have not
-/// begun yet.
+/// begun yet; a place that the program keeps for a thread of its own counts from that thread's beginning on.
 pub(crate) fn worker_spawners(pool: &Shared) -> Vec<ThreadSpawner> {
     loop {
         let arrival = pool.threads.ended.listen();
         let mut spawners: Vec<_> = {
             let list = pool.threads.list.lock();
             let stays = |thread: &&Thread| {
-                thread.is_worker() && !thread.has_ended() && !pool.is_asked_to_end(thread.seat)
+                let began = !thread.hosted || thread.thread.is_some();
+                thread.is_worker()
+                    && began
+                    && !thread.has_ended()
+                    && !pool.is_asked_to_end(thread.seat)
             };
             let place = |thread: &Thread| (thread.seat, thread.spawner.get().cloned());
             list.iter().filter(stays).map(place).collect()

@@ -80,7 +80,7 @@ pub(super) fn resize(pool: &Shared, list: &[Thread], wanted: usize) {
 }
 
 /// Workers that were not asked to end.
-fn staying(pool: &Shared, list: &[Thread]) -> usize {
+pub(super) fn staying(pool: &Shared, list: &[Thread]) -> usize {
     let staying = |thread: &&Thread| thread.is_worker() && !pool.is_asked_to_end(thread.seat);
     list.iter().filter(staying).count()
 }
@@ -125,7 +125,9 @@ pub(crate) fn start_spare(pool: &Arc<Shared>) -> bool {
     // pool that is being dropped starts no more threads, but the jobs that its workers are in still end. The closer
     // raises the flag before it takes the lock to collect the threads that it joins.
     let wanted = |_: &[Thread]| !pool.holders.is_closing();
-    !is_naming(pool) && matches!(start_thread(pool, Kind::Spare, wanted), Ok(true))
+    pool.threads.config.spares
+        && !is_naming(pool)
+        && matches!(start_thread(pool, Kind::Spare, wanted), Ok(true))
 }
 
 /// Starts a thread, if it is still `wanted` when its name is known; true if it was.
@@ -181,10 +183,11 @@ fn start_thread(
                 seat: index,
                 kind,
                 gone: false,
+                hosted: false,
                 in_shutdown: false,
                 out,
                 spawner,
-                thread: handle.thread(),
+                thread: Some(handle.thread()),
                 handle: Some(handle),
             });
             Ok(true)

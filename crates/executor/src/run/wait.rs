@@ -222,16 +222,22 @@ fn last_resort(worker: &Runner<'_>) -> Help {
         return Help::Done;
     }
     let depth = worker.nested_help.get();
+    // Without spares there is no other help: the jobs nest as deep as they come.
+    let limit = if pool.threads.config.spares {
+        MAX_NESTED_HELP
+    } else {
+        u32::MAX / 2
+    };
     let look = Look::bystander(pool, Looking::Awake);
-    let taken = if depth < MAX_NESTED_HELP {
+    let taken = if depth < limit {
         order::LastResort::take(&look)
-    } else if depth < 2 * MAX_NESTED_HELP {
+    } else if depth < 2 * limit {
         order::HeldBySeats::take(&look)
     } else {
         None
     };
     let Some(taken) = taken else {
-        let done = depth < MAX_NESTED_HELP || (in_hook && start_spare());
+        let done = depth < limit || (in_hook && start_spare());
         return if done { Help::Done } else { Help::Unable };
     };
     worker.nested_help.set(depth + 1);

@@ -21,20 +21,23 @@ use terrace_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use terrace_sync::{ordering, weakened};
 
 /// So many roots of a thread, each inside of the one before, are shown. Joiners of deeper ones only wait.
-pub const SHOWN: usize = 8;
+///
+/// Two threads that halve a long range, each by stealing the far half of what the other holds, are inside of one more root
+/// each time: a range of 10^27 needs some fifty.
+pub const SHOWN: usize = if cfg!(terrace_loom) { 8 } else { 64 };
 
 /// A root: the seat of its thread, its depth there, and its number.
 ///
 /// | bits | content |
 /// |---|---|
-/// | 15..0 | seat |
-/// | 18..16 | depth |
-/// | 63..19 | number, counted from 1 by each seat |
+/// | 13..0 | seat |
+/// | 19..14 | depth |
+/// | 63..20 | number, counted from 1 by each seat |
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Root(u64);
 
-const DEPTH_SHIFT: u32 = 16;
-const NUMBER_SHIFT: u32 = 19;
+const DEPTH_SHIFT: u32 = 14;
+const NUMBER_SHIFT: u32 = 20;
 
 impl Root {
     /// The root that a word says, or `None`.
@@ -51,7 +54,7 @@ impl Root {
     /// The seat of the thread that runs it.
     #[inline]
     pub fn seat(self) -> usize {
-        usize::from(self.0 as u16)
+        self.0 as usize % (1 << DEPTH_SHIFT)
     }
 
     #[inline]
@@ -86,7 +89,9 @@ impl Nest {
             waits_for: AtomicU64::new(0),
             depth: AtomicU32::new(0),
             begun: AtomicU64::new(0),
-            seat: u16::try_from(seat).ok()?,
+            seat: u16::try_from(seat)
+                .ok()
+                .filter(|seat| seat >> DEPTH_SHIFT == 0)?,
         })
     }
 
@@ -181,10 +186,11 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_root_are_apart() {
-        let word = 5 << NUMBER_SHIFT | 7 << DEPTH_SHIFT | 65_535;
+        let word = 5 << NUMBER_SHIFT | 63 << DEPTH_SHIFT | 16_383;
         let root = Root::unpack(word).expect("not 0");
-        assert_eq!((root.number(), root.depth(), root.seat()), (5, 7, 65_535));
+        assert_eq!((root.number(), root.depth(), root.seat()), (5, 63, 16_383));
         assert_eq!(Root::unpack(0), None);
         assert_eq!(SHOWN, 1 << (NUMBER_SHIFT - DEPTH_SHIFT));
+        assert!(Nest::of_seat(16_383).is_some() && Nest::of_seat(16_384).is_none());
     }
 }

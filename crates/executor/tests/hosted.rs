@@ -1,0 +1,202 @@
+//! Workers on threads of the program, and executors that start no spares.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Barrier};
+use std::thread;
+use std::time::Duration;
+
+use terrace_executor::{Builder, Executor, HostedWorker, Shutdown, block_on, current};
+use terrace_testing::watchdog;
+
+fn worker() -> usize {
+    current().expect("on a worker").worker()
+}
+
+/// Starts a thread for each place.
+fn start(places: Vec<HostedWorker>) -> Vec<thread::JoinHandle<()>> {
+    let start = |place: HostedWorker| thread::spawn(|| place.run());
+    places.into_iter().map(start).collect()
+}
+
+#[test]
+fn places_have_the_indices_of_their_workers() {
+    let _watchdog = watchdog();
+    let (executor, places) = Builder::new().workers(3).spares(false).build_hosted();
+    let indices: Vec<_> = places.iter().map(HostedWorker::index).collect();
+    assert_eq!(indices, [0, 1, 2]);
+    assert_eq!((executor.workers(), executor.threads()), (3, 3));
+    let threads = start(places);
+    // Each waits for the others, so they are on three workers.
+    let barrier = Arc::new(Barrier::new(3));
+    let tasks: Vec<_> = (0..3)
+        .map(|_| {
+            let barrier = Arc::clone(&barrier);
+            executor.spawn(async move {
+                barrier.wait();
+                worker()
+            })
+        })
+        .collect();
+    let mut indices: Vec<_> = tasks.into_iter().map(block_on).collect();
+    indices.sort_unstable();
+    assert_eq!(indices, [0, 1, 2]);
+    drop(executor);
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+}
+
+#[test]
+fn a_place_that_is_dropped_is_one_worker_less() {
+    let _watchdog = watchdog();
+    let (executor, mut places) = Builder::new().workers(3).build_hosted();
+    let task = executor.spawn(async { worker() });
+    drop(places.pop());
+    assert_eq!((executor.workers(), executor.threads()), (2, 2));
+    drop(places.remove(0));
+    assert_eq!((executor.workers(), executor.threads()), (1, 1));
+    let threads = start(places);
+    assert_eq!(block_on(task), 1);
+    drop(executor);
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+}
+
+#[test]
+fn an_executor_whose_places_are_all_dropped_is_driven_by_waiters() {
+    let _watchdog = watchdog();
+    let (executor, places) = Builder::new().workers(2).build_hosted();
+    let task = executor.spawn(async { 6 * 7 });
+    drop(places);
+    assert_eq!((executor.workers(), executor.threads()), (0, 0));
+    assert_eq!(block_on(task), 42);
+    executor.set_workers(1).unwrap();
+    assert_eq!(block_on(executor.spawn(async { worker() })), 0);
+}
+
+#[test]
+fn places_end_with_their_executor_run_or_not() {
+    let _watchdog = watchdog();
+    let (executor, mut places) = Builder::new().workers(3).build_hosted();
+    let early = thread::spawn({
+        let place = places.remove(0);
+        || place.run()
+    });
+    let dropped = Arc::new(());
+    let held = Arc::clone(&dropped);
+    executor
+        .spawn(async move {
+            let _held = held;
+            std::future::pending::<()>().await;
+        })
+        .detach();
+    drop(executor);
+    early.join().unwrap();
+    // The executor is gone: it returns at once.
+    places.remove(0).run();
+    assert_eq!(
+        Arc::strong_count(&dropped),
+        2,
+        "the last place still counts"
+    );
+    drop(places);
+    assert_eq!(Arc::strong_count(&dropped), 1);
+}
+
+#[test]
+fn a_shutdown_waits_for_places() {
+    let _watchdog = watchdog();
+    let (executor, places) = Builder::new().workers(2).build_hosted();
+    let task = executor.spawn(async { "ran" });
+    let limit = Some(Duration::from_millis(1));
+    let left = executor.shutdown(Shutdown::RunQueued, limit).unwrap_err();
+    assert_eq!(left.threads(), 2);
+    // They were asked to end, after they have run what is queued.
+    let threads = start(places);
+    executor.shutdown(Shutdown::RunQueued, None).unwrap();
+    assert!(task.is_finished());
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+}
+
+#[test]
+fn a_thread_runs_one_place_after_another() {
+    let _watchdog = watchdog();
+    let (sender, places) = channel::<HostedWorker>();
+    let thread = thread::spawn(move || {
+        for place in places {
+            // As a plain thread it waits, and is woken, between two places.
+            let executor = Builder::new().workers(1).build();
+            assert_eq!(block_on(executor.spawn(async { 1 })), 1);
+            place.run();
+        }
+    });
+    for round in 0..20 {
+        let (executor, places) = Builder::new().workers(1).build_hosted();
+        places
+            .into_iter()
+            .for_each(|place| sender.send(place).unwrap());
+        let inner = executor.spawner();
+        let task = executor.spawn(async move { inner.spawn(async move { round }).await });
+        assert_eq!(block_on(task), round);
+    }
+    drop(sender);
+    thread.join().unwrap();
+}
+
+#[test]
+#[should_panic(expected = "one worker at a time")]
+fn a_worker_runs_no_place() {
+    let _watchdog = watchdog();
+    let (_executor, mut places) = Builder::new().workers(1).build_hosted();
+    let place = places.remove(0);
+    let outer = Builder::new().workers(1).build();
+    block_on(outer.spawn(async move { place.run() }));
+}
+
+#[test]
+fn hooks_run_on_the_thread_of_the_place() {
+    let _watchdog = watchdog();
+    let count = Arc::new(AtomicUsize::new(0));
+    let (starts, stops) = (Arc::clone(&count), Arc::clone(&count));
+    let (executor, places) = Builder::new()
+        .workers(2)
+        .on_thread_start(move || {
+            starts.fetch_add(1 << (8 * worker()), Ordering::Relaxed);
+        })
+        .on_thread_stop(move || {
+            stops.fetch_add(16 << (8 * worker()), Ordering::Relaxed);
+        })
+        .build_hosted();
+    let threads = start(places);
+    drop(executor);
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+    assert_eq!(count.load(Ordering::Relaxed), 0x1111);
+}
+
+/// Blocks on a task of its own executor, which blocks on another one, and so on.
+fn nest(executor: &Arc<Executor<'static>>, depth: usize) -> usize {
+    if depth == 0 {
+        return 0;
+    }
+    let inner = Arc::clone(executor);
+    1 + block_on(executor.spawn(async move { nest(&inner, depth - 1) }))
+}
+
+#[test]
+fn without_spares_waits_nest_as_deep_as_they_come() {
+    let _watchdog = watchdog();
+    for workers in [1, 2] {
+        let builder = Builder::new().workers(workers).spares(false);
+        let executor = Arc::new(builder.build());
+        let inner = Arc::clone(&executor);
+        let task = executor.spawn(async move { nest(&inner, 40) });
+        assert_eq!(block_on(task), 40);
+        assert_eq!(executor.threads(), workers, "no spare has come");
+    }
+}
