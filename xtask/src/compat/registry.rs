@@ -27,6 +27,11 @@ pub(super) const ASYNC_EXECUTOR: DropIn = DropIn {
     version: "1.14.1",
 };
 
+pub(super) const RAYON_CORE: DropIn = DropIn {
+    name: "rayon-core",
+    version: "1.13.0",
+};
+
 impl DropIn {
     /// Where it lies in the workspace with this root.
     fn dir(&self, root: &Path) -> PathBuf {

@@ -8,7 +8,7 @@ use cargo_metadata::Package;
 use super::bus::{self, Bus};
 use super::imported::Behind;
 use super::outcome::{Outcome, cargo_test};
-use super::registry::{ASYNC_EXECUTOR, BEVY_TASKS, DropIn};
+use super::registry::{ASYNC_EXECUTOR, BEVY_TASKS, DropIn, RAYON_CORE};
 use super::{expected, imported, published, registry};
 use crate::workspace::Workspace;
 
@@ -78,6 +78,7 @@ suites! {
     "async-executor:bevy_tasks-doc" Package "--doc --features multi_threaded";
     "async-executor:bevy_ecs" Package "--lib --features multi_threaded";
     "both:bevy_ecs" Package "--lib --features multi_threaded";
+    "rayon-core:rayon" Package ("rayon", "1.12.0") "--lib --tests";
 }
 
 impl Suite {
@@ -99,6 +100,7 @@ impl Suite {
     fn drop_ins(&self) -> &'static [DropIn] {
         match (self.name.split_once(':'), self.source) {
             (Some(("both", _)), _) => &[BEVY_TASKS, ASYNC_EXECUTOR],
+            (Some(("rayon-core", _)), _) => &[RAYON_CORE],
             (Some(_), _) => &[ASYNC_EXECUTOR],
             (None, Source::Imported) => &[],
             (None, _) => &[BEVY_TASKS],

@@ -1,0 +1,148 @@
+//! A job for each thread of a pool.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::member::Member;
+use crate::queue::{Job, lock};
+use crate::registry::{Registry, with_current};
+use crate::wait::{Bell, WaitFor, contain, wait};
+
+/// What a broadcast closure learns of its thread.
+pub struct BroadcastContext<'a> {
+    member: &'a Member,
+    on_thread: PhantomData<&'a mut dyn Fn()>,
+}
+
+impl BroadcastContext<'_> {
+    /// Calls `f` with the context of this thread, which is in a pool.
+    pub(crate) fn with<R>(f: impl FnOnce(BroadcastContext<'_>) -> R) -> R {
+        Member::with(|member| {
+            f(BroadcastContext {
+                member: member.expect("a broadcast runs in a pool"),
+                on_thread: PhantomData,
+            })
+        })
+    }
+
+    /// The index of the thread, below [`num_threads`](Self::num_threads).
+    #[inline]
+    pub fn index(&self) -> usize {
+        self.member.index
+    }
+
+    /// The number of threads that run the closure.
+    #[inline]
+    pub fn num_threads(&self) -> usize {
+        self.member.registry.threads()
+    }
+}
+
+impl fmt::Debug for BroadcastContext<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BroadcastContext")
+            .field("index", &self.index())
+            .field("num_threads", &self.num_threads())
+            .field("pool_id", &self.member.registry.id())
+            .finish()
+    }
+}
+
+/// Calls `op` on each thread of this thread's pool, or of the global one, and returns the results in the order of the threads. A
+/// thread runs `op` after the jobs in its own queue, also while it waits.
+///
+/// # Panics
+/// If one of the calls panics, when all have ended.
+///
+/// ```
+/// # use rayon_core as rayon;
+/// let squares = rayon::broadcast(|context| context.index() * context.index());
+/// assert_eq!(squares.len(), rayon::current_num_threads());
+/// ```
+pub fn broadcast<OP, R>(op: OP) -> Vec<R>
+where
+    OP: Fn(BroadcastContext<'_>) -> R + Sync,
+    R: Send,
+{
+    with_current(|registry| broadcast_in(registry, op))
+}
+
+/// Calls `op` on each thread of this thread's pool, or of the global one, some time later.
+///
+/// A panic goes to the handler of the pool. If there is none, the process ends.
+pub fn spawn_broadcast<OP>(op: OP)
+where
+    OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+{
+    with_current(|registry| spawn_broadcast_in(registry, op));
+}
+
+/// Jobs that have not ended.
+struct Left {
+    count: AtomicUsize,
+    bell: Arc<Bell>,
+}
+
+impl WaitFor for Left {
+    fn is_done(&self) -> bool {
+        // Ordering: Acquire, pairs with the Release of each job's end.
+        self.count.load(Ordering::Acquire) == 0
+    }
+}
+
+pub(crate) fn broadcast_in<OP, R>(registry: &Registry, op: OP) -> Vec<R>
+where
+    OP: Fn(BroadcastContext<'_>) -> R + Sync,
+    R: Send,
+{
+    let results: Vec<Mutex<_>> = registry.places.iter().map(|_| Mutex::new(None)).collect();
+    Member::with(|member| {
+        let left = Arc::new(Left {
+            count: AtomicUsize::new(registry.threads()),
+            bell: Bell::here(member),
+        });
+        for (place, result) in registry.places.iter().zip(&results) {
+            let (op, left) = (&op, Arc::clone(&left));
+            let run = move || {
+                let value = catch_unwind(AssertUnwindSafe(|| BroadcastContext::with(op)));
+                *lock(result) = Some(value);
+                if left.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+                    left.bell.ring();
+                }
+            };
+            // SAFETY: this frame waits until all jobs have run: `wait` does not unwind, and each thread runs what it was sent.
+            place.send(unsafe { Job::borrowing(run, None) });
+        }
+        wait(member, &left.bell, &*left);
+    });
+    let ended = results.into_iter().map(|result| {
+        let result = result
+            .into_inner()
+            .unwrap_or_else(|error| error.into_inner());
+        result.expect("each job has run")
+    });
+    let ended: Vec<_> = ended.collect();
+    let values = ended
+        .into_iter()
+        .map(|value| value.unwrap_or_else(|payload| resume_unwind(payload)));
+    values.collect()
+}
+
+pub(crate) fn spawn_broadcast_in<OP>(registry: &Arc<Registry>, op: OP)
+where
+    OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
+{
+    let op = Arc::new(op);
+    registry.places.iter().for_each(|_| registry.hold());
+    for place in &registry.places {
+        let (op, registry) = (Arc::clone(&op), Arc::clone(registry));
+        place.send(Job::new(move || {
+            contain(&registry, || BroadcastContext::with(&*op));
+            drop(op);
+            registry.close();
+        }));
+    }
+}

@@ -1,0 +1,113 @@
+//! Two closures that may run in parallel.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use crate::member::Member;
+use crate::registry::global;
+
+/// What a closure of [`join_context`] learns of its call.
+pub struct FnContext {
+    migrated: bool,
+    on_thread: PhantomData<*mut ()>,
+}
+
+impl FnContext {
+    #[inline]
+    fn new(migrated: bool) -> Self {
+        Self {
+            migrated,
+            on_thread: PhantomData,
+        }
+    }
+
+    /// Whether the closure runs on another thread than the one that called [`join_context`].
+    #[inline]
+    pub fn migrated(&self) -> bool {
+        self.migrated
+    }
+}
+
+impl fmt::Debug for FnContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FnContext")
+            .field("migrated", &self.migrated)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Runs both closures, `oper_b` on another thread if one comes to it in time, and returns both results. On a thread that is in no
+/// pool, it runs in the global one.
+///
+/// The thread forks `oper_b`, runs `oper_a`, and then `oper_b` itself, unless another thread has taken it. While it waits for that
+/// thread, it runs jobs that `oper_b` has forked, and no others.
+///
+/// # Panics
+/// If a closure panics, when both have ended: with the payload of `oper_a` if both panic.
+///
+/// ```
+/// # use rayon_core as rayon;
+/// fn sum(numbers: &[u64]) -> u64 {
+///     if numbers.len() <= 64 {
+///         return numbers.iter().sum();
+///     }
+///     let (left, right) = numbers.split_at(numbers.len() / 2);
+///     let (left, right) = rayon::join(|| sum(left), || sum(right));
+///     left + right
+/// }
+///
+/// let numbers: Vec<u64> = (0..10_000).collect();
+/// assert_eq!(sum(&numbers), 49_995_000);
+/// ```
+#[inline]
+pub fn join<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    Member::with(|member| match member {
+        Some(member) => {
+            let (b, a) = member
+                .registry
+                .executor
+                .with_worker(|worker| worker.join(|_| oper_b(), |_| oper_a()));
+            (a, b)
+        }
+        None => global().call(|_| join(oper_a, oper_b)),
+    })
+}
+
+/// As [`join`]. Each closure learns whether it runs on another thread than the caller.
+///
+/// # Panics
+/// As [`join`].
+#[inline]
+pub fn join_context<A, B, RA, RB>(oper_a: A, oper_b: B) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    if Member::address() == 0 {
+        return global().call(|_| join_contexts(oper_a, oper_b, true));
+    }
+    join_contexts(oper_a, oper_b, false)
+}
+
+#[inline]
+fn join_contexts<A, B, RA, RB>(oper_a: A, oper_b: B, injected: bool) -> (RA, RB)
+where
+    A: FnOnce(FnContext) -> RA + Send,
+    B: FnOnce(FnContext) -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    let here = Member::address();
+    join(
+        move || oper_a(FnContext::new(injected)),
+        move || oper_b(FnContext::new(injected || Member::address() != here)),
+    )
+}

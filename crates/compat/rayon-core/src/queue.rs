@@ -1,0 +1,159 @@
+//! The jobs of one thread that wait for their turn, and what a job is.
+//!
+//! Its thread takes the newest job, other threads the oldest. An entry of a fifo stands for the oldest job of that fifo, which
+//! whoever comes to the entry takes: so jobs of a fifo run in the order in which they came, and the entries keep their places
+//! among the other jobs.
+//!
+//! A queue has a lock, held for a few instructions and never while a job runs.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::scope::Core;
+
+/// A lock whose holders run no code of users.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A closure that runs once, on a thread of its pool.
+pub(crate) struct Job {
+    run: Box<dyn FnOnce() + Send>,
+    /// The scope that it is a child of.
+    scope: Option<Arc<Core>>,
+}
+
+impl Job {
+    /// A job of no scope. `run` does not unwind.
+    pub(crate) fn new(run: impl FnOnce() + Send + 'static) -> Self {
+        Self {
+            run: Box::new(run),
+            scope: None,
+        }
+    }
+
+    /// A job that may borrow. `run` does not unwind.
+    ///
+    /// # Safety
+    /// What `run` borrows lives until the job has run, and the job is run.
+    pub(crate) unsafe fn borrowing<'a>(
+        run: impl FnOnce() + Send + 'a,
+        scope: Option<Arc<Core>>,
+    ) -> Self {
+        let run: Box<dyn FnOnce() + Send + 'a> = Box::new(run);
+        // SAFETY: the two types differ in the lifetime only, and the closure is called within it (the caller's promise).
+        let run = unsafe {
+            std::mem::transmute::<Box<dyn FnOnce() + Send + 'a>, Box<dyn FnOnce() + Send>>(run)
+        };
+        Self { run, scope }
+    }
+
+    /// Runs it.
+    pub(crate) fn run(self) {
+        Core::while_in(self.scope.as_deref(), self.run);
+    }
+
+    pub(crate) fn scope(&self) -> Option<&Core> {
+        self.scope.as_deref()
+    }
+}
+
+/// Jobs that run in the order in which they came.
+#[derive(Default)]
+pub(crate) struct Fifo(Mutex<VecDeque<Job>>);
+
+impl Fifo {
+    pub(crate) fn push(&self, job: Job) {
+        lock(&self.0).push_back(job);
+    }
+
+    pub(crate) fn take(&self) -> Option<Job> {
+        lock(&self.0).pop_front()
+    }
+
+    /// Takes the oldest job inside of `scope`.
+    pub(crate) fn take_inside(&self, scope: &Core) -> Option<Job> {
+        let mut jobs = lock(&self.0);
+        let found = jobs
+            .iter()
+            .take(LOOKS)
+            .position(|job| is_inside(job.scope(), scope))?;
+        jobs.remove(found)
+    }
+}
+
+/// What lies in a queue.
+pub(crate) enum Entry {
+    Job(Job),
+    /// The oldest job of the fifo, which has as many jobs as there are such entries. All are of one scope.
+    OldestOf(Arc<Fifo>, Option<Arc<Core>>),
+}
+
+impl Entry {
+    fn scope(&self) -> Option<&Core> {
+        match self {
+            Self::Job(job) => job.scope(),
+            Self::OldestOf(_, scope) => scope.as_deref(),
+        }
+    }
+
+    fn into_job(self) -> Job {
+        match self {
+            Self::Job(job) => job,
+            Self::OldestOf(fifo, _) => fifo.take().expect("an entry of a fifo stands for a job"),
+        }
+    }
+}
+
+/// A thread that looks for a job of its scope in a queue looks at so many entries from each end.
+const LOOKS: usize = 32;
+
+fn is_inside(job: Option<&Core>, scope: &Core) -> bool {
+    job.is_some_and(|job| job.is_inside(scope))
+}
+
+/// The jobs of one thread.
+#[derive(Default)]
+pub(crate) struct Queue {
+    /// How many entries have left at the old end.
+    taken: usize,
+    entries: VecDeque<Entry>,
+}
+
+impl Queue {
+    /// The place of the next entry, counted from the first one ever. Entries that come later lie at this place or above.
+    pub(crate) fn top(&self) -> usize {
+        self.taken + self.entries.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(crate) fn push(&mut self, entry: Entry) {
+        self.entries.push_back(entry);
+    }
+
+    /// Takes the newest job, if it lies at this place or above.
+    pub(crate) fn take_newest(&mut self, from: usize) -> Option<Job> {
+        if self.top() <= from {
+            return None;
+        }
+        self.entries.pop_back().map(Entry::into_job)
+    }
+
+    pub(crate) fn take_oldest(&mut self) -> Option<Job> {
+        let entry = self.entries.pop_front()?;
+        self.taken += 1;
+        Some(entry.into_job())
+    }
+
+    /// Takes a job inside of `scope`, if one lies near the ends.
+    pub(crate) fn take_inside(&mut self, scope: &Core) -> Option<Job> {
+        let count = self.entries.len();
+        let near_ends = (0..count.min(LOOKS)).chain(count.saturating_sub(LOOKS).max(LOOKS)..count);
+        let mut near_ends = near_ends;
+        let found = near_ends.find(|&at| is_inside(self.entries[at].scope(), scope))?;
+        self.entries.remove(found).map(Entry::into_job)
+    }
+}

@@ -1,0 +1,439 @@
+//! Scopes: children that may borrow, and a wait for all of them.
+//!
+//! | the waiter is        | it runs until its children have ended                                                        |
+//! |----------------------|----------------------------------------------------------------------------------------------|
+//! | in the scope's pool  | jobs that its thread has queued since the scope began; then children of the scope, and of scopes inside of these, wherever they lie |
+//! | elsewhere            | none of them                                                                                 |
+//!
+//! Both run what was broadcast to them. A panic of a child, or of the scope's body, is kept until all children have ended.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use crate::broadcast::BroadcastContext;
+use crate::member::Member;
+use crate::queue::{Fifo, Job, lock};
+use crate::registry::{Registry, global, in_pool};
+use crate::wait::{Bell, WaitFor, wait};
+
+/// The state of a scope.
+pub(crate) struct Core {
+    /// The scope whose child the thread that began this one was in the middle of.
+    parent: Option<Arc<Core>>,
+    /// Children that have not ended, and the body.
+    left: AtomicUsize,
+    /// The first panic.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    /// Of the waiter.
+    bell: Arc<Bell>,
+    /// Whether the waiter sleeps, or is about to.
+    sleeps: AtomicBool,
+}
+
+thread_local! {
+    /// The scope whose child this thread is in the middle of, or null.
+    static INSIDE: Cell<*const Core> = const { Cell::new(ptr::null()) };
+}
+
+impl Core {
+    fn new(bell: Arc<Bell>) -> Arc<Self> {
+        let inside = INSIDE.with(Cell::get);
+        let parent = (!inside.is_null()).then(|| {
+            // SAFETY: `while_in` set it to the scope of a job that this thread is in the middle of. The job counts a reference
+            // to its scope, which came from an `Arc`.
+            unsafe { Arc::increment_strong_count(inside) };
+            // SAFETY: the line above raised the count for this handle.
+            unsafe { Arc::from_raw(inside) }
+        });
+        Arc::new(Self {
+            parent,
+            left: AtomicUsize::new(1),
+            panic: Mutex::new(None),
+            bell,
+            sleeps: AtomicBool::new(false),
+        })
+    }
+
+    /// Calls `run` as a child of `scope`, whose owner is an `Arc` that outlives the call.
+    pub(crate) fn while_in(scope: Option<&Core>, run: impl FnOnce()) {
+        struct Leave(*const Core);
+
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                INSIDE.with(|inside| inside.set(self.0));
+            }
+        }
+
+        let scope = scope.map_or(ptr::null(), ptr::from_ref);
+        let _leave = Leave(INSIDE.with(|inside| inside.replace(scope)));
+        run();
+    }
+
+    /// This scope, and those that it is inside of.
+    fn chain(&self) -> impl Iterator<Item = &Core> {
+        std::iter::successors(Some(self), |core| core.parent.as_deref())
+    }
+
+    /// Whether this is the other scope, or its end is part of the other one's.
+    pub(crate) fn is_inside(&self, other: &Core) -> bool {
+        self.chain().any(|core| ptr::eq(core, other))
+    }
+
+    /// A child was queued.
+    fn tell_waiters(&self) {
+        for core in self.chain() {
+            // Ordering: Relaxed. The queue's lock orders it: the waiter sets the flag before it looks at the queue once more.
+            if core.sleeps.load(Ordering::Relaxed) {
+                core.bell.ring();
+            }
+        }
+    }
+
+    /// Runs a child or the body, keeps its panic, and counts it out.
+    fn run<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
+        let result = catch_unwind(AssertUnwindSafe(f));
+        let value = match result {
+            Ok(value) => Some(value),
+            Err(payload) => {
+                let mut panic = lock(&self.panic);
+                let later = if panic.is_none() {
+                    *panic = Some(payload);
+                    None
+                } else {
+                    Some(payload)
+                };
+                drop(panic);
+                if let Some(payload) = later {
+                    terrace_executor::drop_payload(payload);
+                }
+                None
+            }
+        };
+        // Ordering: AcqRel, pairs with the Acquire in `is_done`: the waiter sees what the child did.
+        if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.bell.ring();
+        }
+        value
+    }
+}
+
+/// A scope that waits.
+struct Waiting<'s> {
+    core: &'s Arc<Core>,
+    /// This thread's place in the scope's pool, and where its queue ended when the scope began.
+    own: Option<(&'s Member, usize)>,
+}
+
+impl WaitFor for Waiting<'_> {
+    fn is_done(&self) -> bool {
+        self.core.left.load(Ordering::Acquire) == 0
+    }
+
+    fn run_one(&self) -> bool {
+        let Some((member, from)) = self.own else {
+            return false;
+        };
+        let job = member
+            .take_own(from)
+            .or_else(|| member.take_inside(self.core));
+        job.map(Job::run).is_some()
+    }
+
+    fn announce(&self, sleeps: bool) {
+        // Ordering: Relaxed, as in `tell_waiters`.
+        self.core.sleeps.store(sleeps, Ordering::Relaxed);
+    }
+}
+
+/// A child's closure.
+type Body<'scope> = dyn FnOnce(&Scope<'scope>) + Send + Sync + 'scope;
+
+/// What both kinds of scope have.
+struct Base<'scope> {
+    registry: Arc<Registry>,
+    core: Arc<Core>,
+    /// Invariant in the lifetime, and Send and Sync.
+    children: PhantomData<Box<Body<'scope>>>,
+}
+
+/// A scope of a body, lent to the children.
+struct Lent<T>(*const T);
+
+// SAFETY: it is a reference, and `as_ref` has its bounds.
+unsafe impl<T: Sync> Send for Lent<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Lent<T> {}
+
+impl<T> Lent<T> {
+    /// # Safety
+    /// The scope has not ended: the caller is a child of it.
+    unsafe fn as_ref(&self) -> &T {
+        // SAFETY: the caller's promise.
+        unsafe { &*self.0 }
+    }
+}
+
+impl<'scope> Base<'scope> {
+    fn new(registry: &Arc<Registry>, member: Option<&Member>) -> Self {
+        Self {
+            registry: Arc::clone(registry),
+            core: Core::new(Bell::here(member)),
+            children: PhantomData,
+        }
+    }
+
+    /// Runs the body, and waits for all children. `from` is where the queue of this thread ended before.
+    fn complete<R>(&self, member: Option<&Member>, body: impl FnOnce() -> R) -> R {
+        let own = member.filter(|member| member.is_of(&self.registry));
+        let own = own.map(|member| (member, lock(&member.place().queue).top()));
+        let result = self.core.run(body);
+        let core = &self.core;
+        wait(member, &core.bell, &Waiting { core, own });
+        if let Some(payload) = lock(&core.panic).take() {
+            resume_unwind(payload);
+        }
+        result.expect("a body that panics leaves its payload")
+    }
+
+    /// A child, counted in.
+    fn child(&self, run: impl FnOnce() + Send + 'scope) -> Job {
+        self.core.left.fetch_add(1, Ordering::Relaxed);
+        let core = Arc::clone(&self.core);
+        let ends = Arc::clone(&core);
+        let run = move || {
+            ends.run(run);
+        };
+        // SAFETY: the scope ends after the child, and `'scope` after the scope: `complete` waits for all children and does not
+        // unwind. Every job that is queued runs.
+        unsafe { Job::borrowing(run, Some(core)) }
+    }
+
+    fn broadcast(&self, run: impl Fn() + Send + Sync + 'scope) {
+        let run = Arc::new(run);
+        let jobs: Vec<Job> = (0..self.registry.threads())
+            .map(|_| {
+                let run = Arc::clone(&run);
+                self.child(move || run())
+            })
+            .collect();
+        for (place, job) in self.registry.places.iter().zip(jobs) {
+            place.send(job);
+        }
+    }
+
+    fn debug(&self, f: &mut fmt::DebugStruct<'_, '_>) -> fmt::Result {
+        f.field("pool_id", &self.registry.id())
+            .field("panic", &lock(&self.core.panic).is_some())
+            .field("left", &self.core.left)
+            .finish()
+    }
+}
+
+/// A scope: it ends when all of its children have ended. A thread runs the newest of its children first.
+pub struct Scope<'scope> {
+    base: Base<'scope>,
+}
+
+impl<'scope> Scope<'scope> {
+    /// Spawns a child, which may borrow what outlives the scope, and may spawn further ones.
+    ///
+    /// ```
+    /// # use rayon_core as rayon;
+    /// let mut words = [String::from("a"), String::from("b")];
+    /// rayon::scope(|scope| {
+    ///     for word in &mut words {
+    ///         scope.spawn(|_| word.push('!'));
+    ///     }
+    /// });
+    /// assert_eq!(words, ["a!", "b!"]);
+    /// ```
+    pub fn spawn<BODY>(&self, body: BODY)
+    where
+        BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
+    {
+        let lent = Lent(self);
+        let child = self.base.child(move || {
+            // SAFETY: this is a child of the scope.
+            body(unsafe { lent.as_ref() });
+        });
+        let core = Arc::clone(&self.base.core);
+        self.base.registry.inject_or_push(child);
+        core.tell_waiters();
+    }
+
+    /// Spawns a child on each thread of the pool.
+    pub fn spawn_broadcast<BODY>(&self, body: BODY)
+    where
+        BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        let lent = Lent(self);
+        self.base.broadcast(move || {
+            // SAFETY: this is a child of the scope.
+            let scope = unsafe { lent.as_ref() };
+            BroadcastContext::with(|context| body(scope, context));
+        });
+    }
+}
+
+/// A scope: it ends when all of its children have ended. A thread runs the oldest of its children first.
+pub struct ScopeFifo<'scope> {
+    base: Base<'scope>,
+    /// Of each thread of the pool.
+    fifos: Box<[Arc<Fifo>]>,
+}
+
+impl<'scope> ScopeFifo<'scope> {
+    fn new(base: Base<'scope>) -> Self {
+        let fifos = base
+            .registry
+            .places
+            .iter()
+            .map(|_| Arc::default())
+            .collect();
+        Self { base, fifos }
+    }
+
+    /// Spawns a child, which may borrow what outlives the scope, and may spawn further ones.
+    pub fn spawn_fifo<BODY>(&self, body: BODY)
+    where
+        BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
+    {
+        let lent = Lent(self);
+        let child = self.base.child(move || {
+            // SAFETY: this is a child of the scope.
+            body(unsafe { lent.as_ref() });
+        });
+        let core = Arc::clone(&self.base.core);
+        Member::with(|member| match member {
+            Some(member) if member.is_of(&self.base.registry) => {
+                member.push_fifo(&self.fifos[member.index], child, Some(&core));
+            }
+            _ => self.base.registry.inject(child),
+        });
+        core.tell_waiters();
+    }
+
+    /// Spawns a child on each thread of the pool.
+    pub fn spawn_broadcast<BODY>(&self, body: BODY)
+    where
+        BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
+    {
+        let lent = Lent(self);
+        self.base.broadcast(move || {
+            // SAFETY: this is a child of the scope.
+            let scope = unsafe { lent.as_ref() };
+            BroadcastContext::with(|context| body(scope, context));
+        });
+    }
+}
+
+impl fmt::Debug for Scope<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.base.debug(&mut f.debug_struct("Scope"))
+    }
+}
+
+impl fmt::Debug for ScopeFifo<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("ScopeFifo");
+        shown.field("num_fifos", &self.fifos.len());
+        self.base.debug(&mut shown)
+    }
+}
+
+/// Calls `op` with a scope, on a thread of this thread's pool or of the global one, and waits for all children of the scope.
+///
+/// # Panics
+/// If `op` or a child panics, when all children have ended: with the first payload.
+pub fn scope<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R + Send,
+    R: Send,
+{
+    in_pool(|_| in_place_scope(op))
+}
+
+/// As [`scope`], with a scope whose children run in the order in which their thread has spawned them.
+///
+/// # Panics
+/// As [`scope`].
+pub fn scope_fifo<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
+    R: Send,
+{
+    in_pool(|_| in_place_scope_fifo(op))
+}
+
+/// As [`scope`], but calls `op` on this thread.
+///
+/// # Panics
+/// As [`scope`].
+pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&Scope<'scope>) -> R,
+{
+    Member::with(|member| {
+        let registry = match member {
+            Some(member) => &member.registry,
+            None => global(),
+        };
+        open(registry, member, op)
+    })
+}
+
+/// As [`scope_fifo`], but calls `op` on this thread.
+///
+/// # Panics
+/// As [`scope`].
+pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
+where
+    OP: FnOnce(&ScopeFifo<'scope>) -> R,
+{
+    Member::with(|member| {
+        let registry = match member {
+            Some(member) => &member.registry,
+            None => global(),
+        };
+        open_fifo(registry, member, op)
+    })
+}
+
+pub(crate) fn in_place_scope_in<'scope, R>(
+    registry: &Arc<Registry>,
+    op: impl FnOnce(&Scope<'scope>) -> R,
+) -> R {
+    Member::with(|member| open(registry, member, op))
+}
+
+pub(crate) fn in_place_scope_fifo_in<'scope, R>(
+    registry: &Arc<Registry>,
+    op: impl FnOnce(&ScopeFifo<'scope>) -> R,
+) -> R {
+    Member::with(|member| open_fifo(registry, member, op))
+}
+
+fn open<'scope, R>(
+    registry: &Arc<Registry>,
+    member: Option<&Member>,
+    op: impl FnOnce(&Scope<'scope>) -> R,
+) -> R {
+    let base = Base::new(registry, member);
+    let scope = Scope { base };
+    scope.base.complete(member, || op(&scope))
+}
+
+fn open_fifo<'scope, R>(
+    registry: &Arc<Registry>,
+    member: Option<&Member>,
+    op: impl FnOnce(&ScopeFifo<'scope>) -> R,
+) -> R {
+    let scope = ScopeFifo::new(Base::new(registry, member));
+    scope.base.complete(member, || op(&scope))
+}

@@ -1,0 +1,59 @@
+//! Jobs that no thread waits for.
+
+use std::sync::Arc;
+
+use crate::member::Member;
+use crate::queue::Job;
+use crate::registry::{Registry, with_current};
+use crate::wait::contain;
+
+/// Runs `func` on a thread of this thread's pool, or of the global one, some time later. A thread runs the newest of its own jobs
+/// first, unless others take them; they take the oldest.
+///
+/// A panic goes to the handler of the pool. If there is none, the process ends.
+///
+/// ```
+/// # use rayon_core as rayon;
+/// let (sender, receiver) = std::sync::mpsc::channel();
+/// rayon::spawn(move || sender.send(6 * 7).unwrap());
+/// assert_eq!(receiver.recv(), Ok(42));
+/// ```
+pub fn spawn<F>(func: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    with_current(|registry| spawn_in(registry, func));
+}
+
+/// As [`spawn`]; but of the jobs that a thread spawns by this function, the oldest runs first.
+pub fn spawn_fifo<F>(func: F)
+where
+    F: FnOnce() + Send + 'static,
+{
+    with_current(|registry| spawn_fifo_in(registry, func));
+}
+
+pub(crate) fn spawn_in(registry: &Arc<Registry>, func: impl FnOnce() + Send + 'static) {
+    let job = job(registry, func);
+    registry.inject_or_push(job);
+}
+
+pub(crate) fn spawn_fifo_in(registry: &Arc<Registry>, func: impl FnOnce() + Send + 'static) {
+    let job = job(registry, func);
+    Member::with(|member| match member {
+        Some(member) if member.is_of(registry) => {
+            member.push_fifo(&member.place().fifo, job, None);
+        }
+        _ => registry.inject(job),
+    });
+}
+
+/// A job that keeps the pool open until it has run.
+fn job(registry: &Arc<Registry>, func: impl FnOnce() + Send + 'static) -> Job {
+    registry.hold();
+    let registry = Arc::clone(registry);
+    Job::new(move || {
+        contain(&registry, func);
+        registry.close();
+    })
+}
