@@ -1,7 +1,9 @@
 //! Waits of one pool inside of another, nested broadcasts, and threads that come and go.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
+use std::thread::{self, ThreadId};
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder, Yield};
 use terrace_testing::watchdog;
@@ -41,7 +43,7 @@ fn a_broadcast_inside_of_a_broadcast_of_the_same_pool() {
 fn the_current_thread_alone_runs_everything_itself() {
     let _watchdog = watchdog();
     // The thread stays in the pool, so it is one of its own.
-    std::thread::spawn(|| {
+    thread::spawn(|| {
         let builder = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
         let pool = builder.build().unwrap();
         assert_eq!(rayon_core::current_thread_index(), Some(0));
@@ -69,7 +71,7 @@ fn the_current_thread_alone_runs_everything_itself() {
 #[test]
 fn another_thread_installs_into_a_pool_whose_only_thread_waits() {
     let _watchdog = watchdog();
-    std::thread::spawn(|| {
+    thread::spawn(|| {
         let builder = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
         let alone = builder.build().unwrap();
         let other = pool(1);
@@ -86,7 +88,7 @@ fn a_thread_runs_in_one_pool_after_another() {
     let _watchdog = watchdog();
     for round in 0..3 {
         let count = AtomicUsize::new(0);
-        std::thread::scope(|scope| {
+        thread::scope(|scope| {
             let (sender, receiver) = channel::<rayon_core::ThreadBuilder>();
             scope.spawn(move || {
                 receiver
@@ -133,7 +135,7 @@ fn threads_that_are_never_run_are_missed_by_none() {
         .spawn_handler(|thread| {
             count += 1;
             if count == 2 {
-                std::thread::spawn(|| thread.run());
+                thread::spawn(|| thread.run());
             }
             Ok(())
         });
@@ -152,20 +154,22 @@ fn threads_that_are_never_run_are_missed_by_none() {
 }
 
 #[test]
-fn indices_are_unique_and_below_the_number_of_threads() {
+fn an_index_belongs_to_one_thread_and_lies_below_their_number() {
     let _watchdog = watchdog();
-    fn tree(depth: u32, busy: &[AtomicUsize]) {
-        let mark = &busy[rayon_core::current_thread_index().unwrap()];
-        let before = mark.fetch_add(1, Ordering::Relaxed);
-        // The same thread alone changes its mark, so it is the same at the end.
+    type Owners = [OnceLock<ThreadId>];
+    fn tree(depth: u32, owners: &Owners, visits: &AtomicUsize) {
+        let own = &owners[rayon_core::current_thread_index().unwrap()];
+        let here = thread::current().id();
+        assert_eq!(*own.get_or_init(|| here), here);
+        visits.fetch_add(1, Ordering::Relaxed);
         if depth > 0 {
-            rayon_core::join(|| tree(depth - 1, busy), || tree(depth - 1, busy));
+            let half = || tree(depth - 1, owners, visits);
+            rayon_core::join(half, half);
         }
-        let _ = before;
     }
     let pool = pool(4);
-    let busy: Vec<_> = (0..4).map(|_| AtomicUsize::new(0)).collect();
-    pool.install(|| tree(12, &busy));
-    let visits: usize = busy.iter().map(|mark| mark.load(Ordering::Relaxed)).sum();
-    assert_eq!(visits, (1 << 13) - 1);
+    let owners: Vec<_> = (0..4).map(|_| OnceLock::new()).collect();
+    let visits = AtomicUsize::new(0);
+    pool.install(|| tree(12, &owners, &visits));
+    assert_eq!(visits.into_inner(), (1 << 13) - 1);
 }
