@@ -38,7 +38,7 @@ impl ThreadPool {
 }
 
 impl Membership<'_> {
-    /// Calls `f` as a member of the pool, on this thread. Panics of `f` go through.
+    /// Calls `f` as a member of the pool, on this thread, as [`ThreadPool::with_worker`] does. Panics of `f` go through.
     pub fn activate<T>(self, f: impl FnOnce(&Worker) -> T) -> T {
         self.pool.with_worker(f)
     }

@@ -8,7 +8,8 @@ impl ThreadPool {
     /// Starts or ends workers until there are as many as `size` says, which is called with their number. Returns how many there
     /// are then: fewer than asked for if the system starts no more threads.
     ///
-    /// Resizes of several threads come one after the other, and `size` is called between them. So it must not resize the pool.
+    /// Resizes of several threads come one after the other: if another one comes between the call of `size` and its effect, `size` is
+    /// called again, with the new number. No lock is held during the call.
     ///
     /// Workers that end finish the polls that they are in; this does not wait for them. Their pinned tasks end with them, all
     /// others stay.
@@ -18,14 +19,20 @@ impl ThreadPool {
     /// assert_eq!(pool.resize(|workers| workers + 2), 2);
     /// assert_eq!(pool.resize(|workers| workers / 2), 1);
     /// ```
-    pub fn resize(&self, size: impl FnOnce(usize) -> usize) -> usize {
+    pub fn resize(&self, mut size: impl FnMut(usize) -> usize) -> usize {
         let made = self.made();
-        let _alone = made.resizing.lock();
-        let wanted = size(made.executor.workers());
-        match made.executor.set_workers(wanted) {
-            Ok(()) => wanted,
-            // Those that were started stay.
-            Err(_) => made.executor.workers(),
+        loop {
+            let before = made.executor.workers();
+            let wanted = size(before);
+            let _alone = made.resizing.lock();
+            if made.executor.workers() != before {
+                continue;
+            }
+            return match made.executor.set_workers(wanted) {
+                Ok(()) => wanted,
+                // Those that were started stay.
+                Err(_) => made.executor.workers(),
+            };
         }
     }
 

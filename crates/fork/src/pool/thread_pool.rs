@@ -10,8 +10,8 @@ use crate::scope::{Scope, scope};
 
 type PanicHandler = dyn Fn(Payload) + Send + Sync;
 
-/// A pool of worker threads, to be put into a `static` or to be owned. It has no workers at first; [`populate`](Self::populate) and its
-/// kin start and end some at any time. While it has none, work runs on the caller.
+/// A pool of worker threads, to be put into a `static` or to be owned. It has no workers at first; [`resize`](Self::resize)
+/// and the methods beside it start and end some at any time. While it has none, work runs on the caller.
 ///
 /// Any number of other threads may call its methods. A thread that calls [`join`](Self::join) takes part as a member until the
 /// call ends; so does one in [`with_worker`](Self::with_worker).
@@ -106,12 +106,15 @@ impl ThreadPool {
         drop(before);
     }
 
-    /// Calls `f` as a member of the pool: joins by its handle run on the workers, too. Cost: see [`Executor::with_worker`].
+    /// Calls `f` as a member of the pool: joins by its handle run on the workers, too. If the pool has no workers when the call begins,
+    /// the thread does not become a member, and these joins run on it alone, also after a [`populate`](Self::populate). Cost:
+    /// see [`Executor::with_worker`].
     pub fn with_worker<T>(&self, f: impl FnOnce(&Worker) -> T) -> T {
         self.executor().with_worker(f)
     }
 
-    /// Calls `f` with the handle of this thread if it is a member now: a worker, or inside of [`with_worker`](Self::with_worker).
+    /// Calls `f` with the handle of this thread if it is a member now: a worker, or inside of [`with_worker`](Self::with_worker). Inside
+    /// of two pools it is a member of the inner one. A pool without workers has no members.
     ///
     /// ```
     /// let pool = terrace_fork::ThreadPool::new();
@@ -169,7 +172,7 @@ impl ThreadPool {
         scope(self.executor(), body)
     }
 
-    /// Blocks the thread until `future` is done; meanwhile it runs its pinned tasks, and tasks of pools without workers. See
+    /// Blocks the thread until `future` is done. Until then the thread runs its pinned tasks, and tasks of pools without workers: see
     /// [`terrace_executor::block_on`].
     pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
         let executor = self.executor();
@@ -179,7 +182,8 @@ impl ThreadPool {
         block_on(future)
     }
 
-    /// [`Worker::yield_now`] as a member: runs one piece of the pool's work, if there is one.
+    /// [`Worker::yield_now`] as a member: runs one piece of the pool's work, if there is one. Also where the pool has no workers, unlike
+    /// the method of a handle, which then knows no pool.
     pub fn yield_now(&self) -> Yield {
         let executor = self.executor();
         if executor.workers() == 0 && executor.try_tick() {
