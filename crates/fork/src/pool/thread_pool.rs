@@ -74,11 +74,11 @@ impl Made {
 }
 
 impl ThreadPool {
-    /// A pool without workers. Nothing is allocated until its first use.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            made: OnceLock::new(),
+    terrace_sync::const_fn! {
+        /// A pool without workers. Nothing is allocated until its first use.
+        #[must_use]
+        pub const fn new() -> Self {
+            Self { made: OnceLock::new() }
         }
     }
 
