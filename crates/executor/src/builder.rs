@@ -7,6 +7,7 @@ use terrace_sync::Arc;
 
 use crate::executor::Executor;
 use crate::parts::config::Config;
+use crate::parts::worker_loop::WorkerLoop;
 use crate::run::hosted::HostedWorker;
 use crate::run::owner::Pool;
 use crate::static_executor::StaticExecutor;
@@ -99,6 +100,37 @@ impl Builder {
     /// nothing else.
     pub fn on_thread_stop(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
         self.config.on_stop = Some(Arc::new(hook));
+        self
+    }
+
+    /// Calls `main` on every worker thread, spares included, with the worker's loop as a future. `main` blocks on it, so that
+    /// the worker waits in a reactor: `async_io::block_on`, or `Runtime::block_on` of a current-thread tokio, which several
+    /// workers may share. Without it, workers wait on a lock of their own, and a reactor runs in another thread.
+    ///
+    /// The start hook runs before `main` and the stop hook after it. The future is ready when the worker ends: by
+    /// [`set_workers`](Executor::set_workers), a [`shutdown`](Executor::shutdown), the drop of the executor, and for a spare when it
+    /// finds no work. A thread that wakes the worker calls the waker that `main` polls with; a panic of that waker is contained.
+    ///
+    /// If `main` returns before the future is ready, the worker goes on without it: it runs tasks, and waits outside of the reactor.
+    /// A panic says so, which the [`panic_handler`](Self::panic_handler) gets; if `main` panicked, it gets that payload. A `main` that
+    /// neither polls the future nor returns is a worker that is blocked.
+    ///
+    /// A poll of the future runs up to 64 pieces of work. What `main` does between two polls delays tasks that the worker was woken for.
+    /// A task that blocks its worker (`block_on`, a scope, a join) keeps it out of the reactor for that time. So does an open
+    /// scope or fork of another thread that an idle worker watches: for up to 2 ms at a time.
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, block_on};
+    ///
+    /// let executor = Builder::new()
+    ///     .workers(2)
+    ///     .worker_main(|worker| async_io::block_on(worker))
+    ///     .build();
+    /// let waits = executor.spawn(async_io::Timer::after(std::time::Duration::from_millis(1)));
+    /// block_on(waits);
+    /// ```
+    pub fn worker_main(mut self, main: impl Fn(WorkerLoop<'_>) + Send + Sync + 'static) -> Self {
+        self.config.main = Some(Box::new(main));
         self
     }
 

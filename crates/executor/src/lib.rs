@@ -44,6 +44,7 @@ pub use crate::{
     metrics::{Metrics, RunnerMetrics},
     parts::current::{Current, ExecutorId, current},
     parts::lanes::Lane,
+    parts::worker_loop::WorkerLoop,
     pool::fork::worker::Worker,
     run::block_on::block_on,
     run::fork::join,

@@ -140,6 +140,11 @@ impl Group {
         self.seats[bit as usize].bind();
     }
 
+    /// The seat of this bit.
+    pub(crate) fn seat(&self, bit: u32) -> &Seat {
+        &self.seats[bit as usize]
+    }
+
     /// Unparks the workers in `mask`, whose bits the caller has cleared. Every wake of a worker passes here.
     pub(crate) fn unpark(&self, mask: u32) {
         for bit in word::bits_of(mask) {

@@ -16,6 +16,7 @@ mod idle;
 mod members;
 mod outcome;
 mod parker;
+mod polled;
 mod restricted;
 mod search;
 mod seat;

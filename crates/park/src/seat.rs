@@ -1,9 +1,13 @@
 //! The thread that sits at a worker's place, so that a waker can unpark it.
 
-use terrace_sync::atomic::{AtomicU32, Ordering};
+use std::task::Waker;
+
+use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use terrace_sync::cell::UnsafeCell;
-use terrace_sync::ordering;
 use terrace_sync::thread::{self, LastProcessor, Thread};
+use terrace_sync::{Mutex, ordering};
+
+use crate::contain::{contain, discard};
 
 /// Set in `gate` while the owner replaces the handle. The bits below count the wakers that read it.
 const BINDING: u32 = 1 << 31;
@@ -20,6 +24,10 @@ pub(crate) struct Seat {
     thread: UnsafeCell<Option<Thread>>,
     /// The last waker.
     waker: LastProcessor,
+    /// Whether the worker has parked in a poll: then `polled` may hold a waker.
+    may_be_polled: AtomicBool,
+    /// What wakes a worker that is parked in a poll. No user code runs under the lock: wakers are moved in and out.
+    polled: Mutex<Option<Waker>>,
 }
 
 // SAFETY: `bind` writes `thread` under `BINDING`, which needs a count of 0. `unpark` reads it under a count, which needs
@@ -32,7 +40,24 @@ impl Seat {
             gate: AtomicU32::new(0),
             thread: UnsafeCell::new(None),
             waker: LastProcessor::new(),
+            may_be_polled: AtomicBool::new(false),
+            polled: Mutex::new(None),
         }
+    }
+
+    /// From now on [`unpark`](Self::unpark) wakes `waker`. The worker calls this before it sets its bit, and before it looks at
+    /// its bit again.
+    pub(crate) fn put_waker(&self, waker: Waker) {
+        // Ordering: Relaxed. The Release by which the worker sets its bit orders it before each claim of that bit.
+        self.may_be_polled.store(true, Ordering::Relaxed);
+        let old = self.polled.lock().replace(waker);
+        discard(old);
+    }
+
+    /// From now on [`unpark`](Self::unpark) unparks the thread.
+    pub(crate) fn take_waker(&self) {
+        let old = self.polled.lock().take();
+        discard(old);
     }
 
     /// Makes the calling thread the one that [`unpark`](Self::unpark) wakes. Waits for wakers that read the old handle.
@@ -68,8 +93,20 @@ impl Seat {
         self.waker.is_here()
     }
 
-    /// Unparks the thread bound here, unless another thread takes the place just now. Never waits.
+    /// Wakes the worker at this place: its waker if it is parked in a poll, else the thread bound here, unless another
+    /// thread takes the place just now. Never waits. A panic of the waker is contained.
+    ///
+    /// A call that comes late may take the waker of a later park. It wakes that waker then, and the claim of that park finds
+    /// none: the worker looks at its bit in the poll that follows.
     pub(crate) fn unpark(&self) {
+        // Ordering: Relaxed, see `put_waker`.
+        if self.may_be_polled.load(Ordering::Relaxed) {
+            let waker = self.polled.lock().take();
+            if let Some(waker) = waker {
+                contain(|| waker.wake());
+                return;
+            }
+        }
         // Ordering: Acquire pairs with the Release at the end of `bind`.
         let gate = self
             .gate

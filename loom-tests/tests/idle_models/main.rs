@@ -7,6 +7,7 @@ mod drivers;
 mod fixture;
 mod life;
 mod parker;
+mod polled;
 mod restricted;
 mod sentinel;
 mod wake;

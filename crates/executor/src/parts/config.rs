@@ -4,8 +4,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use terrace_sync::Arc;
 
+use super::worker_loop::WorkerLoop;
+
 /// Called on a worker thread when it starts or stops.
 pub(crate) type Hook = Arc<dyn Fn() + Send + Sync>;
+
+/// The user's function that blocks on a worker's loop.
+pub(crate) type Main = Box<dyn Fn(WorkerLoop<'_>) + Send + Sync>;
 
 /// What a pool keeps of its builder.
 pub(crate) struct Config {
@@ -16,6 +21,7 @@ pub(crate) struct Config {
     pub(crate) spares: bool,
     pub(crate) on_start: Option<Hook>,
     pub(crate) on_stop: Option<Hook>,
+    pub(crate) main: Option<Main>,
 }
 
 impl Drop for Config {
@@ -26,6 +32,7 @@ impl Drop for Config {
         drop_contained(name);
         drop_contained(self.on_start.take());
         drop_contained(self.on_stop.take());
+        drop_contained(self.main.take());
     }
 }
 
@@ -52,6 +59,7 @@ impl Config {
             spares: true,
             on_start: None,
             on_stop: None,
+            main: None,
         }
     }
 }

@@ -28,3 +28,4 @@ pub(crate) mod task_count;
 pub(crate) mod threads;
 pub(crate) mod trace_index;
 pub(crate) mod watch;
+pub(crate) mod worker_loop;

@@ -164,7 +164,7 @@ impl Runner<'_> {
     /// chain leaves would be cold for the next.
     #[inline]
     fn queue_woken(&self, task: Runnable) -> Owed {
-        if self.is_driver() || !self.seat().ring.is_empty() {
+        if self.is_driver() || self.polled.get() || !self.seat().ring.is_empty() {
             self.push(task);
         } else if let Some(displaced) = self.seat().lifo.put(task) {
             self.push(displaced);
@@ -179,7 +179,12 @@ impl Runner<'_> {
     #[inline]
     fn push(&self, task: Runnable) -> Pushed {
         terrace_trace::local_schedule(trace_index::get());
-        if self.ring().push_or_overflow(task, &self.pool().injector) {
+        let overflowed = self.ring().push_or_overflow(task, &self.pool().injector);
+        if self.parked.get() {
+            // Its own reactor has woken the task: the worker looks first, and wakes others if there is more.
+            self.pool().idle.wake_worker(self.index());
+        }
+        if overflowed {
             self.seat().counts.overflows.add(1);
             Pushed::Overflowed
         } else {

@@ -9,10 +9,12 @@ use std::cell::Cell;
 use std::ptr;
 
 use terrace_local::task::Runnable;
+use terrace_park::Token;
 use terrace_queue::Owner;
 use terrace_sync::Arc;
 
 use super::shared::Shared;
+use crate::parts::awake::Asleep;
 use crate::parts::current::{Current, replace_current};
 use crate::parts::eager;
 use crate::parts::fairness::Fairness;
@@ -52,6 +54,12 @@ pub(crate) struct Runner<'p> {
     pub(crate) in_loop: Cell<bool>,
     /// The seat in which its thread forks, once it has forked.
     pub(super) fork: Cell<Option<&'p ForkSeat<Shared>>>,
+    /// Of a worker: whether its loop is a future of the program.
+    pub(crate) polled: Cell<bool>,
+    /// Whether it is parked in a poll of that future.
+    pub(crate) parked: Cell<bool>,
+    /// Kept while it is.
+    asleep: Cell<Option<Asleep>>,
     /// How far a spare has come.
     arrival: Cell<Arrival>,
 }
@@ -101,6 +109,9 @@ impl<'p> Runner<'p> {
             nested_help: Cell::new(0),
             in_loop: Cell::new(false),
             fork: Cell::new(None),
+            polled: Cell::new(false),
+            parked: Cell::new(false),
+            asleep: Cell::new(None),
             arrival: Cell::new(Arrival::Arrived),
         }
     }
@@ -118,6 +129,26 @@ impl<'p> Runner<'p> {
             self.arrival.set(Arrival::InHook);
             self.pool.threads.spare_waits();
         }
+    }
+
+    /// The worker is parked in a poll from now on.
+    pub(crate) fn parks(&self, asleep: Asleep) {
+        self.asleep.set(Some(asleep));
+        self.parked.set(true);
+    }
+
+    /// The worker is parked in a poll no more.
+    pub(crate) fn unparks(&self) {
+        self.parked.set(false);
+        drop(self.asleep.take());
+        terrace_trace::unpark(self.index);
+    }
+
+    /// Ends the park in a poll: the token with which the worker searches then.
+    #[cold]
+    pub(crate) fn end_park(&self) -> Token {
+        self.unparks();
+        self.pool.idle.end_park(self.index)
     }
 
     /// The worker begins its loop.

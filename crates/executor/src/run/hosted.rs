@@ -20,7 +20,7 @@ use terrace_thread::ThreadSpawner;
 use super::block_on::forget_waker;
 use super::life::live;
 use super::owner::Pool;
-use super::start::{resize, staying};
+use super::start::{resize, staying, wake};
 use super::threadless;
 use crate::parts::config::Config;
 use crate::parts::threads::{Kind, Thread, Threads};
@@ -135,13 +135,15 @@ impl Place {
         let mut list = pool.threads.list.lock();
         list.retain(|entry| !self.is(entry));
         let left = staying(pool, &list);
+        let mut asked = Vec::new();
         if left < pool.workers() {
-            resize(pool, &list, left);
+            asked = resize(pool, &list, left);
             if left == 0 && !pool.holders.is_closing() {
                 threadless::register(pool);
             }
         }
         drop(list);
+        wake(pool, &asked);
         pool.threads.worker_ended();
         pool.leave_holders();
         pool.idle.abandon_live(self.index, &Scan::for_workers(pool));

@@ -6,6 +6,7 @@ use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::{Arc, OnceLock, weakened};
 use terrace_thread::{Notify, ThreadSpawner, internal};
 
+use super::polled;
 use super::worker::Worker;
 use crate::parts::awake::Awake;
 use crate::parts::config::{Config, Hook};
@@ -105,7 +106,10 @@ fn work_in_place(worker: &Worker<'_>, config: &Config) -> Option<usize> {
     if weakened!("executor-hook-before-place") {
         worker.enter();
     }
-    worker.run();
+    match &config.main {
+        None => worker.run(),
+        Some(main) => polled::run(worker, main),
+    }
     let left = weakened!("executor-hook-behind-place").then(|| worker.leave());
     run_hook(pool, config.on_stop.as_ref());
     // Pinned tasks end on their thread, while it still counts as a worker.

@@ -8,6 +8,7 @@ pub(crate) mod fork;
 pub(crate) mod hosted;
 mod life;
 pub(crate) mod owner;
+mod polled;
 pub(crate) mod quiet;
 pub(crate) mod shutdown;
 pub(crate) mod spawners;

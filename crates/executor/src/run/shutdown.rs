@@ -7,7 +7,7 @@ use terrace_sync::atomic::Ordering;
 use terrace_sync::{Arc, weakened};
 
 use super::deadline::{deadline_after, wait_for};
-use super::start::resize;
+use super::start::{resize, wake};
 use super::{quiet, threadless};
 use crate::parts::threads::{Mark, Thread};
 use crate::pool::shared::Shared;
@@ -26,7 +26,8 @@ pub(crate) fn shutdown(
     }
     pool.threads.drain(how != Shutdown::DropQueued);
     place::empty_slot_in(pool);
-    resize(pool, &pool.threads.list.lock(), 0);
+    let asked = resize(pool, &pool.threads.list.lock(), 0);
+    wake(pool, &asked);
     let caller = Caller::new(pool);
     loop {
         let listener = pool.threads.ended.listen();

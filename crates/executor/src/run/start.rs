@@ -28,7 +28,7 @@ pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
     if before == 0 && wanted > 0 {
         pool.alarm.reset();
     }
-    resize(pool, &list, wanted);
+    let asked = resize(pool, &list, wanted);
     if wanted > 0 {
         // A drain whose time was over may have asked before.
         pool.threads.drain(false);
@@ -37,6 +37,7 @@ pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
         threadless::register(pool);
     }
     drop(list);
+    wake(pool, &asked);
     if wanted == 0 {
         threadless::announce();
         pool.quiet.notify();
@@ -54,12 +55,15 @@ pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
     result
 }
 
-/// Makes known that the pool is to have `wanted` workers, and asks the present ones to end or to stay. Starts none.
-pub(super) fn resize(pool: &Shared, list: &[Thread], wanted: usize) {
+/// Makes known that the pool is to have `wanted` workers, and asks the present ones to end or to stay. Starts none. Returns the
+/// seats of those that were asked to end: the caller [wakes](wake) them without the list's lock, as this may call users' wakers.
+#[must_use = "a worker that sleeps does not learn that it has to end"]
+pub(super) fn resize(pool: &Shared, list: &[Thread], wanted: usize) -> Vec<usize> {
+    let mut asked = Vec::new();
     pool.threads.set_workers(wanted);
     for thread in list.iter().rev().filter(|thread| thread.is_worker()) {
         if staying(pool, list) > wanted && seat(pool, thread.seat).ask_to_end() {
-            pool.idle.wake_worker(thread.seat);
+            asked.push(thread.seat);
         }
     }
     if wanted == 0 {
@@ -67,7 +71,7 @@ pub(super) fn resize(pool: &Shared, list: &[Thread], wanted: usize) {
         // would keep it.
         for spare in list.iter().filter(|thread| thread.is_spare()) {
             if seat(pool, spare.seat).ask_to_end() {
-                pool.idle.wake_worker(spare.seat);
+                asked.push(spare.seat);
             }
         }
     }
@@ -76,6 +80,14 @@ pub(super) fn resize(pool: &Shared, list: &[Thread], wanted: usize) {
         if staying(pool, list) < wanted {
             seat(pool, thread.seat).ask_to_stay();
         }
+    }
+    asked
+}
+
+/// Wakes the workers that were asked to end.
+pub(super) fn wake(pool: &Shared, asked: &[usize]) {
+    for seat in asked {
+        pool.idle.wake_worker(*seat);
     }
 }
 
@@ -102,14 +114,16 @@ fn start_missing(pool: &Arc<Shared>, before: usize) -> io::Result<()> {
         drop(list);
         if let Err(error) = start_thread(pool, Kind::Worker, missing) {
             let list = pool.threads.list.lock();
-            if missing(&list) {
-                resize(pool, &list, staying(pool, &list));
-            }
+            let asked = match missing(&list) {
+                true => resize(pool, &list, staying(pool, &list)),
+                false => Vec::new(),
+            };
             let left = pool.workers();
             if before > 0 && left == 0 {
                 threadless::register(pool);
             }
             drop(list);
+            wake(pool, &asked);
             if left == 0 {
                 threadless::announce();
                 pool.quiet.notify();

@@ -182,6 +182,13 @@ fn sleep_on_worker(
 ) -> Notified {
     let pool = worker.pool();
     worker.waits();
+    if worker.parked.get() {
+        // The program waits beside its worker's future, between two polls.
+        let token = worker.end_park();
+        let scan = Scan::of_worker(worker, Looking::ToWake);
+        pool.idle.stop_search(token, &scan);
+        pool.attend(|| scan.finds_something());
+    }
     let listening = threadless.listen();
     let ready = || anything(own, local) || listening.has_work();
     terrace_trace::park(worker.index());

@@ -46,10 +46,31 @@ pub(super) struct Worker<'p> {
 /// How long a worker that has run a child looks on, as long as children lie in the list: about a beat of the sentinel.
 const LINGER: Duration = Duration::from_micros(20);
 
+/// Why the loop stops.
+pub(super) enum Stop {
+    /// The worker, which holds a token or has seen that others search, found nothing.
+    Idle,
+    /// It has had its turns.
+    Turns,
+    /// The pool closes, or the worker was asked to end and does.
+    Ended,
+}
+
+/// How far a worker is in its loop.
+#[derive(Default)]
+pub(super) struct Progress {
+    pub(super) token: Option<Token>,
+    pub(super) sentinel: Sentinel,
+    /// Pinned tasks in a row. They come first, yet a pinned task that wakes itself again and again starves no other task.
+    in_a_row: u32,
+    rest: Rest,
+}
+
 /// Why a sleep ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Rest {
     /// The worker has not slept, or another thread woke it.
+    #[default]
     None,
     /// It slept as the sentinel until its time was over.
     Full,
@@ -65,16 +86,20 @@ impl<'p> Worker<'p> {
         &self.runner
     }
 
+    pub(super) fn kind(&self) -> Kind {
+        self.kind
+    }
+
     fn pool(&self) -> &'p Shared {
         self.runner.pool()
     }
 
-    fn scan(&self, looking: Looking) -> Scan<'_, 'p> {
+    pub(super) fn scan(&self, looking: Looking) -> Scan<'_, 'p> {
         Scan::of_worker(&self.runner, looking)
     }
 
     /// Ends the search that `token` stands for. The worker calls this before it runs anything.
-    fn stop_search(&self, token: &mut Option<Token>) {
+    pub(super) fn stop_search(&self, token: &mut Option<Token>) {
         if let Some(token) = token.take() {
             let pool = self.pool();
             let scan = self.scan(Looking::ToWake);
@@ -127,36 +152,77 @@ impl<'p> Worker<'p> {
     }
 
     fn run_loop(&self) {
+        let mut progress = Progress::default();
+        let mut turns = usize::MAX;
+        loop {
+            match self.work(&mut progress, &mut turns) {
+                Stop::Turns => turns = usize::MAX,
+                Stop::Idle if self.kind == Kind::Worker => {
+                    let (woken, slept) = self.sleep(progress.token.take(), &mut progress.sentinel);
+                    progress.token = Some(woken);
+                    progress.rest = slept;
+                    self.run_still(&mut progress);
+                }
+                Stop::Idle | Stop::Ended => break,
+            }
+        }
+        self.end_loop(&mut progress);
+    }
+
+    /// After a sleep: runs what a sentinel has seen stand still.
+    pub(super) fn run_still(&self, progress: &mut Progress) {
+        if let Some(found) = progress.sentinel.end(self.pool(), self.runner.index()) {
+            self.stop_search(&mut progress.token);
+            self.runner.seat().counts.polls.add(1);
+            self.run_found(found, &mut progress.sentinel);
+            progress.rest = Rest::None;
+        }
+    }
+
+    /// The worker leaves its loop.
+    pub(super) fn end_loop(&self, progress: &mut Progress) {
+        self.runner.flush();
+        self.runner.empty_slot();
+        self.stop_search(&mut progress.token);
+    }
+
+    /// Runs what there is, for so many turns at most.
+    #[inline]
+    pub(super) fn work(&self, progress: &mut Progress, turns: &mut usize) -> Stop {
         let runner = &self.runner;
         let pool = runner.pool();
-        let mut token = None;
-        let mut sentinel = Sentinel::default();
-        // Pinned tasks come first, yet a pinned task that wakes itself again and again starves no
-        // other task.
-        let mut in_a_row = 0;
-        let mut rest = Rest::None;
+        let Progress {
+            token,
+            sentinel,
+            in_a_row,
+            rest,
+        } = progress;
         // `Pool::close` unparks every worker after it has raised the flag.
         while !pool.holders.is_closing() {
             if runner.seat().is_asked_to_end() && self.may_end() && runner.seat().end() {
-                break;
+                return Stop::Ended;
             }
+            if *turns == 0 {
+                return Stop::Turns;
+            }
+            *turns -= 1;
             let pinned = terrace_thread::has_work();
-            if pinned && in_a_row < GLOBAL_INTERVAL {
-                in_a_row += 1;
+            if pinned && *in_a_row < GLOBAL_INTERVAL {
+                *in_a_row += 1;
                 runner.flush();
-                self.stop_search(&mut token);
+                self.stop_search(token);
                 if !terrace_thread::tick() {
                     // A pusher has announced the task and not pushed it yet: let it go on.
                     yield_now();
                 }
-                rest = Rest::None;
+                *rest = Rest::None;
                 continue;
             }
-            in_a_row = 0;
+            *in_a_row = 0;
             if token.is_none() {
                 if let Some(task) = runner.next_at_hand() {
                     runner.run_turn(task);
-                    rest = Rest::None;
+                    *rest = Rest::None;
                     continue;
                 }
             }
@@ -168,7 +234,7 @@ impl<'p> Worker<'p> {
                 if refilled == Refilled::Yes && token.is_none() {
                     pool.publish_moved();
                 }
-                if let Some(token) = &token {
+                if let Some(token) = &*token {
                     let more = match &found {
                         Found::Child(_, slot) => pool.scopes.surplus(slot, pool.crew()),
                         Found::Task(_) | Found::Lane(..) => {
@@ -185,40 +251,28 @@ impl<'p> Worker<'p> {
                     };
                     pool.idle.wake_more(token, more);
                 }
-                self.stop_search(&mut token);
-                self.run_found(found, &mut sentinel);
-                rest = Rest::None;
+                self.stop_search(token);
+                self.run_found(found, sentinel);
+                *rest = Rest::None;
                 continue;
             }
             if pinned {
                 continue;
             }
             if token.is_none() {
-                token = pool.idle.try_search(runner.index());
+                *token = pool.idle.try_search(runner.index());
             }
             if token.is_some()
-                && rest == Rest::None
+                && *rest == Rest::None
+                && !runner.polled.get()
                 && awake::spin_pays(&pool.idle, runner.index())
                 && self.spin()
             {
                 continue;
             }
-            if self.kind == Kind::Spare {
-                break;
-            }
-            let (woken, slept) = self.sleep(token.take(), &mut sentinel);
-            token = Some(woken);
-            rest = slept;
-            if let Some(found) = sentinel.end(pool, runner.index()) {
-                self.stop_search(&mut token);
-                runner.seat().counts.polls.add(1);
-                self.run_found(found, &mut sentinel);
-                rest = Rest::None;
-            }
+            return Stop::Idle;
         }
-        runner.flush();
-        runner.empty_slot();
-        self.stop_search(&mut token);
+        Stop::Ended
     }
 
     /// Whether a worker that was asked to end may do so now: the pool may want its queues empty first.
@@ -250,34 +304,60 @@ impl<'p> Worker<'p> {
     fn sleep(&self, token: Option<Token>, sentinel: &mut Sentinel) -> (Token, Rest) {
         let pool = self.pool();
         let index = self.runner.index();
-        here::rest(&self.runner);
-        let scan = self.scan(Looking::Parking);
-        terrace_trace::park(index);
-        self.runner.seat().counts.parks.add(1);
-        give_back();
-        let _asleep = Asleep::begin();
-        let watches = sentinel.is_keen()
-            || pool.scopes.others_active(pool.crew())
-            || pool.seats.slots_sight() != Sight::Nothing
-            || pool.forks.any_forking();
-        let token = if watches {
-            let sleeps = sentinel.sleeps(pool, index);
-            match pool.idle.park_as_sentinel(index, token, &scan, sleeps) {
-                Ok(woken) => {
-                    terrace_trace::unpark(index);
-                    return match woken {
-                        Woken::Unparked(token) => (token, Rest::None),
-                        Woken::TimedOut(token) => (token, Rest::Full),
-                    };
-                }
+        let _asleep = self.goes_to_sleep();
+        let token = if self.watches(sentinel) {
+            match self.sleep_as_sentinel(token, sentinel, None) {
+                Ok(Woken::Unparked(token)) => return (token, Rest::None),
+                Ok(Woken::TimedOut(token)) => return (token, Rest::Full),
                 Err(token) => token,
             }
         } else {
             token
         };
+        let scan = self.scan(Looking::Parking);
         let token = pool.idle.park(index, token, &scan);
         terrace_trace::unpark(index);
         (token, Rest::None)
+    }
+
+    /// Whether there is something to watch, or was lately.
+    pub(super) fn watches(&self, sentinel: &Sentinel) -> bool {
+        let pool = self.pool();
+        sentinel.is_keen()
+            || pool.scopes.others_active(pool.crew())
+            || pool.seats.slots_sight() != Sight::Nothing
+            || pool.forks.any_forking()
+    }
+
+    /// Sleeps as a sentinel, for at most `limit`. Hands the token back if two other workers watch.
+    pub(super) fn sleep_as_sentinel(
+        &self,
+        token: Option<Token>,
+        sentinel: &mut Sentinel,
+        limit: Option<Duration>,
+    ) -> Result<Woken, Option<Token>> {
+        let pool = self.pool();
+        let index = self.runner.index();
+        let scan = self.scan(Looking::Parking);
+        let mut left = limit;
+        let sleeps = sentinel.sleeps(pool, index).map_while(|sleep| {
+            if let Some(left) = &mut left {
+                *left = left.checked_sub(sleep)?;
+            }
+            Some(sleep)
+        });
+        let woken = pool.idle.park_as_sentinel(index, token, &scan, sleeps)?;
+        terrace_trace::unpark(index);
+        Ok(woken)
+    }
+
+    /// The worker is about to sleep. It counts as asleep while the result lives.
+    pub(super) fn goes_to_sleep(&self) -> Asleep {
+        here::rest(&self.runner);
+        terrace_trace::park(self.runner.index());
+        self.runner.seat().counts.parks.add(1);
+        give_back();
+        Asleep::begin()
     }
 
     fn run_found(&self, found: Found<'_>, sentinel: &mut Sentinel) {

@@ -75,6 +75,11 @@ impl Sentinel {
         self.keen = true;
     }
 
+    /// The worker has watched for a while, and looks at something else.
+    pub(crate) fn calm_down(&mut self) {
+        self.keen = false;
+    }
+
     /// Whether the worker should watch though no thread is active at the moment.
     pub(crate) fn is_keen(&self) -> bool {
         self.keen

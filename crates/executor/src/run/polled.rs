@@ -1,0 +1,190 @@
+//! A worker whose loop is a future, on which a function of the program blocks.
+//!
+//! | the function                       | the worker                                                              |
+//! |------------------------------------|-------------------------------------------------------------------------|
+//! | polls the future                   | runs up to [`TURNS_A_POLL`] pieces of work, or parks by `Idle::park_in_poll` |
+//! | waits beside it, between two polls | is not parked during the wait (`wait::sleep_on_worker`)                 |
+//! | pushes beside it, in its reactor   | pushes into its own ring, and wakes itself                              |
+//! | returns after the end              | ends                                                                    |
+//! | returns or panics before           | goes on as a worker without such a function                             |
+//!
+//! Such a worker uses no LIFO slot, as no sentinel watches while all are in their reactors. It is a sentinel for [`WATCH`] at a time,
+//! and then looks at its reactor. Everything else is as with other workers: tokens, seats, waits, spares.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use terrace_park::Woken;
+
+use super::worker::{Progress, Stop, Worker};
+use crate::parts::beat::SENTINEL_PERIOD;
+use crate::parts::config::Main;
+use crate::parts::scopes::Looking;
+use crate::parts::threads::Kind;
+use crate::parts::worker_loop::{PollLoop, WorkerLoop};
+use crate::pool::runner::Runner;
+
+/// Pieces of work that one poll runs at most.
+const TURNS_A_POLL: usize = 64;
+
+/// How long the worker is a sentinel at a time: two thorough looks.
+const WATCH: Duration = SENTINEL_PERIOD.saturating_mul(2);
+
+/// A worker's loop as a future.
+struct Polled<'w, 'p> {
+    worker: &'w Worker<'p>,
+    progress: Progress,
+    ended: bool,
+}
+
+/// Calls the program's function with the worker's loop. Returns when the worker ends.
+pub(super) fn run(worker: &Worker<'_>, main: &Main) {
+    let runner = worker.runner();
+    runner.polled.set(true);
+    let mut polled = Polled {
+        worker,
+        progress: Progress::default(),
+        ended: false,
+    };
+    let called = catch_unwind(AssertUnwindSafe(|| main(WorkerLoop::new(&mut polled))));
+    if runner.parked.get() {
+        polled.progress.token = Some(runner.end_park());
+    }
+    worker.end_loop(&mut polled.progress);
+    let ended = polled.ended;
+    runner.polled.set(false);
+    let complaint = match called {
+        Err(payload) => Some(payload),
+        Ok(()) if ended => None,
+        Ok(()) => catch_unwind(|| {
+            panic!(
+                "the function of `Builder::worker_main` has returned before its worker ends; the worker goes on \
+                 outside of the reactor. The function has to block on the future that it gets"
+            )
+        })
+        .err(),
+    };
+    if let Some(payload) = complaint {
+        runner.pool().report(payload);
+    }
+    if !ended {
+        worker.run();
+    }
+}
+
+/// The worker is in its loop, until dropped.
+struct InLoop<'r, 'p>(&'r Runner<'p>);
+
+impl<'r, 'p> InLoop<'r, 'p> {
+    fn begin(runner: &'r Runner<'p>) -> Self {
+        runner.in_loop.set(true);
+        runner.arrives();
+        Self(runner)
+    }
+}
+
+impl Drop for InLoop<'_, '_> {
+    fn drop(&mut self) {
+        self.0.in_loop.set(false);
+    }
+}
+
+impl PollLoop for Polled<'_, '_> {
+    fn poll(&mut self, context: &Context<'_>) -> Poll<()> {
+        if self.ended {
+            return Poll::Ready(());
+        }
+        let waker = context.waker().clone();
+        let runner = self.worker.runner();
+        let polled = runner.enter(|| {
+            let _in_loop = InLoop::begin(runner);
+            self.poll_loop(waker)
+        });
+        self.ended = polled.is_ready();
+        polled
+    }
+}
+
+/// Whether the worker goes on in this poll.
+enum Rest {
+    Over,
+    /// It is parked, or lets its reactor have a turn.
+    Pending,
+}
+
+impl Polled<'_, '_> {
+    fn poll_loop(&mut self, waker: Waker) -> Poll<()> {
+        let worker = self.worker;
+        let runner = worker.runner();
+        if runner.parked.get() {
+            let woken = runner.pool().idle.poll_park(runner.index(), waker.clone());
+            let Some(token) = woken else {
+                return Poll::Pending;
+            };
+            runner.unparks();
+            self.progress.token = Some(token);
+        }
+        let mut turns = TURNS_A_POLL;
+        loop {
+            match worker.work(&mut self.progress, &mut turns) {
+                Stop::Turns => {
+                    runner.flush();
+                    worker.stop_search(&mut self.progress.token);
+                    waker.wake();
+                    return Poll::Pending;
+                }
+                Stop::Idle if worker.kind() == Kind::Worker => match self.rest(&waker) {
+                    Rest::Over => {}
+                    Rest::Pending => return Poll::Pending,
+                },
+                Stop::Idle | Stop::Ended => {
+                    worker.end_loop(&mut self.progress);
+                    return Poll::Ready(());
+                }
+            }
+        }
+    }
+
+    /// Parks the worker. It watches for a while if there is something to watch.
+    fn rest(&mut self, waker: &Waker) -> Rest {
+        let worker = self.worker;
+        let runner = worker.runner();
+        let (pool, index) = (runner.pool(), runner.index());
+        let asleep = worker.goes_to_sleep();
+        let scan = worker.scan(Looking::Parking);
+        let mut token = self.progress.token.take();
+        if worker.watches(&self.progress.sentinel) {
+            match worker.sleep_as_sentinel(token, &mut self.progress.sentinel, Some(WATCH)) {
+                Ok(Woken::Unparked(token)) => {
+                    drop(asleep);
+                    self.progress.token = Some(token);
+                    worker.run_still(&mut self.progress);
+                    return Rest::Over;
+                }
+                Ok(Woken::TimedOut(token)) => {
+                    drop(asleep);
+                    self.progress.token = Some(token);
+                    worker.run_still(&mut self.progress);
+                    self.progress.sentinel.calm_down();
+                    worker.stop_search(&mut self.progress.token);
+                    waker.wake_by_ref();
+                    return Rest::Pending;
+                }
+                Err(back) => token = back,
+            }
+        }
+        match pool.idle.park_in_poll(index, token, &scan, waker.clone()) {
+            None => {
+                runner.parks(asleep);
+                Rest::Pending
+            }
+            token => {
+                drop(asleep);
+                terrace_trace::unpark(index);
+                self.progress.token = token;
+                Rest::Over
+            }
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! `Builder::worker_main`: a function of the program blocks on the worker's loop.
+// ThreadSanitizer sees nothing of the system calls that reactors make.
+#![cfg(not(any(terrace_shuttle, terrace_tsan, miri)))]
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use terrace_executor::{Builder, Executor, Shutdown, WorkerLoop, block_on};
+use terrace_testing::{Random, completed_elsewhere, watchdog};
+
+/// Unparks a thread.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+/// A reactor that waits for nothing but wakers.
+fn park_on(worker: WorkerLoop<'_>) {
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut worker = pin!(worker);
+    while worker.as_mut().poll(&mut context).is_pending() {
+        thread::park();
+    }
+}
+
+/// Yields once.
+async fn yield_now() {
+    let mut yielded = false;
+    poll_fn(|context| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// The same pool with each kind of reactor.
+fn each_reactor(test: impl Fn(Builder)) {
+    let builder = || Builder::new().workers(2);
+    test(builder().worker_main(park_on));
+    test(builder().worker_main(|worker| async_io::block_on(worker)));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    test(builder().worker_main(move |worker| runtime.block_on(worker)));
+    // One reactor a thread.
+    test(builder().worker_main(|worker| {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(worker);
+    }));
+}
+
+/// Payloads as text.
+fn collect(builder: Builder) -> (Builder, Arc<Mutex<Vec<String>>>) {
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let theirs = said.clone();
+    let builder = builder.panic_handler(move |payload| {
+        let text = payload.downcast_ref::<String>().cloned().or_else(|| {
+            payload
+                .downcast_ref::<&str>()
+                .map(|text| (*text).to_owned())
+        });
+        theirs.lock().unwrap().push(text.unwrap_or_default());
+    });
+    (builder, said)
+}
+
+#[test]
+fn tasks_run_wait_and_nest() {
+    let _watchdog = watchdog();
+    each_reactor(|builder| {
+        let executor = Arc::new(builder.build());
+        let tasks: Vec<_> = (0..100)
+            .map(|i| {
+                executor.spawn(async move {
+                    yield_now().await;
+                    completed_elsewhere().await;
+                    i
+                })
+            })
+            .collect();
+        for (i, task) in tasks.into_iter().enumerate() {
+            assert_eq!(block_on(task), i);
+        }
+        // Before there is a spare: at its end it would cancel what is pinned to it.
+        assert_eq!(executor.join(|_| 1, |_| 2), (1, 2));
+        let pinned = executor.spawn(async {
+            let here = thread::current().id();
+            let task = terrace_thread::spawn_local(async move {
+                completed_elsewhere().await;
+                thread::current().id()
+            });
+            (here, task.await)
+        });
+        let (here, there) = block_on(pinned);
+        assert_eq!(here, there);
+        let (here, there) = block_on(executor.spawn(async {
+            let here = thread::current().id();
+            (
+                here,
+                block_on(terrace_thread::spawn_local(async {
+                    thread::current().id()
+                })),
+            )
+        }));
+        assert_eq!(here, there);
+        // Both workers wait in a task: a spare runs what they wait for, also in the reactor.
+        let waits: Vec<_> = (0..4)
+            .map(|i| {
+                let inner = executor.clone();
+                executor.spawn(async move { block_on(inner.spawn(async move { i })) })
+            })
+            .collect();
+        for (i, task) in waits.into_iter().enumerate() {
+            assert_eq!(block_on(task), i);
+        }
+        executor.wait_idle(None).unwrap();
+        assert_eq!(executor.metrics().num_alive_tasks(), 0);
+        executor.shutdown(Shutdown::FinishAll, None).unwrap();
+        assert_eq!(executor.threads(), 0);
+    });
+}
+
+#[test]
+fn resizes_and_ends() {
+    let _watchdog = watchdog();
+    each_reactor(|builder| {
+        let hooks = Arc::new(AtomicUsize::new(0));
+        let (starts, stops) = (hooks.clone(), hooks.clone());
+        let executor = builder
+            .on_thread_start(move || {
+                starts.fetch_add(1, Ordering::Relaxed);
+            })
+            .on_thread_stop(move || {
+                stops.fetch_sub(1, Ordering::Relaxed);
+            })
+            .build();
+        for workers in [1, 3, 0, 2] {
+            executor.set_workers(workers).unwrap();
+            assert_eq!(block_on(executor.spawn(async { 1 })), 1);
+        }
+        for how in [
+            Shutdown::FinishAll,
+            Shutdown::RunQueued,
+            Shutdown::DropQueued,
+        ] {
+            executor.spawn(async { yield_now().await }).detach();
+            executor.shutdown(how, None).unwrap();
+            assert_eq!(executor.threads(), 0);
+            executor.set_workers(2).unwrap();
+        }
+        drop(executor);
+        assert_eq!(hooks.load(Ordering::Relaxed), 0);
+    });
+}
+
+#[test]
+fn a_worker_waits_in_the_reactor() {
+    let _watchdog = watchdog();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let executor = Builder::new()
+        .workers(2)
+        .worker_main(move |worker| runtime.block_on(worker))
+        .build();
+    // No other thread drives this runtime.
+    let naps: Vec<_> = (0..8)
+        .map(|_| executor.spawn(async { tokio::time::sleep(Duration::from_millis(1)).await }))
+        .collect();
+    for nap in naps {
+        block_on(nap);
+    }
+}
+
+#[test]
+fn a_function_that_returns_at_once_costs_no_work() {
+    let _watchdog = watchdog();
+    let (builder, said) = collect(Builder::new().workers(2).worker_main(|worker| drop(worker)));
+    let executor = builder.build();
+    assert_eq!(block_on(executor.spawn(async { 1 })), 1);
+    executor.shutdown(Shutdown::FinishAll, None).unwrap();
+    let said = said.lock().unwrap();
+    assert_eq!(said.len(), 2);
+    assert!(
+        said.iter().all(|text| text.contains("worker_main")),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn a_function_that_panics_costs_no_work() {
+    let _watchdog = watchdog();
+    let (builder, said) = collect(Builder::new().workers(2).worker_main(|mut worker| {
+        // The first poll parks the worker, or runs a task, or finds that the pool ends.
+        let mut context = Context::from_waker(Waker::noop());
+        drop(pin!(&mut worker).poll(&mut context));
+        panic!("no reactor");
+    }));
+    let executor = builder.build();
+    for i in 0..100 {
+        assert_eq!(block_on(executor.spawn(async move { i })), i);
+    }
+    executor.shutdown(Shutdown::FinishAll, None).unwrap();
+    assert_eq!(*said.lock().unwrap(), ["no reactor", "no reactor"]);
+}
+
+#[test]
+fn a_future_that_is_dropped_in_its_park_leaves_the_worker_at_work() {
+    let _watchdog = watchdog();
+    let (builder, said) = collect(Builder::new().workers(1).worker_main(|mut worker| {
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(pin!(&mut worker).poll(&mut context).is_pending());
+        drop(worker);
+    }));
+    let executor = builder.build();
+    for i in 0..100 {
+        assert_eq!(block_on(executor.spawn(async move { i })), i);
+    }
+    drop(executor);
+    assert_eq!(said.lock().unwrap().len(), 1);
+}
+
+/// The function waits for a task of the pool, between two polls of the future.
+#[test]
+fn a_function_waits_beside_the_future() {
+    let _watchdog = watchdog();
+    let executor = Arc::new(Mutex::new(None::<Arc<Executor<'static>>>));
+    let found = executor.clone();
+    let waited = Arc::new(AtomicUsize::new(0));
+    let counts = waited.clone();
+    let pool = Builder::new().workers(1).worker_main(move |worker| {
+        let mut worker = pin!(worker);
+        let beside = poll_fn(|context| {
+            let polled = worker.as_mut().poll(context);
+            let pool = found.lock().unwrap().take();
+            if let Some(pool) = pool {
+                // No other worker is there: a spare runs it, or this thread.
+                counts.store(block_on(pool.spawn(async { 7 })), Ordering::Relaxed);
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            polled
+        });
+        async_io::block_on(beside);
+    });
+    let pool = Arc::new(pool.build());
+    *executor.lock().unwrap() = Some(pool.clone());
+    while waited.load(Ordering::Relaxed) == 0 {
+        block_on(pool.spawn(async {}));
+    }
+    assert_eq!(waited.load(Ordering::Relaxed), 7);
+    assert_eq!(block_on(pool.spawn(async { 8 })), 8);
+}
+
+/// Tasks, waits, joins, pinned tasks, timers and resizes at random; every task ends.
+#[test]
+fn random_programs() {
+    let _watchdog = watchdog();
+    for seed in 0..40 {
+        let mut random = Random::new(seed);
+        let builder = Builder::new().workers(1 + random.below(3));
+        let builder = match seed % 2 {
+            0 => builder.worker_main(park_on),
+            _ => builder.worker_main(|worker| async_io::block_on(worker)),
+        };
+        let executor = Arc::new(builder.build());
+        let ended = Arc::new(AtomicUsize::new(0));
+        let mut spawned = 0;
+        for _ in 0..200 {
+            let (inner, ended) = (executor.clone(), ended.clone());
+            let act = random.below(8);
+            if act == 7 {
+                executor.set_workers(random.below(4)).unwrap();
+                continue;
+            }
+            spawned += 1;
+            let task = executor.spawn(async move {
+                match act {
+                    0 => yield_now().await,
+                    1 => completed_elsewhere().await,
+                    2 => block_on(inner.spawn(async { yield_now().await })),
+                    3 => drop(inner.join(|_| 1, |_| 2)),
+                    4 => {
+                        async_io::Timer::after(Duration::from_micros(50)).await;
+                    }
+                    5 => block_on(terrace_thread::spawn_local(yield_now())),
+                    _ => inner.spawn(async { completed_elsewhere().await }).await,
+                }
+                ended.fetch_add(1, Ordering::Relaxed);
+            });
+            task.detach();
+        }
+        executor.wait_idle(None).unwrap();
+        assert_eq!(ended.load(Ordering::Relaxed), spawned, "seed {seed}");
+    }
+}

@@ -1,0 +1,74 @@
+//! Workers that park in a poll: a future stands for the sleep, and a [`Waker`] for the thread.
+//!
+//! | step            | the worker                                                | a thread that wakes it              |
+//! |-----------------|-----------------------------------------------------------|-------------------------------------|
+//! | `park_in_poll`  | puts its waker into its seat, then does what `park` does up to the sleep | clears `P`, adds a token, takes the waker and wakes it |
+//! | `poll_park`     | puts its waker into its seat, then looks at `P`            | –                                   |
+//! | `end_park`      | clears `P` itself, or owns the token of the thread that did | –                                   |
+//!
+//! The waker lies in the seat before the worker sets `P` or looks at it. So the thread that clears `P` finds a waker, or a late
+//! waker of an earlier park has taken it, and wakes it. Either way a poll follows, which sees `P` clear.
+
+use std::task::Waker;
+
+use terrace_sync::atomic::Ordering;
+use terrace_sync::weakened;
+
+use crate::idle::{Idle, Work};
+use crate::search::{Announced, ClearedBy, take_back};
+use crate::token::Token;
+
+impl Idle {
+    /// As [`park`](Self::park), but returns `None` in place of the sleep. From then on the worker is parked, and the thread that
+    /// wakes it calls `waker`. When the waker was called, the worker calls [`poll_park`](Self::poll_park). It calls
+    /// [`end_park`](Self::end_park) before it sleeps in any other way.
+    ///
+    /// Cost: as `park` without the sleep, and a lock.
+    pub fn park_in_poll(
+        &self,
+        worker: usize,
+        token: impl Into<Option<Token>>,
+        work: &impl Work,
+        waker: Waker,
+    ) -> Option<Token> {
+        let (group, place) = self.groups.place(worker);
+        let seat = group.seat(place.bit);
+        if !weakened!("park-polled-unput") {
+            seat.put_waker(waker);
+        }
+        match self.announce_park(worker, (group, place), token.into(), work) {
+            Announced::Stands => None,
+            Announced::TakenBack => {
+                seat.take_waker();
+                Some(Token::new(place.group))
+            }
+        }
+    }
+
+    /// Whether the worker, which is parked in a poll, was woken: its token then. Else the thread that wakes it calls this waker.
+    ///
+    /// Cost: one lock, two if it was woken.
+    pub fn poll_park(&self, worker: usize, waker: Waker) -> Option<Token> {
+        let (group, place) = self.groups.place(worker);
+        let seat = group.seat(place.bit);
+        // Ordering: Acquire pairs with the Release of the thread that cleared the bit.
+        let is_parked = || group.load(Ordering::Acquire).is_parked(place.bit);
+        let early = weakened!("park-polled-early") && is_parked();
+        seat.put_waker(waker);
+        if early || is_parked() {
+            return None;
+        }
+        seat.take_waker();
+        Some(Token::new(place.group))
+    }
+
+    /// Ends the park of a worker that is parked in a poll: it owns a token, as if it had been woken.
+    ///
+    /// Cost: one read-modify-write and one lock.
+    pub fn end_park(&self, worker: usize) -> Token {
+        let (group, place) = self.groups.place(worker);
+        let (ClearedBy::Itself | ClearedBy::Another) = take_back(group, place);
+        group.seat(place.bit).take_waker();
+        Token::new(place.group)
+    }
+}
