@@ -2,8 +2,9 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use terrace_benches::executor::{
-    self, AsyncExecutor, AsyncExecutorStatic, Current, Executor, ExecutorRun, Lookup, RayonIndex,
-    StaticExecutor, StaticExecutorRun, Tokio, TokioHandle,
+    self, AsyncExecutor, AsyncExecutorIo, AsyncExecutorStatic, AsyncIo, Current, Executor,
+    ExecutorMain, ExecutorRun, ExecutorRunIo, Lookup, Net, RayonIndex, StaticExecutor,
+    StaticExecutorRun, Tokio, TokioHandle, TokioIo, TokioNet,
 };
 use terrace_benches::spawn::{self, BATCH, Contender, LIGHT_TASKS};
 use terrace_benches::{Rows, WORKERS};
@@ -24,6 +25,9 @@ const REQUESTS: usize = 20;
 /// Tasks that compute, and for how many microseconds.
 const COMPUTING: usize = 64;
 const LENGTHS: [u64; 2] = [10, 100];
+/// Connections of the echo, and how many requests each sends.
+const CONNECTIONS: usize = 64;
+const ECHOES: usize = 20;
 
 fn all<C: Contender>(rows: &mut Rows<'_>) {
     for workers in WORKERS {
@@ -87,6 +91,15 @@ fn all<C: Contender>(rows: &mut Rows<'_>) {
     }
 }
 
+fn io<C: Contender, N: Net>(rows: &mut Rows<'_>) {
+    for workers in WORKERS {
+        let param = format!("{CONNECTIONS}x{ECHOES}-t{workers}");
+        rows.row("echo", C::NAME, param, || {
+            executor::echo::<C, N>(C::new(workers), CONNECTIONS, ECHOES)
+        });
+    }
+}
+
 fn lookup<L: Lookup>(rows: &mut Rows<'_>) {
     rows.row("current", L::NAME, "on-t1", || executor::lookup::<L>(true));
     rows.row("current", L::NAME, "off", || executor::lookup::<L>(false));
@@ -101,6 +114,11 @@ fn rows(criterion: &mut Criterion) {
     all::<AsyncExecutor>(rows);
     all::<AsyncExecutorStatic>(rows);
     all::<Tokio>(rows);
+    io::<Executor, AsyncIo>(rows);
+    io::<ExecutorMain, AsyncIo>(rows);
+    io::<ExecutorRunIo, AsyncIo>(rows);
+    io::<AsyncExecutorIo, AsyncIo>(rows);
+    io::<TokioIo, TokioNet>(rows);
     lookup::<Current>(rows);
     lookup::<TokioHandle>(rows);
     lookup::<RayonIndex>(rows);

@@ -1,9 +1,9 @@
 //! Threads that each run an executor's `run`.
 
+use std::marker::PhantomData;
 use std::thread::{self, JoinHandle};
 
 use async_channel::{Receiver, Sender};
-use futures_lite::future::block_on;
 
 use crate::Owned;
 use crate::local::Ticked;
@@ -56,14 +56,39 @@ pub trait Driven: Sync + 'static {
     fn try_tick(&self) -> bool;
 }
 
+/// How a thread blocks on a future.
+pub trait Block: 'static {
+    /// Polls the future until it is ready.
+    fn block_on<T>(future: impl Future<Output = T>) -> T;
+}
+
+/// The thread sleeps.
+pub struct Parked;
+
+impl Block for Parked {
+    fn block_on<T>(future: impl Future<Output = T>) -> T {
+        futures_lite::future::block_on(future)
+    }
+}
+
+/// The thread waits for sockets.
+pub struct InReactor;
+
+impl Block for InReactor {
+    fn block_on<T>(future: impl Future<Output = T>) -> T {
+        async_io::block_on(future)
+    }
+}
+
 /// An executor that threads run, until the row ends.
-pub struct Threads<E: 'static> {
+pub struct Threads<E: 'static, B = Parked> {
     // The threads end before the executor is dropped: fields are dropped in this order.
     _drivers: Drivers,
     executor: Owned<E>,
+    block: PhantomData<B>,
 }
 
-impl<E: Driven> Contender for Threads<E>
+impl<E: Driven, B: Block> Contender for Threads<E, B>
 where
     &'static E: Spawner,
 {
@@ -74,11 +99,12 @@ where
         let owned = E::bare();
         let executor = owned.get();
         let drive = move |stopped: Receiver<()>| {
-            block_on(executor.drive(stopped.recv())).expect_err("nothing is sent");
+            B::block_on(executor.drive(stopped.recv())).expect_err("nothing is sent");
         };
         Self {
             _drivers: Drivers::new(workers, drive),
             executor: owned,
+            block: PhantomData,
         }
     }
 
@@ -87,7 +113,7 @@ where
     }
 
     fn run<T>(&self, future: impl Future<Output = T>) -> T {
-        block_on(future)
+        Parked::block_on(future)
     }
 }
 

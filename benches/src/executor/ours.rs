@@ -27,6 +27,29 @@ impl Contender for Executor {
     }
 }
 
+/// The droppable kind, whose workers wait for sockets in async-io.
+pub struct ExecutorMain(Executor);
+
+impl Contender for ExecutorMain {
+    const NAME: &'static str = "executor_main";
+    type Spawner = &'static terrace_executor::Executor<'static>;
+
+    fn new(workers: usize) -> Self {
+        let builder = Builder::new()
+            .workers(workers)
+            .worker_main(|worker| async_io::block_on(worker));
+        Self(Executor(Lent::new(builder.build())))
+    }
+
+    fn spawner(&self) -> Self::Spawner {
+        self.0.spawner()
+    }
+
+    fn run<T>(&self, future: impl Future<Output = T>) -> T {
+        self.0.run(future)
+    }
+}
+
 /// The static kind. Its threads end with the row; a few words of it are left.
 pub struct StaticExecutor(&'static terrace_executor::StaticExecutor);
 

@@ -22,6 +22,7 @@ const OURS: [(&str, &[&str]); 11] = [
         "executor",
         &[
             "executor",
+            "executor_main",
             "static_executor",
             "executor_run",
             "static_executor_run",
