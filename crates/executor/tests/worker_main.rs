@@ -210,7 +210,7 @@ fn a_function_that_panics_costs_no_work() {
     let (builder, said) = collect(Builder::new().workers(2).worker_main(|mut worker| {
         // The first poll parks the worker, or runs a task, or finds that the pool ends.
         let mut context = Context::from_waker(Waker::noop());
-        drop(pin!(&mut worker).poll(&mut context));
+        let _ = pin!(&mut worker).poll(&mut context);
         panic!("no reactor");
     }));
     let executor = builder.build();

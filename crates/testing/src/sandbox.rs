@@ -32,6 +32,13 @@ pub fn refuse_membarrier() {
     let bound = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
     assert_eq!(bound, 0, "no new privileges");
     // SAFETY: `filter` names a program of that length, both alive during the call, which copies them.
-    let filtered = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &filter) };
+    let filtered = unsafe {
+        libc::syscall(
+            libc::SYS_seccomp,
+            libc::SECCOMP_SET_MODE_FILTER,
+            libc::SECCOMP_FILTER_FLAG_TSYNC,
+            &raw const filter,
+        )
+    };
     assert_eq!(filtered, 0, "the filter is installed");
 }

@@ -119,7 +119,8 @@ impl<P> Forks<P> {
             if whose == Whose::Others && seat.is_here() {
                 continue;
             }
-            if seat.has_jobs(least) {
+            // In a sandbox the owner has to give: it tells the sleepers then, as it was asked.
+            if seat.has_jobs(least) && seat.deque.is_takeable() {
                 return Sight::Ready;
             }
             let forking = future == Future::Counts && seat.is_forking();

@@ -7,7 +7,7 @@
 use std::mem;
 
 use terrace_queue::fork::{Depth, Offer, Popped};
-use terrace_sync::{Arc, OnceLock, heavy};
+use terrace_sync::{Arc, OnceLock, heavy, steal};
 use terrace_thread::Notify;
 
 use super::threadless::ThreadlessPools;
@@ -125,7 +125,7 @@ impl WaitFor for Stolen<'_> {
         // A gift may be of an older root, so it is no reason to stay awake.
         let inside = self.find(|seat, root| {
             let open = seat.deque.offer() == Offer::Open && !seat.deque.is_empty();
-            (open && seat.nest.as_ref()?.is_inside(root)).then_some(())
+            (open && !steal::is_refused() && seat.nest.as_ref()?.is_inside(root)).then_some(())
         });
         inside.is_some()
     }

@@ -41,6 +41,14 @@ impl<T: Word> ForkDeque<T> {
         gift.is_given() || (self.offer() >= least.max(Offer::Quiet) && !self.is_empty())
     }
 
+    /// Whether a thief gets a job that is here: a gift, or any where the system allows [`force`](Self::force). A hint.
+    #[inline]
+    pub fn is_takeable(&self) -> bool {
+        // Ordering: Relaxed, a hint as `offer`.
+        let gift = Gift::unpack(self.shared.gift.load(Ordering::Relaxed));
+        !steal::is_refused() || gift.is_given()
+    }
+
     /// Takes the oldest job, if the offer is at least `least`: a gift, else asks and polls while `waits` says so, then forces.
     ///
     /// `waits` is called after each poll, so it says how long a poll takes. A quiet owner does not answer, and is not asked.
@@ -77,7 +85,8 @@ impl<T: Word> ForkDeque<T> {
                 if self.offer() < least {
                     return None;
                 }
-                if !waits() {
+                // In a sandbox it takes nothing by force, so it has nothing to wait for.
+                if steal::is_refused() || !waits() {
                     break;
                 }
             }
@@ -144,7 +153,7 @@ impl<T: Word> ForkDeque<T> {
     }
 
     fn force_if(&self, may: impl Fn(Option<u64>) -> bool) -> Option<T> {
-        if self.is_empty() {
+        if self.is_empty() || steal::is_refused() {
             return None;
         }
         let early = weakened!("queue-fork-heavy-early");

@@ -52,6 +52,12 @@ impl Pair {
     }
 }
 
+/// Never: a full fence needs no system call.
+#[inline(always)]
+pub(super) fn is_refused() -> bool {
+    false
+}
+
 /// Binds the compiler only; a full fence where a checker watches.
 #[inline(always)]
 #[cfg_attr(terrace_loom, track_caller)]

@@ -63,6 +63,12 @@ pub fn try_heavy() -> bool {
     weakened!("sync-steal-heavy-removed") || system::STEAL.try_heavy()
 }
 
+/// Whether the system has refused a barrier of the calling thread: then [`try_heavy`] is in vain from now on. One load.
+#[inline]
+pub fn is_refused() -> bool {
+    system::is_refused()
+}
+
 /// The form of this pair in this process, chosen now if it was not yet.
 ///
 /// The first [`heavy`], or the first call of this, chooses, for good. It reads the environment variable

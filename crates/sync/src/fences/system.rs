@@ -4,6 +4,7 @@ use super::choice::Choice;
 use super::kind::FenceKind;
 use crate::atomic::{Ordering, fence};
 use crate::count;
+use std::cell::Cell;
 use std::sync::atomic::compiler_fence;
 
 /// A pair of fences: its choice, and the two things that the choice depends on.
@@ -85,13 +86,28 @@ pub(super) fn compiler_only() {
     compiler_fence(Ordering::SeqCst);
 }
 
+std::thread_local! {
+    /// Whether the system has refused a barrier of this thread. It stays so: a sandbox is not left.
+    static REFUSED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the system has refused a barrier of the calling thread since the forms were chosen.
+#[inline]
+pub(super) fn is_refused() -> bool {
+    REFUSED.with(Cell::get)
+}
+
 /// Makes every running thread of the process fence. Once chosen there is no way back: threads that rely on it have left
 /// their own fences out. False if the system refuses the call from now on.
 #[cold]
 #[inline(never)]
 fn fence_all() -> bool {
     // A child of `fork` may have to register again.
-    barrier() || (prepare() && barrier())
+    let fenced = barrier() || (prepare() && barrier());
+    if !fenced {
+        REFUSED.with(|refused| refused.set(true));
+    }
+    fenced
 }
 
 /// Ends the process, which cannot go on without the barrier.

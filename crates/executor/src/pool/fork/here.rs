@@ -123,16 +123,31 @@ fn seats<'s>() -> impl Iterator<Item = &'s Seat> {
     std::iter::successors(follow(innermost()), move |seat| follow(seat.outer.get()))
 }
 
+/// Calls `f` with each seat in which this thread may have pushed: those of the list, and that of its worker, which is not in the list
+/// where the worker runs a job of its pool inside of a guest's call in another.
+fn for_each_seat(f: impl Fn(&Seat)) {
+    runner::with_worker(|worker| {
+        let mut own = worker.and_then(|worker| worker.fork.get());
+        for seat in seats() {
+            own = own.filter(|own| !ptr::eq(*own, seat));
+            f(seat);
+        }
+        own.into_iter().for_each(f);
+    });
+}
+
 /// The thread is about to sleep in a wait: it pushes nothing until [`resume`].
 pub(crate) fn pause() {
-    seats().for_each(Seat::pause);
+    for_each_seat(Seat::pause);
 }
 
 /// The sleep has ended.
 pub(crate) fn resume() {
-    for seat in seats().filter(|seat| seat.resume()) {
-        seat.pool().publish_forking();
-    }
+    for_each_seat(|seat| {
+        if seat.resume() {
+            seat.pool().publish_forking();
+        }
+    });
 }
 
 /// A worker is about to park, between two jobs.
