@@ -9,6 +9,7 @@ use terrace_local::task::{self, CoreRef, Task};
 use terrace_sync::{Arc, OnceLock};
 
 use crate::foreign::{self, Scheduler, Starts};
+use crate::member::broadcast::{self, Broadcast};
 use crate::parts::current::Current;
 use crate::parts::lanes::Lane;
 use crate::pool::fork::worker::Worker;
@@ -324,7 +325,7 @@ impl<'a> Executor<'a> {
     /// workers. Any number of threads may be in such calls. On a worker of this executor, or inside of such a call, it is a plain
     /// call.
     ///
-    /// If the executor has no workers when the call begins, joins by this handle run on the caller alone.
+    /// While the executor has no workers, the caller runs both halves, unless another thread that takes part takes one.
     ///
     /// Cost: two locks, and the first thread of a place allocates 128 KiB, of which joins touch a page.
     ///
@@ -341,6 +342,11 @@ impl<'a> Executor<'a> {
     /// [`with_worker`](Self::with_worker).
     pub fn get_worker<T>(&self, f: impl FnOnce(Option<&Worker>) -> T) -> T {
         fork::get_worker(self.shared(), f)
+    }
+
+    /// [`Worker::broadcast`] on this executor's workers.
+    pub fn broadcast<T: Send>(&self, f: impl Fn(Broadcast<'_>) -> T + Sync) -> Vec<T> {
+        broadcast::broadcast(self.shared(), &f)
     }
 
     /// [`Worker::join`] as a thread of this executor: shorthand for [`with_worker`](Self::with_worker).

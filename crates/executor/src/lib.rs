@@ -11,6 +11,8 @@ mod foreign;
 #[cfg(not(terrace_loom))]
 mod group;
 #[cfg(not(terrace_loom))]
+mod member;
+#[cfg(not(terrace_loom))]
 mod metrics;
 #[cfg(not(terrace_loom))]
 mod parts;
@@ -41,6 +43,8 @@ pub use crate::{
     builder::Builder,
     executor::Executor,
     foreign::{Scheduler, Starts, StaticScheduler, Tracked},
+    member::broadcast::Broadcast,
+    member::spawnable::{Spawnable, SpawnableLocal},
     metrics::{Metrics, RunnerMetrics},
     parts::current::{Current, ExecutorId, current},
     parts::lanes::Lane,

@@ -56,6 +56,10 @@ impl Spawner {
         Self { pool }
     }
 
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.pool
+    }
+
     /// The executor.
     #[must_use]
     pub fn executor(&self) -> ExecutorId {

@@ -2,6 +2,7 @@
 #![doc = include_str!("../README.md")]
 #![cfg(not(terrace_loom))]
 
+pub mod here;
 mod keep;
 mod outputs;
 mod pool;
@@ -9,7 +10,10 @@ mod scope;
 #[cfg(doctest)]
 mod types;
 
+pub use here::{broadcast, spawn, spawn_broadcast, spawn_local, spawn_on};
 pub use outputs::outputs;
-pub use pool::{Broadcast, Membership, Spawn, ThreadPool};
-pub use scope::{Config, Scope, Spawner, scope, scope_with};
-pub use terrace_executor::{Worker, Yield, block_on, join, yield_local, yield_now};
+pub use pool::{Membership, ThreadPool};
+pub use scope::{Config, MemberScope, Scope, Spawner, scope, scope_with};
+pub use terrace_executor::{
+    Broadcast, Spawnable, SpawnableLocal, Worker, Yield, block_on, join, yield_local, yield_now,
+};

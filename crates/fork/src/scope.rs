@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind, resume_unwind};
 
 use terrace_executor::scope::{OpenScope, ScopeHandle};
-use terrace_executor::{Executor, ThreadQueue, drop_payload};
+use terrace_executor::{Executor, ThreadQueue, Worker, drop_payload};
 use terrace_sync::weakened;
 
 use crate::keep::Keep;
@@ -102,9 +102,64 @@ pub fn scope_with<'env, T>(
     config: Config<'_>,
     body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 ) -> T {
+    in_scope(OpenScope::open(executor), config, body)
+}
+
+/// [`scope`](fn@scope) in a member's place: see [`MemberScope`].
+pub(crate) fn scope_of<'env, T>(
+    worker: &Worker,
+    body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+) -> T {
+    match worker.spawner() {
+        Some(pool) => in_scope(OpenScope::open_by(&pool), Config::default(), body),
+        None => scope(&Executor::new(), body),
+    }
+}
+
+/// Scopes in a member's place. A trait, as [`Worker`] is a type of the layer below; import it to call `worker.scope(…)`.
+pub trait MemberScope {
+    /// Runs `body` with a scope on the member's pool, and returns when every child has ended: see [`scope`](fn@scope). A handle that knows no
+    /// pool runs all children on this thread.
+    ///
+    /// Cost: that of [`scope`](fn@scope), and two read-modify-writes.
+    ///
+    /// # Panics
+    /// With the panic of `body`, else with that of a child, when all have ended.
+    ///
+    /// ```
+    /// use terrace_fork::{MemberScope, ThreadPool};
+    ///
+    /// let pool = ThreadPool::new();
+    /// for workers in [0, 1, 2] {
+    ///     pool.resize_to(workers);
+    ///     let mut numbers = [1, 2, 3];
+    ///     pool.with_worker(|worker| {
+    ///         worker.scope(|scope| {
+    ///             for number in &mut numbers {
+    ///                 scope.spawn(async move { *number *= 2 });
+    ///             }
+    ///         });
+    ///     });
+    ///     assert_eq!(numbers, [2, 4, 6]);
+    /// }
+    /// ```
+    fn scope<'env, T>(&self, body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T;
+}
+
+impl MemberScope for Worker {
+    fn scope<'env, T>(&self, body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T {
+        scope_of(self, body)
+    }
+}
+
+/// Runs `body` with the scope that is `open`.
+fn in_scope<'env, T>(
+    open: OpenScope<'_>,
+    config: Config<'_>,
+    body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+) -> T {
     // Outlives the scope proper, which the body and the children borrow for as long as it exists.
     let keep = Keep::new();
-    let open = OpenScope::open(executor);
     let scope = Scope {
         spawner: Spawner {
             handle: open.handle(),

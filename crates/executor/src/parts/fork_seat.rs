@@ -110,6 +110,8 @@ pub(crate) struct Mine {
     pub(crate) pushes: Cell<u32>,
     /// The innermost root.
     pub(crate) root: Cell<Option<RawJob>>,
+    /// Whether the thread is inside of a stolen half of a join.
+    pub(crate) migrated: Cell<bool>,
 }
 
 // SAFETY: `mine`, and the owner's handle of the deque, are for the thread that holds the seat. It takes the seat after the one

@@ -230,10 +230,6 @@ where
 
 /// Calls `f` with the place of this thread in `pool`, which it takes for the length of the call if it has none.
 pub(crate) fn with_worker<T>(pool: &Shared, f: impl FnOnce(&Worker) -> T) -> T {
-    if pool.workers() == 0 {
-        // SAFETY: none is no seat.
-        return f(&unsafe { Worker::in_seat(std::ptr::null()) });
-    }
     if takes_part(pool) {
         return Worker::with_current(f);
     }

@@ -23,6 +23,7 @@ use crate::pool::runner::{self, run_task};
 use crate::pool::shared::Shared;
 use crate::run::threadless::ThreadlessPools;
 use crate::run::wait::{WaitFor, wait};
+use crate::spawner::Spawner;
 use crate::thread_executor::ThreadQueue;
 
 /// An open scope: the unsafe half of `terrace_fork::scope`, which adds the lifetimes.
@@ -88,7 +89,17 @@ impl<'p> OpenScope<'p> {
     #[inline]
     #[must_use]
     pub fn open(executor: &'p Executor<'static>) -> Self {
-        let pool = executor.shared();
+        Self::open_in(executor.shared())
+    }
+
+    /// Opens a scope on the executor of `spawner` for the current thread. If the executor has ended, the children run in the wait.
+    #[must_use]
+    pub fn open_by(spawner: &'p Spawner) -> Self {
+        Self::open_in(spawner.shared())
+    }
+
+    #[inline]
+    fn open_in(pool: &'p Shared) -> Self {
         // Before the core is lent: from now on it stays.
         let outer = Record::scope_opens(pool);
         Self {

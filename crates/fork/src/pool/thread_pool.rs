@@ -3,7 +3,10 @@
 use std::fmt;
 use std::future::Future;
 
-use terrace_executor::{Builder, Executor, Payload, Worker, Yield, block_on, drop_payload};
+use terrace_executor::{
+    Broadcast, Builder, Executor, Payload, Spawnable, SpawnableLocal, Worker, Yield, block_on,
+    drop_payload,
+};
 use terrace_sync::{Arc, Mutex, OnceLock};
 
 use crate::scope::{Scope, scope};
@@ -106,15 +109,14 @@ impl ThreadPool {
         drop(before);
     }
 
-    /// Calls `f` as a member of the pool: joins by its handle run on the workers, too. If the pool has no workers when the call begins,
-    /// the thread does not become a member, and these joins run on it alone, also after a [`populate`](Self::populate). Cost:
-    /// see [`Executor::with_worker`].
+    /// Calls `f` as a member of the pool: joins by its handle run on the workers, too, also on those that start later. Cost: see
+    /// [`Executor::with_worker`].
     pub fn with_worker<T>(&self, f: impl FnOnce(&Worker) -> T) -> T {
         self.executor().with_worker(f)
     }
 
     /// Calls `f` with the handle of this thread if it is a member now: a worker, or inside of [`with_worker`](Self::with_worker). Inside
-    /// of two pools it is a member of the inner one. A pool without workers has no members.
+    /// of two pools it is a member of the inner one.
     ///
     /// ```
     /// let pool = terrace_fork::ThreadPool::new();
@@ -172,6 +174,93 @@ impl ThreadPool {
         scope(self.executor(), body)
     }
 
+    /// Spawns a closure or a future. A future's handle can be awaited, detached or cancelled; a dropped handle cancels. While the
+    /// pool has no workers, the work waits for a thread that waits, or for [`yield_now`](Self::yield_now).
+    ///
+    /// A panic of a closure goes to the [panic handler](Self::set_panic_handler), that of a future to its handle.
+    ///
+    /// ```
+    /// use terrace_fork::ThreadPool;
+    ///
+    /// static POOL: ThreadPool = ThreadPool::new();
+    ///
+    /// fn checksum(block: Vec<u8>) -> u32 {
+    ///     block.iter().fold(1, |sum, byte| sum * 31 % 65_521 + u32::from(*byte))
+    /// }
+    ///
+    /// for workers in [0, 1, 2] {
+    ///     POOL.resize_to(workers);
+    ///     let one = POOL.spawn(async { checksum(vec![1; 1_000]) });
+    ///     let other = POOL.spawn(async { checksum(vec![1; 1_000]) });
+    ///     POOL.spawn(async { checksum(vec![2; 1_000]) }).detach();
+    ///     drop(POOL.spawn(async { checksum(vec![3; 1_000]) }));
+    ///     let both = async { (one.await, other.await) };
+    ///     let (one, other) = POOL.block_on(both);
+    ///     assert_eq!(one, other);
+    /// }
+    /// POOL.depopulate();
+    /// ```
+    pub fn spawn<M, S: Spawnable<M>>(&self, work: S) -> S::Output {
+        self.executor().spawner().spawn_work(work)
+    }
+
+    /// Spawns a closure or a future that runs on the worker with this number only, counted from 0. If the worker ends first, the
+    /// work is dropped.
+    ///
+    /// # Panics
+    /// If there is no worker with this number.
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// pool.resize_to(2);
+    /// let thread = || async { std::thread::current().id() };
+    /// let (one, same) = (pool.spawn_on(1, thread()), pool.spawn_on(1, thread()));
+    /// assert_eq!(pool.block_on(one), pool.block_on(same));
+    /// ```
+    #[track_caller]
+    pub fn spawn_on<M, S: Spawnable<M>>(&self, worker: usize, work: S) -> S::Output {
+        self.executor().spawner().spawn_work_on(worker, work)
+    }
+
+    /// [`Worker::spawn_local`] as a member: the work stays on this thread, and need not be `Send`.
+    pub fn spawn_local<M, S: SpawnableLocal<M>>(&self, work: S) -> S::Output {
+        self.with_worker(|worker| worker.spawn_local(work))
+    }
+
+    /// [`Worker::broadcast`]: calls `f` once on each worker, and returns the results in their order.
+    ///
+    /// # Panics
+    /// If a call panics, when all have ended: with the payload of the first worker.
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// let greeting = String::from("borrowed");
+    /// for workers in [0, 1, 2] {
+    ///     pool.resize_to(workers);
+    ///     let parts = pool.broadcast(|part| (part.index, part.participants, greeting.len()));
+    ///     let expected: Vec<_> = (0..workers.max(1)).map(|index| (index, workers.max(1), 8)).collect();
+    ///     assert_eq!(parts, expected);
+    /// }
+    /// ```
+    pub fn broadcast<T: Send>(&self, f: impl Fn(Broadcast<'_>) -> T + Sync) -> Vec<T> {
+        self.executor().broadcast(f)
+    }
+
+    /// [`Worker::spawn_broadcast`]: calls `f` once on each worker, some time later.
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// pool.resize_to(2);
+    /// let (sender, parts) = std::sync::mpsc::channel();
+    /// pool.spawn_broadcast(move |part| sender.send(part.index).unwrap());
+    /// let mut parts: Vec<_> = parts.iter().collect();
+    /// parts.sort();
+    /// assert_eq!(parts, [0, 1]);
+    /// ```
+    pub fn spawn_broadcast(&self, f: impl Fn(Broadcast<'_>) + Send + Sync + 'static) {
+        self.executor().spawner().spawn_broadcast(f);
+    }
+
     /// Blocks the thread until `future` is done. Until then the thread runs its pinned tasks, and tasks of pools without workers: see
     /// [`terrace_executor::block_on`].
     pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
@@ -182,14 +271,9 @@ impl ThreadPool {
         block_on(future)
     }
 
-    /// [`Worker::yield_now`] as a member: runs one piece of the pool's work, if there is one. Also where the pool has no workers, unlike
-    /// the method of a handle, which then knows no pool.
+    /// [`Worker::yield_now`] as a member: runs one piece of the pool's work, if there is one.
     pub fn yield_now(&self) -> Yield {
-        let executor = self.executor();
-        if executor.workers() == 0 && executor.try_tick() {
-            return Yield::Executed;
-        }
-        executor.with_worker(Worker::yield_now)
+        self.executor().with_worker(Worker::yield_now)
     }
 
     /// [`Worker::yield_local`] as a member: runs one piece of the work that lies at this thread, if there is one.

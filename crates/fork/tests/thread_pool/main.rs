@@ -4,3 +4,4 @@ mod broadcasts;
 mod examples;
 mod random;
 mod resizes;
+mod verbs;

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use terrace_fork::{ThreadPool, Worker, block_on};
+use terrace_fork::{MemberScope, ThreadPool, Worker, block_on, here};
 use terrace_testing::{Random, Yields, text, watchdog};
 
 static POOLS: [ThreadPool; 2] = [ThreadPool::new(), ThreadPool::new()];
@@ -29,7 +29,7 @@ fn count(worker: &Worker, leaves: usize) -> usize {
 fn step(random: &mut Random, depth: usize) {
     let pool = &POOLS[random.below(2)];
     let leaves = random.below(60);
-    match random.below(13) {
+    match random.below(14) {
         0 => assert_eq!(pool.with_worker(|worker| count(worker, leaves)), leaves),
         1 => {
             let mut items = vec![0; leaves];
@@ -112,6 +112,10 @@ fn step(random: &mut Random, depth: usize) {
                 Ok(parts) => assert!(parts.is_empty()),
             }
         }
+        12 => {
+            let (act, mut inner) = (random.below(5), random.split());
+            pool.with_worker(|worker| verb(worker, act, leaves, &mut inner, depth));
+        }
         _ => {
             let membership = pool.enroll();
             thread::scope(|threads| {
@@ -119,6 +123,41 @@ fn step(random: &mut Random, depth: usize) {
                     membership.activate(|worker| assert_eq!(count(worker, leaves), leaves))
                 });
             });
+        }
+    }
+}
+
+/// A step by the handle of a member.
+fn verb(worker: &Worker, act: usize, leaves: usize, random: &mut Random, depth: usize) {
+    match act {
+        0 => {
+            SPAWNED.fetch_add(2, Ordering::Relaxed);
+            worker.spawn(move |worker: &Worker| {
+                worker.spawn(|_: &Worker| {
+                    RAN.fetch_add(1, Ordering::Relaxed);
+                });
+                assert_eq!(count(worker, leaves), leaves);
+                RAN.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        1 => {
+            let local = worker.spawn_local(async move {
+                Yields(leaves as u32 % 3).await;
+                here::join(|worker| count(worker, leaves), |_| leaves)
+            });
+            assert_eq!(worker.block_on(local), (leaves, leaves));
+        }
+        2 => {
+            let parts = worker.broadcast(|part| count(part.worker, leaves));
+            assert!(parts.iter().all(|&part| part == leaves));
+            here::spawn_broadcast(|part| assert!(part.index < part.participants));
+        }
+        3 if depth < 2 => worker.scope(|scope| {
+            scope.spawn(async { step(random, depth + 1) });
+        }),
+        _ => {
+            let task = here::spawn(async move { here::join(|_| leaves, |_| leaves) });
+            assert_eq!(worker.block_on(task), (leaves, leaves));
         }
     }
 }

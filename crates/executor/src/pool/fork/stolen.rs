@@ -54,9 +54,11 @@ impl Claimed {
                     unsafe { job.begun(root) };
                 }
                 let outer = seat.mine.root.replace(root.map(|_| self.0));
+                let migrated = seat.mine.migrated.replace(true);
                 // SAFETY: this thread has claimed the job, and runs it once.
                 unsafe { job.execute(&worker) };
                 seat.mine.root.set(outer);
+                seat.mine.migrated.set(migrated);
                 if let (Some(nest), Some(root)) = (nest, root) {
                     nest.end(&owner, root);
                 }

@@ -76,6 +76,14 @@ impl Worker {
         !self.seat.is_null()
     }
 
+    /// Whether the caller is inside of a half of a join that another thread has forked: then the data may lie in the other's cache, and
+    /// splitting further pays.
+    #[inline]
+    #[must_use]
+    pub fn migrated(&self) -> bool {
+        self.seat().is_some_and(|seat| seat.mine.migrated.get())
+    }
+
     /// The owner's side of the deque in its seat.
     #[inline(always)]
     pub(crate) fn owner(&self) -> Option<Owner<'_, RawJob>> {

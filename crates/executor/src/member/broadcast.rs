@@ -11,10 +11,17 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use terrace_executor::{FallibleTask, Payload, Worker, block_on, drop_payload};
+use terrace_local::task::FallibleTask;
+use terrace_local::{Payload, drop_payload};
 use terrace_sync::{Arc, Mutex};
 
-use super::thread_pool::ThreadPool;
+use super::spawnable;
+use crate::pool::fork::worker::Worker;
+use crate::pool::shared::Shared;
+use crate::run::block_on::block_on;
+use crate::run::fork;
+use crate::run::spawners::worker_spawners;
+use crate::spawner::Spawner;
 
 /// What a broadcast closure learns of its worker.
 #[derive(Debug)]
@@ -41,10 +48,64 @@ impl Drop for Unwinding {
     }
 }
 
-impl ThreadPool {
-    /// Calls `f` once on each worker, before the tasks that wait there and also while the worker waits. Returns the results in the order of
-    /// the workers. A worker that ends before its turn is left out. Workers that are started after the call has begun take no
-    /// part. While the pool has no workers, the caller is the one that takes part.
+/// [`Worker::broadcast`] on `pool`.
+pub(crate) fn broadcast<T: Send>(
+    pool: &Shared,
+    f: &(impl Fn(Broadcast<'_>) -> T + Sync),
+) -> Vec<T> {
+    let workers = worker_spawners(pool);
+    let participants = workers.len();
+    if participants == 0 {
+        return vec![fork::with_worker(pool, |worker| call(f, worker, 0, 1))];
+    }
+    let results: Vec<_> = workers.iter().map(|_| Mutex::new(None)).collect();
+    let unwinding = Unwinding;
+    let mut sent: Vec<FallibleTask<()>> = Vec::with_capacity(participants);
+    for (index, worker) in workers.iter().enumerate() {
+        let result = &results[index];
+        let part: Part<'_> = Box::new(move || {
+            let part = || fork::with_worker(pool, |worker| call(f, worker, index, participants));
+            let ended = catch_unwind(AssertUnwindSafe(part));
+            *result.lock() = Some(ended);
+        });
+        // SAFETY: only the lifetime changes. This frame does not go before the part is gone: it awaits each handle, and a handle
+        // is done when its task's future has been dropped, run or not. A panic in between ends the process.
+        let part: Part<'static> = unsafe { std::mem::transmute::<Part<'_>, Part<'static>>(part) };
+        sent.push(worker.spawn(async move { part() }).fallible());
+    }
+    block_on(async {
+        for part in sent {
+            // None if the worker has ended.
+            let _ran = part.await;
+        }
+    });
+    std::mem::forget(unwinding);
+    collect(results)
+}
+
+impl Spawner {
+    /// As [`Worker::spawn_broadcast`].
+    pub fn spawn_broadcast(&self, f: impl Fn(Broadcast<'_>) + Send + Sync + 'static) {
+        let workers = worker_spawners(self.shared());
+        let participants = workers.len();
+        if participants == 0 {
+            return self.spawn_work(move |worker: &Worker| call(&f, worker, 0, 1));
+        }
+        let f = Arc::new(f);
+        for (index, worker) in workers.iter().enumerate() {
+            let (f, pool) = (Arc::clone(&f), self.clone());
+            let part = move |worker: &Worker| call(&*f, worker, index, participants);
+            worker
+                .spawn(async move { spawnable::call(&pool, part) })
+                .detach();
+        }
+    }
+}
+
+impl Worker {
+    /// Calls `f` once on each worker of the pool, before the tasks that wait there and also while the worker waits. Returns the results in
+    /// the order of the workers. A worker that ends before its turn is left out. Workers that are started after the call has
+    /// begun take no part. While there are no workers, or no pool, the caller is the one that takes part.
     ///
     /// A worker that calls it takes part like the others, during the wait. A worker in the middle of a task runs its part when that
     /// task waits or ends. In the middle of a pinned task ([`spawn_on`](Self::spawn_on)) it does so when the task ends: so two
@@ -60,74 +121,39 @@ impl ThreadPool {
     /// If a waker of another crate panics in the wait.
     ///
     /// ```
-    /// let pool = terrace_fork::ThreadPool::new();
     /// let greeting = String::from("borrowed");
     /// for workers in [0, 1, 2] {
-    ///     pool.resize_to(workers);
-    ///     let parts = pool.broadcast(|part| (part.index, part.participants, greeting.len()));
+    ///     let executor = terrace_executor::Builder::new().workers(workers).build();
+    ///     let parts = executor
+    ///         .with_worker(|worker| worker.broadcast(|part| (part.index, part.participants, greeting.len())));
     ///     let expected: Vec<_> = (0..workers.max(1)).map(|index| (index, workers.max(1), 8)).collect();
     ///     assert_eq!(parts, expected);
     /// }
     /// ```
     pub fn broadcast<T: Send>(&self, f: impl Fn(Broadcast<'_>) -> T + Sync) -> Vec<T> {
-        let workers = self.executor().worker_spawners();
-        let participants = workers.len();
-        if participants == 0 {
-            return vec![self.with_worker(|worker| call(&f, worker, 0, 1))];
+        match self.spawner() {
+            Some(pool) => broadcast(pool.shared(), &f),
+            None => vec![call(&f, self, 0, 1)],
         }
-        let results: Vec<_> = workers.iter().map(|_| Mutex::new(None)).collect();
-        let unwinding = Unwinding;
-        let mut sent: Vec<FallibleTask<()>> = Vec::with_capacity(participants);
-        for (index, worker) in workers.iter().enumerate() {
-            let (f, result) = (&f, &results[index]);
-            let part: Part<'_> = Box::new(move || {
-                let part = || Worker::with_current(|worker| call(f, worker, index, participants));
-                let ended = catch_unwind(AssertUnwindSafe(part));
-                *result.lock() = Some(ended);
-            });
-            // SAFETY: only the lifetime changes. This frame does not go before the part is gone: it awaits each handle, and a handle
-            // is done when its task's future has been dropped, run or not. A panic in between ends the process.
-            let part: Part<'static> =
-                unsafe { std::mem::transmute::<Part<'_>, Part<'static>>(part) };
-            sent.push(worker.spawn(async move { part() }).fallible());
-        }
-        block_on(async {
-            for part in sent {
-                // None if the worker has ended.
-                let _ran = part.await;
-            }
-        });
-        std::mem::forget(unwinding);
-        collect(results)
     }
 
-    /// Calls `f` once on each worker, some time later. A worker that ends first leaves its call out. While the pool has no workers,
-    /// the call waits for a thread that waits, as [`spawn`](Self::spawn) says. Panics go to the [panic
-    /// handler](Self::set_panic_handler).
+    /// Calls `f` once on each worker of the pool, some time later. A worker that ends first leaves its call out. While the pool has no
+    /// workers, the call waits for a thread that waits, as [`spawn`](Self::spawn) says. Panics go to the pool's panic handler.
+    ///
+    /// # Panics
+    /// If the handle knows no pool.
     ///
     /// ```
-    /// let pool = terrace_fork::ThreadPool::new();
-    /// pool.resize_to(2);
+    /// let executor = terrace_executor::Builder::new().workers(2).build();
     /// let (sender, parts) = std::sync::mpsc::channel();
-    /// pool.spawn_broadcast(move |part| sender.send(part.index).unwrap());
+    /// executor.with_worker(|worker| worker.spawn_broadcast(move |part| sender.send(part.index).unwrap()));
     /// let mut parts: Vec<_> = parts.iter().collect();
     /// parts.sort();
     /// assert_eq!(parts, [0, 1]);
     /// ```
+    #[track_caller]
     pub fn spawn_broadcast(&self, f: impl Fn(Broadcast<'_>) + Send + Sync + 'static) {
-        let workers = self.executor().worker_spawners();
-        let participants = workers.len();
-        if participants == 0 {
-            return self.spawn(move |worker: &Worker| call(&f, worker, 0, 1));
-        }
-        let f = Arc::new(f);
-        for (index, worker) in workers.iter().enumerate() {
-            let f = Arc::clone(&f);
-            let part = async move {
-                Worker::with_current(|worker| call(&*f, worker, index, participants));
-            };
-            worker.spawn(part).detach();
-        }
+        self.spawner_for("spawn_broadcast").spawn_broadcast(f);
     }
 }
 

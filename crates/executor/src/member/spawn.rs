@@ -1,0 +1,137 @@
+//! Spawning out of a member's closure, and waiting there.
+
+use std::future::Future;
+
+use super::spawnable::{Place, Spawnable, SpawnableLocal};
+use crate::parts::current::Current;
+use crate::pool::fork::worker::Worker;
+use crate::run::block_on::block_on;
+use crate::run::spawners::worker_spawners;
+use crate::spawner::Spawner;
+
+impl Spawner {
+    /// Spawns a closure or a future, as [`Worker::spawn`] does.
+    pub fn spawn_work<M, S: Spawnable<M>>(&self, work: S) -> S::Output {
+        work.spawn(Place {
+            pool: self,
+            worker: None,
+        })
+    }
+
+    /// Spawns a closure or a future that runs on the worker with this number only, as [`Worker::spawn_on`] does.
+    ///
+    /// # Panics
+    /// If there is no worker with this number.
+    #[track_caller]
+    pub fn spawn_work_on<M, S: Spawnable<M>>(&self, worker: usize, work: S) -> S::Output {
+        let workers = worker_spawners(self.shared());
+        let Some(worker) = workers.get(worker) else {
+            panic!(
+                "spawn_on: there is no worker {worker}, the pool has {}",
+                workers.len()
+            );
+        };
+        work.spawn(Place {
+            pool: self,
+            worker: Some(worker.clone()),
+        })
+    }
+}
+
+impl Worker {
+    /// A handle that spawns onto the pool from anywhere. `None` where the handle knows no pool: see [`is_in_pool`](Self::is_in_pool). A
+    /// task that a `run` future polls has the pool of that.
+    #[must_use]
+    pub fn spawner(&self) -> Option<Spawner> {
+        match self.seat() {
+            Some(seat) => Some(Spawner::new(seat.pool().arc())),
+            None => Current::spawner(),
+        }
+    }
+
+    #[track_caller]
+    pub(super) fn spawner_for(&self, verb: &str) -> Spawner {
+        match self.spawner() {
+            Some(spawner) => spawner,
+            None => panic!(
+                "{verb}: this thread takes part in no pool. Call it in a task of a pool, or inside of `with_worker`, or on the pool itself"
+            ),
+        }
+    }
+
+    /// Spawns a closure or a future on the pool. A future's handle can be awaited, detached or cancelled; a dropped handle cancels.
+    /// While the pool has no workers, the work waits for a thread that waits or [yields](Self::yield_now).
+    ///
+    /// A panic of a closure goes to the pool's panic handler, that of a future to its handle.
+    ///
+    /// Cost: one allocation, and four read-modify-writes.
+    ///
+    /// # Panics
+    /// If the handle knows no pool.
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// use terrace_executor::{Builder, Worker, block_on};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// let (sender, sums) = channel();
+    /// let task = executor.with_worker(|worker| {
+    ///     worker.spawn(move |worker: &Worker| {
+    ///         let (a, b) = worker.join(|_| 1, |_| 2);
+    ///         sender.send(a + b).unwrap();
+    ///     });
+    ///     worker.spawn(async { 4 })
+    /// });
+    /// assert_eq!(sums.recv(), Ok(3));
+    /// assert_eq!(block_on(task), 4);
+    /// ```
+    #[track_caller]
+    pub fn spawn<M, S: Spawnable<M>>(&self, work: S) -> S::Output {
+        self.spawner_for("spawn").spawn_work(work)
+    }
+
+    /// Spawns a closure or a future that runs on the worker with this number only, counted from 0. If the worker ends first, the
+    /// work is dropped.
+    ///
+    /// Cost: as [`spawn`](Self::spawn), and a lock and two allocations for the list of workers.
+    ///
+    /// # Panics
+    /// If there is no worker with this number, or the handle knows no pool.
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(2).build();
+    /// let thread = || async { std::thread::current().id() };
+    /// let both = executor.with_worker(|worker| [worker.spawn_on(1, thread()), worker.spawn_on(1, thread())]);
+    /// let [one, other] = both.map(terrace_executor::block_on);
+    /// assert_eq!(one, other);
+    /// ```
+    #[track_caller]
+    pub fn spawn_on<M, S: Spawnable<M>>(&self, worker: usize, work: S) -> S::Output {
+        self.spawner_for("spawn_on").spawn_work_on(worker, work)
+    }
+
+    /// Spawns a closure or a future that stays on this thread, and need not be `Send`. A worker runs it between its tasks. Any thread runs it
+    /// in its waits of Terrace, and by [`yield_now`](Self::yield_now). At the end of the thread what has not run is dropped.
+    ///
+    /// It needs no pool: it is `terrace_thread::spawn_local`, for closures too.
+    ///
+    /// ```
+    /// use std::rc::Rc;
+    ///
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
+    /// let seven = Rc::new(7);
+    /// let doubled = executor.with_worker(|worker| {
+    ///     let task = worker.spawn_local(async move { *seven * 2 });
+    ///     worker.block_on(task)
+    /// });
+    /// assert_eq!(doubled, 14);
+    /// ```
+    pub fn spawn_local<M, S: SpawnableLocal<M>>(&self, work: S) -> S::Output {
+        work.spawn_local(self.spawner())
+    }
+
+    /// Blocks the thread until `future` is done: [`block_on`](fn@crate::block_on). It needs no pool.
+    pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
+        block_on(future)
+    }
+}

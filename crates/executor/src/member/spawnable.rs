@@ -1,0 +1,118 @@
+//! Work that outlives its caller: closures, and futures with a handle.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use terrace_local::task::Task;
+use terrace_thread::ThreadSpawner;
+
+use crate::pool::fork::worker::Worker;
+use crate::run::fork;
+use crate::spawner::Spawner;
+
+/// Work for [`Worker::spawn`]: a closure that takes `&Worker`, whose output is `()`, or a future, whose output is its handle. Sealed.
+pub trait Spawnable<M>: sealed::Sealed<M> + Send + 'static {
+    /// What the spawner gets.
+    type Output;
+
+    /// Spawns the work.
+    #[doc(hidden)]
+    fn spawn(self, place: Place<'_>) -> Self::Output;
+}
+
+/// Work for [`Worker::spawn_local`], which need not be `Send`: as [`Spawnable`] otherwise. Sealed.
+pub trait SpawnableLocal<M>: sealed::Sealed<M> + 'static {
+    /// What the spawner gets.
+    type Output;
+
+    /// Spawns the work on the calling thread, as a member of `pool` if there is one.
+    #[doc(hidden)]
+    fn spawn_local(self, pool: Option<Spawner>) -> Self::Output;
+}
+
+/// Where work goes.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Place<'s> {
+    pub(super) pool: &'s Spawner,
+    /// The worker, if it may run on no other.
+    pub(super) worker: Option<ThreadSpawner>,
+}
+
+impl Place<'_> {
+    fn spawn<T: Send + 'static>(self, future: impl Future<Output = T> + Send + 'static) -> Task<T> {
+        match self.worker {
+            Some(worker) => worker.spawn(future),
+            None => self.pool.spawn(future),
+        }
+    }
+}
+
+mod sealed {
+    use std::future::Future;
+
+    use crate::pool::fork::worker::Worker;
+
+    /// Tells closures from futures.
+    pub struct OfClosure;
+    /// Tells futures from closures.
+    pub struct OfFuture;
+
+    pub trait Sealed<M> {}
+
+    impl<F: FnOnce(&Worker)> Sealed<OfClosure> for F {}
+    impl<F: Future> Sealed<OfFuture> for F {}
+}
+
+/// Calls `f` as a member of `pool`, whose handler gets its panic, on whatever thread.
+pub(super) fn call(pool: &Spawner, f: impl FnOnce(&Worker)) {
+    let pool = pool.shared();
+    let called = catch_unwind(AssertUnwindSafe(|| fork::with_worker(pool, f)));
+    if let Err(payload) = called {
+        pool.report(payload);
+    }
+}
+
+impl<F: FnOnce(&Worker) + Send + 'static> Spawnable<sealed::OfClosure> for F {
+    type Output = ();
+
+    fn spawn(self, place: Place<'_>) {
+        let pool = place.pool.clone();
+        // The thread that polls it may be none of the pool's, such as one that waits while the pool has no workers.
+        place.spawn(async move { call(&pool, self) }).detach();
+    }
+}
+
+impl<F> Spawnable<sealed::OfFuture> for F
+where
+    F: Future + Send + 'static,
+    F::Output: Send + 'static,
+{
+    type Output = Task<F::Output>;
+
+    fn spawn(self, place: Place<'_>) -> Task<F::Output> {
+        place.spawn(self)
+    }
+}
+
+impl<F: FnOnce(&Worker) + 'static> SpawnableLocal<sealed::OfClosure> for F {
+    type Output = ();
+
+    fn spawn_local(self, pool: Option<Spawner>) {
+        let work = async move {
+            match pool {
+                Some(pool) => call(&pool, self),
+                None => Worker::with_current(self),
+            }
+        };
+        terrace_thread::spawn_local(work).detach();
+    }
+}
+
+impl<F: Future + 'static> SpawnableLocal<sealed::OfFuture> for F {
+    type Output = Task<F::Output>;
+
+    fn spawn_local(self, _: Option<Spawner>) -> Task<F::Output> {
+        terrace_thread::spawn_local(self)
+    }
+}

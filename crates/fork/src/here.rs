@@ -1,0 +1,79 @@
+//! The verbs of a pool, in the place of the current thread: that of the worker whose task it polls, or of the innermost
+//! [`with_worker`](crate::ThreadPool::with_worker). For libraries that know no pool.
+//!
+//! | the thread              | `join`, `scope`, `broadcast`, `block_on`, `spawn_local`, yields | `spawn`, `spawn_on`, `spawn_broadcast` |
+//! |-------------------------|-----------------------------------------------------------------|----------------------------------------|
+//! | takes part in a pool    | on that pool                                                    | on that pool                           |
+//! | takes part in none      | on this thread alone                                            | panic                                  |
+
+use terrace_executor::{Broadcast, Spawnable, SpawnableLocal, Worker};
+pub use terrace_executor::{block_on, join, yield_local, yield_now};
+
+use crate::scope::{self, Scope};
+
+/// [`MemberScope::scope`](crate::MemberScope::scope) in the current thread's place.
+///
+/// # Panics
+/// With the panic of `body`, else with that of a child, when all have ended.
+///
+/// ```
+/// let mut numbers = [1, 2, 3];
+/// terrace_fork::here::scope(|scope| {
+///     for number in &mut numbers {
+///         scope.spawn(async move { *number *= 2 });
+///     }
+/// });
+/// assert_eq!(numbers, [2, 4, 6]);
+/// ```
+pub fn scope<'env, T>(body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T {
+    Worker::with_current(|worker| scope::scope_of(worker, body))
+}
+
+/// [`Worker::spawn`] in the current thread's place.
+///
+/// # Panics
+/// If the thread takes part in no pool.
+///
+/// ```
+/// use terrace_fork::{ThreadPool, here};
+///
+/// let pool = ThreadPool::new();
+/// pool.populate();
+/// let task = pool.with_worker(|_| here::spawn(async { 42 }));
+/// assert_eq!(pool.block_on(task), 42);
+/// ```
+#[track_caller]
+pub fn spawn<M, S: Spawnable<M>>(work: S) -> S::Output {
+    Worker::with_current(|worker| worker.spawn(work))
+}
+
+/// [`Worker::spawn_on`] in the current thread's place.
+///
+/// # Panics
+/// If there is no worker with this number, or the thread takes part in no pool.
+#[track_caller]
+pub fn spawn_on<M, S: Spawnable<M>>(worker: usize, work: S) -> S::Output {
+    Worker::with_current(|current| current.spawn_on(worker, work))
+}
+
+/// [`Worker::spawn_local`] in the current thread's place.
+pub fn spawn_local<M, S: SpawnableLocal<M>>(work: S) -> S::Output {
+    Worker::with_current(|worker| worker.spawn_local(work))
+}
+
+/// [`Worker::broadcast`] in the current thread's place.
+///
+/// # Panics
+/// If a call panics, when all have ended: with the payload of the first worker.
+pub fn broadcast<T: Send>(f: impl Fn(Broadcast<'_>) -> T + Sync) -> Vec<T> {
+    Worker::with_current(|worker| worker.broadcast(f))
+}
+
+/// [`Worker::spawn_broadcast`] in the current thread's place.
+///
+/// # Panics
+/// If the thread takes part in no pool.
+#[track_caller]
+pub fn spawn_broadcast(f: impl Fn(Broadcast<'_>) + Send + Sync + 'static) {
+    Worker::with_current(|worker| worker.spawn_broadcast(f));
+}
