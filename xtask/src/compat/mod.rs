@@ -12,6 +12,7 @@ mod examples;
 mod expected;
 mod imported;
 mod interface;
+mod modules;
 mod outcome;
 mod programs;
 mod published;

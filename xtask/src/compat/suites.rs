@@ -9,7 +9,7 @@ use super::bus::{self, Bus};
 use super::imported::Behind;
 use super::outcome::{Outcome, cargo_test};
 use super::registry::{ASYNC_EXECUTOR, BEVY_TASKS, DropIn, RAYON_CORE};
-use super::{expected, imported, published, registry};
+use super::{expected, imported, modules, published, registry};
 use crate::workspace::Workspace;
 
 /// Where the tests of a suite come from.
@@ -21,6 +21,8 @@ enum Source {
     Extracted,
     /// Tests, examples and documentation that import another crate; see [`mod@imported`].
     Imported,
+    /// Tests of private modules, in modules of the same names; see [`modules`].
+    Modules,
 }
 
 /// One published test suite.
@@ -78,6 +80,7 @@ suites! {
     "async-executor:bevy_tasks-doc" Package "--doc --features multi_threaded";
     "async-executor:bevy_ecs" Package "--lib --features multi_threaded";
     "both:bevy_ecs" Package "--lib --features multi_threaded";
+    "rayon-core:rayon_core" Modules (RAYON_CORE.name, RAYON_CORE.version) "--lib --tests";
     "rayon-core:rayon" Package ("rayon", "1.12.0") "--lib --tests";
 }
 
@@ -168,6 +171,7 @@ impl Runner {
         let dir = side.join(name);
         match suite.source {
             Source::Imported => imported::write(&dir, package, &Behind::Stock, "")?,
+            Source::Modules => modules::write(&dir, package, "")?,
             Source::Package | Source::Extracted => registry::copy(package, &dir, left_out(name))?,
         }
         let under_test = suite.drop_ins().first().unwrap_or(&ASYNC_EXECUTOR).name;
@@ -203,6 +207,7 @@ impl Runner {
                 args = args.replace("--lib", "--test published");
                 published::write(&dir, package, &patch, &stock)?;
             }
+            Source::Modules => modules::write(&dir, package, &patch)?,
             Source::Imported if drop_ins.is_empty() => {
                 imported::write(&dir, package, &Behind::Ours(&self.root), "")?;
             }
