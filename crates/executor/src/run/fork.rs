@@ -52,7 +52,7 @@ impl Forker for Worker {
         };
         while !own.is_done() && own.run_one() {}
         if !own.is_done() {
-            wait(&mut own, ThreadlessPools::all());
+            wait(&mut own, ThreadlessPools::none());
         }
         if let Some(nest) = &seat.nest {
             nest.set_wait(None);

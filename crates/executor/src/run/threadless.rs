@@ -98,10 +98,17 @@ pub(crate) fn subscribe() {
     let _kept = SUBSCRIBED.try_with(|subscribed| subscribed.set(Some(weak)));
 }
 
+/// Which pools a wait drives while they have no workers.
+#[derive(Clone, Copy)]
+enum Drives<'a> {
+    All,
+    Only(&'a Shared),
+    Nothing,
+}
+
 /// The pools without workers whose tasks the current thread runs in one wait.
 pub(crate) struct ThreadlessPools<'a> {
-    /// The one pool that the wait drives; `None` for all.
-    only: Option<&'a Shared>,
+    drives: Drives<'a>,
     /// The number of the news at which `pools` was made.
     number: usize,
     pools: Vec<Arc<Shared>>,
@@ -112,25 +119,30 @@ pub(crate) struct ThreadlessPools<'a> {
 impl<'a> ThreadlessPools<'a> {
     /// Every one.
     pub(crate) fn all() -> Self {
-        Self::new(None)
+        Self::new(Drives::All)
     }
 
     /// This one, while it has no workers.
     pub(crate) fn only(pool: &'a Shared) -> Self {
-        Self::new(Some(pool))
+        Self::new(Drives::Only(pool))
     }
 
-    fn new(only: Option<&'a Shared>) -> Self {
+    /// None: the waiter may hold a lock, and another thread runs what it waits for.
+    pub(crate) fn none() -> Self {
+        Self::new(Drives::Nothing)
+    }
+
+    fn new(drives: Drives<'a>) -> Self {
         let number = NEWS.number();
-        let mut pools = match only {
-            None => all(),
-            Some(pool) if pool.workers() == 0 => vec![pool.arc()],
-            Some(_) => Vec::new(),
+        let mut pools = match drives {
+            Drives::All => all(),
+            Drives::Only(pool) if pool.workers() == 0 => vec![pool.arc()],
+            Drives::Only(_) | Drives::Nothing => Vec::new(),
         };
         // A worker adopts no task of its own pool, even if it was asked to end: the last resort takes care of these.
         pools.retain(|pool| !runner::is_worker_of(&raw const **pool));
         Self {
-            only,
+            drives,
             number,
             pools,
             passed_over: 0,
@@ -147,16 +159,16 @@ impl<'a> ThreadlessPools<'a> {
     #[inline]
     pub(crate) fn refresh(&mut self) {
         if self.is_stale() {
-            *self = Self::new(self.only);
+            *self = Self::new(self.drives);
         }
     }
 
     fn pools(&self) -> impl Iterator<Item = &Arc<Shared>> {
         // A pool may have got workers since, and may be losing them again: the workers that a shutdown drains run its
         // tasks.
-        let ours = |pool: &&Arc<Shared>| match self.only {
-            Some(_) => pool.workers() == 0,
-            None => pool.external_waiters.may_drive(),
+        let ours = |pool: &&Arc<Shared>| match self.drives {
+            Drives::Only(_) => pool.workers() == 0,
+            Drives::All | Drives::Nothing => pool.external_waiters.may_drive(),
         };
         self.pools.iter().filter(ours)
     }
@@ -185,7 +197,7 @@ impl<'a> ThreadlessPools<'a> {
         }
         self.passed_over += 1;
         // A scope should end soon, and seldom has so many children.
-        if self.only.is_none() || self.passed_over >= SCOPES_INTERVAL {
+        if matches!(self.drives, Drives::All) || self.passed_over >= SCOPES_INTERVAL {
             self.passed_over = 0;
             self.run_one();
         }
