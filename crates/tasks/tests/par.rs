@@ -1,5 +1,6 @@
 //! Sources and consumers of `TaskPool::par`, against `Iterator`.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -192,17 +193,50 @@ fn sorts_as_the_standard_library() {
 }
 
 #[test]
-fn a_panic_of_a_comparison_loses_no_item() {
+fn a_stable_sort_keeps_equal_items_in_order() {
     let _watchdog = watchdog();
     for pool in pools() {
+        for (seed, len) in [(1, 0), (2, 1), (3, 4_096), (4, 30_000), (5, 100_003)] {
+            // Few keys, many equal ones.
+            let keys = numbers(seed, len).into_iter().map(|number| number % 100);
+            let mut sorted: Vec<(u32, usize)> = keys.zip(0..).collect();
+            let mut expected = sorted.clone();
+            pool.sort_by(&mut sorted, |a, b| a.0.cmp(&b.0));
+            expected.sort_by_key(|item| item.0);
+            assert!(sorted == expected, "{len} items");
+            pool.sort_by(&mut sorted, |a, b| b.0.cmp(&a.0));
+            expected.sort_by_key(|item| std::cmp::Reverse(item.0));
+            assert!(sorted == expected, "{len} items, backwards");
+            pool.sort(&mut sorted);
+            assert!(sorted.is_sorted(), "{len} items");
+        }
+    }
+}
+
+/// A comparison whose 50,001st call panics.
+fn panics_late<T: Ord>(calls: &AtomicUsize) -> impl Fn(&T, &T) -> Ordering + Sync {
+    move |a, b| {
+        assert!(calls.fetch_add(1, Relaxed) < 50_000, "too many");
+        a.cmp(b)
+    }
+}
+
+#[test]
+fn a_panic_of_a_comparison_loses_no_item() {
+    let _watchdog = watchdog();
+    for (pool, stable) in pools()
+        .iter()
+        .flat_map(|pool| [(pool, true), (pool, false)])
+    {
         let input: Vec<Box<u32>> = numbers(9, 20_000).into_iter().map(Box::new).collect();
         let mut sorted = input.clone();
         let calls = AtomicUsize::new(0);
         let sort = || {
-            pool.sort_unstable_by(&mut sorted, |a, b| {
-                assert!(calls.fetch_add(1, Relaxed) < 50_000, "too many");
-                a.cmp(b)
-            });
+            if stable {
+                pool.sort_by(&mut sorted, panics_late(&calls));
+            } else {
+                pool.sort_unstable_by(&mut sorted, panics_late(&calls));
+            }
         };
         assert!(catch_unwind(AssertUnwindSafe(sort)).is_err());
         let mut expected = input;

@@ -167,7 +167,7 @@ impl Worker {
     /// `a` within 2 ms.
     ///
     /// Cost where no thread takes `a`, nested in another join: no read-modify-write, and no fence where
-    /// [`steal::fence_kind`](terrace_sync::steal::fence_kind) is asymmetric. Not nested: one read-modify-write. No allocation. A
+    /// [`steal::fence_kind`] is asymmetric. Not nested: one read-modify-write. No allocation. A
     /// thread that has 16,384 joins open runs further ones in order.
     ///
     /// # Panics

@@ -49,6 +49,47 @@ impl TaskPool {
     }
 }
 
+impl TaskPool {
+    /// Sorts a slice. Equal items stay in their order.
+    ///
+    /// Tasks sort pieces of the slice, as many as threads take part, and then merge pairs of them until one is left. The last merge runs
+    /// on one thread. Each merge borrows room for half of its items, as the standard library's `sort` does.
+    ///
+    /// Source: merge sort from the leaves up, with the standard library's `sort_by` for both steps: it finds the two runs of a pair,
+    /// and merges them.
+    ///
+    /// ```
+    /// let pool = terrace_tasks::TaskPool::new();
+    /// let mut words = ["to", "be", "or", "not"];
+    /// pool.sort_by(&mut words, |a, b| a.len().cmp(&b.len()));
+    /// assert_eq!(words, ["to", "be", "or", "not"]);
+    /// ```
+    pub fn sort<T: Ord + Send>(&self, slice: &mut [T]) {
+        self.sort_by(slice, T::cmp);
+    }
+
+    /// As [`sort`](Self::sort), in the order that `compare` gives.
+    ///
+    /// # Panics
+    /// With the panic of `compare`. Then the order is unspecified, and every item is still there. It may panic if
+    /// `compare` is no total order, as the standard library's sort.
+    pub fn sort_by<T: Send>(&self, slice: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
+        let compare = &compare;
+        // The caller sorts, too.
+        let pieces = (self.thread_num() + 1).next_power_of_two();
+        let mut size = slice.len().div_ceil(pieces).max(ALONE);
+        loop {
+            let pieces: Vec<_> = slice.chunks_mut(size).collect();
+            let pieces = self.par_batches(pieces, 1);
+            pieces.for_each(|piece| piece.sort_by(compare));
+            if size >= slice.len() {
+                return;
+            }
+            size *= 2;
+        }
+    }
+}
+
 /// The items that are less than the median, and the others.
 fn halve<T>(piece: &mut [T], compare: impl Fn(&T, &T) -> Ordering) -> Vec<&mut [T]> {
     if piece.len() <= ALONE {
