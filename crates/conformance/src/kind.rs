@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use terrace_executor::Executor;
 use terrace_local::Task;
 
 use crate::tools::Limit;
@@ -164,6 +165,12 @@ pub trait Drivable: Kind {
 
     /// Waits for a task and polls it.
     fn tick_async(&self) -> impl Future<Output = ()>;
+}
+
+/// A kind of executors that stay after their threads have ended.
+pub trait Pooled: Kind {
+    /// The executor.
+    fn executor(&self) -> &Executor<'static>;
 }
 
 /// A kind that spawns batches.

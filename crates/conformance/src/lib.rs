@@ -14,4 +14,4 @@ pub mod tools;
 mod wasm;
 
 pub use kind::{Caps, Handle, Kind};
-pub use suite::{Behaviour, Case, all_behaviours, behaviours, cases};
+pub use suite::{Behaviour, Case, all_behaviours, behaviours, cases, pool_behaviours};

@@ -1,9 +1,10 @@
 //! The table of behaviours, and how one of them is run.
 
 use crate::behaviours::{
-    basics, batch, cancel, drivers, eager, group, panics, reentry, shutdown, task_set, wakes,
+    basics, batch, cancel, drivers, eager, ending, group, panics, reentry, shutdown, task_set,
+    wakes,
 };
-use crate::kind::{Batch, Caps, Drivable, Kind};
+use crate::kind::{Batch, Caps, Drivable, Kind, Pooled};
 use crate::tools::Tracker;
 
 /// A behaviour of every executor, and its needs.
@@ -168,6 +169,19 @@ table! {
         may_be_empty
         its_iterator_spawns
         its_iterator_panics [UNWINDS]
+    }
+}
+
+table! {
+    /// The behaviours of executors that stay after their threads have ended.
+    pool_behaviours<Pooled>;
+    ending {
+        a_wait_for_all_tasks_ends_after_the_last [THREADS]
+        a_wait_with_a_limit_says_what_is_left [THREADS]
+        a_shutdown_finishes_all_tasks [THREADS]
+        a_shutdown_runs_what_is_queued [THREADS]
+        a_shutdown_drops_what_is_queued [THREADS]
+        a_spawner_outlives_its_executor
     }
 }
 

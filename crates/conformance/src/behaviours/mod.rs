@@ -5,6 +5,7 @@ pub(crate) mod batch;
 pub(crate) mod cancel;
 pub(crate) mod drivers;
 pub(crate) mod eager;
+pub(crate) mod ending;
 pub(crate) mod group;
 pub(crate) mod panics;
 pub(crate) mod reentry;

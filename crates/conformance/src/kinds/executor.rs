@@ -6,7 +6,7 @@ use terrace_executor::{Builder, Executor, StaticExecutor, Task};
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex};
 
-use crate::kind::{Caps, Handle, Kind};
+use crate::kind::{Caps, Handle, Kind, Pooled};
 
 /// [`Executor`] with so many workers; without any it is ticked, and never had threads: waiting ones leave it alone.
 pub struct Pool<const WORKERS: usize>(Arc<Executor<'static>>);
@@ -70,6 +70,12 @@ impl<const WORKERS: usize> Kind for Pool<WORKERS> {
 }
 
 spawns_batches_and_is_driven!(for [const WORKERS: usize] impl Pool<WORKERS>);
+
+impl<const WORKERS: usize> Pooled for Pool<WORKERS> {
+    fn executor(&self) -> &Executor<'static> {
+        &self.0
+    }
+}
 
 impl<const WORKERS: usize> Handle for PoolHandle<WORKERS> {
     fn spawn_exact<T: Send + 'static>(

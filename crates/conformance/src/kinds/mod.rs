@@ -42,7 +42,7 @@ pub use pool::Tasks;
 pub use thread::RemoteThread;
 pub use thread::Thread;
 
-use crate::suite::{Case, all_behaviours, behaviours, cases};
+use crate::suite::{Case, all_behaviours, behaviours, cases, pool_behaviours};
 
 /// Every behaviour of every kind that this environment has.
 #[must_use]
@@ -51,6 +51,7 @@ pub fn all() -> Vec<Case> {
     all.extend(cases(all_behaviours::<Local>()));
     all.extend(cases(all_behaviours::<StaticLocal>()));
     all.extend(cases(all_behaviours::<Pool<0>>()));
+    all.extend(cases(pool_behaviours::<Pool<0>>()));
     all.extend(cases(all_behaviours::<StaticPool<0>>()));
     all.extend(cases(behaviours::<Ticked<Local>>()));
     all.extend(cases(behaviours::<Running<Local>>()));
@@ -60,7 +61,9 @@ pub fn all() -> Vec<Case> {
     #[cfg(not(target_arch = "wasm32"))]
     {
         all.extend(cases(all_behaviours::<Pool<1>>()));
+        all.extend(cases(pool_behaviours::<Pool<1>>()));
         all.extend(cases(all_behaviours::<Pool<2>>()));
+        all.extend(cases(pool_behaviours::<Pool<2>>()));
         all.extend(cases(all_behaviours::<StaticPool<1>>()));
         all.extend(cases(all_behaviours::<StaticPool<2>>()));
         all.extend(cases(behaviours::<Running<Pool<1>>>()));
