@@ -5,6 +5,9 @@
 //! |-------------------------|-----------------------------------------------------------------|----------------------------------------|
 //! | takes part in a pool    | on that pool                                                    | on that pool                           |
 //! | takes part in none      | on this thread alone                                            | panic                                  |
+//!
+//! A future that was spawned on a pool without workers may be polled by any thread that waits: it finds that thread's place. A closure
+//! gets a handle of the pool that it was spawned on.
 
 use terrace_executor::{Broadcast, Spawnable, SpawnableLocal, Worker};
 pub use terrace_executor::{block_on, join, yield_local, yield_now};

@@ -118,8 +118,11 @@ fn a_handle_broadcasts() {
         let by_handle =
             pool.with_worker(|worker| worker.broadcast(|part| (part.index, part.participants)));
         assert_eq!(by_handle, expected);
-        let found = pool.spawn(async { here::broadcast(|part| (part.index, part.participants)) });
-        assert_eq!(pool.block_on(found), expected);
+        // Without workers, a thread of another test may poll the task, in its own place.
+        if workers > 0 {
+            let found = async { here::broadcast(|part| (part.index, part.participants)) };
+            assert_eq!(pool.block_on(pool.spawn(found)), expected);
+        }
         let (sender, parts) = channel();
         pool.with_worker(|_| here::spawn_broadcast(move |part| sender.send(part.index).unwrap()));
         let mut got = Vec::new();
