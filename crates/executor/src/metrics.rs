@@ -153,7 +153,8 @@ impl RunnerMetrics {
     }
 
     /// Tasks that it has polled, one by one, and children of scopes that it took. Not those that run inside of another one: in a
-    /// scope or a wait, or as an eager child.
+    /// scope or a wait, or as an eager child. A poll by a thread without a seat counts nowhere: by
+    /// [`try_tick`](crate::Executor::try_tick) or [`tick`](crate::Executor::tick), or by a thread that waits while the pool has no workers.
     #[must_use]
     #[doc(alias = "worker_poll_count")]
     pub fn poll_count(&self) -> usize {

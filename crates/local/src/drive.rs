@@ -52,6 +52,7 @@ impl Future for Tick<'_> {
                 Poll::Ready(())
             }
             None => {
+                self.core.count_park();
                 cells::give_back();
                 Poll::Pending
             }
@@ -98,6 +99,7 @@ impl<F: Future> Future for Run<'_, F> {
             // more than a poll.
             let mut next = this.driver.take_or_sleep(context.waker());
             if next.is_none() {
+                this.core.count_park();
                 cells::give_back();
                 return Poll::Pending;
             }

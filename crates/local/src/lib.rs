@@ -37,6 +37,8 @@ pub mod group;
 mod hook;
 #[doc(hidden)]
 pub mod mailbox;
+#[cfg(not(terrace_loom))]
+mod metrics;
 #[cfg(all(feature = "std", not(terrace_loom)))]
 mod name;
 mod on_owner;
@@ -78,6 +80,7 @@ pub use crate::{
     executor::LocalExecutor,
     foreign::LocalScheduler,
     group::{Spawn, TaskError, TaskGroup, TaskSet},
+    metrics::LocalMetrics,
     spawner::LocalSpawner,
     static_executor::StaticLocalExecutor,
     task::{FallibleTask, Task, TaskId},

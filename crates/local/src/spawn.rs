@@ -38,11 +38,10 @@ impl LocalCore {
     {
         // SAFETY: the output is Send, and everything is 'static.
         let (item, task) = unsafe { self.build(future, Side::Remote) };
-        match self.mailbox().spawn_remote(item) {
-            Ok(()) => self.call_hook(),
+        if let Err(item) = self.spawn_queued(item) {
             // SAFETY: the mailbox gave the item back, so no other thread knows of it. The caller lets the future be dropped
             // here.
-            Err(item) => unsafe { item.reject() },
+            unsafe { item.reject() };
         }
         task
     }
@@ -106,6 +105,7 @@ impl OnOwner<'_, LocalCore> {
         // SAFETY: the handle of an output that is not Send stays on this thread, as it is not Send. The caller promises that what
         // is borrowed lives.
         let (item, task) = unsafe { self.get().build(future, Side::Local) };
+        self.count_spawn();
         if self.mailbox().is_closed() {
             // SAFETY: this thread has just made the task and has its handle. The future's destructor runs on the owner's thread.
             unsafe { item.reject() };

@@ -7,6 +7,7 @@ mod account;
 mod act;
 mod futures;
 mod mixed;
+mod numbers;
 mod round;
 mod wakery;
 mod watchdog;

@@ -10,6 +10,7 @@ use terrace_testing::Random;
 use crate::account::{Ledger, Totals};
 use crate::act::Actor;
 use crate::mixed;
+use crate::numbers;
 use crate::wakery::Wakery;
 use crate::watchdog::Watchdog;
 
@@ -21,6 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Runs round `number` of the soak with this seed.
 pub(crate) fn run(seed: u64, number: u64, watchdog: &Watchdog) -> Result<Totals, String> {
     let mut random = Random::new(seed ^ number.wrapping_mul(0xD6E8_FEB8_6659_FD93));
+    if random.once_in(8) {
+        return numbers::run(number, random, watchdog);
+    }
     if random.once_in(2) {
         return mixed::run(number, random, watchdog);
     }

@@ -105,7 +105,11 @@ impl Core for Shared {
     const COUNTS: bool = true;
 
     #[inline]
-    fn ended(&self) {
+    unsafe fn ended(&self) {
+        runner::count_end(self);
+    }
+
+    fn abandoned(&self) {
         runner::count_end(self);
     }
 }
@@ -141,7 +145,11 @@ impl Core for Unregistered {
     const COUNTS: bool = true;
 
     #[inline]
-    fn ended(&self) {
+    unsafe fn ended(&self) {
+        runner::count_end(&self.0);
+    }
+
+    fn abandoned(&self) {
         runner::count_end(&self.0);
     }
 }
@@ -199,7 +207,11 @@ impl<const HIGH: bool, const KEPT: bool> Core for OnLane<HIGH, KEPT> {
     const COUNTS: bool = true;
 
     #[inline]
-    fn ended(&self) {
+    unsafe fn ended(&self) {
+        runner::count_end(&self.0);
+    }
+
+    fn abandoned(&self) {
         runner::count_end(&self.0);
     }
 }

@@ -1,6 +1,7 @@
 //! Which eager children the owner polls as it spawns them.
 
 use super::CoreOf;
+use super::tally::bump;
 use crate::eager::{A_TURN, DEEPEST};
 use crate::mailbox::Queueable;
 use crate::on_owner::OnOwner;
@@ -16,7 +17,11 @@ impl<R: Queueable> OnOwner<'_, CoreOf<R>> {
             left.set(A_TURN);
             return false;
         }
-        self.get().depth.is_open_below::<DEEPEST>()
+        let polls = self.get().depth.is_open_below::<DEEPEST>();
+        if polls {
+            bump(&self.get().tally.eager);
+        }
+        polls
     }
 
     /// A turn begins, of a task or of a driver's own future.

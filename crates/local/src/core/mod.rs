@@ -3,6 +3,7 @@
 mod depth;
 mod eager;
 mod schedule;
+mod tally;
 
 use core::cell::Cell;
 use core::fmt;
@@ -12,9 +13,11 @@ use terrace_sync::OnceLock;
 use terrace_sync::unmodelled::Weak;
 
 use self::depth::{Depth, Entered};
+use self::tally::{Tally, bump};
 use crate::eager::A_TURN;
 use crate::hook::Hook;
 use crate::mailbox::{Mailbox, Queueable};
+use crate::metrics::LocalMetrics;
 use crate::on_owner::OnOwner;
 use crate::registry::{Keeps, LocalRegistry, Register};
 use crate::task::core::{Core, PanicHandler};
@@ -32,20 +35,21 @@ pub struct CoreOf<R: Queueable> {
     /// The number of the thread that tasks run on.
     owner: ThreadNumber,
     mailbox: Mailbox<R>,
-    /// Invariant of this field and the next three: only the owner touches them.
+    /// Invariant of this field and the next four: only the owner touches them, but for a part of the last.
     registry: LocalRegistry,
     depth: Depth,
     /// How many more eager children the owner polls before it queues one.
     eager_left: Cell<u32>,
     /// Polls of handles, by the owner, whose tasks had not ended, wrapping.
     awaited: Cell<u32>,
+    tally: Tally,
     /// Tells an event loop, or the owner's thread, that something is queued.
     hook: OnceLock<Hook>,
     panic_handler: OnceLock<PanicHandler>,
 }
 
-// SAFETY: methods of `OnOwner`, or behind a check of `is_here`, touch `registry`, `depth` and `awaited`. `Register` does, too,
-// where tasks are polled and their futures dropped, on the owner's thread. The rest is Send and Sync.
+// SAFETY: methods of `OnOwner`, or behind a check of `is_here`, touch `registry`, `depth`, `eager_left`, `awaited` and `tally`. `Register`
+// and `Core::ended` do, too, where tasks are polled and their futures dropped, on the owner's thread. The rest is Send and Sync.
 unsafe impl<R: Queueable + Send> Send for CoreOf<R> {}
 // SAFETY: see `Send`: other threads reach only what is Sync.
 unsafe impl<R: Queueable + Send> Sync for CoreOf<R> {}
@@ -62,6 +66,7 @@ impl<R: Queueable> CoreOf<R> {
             depth: Depth::new(),
             eager_left: Cell::new(A_TURN),
             awaited: Cell::new(0),
+            tally: Tally::new(),
             hook: OnceLock::new(),
             panic_handler: OnceLock::new(),
         }
@@ -149,10 +154,16 @@ impl<R: Queueable> CoreOf<R> {
         true
     }
 
-    /// The queues.
-    #[inline]
-    pub(crate) fn mailbox(&self) -> &Mailbox<R> {
-        &self.mailbox
+    /// Queues a task that another thread has made; gives it back if the core is closed.
+    pub(crate) fn spawn_queued(&self, item: R) -> Result<(), R> {
+        // Before the push: the owner may run and count the end of the task right behind it.
+        self.tally.add_remote();
+        let pushed = self.mailbox.spawn_remote(item);
+        match pushed {
+            Ok(()) => self.call_hook(),
+            Err(_) => self.tally.take_back_remote(),
+        }
+        pushed
     }
 }
 
@@ -187,6 +198,38 @@ impl<'a, R: Queueable> OnOwner<'a, CoreOf<R>> {
     #[inline]
     pub(crate) fn note_awaited(self) {
         self.awaited.set(self.awaited.get().wrapping_add(1));
+    }
+
+    /// Counts a task that this thread queues as it spawns it.
+    #[inline]
+    pub(crate) fn count_spawn(self) {
+        bump(&self.get().tally.queued);
+    }
+
+    /// Counts a poll of a task.
+    #[inline]
+    pub(crate) fn count_poll(self) {
+        bump(&self.get().tally.polls);
+    }
+
+    /// Counts a sleep of a driver.
+    pub(crate) fn count_park(self) {
+        bump(&self.get().tally.parks);
+    }
+
+    /// As [`LocalExecutor::metrics`](crate::LocalExecutor::metrics).
+    pub(crate) fn metrics(self) -> LocalMetrics {
+        // First: an item of another thread is in the run queue, and its spawn in the tally, or neither matters yet.
+        self.mailbox().admit();
+        let tally = &self.get().tally;
+        let spawned = tally.spawned();
+        LocalMetrics {
+            num_alive_tasks: spawned.wrapping_sub(tally.ended.get()),
+            spawned_tasks_count: spawned,
+            queue_depth: self.mailbox().queued(),
+            poll_count: tally.polls.get().wrapping_add(tally.eager.get()),
+            park_count: tally.parks.get(),
+        }
     }
 
     /// Never closes from now on, so that no close has to find the tasks.
@@ -226,6 +269,21 @@ impl<R: Queueable> Drop for CoreOf<R> {
 }
 
 impl<R: Queueable + Send + 'static> Core for CoreOf<R> {
+    const COUNTS: bool = true;
+
+    #[inline]
+    unsafe fn ended(&self) {
+        debug_assert!(self.is_here());
+        bump(&self.tally.ended);
+    }
+
+    fn abandoned(&self) {
+        // Else a thread drops a future that it could not spawn, because the executor is closed.
+        if self.is_here() {
+            bump(&self.tally.ended);
+        }
+    }
+
     fn panic_handler(&self) -> Option<PanicHandler> {
         self.panic_handler.get().cloned()
     }

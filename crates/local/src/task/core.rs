@@ -62,11 +62,17 @@ pub trait Core: Send + Sync + Sized + 'static {
         None
     }
 
-    /// Whether tasks call [`ended`](Self::ended).
+    /// Whether tasks call [`ended`](Self::ended) and [`abandoned`](Self::abandoned).
     const COUNTS: bool = false;
 
-    /// The future of a task has just been dropped. Called once for each task, on the thread that dropped it.
-    fn ended(&self) {}
+    /// The future of a task has ended, and has just been dropped. Each task calls this or [`abandoned`](Self::abandoned), once.
+    ///
+    /// # Safety
+    /// Called from the last poll of a task of the executor.
+    unsafe fn ended(&self) {}
+
+    /// The future of a task has just been dropped, before it ended. Called on the thread that dropped it.
+    fn abandoned(&self) {}
 }
 
 /// A core of tasks on async-task's cells: where woken tasks are queued.

@@ -117,13 +117,24 @@ impl<C: Core, F> Guarded<C, F> {
         core::mem::replace(&mut self.key, ENDED)
     }
 
-    /// Tells the core that the future has been dropped, and takes the task out of the registry.
+    /// Tells the core that the future has ended and has been dropped.
+    ///
+    /// # Safety
+    /// Called from the last poll of the task.
     #[inline]
-    fn deregister(&self, key: u32) {
+    unsafe fn end_here(&self, key: u32) {
         if C::COUNTS {
             // SAFETY: a core that counts is in place until this call returns.
-            unsafe { self.core() }.ended();
+            let core = unsafe { self.core() };
+            // SAFETY: the caller says that this is the last poll of a task of that executor.
+            unsafe { core.ended() };
         }
+        self.deregister(key);
+    }
+
+    /// Takes the task, whose future has been dropped, out of the registry.
+    #[inline]
+    fn deregister(&self, key: u32) {
         if key == NEW {
             return;
         }
@@ -190,13 +201,15 @@ impl<C: Core, F: Future> Future for Guarded<C, F> {
                     drop(this.fail::<F::Output>(None, second));
                 }
             } else {
-                this.deregister(key);
+                // SAFETY: this is that poll.
+                unsafe { this.end_here(key) };
             }
             return Poll::Ready(this.fail(output, payload));
         }
         match output {
             Some(value) => {
-                this.deregister(key);
+                // SAFETY: this is that poll.
+                unsafe { this.end_here(key) };
                 // SAFETY: `done` asks only for an output with a destructor. That may panic, so the core stays.
                 Poll::Ready(Outcome::done(value, || unsafe { this.handler() }))
             }
@@ -230,6 +243,10 @@ impl<C: Core, F> Guarded<C, F> {
             // pinned.
             unsafe { ManuallyDrop::drop(future) }
         }));
+        if C::COUNTS {
+            // SAFETY: a core that counts is in place until this call returns.
+            unsafe { self.core() }.abandoned();
+        }
         self.deregister(key);
         dropped.err()
     }

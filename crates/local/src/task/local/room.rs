@@ -39,8 +39,13 @@ impl<C: Core> Core for Unregistered<C> {
         self.0.panic_handler()
     }
 
-    fn ended(&self) {
-        self.0.ended();
+    unsafe fn ended(&self) {
+        // SAFETY: the caller promises the same of this core, which is that one.
+        unsafe { self.0.ended() };
+    }
+
+    fn abandoned(&self) {
+        self.0.abandoned();
     }
 }
 

@@ -25,6 +25,7 @@ impl Item {
             // future has not been dropped.
             return unsafe { cell.abandon() };
         }
+        core.count_poll();
         let waker = waker::borrowed(cell);
         let context = &mut Context::from_waker(&waker);
         let unwound = Unwound(cell);
