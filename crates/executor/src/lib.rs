@@ -2,6 +2,8 @@
 //! fork-join scopes.
 #![doc = include_str!("../README.md")]
 
+#[cfg(all(feature = "blocking", not(terrace_loom)))]
+mod blocking;
 #[cfg(not(terrace_loom))]
 mod builder;
 #[cfg(not(terrace_loom))]

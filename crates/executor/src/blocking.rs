@@ -1,0 +1,146 @@
+//! Closures that block, on threads that come and go: those of the `blocking` crate.
+
+use std::ptr::NonNull;
+
+use terrace_local::task::{self, Core, CoreRef, PanicHandler, Runnable, Schedule, Task};
+use terrace_sync::Arc;
+
+use crate::executor::Executor;
+use crate::parts::current::Current;
+use crate::pool::runner::{count_end, run_task};
+use crate::pool::shared::Shared;
+use crate::spawner::Spawner;
+
+/// The pool as the core of closures that run on threads of the `blocking` crate. Its tasks are never pending, so they do not
+/// register.
+#[repr(transparent)]
+struct OnBlocking(Shared);
+
+impl OnBlocking {
+    /// A reference that counts.
+    fn counted(pool: Arc<Shared>) -> Arc<Self> {
+        let pool = Arc::into_raw(pool).cast::<Self>();
+        // SAFETY: the pointer comes out of `into_raw` of an `Arc<Shared>`, and this type wraps `Shared` transparently.
+        unsafe { Arc::from_raw(pool) }
+    }
+}
+
+impl Core for OnBlocking {
+    fn panic_handler(&self) -> Option<PanicHandler> {
+        Core::panic_handler(&self.0)
+    }
+
+    const COUNTS: bool = true;
+
+    unsafe fn ended(&self) {
+        count_end(&self.0);
+    }
+
+    fn abandoned(&self) {
+        count_end(&self.0);
+    }
+}
+
+impl Schedule for OnBlocking {
+    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
+        // SAFETY: the task's reference keeps the pool alive: the task has not been handed on yet.
+        let pool = unsafe { this.as_ref() }.0.arc();
+        let turn = blocking::unblock(move || {
+            if pool.is_closed() {
+                drop(task);
+            } else {
+                run_task(task);
+            }
+        });
+        turn.detach();
+    }
+}
+
+/// Queues a closure for the threads that may block.
+fn spawn_blocking<T: Send + 'static>(
+    pool: &Shared,
+    f: impl FnOnce() -> T + Send + 'static,
+) -> Task<T> {
+    let core = || CoreRef::Shared(OnBlocking::counted(pool.arc()));
+    let future = async move { f() };
+    let (runnable, task) = if task::is_large(&future) {
+        // SAFETY: closure and output are Send and 'static, and the core is that of this pool.
+        unsafe { pool.make(core(), task::boxed(future)) }
+    } else {
+        // SAFETY: closure and output are Send and 'static, and the core is that of this pool.
+        unsafe { pool.make(core(), future) }
+    };
+    if pool.is_closed() {
+        drop(runnable);
+    } else {
+        runnable.schedule();
+    }
+    task
+}
+
+impl Executor<'_> {
+    /// Calls a closure that may block, for instance in file IO, on a thread that is no worker. So the workers stay free.
+    ///
+    /// The threads are those of the [`blocking`] crate, which all executors of the process share. They start on demand and end
+    /// when they have been idle for a while. There are at most 500; the environment variable `BLOCKING_MAX_THREADS` says otherwise.
+    /// A closure beyond that waits for its turn.
+    ///
+    /// The closure is a task of this executor: [`is_empty`](Self::is_empty), [`wait_idle`](Self::wait_idle),
+    /// [`Shutdown::FinishAll`](crate::Shutdown::FinishAll) and [`metrics`](Self::metrics) count it. Its panic reaches the handle, or the
+    /// executor's panic handler. To drop the handle drops a closure that no thread has begun to call, and nothing ends one earlier that
+    /// runs. The drop of the executor does not wait for closures: one that runs goes on, and the others are dropped.
+    ///
+    /// Cost: three allocations, and the wake of a thread. Worth it from tens of microseconds on.
+    ///
+    /// Needs feature `blocking`.
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, block_on};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// let length = executor.spawn_blocking(|| std::fs::read("Cargo.toml").map(|bytes| bytes.len()));
+    /// assert!(block_on(length)? > 0);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn spawn_blocking<T: Send + 'static>(
+        &self,
+        f: impl FnOnce() -> T + Send + 'static,
+    ) -> Task<T> {
+        spawn_blocking(self.shared(), f)
+    }
+}
+
+impl Spawner {
+    /// As [`Executor::spawn_blocking`]. If the executor is gone, the closure is dropped, and the task counts as cancelled.
+    pub fn spawn_blocking<T: Send + 'static>(
+        &self,
+        f: impl FnOnce() -> T + Send + 'static,
+    ) -> Task<T> {
+        spawn_blocking(self.shared(), f)
+    }
+}
+
+impl Current {
+    /// As [`Executor::spawn_blocking`], on the executor whose worker or `run` future polls the caller.
+    ///
+    /// # Panics
+    /// If there is none: see [`Current::spawner`], which returns `None` instead.
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Current, block_on};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// let task = executor.spawn(async { Current::spawn_blocking(|| 6 * 7).await });
+    /// assert_eq!(block_on(task), 42);
+    /// ```
+    #[track_caller]
+    pub fn spawn_blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> Task<T> {
+        match Self::spawner() {
+            Some(spawner) => spawner.spawn_blocking(f),
+            None => panic!(
+                "no executor polls the caller of `Current::spawn_blocking`. Call it in a task that a worker or a `run` future polls; \
+                 elsewhere keep a `Spawner`, which `Executor::spawner` makes"
+            ),
+        }
+    }
+}
