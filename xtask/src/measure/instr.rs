@@ -138,12 +138,16 @@ impl Counter {
     }
 
     fn call(&self, program: &Program, args: &[&str]) -> Result<Ended> {
+        let folder = program.path.parent().unwrap_or(Path::new("."));
         let mut command = Command::new(&program.path);
         command
             .arg("--bench")
             .args(args)
             .env("PATH", &self.path)
-            .current_dir(program.path.parent().unwrap_or(Path::new(".")));
+            // Else the runner asks cargo for the workspace around the program, and a target directory may be outside of one.
+            .env("GUNGRAUN_WORKSPACE_ROOT", folder)
+            .env("GUNGRAUN_HOME", folder)
+            .current_dir(folder);
         child::run(&mut command, LIMIT, |_, _| {})?.checked(&format!("{} failed", program.name))
     }
 }
