@@ -1,6 +1,7 @@
 //! `terrace-tasks`: the interface of `bevy_tasks`, against the original.
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use terrace_benches::tasks::data::{self, Data, Rayon};
 use terrace_benches::tasks::{self, Pool};
 use terrace_benches::{Rows, WORKERS};
 
@@ -27,10 +28,40 @@ fn all<P: Pool>(rows: &mut Rows<'_>) {
     }
 }
 
+/// Work on data, against rayon.
+fn all_data<D: Data>(rows: &mut Rows<'_>) {
+    for threads in WORKERS {
+        for items in [10_000, 1_000_000] {
+            let param = format!("{items}-t{threads}");
+            rows.row("par_map_sum", D::NAME, &param, || {
+                data::map_sum(D::new(threads), items)
+            });
+            rows.row("par_group_by", D::NAME, &param, || {
+                data::group_by(D::new(threads), items)
+            });
+        }
+        let param = format!("{ITEMS}-t{threads}");
+        rows.row("par_sort", D::NAME, &param, || {
+            data::sort(D::new(threads), ITEMS, D::sort)
+        });
+        rows.row("par_sort_unstable", D::NAME, &param, || {
+            data::sort(D::new(threads), ITEMS, D::sort_unstable)
+        });
+        for (jobs, steps) in [(16, 10_000), (192, 1_000)] {
+            let param = format!("{jobs}x{steps}-t{threads}");
+            rows.row("par_jobs", D::NAME, param, || {
+                data::jobs(D::new(threads), jobs, steps)
+            });
+        }
+    }
+}
+
 fn rows(criterion: &mut Criterion) {
     let rows = &mut Rows::new(criterion, "tasks");
     all::<terrace_tasks::TaskPool>(rows);
     all::<bevy_tasks::TaskPool>(rows);
+    all_data::<terrace_tasks::TaskPool>(rows);
+    all_data::<Rayon>(rows);
 }
 
 criterion_group!(benches, rows);

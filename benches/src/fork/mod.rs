@@ -105,7 +105,7 @@ pub fn nested<S: Scopes>(scopes: S, width: usize, steps: u64) -> impl FnMut() {
 /// Works for so many steps of about a nanosecond: a chain of multiplications in a register. It is one function for all contenders,
 /// because a loop that is inlined takes up to twice as long at an unlucky address.
 #[inline(never)]
-fn work(item: &mut u64, steps: u64) {
+pub(crate) fn work(item: &mut u64, steps: u64) {
     let mut chain = *item;
     for _ in 0..steps {
         chain = chain.rotate_left(5).wrapping_mul(0x9E37_79B9_7F4A_7C15);

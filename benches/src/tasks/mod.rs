@@ -1,5 +1,7 @@
 //! The interface of `bevy_tasks`, against the original.
 
+pub mod data;
+
 use std::hint::black_box;
 
 /// A task pool.

@@ -1,6 +1,7 @@
 //! Pools with threads.
 
 mod builder;
+mod each;
 mod pool;
 mod results;
 mod scope;

@@ -17,7 +17,7 @@ const BATCHES_A_THREAD: usize = 4;
 /// they need not be `'static`, as those of [`ParallelIterator`] and of Bevy's scopes.
 ///
 /// # Panics
-/// Each consumer passes on a panic of a closure, once all its tasks have ended.
+/// Each consumer passes on a panic of a closure, once all its tasks have ended. Items that no task had begun by then may be left out.
 #[must_use = "parallel iterators do nothing until they are consumed"]
 #[derive(Debug)]
 pub struct Par<'p, I, B> {
@@ -42,8 +42,9 @@ impl<S: Source> ParallelIterator<S::Batch> for Batches<S> {
 impl TaskPool {
     /// Works on the items of a source in parallel: a slice, a vector, a range, or the chunks of a slice.
     ///
-    /// The items are split into about four batches for each thread of the pool, a task each. A source of few and tiny items is
-    /// faster in a plain iterator: a task costs some hundred nanoseconds.
+    /// The items are split into about four batches for each thread of the pool. Each thread, the calling one included, has a task that
+    /// takes batches until none is left. A source of few and tiny items is faster in a plain iterator: a task costs some hundred
+    /// nanoseconds.
     ///
     /// ```
     /// use terrace_tasks::TaskPool;
@@ -282,12 +283,7 @@ where
         if let [only] = &mut places[..] {
             run(only);
         } else if !places.is_empty() {
-            let run = &run;
-            self.pool.scope(|scope| {
-                for place in &mut places {
-                    scope.spawn(async move { run(place) });
-                }
-            });
+            self.pool.each(&mut places, run);
         }
         places
             .into_iter()
