@@ -46,6 +46,7 @@ pub use crate::{
     executor::Executor,
     foreign::{Scheduler, Starts, StaticScheduler, Tracked},
     member::broadcast::Broadcast,
+    member::raw::RawJob,
     member::spawnable::{Spawnable, SpawnableLocal},
     metrics::{Metrics, RunnerMetrics},
     parts::current::{Current, ExecutorId, current},

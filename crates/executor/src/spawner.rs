@@ -60,6 +60,11 @@ impl Spawner {
         &self.pool
     }
 
+    /// One more reference to the pool.
+    pub(crate) fn reference(&self) -> Arc<Shared> {
+        reference(&self.pool)
+    }
+
     /// The executor.
     #[must_use]
     pub fn executor(&self) -> ExecutorId {

@@ -15,5 +15,6 @@ pub use outputs::outputs;
 pub use pool::{Membership, ThreadPool};
 pub use scope::{Config, MemberScope, Scope, Spawner, scope, scope_with};
 pub use terrace_executor::{
-    Broadcast, Spawnable, SpawnableLocal, Worker, Yield, block_on, join, yield_local, yield_now,
+    Broadcast, RawJob, Spawnable, SpawnableLocal, Worker, Yield, block_on, join, yield_local,
+    yield_now,
 };

@@ -96,7 +96,7 @@ impl Spawner {
             let (f, pool) = (Arc::clone(&f), self.clone());
             let part = move |worker: &Worker| call(&*f, worker, index, participants);
             worker
-                .spawn(async move { spawnable::call(&pool, part) })
+                .spawn(async move { spawnable::call(pool.shared(), part) })
                 .detach();
         }
     }

@@ -7,6 +7,7 @@ use terrace_local::task::Task;
 use terrace_thread::ThreadSpawner;
 
 use crate::pool::fork::worker::Worker;
+use crate::pool::shared::Shared;
 use crate::run::fork;
 use crate::spawner::Spawner;
 
@@ -65,8 +66,7 @@ mod sealed {
 }
 
 /// Calls `f` as a member of `pool`, whose handler gets its panic, on whatever thread.
-pub(super) fn call(pool: &Spawner, f: impl FnOnce(&Worker)) {
-    let pool = pool.shared();
+pub(super) fn call(pool: &Shared, f: impl FnOnce(&Worker)) {
     let called = catch_unwind(AssertUnwindSafe(|| fork::with_worker(pool, f)));
     if let Err(payload) = called {
         pool.report(payload);
@@ -79,7 +79,9 @@ impl<F: FnOnce(&Worker) + Send + 'static> Spawnable<sealed::OfClosure> for F {
     fn spawn(self, place: Place<'_>) {
         let pool = place.pool.clone();
         // The thread that polls it may be none of the pool's, such as one that waits while the pool has no workers.
-        place.spawn(async move { call(&pool, self) }).detach();
+        place
+            .spawn(async move { call(pool.shared(), self) })
+            .detach();
     }
 }
 
@@ -101,7 +103,7 @@ impl<F: FnOnce(&Worker) + 'static> SpawnableLocal<sealed::OfClosure> for F {
     fn spawn_local(self, pool: Option<Spawner>) {
         let work = async move {
             match pool {
-                Some(pool) => call(&pool, self),
+                Some(pool) => call(pool.shared(), self),
                 None => Worker::with_current(self),
             }
         };

@@ -327,6 +327,12 @@ pub(crate) fn reference(pool: &Arc<Shared>) -> Arc<Shared> {
     take_reference(pool).unwrap_or_else(|| Arc::clone(pool))
 }
 
+/// As [`reference()`], of a pool that is in use.
+#[inline]
+pub(crate) fn reference_to(pool: &Shared) -> Arc<Shared> {
+    take_reference(pool).unwrap_or_else(|| pool.arc())
+}
+
 /// Calls `f` with the pool whose worker or `run` future polls the caller, if there is one.
 #[inline]
 pub(crate) fn with_pool<T>(f: impl FnOnce(Option<&Shared>) -> T) -> T {

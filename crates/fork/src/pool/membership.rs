@@ -6,6 +6,10 @@ use super::thread_pool::ThreadPool;
 
 /// A membership of a [`ThreadPool`], for engines that hand memberships to threads of their own. A pool has as many as are asked for:
 /// it refuses none. A thread takes part while it is [active](Self::activate).
+///
+/// There is no raw form, since nothing is left to be done by hand: a membership is `Copy` and `Send`, is good for any number of calls, also nested and
+/// on several threads at once, and costs nothing between them. An engine that wants to be a worker, which also runs tasks between its
+/// jobs, takes a [`HostedWorker`](terrace_executor::HostedWorker).
 #[derive(Clone, Copy, Debug)]
 pub struct Membership<'pool> {
     pool: &'pool ThreadPool,

@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::future::Future;
+use std::ptr::NonNull;
 
 use terrace_executor::{
-    Broadcast, Builder, Executor, Payload, Spawnable, SpawnableLocal, Worker, Yield, block_on,
-    drop_payload,
+    Broadcast, Builder, Executor, Payload, RawJob, Spawnable, SpawnableLocal, Worker, Yield,
+    block_on, drop_payload,
 };
 use terrace_sync::{Arc, Mutex, OnceLock};
 
@@ -220,6 +221,15 @@ impl ThreadPool {
     #[track_caller]
     pub fn spawn_on<M, S: Spawnable<M>>(&self, worker: usize, work: S) -> S::Output {
         self.executor().spawner().spawn_work_on(worker, work)
+    }
+
+    /// [`Worker::spawn_raw`]: queues a job in memory of the program, without an allocation of its own.
+    ///
+    /// # Safety
+    /// As [`Worker::spawn_raw`].
+    pub unsafe fn spawn_raw(&self, job: NonNull<RawJob>) {
+        // SAFETY: the caller promises the same.
+        unsafe { self.executor().spawner().spawn_raw(job) }
     }
 
     /// [`Worker::spawn_local`] as a member: the work stays on this thread, and need not be `Send`.

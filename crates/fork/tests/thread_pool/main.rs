@@ -3,5 +3,6 @@
 mod broadcasts;
 mod examples;
 mod random;
+mod raw;
 mod resizes;
 mod verbs;

@@ -30,7 +30,7 @@ pub use self::early::{has_room, poll_at_spawn};
 pub use self::guarded::{LARGE, boxed, is_large};
 pub use self::handle::{FallibleTask, Task, TaskId};
 pub use self::outcome::Outcome;
-pub use self::runnable::{Meta, Runnable};
+pub use self::runnable::{Meta, RawHeader, Runnable};
 pub use self::shared::build;
 pub use self::spawn_many::spawn_many;
 pub use crate::registry::Register;

@@ -1,4 +1,4 @@
-//! [`Runnable`]: what executors of many threads queue, a task that is to be polled once.
+//! [`Runnable`]: what executors of many threads queue, a task that is to be polled once, or a raw job.
 
 use core::fmt;
 use core::mem::ManuallyDrop;
@@ -35,24 +35,40 @@ pub(super) type Own = async_task::Runnable<Meta>;
 /// A runnable of any other cell of async-task.
 type Foreign = async_task::Runnable;
 
-/// Set in the address of a foreign cell. async-task's cells begin with a word, so their addresses are even.
+/// Set in the address of a foreign cell. async-task's cells begin with a word of four bytes and more.
 const FOREIGN: usize = 1;
+/// Set in the address of a [`RawHeader`], whose alignment is four.
+const RAW: usize = 2;
+/// The bits that tell the kind. An own cell has none.
+const KIND: usize = FOREIGN | RAW;
 
-/// A task on async-task's cell that is to be polled once. Dropping it cancels the task.
+/// The begin of a job that is no task: two functions, one of which is called once, with the address of this header.
+#[repr(C, align(4))]
+#[derive(Clone, Copy)]
+pub struct RawHeader {
+    /// Runs the job. A panic that comes out of it is dropped.
+    pub run: unsafe fn(NonNull<RawHeader>),
+    /// Drops the job, which does not run.
+    pub drop: unsafe fn(NonNull<RawHeader>),
+}
+
+/// A task on async-task's cell that is to be polled once. Dropping it cancels the task. Or a raw job.
 ///
-/// One word, the address of the cell. Its lowest bit tells the executor's own cells from *foreign* ones, which the executor did
-/// not make. The two have different headers, so a call asks for the bit first.
+/// One word, the address of the cell. Its lowest bits tell the executor's own cells from *foreign* ones, which the executor did
+/// not make, and from raw jobs. The three have different headers, so a call asks for the bits first.
 pub struct Runnable(NonNull<()>);
 
-// SAFETY: it is one of two runnables, which async-task sends to any thread. The maker of the cell answers for its future.
+// SAFETY: it is one of two runnables, which async-task sends to any thread, or a raw job. The maker of the cell or job answers for
+// its contents.
 unsafe impl Send for Runnable {}
-// SAFETY: a shared one only tells its bit.
+// SAFETY: a shared one only tells its bits.
 unsafe impl Sync for Runnable {}
 
 /// A [`Runnable`], taken apart.
 enum Kind {
     Own(Own),
     Foreign(Foreign),
+    Raw(NonNull<RawHeader>),
 }
 
 impl Runnable {
@@ -60,23 +76,34 @@ impl Runnable {
     #[inline]
     pub(super) fn own(task: Own) -> Self {
         let address = task.into_raw();
-        debug_assert!(address.addr().get() & FOREIGN == 0);
+        debug_assert!(address.addr().get() & KIND == 0);
         Self(address)
     }
 
     /// Of a cell that the executor did not make.
     ///
     /// # Panics
-    /// If async-task lays its cells on odd addresses. No version 4 does.
+    /// If async-task lays its cells on addresses that are no multiple of four. No version 4 does.
     #[inline]
     #[must_use]
     pub fn foreign(task: Foreign) -> Self {
         let address = task.into_raw();
         assert!(
-            address.addr().get() & FOREIGN == 0,
+            address.addr().get() & KIND == 0,
             "async-task lays its cells out otherwise than this version of terrace-local knows"
         );
         Self(address.map_addr(|address| address | FOREIGN))
+    }
+
+    /// Of a job that is no task.
+    ///
+    /// # Safety
+    /// The header, and what its functions use, stay in place and are changed by no other code until one of the two functions is
+    /// called, on whatever thread. The functions may be called once, with this pointer.
+    #[inline]
+    #[must_use]
+    pub unsafe fn raw(job: NonNull<RawHeader>) -> Self {
+        Self(job.cast().map_addr(|address| address | RAW))
     }
 
     /// The word of this runnable. [`from_raw`](Self::from_raw) makes the runnable again.
@@ -99,19 +126,22 @@ impl Runnable {
     #[inline]
     fn into_kind(self) -> Kind {
         let word = self.into_raw();
-        if word.addr().get() & FOREIGN == 0 {
-            // SAFETY: without the bit the word is that of `own`, and the runnable that it was has just been taken apart.
+        if word.addr().get() & KIND == 0 {
+            // SAFETY: without a bit the word is that of `own`, and the runnable that it was has just been taken apart.
             return Kind::Own(unsafe { Own::from_raw(word) });
         }
-        // SAFETY: the address of a cell is not null.
+        // SAFETY: the address of a cell or header is not null.
         let address =
-            unsafe { NonNull::new_unchecked(word.as_ptr().map_addr(|word| word & !FOREIGN)) };
-        // SAFETY: with the bit the word is that of `foreign`, and the runnable that it was has just been taken apart.
+            unsafe { NonNull::new_unchecked(word.as_ptr().map_addr(|word| word & !KIND)) };
+        if word.addr().get() & RAW != 0 {
+            return Kind::Raw(address.cast());
+        }
+        // SAFETY: with this bit the word is that of `foreign`, and the runnable that it was has just been taken apart.
         Kind::Foreign(unsafe { Foreign::from_raw(address) })
     }
 
     /// Polls the task, or drops its future if it was cancelled. No panic comes out: the cell keeps that of its own task. A foreign
-    /// cell that does not keep it lets it out to this call, which drops it. The panic hook has reported it before.
+    /// cell that does not keep it, or a raw job, lets it out to this call, which drops it. The panic hook has reported it before.
     #[inline]
     pub fn run(self) {
         match self.into_kind() {
@@ -119,25 +149,34 @@ impl Runnable {
                 task.run();
             }
             Kind::Foreign(task) => run_foreign(task),
+            Kind::Raw(job) => run_raw(job),
         }
     }
 
-    /// The waker of the task.
+    /// The waker of the task. Of a raw job, one that does nothing.
     #[must_use]
     pub fn waker(&self) -> Waker {
         // The copy is not dropped, so it gives no reference back.
         match Self(self.0).into_kind() {
             Kind::Own(task) => ManuallyDrop::new(task).waker(),
             Kind::Foreign(task) => ManuallyDrop::new(task).waker(),
+            Kind::Raw(_) => Waker::noop().clone(),
         }
     }
 
     /// Passes the runnable to the schedule function of its cell.
+    ///
+    /// # Panics
+    /// If it is a raw job, which has none. The job is dropped.
     #[inline]
     pub fn schedule(self) {
         match self.into_kind() {
             Kind::Own(task) => task.schedule(),
             Kind::Foreign(task) => task.schedule(),
+            Kind::Raw(job) => {
+                drop_raw(job);
+                panic!("a raw job has no schedule function");
+            }
         }
     }
 }
@@ -150,11 +189,37 @@ fn run_foreign(task: Foreign) {
     });
 }
 
+/// Runs a raw job that was taken out of its runnable.
+#[inline(never)]
+fn run_raw(job: NonNull<RawHeader>) {
+    contain(|| {
+        // SAFETY: the header is in place until one of its functions is called (`Runnable::raw`).
+        let run = unsafe { job.as_ref() }.run;
+        // SAFETY: one of its functions may be called once. The runnable was taken apart, so this is the call.
+        unsafe { run(job) }
+    });
+}
+
+/// Drops a raw job that was taken out of its runnable.
+#[inline(never)]
+fn drop_raw(job: NonNull<RawHeader>) {
+    contain(|| {
+        // SAFETY: the header is in place until one of its functions is called (`Runnable::raw`).
+        let drop = unsafe { job.as_ref() }.drop;
+        // SAFETY: one of its functions may be called once. The runnable was taken apart, so this is the call.
+        unsafe { drop(job) }
+    });
+}
+
 impl Drop for Runnable {
     #[inline]
     fn drop(&mut self) {
         // The copy is the only one that is used from here on.
-        drop(Self(self.0).into_kind());
+        match Self(self.0).into_kind() {
+            Kind::Own(task) => drop(task),
+            Kind::Foreign(task) => drop(task),
+            Kind::Raw(job) => drop_raw(job),
+        }
     }
 }
 

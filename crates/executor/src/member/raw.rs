@@ -1,0 +1,255 @@
+//! Jobs in memory of the program: a function and a place, queued without a task.
+//!
+//! | a raw job | its memory is used by | its reference to the pool | leaves the state by                            |
+//! |-----------|-----------------------|---------------------------|------------------------------------------------|
+//! | free      | the program           | none                      | `spawn_raw`                                    |
+//! | queued    | the pool              | one                       | a thread that takes it out of a queue          |
+//! | called    | `run`, or `drop`      | the calling thread's      | the end of the call, which counts the job out  |
+//!
+//! A queued job is a word in the same queues as tasks (`terrace_local::task::Runnable`). A thread that drops the word calls `drop`. So
+//! each way in which a pool loses a queued foreign runnable is one in which it drops a raw job: `protocol/closed.rs` has the last.
+
+use std::cell::Cell;
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::{self, NonNull};
+
+use terrace_local::task::{RawHeader, Runnable};
+use terrace_sync::Arc;
+
+use super::spawnable;
+use crate::parts::trace_index;
+use crate::pool::fork::worker::Worker;
+use crate::pool::place::Cause;
+use crate::pool::runner::{self, count_end, count_spawn, keep_reference};
+use crate::pool::shared::Shared;
+use crate::spawner::Spawner;
+
+/// A job in memory of the program, for engines that bring their own jobs: [`Worker::spawn_raw`] and [`Spawner::spawn_raw`] queue it
+/// without an allocation.
+///
+/// It is the first field of a `repr(C)` struct, whose other fields are the job's data. It holds two functions. For each call of
+/// `spawn_raw`, the pool calls one of them once, with the pointer that `spawn_raw` got:
+///
+/// | the function | is called                                                                                         |
+/// |--------------|---------------------------------------------------------------------------------------------------|
+/// | `run`        | by a thread that comes to the job: one that could poll a task that was spawned in its stead       |
+/// | `drop`       | by a thread that drops the job unrun: at the executor's drop or after it, or at a shutdown that drops what is queued |
+///
+/// The called function owns the job: it may free the memory, or queue the job again. After a panic of `run` the pool does not call `drop`.
+/// The panic of either goes to the pool's panic handler.
+///
+/// Closures ([`Worker::spawn`]) do the same in safe code, for one allocation each.
+///
+/// ```
+/// use std::ptr::NonNull;
+/// use std::sync::mpsc::{Sender, channel};
+/// use terrace_executor::{Builder, RawJob, Worker};
+///
+/// #[repr(C)]
+/// struct Add {
+///     job: RawJob,
+///     numbers: (u32, u32),
+///     sums: Sender<u32>,
+/// }
+///
+/// impl Add {
+///     fn new(numbers: (u32, u32), sums: Sender<u32>) -> Box<Self> {
+///         Box::new(Self { job: RawJob::new(Self::run, Self::drop), numbers, sums })
+///     }
+///
+///     // SAFETY (for callers): `job` came out of `Box::into_raw` of an `Add`, and is the caller's.
+///     unsafe fn run(job: NonNull<RawJob>, _: &Worker) {
+///         // SAFETY: the job is the first field of an `Add`, which came out of a box.
+///         let this = unsafe { Box::from_raw(job.cast::<Self>().as_ptr()) };
+///         this.sums.send(this.numbers.0 + this.numbers.1).unwrap();
+///     }
+///
+///     // SAFETY (for callers): as `run`.
+///     unsafe fn drop(job: NonNull<RawJob>) {
+///         // SAFETY: the job is the first field of an `Add`, which came out of a box.
+///         drop(unsafe { Box::from_raw(job.cast::<Self>().as_ptr()) });
+///     }
+/// }
+///
+/// let executor = Builder::new().workers(1).build();
+/// let (sender, sums) = channel();
+/// let add = NonNull::from(Box::leak(Add::new((1, 2), sender)));
+/// // SAFETY: the functions fit an `Add` in a box, which is `Send`. No other code uses this one until they do.
+/// unsafe { executor.spawner().spawn_raw(add.cast()) };
+/// assert_eq!(sums.recv(), Ok(3));
+/// ```
+#[repr(C)]
+pub struct RawJob {
+    /// At the begin: the word in a queue is its address.
+    header: RawHeader,
+    /// While the job is queued, a counted reference, out of `Arc::into_raw`.
+    pool: Cell<*const Shared>,
+    run: unsafe fn(NonNull<RawJob>, &Worker),
+    drop: unsafe fn(NonNull<RawJob>),
+}
+
+// SAFETY: of its fields `pool` alone is not Send. It stands for a reference to a pool, which is.
+unsafe impl Send for RawJob {}
+// SAFETY: a shared one gives out nothing. `pool` is changed by the thread that queues it, and by the one that calls a function of it.
+// The first has the caller's promise that no other thread uses the job, and the queue orders the second after the first.
+unsafe impl Sync for RawJob {}
+
+impl RawJob {
+    /// A job that is not queued.
+    #[must_use]
+    pub const fn new(
+        run: unsafe fn(NonNull<Self>, &Worker),
+        drop: unsafe fn(NonNull<Self>),
+    ) -> Self {
+        Self {
+            header: RawHeader {
+                run: run_queued,
+                drop: drop_queued,
+            },
+            pool: Cell::new(ptr::null()),
+            run,
+            drop,
+        }
+    }
+}
+
+impl fmt::Debug for RawJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RawJob").finish_non_exhaustive()
+    }
+}
+
+/// Queues a job on `pool`, which the caller keeps alive and to which `reference` is one more reference.
+///
+/// # Safety
+/// As [`Worker::spawn_raw`].
+unsafe fn queue(pool: &Shared, reference: Arc<Shared>, job: NonNull<RawJob>) {
+    // SAFETY: the job is in place, and no other code uses it (the caller's promise).
+    unsafe { job.as_ref() }.pool.set(Arc::into_raw(reference));
+    count_spawn(pool);
+    terrace_trace::spawn(trace_index::get());
+    // SAFETY: the job stays in place until a function of it is called (the caller's promise). The header is its first field, and the
+    // header's functions take a job's.
+    let runnable = unsafe { Runnable::raw(job.cast()) };
+    if pool.is_closed() {
+        drop(runnable);
+    } else {
+        pool.push_foreign(runnable, Cause::Spawned);
+    }
+}
+
+/// The reference that a queued job has to its pool.
+///
+/// # Safety
+/// The job was queued by [`queue`], and the caller has just taken it out of its runnable.
+unsafe fn take_pool(job: NonNull<RawJob>) -> Arc<Shared> {
+    // SAFETY: the job stays in place until a function of it is called, and the caller has not called one yet.
+    let pool = unsafe { job.as_ref() }.pool.replace(ptr::null());
+    // SAFETY: `queue` put it there out of `Arc::into_raw`. This is the one call for that, as a job is taken out once.
+    unsafe { Arc::from_raw(pool) }
+}
+
+/// The job has ended: it is counted out.
+fn end(pool: Arc<Shared>) {
+    count_end(&pool);
+    keep_reference(pool);
+}
+
+/// `RawHeader::run` of a [`RawJob`].
+unsafe fn run_queued(header: NonNull<RawHeader>) {
+    let job = header.cast::<RawJob>();
+    // SAFETY: the runnable that calls this was made by `queue`, and is taken apart.
+    let pool = unsafe { take_pool(job) };
+    // SAFETY: the job is in place, as above.
+    let run = unsafe { job.as_ref() }.run;
+    // SAFETY: the job was queued for one call of one of its functions (the promise to `spawn_raw`), and this is the call.
+    spawnable::call(&pool, |worker| unsafe { run(job, worker) });
+    end(pool);
+}
+
+/// `RawHeader::drop` of a [`RawJob`].
+unsafe fn drop_queued(header: NonNull<RawHeader>) {
+    let job = header.cast::<RawJob>();
+    // SAFETY: the runnable that calls this was made by `queue`, and is taken apart.
+    let pool = unsafe { take_pool(job) };
+    // SAFETY: the job is in place, as above.
+    let drop = unsafe { job.as_ref() }.drop;
+    // SAFETY: the job was queued for one call of one of its functions (the promise to `spawn_raw`), and this is the call.
+    let dropped = catch_unwind(AssertUnwindSafe(|| unsafe { drop(job) }));
+    if let Err(payload) = dropped {
+        pool.report(payload);
+    }
+    end(pool);
+}
+
+impl Spawner {
+    /// Queues a raw job, as [`Worker::spawn_raw`] does. If the executor is gone, the call drops the job.
+    ///
+    /// # Safety
+    /// As [`Worker::spawn_raw`].
+    pub unsafe fn spawn_raw(&self, job: NonNull<RawJob>) {
+        // SAFETY: the caller promises the same.
+        unsafe { queue(self.shared(), self.reference(), job) }
+    }
+}
+
+impl Worker {
+    /// Queues a raw job on the pool. On a worker it goes onto the worker's own ring, behind what lies there, and peers may steal it. On
+    /// any other thread it goes into the shared queue. While the pool has no workers, the job waits for a thread that waits or
+    /// [yields](Self::yield_now).
+    ///
+    /// The executor counts it as one of its tasks until its function has returned.
+    ///
+    /// Cost: no allocation on a worker whose ring has room. Elsewhere one each 31 jobs, for the shared queue.
+    ///
+    /// # Safety
+    /// - `job` points to a [`RawJob`], and may be used for all that its functions do with it.
+    /// - From this call until the call of one of its functions, the job stays in place. No other code writes to it, queues it or calls its
+    ///   functions.
+    /// - Each of its functions may be called once, with this pointer, on whatever thread, also after the executor's drop. So what the
+    ///   job refers to may be sent to other threads, and lives until then.
+    ///
+    /// # Panics
+    /// If the handle knows no pool. The job is not queued then.
+    ///
+    /// ```
+    /// use std::ptr::NonNull;
+    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// use terrace_executor::{Builder, RawJob, Worker};
+    ///
+    /// static SUM: AtomicU32 = AtomicU32::new(0);
+    /// static JOBS: [RawJob; 2] = [const { RawJob::new(run, drop) }; 2];
+    ///
+    /// // SAFETY (for callers): none is needed.
+    /// unsafe fn run(_: NonNull<RawJob>, worker: &Worker) {
+    ///     let (a, b) = worker.join(|_| 1, |_| 2);
+    ///     SUM.fetch_add(a + b, Ordering::Relaxed);
+    /// }
+    ///
+    /// // SAFETY (for callers): none is needed.
+    /// unsafe fn drop(_: NonNull<RawJob>) {}
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// executor.with_worker(|worker| {
+    ///     for job in &JOBS {
+    ///         // SAFETY: the functions need nothing, the jobs are never freed, and each is queued once.
+    ///         unsafe { worker.spawn_raw(NonNull::from(job)) };
+    ///     }
+    /// });
+    /// executor.wait_idle(None).unwrap();
+    /// assert_eq!(SUM.load(Ordering::Relaxed), 6);
+    /// ```
+    #[track_caller]
+    pub unsafe fn spawn_raw(&self, job: NonNull<RawJob>) {
+        match self.seat() {
+            Some(seat) => {
+                let pool = seat.pool();
+                // SAFETY: the caller promises the same.
+                unsafe { queue(pool, runner::reference_to(pool), job) }
+            }
+            // SAFETY: the caller promises the same.
+            None => unsafe { self.spawner_for("spawn_raw").spawn_raw(job) },
+        }
+    }
+}
