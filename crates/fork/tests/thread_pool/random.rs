@@ -1,15 +1,17 @@
 //! Random programs: all that a pool offers, mixed, on two pools whose sizes change.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any};
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use terrace_fork::{MemberScope, ThreadPool, Worker, block_on, here};
+use terrace_executor::Task;
+use terrace_fork::{MemberScope, RawJob, ThreadPool, Worker, block_on, here};
 use terrace_testing::{Random, Yields, text, watchdog};
 
 static POOLS: [ThreadPool; 2] = [ThreadPool::new(), ThreadPool::new()];
 
-/// Closures that were spawned, and that ran.
+/// Closures and raw jobs that were spawned, and that ran.
 static SPAWNED: AtomicUsize = AtomicUsize::new(0);
 static RAN: AtomicUsize = AtomicUsize::new(0);
 
@@ -25,11 +27,57 @@ fn count(worker: &Worker, leaves: usize) -> usize {
     a + b
 }
 
+/// A raw job in a box.
+#[repr(C)]
+struct Counts {
+    job: RawJob,
+    leaves: usize,
+}
+
+impl Counts {
+    /// A job to be queued once, by its caller.
+    fn queueable(leaves: usize) -> NonNull<RawJob> {
+        SPAWNED.fetch_add(1, Ordering::Relaxed);
+        let job = RawJob::new(Self::run, Self::drop);
+        NonNull::from(Box::leak(Box::new(Self { job, leaves }))).cast()
+    }
+
+    /// # Safety
+    /// The job is one of [`queueable`](Self::queueable), and the caller's.
+    unsafe fn run(job: NonNull<RawJob>, worker: &Worker) {
+        // SAFETY: the job is the first field of a `Counts` out of `Box::leak`, and the caller's.
+        let this = unsafe { Box::from_raw(job.cast::<Self>().as_ptr()) };
+        assert_eq!(count(worker, this.leaves), this.leaves);
+        if this.leaves % 4 == 1 {
+            // SAFETY: the job is new, and its functions free it.
+            unsafe { worker.spawn_raw(Self::queueable(this.leaves / 2)) };
+        }
+        RAN.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// # Safety
+    /// None is needed.
+    unsafe fn drop(_: NonNull<RawJob>) {
+        unreachable!("the pools are not dropped");
+    }
+}
+
+/// The task that `spawn` spawns on one worker ends with these leaves, unless the worker is missing or ends first.
+fn on_one_worker(leaves: usize, spawn: impl FnOnce() -> Task<usize>) {
+    match catch_unwind(AssertUnwindSafe(spawn)) {
+        Ok(task) => {
+            let value = block_on(task.fallible());
+            assert!(value.is_none_or(|value| value == leaves));
+        }
+        Err(payload) => assert!(text(&*payload).starts_with("spawn_on: there is no worker")),
+    }
+}
+
 /// One step of a program; `depth` says how many steps it lies in.
 fn step(random: &mut Random, depth: usize) {
     let pool = &POOLS[random.below(2)];
     let leaves = random.below(60);
-    match random.below(14) {
+    match random.below(15) {
         0 => assert_eq!(pool.with_worker(|worker| count(worker, leaves)), leaves),
         1 => {
             let mut items = vec![0; leaves];
@@ -70,17 +118,7 @@ fn step(random: &mut Random, depth: usize) {
         }
         6 => {
             let worker = random.below(3);
-            let spawned = catch_unwind(|| pool.spawn_on(worker, async move { leaves }));
-            match spawned {
-                // The worker may end before the task.
-                Ok(task) => {
-                    let value = block_on(task.fallible());
-                    assert!(value.is_none_or(|value| value == leaves));
-                }
-                Err(payload) => {
-                    assert!(text(&*payload).starts_with("spawn_on: there is no worker"))
-                }
-            }
+            on_one_worker(leaves, || pool.spawn_on(worker, async move { leaves }));
         }
         7 => {
             pool.yield_now();
@@ -113,9 +151,11 @@ fn step(random: &mut Random, depth: usize) {
             }
         }
         12 => {
-            let (act, mut inner) = (random.below(5), random.split());
+            let (act, mut inner) = (random.below(7), random.split());
             pool.with_worker(|worker| verb(worker, act, leaves, &mut inner, depth));
         }
+        // SAFETY: the job is new, and its functions free it.
+        13 => unsafe { pool.spawn_raw(Counts::queueable(leaves)) },
         _ => {
             let membership = pool.enroll();
             thread::scope(|threads| {
@@ -152,7 +192,14 @@ fn verb(worker: &Worker, act: usize, leaves: usize, random: &mut Random, depth: 
             assert!(parts.iter().all(|&part| part == leaves));
             here::spawn_broadcast(|part| assert!(part.index < part.participants));
         }
-        3 if depth < 2 => worker.scope(|scope| {
+        3 => {
+            let on = random.below(3);
+            on_one_worker(leaves, || worker.spawn_on(on, async move { leaves }));
+            on_one_worker(leaves, || here::spawn_on(on, async move { leaves }));
+        }
+        // SAFETY: the job is new, and its functions free it.
+        4 => unsafe { worker.spawn_raw(Counts::queueable(leaves)) },
+        5 if depth < 2 => worker.scope(|scope| {
             scope.spawn(async { step(random, depth + 1) });
         }),
         _ => {
