@@ -339,7 +339,22 @@ impl<'a> Executor<'a> {
     }
 
     /// Calls `f` with the handle of this thread if it takes part in this executor's fork-join now: as a worker, or inside of
-    /// [`with_worker`](Self::with_worker).
+    /// [`with_worker`](Self::with_worker). The thread may have come to another executor's `with_worker` since: the handle is then that of
+    /// its innermost place in this one. [`Worker::with_current`] and the free functions still find the other.
+    ///
+    /// Cost: a look at each place in which the thread is, from the innermost on.
+    ///
+    /// ```
+    /// let executor = || terrace_executor::Builder::new().workers(1).build();
+    /// let (outer, inner) = (executor(), executor());
+    /// outer.with_worker(|_| {
+    ///     inner.with_worker(|_| {
+    ///         outer.get_worker(|worker| assert!(worker.is_some()));
+    ///         inner.get_worker(|worker| assert!(worker.is_some()));
+    ///     });
+    ///     inner.get_worker(|worker| assert!(worker.is_none()));
+    /// });
+    /// ```
     pub fn get_worker<T>(&self, f: impl FnOnce(Option<&Worker>) -> T) -> T {
         fork::get_worker(self.shared(), f)
     }

@@ -14,7 +14,7 @@ use super::threadless::ThreadlessPools;
 use super::wait::{WaitFor, wait};
 use crate::parts::fork_seat::RawJob;
 use crate::pool::fork::consider::{self, Considers};
-use crate::pool::fork::here::{Guest, Seat, innermost};
+use crate::pool::fork::here::{self, Guest, Seat, innermost};
 use crate::pool::fork::stolen::{Claimed, Job};
 use crate::pool::fork::worker::Worker;
 use crate::pool::runner;
@@ -241,10 +241,13 @@ pub(crate) fn with_worker<T>(pool: &Shared, f: impl FnOnce(&Worker) -> T) -> T {
 
 /// Calls `f` with the place of this thread in `pool`, if it has one now.
 pub(crate) fn get_worker<T>(pool: &Shared, f: impl FnOnce(Option<&Worker>) -> T) -> T {
-    if takes_part(pool) {
-        return Worker::with_current(|worker| f(Some(worker)));
+    let seat = here::in_pool(pool);
+    if seat.is_null() {
+        return f(None);
     }
-    f(None)
+    // SAFETY: the seat is left by a frame further out on this stack, so not before `f` has ended.
+    let worker = unsafe { Worker::in_seat(seat) };
+    f(Some(&worker))
 }
 
 /// Whether the innermost place of this thread is one of `pool`, or will be at the first use: that of its worker.

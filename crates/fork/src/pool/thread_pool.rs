@@ -117,7 +117,8 @@ impl ThreadPool {
     }
 
     /// Calls `f` with the handle of this thread if it is a member now: a worker, or inside of [`with_worker`](Self::with_worker). Inside
-    /// of two pools it is a member of the inner one.
+    /// of two pools it is a member of both. The functions in [`here`](crate::here) find the inner one; each pool's `get_worker` finds the
+    /// thread's place in that pool.
     ///
     /// ```
     /// let pool = terrace_fork::ThreadPool::new();

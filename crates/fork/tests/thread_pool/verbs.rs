@@ -223,6 +223,54 @@ fn a_member_of_an_empty_pool_gets_help_when_workers_start() {
     });
 }
 
+/// A handle with which two halves meet, so another thread runs one of them.
+fn meets(worker: &Worker) {
+    let meet = Barrier::new(2);
+    worker.join(|_| meet.wait(), |_| meet.wait());
+}
+
+fn is_of(worker: Option<&Worker>, pool: &ThreadPool) -> bool {
+    let pool = pool.executor().spawner().executor();
+    worker.is_some_and(|worker| worker.spawner().unwrap().executor() == pool)
+}
+
+#[test]
+fn each_pool_finds_its_member_inside_of_another() {
+    static OUTER: ThreadPool = ThreadPool::new();
+    static INNER: ThreadPool = ThreadPool::new();
+
+    fn check() {
+        assert!(INNER.get_worker(|worker| worker.is_none()));
+        INNER.with_worker(|worker| {
+            assert!(is_of(Some(worker), &INNER));
+            assert!(INNER.get_worker(|worker| is_of(worker, &INNER)));
+            OUTER.get_worker(|worker| {
+                assert!(is_of(worker, &OUTER));
+                meets(worker.unwrap());
+            });
+            assert!(Worker::with_current(|worker| is_of(Some(worker), &INNER)));
+            OUTER.with_worker(|worker| {
+                assert!(is_of(Some(worker), &OUTER));
+                INNER.get_worker(|worker| meets(worker.unwrap()));
+            });
+        });
+        OUTER.get_worker(|worker| meets(worker.unwrap()));
+    }
+
+    let _watchdog = watchdog();
+    OUTER.resize_to(2);
+    INNER.resize_to(1);
+    assert!(OUTER.get_worker(|worker| worker.is_none()));
+    OUTER.with_worker(|_| check());
+    for _ in 0..4 {
+        // On a worker, which has forked before or not.
+        OUTER.block_on(OUTER.spawn(async { check() }));
+    }
+    assert!(OUTER.get_worker(|worker| worker.is_none()));
+    OUTER.depopulate();
+    INNER.depopulate();
+}
+
 #[test]
 fn panics_of_closures_reach_the_handler() {
     let _watchdog = watchdog();

@@ -4,7 +4,7 @@
 //! |----------------------------------------------|---------------------------------------------|--------------------------|
 //! | a worker                                     | a seat of its pool, from its first join on  | when it leaves its place |
 //! | a guest, in `with_worker`                    | a seat of that pool                         | at the end of the call   |
-//! | a guest of one pool inside of another        | the innermost                               | at the end of the call   |
+//! | a guest of one pool inside of another        | the innermost, by a handle of `get_worker` the one that this asks for | at the end of the call |
 //! | any other                                    | none: a join runs both halves in order      | –                        |
 //!
 //! The seats of a thread are a list, from the innermost outwards.
@@ -71,6 +71,19 @@ pub(crate) fn of_pool(pool: &Shared) -> *const Seat {
     if unsafe { innermost.as_ref() }.is_some_and(|seat| seat.is_of(pool)) {
         return innermost;
     }
+    of_worker_in(pool)
+}
+
+/// The innermost seat that this thread has in `pool`, also beneath seats in others; that of its worker, taken now if need be. Or null.
+pub(crate) fn in_pool(pool: &Shared) -> *const Seat {
+    match seats().find(|seat| seat.is_of(pool)) {
+        Some(seat) => seat,
+        None => of_worker_in(pool),
+    }
+}
+
+/// The seat of this thread's worker, taken now if it has none yet, if it is one of `pool`; else null.
+fn of_worker_in(pool: &Shared) -> *const Seat {
     runner::with_worker(|worker| match worker {
         Some(worker) if ptr::eq(worker.pool(), pool) => of_worker(worker),
         _ => ptr::null(),
