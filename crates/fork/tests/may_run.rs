@@ -32,6 +32,8 @@ enum Wait {
 enum Place {
     /// A worker, in a task.
     Worker,
+    /// A worker, in a task that is pinned to it.
+    PinnedTask,
     /// A thread of the program, in `with_worker`.
     Guest,
 }
@@ -42,6 +44,7 @@ enum Item {
     Task,
     TaskOfPoolWithoutWorkers,
     TaskOfItsThread,
+    PartOfABroadcast,
     /// Forked by a third thread.
     ForeignFork,
     /// Forked by the work that the waiter waits for.
@@ -139,7 +142,7 @@ fn cell(wait: Wait, place: Place, item: Item, runs: bool) {
     // Any thread of the process that waits in `block_on` may run a task of a pool without workers.
     let alone = ALONE.lock();
     let workers = match place {
-        Place::Worker => 2,
+        Place::Worker | Place::PinnedTask => 2,
         Place::Guest => 1,
     };
     let pool = Arc::new(Builder::new().workers(workers).spares(false).build());
@@ -164,6 +167,13 @@ fn cell(wait: Wait, place: Place, item: Item, runs: bool) {
             let task = pool.spawn(async move { Worker::with_current(waiter) });
             (Some(task), None)
         }
+        Place::PinnedTask => {
+            let [worker, _] = &pool.worker_spawners()[..] else {
+                unreachable!("the pool has two workers")
+            };
+            let task = worker.spawn(async move { Worker::with_current(waiter) });
+            (Some(task), None)
+        }
         Place::Guest => {
             let pool = pool.clone();
             let guest = thread::spawn(move || pool.with_worker(waiter));
@@ -180,6 +190,14 @@ fn cell(wait: Wait, place: Place, item: Item, runs: bool) {
             let (_, spawner) = stage.waiter.get().expect("it waits");
             queued = Some(spawner.spawn(async move { shown.item() }));
         }
+        Item::PartOfABroadcast => pool.with_worker(|worker| {
+            let (waiter, _) = *stage.waiter.get().expect("it waits");
+            worker.spawn_broadcast(move |_| {
+                if thread::current().id() == waiter {
+                    shown.item();
+                }
+            });
+        }),
         Item::ForeignFork => pool.with_worker(|worker| {
             let ((), ()) = worker.join(|_| shown.item(), |_| stage.give_time(runs));
         }),
@@ -255,6 +273,36 @@ table! {
     a_job_that_another_thread_forked: ForeignFork,       false false false;
     a_job_forked_inside_of_what_it_waits_for: ForkInside, true false false;
     a_child_of_another_scope: ForeignChild,              false false false;
+}
+
+/// One test a cell, for waits of one place.
+macro_rules! waits {
+    ($($name:ident: $place:ident $item:ident, $runs:literal;)+) => {$(
+        mod $name {
+            use super::{Item, Place, Wait, cell};
+
+            #[test]
+            fn in_a_join() {
+                cell(Wait::Join, Place::$place, Item::$item, $runs);
+            }
+
+            #[test]
+            fn in_a_scope() {
+                cell(Wait::Scope, Place::$place, Item::$item, $runs);
+            }
+
+            #[test]
+            fn in_block_on() {
+                cell(Wait::BlockOn, Place::$place, Item::$item, $runs);
+            }
+        }
+    )+};
+}
+
+waits! {
+    a_part_of_a_broadcast_on_a_worker: Worker PartOfABroadcast, true;
+    a_part_of_a_broadcast_in_a_pinned_task: PinnedTask PartOfABroadcast, true;
+    a_task_of_the_waiters_thread_in_another_one: PinnedTask TaskOfItsThread, false;
 }
 
 /// A child that the awaited one spawns.

@@ -211,11 +211,11 @@ impl<R: Queueable> Mailbox<R> {
         }
     }
 
-    /// Whether it was closed; exact on the owner's thread.
+    /// Whether it was closed; exact on the owner's thread, elsewhere valid after a fence.
     #[inline]
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        // Ordering: Relaxed. The owner closes.
+        // Ordering: Relaxed. The owner closes. Other threads fence before; the fence pairs with the one in `close`.
         self.closed.load(Ordering::Relaxed)
     }
 }

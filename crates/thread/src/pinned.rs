@@ -3,8 +3,9 @@
 use std::cell::Cell;
 use std::future::Future;
 use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
 
-use terrace_local::task::Runnable;
+use terrace_local::task::{Core, CoreRef, Runnable, Schedule};
 use terrace_local::{LocalCore, LocalExecutor, LocalSpawner, OnOwner, OwnedCore, Task, task};
 use terrace_queue::Injector;
 use terrace_sync::{Arc, light};
@@ -15,8 +16,8 @@ use crate::waking::{self, Waking};
 /// The part of a thread's core that it shares with its spawners.
 pub(crate) struct Pinned {
     pub(crate) core: Arc<LocalCore>,
-    /// Children of scopes that only this thread may run. They have a queue of their own: a wait inside of a task runs children,
-    /// and no other task.
+    /// Children of scopes that only this thread may run, and [calls](Self::call). They have a queue of their own: a wait inside of a
+    /// task runs these, and no other task.
     children: Injector<Runnable>,
     pub(crate) spawner: LocalSpawner,
     waking: Arc<Waking>,
@@ -71,6 +72,9 @@ impl Drop for Owner {
         }
         if !closed {
             return;
+        }
+        if !is_scope_open() {
+            self.pinned.drop_children();
         }
         CURRENT.with(|current| {
             if std::ptr::eq(current.get(), &*self.pinned) {
@@ -298,6 +302,55 @@ impl Pinned {
         // Fence pair: the fence between the thread's announcement of its sleep and its last look at the queues.
         light();
         self.waking.notify();
+    }
+
+    /// Queues a task that only this thread may run, from any thread. The thread also runs it in a wait inside of another task. If
+    /// the thread drops its tasks first, the task counts as cancelled.
+    ///
+    /// ```text
+    /// call:   the task is queued; F; closed -> drop what is queued
+    /// close:  closed; F; drop what is queued
+    /// ```
+    ///
+    /// The later one to fence sees the other. Both may drop: each task leaves the queue once.
+    pub(crate) fn call<T>(
+        self: &Arc<Self>,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T>
+    where
+        T: Send + 'static,
+    {
+        let core = CoreRef::Shared(Arc::clone(self));
+        // SAFETY: future and output are Send and 'static, so the task may run and be dropped anywhere.
+        let (runnable, task) = unsafe { task::build(core, future) };
+        self.push_child(runnable);
+        // Fence pairs: the `light` in `push_child` with the `heavy` in the core's close.
+        if self.core.is_closed() {
+            self.drop_children();
+        }
+        task
+    }
+
+    /// Drops what is queued: calls, as a scope's children end before the core is closed.
+    fn drop_children(&self) {
+        while let Some(child) = self.children.pop() {
+            drop(child);
+        }
+    }
+}
+
+/// Of calls.
+impl Core for Pinned {}
+
+impl Schedule for Pinned {
+    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
+        // SAFETY: the task's reference, out of `Arc::into_raw`, keeps the core up to the push.
+        let this = unsafe { another(this.as_ptr()) };
+        this.push_child(task);
+        // Fence pairs: as in `call`.
+        if this.core.is_closed() {
+            this.drop_children();
+        }
     }
 }
 

@@ -109,6 +109,16 @@ impl ThreadSpawner {
         self.pinned.spawner.spawn_with(make)
     }
 
+    /// As [`spawn`](Self::spawn). The thread runs the task also where it waits inside of another one, as it runs pinned children of
+    /// scopes.
+    #[doc(hidden)]
+    pub fn call<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
+    where
+        T: Send + 'static,
+    {
+        self.pinned.call(future)
+    }
+
     /// Queues a runnable that only this thread may run, such as a child that is pinned to the thread of its scope. Wakes the
     /// thread. The thread runs it wherever it runs tasks, and also where it waits inside of one of these.
     ///

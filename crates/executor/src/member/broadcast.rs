@@ -2,7 +2,7 @@
 //!
 //! | a part of the broadcast | its closure                      | its result                    |
 //! |-------------------------|----------------------------------|-------------------------------|
-//! | sent                    | lies at the worker, pinned to it | none                          |
+//! | sent                    | lies among the worker's children | none                          |
 //! | running                 | is called by the worker          | none                          |
 //! | done                    | is gone                          | written                       |
 //! | dropped: the worker ends| is gone                          | none: the part is left out    |
@@ -71,7 +71,7 @@ pub(crate) fn broadcast<T: Send>(
         // SAFETY: only the lifetime changes. This frame does not go before the part is gone: it awaits each handle, and a handle
         // is done when its task's future has been dropped, run or not. A panic in between ends the process.
         let part: Part<'static> = unsafe { std::mem::transmute::<Part<'_>, Part<'static>>(part) };
-        sent.push(worker.spawn(async move { part() }).fallible());
+        sent.push(worker.call(async move { part() }).fallible());
     }
     block_on(async {
         for part in sent {
@@ -96,7 +96,7 @@ impl Spawner {
             let (f, pool) = (Arc::clone(&f), self.clone());
             let part = move |worker: &Worker| call(&*f, worker, index, participants);
             worker
-                .spawn(async move { spawnable::call(pool.shared(), part) })
+                .call(async move { spawnable::call(pool.shared(), part) })
                 .detach();
         }
     }
@@ -107,10 +107,9 @@ impl Worker {
     /// the order of the workers. A worker that ends before its turn is left out. Workers that are started after the call has
     /// begun take no part. While there are no workers, or no pool, the caller is the one that takes part.
     ///
-    /// A worker that calls it takes part like the others, during the wait. A worker in the middle of a task runs its part when that
-    /// task waits or ends. In the middle of a pinned task ([`spawn_on`](Self::spawn_on)) it does so when the task ends: so two
-    /// pinned tasks on different workers that both broadcast wait for each other without end. So does a broadcast under a
-    /// lock that a worker wants.
+    /// A worker that calls it takes part like the others, during the wait. A worker in the middle of a task, pinned or not, runs its
+    /// part when that task waits or ends. So any number of workers may broadcast at once. A broadcast under a lock that a worker wants
+    /// waits without end.
     ///
     /// Cost: two allocations a worker.
     ///

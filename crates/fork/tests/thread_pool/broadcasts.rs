@@ -2,11 +2,13 @@
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
-use terrace_fork::{ThreadPool, block_on};
+use terrace_executor::Executor;
+use terrace_fork::{ThreadPool, Worker, block_on};
 use terrace_testing::{text_of, watchdog};
 
 #[test]
@@ -49,6 +51,62 @@ fn workers_broadcast_to_each_other() {
         }
     }
     POOL.depopulate();
+}
+
+/// The same in pinned tasks, which leave other pinned tasks alone while they wait.
+#[test]
+fn pinned_tasks_broadcast_to_each_other() {
+    let _watchdog = watchdog();
+    let pool = Executor::builder().workers(3).build();
+    for _ in 0..200 {
+        let workers = pool.worker_spawners();
+        let tasks: Vec<_> = workers
+            .iter()
+            .map(|worker| {
+                let pool = pool.spawner();
+                worker.spawn(async move {
+                    let parts = Worker::with_current(|worker| {
+                        worker.broadcast(|part| (part.index, part.participants))
+                    });
+                    pool.spawn_broadcast(|_| ());
+                    parts
+                })
+            })
+            .collect();
+        for task in tasks {
+            assert_eq!(block_on(task), [(0, 3), (1, 3), (2, 3)]);
+        }
+    }
+}
+
+/// Each part is called once or left out, and what it holds is dropped, while workers come and go.
+#[test]
+fn no_part_is_lost_where_workers_end() {
+    let _watchdog = watchdog();
+    let pool = ThreadPool::new();
+    let held = Arc::new(());
+    thread::scope(|threads| {
+        for _ in 0..2 {
+            threads.spawn(|| {
+                for _ in 0..300 {
+                    let calls = AtomicUsize::new(0);
+                    let parts = pool.broadcast(|_| calls.fetch_add(1, Ordering::Relaxed));
+                    assert_eq!(parts.len(), calls.into_inner());
+                    let kept = Arc::clone(&held);
+                    pool.spawn_broadcast(move |_| drop(Arc::clone(&kept)));
+                }
+            });
+        }
+        threads.spawn(|| {
+            for round in 0..100 {
+                pool.resize_to([0, 2, 1, 3][round % 4]);
+            }
+        });
+    });
+    pool.resize_to(1);
+    pool.depopulate();
+    drop(pool);
+    assert_eq!(Arc::strong_count(&held), 1);
 }
 
 #[test]
