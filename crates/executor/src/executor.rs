@@ -10,7 +10,7 @@ use terrace_sync::{Arc, OnceLock};
 
 use crate::foreign::{self, Scheduler, Starts};
 use crate::member::broadcast::{self, Broadcast};
-use crate::parts::current::Current;
+use crate::parts::current::{Current, ExecutorId};
 use crate::parts::lanes::Lane;
 use crate::pool::fork::worker::Worker;
 use crate::pool::runner::reference;
@@ -162,6 +162,12 @@ impl<'a> Executor<'a> {
     #[must_use]
     pub fn current_or_any(&self) -> Option<Current> {
         self.shared().current_or_any()
+    }
+
+    /// Its id, which no other executor of the program has had.
+    #[must_use]
+    pub fn id(&self) -> ExecutorId {
+        self.shared().id
     }
 
     /// Whether every task that was spawned has ended: is done, has panicked, or was cancelled and dropped.

@@ -32,6 +32,21 @@ pub fn scope<'env, T>(body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>)
     Worker::with_current(|worker| scope::scope_of(worker, body))
 }
 
+/// [`Worker::num_members`] in the current thread's place: 0 on a thread that takes part in no pool.
+///
+/// ```
+/// use terrace_fork::{ThreadPool, here};
+///
+/// let pool = ThreadPool::new();
+/// pool.resize_to(2);
+/// assert_eq!(pool.with_worker(|_| here::num_members()), 2);
+/// assert_eq!(here::num_members(), 0);
+/// ```
+#[must_use]
+pub fn num_members() -> usize {
+    Worker::with_current(Worker::num_members)
+}
+
 /// [`Worker::spawn`] in the current thread's place.
 ///
 /// # Panics

@@ -10,11 +10,11 @@ mod scope;
 #[cfg(doctest)]
 mod types;
 
-pub use here::{broadcast, spawn, spawn_broadcast, spawn_local, spawn_on};
+pub use here::{broadcast, num_members, spawn, spawn_broadcast, spawn_local, spawn_on};
 pub use outputs::outputs;
 pub use pool::{Membership, ThreadPool};
 pub use scope::{Config, MemberScope, Scope, Spawner, scope, scope_with};
 pub use terrace_executor::{
-    Broadcast, RawJob, Spawnable, SpawnableLocal, Worker, Yield, block_on, join, yield_local,
-    yield_now,
+    Broadcast, ExecutorId, Payload, RawJob, Spawnable, SpawnableLocal, Task, Worker, Yield,
+    block_on, join, yield_local, yield_now,
 };

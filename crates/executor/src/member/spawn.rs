@@ -3,8 +3,10 @@
 use std::future::Future;
 
 use super::spawnable::{Place, Spawnable, SpawnableLocal};
-use crate::parts::current::Current;
+use crate::parts::current::{Current, ExecutorId};
 use crate::pool::fork::worker::Worker;
+use crate::pool::runner::with_pool;
+use crate::pool::shared::Shared;
 use crate::run::block_on::block_on;
 use crate::run::spawners::worker_spawners;
 use crate::spawner::Spawner;
@@ -46,6 +48,37 @@ impl Worker {
         match self.seat() {
             Some(seat) => Some(Spawner::new(seat.pool().arc())),
             None => Current::spawner(),
+        }
+    }
+
+    /// The executor that the handle spawns on. `None` where it knows none, as for [`spawner`](Self::spawner).
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
+    /// executor.with_worker(|worker| assert_eq!(worker.executor(), Some(executor.id())));
+    /// ```
+    #[must_use]
+    pub fn executor(&self) -> Option<ExecutorId> {
+        self.map_pool(|pool| pool.id)
+    }
+
+    /// The number of workers of the pool; 0 where the handle knows none. Guests are not counted.
+    ///
+    /// Cost: one relaxed load.
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(2).build();
+    /// assert_eq!(executor.with_worker(|worker| worker.num_members()), 2);
+    /// ```
+    #[must_use]
+    pub fn num_members(&self) -> usize {
+        self.map_pool(Shared::workers).unwrap_or(0)
+    }
+
+    fn map_pool<T>(&self, f: impl FnOnce(&Shared) -> T) -> Option<T> {
+        match self.seat() {
+            Some(seat) => Some(f(seat.pool())),
+            None => with_pool(|pool| pool.map(f)),
         }
     }
 

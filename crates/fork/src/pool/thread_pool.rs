@@ -2,17 +2,19 @@
 
 use std::fmt;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
 use terrace_executor::{
-    Broadcast, Builder, Executor, Payload, RawJob, Spawnable, SpawnableLocal, Worker, Yield,
-    block_on, drop_payload,
+    Broadcast, Builder, Executor, ExecutorId, Payload, RawJob, Spawnable, SpawnableLocal, Worker,
+    Yield, block_on, drop_payload,
 };
 use terrace_sync::{Arc, Mutex, OnceLock};
 
 use crate::scope::{Scope, scope};
 
 type PanicHandler = dyn Fn(Payload) + Send + Sync;
+type Handler = Arc<Mutex<Option<Arc<PanicHandler>>>>;
 
 /// A pool of worker threads, to be put into a `static` or to be owned. It has no workers at first; [`resize`](Self::resize)
 /// and the methods beside it start and end some at any time. While it has none, work runs on the caller.
@@ -52,25 +54,28 @@ pub struct ThreadPool {
 
 pub(super) struct Made {
     pub(super) executor: Executor<'static>,
-    handler: Arc<Mutex<Option<Arc<PanicHandler>>>>,
+    handler: Handler,
     /// Held during a resize.
     pub(super) resizing: Mutex<()>,
 }
 
+/// Hands a payload to the handler that is set now. A panic of the handler comes out.
+fn tell(handler: &Mutex<Option<Arc<PanicHandler>>>, payload: Payload) {
+    // Not under the lock: a handler may set another one.
+    let handler = handler.lock().clone();
+    match handler {
+        Some(handler) => handler(payload),
+        None => drop_payload(payload),
+    }
+}
+
 impl Made {
     fn new() -> Self {
-        let handler = Arc::new(Mutex::new(None::<Arc<PanicHandler>>));
+        let handler = Handler::default();
         let told = Arc::clone(&handler);
-        let tell = move |payload: Payload| {
-            // Not under the lock: a handler may set another one.
-            let handler = told.lock().clone();
-            match handler {
-                Some(handler) => handler(payload),
-                None => drop_payload(payload),
-            }
-        };
+        let told = move |payload: Payload| tell(&told, payload);
         Self {
-            executor: Builder::new().workers(0).panic_handler(tell).build(),
+            executor: Builder::new().workers(0).panic_handler(told).build(),
             handler,
             resizing: Mutex::new(()),
         }
@@ -95,6 +100,12 @@ impl ThreadPool {
         &self.made().executor
     }
 
+    /// Its id, which no other pool of the program has had. [`Worker::executor`] tells it of a handle.
+    #[must_use]
+    pub fn id(&self) -> ExecutorId {
+        self.executor().id()
+    }
+
     /// The number of its workers.
     pub fn num_members(&self) -> usize {
         self.executor().workers()
@@ -108,6 +119,28 @@ impl ThreadPool {
         let before = self.made().handler.lock().replace(Arc::new(handler));
         // A destructor of users runs under no lock.
         drop(before);
+    }
+
+    /// Hands a payload to the [panic handler](Self::set_panic_handler), as the pool does with one that reaches no caller: for engines that
+    /// catch panics of their own jobs.
+    ///
+    /// ```
+    /// use std::panic::catch_unwind;
+    ///
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// let (sender, said) = std::sync::mpsc::channel();
+    /// pool.set_panic_handler(move |payload| {
+    ///     sender.send(*payload.downcast::<&str>().unwrap()).unwrap();
+    ///     panic!("which is dropped");
+    /// });
+    /// pool.handle_panic(catch_unwind(|| panic!("caught")).unwrap_err());
+    /// assert_eq!(said.recv(), Ok("caught"));
+    /// ```
+    pub fn handle_panic(&self, payload: Payload) {
+        let handler = &self.made().handler;
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| tell(handler, payload))) {
+            drop_payload(payload);
+        }
     }
 
     /// Calls `f` as a member of the pool: joins by its handle run on the workers, too, also on those that start later. Cost: see

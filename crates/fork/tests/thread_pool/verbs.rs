@@ -230,8 +230,7 @@ fn meets(worker: &Worker) {
 }
 
 fn is_of(worker: Option<&Worker>, pool: &ThreadPool) -> bool {
-    let pool = pool.executor().spawner().executor();
-    worker.is_some_and(|worker| worker.spawner().unwrap().executor() == pool)
+    worker.is_some_and(|worker| worker.executor() == Some(pool.id()))
 }
 
 #[test]
@@ -244,8 +243,10 @@ fn each_pool_finds_its_member_inside_of_another() {
         INNER.with_worker(|worker| {
             assert!(is_of(Some(worker), &INNER));
             assert!(INNER.get_worker(|worker| is_of(worker, &INNER)));
+            assert_eq!((worker.num_members(), here::num_members()), (1, 1));
             OUTER.get_worker(|worker| {
                 assert!(is_of(worker, &OUTER));
+                assert_eq!(worker.unwrap().num_members(), 2);
                 meets(worker.unwrap());
             });
             assert!(Worker::with_current(|worker| is_of(Some(worker), &INNER)));
@@ -261,6 +262,8 @@ fn each_pool_finds_its_member_inside_of_another() {
     OUTER.resize_to(2);
     INNER.resize_to(1);
     assert!(OUTER.get_worker(|worker| worker.is_none()));
+    assert_ne!(OUTER.id(), INNER.id());
+    assert_eq!(Worker::with_current(Worker::executor), None);
     OUTER.with_worker(|_| check());
     for _ in 0..4 {
         // On a worker, which has forked before or not.
