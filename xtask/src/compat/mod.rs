@@ -14,6 +14,7 @@ mod imported;
 mod interface;
 mod modules;
 mod outcome;
+mod parallel;
 mod programs;
 mod published;
 mod registry;
@@ -39,6 +40,9 @@ pub(crate) struct CompatArgs {
     /// Run only the small servers and clients on async-executor, and their load
     #[arg(long, conflicts_with_all = ["bench", "differ", "apps", "bless"])]
     programs: bool,
+    /// Run only the small programs on crates that stand on rayon
+    #[arg(long, conflicts_with_all = ["bench", "differ", "apps", "bless", "programs", "interface", "examples"])]
+    rayon: bool,
     /// Run only the examples of smol
     #[arg(long, conflicts_with_all = ["bench", "differ", "apps", "bless", "programs", "interface"])]
     examples: bool,
@@ -68,6 +72,9 @@ pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
     }
     if args.programs {
         return programs::run(ws, filter);
+    }
+    if args.rayon {
+        return parallel::run(ws, filter);
     }
     if args.examples {
         return examples::run(ws, filter);
@@ -103,6 +110,7 @@ pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
         differ::run(ws, None, &differ::SeedArgs::default())?;
         apps::run(ws, None)?;
         examples::run(ws, None)?;
+        parallel::run(ws, None)?;
     }
     Ok(())
 }
