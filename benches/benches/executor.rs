@@ -3,8 +3,8 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use terrace_benches::executor::{
     self, AsyncExecutor, AsyncExecutorIo, AsyncExecutorStatic, AsyncIo, Current, Executor,
-    ExecutorMain, ExecutorRun, ExecutorRunIo, Lookup, Net, RayonIndex, StaticExecutor,
-    StaticExecutorRun, Tokio, TokioHandle, TokioIo, TokioNet,
+    ExecutorMain, ExecutorMainTokio, ExecutorRun, ExecutorRunIo, Lookup, Net, RayonIndex,
+    StaticExecutor, StaticExecutorRun, Tokio, TokioHandle, TokioIo, TokioNet,
 };
 use terrace_benches::spawn::{self, BATCH, Contender, LIGHT_TASKS};
 use terrace_benches::{Rows, WORKERS};
@@ -116,6 +116,7 @@ fn rows(criterion: &mut Criterion) {
     all::<Tokio>(rows);
     io::<Executor, AsyncIo>(rows);
     io::<ExecutorMain, AsyncIo>(rows);
+    io::<ExecutorMainTokio, TokioNet>(rows);
     io::<ExecutorRunIo, AsyncIo>(rows);
     io::<AsyncExecutorIo, AsyncIo>(rows);
     io::<TokioIo, TokioNet>(rows);

@@ -120,12 +120,20 @@ impl<C: Contender, N: Net> Echo<C, N> {
             clients: Vec::new(),
             servers: Vec::new(),
         };
-        for _ in 0..connections {
-            let (near, far) = connection();
+        // At once: where each worker has a reactor of its own, each adopts some.
+        let pairs: Vec<_> = (0..connections).map(|_| connection()).collect();
+        let mut adopted = Vec::new();
+        for (near, far) in pairs {
             echo.servers.push(spawner.spawn(server::<N>(far)));
-            let adopted = spawner.spawn(async { N::adopt(near) });
-            echo.clients.push(echo.contender.run(adopted));
+            adopted.push(spawner.spawn(async { N::adopt(near) }));
         }
+        echo.clients = echo.contender.run(async {
+            let mut clients = Vec::new();
+            for client in adopted {
+                clients.push(client.await);
+            }
+            clients
+        });
         echo
     }
 

@@ -12,7 +12,7 @@ pub use self::tokio::{Tokio, TokioIo};
 pub use current::{Current, Lookup, RayonIndex, TokioHandle, lookup};
 pub use drivers::{Driven, InReactor, Parked, Threads};
 pub use echo::{AsyncIo, Net, TokioNet, echo};
-pub use ours::{Executor, ExecutorMain, StaticExecutor, StaticExecutorAlone};
+pub use ours::{Executor, ExecutorMain, ExecutorMainTokio, StaticExecutor, StaticExecutorAlone};
 pub use services::{actors, cpu_bound, one_by_one};
 pub use workloads::{
     Restless, burst_wake, fan_out_fan_in, ping_pong, spawn_many_busy, spawn_many_inside,

@@ -50,6 +50,32 @@ impl Contender for ExecutorMain {
     }
 }
 
+/// The same, whose workers each wait in a runtime of tokio of their own.
+pub struct ExecutorMainTokio(Executor);
+
+impl Contender for ExecutorMainTokio {
+    const NAME: &'static str = "executor_main_tokio";
+    type Spawner = &'static terrace_executor::Executor<'static>;
+
+    fn new(workers: usize) -> Self {
+        let builder = Builder::new().workers(workers).worker_main(|worker| {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_io()
+                .build();
+            runtime.expect("the reactor starts").block_on(worker);
+        });
+        Self(Executor(Lent::new(builder.build())))
+    }
+
+    fn spawner(&self) -> Self::Spawner {
+        self.0.spawner()
+    }
+
+    fn run<T>(&self, future: impl Future<Output = T>) -> T {
+        self.0.run(future)
+    }
+}
+
 /// The static kind. Its threads end with the row; a few words of it are left.
 pub struct StaticExecutor(&'static terrace_executor::StaticExecutor);
 

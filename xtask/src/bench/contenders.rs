@@ -23,6 +23,7 @@ const OURS: [(&str, &[&str]); 11] = [
         &[
             "executor",
             "executor_main",
+            "executor_main_tokio",
             "static_executor",
             "executor_run",
             "static_executor_run",
