@@ -4,18 +4,17 @@
 //! The package `crates/compat/programs` is built twice, from copies with generated manifests. The D-Bus service gets a bus of its
 //! own.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use super::bus::{self, Bus};
 use super::registry::{ASYNC_EXECUTOR, BEVY_TASKS, DropIn};
-use super::sides::{self, build, listed};
-use crate::process::{difference, run_limited};
-use crate::progress::run_all;
+use super::sides;
+use crate::process::run_limited;
 use crate::workspace::Workspace;
 use xtask_stats::median;
 
@@ -40,26 +39,8 @@ struct Load {
     p999_ns: f64,
 }
 
-/// The two programs: stock, ours.
-fn compile(ws: &Workspace) -> Result<[PathBuf; 2]> {
-    let side = |ours: bool| {
-        let (name, drop_ins): (_, &[_]) = if ours {
-            ("ours", &BOTH)
-        } else {
-            ("stock", &[])
-        };
-        let dir = sides::copy(ws, "programs", &format!("programs/{name}"), "", drop_ins)?;
-        for drop_in in &BOTH {
-            sides::prove(ws, &dir, drop_in, ours)?;
-        }
-        let way = ("optimised", &["--release"][..]);
-        build(&dir, &dir.join("target"), "release/programs", way)
-    };
-    Ok([side(false)?, side(true)?])
-}
-
 /// What a program prints.
-fn output(program: &PathBuf, args: &[&str], bus: &Bus) -> Result<String> {
+fn output(program: &Path, args: &[&str], bus: &Bus) -> Result<String> {
     let mut command = Command::new(program);
     command.args(args).env(bus::VARIABLE, &bus.address);
     let finished = run_limited(command, LIMIT)?;
@@ -69,22 +50,10 @@ fn output(program: &PathBuf, args: &[&str], bus: &Bus) -> Result<String> {
 
 /// Compares what they print, and prints what the load costs.
 pub(super) fn run(ws: &Workspace, filter: Option<&str>) -> Result<()> {
-    let sides = compile(ws)?;
-    let mut names = listed(&sides[0])?;
-    names.retain(|name| filter.is_none_or(|text| name.contains(text)));
-    ensure!(!names.is_empty(), "no program's name contains the filter");
+    let sides = sides::both(ws, "programs", &BOTH)?;
     let bus = Bus::start()?;
-    run_all("compat --programs", &names, String::clone, |name| {
-        let print = |side| output(side, &["--program", name], &bus);
-        let first = print(&sides[0])?;
-        for run in 0..2 * RUNS - 1 {
-            let (side, name) = [(&sides[1], "ours"), (&sides[0], "stock")][run % 2];
-            let difference = difference([("stock", &first), (name, &print(side)?)]);
-            ensure!(difference.is_none(), "{}", difference.unwrap_or_default());
-        }
-        let lines = first.lines().count();
-        Ok(format!("the same {lines} lines, {RUNS} times on each side"))
-    })?;
+    let print = |side: &Path, name: &str, (): &()| output(side, &["--program", name], &bus);
+    sides::compare("compat --programs", &sides, filter, (RUNS, &[()]), print)?;
     let mut loads = [Vec::new(), Vec::new()];
     for round in 0..ROUNDS {
         for turn in 0..2 {

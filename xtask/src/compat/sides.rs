@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use super::registry::{self, DropIn, write_if_changed};
 use crate::build::Build;
-use crate::process::run_limited;
+use crate::process::{difference, run_limited};
+use crate::progress::run_all;
 use crate::workspace::Workspace;
 
 /// Far more than a program needs to list what it has.
@@ -91,6 +92,58 @@ pub(super) fn listed(program: &Path) -> Result<Vec<String>> {
     let finished = run_limited(command, LIST_LIMIT)?;
     finished.passed()?;
     Ok(finished.output.lines().map(str::to_owned).collect())
+}
+
+/// The program of a package, which bears its name: optimised, on the stock packages, and on these drop-ins in their place.
+pub(super) fn both(ws: &Workspace, package: &str, drop_ins: &[DropIn]) -> Result<[PathBuf; 2]> {
+    let side = |name: &str, ours: bool| {
+        let patched = if ours { drop_ins } else { &[] };
+        let dir = copy(ws, package, &format!("{package}/{name}"), "", patched)?;
+        for drop_in in drop_ins {
+            prove(ws, &dir, drop_in, ours)?;
+        }
+        let way = ("optimised", &["--release"][..]);
+        build(
+            &dir,
+            &dir.join("target"),
+            &format!("release/{package}"),
+            way,
+        )
+    };
+    Ok([side("stock", false)?, side("ours", true)?])
+}
+
+/// Runs the programs whose names contain `filter` in turns on both sides, `runs` times on each and with each variant. All runs print what
+/// the first one does. `output` is what a run on a side prints.
+pub(super) fn compare<V>(
+    title: &str,
+    sides: &[PathBuf; 2],
+    filter: Option<&str>,
+    (runs, variants): (usize, &[V]),
+    output: impl Fn(&Path, &str, &V) -> Result<String>,
+) -> Result<()> {
+    let mut names = listed(&sides[0])?;
+    names.retain(|name| filter.is_none_or(|text| name.contains(text)));
+    ensure!(!names.is_empty(), "no program's name contains the filter");
+    run_all(title, &names, String::clone, |name| {
+        let mut first = None;
+        for variant in variants {
+            for run in 0..2 * runs {
+                let side = run % 2;
+                let printed = output(&sides[side], name, variant)?;
+                let expected = first.get_or_insert_with(|| printed.clone());
+                ensure!(!expected.is_empty(), "it prints nothing");
+                let shown = ["stock", "ours"][side];
+                let difference = difference([("the first run", expected), (shown, &printed)]);
+                ensure!(difference.is_none(), "{}", difference.unwrap_or_default());
+            }
+        }
+        let lines = first.unwrap_or_default().lines().count();
+        Ok(format!(
+            "the same {lines} lines, {} times on each side",
+            runs * variants.len()
+        ))
+    })
 }
 
 /// Fails unless the package in `dir` uses our drop-in, or else the package that it stands in for.

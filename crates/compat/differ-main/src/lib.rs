@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+use std::error::Error;
 use std::process::ExitCode;
 
 /// A program that is written out.
@@ -44,4 +45,38 @@ pub fn run(programs: &[(&str, Program)], seeded: fn(u64)) -> ExitCode {
     }
     println!("end");
     ExitCode::SUCCESS
+}
+
+/// What ends a [`Named`] program early.
+pub type Failure = Box<dyn Error + Send + Sync>;
+
+/// A program that may fail: its name, and what it does. It prints its output.
+pub type Named = (&'static str, fn() -> Result<(), Failure>);
+
+/// Does what the command line of the process says: `--list` prints the names, `--program NAME` runs one. All other words go to `other`.
+#[must_use]
+pub fn run_named(
+    programs: &[Named],
+    other: impl FnOnce(&[&str]) -> Result<(), Failure>,
+) -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let done = match words[..] {
+        ["--list"] => {
+            programs.iter().for_each(|(name, _)| println!("{name}"));
+            Ok(())
+        }
+        ["--program", name] => match programs.iter().find(|(known, _)| *known == name) {
+            Some((_, run)) => run(),
+            None => Err("there is no such program; see --list".into()),
+        },
+        _ => other(&words),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
 }

@@ -7,16 +7,11 @@ mod http;
 mod load;
 mod pools;
 
-use std::error::Error;
 use std::process::ExitCode;
 
-/// What ends a program early.
-type Failure = Box<dyn Error + Send + Sync>;
+use differ_main::{Failure, Named, run_named};
 
-/// A program: its name, and what it does. It prints its output.
-type Program = (&'static str, fn() -> Result<(), Failure>);
-
-const PROGRAMS: [Program; 4] = [
+const PROGRAMS: [Named; 4] = [
     ("http", http::run),
     ("bus", bus::run),
     ("chat", chat::run),
@@ -24,25 +19,8 @@ const PROGRAMS: [Program; 4] = [
 ];
 
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = args.iter().map(String::as_str).collect();
-    let done = match words[..] {
-        ["--list"] => {
-            PROGRAMS.iter().for_each(|(name, _)| println!("{name}"));
-            Ok(())
-        }
-        ["--program", name] => match PROGRAMS.iter().find(|(known, _)| *known == name) {
-            Some((_, run)) => run(),
-            None => Err("there is no such program".into()),
-        },
+    run_named(&PROGRAMS, |words| match words {
         ["--load", requests] => load::run(requests),
         _ => Err("usage: --list | --program NAME | --load REQUESTS".into()),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    })
 }

@@ -7,16 +7,11 @@ mod png;
 mod sort;
 mod walk;
 
-use std::error::Error;
 use std::process::ExitCode;
 
-/// What ends a program early.
-type Failure = Box<dyn Error + Send + Sync>;
+use differ_main::{Failure, Named, run_named};
 
-/// A program: its name, and what it does. It prints its output.
-type Program = (&'static str, fn() -> Result<(), Failure>);
-
-const PROGRAMS: [Program; 5] = [
+const PROGRAMS: [Named; 5] = [
     ("png", png::run),
     ("arrays", arrays::run),
     ("bvh", bvh::run),
@@ -40,24 +35,5 @@ fn number(place: u64) -> u64 {
 }
 
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = args.iter().map(String::as_str).collect();
-    let done = match words[..] {
-        ["--list"] => {
-            PROGRAMS.iter().for_each(|(name, _)| println!("{name}"));
-            Ok(())
-        }
-        ["--program", name] => match PROGRAMS.iter().find(|(known, _)| *known == name) {
-            Some((_, run)) => run(),
-            None => Err("there is no such program".into()),
-        },
-        _ => Err("usage: --list | --program NAME".into()),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("{error}");
-            ExitCode::FAILURE
-        }
-    }
+    run_named(&PROGRAMS, |_| Err("usage: --list | --program NAME".into()))
 }

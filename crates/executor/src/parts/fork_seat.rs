@@ -12,13 +12,13 @@ use crate::protocol::fork::nest::Nest;
 
 /// A job, as a word without its type: `protocol::fork::job::JobRef` of the one type that forks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RawJob(NonNull<()>);
+pub(crate) struct JobWord(NonNull<()>);
 
 // SAFETY: it stands for a `JobRef`, which is `Send`.
-unsafe impl Send for RawJob {}
+unsafe impl Send for JobWord {}
 
 // SAFETY: both casts keep address and provenance.
-unsafe impl Word for RawJob {
+unsafe impl Word for JobWord {
     #[inline(always)]
     fn into_raw(self) -> *mut () {
         self.0.as_ptr()
@@ -31,7 +31,7 @@ unsafe impl Word for RawJob {
     }
 }
 
-impl RawJob {
+impl JobWord {
     /// The word of a job.
     #[inline(always)]
     pub(crate) fn of(job: impl Word) -> Self {
@@ -51,7 +51,7 @@ impl RawJob {
 }
 
 /// The deque of a seat.
-pub(crate) type Deque = ForkDeque<RawJob>;
+pub(crate) type Deque = ForkDeque<JobWord>;
 
 /// The place of a seat in the table of a pool `P`. Its deque is made when the first thread takes it.
 pub(crate) struct ForkPlace<P>(OnceLock<Box<ForkSeat<P>>>);
@@ -109,7 +109,7 @@ pub(crate) struct Mine {
     /// Pushes between two looks.
     pub(crate) pushes: Cell<u32>,
     /// The innermost root.
-    pub(crate) root: Cell<Option<RawJob>>,
+    pub(crate) root: Cell<Option<JobWord>>,
     /// Whether the thread is inside of a stolen half of a join.
     pub(crate) migrated: Cell<bool>,
 }
@@ -152,7 +152,7 @@ impl<P> ForkSeat<P> {
     /// # Safety
     /// The calling thread holds the seat.
     #[inline(always)]
-    pub(crate) unsafe fn owner(&self) -> Owner<'_, RawJob> {
+    pub(crate) unsafe fn owner(&self) -> Owner<'_, JobWord> {
         // SAFETY: one thread holds the seat, and handles are not `Sync`. Threads change under the lock of the table.
         unsafe { self.deque.owner() }
     }

@@ -12,7 +12,7 @@ use terrace_thread::Notify;
 
 use super::threadless::ThreadlessPools;
 use super::wait::{WaitFor, wait};
-use crate::parts::fork_seat::RawJob;
+use crate::parts::fork_seat::JobWord;
 use crate::pool::fork::consider::{self, Considers};
 use crate::pool::fork::here::{self, Guest, Seat, innermost};
 use crate::pool::fork::stolen::{Claimed, Job};
@@ -30,7 +30,7 @@ impl Forker for Worker {
 
     #[inline(always)]
     fn push(&self, job: Job) -> Option<Depth> {
-        let job_word = RawJob::of(job);
+        let job_word = JobWord::of(job);
         self.owner()?.push(job_word, Considers::new(self, job)).ok()
     }
 

@@ -14,7 +14,7 @@ use super::sentinel::Sentinel;
 use super::source::{Look, Source};
 use crate::parts::beat::SENTINEL_PERIOD;
 use crate::parts::config::Config;
-use crate::parts::fork_seat::RawJob;
+use crate::parts::fork_seat::JobWord;
 use crate::parts::scope_slot::Slot;
 use crate::parts::scopes::Looking;
 use crate::parts::threads::Threads;
@@ -117,7 +117,7 @@ impl Pool {
                 // SAFETY: this thread holds the seat, and no other one takes it.
                 let owner = unsafe { seat.owner() };
                 let pace = |_: Considered| Pace { pushes: 1, offer };
-                let pushed = owner.push(RawJob::of(JobRef::<Worker>::leaked()), pace);
+                let pushed = owner.push(JobWord::of(JobRef::<Worker>::leaked()), pace);
                 assert!(pushed.is_ok());
             });
         });

@@ -7,7 +7,7 @@ use super::super::runner;
 use super::super::shared::Shared;
 use super::here;
 use super::worker::Worker;
-use crate::parts::fork_seat::RawJob;
+use crate::parts::fork_seat::JobWord;
 use crate::protocol::fork::job::JobRef;
 
 /// A job of the pools' joins.
@@ -15,12 +15,12 @@ pub(crate) type Job = JobRef<Worker>;
 
 /// A job that the calling thread has claimed: it runs it once.
 #[must_use = "its joiner waits"]
-pub(crate) struct Claimed(RawJob);
+pub(crate) struct Claimed(JobWord);
 
 impl Claimed {
     /// # Safety
     /// The calling thread has claimed the job, which came out of a deque of a pool.
-    pub(crate) unsafe fn new(job: RawJob) -> Self {
+    pub(crate) unsafe fn new(job: JobWord) -> Self {
         Self(job)
     }
 

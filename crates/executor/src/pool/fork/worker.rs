@@ -7,7 +7,7 @@ use std::ptr;
 use terrace_queue::fork::Owner;
 
 use super::here::{self, Seat};
-use crate::parts::fork_seat::{Deque, RawJob};
+use crate::parts::fork_seat::{Deque, JobWord};
 
 /// The place of the current thread in a pool, for fork-join. It is lent to closures, on their thread.
 ///
@@ -86,7 +86,7 @@ impl Worker {
 
     /// The owner's side of the deque in its seat.
     #[inline(always)]
-    pub(crate) fn owner(&self) -> Option<Owner<'_, RawJob>> {
+    pub(crate) fn owner(&self) -> Option<Owner<'_, JobWord>> {
         // SAFETY: the seat, and so its deque, is this thread's for as long as the handle lives.
         let deque = unsafe { self.deque.as_ref() }?;
         // SAFETY: one thread holds the seat, and handles are not `Sync`. Threads change under the lock of the table.
