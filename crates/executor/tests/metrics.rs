@@ -1,29 +1,11 @@
 //! What an executor says that it has done is what it has done.
 
-use std::future::Future;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
 use std::thread;
 
 use terrace_executor::{Builder, Executor, Lane, Metrics, RunnerMetrics, Shutdown, block_on};
-use terrace_testing::{Random, Yields, watchdog};
-
-/// Counts the polls of a future.
-struct Polled<F> {
-    future: Pin<Box<F>>,
-    polls: Arc<AtomicUsize>,
-}
-
-impl<F: Future> Future for Polled<F> {
-    type Output = F::Output;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        self.polls.fetch_add(1, Ordering::Relaxed);
-        self.future.as_mut().poll(context)
-    }
-}
+use terrace_sync::Arc;
+use terrace_sync::atomic::{AtomicUsize, Ordering};
+use terrace_testing::{Polled, Random, Yields, watchdog};
 
 fn polls(metrics: &Metrics) -> usize {
     let seats = metrics.workers().iter().chain(metrics.drivers());
@@ -53,13 +35,11 @@ fn every_poll_is_counted_once() {
                         let future = async move {
                             yields.await;
                             if nested {
-                                let future = Box::pin(Yields(2));
-                                let polls = inner;
-                                spawner.spawn(Polled { future, polls }).detach();
+                                spawner.spawn(Polled::new(&inner, Yields(2))).detach();
                             }
                         };
-                        let (future, polls) = (Box::pin(future), Arc::clone(polled));
-                        executor.spawn_on(lane, Polled { future, polls }).detach();
+                        let counted = Polled::new(polled, Box::pin(future));
+                        executor.spawn_on(lane, counted).detach();
                         spawned.fetch_add(1 + usize::from(nested), Ordering::Relaxed);
                     }
                     if workers == 0 {

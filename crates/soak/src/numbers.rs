@@ -5,7 +5,6 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
 
 use terrace_executor::{
     Builder, Current, Executor, Lane, Metrics, RunnerMetrics, Shutdown, block_on,
@@ -13,7 +12,7 @@ use terrace_executor::{
 use terrace_local::LocalExecutor;
 use terrace_sync::Arc;
 use terrace_sync::atomic::{AtomicUsize, Ordering};
-use terrace_testing::Random;
+use terrace_testing::{Polled, Random};
 
 use crate::account::{Account, Ledger, Totals, panic_as_planned};
 use crate::futures::{naps, spin, yields};
@@ -32,24 +31,11 @@ const DEPTH: usize = 3;
 #[derive(Default)]
 struct Seen {
     spawned: AtomicUsize,
-    polls: AtomicUsize,
+    polls: Arc<AtomicUsize>,
 }
 
 /// A task that counts its polls.
-struct Counted {
-    life: Pin<Box<dyn Future<Output = ()> + Send>>,
-    seen: Arc<Seen>,
-}
-
-impl Future for Counted {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        // Ordering: Relaxed for both sums. The end of the executor's last task orders them before the comparison.
-        self.seen.polls.fetch_add(1, Ordering::Relaxed);
-        self.life.as_mut().poll(context)
-    }
-}
+type Counted = Polled<Pin<Box<dyn Future<Output = ()> + Send>>>;
 
 /// What all tasks of a round share.
 #[derive(Clone)]
@@ -86,10 +72,9 @@ impl Tasks {
             }
             account.finish();
         };
-        Counted {
-            life: Box::pin(life),
-            seen: Arc::clone(&self.seen),
-        }
+        // A task spawns others of its type, so the future has no type of its own.
+        let life: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(life);
+        Polled::new(&self.seen.polls, life)
     }
 }
 

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::{Arc, Mutex};
 
 /// Wakes itself and returns `Pending` as often as it says, then is ready.
@@ -22,6 +23,34 @@ impl Future for Yields {
         self.0 -= 1;
         context.waker().wake_by_ref();
         Poll::Pending
+    }
+}
+
+/// Counts the polls of a future.
+#[derive(Debug)]
+#[must_use = "futures do nothing unless polled"]
+pub struct Polled<F> {
+    future: F,
+    polls: Arc<AtomicUsize>,
+}
+
+impl<F> Polled<F> {
+    /// Adds to `polls` at each poll of `future`.
+    pub fn new(polls: &Arc<AtomicUsize>, future: F) -> Self {
+        Self {
+            future,
+            polls: Arc::clone(polls),
+        }
+    }
+}
+
+impl<F: Future + Unpin> Future for Polled<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        // Ordering: Relaxed, a sum. The end of the task orders it before the look at it.
+        self.polls.fetch_add(1, Ordering::Relaxed);
+        Pin::new(&mut self.future).poll(context)
     }
 }
 

@@ -15,7 +15,7 @@ mod wakers;
 pub mod watchdog;
 
 pub use alloc::{CountingAllocator, allocations};
-pub use futures::{Signal, WakerSlot, Yields, completed_elsewhere, poll_once, signal};
+pub use futures::{Polled, Signal, WakerSlot, Yields, completed_elsewhere, poll_once, signal};
 pub use panics::{payload_of, text, text_of};
 #[cfg(target_os = "linux")]
 pub use processor::{processors, stay_on};
