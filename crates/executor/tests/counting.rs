@@ -3,13 +3,11 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::ptr::NonNull;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
-use terrace_executor::{Builder, RawJob, StaticExecutor, Worker, block_on};
+use terrace_executor::{Builder, StaticExecutor, block_on};
 use terrace_testing::{CountingAllocator, Yields, allocations, watchdog};
 
 #[global_allocator]
@@ -39,49 +37,6 @@ fn a_spawn_on_a_worker_allocates_once() {
         allocations() - before
     }));
     assert_eq!(counted, ROUND * ROUNDS);
-}
-
-static RAW_RUNS: AtomicUsize = AtomicUsize::new(0);
-
-/// # Safety
-/// None is needed.
-unsafe fn run_raw(_: NonNull<RawJob>, _: &Worker) {
-    RAW_RUNS.fetch_add(1, Ordering::Relaxed);
-}
-
-/// # Safety
-/// None is needed.
-unsafe fn drop_raw(_: NonNull<RawJob>) {
-    unreachable!("the executor of this test does not end");
-}
-
-/// They lie in the worker's ring: a push into the injector would allocate.
-#[test]
-fn a_raw_job_of_a_worker_allocates_nothing() {
-    static JOBS: [RawJob; ROUND] = [const { RawJob::new(run_raw, drop_raw) }; ROUND];
-
-    async fn rounds(rounds: usize) {
-        for _ in 0..rounds {
-            for job in &JOBS {
-                // SAFETY: the job is in a static. The round before has run it, as it lay before this task in the ring.
-                Worker::with_current(|worker| unsafe { worker.spawn_raw(NonNull::from(job)) });
-            }
-            let ran = RAW_RUNS.load(Ordering::Relaxed);
-            Yields(1).await;
-            assert_eq!(RAW_RUNS.load(Ordering::Relaxed), ran + ROUND);
-        }
-    }
-
-    let _watchdog = watchdog();
-    let executor = Builder::new().workers(1).try_build_static().unwrap();
-    let counted = block_on(executor.spawn(async {
-        rounds(4).await;
-        let before = allocations();
-        rounds(ROUNDS).await;
-        allocations() - before
-    }));
-    assert_eq!(counted, 0);
-    assert_eq!(RAW_RUNS.load(Ordering::Relaxed), ROUND * (4 + ROUNDS));
 }
 
 /// Eager children of one turn, all done at once.
