@@ -3,11 +3,11 @@
 use std::ptr::NonNull;
 
 use terrace_local::task::{self, Core, CoreRef, PanicHandler, Runnable, Schedule, Task};
-use terrace_sync::Arc;
 
 use crate::executor::Executor;
 use crate::parts::current::Current;
 use crate::pool::runner::{count_end, run_task};
+use crate::pool::schedule::wrapped;
 use crate::pool::shared::Shared;
 use crate::spawner::Spawner;
 
@@ -15,15 +15,6 @@ use crate::spawner::Spawner;
 /// register.
 #[repr(transparent)]
 struct OnBlocking(Shared);
-
-impl OnBlocking {
-    /// A reference that counts.
-    fn counted(pool: Arc<Shared>) -> Arc<Self> {
-        let pool = Arc::into_raw(pool).cast::<Self>();
-        // SAFETY: the pointer comes out of `into_raw` of an `Arc<Shared>`, and this type wraps `Shared` transparently.
-        unsafe { Arc::from_raw(pool) }
-    }
-}
 
 impl Core for OnBlocking {
     fn panic_handler(&self) -> Option<PanicHandler> {
@@ -61,7 +52,8 @@ fn spawn_blocking<T: Send + 'static>(
     pool: &Shared,
     f: impl FnOnce() -> T + Send + 'static,
 ) -> Task<T> {
-    let core = || CoreRef::Shared(OnBlocking::counted(pool.arc()));
+    // SAFETY: `OnBlocking` wraps `Shared` transparently.
+    let core = || CoreRef::Shared(unsafe { wrapped::<OnBlocking>(pool.arc()) });
     let future = async move { f() };
     let (runnable, task) = if task::is_large(&future) {
         // SAFETY: closure and output are Send and 'static, and the core is that of this pool.
@@ -70,11 +62,7 @@ fn spawn_blocking<T: Send + 'static>(
         // SAFETY: closure and output are Send and 'static, and the core is that of this pool.
         unsafe { pool.make(core(), future) }
     };
-    if pool.is_closed() {
-        drop(runnable);
-    } else {
-        runnable.schedule();
-    }
+    pool.queue_if_open(runnable, Runnable::schedule);
     task
 }
 
@@ -90,7 +78,7 @@ impl Executor<'_> {
     /// executor's panic handler. To drop the handle drops a closure that no thread has begun to call, and nothing ends one earlier that
     /// runs. The drop of the executor does not wait for closures: one that runs goes on, and the others are dropped.
     ///
-    /// Cost: three allocations, and the wake of a thread. Worth it from tens of microseconds on.
+    /// Cost: two allocations, and the wake of a thread. Worth it from tens of microseconds on.
     ///
     /// Needs feature `blocking`.
     ///
@@ -135,12 +123,6 @@ impl Current {
     /// ```
     #[track_caller]
     pub fn spawn_blocking<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> Task<T> {
-        match Self::spawner() {
-            Some(spawner) => spawner.spawn_blocking(f),
-            None => panic!(
-                "no executor polls the caller of `Current::spawn_blocking`. Call it in a task that a worker or a `run` future polls; \
-                 elsewhere keep a `Spawner`, which `Executor::spawner` makes"
-            ),
-        }
+        Self::spawner_for("spawn_blocking").spawn_blocking(f)
     }
 }

@@ -12,7 +12,7 @@ use std::fmt;
 use std::future::Future;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-use terrace_local::task::{self, CoreRef, Runnable, Task};
+use terrace_local::task::{self, CoreRef, Task};
 use terrace_sync::{Arc, light};
 
 use crate::parts::current::{Current, ExecutorId, current};
@@ -96,7 +96,7 @@ impl Spawner {
         let core = CoreRef::Shared(reference(&self.pool));
         // SAFETY: future and output are Send and 'static, and `core` refers to this pool.
         let (runnable, task) = unsafe { self.pool.make(core, future) };
-        self.queue(runnable, |runnable| {
+        self.pool.queue_if_open(runnable, |runnable| {
             self.pool.push_foreign(runnable, Cause::Spawned);
         });
         task
@@ -152,22 +152,13 @@ impl Spawner {
                 unsafe { self.pool.make(core, future) }
             }
         };
-        self.queue(runnable, |runnable| {
+        self.pool.queue_if_open(runnable, |runnable| {
             runnable.schedule();
             // Fence pair: `heavy` in `Closed::set`. The background lane does not always publish.
             light();
             self.pool.drop_if_closed();
         });
         task
-    }
-
-    /// Queues a new task by `push`, which drops it if the executor ends beside it.
-    fn queue(&self, runnable: Runnable, push: impl FnOnce(Runnable)) {
-        if self.pool.is_closed() {
-            drop(runnable);
-        } else {
-            push(runnable);
-        }
     }
 }
 
@@ -204,10 +195,16 @@ impl Current {
     /// ```
     #[track_caller]
     pub fn spawn<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> Task<T> {
+        Self::spawner_for("spawn").spawn(future)
+    }
+
+    /// The handle that a verb needs.
+    #[track_caller]
+    pub(crate) fn spawner_for(verb: &str) -> Spawner {
         match Self::spawner() {
-            Some(spawner) => spawner.spawn(future),
+            Some(spawner) => spawner,
             None => panic!(
-                "no executor polls the caller of `Current::spawn`. Call it in a task that a worker or a `run` future polls; \
+                "no executor polls the caller of `Current::{verb}`. Call it in a task that a worker or a `run` future polls; \
                  elsewhere keep a `Spawner`, which `Executor::spawner` makes"
             ),
         }

@@ -323,12 +323,16 @@ impl Pinned {
         let core = CoreRef::Shared(Arc::clone(self));
         // SAFETY: future and output are Send and 'static, so the task may run and be dropped anywhere.
         let (runnable, task) = unsafe { task::build(core, future) };
-        self.push_child(runnable);
+        self.push_call(runnable);
+        task
+    }
+
+    fn push_call(&self, call: Runnable) {
+        self.push_child(call);
         // Fence pairs: the `light` in `push_child` with the `heavy` in the core's close.
         if self.core.is_closed() {
             self.drop_children();
         }
-        task
     }
 
     /// Drops what is queued: calls, as a scope's children end before the core is closed.
@@ -346,11 +350,7 @@ impl Schedule for Pinned {
     unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
         // SAFETY: the task's reference, out of `Arc::into_raw`, keeps the core up to the push.
         let this = unsafe { another(this.as_ptr()) };
-        this.push_child(task);
-        // Fence pairs: as in `call`.
-        if this.core.is_closed() {
-            this.drop_children();
-        }
+        this.push_call(task);
     }
 }
 

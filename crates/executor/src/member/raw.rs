@@ -132,11 +132,9 @@ unsafe fn queue(pool: &Shared, reference: Arc<Shared>, job: NonNull<RawJob>) {
     // SAFETY: the job stays in place until a function of it is called (the caller's promise). The header is its first field, and the
     // header's functions take a job's.
     let runnable = unsafe { Runnable::raw(job.cast()) };
-    if pool.is_closed() {
-        drop(runnable);
-    } else {
-        pool.push_foreign(runnable, Cause::Spawned);
-    }
+    pool.queue_if_open(runnable, |runnable| {
+        pool.push_foreign(runnable, Cause::Spawned)
+    });
 }
 
 /// The reference that a queued job has to its pool.

@@ -15,8 +15,8 @@ use terrace_sync::time::Instant;
 /// Queued work, in ns, from which waking a sleeping worker pays.
 const WAKE_WORTH: u64 = 25_000;
 /// Length of a child, in ns, from which an awake worker takes it from a waiter that drives. Longer than an empty child
-/// takes while two cores fight over the list: else the fight itself would make children look long enough. Two threads
-/// share children of 1.1 us in 0.55 of the time of one thread.
+/// takes while two cores fight over the list: else the fight itself would make children look long enough.
+/// The bench rows `fork/flat/64x1000` have children that are just long enough.
 const TAKE_WORTH: u32 = 1_000;
 /// The estimate before anything was measured, in ns: long, so that the first scopes wake workers.
 const UNKNOWN: u32 = 50_000;

@@ -172,6 +172,16 @@ impl Schedule for Unregistered {
     }
 }
 
+/// A counted reference to the pool, as one to another core of its tasks.
+///
+/// # Safety
+/// `W` is a transparent wrapper of [`Shared`].
+pub(crate) unsafe fn wrapped<W>(pool: Arc<Shared>) -> Arc<W> {
+    let pool = Arc::into_raw(pool).cast::<W>();
+    // SAFETY: the pointer comes out of `into_raw` of an `Arc<Shared>`, which `W` wraps transparently (the caller's promise).
+    unsafe { Arc::from_raw(pool) }
+}
+
 /// The pool as the core of tasks of one lane: of the high lane if `HIGH`, else of the background lane. `KEPT` if the
 /// pool can be dropped, so that its tasks register.
 #[repr(transparent)]
@@ -180,10 +190,8 @@ pub(crate) struct OnLane<const HIGH: bool, const KEPT: bool>(Shared);
 impl<const HIGH: bool> OnLane<HIGH, true> {
     /// A reference that counts.
     pub(crate) fn counted(pool: Arc<Shared>) -> Arc<Self> {
-        let pool = Arc::into_raw(pool).cast::<Self>();
-        // SAFETY: the pointer comes out of `into_raw` of an `Arc<Shared>`, and this type wraps
-        // `Shared` transparently.
-        unsafe { Arc::from_raw(pool) }
+        // SAFETY: this type wraps `Shared` transparently.
+        unsafe { wrapped(pool) }
     }
 }
 

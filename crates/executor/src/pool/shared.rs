@@ -324,6 +324,15 @@ impl Shared {
         self.closed.is_set()
     }
 
+    /// Queues a new runnable by `push`, which drops it if the executor ends beside it.
+    pub(crate) fn queue_if_open(&self, runnable: Runnable, push: impl FnOnce(Runnable)) {
+        if self.is_closed() {
+            drop(runnable);
+        } else {
+            push(runnable);
+        }
+    }
+
     /// Called after each publish of a runnable by a thread that does not keep the pool open. Once the pool has dropped its tasks, no thread takes the runnable, so the
     /// caller drops it.
     #[inline]
