@@ -6,7 +6,7 @@
 //! | is being dropped                    | queues the task; the thread that drops the executor's tasks drops it       |
 //! | is gone                             | drops the future; the task counts as cancelled                             |
 //!
-//! `protocol/closed.rs` has the handshake of the last two rows.
+//! `terrace_thread::closed` has the handshake of the last two rows.
 
 use std::fmt;
 use std::future::Future;

@@ -64,16 +64,18 @@ fn counted(calls: usize, call: impl Fn()) -> usize {
     allocations() - before
 }
 
-/// Two for each worker, and one each 31 parts for the queue that they lie in.
+/// Two for each worker, and one each 31 parts for the queue that they lie in. The least of several rounds counts: what
+/// waits meet adds a few.
 #[test]
 fn a_broadcast_allocates_twice_a_worker() {
-    const CALLS: usize = 310;
+    const CALLS: usize = 62;
     let _watchdog = watchdog();
     let of = |workers| {
         let executor: Executor<'static> = Builder::new().workers(workers).build();
-        counted(CALLS, || drop(executor.broadcast(|part| part.index)))
+        let call = || drop(executor.broadcast(|part| part.index));
+        (0..20).map(|_| counted(CALLS, call)).min().unwrap()
     };
-    let more = of(4).saturating_sub(of(1));
+    let more = of(4) - of(1);
     assert!(more <= 3 * (2 * CALLS + CALLS / 31 + 1), "{more}");
 }
 

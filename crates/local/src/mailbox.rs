@@ -211,11 +211,11 @@ impl<R: Queueable> Mailbox<R> {
         }
     }
 
-    /// Whether it was closed; exact on the owner's thread, elsewhere valid after a fence.
+    /// Whether it was closed; exact on the owner's thread.
     #[inline]
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        // Ordering: Relaxed. The owner closes. Other threads fence before; the fence pairs with the one in `close`.
+        // Ordering: Relaxed. The owner closes.
         self.closed.load(Ordering::Relaxed)
     }
 }

@@ -2,6 +2,10 @@
 #![doc = include_str!("../README.md")]
 
 #[cfg(not(terrace_loom))]
+mod calls;
+#[doc(hidden)]
+pub mod closed;
+#[cfg(not(terrace_loom))]
 mod id;
 mod notify;
 #[cfg(not(terrace_loom))]

@@ -3,22 +3,24 @@
 use std::cell::Cell;
 use std::future::Future;
 use std::mem::ManuallyDrop;
-use std::ptr::NonNull;
 
-use terrace_local::task::{Core, CoreRef, Runnable, Schedule};
+use terrace_local::task::Runnable;
 use terrace_local::{LocalCore, LocalExecutor, LocalSpawner, OnOwner, OwnedCore, Task, task};
 use terrace_queue::Injector;
 use terrace_sync::{Arc, light};
 
+use crate::closed::Closed;
 use crate::notify::{Notify, NotifyRef};
 use crate::waking::{self, Waking};
 
 /// The part of a thread's core that it shares with its spawners.
 pub(crate) struct Pinned {
     pub(crate) core: Arc<LocalCore>,
-    /// Children of scopes that only this thread may run, and [calls](Self::call). They have a queue of their own: a wait inside of a
+    /// Children of scopes that only this thread may run, and calls (`calls.rs`). They have a queue of their own: a wait inside of a
     /// task runs these, and no other task.
-    children: Injector<Runnable>,
+    pub(crate) children: Injector<Runnable>,
+    /// Whether calls are dropped.
+    pub(crate) closed: Closed,
     pub(crate) spawner: LocalSpawner,
     waking: Arc<Waking>,
 }
@@ -33,6 +35,7 @@ impl Pinned {
         let pinned = Arc::new(Self {
             core: Arc::clone(&core),
             children: Injector::new(),
+            closed: Closed::new(),
             spawner: core.spawner(),
             waking,
         });
@@ -74,7 +77,7 @@ impl Drop for Owner {
             return;
         }
         if !is_scope_open() {
-            self.pinned.drop_children();
+            self.pinned.close_to_calls();
         }
         CURRENT.with(|current| {
             if std::ptr::eq(current.get(), &*self.pinned) {
@@ -98,7 +101,7 @@ pub(crate) fn current() -> Arc<Pinned> {
 ///
 /// # Safety
 /// The pointer came from `Arc::as_ptr`, and a count is kept during the call.
-unsafe fn another(pointer: *const Pinned) -> Arc<Pinned> {
+pub(crate) unsafe fn another(pointer: *const Pinned) -> Arc<Pinned> {
     // SAFETY: the caller's promise.
     unsafe { Arc::increment_strong_count(pointer) };
     // SAFETY: the pointer came from `Arc::as_ptr`, and the line above raised the count for this handle.
@@ -302,55 +305,6 @@ impl Pinned {
         // Fence pair: the fence between the thread's announcement of its sleep and its last look at the queues.
         light();
         self.waking.notify();
-    }
-
-    /// Queues a task that only this thread may run, from any thread. The thread also runs it in a wait inside of another task. If
-    /// the thread drops its tasks first, the task counts as cancelled.
-    ///
-    /// ```text
-    /// call:   the task is queued; F; closed -> drop what is queued
-    /// close:  closed; F; drop what is queued
-    /// ```
-    ///
-    /// The later one to fence sees the other. Both may drop: each task leaves the queue once.
-    pub(crate) fn call<T>(
-        self: &Arc<Self>,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> Task<T>
-    where
-        T: Send + 'static,
-    {
-        let core = CoreRef::Shared(Arc::clone(self));
-        // SAFETY: future and output are Send and 'static, so the task may run and be dropped anywhere.
-        let (runnable, task) = unsafe { task::build(core, future) };
-        self.push_call(runnable);
-        task
-    }
-
-    fn push_call(&self, call: Runnable) {
-        self.push_child(call);
-        // Fence pairs: the `light` in `push_child` with the `heavy` in the core's close.
-        if self.core.is_closed() {
-            self.drop_children();
-        }
-    }
-
-    /// Drops what is queued: calls, as a scope's children end before the core is closed.
-    fn drop_children(&self) {
-        while let Some(child) = self.children.pop() {
-            drop(child);
-        }
-    }
-}
-
-/// Of calls.
-impl Core for Pinned {}
-
-impl Schedule for Pinned {
-    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
-        // SAFETY: the task's reference, out of `Arc::into_raw`, keeps the core up to the push.
-        let this = unsafe { another(this.as_ptr()) };
-        this.push_call(task);
     }
 }
 

@@ -7,7 +7,7 @@
 //! | called    | `run`, or `drop`      | the calling thread's      | the end of the call, which counts the job out  |
 //!
 //! A queued job is a word in the same queues as tasks (`terrace_local::task::Runnable`). A thread that drops the word calls `drop`. So
-//! each way in which a pool loses a queued foreign runnable is one in which it drops a raw job: `protocol/closed.rs` has the last.
+//! each way in which a pool loses a queued foreign runnable is one in which it drops a raw job: `terrace_thread::closed` has the last.
 
 use std::cell::Cell;
 use std::fmt;

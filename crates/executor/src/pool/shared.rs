@@ -6,6 +6,7 @@ use terrace_local::task::{PanicHandler, Runnable};
 use terrace_park::{Idle, Wake};
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, heavy};
+use terrace_thread::closed::Closed;
 
 use crate::parts::current::{Current, ExecutorId, current};
 use crate::parts::external_waiters::ExternalWaiters;
@@ -19,7 +20,6 @@ use crate::parts::seat::Seats;
 use crate::parts::threads::{FEW_SPARES, Threads};
 use crate::parts::watch;
 use crate::protocol::alarm::Alarm;
-use crate::protocol::closed::Closed;
 use crate::protocol::holders::Holders;
 
 /// The state of a pool.

@@ -2,7 +2,6 @@
 
 pub mod alarm;
 pub mod broadcast;
-pub mod closed;
 pub mod deferred_publish;
 pub mod fork;
 pub mod holders;

@@ -154,12 +154,6 @@ impl<R: Queueable> CoreOf<R> {
         true
     }
 
-    /// Whether it was closed; exact on the owner's thread, elsewhere valid after a fence.
-    #[must_use]
-    pub fn is_closed(&self) -> bool {
-        self.mailbox.is_closed()
-    }
-
     /// Queues a task that another thread has made; gives it back if the core is closed.
     pub(crate) fn spawn_queued(&self, item: R) -> Result<(), R> {
         // Before the push: the owner may run and count the end of the task right behind it.

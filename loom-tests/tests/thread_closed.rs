@@ -1,9 +1,9 @@
-//! The end of a pool that foreign cells still know.
+//! The end of a pool that foreign cells still know, or of a thread to which others still send calls.
 
-use terrace_executor::protocol::closed::Closed;
 use terrace_loom_tests::assert_each_once;
 use terrace_sync::atomic::{AtomicBool, Ordering::Relaxed};
 use terrace_sync::{Arc, light, model, thread};
+use terrace_thread::closed::Closed;
 
 /// The end of a pool, and one place for a runnable.
 #[derive(Default)]
@@ -20,12 +20,13 @@ impl Pool {
     }
 }
 
-/// A waker of a foreign cell queues it while the pool closes: one of the two threads drops the runnable.
+/// A waker of a foreign cell queues it while the pool closes, or a broadcast its part while the thread does: one of the two threads drops
+/// the runnable.
 ///
-/// Seen to fail without the fence of the end (`executor-closed-fence`), and where the waker does not look
-/// (`executor-closed-unseen`).
+/// Seen to fail without the fence of the end (`thread-closed-fence`), and where the waker does not look
+/// (`thread-closed-unseen`).
 #[test]
-fn executor_closed_leaves_no_foreign_runnable() {
+fn thread_closed_leaves_no_foreign_runnable() {
     model(|| {
         let pool = Arc::new(Pool::default());
         let waker = {
@@ -49,10 +50,10 @@ fn executor_closed_leaves_no_foreign_runnable() {
 
 /// Two threads spawn by a weak handle while the pool closes, each after a look: the item of each is dropped once.
 ///
-/// Seen to fail without the fence of the end (`executor-closed-fence`), and where the spawners do not look
-/// (`executor-closed-unseen`).
+/// Seen to fail without the fence of the end (`thread-closed-fence`), and where the spawners do not look
+/// (`thread-closed-unseen`).
 #[test]
-fn executor_closed_leaves_no_task_of_a_spawner() {
+fn thread_closed_leaves_no_task_of_a_spawner() {
     model(|| {
         let pools = Arc::new([Pool::default(), Pool::default()]);
         let closed = |pools: &[Pool; 2]| pools[0].closed.is_set();

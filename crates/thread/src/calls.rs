@@ -1,0 +1,61 @@
+//! Calls: tasks that a thread also runs where it waits inside of another task, such as parts of broadcasts.
+//!
+//! They lie among the pinned children of the thread's scopes. A thread that ends drops those that it has not run, and a thread that
+//! queues one later drops it by itself: see [`closed`](crate::closed).
+
+use std::future::Future;
+use std::ptr::NonNull;
+
+use terrace_local::Task;
+use terrace_local::task::{self, Core, CoreRef, Runnable, Schedule};
+use terrace_sync::Arc;
+
+use crate::pinned::{Pinned, another};
+
+impl Pinned {
+    /// Queues a task that only this thread may run, from any thread. If the thread drops its tasks first, the task counts as
+    /// cancelled.
+    pub(crate) fn call<T>(
+        self: &Arc<Self>,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T>
+    where
+        T: Send + 'static,
+    {
+        let core = CoreRef::Shared(Arc::clone(self));
+        // SAFETY: future and output are Send and 'static, so the task may run and be dropped anywhere.
+        let (runnable, task) = unsafe { task::build(core, future) };
+        self.push_call(runnable);
+        task
+    }
+
+    fn push_call(&self, call: Runnable) {
+        // It fences between the push and the look below.
+        self.push_child(call);
+        if self.closed.is_set() {
+            self.drop_calls();
+        }
+    }
+
+    /// The thread drops its tasks: from now on each call is dropped. No scope is open on it, so all that is queued are calls.
+    pub(crate) fn close_to_calls(&self) {
+        self.closed.set();
+        self.drop_calls();
+    }
+
+    fn drop_calls(&self) {
+        while let Some(call) = self.children.pop() {
+            drop(call);
+        }
+    }
+}
+
+impl Core for Pinned {}
+
+impl Schedule for Pinned {
+    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
+        // SAFETY: the task's reference, out of `Arc::into_raw`, keeps the core up to the push.
+        let this = unsafe { another(this.as_ptr()) };
+        this.push_call(task);
+    }
+}
