@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::Duration;
 
-use terrace_executor::{Builder, Executor, Shutdown, WorkerLoop, block_on};
+use terrace_executor::{Builder, Executor, Shutdown, block_on};
 use terrace_testing::{Random, completed_elsewhere, watchdog};
 
 /// Unparks a thread.
@@ -23,7 +23,7 @@ impl Wake for Unpark {
 }
 
 /// A reactor that waits for nothing but wakers.
-fn park_on(worker: WorkerLoop<'_>) {
+fn park_on(worker: impl Future<Output = ()>) {
     let waker = Waker::from(Arc::new(Unpark(thread::current())));
     let mut context = Context::from_waker(&waker);
     let mut worker = pin!(worker);
@@ -48,7 +48,7 @@ async fn yield_now() {
 /// The same pool with each kind of reactor.
 fn each_reactor(test: impl Fn(Builder)) {
     let builder = || Builder::new().workers(2);
-    test(builder().worker_main(park_on));
+    test(builder().worker_main(|worker| park_on(worker)));
     test(builder().worker_main(|worker| async_io::block_on(worker)));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -189,6 +189,31 @@ fn a_worker_waits_in_the_reactor() {
     }
 }
 
+/// A worker that watched a busy one would come back to its loop from time to time, and be deaf to its reactor in between.
+#[test]
+fn a_worker_stays_in_its_reactor_while_another_is_busy() {
+    static POLLS: AtomicUsize = AtomicUsize::new(0);
+
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(2).worker_main(|worker| {
+        let mut worker = pin!(worker);
+        park_on(poll_fn(|context| {
+            POLLS.fetch_add(1, Ordering::Relaxed);
+            worker.as_mut().poll(context)
+        }));
+    });
+    let executor = executor.build();
+    let busy = executor.spawn(async {
+        // The other worker has gone to its reactor by then.
+        thread::sleep(Duration::from_millis(20));
+        let before = POLLS.load(Ordering::Relaxed);
+        thread::sleep(Duration::from_millis(100));
+        POLLS.load(Ordering::Relaxed) - before
+    });
+    // `park` may return without a reason.
+    assert!(block_on(busy) <= 2);
+}
+
 #[test]
 fn a_function_that_returns_at_once_costs_no_work() {
     let _watchdog = watchdog();
@@ -277,7 +302,7 @@ fn random_programs() {
         let mut random = Random::new(seed);
         let builder = Builder::new().workers(1 + random.below(3));
         let builder = match seed % 2 {
-            0 => builder.worker_main(park_on),
+            0 => builder.worker_main(|worker| park_on(worker)),
             _ => builder.worker_main(|worker| async_io::block_on(worker)),
         };
         let executor = Arc::new(builder.build());

@@ -8,8 +8,10 @@
 //! | returns after the end              | ends                                                                    |
 //! | returns or panics before           | goes on as a worker without such a function                             |
 //!
-//! Such a worker uses no LIFO slot, as no sentinel watches while all are in their reactors. It is a sentinel for [`WATCH`] at a time,
-//! and then looks at its reactor. Everything else is as with other workers: tokens, seats, waits, spares.
+//! Such a worker uses no LIFO slot, as no sentinel watches while all are in their reactors. A sentinel hears nothing of its reactor. So
+//! the worker is one only where a scope is open or a thread forks, or lately was, and for [`WATCH`] at a time; then it looks at its
+//! reactor. Other workers also watch while threads are busy with tasks. Everything else is as with other workers: tokens, seats, waits,
+//! spares.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Poll, Waker};

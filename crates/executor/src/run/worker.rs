@@ -320,11 +320,13 @@ impl<'p> Worker<'p> {
         (token, Rest::None)
     }
 
-    /// Whether there is something to watch, or was lately.
+    /// Whether there is something to watch, or was lately. Active threads are that, too, as they may open scopes; but a worker with a
+    /// reactor does not hear of the reactor's events while it watches. While none watches, publishers wake a worker for each scope.
     pub(super) fn watches(&self, sentinel: &Sentinel) -> bool {
         let pool = self.pool();
+        let more_may_come = || !self.runner.polled.get() && pool.scopes.others_active(pool.crew());
         sentinel.is_keen()
-            || pool.scopes.others_active(pool.crew())
+            || more_may_come()
             || pool.seats.slots_sight() != Sight::Nothing
             || pool.forks.any_forking()
     }
