@@ -64,8 +64,8 @@ fn counted(calls: usize, call: impl Fn()) -> usize {
     allocations() - before
 }
 
-/// Two for each worker, and one each 31 parts for the queue that they lie in. The least of several rounds counts: what
-/// waits meet adds a few.
+/// Two for each worker, and one each 31 parts for the queue that they lie in. The least of several rounds counts: `block_on` makes a
+/// new waker while a worker still holds that of the call before.
 #[test]
 fn a_broadcast_allocates_twice_a_worker() {
     const CALLS: usize = 62;

@@ -14,7 +14,8 @@
 //! close:  all else is gone; closed; F; drop what is queued
 //! ```
 //!
-//! The later one to fence sees the other. Both may drop: each item leaves a queue once. Not an API; public for its models.
+//! The later one to fence sees the other. Both may drop: each item leaves a queue once. Not an API; public for the executor and
+//! the models.
 
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::{heavy, weakened};
