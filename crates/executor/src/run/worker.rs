@@ -320,13 +320,18 @@ impl<'p> Worker<'p> {
         (token, Rest::None)
     }
 
-    /// Whether there is something to watch, or was lately. Active threads are that, too, as they may open scopes; but a worker with a
-    /// reactor does not hear of the reactor's events while it watches. While none watches, publishers wake a worker for each scope.
+    /// Whether there is something to watch, or was lately. That includes each place that a look before a sleep may show as covered: no
+    /// search takes from there, so a worker that neither slept nor watched would spin. Most workers watch active threads, too, as those
+    /// may open scopes. A worker with a reactor does not, as it hears nothing of its reactor while it watches. While no worker watches,
+    /// publishers wake one for each scope.
     pub(super) fn watches(&self, sentinel: &Sentinel) -> bool {
         let pool = self.pool();
-        let more_may_come = || !self.runner.polled.get() && pool.scopes.others_active(pool.crew());
+        let scopes = || match self.runner.polled.get() {
+            true => pool.scopes.any_open(),
+            false => pool.scopes.others_active(pool.crew()),
+        };
         sentinel.is_keen()
-            || more_may_come()
+            || scopes()
             || pool.seats.slots_sight() != Sight::Nothing
             || pool.forks.any_forking()
     }
