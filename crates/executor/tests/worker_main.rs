@@ -214,6 +214,34 @@ fn a_worker_stays_in_its_reactor_while_another_is_busy() {
     assert!(block_on(busy) <= 2);
 }
 
+/// The halves of joins wait for each other, at a call-site that has always been tiny.
+#[test]
+fn a_worker_leaves_its_reactor_for_a_join_whose_halves_wait() {
+    let _watchdog = watchdog();
+    each_reactor(|builder| {
+        let executor = Arc::new(builder.build());
+        let inner = executor.clone();
+        block_on(executor.spawn(async move {
+            for round in 0..100 {
+                let waits = round % 10 == 9;
+                if waits {
+                    // The other worker has gone to its reactor by then.
+                    thread::sleep(Duration::from_millis(5));
+                }
+                let ran = AtomicUsize::new(0);
+                inner.join(
+                    |_| ran.store(1, Ordering::Release),
+                    |_| {
+                        while waits && ran.load(Ordering::Acquire) == 0 {
+                            std::hint::spin_loop();
+                        }
+                    },
+                );
+            }
+        }));
+    });
+}
+
 #[test]
 fn a_function_that_returns_at_once_costs_no_work() {
     let _watchdog = watchdog();
