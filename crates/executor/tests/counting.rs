@@ -296,7 +296,7 @@ fn a_remote_spawn_allocates_once_and_a_block_now_and_then() {
 }
 
 #[test]
-fn a_remote_batch_allocates_once_a_task_and_once_a_parcel() {
+fn a_remote_batch_allocates_once_a_task_and_keeps_its_parcels() {
     let _watchdog = watchdog();
     let executor = Builder::new().workers(1).try_build_static().unwrap();
     let spawn = |count: usize| {
@@ -310,12 +310,15 @@ fn a_remote_batch_allocates_once_a_task_and_once_a_parcel() {
     spawn(1_000);
     let count = 10_000;
     let counted = spawn(count);
-    // One a task, one a parcel of 32, one for each block of 31 parcels, and the list of tasks that are not published
-    // yet.
+    // One a task, at most one a parcel of 32, and two for each 31 parcels: blocks of the queues of full and of empty ones.
     assert!(
-        counted <= count + count.div_ceil(32) + count / 992 + 64,
+        counted <= count + count.div_ceil(32) + 2 * count / 992 + 64,
         "{counted}"
     );
+    // With few parcels on the way, each comes back before the next batch.
+    let (rounds, count) = (31, 320);
+    let counted: usize = (0..rounds).map(|_| spawn(count)).sum();
+    assert!(counted <= rounds * (count + 1), "{counted}");
 }
 
 #[cfg(terrace_count)]

@@ -14,6 +14,9 @@
 //! While a taker unpacks a parcel, no other thread sees its tasks. So the taker publishes afterwards, or holds a search
 //! token, as for every move of shared work (`Idle::moved`, and its model).
 //!
+//! The memory of a parcel comes back: a taker that has unpacked a parcel gives it to the next thread that fills one. Else the one
+//! thread would allocate what the other one frees, and both would wait for the allocator's lock.
+//!
 //! Every shared queue of a pool consists of [`Queue`]s, which report to `terrace-trace` each task that comes and goes.
 
 use terrace_local::task::Runnable;
@@ -25,6 +28,9 @@ use super::trace_index;
 
 /// Tasks in a parcel, at most; at least two.
 const PARCEL: usize = if cfg!(terrace_shuttle) { 2 } else { 32 };
+
+/// Empty parcels that are kept: a few more if several takers put one back at once.
+const KEPT: usize = 16;
 
 /// One visit moves at most so many tasks into the taker's ring.
 const BATCH: usize = 32;
@@ -83,11 +89,29 @@ impl Queue {
     }
 }
 
+/// Tasks that travel as one entry of a queue.
+pub(crate) struct Parcel(Vec<Runnable>);
+
+impl Parcel {
+    /// Adds a task; false if there is room for no more.
+    #[inline]
+    pub(crate) fn add(&mut self, task: Runnable) -> bool {
+        self.0.push(task);
+        self.0.len() < PARCEL
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
 /// The shared queue of a pool.
 #[derive(Default)]
 pub(crate) struct Injector {
     singles: Queue,
-    parcels: queue::Injector<Box<[Runnable]>>,
+    parcels: queue::Injector<Parcel>,
+    /// Parcels that were unpacked, for their memory.
+    empty: queue::Injector<Parcel>,
     /// Even: singles are looked at first.
     turn: AtomicU32,
     /// Whether there has ever been a place from which a thread without a seat takes work before the singles: a parcel, the high
@@ -186,16 +210,44 @@ impl Injector {
         &self,
         push: impl Fn(Runnable) -> Result<(), Overflow<Runnable>>,
     ) -> Option<Runnable> {
-        let tasks = self.parcels.pop()?;
-        terrace_trace::take(trace_index::get(), tasks.len());
-        let mut tasks = tasks.into_iter();
+        let mut parcel = self.parcels.pop()?;
+        terrace_trace::take(trace_index::get(), parcel.len());
+        let mut tasks = parcel.0.drain(..);
         let first = tasks.next();
         for task in tasks {
             if let Err(Overflow(task)) = push(task) {
                 self.singles.push(task);
             }
         }
+        self.keep(parcel);
         first
+    }
+
+    /// An empty parcel, with room for all of its tasks.
+    pub(crate) fn parcel(&self) -> Parcel {
+        let new = || Parcel(Vec::with_capacity(PARCEL));
+        self.empty.pop().unwrap_or_else(new)
+    }
+
+    /// Appends the tasks of a parcel.
+    pub(crate) fn push_parcel(&self, mut parcel: Parcel) {
+        if parcel.len() > 1 {
+            self.note_rival();
+            terrace_trace::inject(trace_index::get(), parcel.len());
+            self.parcels.push(parcel);
+            return;
+        }
+        if let Some(task) = parcel.0.pop() {
+            self.singles.push(task);
+        }
+        self.keep(parcel);
+    }
+
+    /// Keeps the memory of an empty parcel.
+    fn keep(&self, parcel: Parcel) {
+        if self.empty.len_hint() < KEPT {
+            self.empty.push(parcel);
+        }
     }
 
     fn singles_first(&self) -> bool {
@@ -210,16 +262,10 @@ impl Injector {
 impl Spill<Runnable> for Injector {
     fn spill(&self, mut tasks: impl Iterator<Item = Runnable>) {
         while let Some(first) = tasks.next() {
-            let Some(second) = tasks.next() else {
-                self.singles.push(first);
-                return;
-            };
-            self.note_rival();
-            let mut parcel = Vec::with_capacity(PARCEL);
-            parcel.extend([first, second]);
-            parcel.extend(tasks.by_ref().take(PARCEL - 2));
-            terrace_trace::inject(trace_index::get(), parcel.len());
-            self.parcels.push(parcel.into());
+            let mut parcel = self.parcel();
+            parcel.0.push(first);
+            parcel.0.extend(tasks.by_ref().take(PARCEL - 1));
+            self.push_parcel(parcel);
         }
     }
 }

@@ -3,11 +3,11 @@
 use std::future::Future;
 
 use terrace_local::task::{self, CoreRef, Runnable, Schedule, Task};
-use terrace_queue::Spill;
 
 use super::place::{self, Cause, Owed};
 use super::runner;
 use super::shared::Shared;
+use crate::parts::injector::Parcel;
 use crate::parts::trace_index;
 
 /// Tasks of a large batch that are made before the first of them are published.
@@ -94,9 +94,9 @@ impl Shared {
 /// Tasks that were made and are not published yet.
 pub(crate) struct Batch<'p> {
     pool: &'p Shared,
-    /// Tasks for the injector.
-    remote: Vec<Runnable>,
-    /// How many tasks lie in the runner's own ring.
+    /// Tasks for the injector, which no thread sees so far.
+    parcel: Option<Parcel>,
+    /// How many others are queued: in the runner's own ring, or in the injector.
     queued: usize,
 }
 
@@ -105,7 +105,7 @@ impl<'p> Batch<'p> {
     pub(crate) fn new(pool: &'p Shared) -> Self {
         Self {
             pool,
-            remote: Vec::new(),
+            parcel: None,
             queued: 0,
         }
     }
@@ -115,25 +115,38 @@ impl<'p> Batch<'p> {
         match place::place(self.pool, task, Cause::Spawned) {
             // `publish` does it for the whole batch.
             Ok(Owed::Publish | Owed::PublishUnlessWatched | Owed::Nothing) => self.queued += 1,
-            Err(task) => self.remote.push(task),
+            Err(task) => self.push_remote(task),
         }
-        if self.queued + self.remote.len() >= BATCH {
+        if self.queued >= BATCH {
             self.publish();
         }
     }
 
-    fn publish(&mut self) {
-        let items = self.queued + self.remote.len();
-        if !self.remote.is_empty() {
-            let tasks = self.remote.drain(..);
-            if self.pool.has_rings() {
-                self.pool.injector.spill(tasks);
-            } else {
-                // Singles keep the order in which threads that tick without a ring find them.
-                tasks.for_each(|task| self.pool.injector.push(task));
-            }
+    fn push_remote(&mut self, task: Runnable) {
+        let injector = &self.pool.injector;
+        if !self.pool.has_rings() {
+            // Singles keep the order in which threads that tick without a ring find them.
+            injector.push(task);
+            self.queued += 1;
+            return;
         }
-        self.queued = 0;
+        let parcel = self.parcel.get_or_insert_with(|| injector.parcel());
+        if !parcel.add(task) {
+            self.push_parcel();
+        }
+    }
+
+    /// Queues the tasks of the parcel.
+    fn push_parcel(&mut self) {
+        if let Some(parcel) = self.parcel.take() {
+            self.queued += parcel.len();
+            self.pool.injector.push_parcel(parcel);
+        }
+    }
+
+    fn publish(&mut self) {
+        self.push_parcel();
+        let items = std::mem::take(&mut self.queued);
         self.pool.publish_tasks(items);
     }
 }
