@@ -124,6 +124,7 @@ impl Contender for StaticExecutorAlone {
 }
 
 impl EagerSpawner for &'static terrace_executor::StaticExecutor {
+    #[inline(always)]
     fn spawn_eager<T: Send + 'static>(
         self,
         future: impl Future<Output = T> + Send + 'static,

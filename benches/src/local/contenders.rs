@@ -148,6 +148,7 @@ impl Spawner for TokioSpawner {
 macro_rules! eager {
     ($($Executor:ty),+) => {$(
         impl EagerSpawner for Here<$Executor> {
+            #[inline(always)]
             fn spawn_eager<T: Send + 'static>(
                 self,
                 future: impl Future<Output = T> + Send + 'static,

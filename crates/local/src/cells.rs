@@ -10,37 +10,55 @@ use core::ptr::NonNull;
 
 /// The size of the smallest class in bytes.
 const SMALLEST: usize = 128;
-/// The number of classes: the largest one has cells of 2 KiB.
-const CLASSES: usize = 5;
 /// The alignment of all cells.
 const ALIGN: usize = 16;
 
-/// A size class.
+/// A size class, named by the size of its cells. An enum, so that the compiler knows that it is an index of a table of all.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Class(usize);
+pub(crate) enum Class {
+    Bytes128,
+    Bytes256,
+    Bytes512,
+    Bytes1024,
+    Bytes2048,
+}
 
 impl Class {
+    const ALL: [Self; 5] = [
+        Self::Bytes128,
+        Self::Bytes256,
+        Self::Bytes512,
+        Self::Bytes1024,
+        Self::Bytes2048,
+    ];
+
     /// The smallest one.
-    pub(crate) const SMALLEST: Self = Self(0);
+    pub(crate) const SMALLEST: Self = Self::ALL[0];
 
     /// The class with room for a `T`, if there is one.
     pub(crate) const fn of<T>() -> Option<Self> {
-        let mut class = 0;
-        while class < CLASSES {
-            if size_of::<T>() <= SMALLEST << class {
+        let mut number = 0;
+        while number < Self::ALL.len() {
+            let class = Self::ALL[number];
+            if size_of::<T>() <= class.size() {
                 return if align_of::<T>() <= ALIGN {
-                    Some(Self(class))
+                    Some(class)
                 } else {
                     None
                 };
             }
-            class += 1;
+            number += 1;
         }
         None
     }
 
+    /// In bytes.
+    const fn size(self) -> usize {
+        SMALLEST << self as usize
+    }
+
     const fn layout(self) -> Layout {
-        match Layout::from_size_align(SMALLEST << self.0, ALIGN) {
+        match Layout::from_size_align(self.size(), ALIGN) {
             Ok(layout) => layout,
             Err(_) => unreachable!(),
         }
@@ -98,7 +116,7 @@ mod kept {
     use core::cell::Cell;
     use core::ptr::{NonNull, null_mut, without_provenance_mut};
 
-    use super::{CLASSES, Class};
+    use super::Class;
 
     /// Stands in a slot that keeps no cell before [`arm`] has run.
     const UNARMED: *mut u8 = without_provenance_mut(1);
@@ -117,26 +135,23 @@ mod kept {
     /// One slot for each class.
     struct Kept {
         /// A free cell, null, or `UNARMED`.
-        slots: [Cell<*mut u8>; SLOTS],
+        slots: [Cell<*mut u8>; Class::ALL.len()],
         /// Whether a slot may have a cell.
         armed: Cell<bool>,
         guarded: Cell<Guarded>,
     }
 
-    /// A power of two, so that an index needs no check.
-    const SLOTS: usize = CLASSES.next_power_of_two();
-
     impl Kept {
         #[inline]
         fn slot(&self, class: Class) -> &Cell<*mut u8> {
-            &self.slots[class.0 % SLOTS]
+            &self.slots[class as usize]
         }
     }
 
     terrace_sync::thread_local! {
         /// Plain data without a destructor: the thread may use it at any time in its life.
         static KEPT: Kept = const { Kept {
-            slots: [const { Cell::new(UNARMED) }; SLOTS],
+            slots: [const { Cell::new(UNARMED) }; Class::ALL.len()],
             armed: Cell::new(false),
             guarded: Cell::new(Guarded::NotYet),
         } };
@@ -172,7 +187,20 @@ mod kept {
     pub(super) fn put(class: Class, cell: NonNull<u8>) -> Result<(), NonNull<u8>> {
         KEPT.with(|kept| {
             let slot = kept.slot(class);
-            if !slot.get().is_null() && !arm(kept, slot) {
+            if slot.get().is_null() {
+                slot.set(cell.as_ptr());
+                return Ok(());
+            }
+            put_first(class, cell)
+        })
+    }
+
+    /// As `put`, where the slot has no room so far.
+    #[cold]
+    fn put_first(class: Class, cell: NonNull<u8>) -> Result<(), NonNull<u8>> {
+        KEPT.with(|kept| {
+            let slot = kept.slot(class);
+            if !arm(kept, slot) {
                 return Err(cell);
             }
             slot.set(cell.as_ptr());
@@ -181,7 +209,6 @@ mod kept {
     }
 
     /// Makes room for cells, where a destructor gives them back. True if this slot has room now.
-    #[cold]
     fn arm(kept: &Kept, slot: &Cell<*mut u8>) -> bool {
         if kept.guarded.get() == Guarded::NotYet && GUARD.try_with(|_| ()).is_ok() {
             kept.guarded.set(Guarded::Yes);
@@ -190,7 +217,6 @@ mod kept {
             return false;
         }
         kept.armed.set(true);
-        slot.set(null_mut());
         true
     }
 
@@ -205,8 +231,7 @@ mod kept {
 
     #[cold]
     fn give_back_all(kept: &Kept) {
-        for class in 0..CLASSES {
-            let class = Class(class);
+        for class in Class::ALL {
             let cell = take(class);
             kept.slot(class).set(UNARMED);
             if let Some(cell) = cell {
@@ -238,19 +263,19 @@ mod kept {
 
 #[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
 mod tests {
-    use super::{ALIGN, CLASSES, Class, SMALLEST};
+    use super::{ALIGN, Class};
 
     #[repr(align(32))]
     struct Aligned;
 
     #[test]
     fn classes_have_room() {
-        assert_eq!(Class::of::<()>(), Some(Class(0)));
-        assert_eq!(Class::of::<[u8; SMALLEST]>(), Some(Class(0)));
-        assert_eq!(Class::of::<[u8; SMALLEST + 1]>(), Some(Class(1)));
-        const LARGEST: usize = SMALLEST << (CLASSES - 1);
-        assert_eq!(Class::of::<[u8; LARGEST]>(), Some(Class(CLASSES - 1)));
-        assert_eq!(Class::of::<[u8; LARGEST + 1]>(), None);
+        assert_eq!(Class::of::<()>(), Some(Class::SMALLEST));
+        assert_eq!(Class::of::<[u8; 128]>(), Some(Class::Bytes128));
+        assert_eq!(Class::of::<[u8; 129]>(), Some(Class::Bytes256));
+        assert_eq!(Class::of::<[u8; 1024]>(), Some(Class::Bytes1024));
+        assert_eq!(Class::of::<[u8; 2048]>(), Some(Class::Bytes2048));
+        assert_eq!(Class::of::<[u8; 2049]>(), None);
         const { assert!(align_of::<Aligned>() > ALIGN) };
         assert_eq!(Class::of::<Aligned>(), None);
     }

@@ -175,7 +175,8 @@ impl<C: Core, F> Guarded<C, F> {
 impl<C: Core, F: Future> Future for Guarded<C, F> {
     type Output = Outcome<F::Output>;
 
-    #[inline]
+    // In one of the two cells the outcome would go through the stack.
+    #[inline(always)]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         // SAFETY: the future is pinned with `self`: it is polled and dropped in place only.
         let this = unsafe { self.get_unchecked_mut() };

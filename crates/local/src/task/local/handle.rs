@@ -238,23 +238,28 @@ impl<T> Handle<Outcome<T>> {
         Poll::Ready(outcome)
     }
 
-    /// The outcome of a task that ended in the call that spawned it. `None` if it did not, or the handle is empty.
+    /// The output of a task that ended in the call that spawned it. `None` if it did not, if it panicked, or if the handle is
+    /// empty.
     #[inline]
-    pub(crate) fn take_fresh(&mut self) -> Option<Outcome<T>> {
+    pub(crate) fn take_fresh(&mut self) -> Option<T> {
         let Some(cell) = self.cell() else {
-            return self.take_ready();
+            return self.take_ready()?.into_result().ok();
         };
         if !cell.state().is_fresh() {
             return None;
         }
-        self.take_cell();
         // SAFETY: the outcome of a fresh task lies there.
-        let outcome = unsafe { cell.0.byte_add(FRESH_OUTCOME) };
-        // SAFETY: `new` was told that it is an outcome, and the handle takes it once, with its reference.
-        let outcome = unsafe { outcome.cast::<Outcome<T>>().read() };
+        let outcome = unsafe { cell.0.byte_add(FRESH_OUTCOME) }.cast::<Outcome<T>>();
+        // SAFETY: `new` was told that it is an outcome, and the handle has it for itself.
+        if !unsafe { outcome.as_ref() }.is_output() {
+            return None;
+        }
+        // SAFETY: it is there, as above, and the handle takes it once, with its reference.
+        let outcome = unsafe { outcome.read() };
+        self.take_cell();
         // SAFETY: the task is fresh, and that was the only reference.
         unsafe { keep_fresh(cell) };
-        Some(outcome)
+        outcome.into_result().ok()
     }
 }
 
