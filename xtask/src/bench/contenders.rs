@@ -6,17 +6,9 @@ const OURS: [(&str, &[&str]); 11] = [
     ("queue", &["ring", "injector", "inbox", "fork"]),
     ("park", &["parker", "idle"]),
     ("local", &["local", "static_local"]),
-    (
-        "eager",
-        &[
-            "queued",
-            "eager_woken",
-            "eager",
-            "group_queued",
-            "group_eager_woken",
-            "group_eager",
-        ],
-    ),
+    // The others of ours are its peers: a child that starts at once is held against one that is queued, and against one whose
+    // end wakes its parent.
+    ("eager", &["eager", "group_eager"]),
     ("thread", &["thread_spawner"]),
     (
         "executor",
@@ -36,8 +28,8 @@ const OURS: [(&str, &[&str]); 11] = [
     ("async-executor", &["ours"]),
 ];
 
-/// Contenders of kinds that are never dropped begin with it.
-const STATIC: &str = "static_";
+/// How the names of contenders of a kind begin: executors that are never dropped, and children of a group.
+const KINDS: [&str; 2] = ["static_", "group_"];
 
 /// Rows without a peer: they say what ours costs where no other library has the case.
 const ALONE: [&str; 1] = ["park/publish/searching"];
@@ -53,14 +45,19 @@ pub(super) fn is_alone(row: &str) -> bool {
     ALONE.contains(&row)
 }
 
-/// The peers of a row that one of ours is held against: of a library with a static kind the one of the same sort.
+/// The kind of a contender, and its name without that.
+fn kind(name: &str) -> (&'static str, &str) {
+    let of = |kind: &'static str| Some((kind, name.strip_prefix(kind)?));
+    KINDS.into_iter().find_map(of).unwrap_or(("", name))
+}
+
+/// The peers of a row that one of ours is held against: of a peer with several kinds the one of the same kind.
 pub(super) fn opponents<'p>(ours: &str, peers: &[&'p str]) -> Vec<&'p str> {
-    let sort = |name: &str| name.starts_with(STATIC);
-    let sibling = |peer: &str| match peer.strip_prefix(STATIC) {
-        Some(bare) => bare.to_owned(),
-        None => format!("{STATIC}{peer}"),
+    let (ours, _) = kind(ours);
+    let fits = |peer: &&&str| {
+        let (theirs, bare) = kind(peer);
+        theirs == ours || !peers.contains(&&*format!("{ours}{bare}"))
     };
-    let fits = |peer: &&&str| sort(peer) == sort(ours) || !peers.contains(&&*sibling(peer));
     peers.iter().filter(fits).copied().collect()
 }
 
@@ -81,6 +78,13 @@ mod tests {
             opponents("static_local", &["async_executor"]),
             ["async_executor"]
         );
+    }
+
+    #[test]
+    fn groups_meet_groups() {
+        let peers = ["queued", "group_queued", "tokio"];
+        assert_eq!(opponents("eager", &peers), ["queued", "tokio"]);
+        assert_eq!(opponents("group_eager", &peers), ["group_queued", "tokio"]);
     }
 
     #[test]

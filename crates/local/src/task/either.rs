@@ -149,9 +149,9 @@ impl<T> Either<T> {
 }
 
 impl<T> Either<T> {
-    /// The output of a task that ended in the call that spawned it, if nothing has taken it, and if it did not panic.
+    /// The outcome of a task that ended in the call that spawned it, if nothing has taken it.
     #[inline]
-    pub(super) fn take_fresh(&mut self) -> Option<T> {
+    pub(super) fn take_fresh(&mut self) -> Option<Outcome<T>> {
         match self.as_kind_mut() {
             Kind::Local(task) => task.take_fresh(),
             Kind::Shared(_) => None,
@@ -222,8 +222,6 @@ impl<T> Either<T> {
 
 impl<T> Either<T> {
     /// Drops the handle. Called once, by the destructor.
-    // Not into the destructor, which mostly finds no cell.
-    #[inline(never)]
     fn end(&mut self) {
         match self.as_kind_mut() {
             // SAFETY: the destructor is the last use of the word.

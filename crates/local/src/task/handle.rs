@@ -118,8 +118,8 @@ impl<T, M> Future for Task<T, M> {
 
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        if let Some(output) = self.inner.task.take_fresh() {
-            return Poll::Ready(output);
+        if let Some(outcome) = self.inner.task.take_fresh() {
+            return Poll::Ready(deliver(outcome));
         }
         self.poll_end(context)
     }
@@ -205,8 +205,8 @@ impl<T, M> FallibleTask<T, M> {
     /// The result or the panic of a task that has ended; within it `None` if the task was cancelled.
     #[inline]
     pub(crate) fn take_finished(&mut self) -> Option<Option<Result<T, Payload>>> {
-        if let Some(output) = self.task.take_fresh() {
-            return Some(Some(Ok(output)));
+        if let Some(outcome) = self.task.take_fresh() {
+            return Some(Some(outcome.into_result()));
         }
         if !self.is_finished() {
             return None;
@@ -273,8 +273,8 @@ impl<T, M> FallibleTask<T, M> {
     /// ```
     #[inline]
     pub fn try_take(&mut self) -> Option<T> {
-        if let Some(output) = self.task.take_fresh() {
-            return Some(output);
+        if let Some(outcome) = self.task.take_fresh() {
+            return Some(deliver(outcome));
         }
         if !self.is_finished() {
             return None;
@@ -292,8 +292,8 @@ impl<T, M> Future for FallibleTask<T, M> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
-        if let Some(output) = self.task.take_fresh() {
-            return Poll::Ready(Some(output));
+        if let Some(outcome) = self.task.take_fresh() {
+            return Poll::Ready(Some(deliver(outcome)));
         }
         self.poll_end(context)
     }

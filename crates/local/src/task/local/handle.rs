@@ -238,28 +238,23 @@ impl<T> Handle<Outcome<T>> {
         Poll::Ready(outcome)
     }
 
-    /// The output of a task that ended in the call that spawned it. `None` if it did not, if it panicked, or if the handle is
-    /// empty.
+    /// The outcome of a task that ended in the call that spawned it. `None` if it did not, or the handle is empty.
     #[inline]
-    pub(crate) fn take_fresh(&mut self) -> Option<T> {
+    pub(crate) fn take_fresh(&mut self) -> Option<Outcome<T>> {
         let Some(cell) = self.cell() else {
-            return self.take_ready()?.into_result().ok();
+            return self.take_ready();
         };
         if !cell.state().is_fresh() {
             return None;
         }
-        // SAFETY: the outcome of a fresh task lies there.
-        let outcome = unsafe { cell.0.byte_add(FRESH_OUTCOME) }.cast::<Outcome<T>>();
-        // SAFETY: `new` was told that it is an outcome, and the handle has it for itself.
-        if !unsafe { outcome.as_ref() }.is_output() {
-            return None;
-        }
-        // SAFETY: it is there, as above, and the handle takes it once, with its reference.
-        let outcome = unsafe { outcome.read() };
         self.take_cell();
+        // SAFETY: the outcome of a fresh task lies there.
+        let outcome = unsafe { cell.0.byte_add(FRESH_OUTCOME) };
+        // SAFETY: `new` was told that it is an outcome, and the handle takes it once, with its reference.
+        let outcome = unsafe { outcome.cast::<Outcome<T>>().read() };
         // SAFETY: the task is fresh, and that was the only reference.
         unsafe { keep_fresh(cell) };
-        outcome.into_result().ok()
+        Some(outcome)
     }
 }
 
