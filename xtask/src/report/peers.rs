@@ -74,7 +74,7 @@ pub(crate) struct PeerRow {
     /// Ours/peer by the clock of each round.
     #[serde(deserialize_with = "figure::list")]
     pub(crate) rounds: Vec<f64>,
-    /// The same of the processors' time; as long, or empty.
+    /// The same of the processors' time, without the rounds in which it could not be read; empty if these are many.
     #[serde(skip)]
     pub(crate) cpu_rounds: Vec<f64>,
 }
