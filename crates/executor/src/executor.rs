@@ -17,7 +17,7 @@ use crate::pool::runner::reference;
 use crate::pool::schedule::OnLane;
 use crate::pool::shared::Shared;
 use crate::run::owner::Pool;
-use crate::run::{driver, fork};
+use crate::run::{driver, fork, stand_in};
 use crate::spawner::Spawner;
 
 /// A work-stealing executor of `Send` futures.
@@ -342,6 +342,39 @@ impl<'a> Executor<'a> {
     /// ```
     pub fn with_worker<T>(&self, f: impl FnOnce(&Worker) -> T) -> T {
         fork::with_worker(self.shared(), f)
+    }
+
+    /// Calls `f` on the current thread, which stands in for a worker that sleeps: `f` gets the worker's number, from 0 on, and until
+    /// `f` ends neither that worker nor another stand-in runs in this place. So as many threads are at work as the executor has
+    /// workers, and no thread is woken. If `f` waits in a join, a scope or [`block_on`](crate::block_on), the thread waits as that worker would: for
+    /// its own work, and as the last resort for any work, while all workers wait.
+    ///
+    /// Tasks that are pinned to the worker's thread wait until `f` has ended. Such a wait calls `before_sleep` each time that it is
+    /// about to sleep, with no task or borrow of the executor in its way. If that returns true, the wait looks at its own work
+    /// again. So a program can hand the stand-in what it would pin to the worker.
+    ///
+    /// Cost: two read-modify-writes, one fence, and a look at the queues at the end.
+    ///
+    /// # Errors
+    /// Hands `f` back if no worker sleeps between two tasks, or if the thread is a worker, polls a `run` future, or stands in already.
+    ///
+    /// ```
+    /// # use std::time::Duration;
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
+    /// let mut result = Err(());
+    /// while result.is_err() {
+    ///     // The only worker may still be on its way to its first sleep.
+    ///     std::thread::sleep(Duration::from_millis(1));
+    ///     result = executor.stand_in(&|| false, |worker| worker).map_err(drop);
+    /// }
+    /// assert_eq!(result, Ok(0));
+    /// ```
+    pub fn stand_in<T, F: FnOnce(usize) -> T>(
+        &self,
+        before_sleep: &dyn Fn() -> bool,
+        f: F,
+    ) -> Result<T, F> {
+        stand_in::stand_in(self.shared(), before_sleep, f)
     }
 
     /// Calls `f` with the handle of this thread if it takes part in this executor's fork-join now: as a worker, or inside of

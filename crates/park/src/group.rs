@@ -14,6 +14,8 @@ pub(crate) struct Group {
     live: AtomicU32,
     /// The number of the first worker.
     pub(crate) base: usize,
+    /// One bit a held place whose holder sleeps in a wait.
+    waiting_holders: AtomicU32,
     /// One seat a worker.
     seats: [Seat; GROUP_CAPACITY],
     /// The next of the groups that were added later.
@@ -26,6 +28,7 @@ impl Group {
         Self {
             word: CachePadded::new(AtomicU64::new(word)),
             live: AtomicU32::new(0),
+            waiting_holders: AtomicU32::new(0),
             base: number * GROUP_CAPACITY,
             seats: std::array::from_fn(|_| Seat::new()),
             next: AtomicPtr::new(std::ptr::null_mut()),
@@ -52,10 +55,34 @@ impl Group {
         self.word.fetch_or(mask, ordering);
     }
 
-    /// Clears the `R` bit of `bit`, set or not.
+    /// Clears the `R` bit of `bit`, set or not, and returns the word after it.
     #[cfg_attr(terrace_loom, track_caller)]
-    pub(crate) fn clear_restricted(&self, bit: u32, ordering: Ordering) {
-        self.word.fetch_and(!word::restricted_bit(bit), ordering);
+    pub(crate) fn clear_restricted(&self, bit: u32, ordering: Ordering) -> Word {
+        let mask = !word::restricted_bit(bit);
+        Word::from_bits(self.word.fetch_and(mask, ordering) & mask)
+    }
+
+    /// The holder of this place begins or ends a sleep.
+    pub(crate) fn holder_waits(&self, bit: u32, sleeps: bool) {
+        // Ordering: Relaxed. A holder that begins fences after it, and readers have fenced.
+        if sleeps {
+            self.waiting_holders.fetch_or(1 << bit, Ordering::Relaxed);
+        } else {
+            self.waiting_holders
+                .fetch_and(!(1 << bit), Ordering::Relaxed);
+        }
+    }
+
+    /// The places whose threads wait for their own work only: restricted workers, and holders that sleep.
+    pub(crate) fn waiting(&self) -> u32 {
+        let word = self.load(Ordering::Relaxed);
+        word.restricted() | (word.held() & self.sleeping_holders())
+    }
+
+    /// The held places whose holders sleep. Valid after a fence.
+    pub(crate) fn sleeping_holders(&self) -> u32 {
+        // Ordering: Relaxed, after the caller's fence.
+        self.waiting_holders.load(Ordering::Relaxed)
     }
 
     /// One compare-and-swap from `old` to `new`; on failure the word that was there.

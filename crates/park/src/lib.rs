@@ -12,6 +12,7 @@ mod drivers;
 mod flag;
 mod group;
 mod groups;
+mod hold;
 mod idle;
 mod members;
 mod outcome;
@@ -28,6 +29,7 @@ mod wake;
 mod word;
 
 pub use driver::Driver;
+pub use hold::Held;
 pub use idle::{Idle, Work};
 pub use outcome::{Restricted, Wake, Woken};
 pub use parker::{Parker, Unparker};

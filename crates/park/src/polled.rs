@@ -12,10 +12,11 @@
 use std::task::Waker;
 
 use terrace_sync::atomic::Ordering;
+use terrace_sync::thread::yield_now;
 use terrace_sync::weakened;
 
 use crate::idle::{Idle, Work};
-use crate::search::{Announced, ClearedBy, take_back};
+use crate::search::{Announced, Back, take_back};
 use crate::token::Token;
 
 impl Idle {
@@ -52,10 +53,10 @@ impl Idle {
         let (group, place) = self.groups.place(worker);
         let seat = group.seat(place.bit);
         // Ordering: Acquire pairs with the Release of the thread that cleared the bit.
-        let is_parked = || group.load(Ordering::Acquire).is_parked(place.bit);
-        let early = weakened!("park-polled-early") && is_parked();
+        let sleeps = || group.load(Ordering::Acquire).sleeps(place.bit);
+        let early = weakened!("park-polled-early") && sleeps();
         seat.put_waker(waker);
-        if early || is_parked() {
+        if early || sleeps() {
             return None;
         }
         seat.take_waker();
@@ -67,7 +68,10 @@ impl Idle {
     /// Cost: one read-modify-write and one lock.
     pub fn end_park(&self, worker: usize) -> Token {
         let (group, place) = self.groups.place(worker);
-        let (ClearedBy::Itself | ClearedBy::Another) = take_back(group, place);
+        while let Back::Held = take_back(group, place) {
+            // A thread that has taken the place finds that the worker is parked in a poll, and gives it back.
+            yield_now();
+        }
         group.seat(place.bit).take_waker();
         Token::new(place.group)
     }

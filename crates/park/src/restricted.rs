@@ -58,7 +58,7 @@ impl Idle {
     ///
     /// A worker that is the last resort and cannot help calls this. It is in a restricted wait itself then: otherwise
     /// the other worker would see a worker awake, and sleep on. The turn goes to the next worker in the order of
-    /// numbers, so it reaches all of them.
+    /// numbers, so it reaches all of them. Holders of places follow the workers ([`hold`](Self::hold)).
     ///
     /// Cost: one compare-and-swap, and the unpark.
     pub fn release_other(&self, worker: usize) -> bool {
@@ -66,7 +66,7 @@ impl Idle {
         let above = !((2 << place.bit) - 1);
         let below = (1 << place.bit) - 1;
         let groups = self.groups.iter().count();
-        (0..=groups).any(|step| {
+        let released = (0..=groups).any(|step| {
             let group = self.groups.get((place.group + step) % groups);
             let allowed = match step {
                 0 => above,
@@ -74,11 +74,13 @@ impl Idle {
                 _ => u32::MAX,
             };
             group.release_one(allowed)
-        })
+        });
+        let holder = || self.sleeping_holder(Some(worker));
+        released || holder().is_some_and(|holder| self.wake_holder(holder))
     }
 
     /// Whether work is visible while every worker that could take it waits, this one included.
-    fn last_resort(&self, work: &impl Work) -> bool {
+    pub(crate) fn last_resort(&self, work: &impl Work) -> bool {
         !weakened!("park-last-resort") && self.all_restricted() && work.takeable()
     }
 }

@@ -18,11 +18,15 @@ pub(crate) enum Announced {
     TakenBack,
 }
 
-/// Which thread has cleared a worker's `P` bit, and added the token.
+/// How a worker's attempt to clear its own `P` bit ended.
 #[must_use]
-pub(crate) enum ClearedBy {
-    Itself,
-    Another,
+pub(crate) enum Back {
+    /// It has cleared the bit, and added the token.
+    ByItself,
+    /// Another thread had done both.
+    ByAnother,
+    /// Another thread has the worker's place: the worker sleeps on.
+    Held,
 }
 
 impl Idle {
@@ -117,10 +121,24 @@ impl Idle {
         // Fence pair: `light` in publish and wake_worker. Either they see this bit, or this worker sees their item.
         unless_weakened!("park-fence", heavy());
         if self.sleep_in_vain(worker, after, work) {
-            let (ClearedBy::Itself | ClearedBy::Another) = take_back(group, place);
-            return Announced::TakenBack;
+            match take_back(group, place) {
+                Back::ByItself | Back::ByAnother => return Announced::TakenBack,
+                Back::Held => self.pass_on(worker, work),
+            }
         }
         Announced::Stands
+    }
+
+    /// A worker that sees a reason to get up sleeps on, as another thread has its place. Its own work waits for that thread to
+    /// give the place back. It may owe a look to publishers that relied on its token, so a parked worker gets the other work.
+    #[cold]
+    pub(crate) fn pass_on(&self, worker: usize, work: &impl Work) {
+        if work.has_private_work(worker) {
+            self.wake_worker(worker);
+        }
+        if !weakened!("park-held-pass-on") {
+            self.publish_visible(work);
+        }
     }
 
     /// Whether a worker that has announced its sleep sees a reason to get up. `after` is the word its announcement
@@ -145,18 +163,21 @@ pub(crate) fn sleep(group: &Group, place: Place) {
     // Ordering: Acquire pairs with the Release of the thread that cleared the bit.
     while group
         .load(ordering!("park-bit-acquire", Acquire))
-        .is_parked(place.bit)
+        .sleeps(place.bit)
     {
         thread::park();
     }
 }
 
-/// Clears the worker's own `P` bit and adds a token, unless another thread has done both already.
-/// Either way the worker owns one token now.
-pub(crate) fn take_back(group: &Group, place: Place) -> ClearedBy {
+/// Clears the worker's own `P` bit and adds a token, unless another thread has done both already. Either way the worker owns one
+/// token now. It owns none, and sleeps on, if another thread has its place.
+pub(crate) fn take_back(group: &Group, place: Place) -> Back {
     // Ordering: Acquire, here and below, pairs with the Release of the thread that cleared the bit, if one has.
     let mut word = group.load(ordering!("park-take-back-acquire", Acquire));
-    while word.is_parked(place.bit) {
+    while word.sleeps(place.bit) {
+        if word.is_held(place.bit) && !weakened!("park-held-take-back") {
+            return Back::Held;
+        }
         let next = word.unparked(1 << place.bit);
         match group.swap(
             word,
@@ -164,12 +185,12 @@ pub(crate) fn take_back(group: &Group, place: Place) -> ClearedBy {
             Ordering::AcqRel,
             ordering!("park-take-back-acquire", Acquire),
         ) {
-            Ok(()) => return ClearedBy::Itself,
+            Ok(()) => return Back::ByItself,
             Err(now) => word = now,
         }
     }
     if weakened!("park-take-back-twice") {
         group.add(word::TOKEN, Ordering::AcqRel);
     }
-    ClearedBy::Another
+    Back::ByAnother
 }

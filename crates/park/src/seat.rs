@@ -1,5 +1,6 @@
 //! The thread that sits at a worker's place, so that a waker can unpark it.
 
+use std::mem;
 use std::task::Waker;
 
 use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -28,6 +29,10 @@ pub(crate) struct Seat {
     may_be_polled: AtomicBool,
     /// What wakes a worker that is parked in a poll. No user code runs under the lock: wakers are moved in and out.
     polled: Mutex<Option<Waker>>,
+    /// Whether the worker has to get up as soon as another thread gives its place back.
+    wanted: AtomicBool,
+    /// What wakes the thread that has the worker's place and sleeps in a wait. No user code runs under the lock.
+    holder: Mutex<Option<Waker>>,
 }
 
 // SAFETY: `bind` writes `thread` under `BINDING`, which needs a count of 0. `unpark` reads it under a count, which needs
@@ -42,7 +47,41 @@ impl Seat {
             waker: LastProcessor::new(),
             may_be_polled: AtomicBool::new(false),
             polled: Mutex::new(None),
+            wanted: AtomicBool::new(false),
+            holder: Mutex::new(None),
         }
+    }
+
+    /// Whether the worker has ever parked in a poll.
+    pub(crate) fn is_polled(&self) -> bool {
+        // Ordering: Relaxed, see `put_waker`: a thread that has claimed the bit of such a park sees it.
+        self.may_be_polled.load(Ordering::Relaxed)
+    }
+
+    /// The worker, whose place another thread has, is to get up when it has its place back.
+    pub(crate) fn want(&self) {
+        // Ordering: Relaxed, the caller's fence orders it.
+        self.wanted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether there was such a wish, which is over now.
+    pub(crate) fn take_wish(&self) -> bool {
+        // Ordering: Relaxed, after the caller's fence.
+        self.wanted.load(Ordering::Relaxed) && self.wanted.swap(false, Ordering::Relaxed)
+    }
+
+    /// From now on [`wake_holder`](Self::wake_holder) wakes `waker`, once.
+    pub(crate) fn put_holder(&self, waker: Option<Waker>) {
+        let old = mem::replace(&mut *self.holder.lock(), waker);
+        discard(old);
+    }
+
+    /// Wakes the thread that has the worker's place, if it sleeps and has not been woken yet. A panic of the waker is contained.
+    pub(crate) fn wake_holder(&self) -> bool {
+        let waker = self.holder.lock().take();
+        let Some(waker) = waker else { return false };
+        contain(|| waker.wake());
+        true
     }
 
     /// From now on [`unpark`](Self::unpark) wakes `waker`. The worker calls this before it sets its bit, and before it looks at

@@ -10,7 +10,7 @@ use crate::deadline::Deadline;
 use crate::flag::Taken;
 use crate::idle::{Idle, Work};
 use crate::outcome::Woken;
-use crate::search::{Announced, ClearedBy, sleep, take_back};
+use crate::search::{Announced, Back, sleep, take_back};
 use crate::token::Token;
 
 /// A sleep shorter than this has to end on time: what the system adds to each sleep would double it.
@@ -104,20 +104,25 @@ impl Idle {
         }
         let mut sleeps = Sleeps::new(sleeps);
         // Ordering: Acquire pairs with the Release of the thread that cleared the bit.
-        while group.load(Ordering::Acquire).is_parked(place.bit) {
+        while group.load(Ordering::Acquire).sleeps(place.bit) {
             if !sleeps.park() {
-                let cleared = if weakened!("park-sentinel-rescan") {
+                let back = if weakened!("park-sentinel-rescan") {
                     self.end_watch(worker);
                     sleep(group, place);
-                    ClearedBy::Another
+                    Back::ByAnother
                 } else {
                     take_back(group, place)
                 };
-                let token = Token::new(place.group);
-                return match cleared {
-                    ClearedBy::Itself => Woken::TimedOut(token),
-                    ClearedBy::Another => Woken::Unparked(token),
-                };
+                if let Back::ByItself = back {
+                    return Woken::TimedOut(Token::new(place.group));
+                }
+                if let Back::Held = back {
+                    // It cannot get up, so it must not look as if it watched: another worker gets the work.
+                    self.end_watch(worker);
+                    self.pass_on(worker, work);
+                    sleep(group, place);
+                }
+                return Woken::Unparked(Token::new(place.group));
             }
         }
         Woken::Unparked(Token::new(place.group))

@@ -7,7 +7,15 @@ use crate::group::Group;
 use crate::idle::{Idle, Work};
 use crate::outcome::Wake;
 use crate::token::Token;
-use crate::word::{Word, lowest};
+use crate::word::{Word, bits_of, lowest};
+
+/// A wait that the R rule can end.
+enum Waiting<'i> {
+    /// That of a worker of this group, whose word this is.
+    Worker(&'i Group, Word),
+    /// That of the thread which has the place of this worker.
+    Holder(usize),
+}
 
 /// Workers woken at once by a batch, and again by each worker that was woken for it.
 const BATCH_WAKES: usize = 2;
@@ -74,7 +82,8 @@ impl Idle {
         self.wake_some(surplus.min(BATCH_WAKES))
     }
 
-    /// Wakes `worker`, whether it is parked or in a restricted wait. Returns whether it slept.
+    /// Wakes `worker`, whether it is parked or in a restricted wait. Returns whether it slept. If another thread has its place
+    /// ([`hold`](Self::hold)), the worker wakes when that thread gives the place back.
     ///
     /// The caller has made the reason visible before: to [`Work::has_private_work`], or to the `ready` of a restricted wait.
     ///
@@ -90,6 +99,15 @@ impl Idle {
                 word.unparked(own)
             } else if word.is_restricted(place.bit) {
                 word.released(own)
+            } else if word.is_held(place.bit) && !weakened!("park-held-unwanted") {
+                group.seat(place.bit).want();
+                // Fence pair: `heavy` in unhold. Either the holder sees the wish, or this thread sees the place given back.
+                unless_weakened!("park-want-fence", light());
+                word = group.load(Ordering::Relaxed);
+                if word.is_held(place.bit) {
+                    return false;
+                }
+                continue;
             } else {
                 return false;
             };
@@ -124,6 +142,9 @@ impl Idle {
             };
             group.unpark(sleepers);
             woken += sleepers.count_ones() as usize;
+            for bit in bits_of(word.held()) {
+                self.wake_worker(group.base + bit as usize);
+            }
         }
         woken
     }
@@ -178,14 +199,14 @@ impl Idle {
     fn wake_any_worker(&self) -> Wake {
         loop {
             let mut parked: Option<(&Group, Word)> = None;
-            let mut any_restricted = false;
+            let mut any_waits = false;
             for group in self.groups.iter() {
                 // Ordering: relaxed, after the fence; the claim below checks what it claims.
                 let word = group.load(Ordering::Relaxed);
                 if word.searching() > 0 {
                     return Wake::Covered;
                 }
-                any_restricted |= word.restricted() != 0;
+                any_waits |= word.restricted() | word.held() != 0;
                 if parked.is_none() && word.parked() != 0 {
                     parked = Some((group, word));
                 }
@@ -195,10 +216,14 @@ impl Idle {
                     let bit = self.choose(group, word.parked());
                     (group, word, word.unparked(bit), bit)
                 }
-                None if any_restricted => match self.restricted_to_release() {
-                    Some((group, word)) => {
+                None if any_waits => match self.waiting_to_end() {
+                    Some(Waiting::Worker(group, word)) => {
                         let bit = lowest(word.restricted(), 1);
                         (group, word, word.released(bit), bit)
+                    }
+                    Some(Waiting::Holder(worker)) => {
+                        self.wake_holder(worker);
+                        return Wake::WokeRestricted(worker);
                     }
                     None => return Wake::NoneParked,
                 },
@@ -223,26 +248,27 @@ impl Idle {
         lowest(if others == 0 { parked } else { others }, 1)
     }
 
-    /// The R rule: if every live worker is in a restricted wait, a group with one of them.
-    fn restricted_to_release(&self) -> Option<(&Group, Word)> {
+    /// The R rule: if every live worker is in a restricted wait, or its holder is, one of them.
+    fn waiting_to_end(&self) -> Option<Waiting<'_>> {
         if weakened!("park-r-rule") || !self.all_restricted() {
             return None;
         }
-        self.groups.iter().find_map(|group| {
+        let worker = self.groups.iter().find_map(|group| {
             let word = group.load(Ordering::Relaxed);
-            (word.restricted() != 0).then_some((group, word))
-        })
+            (word.restricted() != 0).then_some(Waiting::Worker(group, word))
+        });
+        worker.or_else(|| self.sleeping_holder(None).map(Waiting::Holder))
     }
 
-    /// Whether there are live workers and every one of them is in a restricted wait.
+    /// Whether there are live workers, and each of them, or the holder of its place, is in a restricted wait.
     ///
-    /// The caller has fenced. It reads group by group: a worker that it does not see in `R` fences later, and will look
+    /// The caller has fenced. It reads group by group: a worker or holder that it does not see waiting fences later, and will look
     /// itself.
     pub(crate) fn all_restricted(&self) -> bool {
         let mut any = false;
         for group in self.groups.iter() {
             let live = group.live();
-            if live & !group.load(Ordering::Relaxed).restricted() != 0 {
+            if live & !group.waiting() != 0 {
                 return false;
             }
             any |= live != 0;

@@ -14,11 +14,12 @@ const WIDTH: u32 = 24;
 /// |--------|-------|--------------------------------------------------------------------|
 /// | 0..24  | `P`   | worker *i* is parked and takes any work of its group               |
 /// | 24..48 | `R`   | worker *i* waits, and is to be woken for its own work only         |
+/// |        | both  | worker *i* sleeps, and another thread has its place, see `hold`    |
 /// | 48     | `W`   | sleepers may be outside this word: other groups, async drivers     |
 /// | 49..64 | `S`   | number of search tokens in existence: workers looking for work     |
 ///
-/// A worker is in `P`, in `R`, or in neither. Clearing a `P` bit always adds one to `S` (the worker
-/// that wakes owns that token); clearing an `R` bit never does. Only the worker itself sets its bits. `W` is never cleared.
+/// Clearing a `P` bit always adds one to `S` (the worker that wakes owns that token); clearing an `R` bit never does. Only the worker
+/// itself sets its bits, but for the `R` bit of a holder. `W` is never cleared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Word(u64);
 
@@ -62,14 +63,27 @@ impl Word {
         self.0
     }
 
-    /// `P`, one bit a worker.
-    pub(crate) const fn parked(self) -> u32 {
+    const fn p(self) -> u32 {
         (self.0 & P_MASK) as u32
     }
 
-    /// `R`, one bit a worker.
-    pub(crate) const fn restricted(self) -> u32 {
+    const fn r(self) -> u32 {
         ((self.0 & R_MASK) >> R_SHIFT) as u32
+    }
+
+    /// The workers in `P` alone: they can be woken for any work.
+    pub(crate) const fn parked(self) -> u32 {
+        self.p() & !self.r()
+    }
+
+    /// The workers in `R` alone.
+    pub(crate) const fn restricted(self) -> u32 {
+        self.r() & !self.p()
+    }
+
+    /// The workers in both: other threads have their places.
+    pub(crate) const fn held(self) -> u32 {
+        self.p() & self.r()
     }
 
     /// `S`.
@@ -88,11 +102,26 @@ impl Word {
     }
 
     pub(crate) const fn is_parked(self, bit: u32) -> bool {
-        self.0 & parked_bit(bit) != 0
+        self.parked() & (1 << bit) != 0
     }
 
     pub(crate) const fn is_restricted(self, bit: u32) -> bool {
-        self.0 & restricted_bit(bit) != 0
+        self.restricted() & (1 << bit) != 0
+    }
+
+    pub(crate) const fn is_held(self, bit: u32) -> bool {
+        self.held() & (1 << bit) != 0
+    }
+
+    /// Whether the thread of a worker that has parked sleeps on: it is parked, or held.
+    pub(crate) const fn sleeps(self, bit: u32) -> bool {
+        self.0 & parked_bit(bit) != 0
+    }
+
+    /// The word after another thread took the place of a parked worker. No token goes with it.
+    pub(crate) fn taken(self, bit: u32) -> Self {
+        debug_assert!(self.is_parked(bit), "held a worker that is not parked");
+        Self(self.0 | restricted_bit(bit))
     }
 
     /// The word after every worker in `parked` was woken: their `P` bits clear, one token for each.
@@ -151,6 +180,11 @@ pub(crate) fn lowest(mask: u32, count: usize) -> u32 {
     mask & !rest
 }
 
+/// The highest set bit of `mask`.
+pub(crate) fn highest(mask: u32) -> Option<u32> {
+    mask.checked_ilog2()
+}
+
 /// The positions of the set bits of `mask`, lowest first.
 pub(crate) fn bits_of(mask: u32) -> impl Iterator<Item = u32> {
     bits_of_64(u64::from(mask))
@@ -173,9 +207,9 @@ mod tests {
         let all_r = (0..24).fold(0, |w, i| w | restricted_bit(i));
         assert_eq!(all_p, 0x0000_0000_00ff_ffff);
         assert_eq!(all_r, 0x0000_ffff_ff00_0000);
-        let word = Word::from_bits(all_p | all_r | (24 * TOKEN));
+        let word = Word::from_bits(all_p | (24 * TOKEN));
         assert_eq!(word.parked(), 0xff_ffff);
-        assert_eq!(word.restricted(), 0xff_ffff);
+        assert_eq!(Word::from_bits(all_r).restricted(), 0xff_ffff);
         assert_eq!(word.searching(), 24);
         assert!(!word.is_wide() && Word::from_bits(WIDE).is_wide());
         assert_eq!(Word::from_bits(WIDE).searching(), 0);
@@ -191,6 +225,17 @@ mod tests {
         let released = both.released(1 << 4);
         assert_eq!(released.bits(), 2 * TOKEN);
         assert_eq!(released.with_token().searching(), 3);
+    }
+
+    #[test]
+    fn a_held_worker_is_neither_parked_nor_restricted_and_sleeps() {
+        let parked = Word::from_bits(parked_bit(3) | parked_bit(5) | restricted_bit(7) | WIDE);
+        let word = parked.taken(5);
+        assert_eq!(word.parked(), 1 << 3);
+        assert_eq!(word.restricted(), 1 << 7);
+        assert_eq!(word.held(), 1 << 5);
+        assert!(word.sleeps(5) && word.is_held(5) && !word.is_held(3));
+        assert_eq!(word.searching(), 0);
     }
 
     #[test]

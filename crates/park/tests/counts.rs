@@ -144,6 +144,32 @@ fn a_sleep_is_one_rmw_and_one_heavy_fence() {
 }
 
 #[test]
+fn a_place_is_held_for_one_rmw_and_given_back_for_one_and_a_heavy_fence() {
+    let _watchdog = watchdog();
+    let idle = Idle::new(1);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let token = idle.enter(0);
+            let token = idle.park(0, token, &NOTHING);
+            idle.leave(0, token, &NOTHING);
+        });
+        while !idle.any_parked() {
+            std::thread::yield_now();
+        }
+        let mut held = None;
+        assert_eq!(cost(|| held = idle.hold(&NOTHING)), (1, 0, 0));
+        let held = held.expect("the worker is parked");
+        assert_eq!(held.worker(), 0);
+        assert_eq!(
+            cost(|| assert_eq!(idle.publish(), Wake::NoneParked)),
+            (0, 1, 0)
+        );
+        assert_eq!(cost(|| idle.unhold(held, &NOTHING)), (1, 0, 1));
+        assert!(idle.wake_worker(0));
+    });
+}
+
+#[test]
 fn an_unpark_wakes_only_a_sleeping_thread() {
     let _watchdog = watchdog();
     let parker = Parker::new();

@@ -2,9 +2,10 @@
 
 mod pool;
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use pool::Pool;
+use pool::{Pool, eventually};
 use terrace_park::{GROUP_CAPACITY, Idle, Restricted, Wake};
 use terrace_testing::watchdog;
 
@@ -227,4 +228,62 @@ fn a_wake_of_a_worker_without_a_place() {
 #[should_panic(expected = "call Idle::ensure")]
 fn a_worker_without_a_place_enters() {
     let _token = Idle::new(GROUP_CAPACITY).enter(10 * GROUP_CAPACITY);
+}
+
+#[test]
+fn places_are_held_from_the_highest_on_and_a_sentinel_last() {
+    let _watchdog = watchdog();
+    let pool = Pool::new(4);
+    pool.with(|p| {
+        let sentinel = p.sentinel(2, Duration::from_secs(3600));
+        p.await_awake(0);
+        let sleepers = [0, 1].map(|w| p.sleeper(w));
+        p.await_awake(0);
+        let held = [1, 0, 2].map(|worker| {
+            let held = p.idle.hold(p).expect("a worker is parked");
+            assert_eq!(held.worker(), worker);
+            held
+        });
+        assert_eq!(p.idle.awake(), 3);
+        assert!(p.idle.hold(p).is_none());
+        assert_eq!(p.idle.publish(), Wake::NoneParked);
+        // A wish: that worker gets up, although nothing is visible.
+        assert!(!p.idle.wake_worker(1));
+        for held in held {
+            p.idle.unhold(held, p);
+        }
+        let [low, high] = sleepers;
+        p.idle.stop_search(high.token(), p);
+        assert_eq!(p.idle.publish(), Wake::Woke(0));
+        p.idle.stop_search(low.token(), p);
+        assert_eq!(p.idle.publish(), Wake::Woke(2));
+        p.idle.stop_search(sentinel.token(), p);
+    });
+}
+
+#[test]
+fn a_holder_that_waits_counts_for_the_last_resort() {
+    let _watchdog = watchdog();
+    let pool = Pool::new(2);
+    pool.with(|p| {
+        let sleeper = p.sleeper(1);
+        p.await_awake(0);
+        let held = p.idle.hold(p).expect("a worker is parked");
+        let waiter = p.waiter(0);
+        p.await_awake(1);
+        let waker = std::task::Waker::noop();
+        assert!(!p.idle.begin_wait(&held, p, waker.clone()));
+        // The worker in `R` goes first, then the holder, which is woken once.
+        p.items.store(1, Ordering::Relaxed);
+        assert_eq!(p.idle.publish(), Wake::WokeRestricted(0));
+        assert_eq!(waiter.outcome(), Restricted::Woken);
+        eventually(|| p.idle.publish() == Wake::WokeRestricted(1));
+        p.idle.end_wait(&held);
+        assert!(p.idle.begin_wait(&held, p, waker.clone()), "the last one");
+        p.idle.end_wait(&held);
+        p.items.store(0, Ordering::Relaxed);
+        p.idle.unhold(held, p);
+        assert_eq!(p.idle.publish(), Wake::Woke(1));
+        p.idle.stop_search(sleeper.token(), p);
+    });
 }

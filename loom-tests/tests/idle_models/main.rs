@@ -5,6 +5,7 @@
 
 mod drivers;
 mod fixture;
+mod hold;
 mod life;
 mod parker;
 mod polled;

@@ -108,6 +108,15 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
         Registry::build(self).map(ThreadPool::of)
     }
 
+    /// Whether the program has set up nothing about the threads: neither how they start and end, nor their names and stacks.
+    pub(crate) fn has_plain_threads(&self) -> bool {
+        S::IS_DEFAULT
+            && self.thread_name.is_none()
+            && self.stack_size.is_none()
+            && self.start_handler.is_none()
+            && self.exit_handler.is_none()
+    }
+
     /// Makes the global pool, and waits until its threads run.
     ///
     /// # Errors

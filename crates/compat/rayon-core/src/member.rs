@@ -35,6 +35,20 @@ struct Inbox {
     jobs: VecDeque<Job>,
     /// The thread, once it runs.
     thread: Option<ThreadSpawner>,
+    /// A thread that works in its place, and has gone to sleep there.
+    stand_in: Option<ThreadSpawner>,
+}
+
+impl Inbox {
+    /// Has the thread look at its jobs, in any wait.
+    fn tell(&self) {
+        if let Some(thread) = self.stand_in.as_ref().or(self.thread.as_ref()) {
+            let look = async {
+                Member::with(|member| member.is_some_and(Member::run_sent));
+            };
+            thread.call(look).detach();
+        }
+    }
 }
 
 impl Place {
@@ -43,12 +57,7 @@ impl Place {
         {
             let mut inbox = lock(&self.inbox);
             inbox.jobs.push_back(job);
-            if let Some(thread) = &inbox.thread {
-                let look = async {
-                    Member::with(|member| member.is_some_and(Member::run_sent));
-                };
-                thread.spawn(look).detach();
-            }
+            inbox.tell();
         }
         self.bell.ring();
     }
@@ -126,6 +135,23 @@ impl Member {
         *lock(&place.is_primed) = true;
         place.primed.notify_all();
         while self.run_sent() {}
+    }
+
+    /// The thread, which works in the place of another one, is about to sleep: from now on it can be reached. True if it has run a job
+    /// that was sent to the place.
+    pub(crate) fn arrive_in_place(&self) -> bool {
+        lock(&self.place().inbox)
+            .stand_in
+            .get_or_insert_with(ThreadSpawner::current);
+        self.run_sent()
+    }
+
+    /// The thread leaves the place of another one, which gets the jobs that are left.
+    pub(crate) fn leave_place(&self) {
+        let mut inbox = lock(&self.place().inbox);
+        if inbox.stand_in.take().is_some() && !inbox.jobs.is_empty() {
+            inbox.tell();
+        }
     }
 
     /// Queues a job at this thread.

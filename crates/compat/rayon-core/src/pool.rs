@@ -52,7 +52,7 @@ impl ThreadPool {
         OP: FnOnce() -> R + Send,
         R: Send,
     {
-        self.registry.call(|_| op())
+        self.registry.install(op)
     }
 
     /// [`broadcast`](fn@crate::broadcast) in this pool.

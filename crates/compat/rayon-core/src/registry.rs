@@ -6,7 +6,10 @@
 //!
 //! `open` counts the handle of the pool and the spawned jobs. The one that counts it down to zero asks the workers to end.
 
+use std::cell::Cell;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Once, OnceLock};
 
@@ -29,6 +32,11 @@ pub(crate) struct Registry {
     pub(crate) injected: Fifo,
     /// Whether the executor has workers. Else the thread that made the pool is its only one.
     pub(crate) has_workers: bool,
+    /// The index of the first worker's thread.
+    first: usize,
+    /// Whether a thread that is in no pool may run a call itself, in the place of a thread that sleeps. A program that has set up its
+    /// threads wants calls to run on these.
+    calls_in_place: bool,
     pub(crate) breadth_first: bool,
     pub(crate) panic_handler: Option<Box<PanicHandler>>,
     start_handler: Option<Box<Handler>>,
@@ -49,6 +57,17 @@ impl Drop for Closes<'_> {
     fn drop(&mut self) {
         if let Some(registry) = self.0 {
             registry.close();
+        }
+    }
+}
+
+/// Ends a stay in the place of another thread.
+struct LeavesPlace<'m>(&'m Member, &'m Cell<bool>);
+
+impl Drop for LeavesPlace<'_> {
+    fn drop(&mut self) {
+        if self.1.get() {
+            self.0.leave_place();
         }
     }
 }
@@ -74,11 +93,14 @@ impl Registry {
                 .on_thread_stop(|| Member::with(|member| member.map_or((), Registry::stops)))
                 .build_hosted()
         };
+        let calls_in_place = workers > 0 && builder.has_plain_threads();
         let registry = Arc::new(Self {
             executor,
             places: (0..threads).map(|_| Place::default()).collect(),
             injected: Fifo::default(),
             has_workers: workers > 0,
+            first: usize::from(with_caller),
+            calls_in_place,
             breadth_first: builder.breadth_first,
             panic_handler: builder.panic_handler.take(),
             start_handler: builder.start_handler.take(),
@@ -86,7 +108,7 @@ impl Registry {
             open: AtomicUsize::new(1),
         });
         let mut closes = Closes(Some(&registry));
-        let first = usize::from(with_caller);
+        let first = registry.first;
         if with_caller {
             builder.name_of(0);
             let member = Member {
@@ -203,12 +225,50 @@ impl Registry {
         });
     }
 
-    /// Calls `op` on a thread of the pool: on this one, if it is in the pool. `op` learns whether it was injected.
+    /// Calls `op` on a thread of the pool: on this one, if it is in the pool.
+    pub(crate) fn install<R: Send>(self: &Arc<Self>, op: impl FnOnce() -> R + Send) -> R {
+        if Member::with(|member| member.is_some_and(|member| member.is_of(self))) {
+            return op();
+        }
+        self.call_injected(op)
+    }
+
+    /// Calls `op` as a thread of the pool: on this thread if it is in the pool, or in no pool while a thread of this one sleeps. `op`
+    /// learns whether it was called from outside of the pool.
     pub(crate) fn call<R: Send>(self: &Arc<Self>, op: impl FnOnce(bool) -> R + Send) -> R {
         if Member::with(|member| member.is_some_and(|member| member.is_of(self))) {
             return op(false);
         }
-        self.call_injected(|| op(true))
+        match self.call_in_place(op) {
+            Ok(result) => result,
+            Err(op) => self.call_injected(|| op(true)),
+        }
+    }
+
+    /// Calls `op` on this thread, which is in no pool, in the place of a thread that sleeps. Hands `op` back if none does.
+    fn call_in_place<R, F: FnOnce(bool) -> R>(self: &Arc<Self>, op: F) -> Result<R, F> {
+        if !self.calls_in_place || Member::address() != 0 {
+            return Err(op);
+        }
+        let mut op = Some(op);
+        let slept = Cell::new(false);
+        let before_sleep = || {
+            slept.set(true);
+            Member::with(|member| member.is_some_and(Member::arrive_in_place))
+        };
+        let result = self.executor.stand_in(&before_sleep, |worker| {
+            let index = self.first + worker;
+            // SAFETY: a second handle of the same count, which is never dropped, and gone before the one that `self` borrows.
+            let registry = unsafe { ptr::read(self) };
+            let member = ManuallyDrop::new(Member { registry, index });
+            let _leaves = LeavesPlace(&member, &slept);
+            let op = op.take().expect("the place is taken once");
+            member.enter(|| op(true))
+        });
+        match result {
+            Ok(result) => Ok(result),
+            Err(_unused) => Err(op.expect("the place was not taken")),
+        }
     }
 
     #[cold]
@@ -289,7 +349,7 @@ pub(crate) fn with_current<T>(f: impl FnOnce(&Arc<Registry>) -> T) -> T {
     })
 }
 
-/// Calls `op` on a thread of a pool: on this one, if it is in a pool, else in the global one.
+/// Calls `op` as a thread of a pool: on this one, if it is in a pool, else in the global one.
 pub(crate) fn in_pool<R: Send>(op: impl FnOnce(bool) -> R + Send) -> R {
     if Member::address() != 0 {
         return op(false);

@@ -53,7 +53,10 @@ impl fmt::Debug for ThreadBuilder {
 
 mod sealed {
     /// Only this crate implements the trait below.
-    pub trait Sealed {}
+    pub trait Sealed {
+        /// Whether the program has no part in how the threads are started.
+        const IS_DEFAULT: bool;
+    }
 }
 
 /// How the threads of a pool are started.
@@ -69,7 +72,9 @@ pub trait ThreadSpawn: sealed::Sealed {
 #[derive(Debug, Default)]
 pub struct DefaultSpawn;
 
-impl sealed::Sealed for DefaultSpawn {}
+impl sealed::Sealed for DefaultSpawn {
+    const IS_DEFAULT: bool = true;
+}
 
 impl ThreadSpawn for DefaultSpawn {
     fn spawn(&mut self, thread: ThreadBuilder) -> io::Result<()> {
@@ -81,7 +86,9 @@ impl ThreadSpawn for DefaultSpawn {
 #[derive(Debug)]
 pub struct CustomSpawn<F>(pub(crate) F);
 
-impl<F> sealed::Sealed for CustomSpawn<F> {}
+impl<F> sealed::Sealed for CustomSpawn<F> {
+    const IS_DEFAULT: bool = false;
+}
 
 impl<F> ThreadSpawn for CustomSpawn<F>
 where

@@ -276,7 +276,7 @@ fn with_runner<T>(f: impl FnOnce(Option<&Runner<'_>>) -> T) -> T {
 
 /// Whether the thread is in the middle of no runner's poll or loop.
 #[inline]
-pub(super) fn is_none() -> bool {
+pub(crate) fn is_none() -> bool {
     RUNNER.with(Cell::get).is_null()
 }
 

@@ -79,7 +79,8 @@ impl Shared {
             forks: Forks::new(),
             registry: Registry::new(),
             handler,
-            alarm: Alarm::new(workers == 0),
+            // The watch starts spares, and does nothing else.
+            alarm: Alarm::new(workers == 0 || !threads.config.spares),
             holders: Holders::new(),
             closed: Closed::new(),
             quiet: QuietWaiters::new(),
@@ -237,6 +238,13 @@ impl Shared {
         heavy();
         if look() {
             self.call_watch();
+        }
+    }
+
+    /// The pool has got its first worker.
+    pub(crate) fn reset_alarm(&self) {
+        if self.threads.config.spares {
+            self.alarm.reset();
         }
     }
 

@@ -57,7 +57,7 @@ impl Pool {
             threadless::register(&shared);
             threadless::announce();
         } else {
-            shared.alarm.reset();
+            shared.reset_alarm();
             shared.threads.set_workers(workers);
         }
         let places = (0..workers).map(|_| HostedWorker {

@@ -26,7 +26,7 @@ pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
     let list = pool.threads.list.lock();
     let before = pool.workers();
     if before == 0 && wanted > 0 {
-        pool.alarm.reset();
+        pool.reset_alarm();
     }
     let asked = resize(pool, &list, wanted);
     if wanted > 0 {

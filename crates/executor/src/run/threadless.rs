@@ -232,7 +232,7 @@ impl Wake for SleeperWaker {
 }
 
 /// A waker that wakes the current thread, in any wait. Events call it under their lock: it runs no users' code.
-fn thread_waker() -> Waker {
+pub(super) fn thread_waker() -> Waker {
     Arc::new(SleeperWaker(Sleeper::current())).into()
 }
 

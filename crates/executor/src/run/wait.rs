@@ -6,7 +6,7 @@
 //!
 //! One exception keeps small pools from deadlock. If every live worker of the pool waits like this and work is
 //! takeable, a waiter starts a spare. If no thread can start, and in hooks, the waiter runs exactly one job of others.
-//! Such jobs nest at most [`MAX_NESTED_HELP`] deep, and as many levels more for tasks that workers hold in their rings.
+//! See `super::last_resort`.
 
 use terrace_local::cells;
 use terrace_park::Restricted;
@@ -14,7 +14,8 @@ use terrace_sync::thread::yield_now;
 use terrace_sync::weakened;
 use terrace_thread::internal::{self, Locals};
 
-use super::start;
+use super::last_resort::{Help, LastResort};
+use super::stand_in::{self, Place};
 use super::threadless::{self, Notified, ThreadlessPools};
 use crate::parts::awake::{self, Asleep};
 use crate::parts::scopes::Looking;
@@ -22,12 +23,7 @@ use crate::parts::spin::spin;
 use crate::pool::fork::here;
 use crate::pool::frames;
 use crate::pool::runner::{self, Runner};
-use crate::work::order::{self, Order};
 use crate::work::scan::Scan;
-use crate::work::source::Look;
-
-/// How deep jobs of others may nest on a waiter's stack where no spare can start.
-pub(crate) const MAX_NESTED_HELP: u32 = 8;
 
 /// What a thread waits for, and which work of its own it may run until then.
 pub(crate) trait WaitFor {
@@ -113,6 +109,9 @@ pub(crate) fn wait(own: &mut impl WaitFor, mut threadless: ThreadlessPools<'_>) 
             threadless.have_a_turn();
             continue;
         }
+        if stand_in::with_place(|place| place.is_some_and(Place::before_sleep)) {
+            continue;
+        }
         // From here on the thread is blocked for the background tasks that it is in the middle of.
         let lent = frames::lend();
         if threadless.run_one() || (spin_pays() && spin(|| anything(own, &local))) {
@@ -162,14 +161,18 @@ fn sleep_off_workers(
 ) -> Notified {
     // Pools without workers wake through their event, so the thread listens before its last look.
     let listening = threadless.listen();
-    if anything(own, local) || listening.has_work() {
-        // Work came in the last moment, or a pusher has announced it and not pushed it yet.
-        yield_now();
-    } else {
+    let ready = || anything(own, local) || listening.has_work();
+    let park = || {
         terrace_trace::park(terrace_trace::EXTERNAL);
         terrace_thread::park();
         terrace_trace::unpark(terrace_trace::EXTERNAL);
-    }
+    };
+    stand_in::with_place(|place| match place {
+        Some(place) => place.sleep(ready, threadless::thread_waker, park),
+        // Work came in the last moment, or a pusher has announced it and not pushed it yet.
+        None if ready() => yield_now(),
+        None => park(),
+    });
     listening.end()
 }
 
@@ -209,46 +212,13 @@ fn sleep_on_worker(
     listening.end()
 }
 
-/// What a worker does about work that no worker may adopt.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Help {
-    /// It started a spare, ran a job, or found that none is left.
-    Done,
-    /// It can do nothing: another waiter has to help.
-    Unable,
-}
-
 /// Called when every live worker of the pool waits, and there is work that no worker may adopt.
 fn last_resort(worker: &Runner<'_>) -> Help {
     let pool = worker.pool();
-    // A spare runs the start hook, too. If the hook waits, each spare would start the next. So a worker in a hook runs
-    // the job itself.
-    let in_hook = !worker.in_loop.get();
-    let start_spare = || start::start_spare(&pool.arc());
-    if !in_hook && start_spare() {
-        return Help::Done;
-    }
-    let depth = worker.nested_help.get();
-    // Without spares there is no other help: the jobs nest as deep as they come.
-    let limit = if pool.threads.config.spares {
-        MAX_NESTED_HELP
-    } else {
-        u32::MAX / 2
+    let resort = LastResort {
+        pool,
+        nested_help: &worker.nested_help,
+        in_hook: !worker.in_loop.get(),
     };
-    let look = Look::bystander(pool, Looking::Awake);
-    let taken = if depth < limit {
-        order::LastResort::take(&look)
-    } else if depth < 2 * limit {
-        order::HeldBySeats::take(&look)
-    } else {
-        None
-    };
-    let Some(taken) = taken else {
-        let done = depth < limit || (in_hook && start_spare());
-        return if done { Help::Done } else { Help::Unable };
-    };
-    worker.nested_help.set(depth + 1);
-    worker.enter(|| taken.found.run(pool));
-    worker.nested_help.set(depth);
-    Help::Done
+    resort.help(|taken| worker.enter(|| taken.found.run(pool)))
 }

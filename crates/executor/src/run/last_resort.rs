@@ -1,0 +1,68 @@
+//! What a waiter does while all live workers of its pool wait, and there is work that no worker may adopt.
+//!
+//! It starts a spare. Where none can start, and in hooks, it runs one job of others. Such jobs nest at most [`MAX_NESTED_HELP`] deep, and
+//! as many levels more for tasks that workers hold in their rings.
+
+use std::cell::Cell;
+
+use super::start;
+use crate::parts::scopes::Looking;
+use crate::pool::shared::Shared;
+use crate::work::found::Taken;
+use crate::work::order::{self, Order};
+use crate::work::source::Look;
+
+/// How deep jobs of others may nest on a waiter's stack where no spare can start.
+const MAX_NESTED_HELP: u32 = 8;
+
+/// What a waiter does about work that no worker may adopt.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Help {
+    /// It started a spare, ran a job, or found that none is left.
+    Done,
+    /// It can do nothing: another waiter has to help.
+    Unable,
+}
+
+/// A waiter of a pool all of whose live workers wait, while there is work that no worker may adopt.
+pub(super) struct LastResort<'w> {
+    pub(super) pool: &'w Shared,
+    /// How many jobs of others run on top of each other on its stack.
+    pub(super) nested_help: &'w Cell<u32>,
+    /// A spare runs the start hook, too. If the hook waits, each spare would start the next. So a worker in a hook runs the job itself.
+    pub(super) in_hook: bool,
+}
+
+impl<'w> LastResort<'w> {
+    /// Starts a spare, or runs one job by `run`.
+    pub(super) fn help(&self, run: impl FnOnce(Taken<'w>)) -> Help {
+        let pool = self.pool;
+        let start_spare = || start::start_spare(&pool.arc());
+        if !self.in_hook && start_spare() {
+            return Help::Done;
+        }
+        let depth = self.nested_help.get();
+        // Without spares there is no other help: the jobs nest as deep as they come.
+        let limit = if pool.threads.config.spares {
+            MAX_NESTED_HELP
+        } else {
+            u32::MAX / 2
+        };
+        let look = Look::bystander(pool, Looking::Awake);
+        let taken = if depth < limit {
+            order::LastResort::take(&look)
+        } else if depth < 2 * limit {
+            order::HeldBySeats::take(&look)
+        } else {
+            None
+        };
+        let Some(taken) = taken else {
+            let done = depth < limit || (self.in_hook && start_spare());
+            return if done { Help::Done } else { Help::Unable };
+        };
+        self.nested_help.set(depth + 1);
+        run(taken);
+        self.nested_help.set(depth);
+        Help::Done
+    }
+}

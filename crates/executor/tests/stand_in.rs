@@ -1,0 +1,238 @@
+//! `Executor::stand_in`: a thread of the program works in the place of a sleeping worker.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use terrace_executor::{Builder, Executor, Worker, block_on};
+use terrace_testing::watchdog;
+
+fn pool(workers: usize) -> Executor<'static> {
+    Builder::new().workers(workers).build()
+}
+
+/// Calls `f` in the place of a worker, as soon as one sleeps.
+fn in_place<T>(pool: &Executor<'static>, f: impl FnOnce(usize) -> T) -> T {
+    let mut f = f;
+    loop {
+        match pool.stand_in(&|| false, f) {
+            Ok(result) => return result,
+            Err(back) => f = back,
+        }
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn a_place_has_one_thread_at_a_time() {
+    let _watchdog = watchdog();
+    let pool = pool(3);
+    let busy: [AtomicBool; 3] = Default::default();
+    let seen = Mutex::new(HashSet::new());
+    thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                for _ in 0..200 {
+                    in_place(&pool, |worker| {
+                        assert!(
+                            !busy[worker].swap(true, Ordering::Relaxed),
+                            "two in one place"
+                        );
+                        seen.lock().unwrap().insert(worker);
+                        thread::yield_now();
+                        busy[worker].store(false, Ordering::Relaxed);
+                    });
+                }
+            });
+        }
+        // Tasks find their workers beside the stand-ins.
+        for round in 0..200 {
+            assert_eq!(block_on(pool.spawn(async move { round })), round);
+        }
+    });
+    assert!(seen.lock().unwrap().iter().all(|worker| *worker < 3));
+}
+
+#[test]
+fn no_place_is_given_where_none_is_free() {
+    let _watchdog = watchdog();
+    let pool = pool(1);
+    in_place(&pool, |_| {
+        assert!(pool.stand_in(&|| false, |_| ()).is_err(), "nested");
+        thread::scope(|scope| {
+            let other = scope.spawn(|| pool.stand_in(&|| false, |_| ()).is_err());
+            assert!(other.join().unwrap(), "the only place is taken");
+        });
+    });
+    let inside = {
+        let other = Arc::new(self::pool(1));
+        let inner = Arc::clone(&other);
+        block_on(pool.spawn(async move { inner.stand_in(&|| false, |_| ()).is_err() }))
+    };
+    assert!(inside, "a worker has a place of its own");
+    assert!(
+        Executor::new().stand_in(&|| false, |_| ()).is_err(),
+        "no workers"
+    );
+}
+
+#[test]
+fn work_that_came_in_between_runs_after_the_stand_in() {
+    let _watchdog = watchdog();
+    let pool = pool(1);
+    let task = in_place(&pool, |_| {
+        let task = pool.spawn(async { 7 });
+        thread::sleep(Duration::from_millis(5));
+        assert!(!task.is_finished(), "its worker sleeps");
+        task
+    });
+    assert_eq!(block_on(task), 7);
+}
+
+#[test]
+fn pinned_work_that_came_in_between_runs_after_the_stand_in() {
+    let _watchdog = watchdog();
+    let pool = pool(1);
+    let spawner = pool.worker_spawners().pop().expect("one worker");
+    for _ in 0..100 {
+        let task = in_place(&pool, |_| spawner.spawn(async { thread::current().id() }));
+        assert_eq!(block_on(task), thread_of(&pool));
+    }
+}
+
+fn thread_of(pool: &Executor<'static>) -> thread::ThreadId {
+    block_on(pool.spawn(async { thread::current().id() }))
+}
+
+#[test]
+fn a_panic_gives_the_place_back() {
+    let _watchdog = watchdog();
+    let pool = pool(1);
+    for _ in 0..20 {
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            in_place(&pool, |_| std::panic::resume_unwind(Box::new(())));
+        }));
+        assert!(caught.is_err());
+        assert_eq!(block_on(pool.spawn(async { 1 })), 1);
+    }
+}
+
+/// The stand-in waits for a task that only it can run: it is the last resort. With spares the executor starts one.
+#[test]
+fn a_waiting_stand_in_is_the_last_resort() {
+    let _watchdog = watchdog();
+    for spares in [false, true] {
+        let pool = Builder::new().workers(1).spares(spares).build();
+        for _ in 0..50 {
+            let ran_on = in_place(&pool, |_| {
+                block_on(pool.spawn(async { thread::current().id() }))
+            });
+            assert!(spares || ran_on == thread::current().id());
+        }
+    }
+}
+
+/// A worker waits in the middle of a task for a task that is queued, and the stand-in for the other worker waits, too: one of them runs it.
+#[test]
+fn all_wait_and_one_of_them_helps() {
+    let _watchdog = watchdog();
+    let pool = Arc::new(Builder::new().workers(2).spares(false).build());
+    for round in 0..100 {
+        let barrier = Arc::new(Barrier::new(2));
+        let (sender, receiver) = mpsc::channel();
+        let in_task = (Arc::clone(&pool), Arc::clone(&barrier));
+        let outer = pool.spawn(async move {
+            let (pool, barrier) = in_task;
+            barrier.wait();
+            let inner = pool.spawn(async move { sender.send(round).is_ok() });
+            block_on(inner)
+        });
+        in_place(&pool, |_| {
+            barrier.wait();
+            assert!(block_on(outer));
+        });
+        assert_eq!(receiver.recv(), Ok(round));
+    }
+}
+
+/// Joins of a stand-in are stolen by the other worker, and their waits end.
+#[test]
+fn joins_of_a_stand_in_are_shared() {
+    let _watchdog = watchdog();
+    fn count(worker: &Worker, depth: u32) -> usize {
+        if depth == 0 {
+            return 1;
+        }
+        let (left, right) = worker.join(
+            |worker| count(worker, depth - 1),
+            |worker| count(worker, depth - 1),
+        );
+        left + right
+    }
+    let pool = pool(2);
+    for _ in 0..50 {
+        let leaves = in_place(&pool, |_| pool.with_worker(|worker| count(worker, 10)));
+        assert_eq!(leaves, 1024);
+    }
+    // A half that blocks until another thread has come to the other one.
+    let met = Barrier::new(2);
+    in_place(&pool, |_| {
+        pool.join(
+            |_| {
+                met.wait();
+            },
+            |_| {
+                met.wait();
+            },
+        );
+    });
+}
+
+/// Workers that are asked to end do so although their places are taken now and then; also when the executor is dropped.
+#[test]
+fn workers_come_and_go_beside_stand_ins() {
+    let _watchdog = watchdog();
+    let pool = pool(3);
+    let done = AtomicBool::new(false);
+    let calls = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    if pool
+                        .stand_in(&|| false, |_| calls.fetch_add(1, Ordering::Relaxed))
+                        .is_err()
+                    {
+                        thread::yield_now();
+                    }
+                }
+            });
+        }
+        for round in 0..200 {
+            pool.set_workers(round % 4).expect("threads start");
+            let task = pool.spawn(async move { round });
+            assert_eq!(block_on(task), round);
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    drop(pool);
+    assert!(calls.into_inner() > 0);
+}
+
+/// A sentinel is held while its time runs out: it sleeps on, and gets up afterwards.
+#[test]
+fn a_held_sentinel_hands_its_watch_on() {
+    let _watchdog = watchdog();
+    let pool = pool(1);
+    let until = Instant::now() + Duration::from_millis(100);
+    let mut rounds = 0u32;
+    while Instant::now() < until || rounds < 10 {
+        rounds += 1;
+        // Guests that come and go keep a sentinel up.
+        pool.join(|_| (), |_| ());
+        in_place(&pool, |_| thread::sleep(Duration::from_millis(3)));
+        assert_eq!(block_on(pool.spawn(async { 1 })), 1);
+    }
+}
