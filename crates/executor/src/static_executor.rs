@@ -39,6 +39,24 @@ impl Executor<'static> {
     pub fn leak(self) -> &'static StaticExecutor {
         Box::leak(Box::new(StaticExecutor(self)))
     }
+
+    /// The same executor, for spawns that count no references and keep no list of tasks: a borrow for the life of the program shows that it is never
+    /// dropped.
+    ///
+    /// ```
+    /// use std::sync::LazyLock;
+    /// use terrace_executor::{Builder, Executor};
+    ///
+    /// static EXECUTOR: LazyLock<Executor<'static>> = LazyLock::new(|| Builder::new().workers(1).build());
+    ///
+    /// let task = EXECUTOR.as_static().spawn(async { 6 * 7 });
+    /// assert_eq!(terrace_executor::block_on(task), 42);
+    /// ```
+    pub fn as_static(&'static self) -> &'static StaticExecutor {
+        let this: *const Self = self;
+        // SAFETY: `StaticExecutor` is a transparent wrapper of this type, and `self` is valid for as long as the program runs.
+        unsafe { &*this.cast::<StaticExecutor>() }
+    }
 }
 
 impl StaticExecutor {

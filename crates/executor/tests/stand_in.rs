@@ -6,7 +6,7 @@ use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use terrace_executor::{Builder, Executor, Worker, block_on};
+use terrace_executor::{Builder, Executor, Shutdown, Worker, block_on};
 use terrace_testing::watchdog;
 
 fn pool(workers: usize) -> Executor<'static> {
@@ -234,5 +234,39 @@ fn a_held_sentinel_hands_its_watch_on() {
         pool.join(|_| (), |_| ());
         in_place(&pool, |_| thread::sleep(Duration::from_millis(3)));
         assert_eq!(block_on(pool.spawn(async { 1 })), 1);
+    }
+}
+
+/// A stand-in that shuts the executor down does not wait for the worker whose place it has.
+#[test]
+fn a_stand_in_shuts_the_executor_down() {
+    let _watchdog = watchdog();
+    for how in [
+        Shutdown::FinishAll,
+        Shutdown::RunQueued,
+        Shutdown::DropQueued,
+    ] {
+        let pool = pool(1);
+        let task = in_place(&pool, |_| {
+            let task = pool.spawn(async { 1 });
+            pool.shutdown(how, None).expect("there is no limit");
+            assert_eq!(block_on(async { 2 }), 2, "waits go on without a place");
+            task
+        });
+        assert!(how == Shutdown::DropQueued || task.is_finished());
+    }
+}
+
+#[test]
+fn a_stand_in_waits_until_all_tasks_have_ended() {
+    let _watchdog = watchdog();
+    for spares in [false, true] {
+        let pool = Builder::new().workers(1).spares(spares).build();
+        let task = in_place(&pool, |_| {
+            let task = pool.spawn(async { 1 });
+            pool.wait_idle(None).expect("there is no limit");
+            task
+        });
+        assert!(task.is_finished());
     }
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::block_on::block_on;
+use super::stand_in;
 use crate::parts::event::EventListener;
 use crate::pool::runner;
 
@@ -11,10 +12,11 @@ pub(crate) fn deadline_after(limit: Option<Duration>) -> Option<Instant> {
     limit.and_then(|limit| Instant::now().checked_add(limit))
 }
 
-/// Waits for a notification; false if the deadline came first. A worker without a deadline runs tasks while it waits: other workers
-/// may wait for tasks that they cannot take.
+/// Waits for a notification; false if the deadline came first. A worker or stand-in without a deadline runs tasks while it waits: other
+/// workers may wait for tasks that they cannot take.
 pub(crate) fn wait_for(listener: EventListener, deadline: Option<Instant>) -> bool {
-    if deadline.is_none() && runner::with_worker(|worker| worker.is_some()) {
+    let is_worker = || runner::with_worker(|worker| worker.is_some()) || stand_in::is_standing_in();
+    if deadline.is_none() && is_worker() {
         block_on(listener);
         return true;
     }

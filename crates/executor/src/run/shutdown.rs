@@ -8,7 +8,7 @@ use terrace_sync::{Arc, weakened};
 
 use super::deadline::{deadline_after, wait_for};
 use super::start::{resize, wake};
-use super::{quiet, threadless};
+use super::{quiet, stand_in, threadless};
 use crate::parts::threads::{Mark, Thread};
 use crate::pool::shared::Shared;
 use crate::pool::{place, runner};
@@ -21,6 +21,7 @@ pub(crate) fn shutdown(
     limit: Option<Duration>,
 ) -> Result<(), StillRunning> {
     let deadline = deadline_after(limit);
+    stand_in::give_way(pool);
     if how == Shutdown::FinishAll {
         quiet::wait_idle(pool, deadline)?;
     }

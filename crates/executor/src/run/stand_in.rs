@@ -5,6 +5,7 @@
 
 use std::cell::Cell;
 use std::ptr;
+use std::task::Waker;
 
 use terrace_park::Held;
 use terrace_sync::thread::yield_now;
@@ -20,23 +21,26 @@ terrace_sync::thread_local! {
     static PLACE: Cell<*const Place<'static>> = const { Cell::new(ptr::null()) };
 }
 
+/// How an attempt to sleep ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Slept {
+    /// The thread slept, or saw a reason not to.
+    Done,
+    /// All live workers wait, as this thread does, and there is work.
+    LastResort,
+}
+
 /// A worker's place, on the stack of the thread that stands in.
 pub(super) struct Place<'p> {
     pool: &'p Shared,
-    /// Taken by the drop.
-    held: Option<Held>,
+    /// Taken when the place is given back.
+    held: Cell<Option<Held>>,
     nested_help: Cell<u32>,
     /// See [`stand_in`].
     before_sleep: &'p dyn Fn() -> bool,
 }
 
 impl Place<'_> {
-    fn held(&self) -> &Held {
-        self.held
-            .as_ref()
-            .expect("a place is held until it is dropped")
-    }
-
     /// Whether the thread has to look again before it sleeps. May run code of users.
     pub(super) fn before_sleep(&self) -> bool {
         (self.before_sleep)()
@@ -47,51 +51,89 @@ impl Place<'_> {
     pub(super) fn sleep(
         &self,
         ready: impl Fn() -> bool,
-        waker: impl Fn() -> std::task::Waker,
+        waker: impl Fn() -> Waker,
         park: impl Fn(),
     ) {
-        let idle = &self.pool.idle;
         let scan = Scan::in_wait(self.pool);
-        let is_last = idle.begin_wait(self.held(), &scan, waker());
-        if ready() {
-            idle.end_wait(self.held());
+        if self.sleep_once(&scan, &ready, &waker, &park) == Slept::LastResort
+            && self.help() == Help::Unable
+        {
+            // Another waiter has to help: the scan passes the turn on, now that this thread waits again.
+            let worker = self.with_held(Held::worker);
+            let scan = worker.map_or(Scan::in_wait(self.pool), |worker| scan.exhausted(worker));
+            self.sleep_once(&scan, &ready, &waker, &park);
+        }
+    }
+
+    fn sleep_once(
+        &self,
+        scan: &Scan<'_, '_>,
+        ready: impl Fn() -> bool,
+        waker: impl Fn() -> Waker,
+        park: impl Fn(),
+    ) -> Slept {
+        let idle = &self.pool.idle;
+        let is_last = self.with_held(|held| idle.begin_wait(held, scan, waker()));
+        let slept = if ready() {
             yield_now();
-            return;
-        }
-        if !is_last {
+            Slept::Done
+        } else if is_last == Some(true) {
+            Slept::LastResort
+        } else {
             park();
-            idle.end_wait(self.held());
-            return;
-        }
-        idle.end_wait(self.held());
+            Slept::Done
+        };
+        self.with_held(|held| idle.end_wait(held));
+        slept
+    }
+
+    /// Calls `f`, which runs no code of users, with the place, unless the worker has got it back.
+    fn with_held<T>(&self, f: impl FnOnce(&Held) -> T) -> Option<T> {
+        let held = self.held.take()?;
+        let result = f(&held);
+        self.held.set(Some(held));
+        Some(result)
+    }
+
+    /// All live workers wait, as this thread does.
+    fn help(&self) -> Help {
         let resort = LastResort {
             pool: self.pool,
             nested_help: &self.nested_help,
             in_hook: false,
         };
-        if resort.help(|taken| taken.found.run_as_guest(self.pool)) == Help::Unable {
-            // Another waiter has to help: `scan` passes the turn on, now that this thread waits again.
-            let scan = scan.exhausted(self.held().worker());
-            let is_last = idle.begin_wait(self.held(), &scan, waker());
-            debug_assert!(!is_last, "an exhausted waiter is no last resort");
-            if !ready() {
-                park();
-            }
-            idle.end_wait(self.held());
+        resort.help(|taken| taken.found.run_as_guest(self.pool))
+    }
+
+    /// The worker gets its place back.
+    fn give_back(&self) {
+        let scan = Scan::for_workers(self.pool);
+        if let Some(held) = self.held.take() {
+            self.pool.idle.unhold(held, &scan);
         }
+        self.pool.attend(|| scan.finds_something());
     }
 }
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         PLACE.with(|place| place.set(ptr::null()));
-        let pool = self.pool;
-        let scan = Scan::for_workers(pool);
-        if let Some(held) = self.held.take() {
-            pool.idle.unhold(held, &scan);
-        }
-        pool.attend(|| scan.finds_something());
+        self.give_back();
     }
+}
+
+/// Whether this thread stands in for a worker.
+pub(super) fn is_standing_in() -> bool {
+    with_place(|place| place.is_some_and(|place| place.with_held(|_| ()).is_some()))
+}
+
+/// The thread waits for the end of all workers of `pool`. If it stands in for one, that one gets its place back now.
+pub(super) fn give_way(pool: &Shared) {
+    with_place(|place| {
+        if let Some(place) = place.filter(|place| ptr::eq(place.pool, pool)) {
+            place.give_back();
+        }
+    });
 }
 
 /// Calls `f` with the place in which this thread stands in, if it does.
@@ -120,7 +162,7 @@ pub(crate) fn stand_in<T, F: FnOnce(usize) -> T>(
     let worker = held.worker();
     let place = Place {
         pool,
-        held: Some(held),
+        held: Cell::new(Some(held)),
         nested_help: Cell::new(0),
         before_sleep,
     };

@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
 use terrace_executor::{
-    Broadcast, Builder, Executor, ExecutorId, Payload, RawJob, Spawnable, SpawnableLocal, Worker,
-    Yield, block_on, drop_payload,
+    Broadcast, Builder, Executor, ExecutorId, Payload, RawJob, Spawnable, SpawnableLocal,
+    StaticExecutor, Worker, Yield, block_on, drop_payload,
 };
 use terrace_sync::{Arc, Mutex, OnceLock};
 
@@ -98,6 +98,18 @@ impl ThreadPool {
     /// The executor that the pool stands on: lanes, metrics, shutdown, and the rest.
     pub fn executor(&self) -> &Executor<'static> {
         &self.made().executor
+    }
+
+    /// The executor of a pool in a `static`: a future that is spawned there counts no references.
+    ///
+    /// ```
+    /// static POOL: terrace_fork::ThreadPool = terrace_fork::ThreadPool::new();
+    ///
+    /// let task = POOL.static_executor().spawn(async { 6 * 7 });
+    /// assert_eq!(POOL.block_on(task), 42);
+    /// ```
+    pub fn static_executor(&'static self) -> &'static StaticExecutor {
+        self.executor().as_static()
     }
 
     /// Its id, which no other pool of the program has had. [`Worker::executor`] tells it of a handle.
