@@ -76,14 +76,16 @@ impl Drop for Owner {
         if !closed {
             return;
         }
-        if !is_scope_open() {
-            self.pinned.close_to_calls();
-        }
         CURRENT.with(|current| {
             if std::ptr::eq(current.get(), &*self.pinned) {
                 current.set(std::ptr::null());
             }
         });
+        // It is no longer current: a scope in the destructor of a call has its pinned children elsewhere. Any thread may drop what is
+        // queued here from now on.
+        if !is_scope_open() {
+            self.pinned.close_to_calls();
+        }
     }
 }
 

@@ -44,11 +44,13 @@ impl Forker for Worker {
 
     fn wait(&self, job: &Header<Self>) {
         let Some(seat) = self.seat() else { return };
+        // Beside `own`, which the wait borrows exclusively, as the thief may read it at any time. Dropped after `unwinding`.
+        let sleeper = OnceLock::new();
         let unwinding = Unwinding;
         let mut own = Stolen {
             seat,
             job,
-            sleeper: OnceLock::new(),
+            sleeper: &sleeper,
         };
         while !own.is_done() && own.run_one() {}
         if !own.is_done() {
@@ -76,7 +78,7 @@ impl Drop for Unwinding {
 struct Stolen<'f> {
     seat: &'f Seat,
     job: &'f Header<Worker>,
-    sleeper: OnceLock<Arc<dyn Notify>>,
+    sleeper: &'f OnceLock<Arc<dyn Notify>>,
 }
 
 impl Stolen<'_> {

@@ -61,7 +61,7 @@ pub struct Runnable(NonNull<()>);
 // SAFETY: it is one of two runnables, which async-task sends to any thread, or a raw job. The maker of the cell or job answers for
 // its contents.
 unsafe impl Send for Runnable {}
-// SAFETY: a shared one only tells its bits.
+// SAFETY: a shared one gives out wakers, as async-task's runnables do, which are Sync. Of a raw job it only tells its bits.
 unsafe impl Sync for Runnable {}
 
 /// A [`Runnable`], taken apart.
