@@ -9,9 +9,9 @@ use terrace_executor::protocol::fork::job::{Forker, Header, JobRef, join};
 use terrace_executor::protocol::fork::latch::Latch;
 use terrace_executor::protocol::fork::nest::Nest;
 use terrace_queue::fork::{Considered, Depth, ForkDeque, Offer, Owner, Pace, Popped};
-use terrace_sync::atomic::{AtomicU32, Ordering};
+use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use terrace_sync::cell::UnsafeCell;
-use terrace_sync::{Arc, model, thread};
+use terrace_sync::{Arc, heavy, light, model, thread};
 
 /// What wakes a joiner: a notification, and a cell that the joiner writes before it announces itself, and when it goes.
 struct Sleeper {
@@ -104,6 +104,51 @@ fn executor_fork_latch_hands_the_frame_over() {
             unsafe { *result }
         });
         assert_eq!(result, 7);
+        thief.join().unwrap();
+    });
+}
+
+/// The job of a latch pushes work that its joiner may run, and waits for it: either the joiner sees the work before it sleeps, or the
+/// job sees the sleeper and wakes it.
+///
+/// Seen to fail if the look at the sleeper is relaxed (`executor-latch-sleeper-relaxed`).
+#[test]
+fn executor_fork_latch_shows_the_sleeper_to_its_job() {
+    model(|| {
+        let latch = Arc::new(Latch::<Sleeper>::new());
+        let work = Arc::new([AtomicBool::new(false), AtomicBool::new(false)]);
+        let ran = Arc::new(LoomNotify::new());
+        let thief = {
+            let (latch, work, ran) = (latch.clone(), work.clone(), ran.clone());
+            thread::spawn(move || {
+                let [pushed, has_run] = &*work;
+                pushed.store(true, Ordering::Relaxed);
+                light();
+                // SAFETY: this thread runs the job, and sets the latch below.
+                if let Some(sleeper) = unsafe { latch.sleeper() } {
+                    sleeper.copy().notify();
+                }
+                while !has_run.load(Ordering::Relaxed) {
+                    ran.wait();
+                }
+                set(&raw const *latch);
+            })
+        };
+        let [pushed, has_run] = &*work;
+        let sleeper = Sleeper::new();
+        sleeper.write();
+        // SAFETY: the sleeper lives until the latch is done.
+        assert!(unsafe { latch.announce(&sleeper) });
+        heavy();
+        while !pushed.load(Ordering::Relaxed) {
+            sleeper.notify.wait();
+        }
+        has_run.store(true, Ordering::Relaxed);
+        ran.notify();
+        while !latch.is_done() {
+            sleeper.notify.wait();
+        }
+        sleeper.write();
         thief.join().unwrap();
     });
 }

@@ -220,9 +220,15 @@ impl<'a, T: Word> Owner<'a, T> {
         // Ordering: Relaxed, published with the gift.
         let show = || {
             shared.gift_job.store(job, Ordering::Relaxed);
-            shared.gift_root.store(root, Ordering::Relaxed);
+            let show_root = || shared.gift_root.store(root, Ordering::Relaxed);
+            if !weakened!("queue-fork-root-late") {
+                show_root();
+            }
             // Ordering: Release pairs with the Acquire load in `take_gift`: the taker sees the job, and what it refers to.
             shared.gift.store(given, release);
+            if weakened!("queue-fork-root-late") {
+                show_root();
+            }
         };
         if weakened!("queue-fork-give-early") {
             show();
@@ -338,10 +344,9 @@ impl<'a, T: Word> Owner<'a, T> {
         let bottom = deque.mine.bottom.load(Ordering::Relaxed);
         let top = Top::unpack(deque.top.load(Ordering::Relaxed));
         debug_assert!(top.index() == bottom, "an epoch begins while a job is here");
+        let release = ordering!("queue-fork-epoch-relaxed", Release);
         // Ordering: Release pairs with the Acquire of a thief's look, in `force_if`. No claim can succeed, as in `pop_or_wait`.
-        deque
-            .top
-            .store(top.renewed(bottom).pack(), Ordering::Release);
+        deque.top.store(top.renewed(bottom).pack(), release);
     }
 
     /// Whether the owner has no job in the deque. Exact: only the owner adds one.

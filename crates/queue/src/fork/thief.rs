@@ -161,10 +161,15 @@ impl<T: Word> ForkDeque<T> {
         if early {
             steal::heavy();
         }
+        let may_early = weakened!("queue-fork-may-early");
+        if may_early && !may(None) {
+            return None;
+        }
+        let acquire = ordering!("queue-fork-look-relaxed", Acquire);
         // Ordering: Acquire pairs with the Release of the store that began the epoch: `may` sees the owner's roots of then. The
         // fence orders it before the look at `bottom`, and the exchange checks it.
-        let top = Top::unpack(self.top.load(Ordering::Acquire));
-        if !may(None) {
+        let top = Top::unpack(self.top.load(acquire));
+        if !may_early && !may(None) {
             return None;
         }
         // Ordering: the fence pairs with the owner's in `pop`. Either this thread sees that `bottom` was moved down, or the owner

@@ -65,8 +65,9 @@ impl<S> Latch<S> {
     /// The calling thread runs the job, and has not set the latch.
     #[inline]
     pub unsafe fn sleeper(&self) -> Option<&S> {
+        let acquire = ordering!("executor-latch-sleeper-relaxed", Acquire);
         // Ordering: Acquire pairs with the Release of `announce`.
-        let sleeper = self.0.load(Ordering::Acquire);
+        let sleeper = self.0.load(acquire);
         // SAFETY: the latch is not done (the caller's promise), so this is null or a sleeper, which lives until it is.
         unsafe { sleeper.as_ref() }
     }
