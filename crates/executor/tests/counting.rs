@@ -3,11 +3,12 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
 use terrace_executor::{Builder, StaticExecutor, block_on};
+use terrace_local::settle::{IS_GLIBC, POLLS};
 use terrace_testing::{CountingAllocator, Yields, allocations, watchdog};
 
 #[global_allocator]
@@ -176,6 +177,58 @@ fn an_idle_thread_elsewhere_keeps_no_memory() {
         };
         first_of_many();
         while first_of_many() != 1 {}
+    }
+}
+
+/// One allocation where a `run` sleeps after many polls, or goes on after many. None after few.
+#[test]
+fn a_run_lets_the_allocator_settle() {
+    let _watchdog = watchdog();
+    static EXECUTOR: StaticExecutor = StaticExecutor::new();
+    let mut run = std::pin::pin!(EXECUTOR.run(std::future::pending::<()>()));
+    let context = &mut Context::from_waker(Waker::noop());
+    // Allocations of the driver, up to its sleep, where a task is polled so often.
+    let mut after = |polls: u32| {
+        let task = EXECUTOR.spawn(Yields(polls - 1));
+        let before = allocations();
+        // It sleeps in the poll that finds no task, which is at last the one after the task's end.
+        while !task.is_finished() {
+            assert!(run.as_mut().poll(context).is_pending());
+        }
+        assert!(run.as_mut().poll(context).is_pending());
+        allocations() - before
+    };
+    after(1);
+    let many = POLLS as u32;
+    let settles = usize::from(IS_GLIBC);
+    for (polls, due) in [(1, 0), (many - 3, 0), (1, 1), (10, 0), (3 * many, 2)] {
+        assert_eq!(after(polls), due * settles, "{polls} polls");
+    }
+}
+
+/// As for a `run`, before a worker sleeps.
+#[test]
+fn a_worker_lets_the_allocator_settle() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(1).try_build_static().unwrap();
+    let parks = || executor.metrics().workers()[0].park_count();
+    // Allocations of the worker in a sleep after so many polls.
+    let sleep_after = |polls| {
+        let (before, at) = block_on(executor.spawn(async move {
+            Yields(polls).await;
+            let at = parks();
+            (allocations(), at)
+        }));
+        while parks() == at {
+            thread::yield_now();
+        }
+        block_on(executor.spawn(async { allocations() })) - before
+    };
+    sleep_after(1);
+    for round in 0..3 {
+        assert_eq!(sleep_after(1), 0, "round {round}");
+        let due = usize::from(IS_GLIBC);
+        assert_eq!(sleep_after(POLLS as u32), due, "round {round}");
     }
 }
 

@@ -6,7 +6,6 @@ use core::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 
-use crate::cells;
 use crate::driver::Driver;
 use crate::on_owner::OnOwner;
 use crate::task::local::cell::Item;
@@ -52,8 +51,7 @@ impl Future for Tick<'_> {
                 Poll::Ready(())
             }
             None => {
-                self.core.count_park();
-                cells::give_back();
+                self.core.rest();
                 Poll::Pending
             }
         }
@@ -99,14 +97,14 @@ impl<F: Future> Future for Run<'_, F> {
             // more than a poll.
             let mut next = this.driver.take_or_sleep(context.waker());
             if next.is_none() {
-                this.core.count_park();
-                cells::give_back();
+                this.core.rest();
                 return Poll::Pending;
             }
             while let Some(task) = next {
                 this.core.run(task);
                 left -= 1;
                 if left == 0 {
+                    this.core.settle();
                     // More to do: other futures of this thread have their turn first.
                     context.waker().wake_by_ref();
                     return Poll::Pending;

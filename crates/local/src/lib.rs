@@ -51,6 +51,9 @@ pub mod relay;
 #[cfg(not(terrace_loom))]
 mod run;
 #[cfg(not(terrace_loom))]
+#[doc(hidden)]
+pub mod settle;
+#[cfg(not(terrace_loom))]
 mod spawn;
 #[cfg(not(terrace_loom))]
 mod spawner;

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::thread;
 
+use terrace_local::settle::{IS_GLIBC, POLLS};
 use terrace_local::{LocalExecutor, StaticLocalExecutor, TaskGroup};
 use terrace_sync::count::Counts;
 use terrace_testing::{CountingAllocator, allocations, on_stack_of, watchdog};
@@ -301,6 +302,38 @@ fn idle_threads_keep_no_cells() {
         drop(LocalExecutor::new().spawner());
     };
     assert_eq!(idle(&drop_one), 3 * ROUNDS, "a task, and the other's core");
+}
+
+/// A driver allocates once where many tasks were polled since the last time: before it sleeps, or between two of its polls.
+#[test]
+fn a_driver_lets_the_allocator_settle() {
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    let settles = usize::from(IS_GLIBC);
+    let mut run = std::pin::pin!(executor.run(std::future::pending::<()>()));
+    let context = &mut Context::from_waker(Waker::noop());
+    assert!(run.as_mut().poll(context).is_pending());
+    for (tasks, due) in [(1, 0), (POLLS - 2, 0), (1, 1), (1, 0), (3 * POLLS, 2)] {
+        for _ in 0..tasks {
+            executor.spawn(async {}).detach();
+        }
+        let parks = executor.metrics().park_count();
+        let before = allocations();
+        while executor.metrics().park_count() == parks {
+            assert!(run.as_mut().poll(context).is_pending());
+        }
+        assert_eq!(allocations() - before, due * settles, "{tasks} tasks");
+    }
+    // One that never sleeps.
+    let executor = LocalExecutor::new();
+    executor.spawn(Ping).detach();
+    let mut run = std::pin::pin!(executor.run(std::future::pending::<()>()));
+    assert!(run.as_mut().poll(context).is_pending());
+    let before = allocations();
+    while executor.metrics().poll_count() < 3 * POLLS {
+        assert!(run.as_mut().poll(context).is_pending());
+    }
+    assert_eq!(allocations() - before, 2 * settles);
 }
 
 /// A group whose children are done at once: its list, and the list of values. Beside that a child costs what it costs alone.

@@ -24,9 +24,9 @@ macro_rules! is_an_executor {
     };
 }
 
-/// The methods by which a thread runs tasks, which each of the executors passes on to this field. `run` calls the function first.
+/// The methods by which a thread runs tasks, which each of the executors passes on to this field.
 macro_rules! drives {
-    ($field:ident $(, $first:ident)?) => {
+    ($field:ident) => {
         /// Polls one queued task; false if none is queued.
         pub fn try_tick(&self) -> bool {
             self.$field.try_tick()
@@ -39,20 +39,9 @@ macro_rules! drives {
 
         /// Runs tasks until `future` is done.
         pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
-            $($first();)?
             self.$field.run(future).await
         }
     };
-}
-
-/// Lets glibc put the calling thread's small free blocks in order, as the original's `run` does: by the allocation of a queue.
-///
-/// A thread that allocates and frees many small blocks leaves them in lists in which neighbours are far apart in memory. glibc merges
-/// neighbours at a request of more than 1,024 bytes. Tasks that are spawned next then lie side by side. Cost: one allocation.
-fn settle_allocator() {
-    if cfg!(target_env = "gnu") {
-        drop(std::hint::black_box(Box::<[u8; 4096]>::new_uninit()));
-    }
 }
 
 #[cfg(feature = "static")]
@@ -169,7 +158,7 @@ impl<'a> Executor<'a> {
         }));
     }
 
-    drives!(pool, settle_allocator);
+    drives!(pool);
 }
 
 /// An executor of futures that need not be `Send`. It stays on its thread.

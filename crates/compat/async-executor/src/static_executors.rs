@@ -9,7 +9,7 @@ use std::ptr;
 
 use async_task::{Builder, Runnable, ScheduleInfo, Task, WithInfo};
 
-use crate::{Executor, LocalExecutor, settle_allocator};
+use crate::{Executor, LocalExecutor};
 
 impl Executor<'static> {
     /// Never drops the executor. Its tasks go on.
@@ -115,7 +115,7 @@ impl StaticExecutor {
         move |runnable, info| scheduler.schedule(runnable, info)
     }
 
-    drives!(pool, settle_allocator);
+    drives!(pool);
 }
 
 /// A [`LocalExecutor`] that is never dropped. It may change its thread before its first spawn.

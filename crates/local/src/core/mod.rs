@@ -14,12 +14,14 @@ use terrace_sync::unmodelled::Weak;
 
 use self::depth::{Depth, Entered};
 use self::tally::{Tally, bump};
+use crate::cells;
 use crate::eager::A_TURN;
 use crate::hook::Hook;
 use crate::mailbox::{Mailbox, Queueable};
 use crate::metrics::LocalMetrics;
 use crate::on_owner::OnOwner;
 use crate::registry::{Keeps, LocalRegistry, Register};
+use crate::settle::settle_after;
 use crate::task::core::{Core, PanicHandler};
 use crate::thread_id::{ThreadNumber, thread_id};
 
@@ -212,9 +214,21 @@ impl<'a, R: Queueable> OnOwner<'a, CoreOf<R>> {
         bump(&self.get().tally.polls);
     }
 
-    /// Counts a sleep of a driver.
-    pub(crate) fn count_park(self) {
+    /// A driver is about to sleep: the thread keeps no memory that it need not keep.
+    pub(crate) fn rest(self) {
         bump(&self.get().tally.parks);
+        cells::give_back();
+        self.settle();
+    }
+
+    /// A driver is about to sleep, or lets other futures of its thread have their turn. See [`settle_after`].
+    #[inline]
+    pub(crate) fn settle(self) {
+        let tally = &self.get().tally;
+        let polls = tally.polls.get();
+        if settle_after(polls.wrapping_sub(tally.settled.get())) {
+            tally.settled.set(polls);
+        }
     }
 
     /// As [`LocalExecutor::metrics`](crate::LocalExecutor::metrics).

@@ -15,6 +15,8 @@ pub(super) struct Tally {
     pub(super) ended: Cell<usize>,
     /// Polls of tasks out of the queue.
     pub(super) polls: Cell<usize>,
+    /// Of these, how many there were when the allocator last put its lists in order.
+    pub(super) settled: Cell<usize>,
     /// Sleeps of `run` and `tick` futures.
     pub(super) parks: Cell<usize>,
     /// Tasks that other threads spawned.
@@ -29,6 +31,7 @@ impl Tally {
                 eager: Cell::new(0),
                 ended: Cell::new(0),
                 polls: Cell::new(0),
+                settled: Cell::new(0),
                 parks: Cell::new(0),
                 remote: AtomicUsize::new(0),
             }
