@@ -319,3 +319,67 @@ fn the_pool_is_shut_down_in_the_first_poll() {
         }
     }
 }
+
+/// Eager children, most of them done at once: by the ways to end of a thread that expects an end, and of one that does not.
+async fn children_of_all_ends(executor: Arc<Executor<'static>>) {
+    struct PanicsInDrop;
+
+    impl Drop for PanicsInDrop {
+        fn drop(&mut self) {
+            panic!("in a destructor");
+        }
+    }
+
+    for _ in 0..20 {
+        executor.spawn_eager(async {}).await;
+    }
+    let panics = || executor.spawn_eager(async { panic!("in a first poll") });
+    let panics_later = || {
+        let bomb = PanicsInDrop;
+        executor.spawn_eager(poll_fn(move |_| {
+            let _kept = &bomb;
+            Poll::Ready(())
+        }))
+    };
+    for _ in 0..3 {
+        panics().detach();
+        panics_later().detach();
+        drop(executor.spawn_eager(async { PanicsInDrop }));
+        for _ in 0..5 {
+            executor.spawn_eager(Yields(1)).await;
+            executor.spawn_eager(async {}).await;
+        }
+        for _ in 0..20 {
+            executor.spawn_eager(async { [1; 9] }).detach();
+        }
+        executor.spawn_eager(pending::<()>()).cancel().await;
+    }
+}
+
+/// Each is counted once as it begins and once as it ends.
+#[test]
+fn every_end_is_counted_once() {
+    let _watchdog = watchdog();
+    for lane in [Lane::Normal, Lane::High, Lane::Background] {
+        for workers in [0, 1] {
+            let executor = Arc::new(pool(workers));
+            let on_lane = executor.spawn_on(lane, children_of_all_ends(executor.clone()));
+            let children = executor.spawn(children_of_all_ends(executor.clone()));
+            block_on(executor.run(async {
+                on_lane.await;
+                children.await;
+                children_of_all_ends(executor.clone()).await;
+            }));
+            // Elsewhere: on a thread without a seat.
+            if workers > 0 {
+                block_on(children_of_all_ends(executor.clone()));
+            }
+            assert!(executor.wait_idle(None).is_ok());
+            let metrics = executor.metrics();
+            let rounds = if workers > 0 { 4 } else { 3 };
+            let children = 20 + 3 * (3 + 2 * 5 + 20 + 1);
+            assert_eq!(metrics.num_alive_tasks(), 0);
+            assert_eq!(metrics.spawned_tasks_count(), 2 + rounds * children);
+        }
+    }
+}

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::ptr;
 
-use terrace_local::task::Runnable;
+use terrace_local::task::{First, Runnable};
 use terrace_park::Token;
 use terrace_queue::Owner;
 use terrace_sync::Arc;
@@ -377,6 +377,24 @@ pub(crate) fn poll_inside<T>(pool: &Shared, poll: impl FnOnce() -> T) -> T {
     with_runner_of(pool, |runner| {
         let runner = runner.expect("the caller has seen the runner");
         runner.deferred.suspend(|| traced(poll))
+    })
+}
+
+/// As [`poll_inside`], of a new task. Counts it, and its end if the poll brings that.
+///
+/// # Panics
+/// As `poll_inside`.
+#[inline]
+pub(crate) fn poll_new_inside<T>(pool: &Shared, poll: impl FnOnce() -> (T, First)) -> (T, First) {
+    with_runner_of(pool, |runner| {
+        let runner = runner.expect("the caller has seen the runner");
+        runner.seat.count.spawn();
+        let (task, first) = runner.deferred.suspend(|| traced(poll));
+        if first == First::Ended {
+            runner.seat.count.end();
+            pool.quiet.ended(&pool.seats);
+        }
+        (task, first)
     })
 }
 

@@ -12,13 +12,13 @@
 
 use std::future::Future;
 
-use terrace_local::task::{self, CoreRef, Schedule, Task};
+use terrace_local::task::{self, CoreRef, First, Schedule, Task};
 
 use crate::parts::current::{RestoresCurrent, current, replace_lane};
 use crate::parts::eager::Entered;
 use crate::parts::lanes::Lane;
 use crate::parts::trace_index;
-use crate::pool::runner::{self, is_inside, poll_inside};
+use crate::pool::runner::{self, is_inside, poll_inside, poll_new_inside};
 use crate::pool::shared::Shared;
 use crate::work::found::{Found, poll_borrowed};
 
@@ -38,72 +38,83 @@ impl Shared {
             // SAFETY: the caller promises the same of the future and of `reference`.
             return unsafe { self.spawn_task(reference(), future) };
         };
-        let inside = is_inside(self);
-        let polls_first = task::has_room::<Self, F>(&future) && entered.is_likely_to_end();
-        let task = if polls_first && inside {
+        if task::has_room::<Self, F>(&future) && entered.is_likely_to_end() {
             // SAFETY: the caller promises the same of the future and of `reference`, and there is room.
-            unsafe { self.poll_first(reference, future) }
-        } else if polls_first {
-            // SAFETY: the caller promises the same of the future and of `reference`, and there is room.
-            unsafe { self.poll_first_borrowed(reference, future) }
-        } else {
-            // SAFETY: the caller promises the same of the future and of `reference`.
-            let (runnable, task) = unsafe { self.make(reference(), future) };
-            let _lane = on_normal_lane();
-            if inside {
-                poll_inside(self, || runnable.run());
-            } else {
-                Found::Task(runnable).run_borrowed(self);
+            let (task, first) = unsafe { self.poll_first(reference, future) };
+            if first == First::Pending {
+                entered.note(false);
             }
-            task
-        };
+            return task;
+        }
+        // SAFETY: the caller promises the same of the future and of `reference`.
+        let (runnable, task) = unsafe { self.make(reference(), future) };
+        let lane = on_normal_lane();
+        if is_inside(self) {
+            poll_inside(self, || runnable.run());
+        } else {
+            Found::Task(runnable).run_borrowed(self);
+        }
+        drop(lane);
         entered.note(task.is_finished());
         task
     }
 
-    /// Polls a new task on this thread, which is in the middle of a runner of this pool, and makes a cell if the poll is pending.
+    /// Polls a new task on this thread, and makes a cell if the poll is pending.
     ///
     /// # Safety
-    /// As [`spawn_task`](Self::spawn_task), and there is room for the future.
+    /// As [`spawn_task`](Self::spawn_task), and there is room for the future. The caller borrows the pool's executor.
     #[inline]
     unsafe fn poll_first<C: Schedule, F: Future>(
         &self,
         reference: impl FnOnce() -> CoreRef<C>,
         future: F,
-    ) -> Task<F::Output> {
-        runner::count_spawn(self);
+    ) -> (Task<F::Output>, First) {
+        if !is_inside(self) || !is_on_normal_lane() {
+            // SAFETY: the contract of this function is that of the other.
+            return unsafe { self.poll_first_elsewhere(reference, future) };
+        }
         terrace_trace::spawn(trace_index::get());
-        let _lane = on_normal_lane();
         // SAFETY: the caller promises the same of the future, and that there is room. The pool is in place: `self` borrows it.
-        poll_inside(self, || unsafe {
+        poll_new_inside(self, || unsafe {
             task::poll_at_spawn(self, future, reference)
         })
     }
 
-    /// As [`poll_first`](Self::poll_first), on a thread that is in the middle of no runner of this pool.
+    /// As [`poll_first`](Self::poll_first), on a thread that is in the middle of no runner of this pool, or on another lane.
     ///
     /// # Safety
-    /// As [`poll_first`](Self::poll_first). The caller borrows the pool's executor.
-    // Not into the callers, which mostly are inside.
+    /// As `poll_first`.
+    // Not into the callers, which mostly are inside, on the normal lane.
     #[inline(never)]
-    unsafe fn poll_first_borrowed<C: Schedule, F: Future>(
+    unsafe fn poll_first_elsewhere<C: Schedule, F: Future>(
         &self,
         reference: impl FnOnce() -> CoreRef<C>,
         future: F,
-    ) -> Task<F::Output> {
-        runner::count_spawn(self);
+    ) -> (Task<F::Output>, First) {
         terrace_trace::spawn(trace_index::get());
+        let _lane = on_normal_lane();
         // SAFETY: the caller promises the same of the future, and that there is room. The pool is in place: `self` borrows it.
-        poll_borrowed(self, || unsafe {
-            task::poll_at_spawn(self, future, reference)
-        })
+        let poll = || unsafe { task::poll_at_spawn(self, future, reference) };
+        if is_inside(self) {
+            return poll_new_inside(self, poll);
+        }
+        runner::count_spawn(self);
+        let (task, first) = poll_borrowed(self, poll);
+        if first == First::Ended {
+            runner::count_end(self);
+        }
+        (task, first)
     }
+}
+
+/// Whether a child's first poll runs on the lane of its parent.
+#[inline]
+fn is_on_normal_lane() -> bool {
+    current().is_none_or(|current| current.lane() == Lane::Normal)
 }
 
 /// The child's first poll runs on the normal lane, until the guard is dropped.
 #[inline]
 fn on_normal_lane() -> Option<RestoresCurrent> {
-    current()
-        .is_some_and(|current| current.lane() != Lane::Normal)
-        .then(|| replace_lane(Lane::Normal))
+    (!is_on_normal_lane()).then(|| replace_lane(Lane::Normal))
 }

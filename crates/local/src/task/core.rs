@@ -65,7 +65,8 @@ pub trait Core: Send + Sync + Sized + 'static {
     /// Whether tasks call [`ended`](Self::ended) and [`abandoned`](Self::abandoned).
     const COUNTS: bool = false;
 
-    /// The future of a task has ended, and has just been dropped. Each task calls this or [`abandoned`](Self::abandoned), once.
+    /// The future of a task has ended, and has just been dropped. Each task calls this or [`abandoned`](Self::abandoned), once. One
+    /// that ends in [`poll_at_spawn`](super::poll_at_spawn) calls neither, as its spawner counts it.
     ///
     /// # Safety
     /// Called from the last poll of a task of the executor.

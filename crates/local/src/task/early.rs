@@ -16,31 +16,49 @@ pub const fn has_room<C: Core, F: Future>(_future: &F) -> bool {
     Room::<C, F>::CLASS.is_some()
 }
 
+/// How far the first poll of a task has brought it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "the caller counts the end"]
+pub enum First {
+    /// It has ended: the handle is finished.
+    Ended,
+    /// It is pending.
+    Pending,
+}
+
 /// Polls the future of a new task once. If that ends it, the handle is finished, and the thread keeps the memory for its next one:
 /// no allocation, no read-modify-write. If not, the task is one of [`build`], made with `reference`, and pending.
+///
+/// The core does not hear of an end in this poll. The caller counts that for less, as it knows already on which seat the thread is.
 ///
 /// A pending one has cost two allocations instead of one, and a third if its poll has cloned its waker.
 ///
 /// # Safety
 /// - As [`build`].
 /// - There is [room](has_room) for the future.
-/// - `core` stays in place during the call. It counts as that of `reference` does.
+/// - `core` stays in place during the call.
 #[inline]
 pub unsafe fn poll_at_spawn<P: Core, C: Schedule, F: Future>(
     core: &P,
     future: F,
     reference: impl FnOnce() -> CoreRef<C>,
-) -> Task<F::Output> {
+) -> (Task<F::Output>, First) {
     // SAFETY: the caller says that there is room, and keeps the core during this call, which uses the room up.
     let room = unsafe { Room::new(core, future) };
     let lender = Lender::new();
     // SAFETY: this is the first poll of a new room.
     let polled = unsafe { room.poll(&mut Context::from_waker(&lender.lend())) };
     match polled {
-        // SAFETY: the poll has returned this outcome.
-        Poll::Ready(outcome) => Task::local(unsafe { room.finish(outcome) }),
-        // SAFETY: the poll has returned `Pending`. The caller promises the rest.
-        Poll::Pending => unsafe { make_pending(room, lender, reference()) },
+        Poll::Ready(outcome) => {
+            // SAFETY: the poll has returned this outcome.
+            let task = Task::local(unsafe { room.finish(outcome) });
+            (task, First::Ended)
+        }
+        Poll::Pending => {
+            // SAFETY: the poll has returned `Pending`. The caller promises the rest.
+            let task = unsafe { make_pending(room, lender, reference()) };
+            (task, First::Pending)
+        }
     }
 }
 

@@ -26,7 +26,7 @@ mod shared;
 mod spawn_many;
 
 pub use self::core::{Core, CoreRef, PanicHandler, Schedule};
-pub use self::early::{has_room, poll_at_spawn};
+pub use self::early::{First, has_room, poll_at_spawn};
 pub use self::guarded::{LARGE, boxed, is_large};
 pub use self::handle::{FallibleTask, Task, TaskId};
 pub use self::outcome::Outcome;

@@ -28,24 +28,14 @@ use crate::task::guarded::Guarded;
 use crate::task::outcome::Outcome;
 use crate::thread_id::thread_id;
 
-/// A core as the first poll sees it: without a registry. What is pending registers later, with the waker of its cell.
+/// A core as the first poll sees it: without a registry, and without counts. What is pending registers later, with the waker of its
+/// cell. What ends in that poll the caller counts.
 #[repr(transparent)]
 struct Unregistered<C>(C);
 
 impl<C: Core> Core for Unregistered<C> {
-    const COUNTS: bool = C::COUNTS;
-
     fn panic_handler(&self) -> Option<PanicHandler> {
         self.0.panic_handler()
-    }
-
-    unsafe fn ended(&self) {
-        // SAFETY: the caller promises the same of this core, which is that one.
-        unsafe { self.0.ended() };
-    }
-
-    fn abandoned(&self) {
-        self.0.abandoned();
     }
 }
 
