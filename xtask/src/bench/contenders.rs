@@ -1,7 +1,7 @@
 //! Which contenders are ours, and which of the others each of them is held against.
 
 /// The contenders of each layer that are ours; all others are peers.
-const OURS: [(&str, &[&str]); 11] = [
+const OURS: [(&str, &[&str]); 12] = [
     ("sync", &["terrace", "steal"]),
     ("queue", &["ring", "injector", "inbox", "fork"]),
     ("park", &["parker", "idle"]),
@@ -25,6 +25,7 @@ const OURS: [(&str, &[&str]); 11] = [
     ("fork", &["fork", "fork_guest"]),
     ("tasks", &["tasks"]),
     ("ecs", &["ours"]),
+    ("rayon", &["ours"]),
     ("async-executor", &["ours"]),
 ];
 

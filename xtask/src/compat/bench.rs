@@ -1,12 +1,14 @@
-//! `cargo xtask compat --bench`: ECS workloads on the stock crate and on the drop-in, in turn.
+//! `cargo xtask compat --bench`: ECS workloads on the stock crate and on the drop-in, in turn; with `--rayon` those of rayon on its own
+//! core and on ours.
 //!
-//! One program, `crates/compat/ecs-bench`, is built twice from generated manifests, once as it is and
+//! One program, `crates/compat/ecs-bench` or `rayon-bench`, is built twice from generated manifests, once as it is and
 //! once with the drop-in patched in. Its rows are measured in rounds as those of `cargo xtask bench` are, with the stock
 //! crate as the peer.
 
 mod counts;
 mod program;
 mod published;
+mod subject;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,22 +22,15 @@ use crate::measure::machine::origin;
 use crate::measure::rounds::{self, Effort, Entry, measure_all};
 use crate::measure::runs::{self, Runs};
 use crate::report;
-use crate::report::model::Metric;
 use crate::report::peers::{BenchResults, PeerMean, PeerRow};
-use crate::report::units::estimate;
 use crate::workspace::Workspace;
 use program::{Kind, Length, Row};
+use subject::{ECS, RAYON, Subject, exceeding, name};
 
-use super::registry::{BEVY_TASKS, DropIn};
+use super::registry::DropIn;
 use super::sides;
 
-/// The geometric mean of ours/stock over the counted rows that must not be exceeded.
-const MEAN_LIMIT: f64 = 0.65;
-/// A row is a regression if its interval lies wholly above this.
-const ROW_LIMIT: f64 = 1.10;
-
-/// Rounds, samples of a run and milliseconds of a sample, by default and with `--quick`.
-const FULL: (u32, usize, u64) = (9, 5, 30);
+/// Rounds, samples of a run and milliseconds of a sample, with `--quick`.
 const QUICK: (u32, usize, u64) = (5, 2, 25);
 
 /// Options of `cargo xtask compat --bench`.
@@ -54,10 +49,13 @@ pub(crate) struct BenchArgs {
     #[arg(long, requires = "bench", conflicts_with = "counts")]
     aa: bool,
     /// Compare the benches that async-executor publishes, instead of ECS workloads
-    #[arg(long, requires = "bench", conflicts_with = "counts")]
+    #[arg(long, requires = "bench", conflicts_with_all = ["counts", "rayon"])]
     published: bool,
+    /// Measure also rows of which an iteration takes a tenth of a second and more
+    #[arg(long, requires = "bench")]
+    long: bool,
     /// Instead of comparing, print what one iteration of each row costs the system: CPU time, context
-    /// switches, futex calls
+    /// switches, futex calls, barriers
     #[arg(long, requires = "bench")]
     counts: bool,
 }
@@ -77,10 +75,14 @@ const RELEASE: sides::Way = ("optimised", &["--release"]);
 const DEBUG: &str = "\n[profile.release]\ndebug = \"line-tables-only\"\n";
 
 impl Side {
-    fn build(ws: &Workspace, name: &'static str, drop_ins: &[DropIn]) -> Result<Self> {
-        let dir = sides::copy(ws, "ecs-bench", &format!("bench/{name}"), DEBUG, drop_ins)?;
-        sides::prove(ws, &dir, &BEVY_TASKS, !drop_ins.is_empty())?;
-        let program = sides::build(&dir, &dir.join("target"), "release/ecs-bench", RELEASE)?;
+    fn build(ws: &Workspace, name: &'static str, subject: &Subject, ours: bool) -> Result<Self> {
+        let (package, drop_in) = (subject.package, &subject.drop_in);
+        let drop_ins: &[DropIn] = if ours { &[*drop_in] } else { &[] };
+        let to = format!("bench/{package}-{name}");
+        let dir = sides::copy(ws, package, &to, DEBUG, drop_ins)?;
+        sides::prove(ws, &dir, drop_in, ours)?;
+        let program = format!("release/{package}");
+        let program = sides::build(&dir, &dir.join("target"), &program, RELEASE)?;
         Ok(Self { name, program })
     }
 }
@@ -90,28 +92,36 @@ impl Side {
 /// # Errors
 ///
 /// If something cannot be built or run, and if a limit is exceeded.
-pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: BenchArgs) -> Result<()> {
+pub(super) fn run(
+    ws: &Workspace,
+    filter: Option<&str>,
+    rayon: bool,
+    args: BenchArgs,
+) -> Result<()> {
     if args.published {
         return published::run(ws, filter, &args);
     }
-    let stock = Side::build(ws, "stock", &[])?;
+    let subject = if rayon { &RAYON } else { &ECS };
+    let stock = Side::build(ws, "stock", subject, false)?;
     let ours = if args.aa {
         stock.clone()
     } else {
-        Side::build(ws, "ours", &[BEVY_TASKS])?
+        Side::build(ws, "ours", subject, true)?
     };
-    let rows = chosen_rows(&stock, filter)?;
+    let rows = chosen_rows(&stock, filter, args.long)?;
     if args.counts {
         return counts::run(ws, &stock, &ours, &rows);
     }
-    let (rounds, samples, millis) = if args.quick { QUICK } else { FULL };
+    let (rounds, samples, millis) = if args.quick { QUICK } else { subject.full };
     let rounds = args.rounds.unwrap_or(rounds);
     let length = Length {
         samples,
         sample: Duration::from_millis(millis),
     };
     let sides = [ours, stock];
-    let entries: Vec<rounds::Row> = rows.iter().map(|row| entries(row, &sides)).collect();
+    let entries: Vec<rounds::Row> = (rows.iter())
+        .map(|row| entries(subject, row, &sides))
+        .collect();
     let (effort, mut runs) = (effort(rounds), Runs::default());
     let run = |row: &rounds::Row, at: usize| {
         let id = &row.entries[at].id;
@@ -124,8 +134,8 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: BenchArgs) -> Resu
     if let [failed, ..] = &measure_all(effort, &entries, &mut runs, run)?[..] {
         bail!("{}: {}", failed.id, failed.message);
     }
-    let results = evaluated(&rows, &entries, &runs);
-    let failures = failures(&rows, &results.0, &results.1);
+    let results = evaluated(subject, &rows, &entries, &runs);
+    let failures = failures(subject, &rows, &results.0, &results.1);
     show(ws, &args, (rounds, 0, samples as u64 * millis), results)?;
     for row in rows.iter().filter(|row| row.kind != Kind::Counted) {
         println!("    {}: {}", row.id, row.why);
@@ -160,12 +170,12 @@ fn effort(rounds: u32) -> Effort<'static> {
 }
 
 /// A row as the engine has it: ours, then the stock crate, then the ideal of a mixed row.
-fn entries(row: &Row, sides: &[Side; 2]) -> rounds::Row {
+fn entries(subject: &Subject, row: &Row, sides: &[Side; 2]) -> rounds::Row {
     let entry = |(contender, side): (&str, &Side)| Entry {
         contender: contender.to_owned(),
         id: row.id.clone(),
         program: Program {
-            name: "ecs-bench".to_owned(),
+            name: subject.package.to_owned(),
             path: side.program.clone(),
             side: side.name.to_owned(),
         },
@@ -173,55 +183,45 @@ fn entries(row: &Row, sides: &[Side; 2]) -> rounds::Row {
     let entries = ["ours", "stock"].into_iter().zip(sides);
     let ideal = (row.kind == Kind::Mixed).then_some(("ideal", &sides[0]));
     let entries = entries.chain(ideal).map(entry);
-    let name = format!("ecs/{}/t{}", row.id, row.threads);
-    rounds::Row::new(name, entries.collect())
+    rounds::Row::new(name(subject, row), entries.collect())
 }
 
 /// Ours beside stock; the mean is over the rows that are counted.
-fn evaluated(rows: &[Row], entries: &[rounds::Row], runs: &Runs) -> (Vec<PeerRow>, Vec<PeerMean>) {
+fn evaluated(
+    subject: &Subject,
+    rows: &[Row],
+    entries: &[rounds::Row],
+    runs: &Runs,
+) -> (Vec<PeerRow>, Vec<PeerMean>) {
     let mut pairs = pairs(entries, runs, runs::Kind::Time, usize::MAX);
     for pair in &mut pairs {
-        pair.gated = of(rows, pair).kind == Kind::Counted;
+        pair.gated = of(subject, rows, pair).kind == Kind::Counted;
     }
     let means = means(&pairs);
     (pairs, means)
 }
 
-/// The row of a pair, whose workload is the row's name.
-fn of<'r>(rows: &'r [Row], pair: &PeerRow) -> &'r Row {
-    let mut rows = rows.iter();
-    rows.find(|row| row.id == pair.workload)
+/// The row of a pair, which has the same name.
+fn of<'r>(subject: &Subject, rows: &'r [Row], pair: &PeerRow) -> &'r Row {
+    let (mut rows, wanted) = (rows.iter(), pair.name());
+    rows.find(|row| name(subject, row) == wanted)
         .expect("each pair comes from a row")
 }
 
 /// What exceeds a limit. The ideal of a mixed row is none.
-fn failures(rows: &[Row], pairs: &[PeerRow], means: &[PeerMean]) -> Vec<String> {
-    let is_limited = |pair: &PeerRow| pair.peer == "stock" && of(rows, pair).kind != Kind::Control;
+fn failures(subject: &Subject, rows: &[Row], pairs: &[PeerRow], means: &[PeerMean]) -> Vec<String> {
+    let is_limited = |pair: &PeerRow| {
+        let kind = of(subject, rows, pair).kind;
+        pair.peer == "stock" && !matches!(kind, Kind::Control | Kind::Long)
+    };
     let pairs = pairs.iter().filter(|pair| is_limited(pair));
-    exceeding(pairs, means, (ROW_LIMIT, MEAN_LIMIT))
+    exceeding(pairs, means, subject.limits)
 }
 
-/// The rows whose intervals lie wholly above the first limit, and the means above the second.
-fn exceeding<'r>(
-    pairs: impl Iterator<Item = &'r PeerRow>,
-    means: &[PeerMean],
-    (row_limit, mean_limit): (f64, f64),
-) -> Vec<String> {
-    let slower = pairs.filter(|pair| pair.wall.low > row_limit).map(|pair| {
-        let ratio = estimate(&pair.wall);
-        format!("{} is slower than stock: {ratio}", pair.workload)
-    });
-    let above = |mean: &&PeerMean| mean.metric == Metric::Wall && mean.mean.value > mean_limit;
-    let means = means.iter().filter(above).map(|mean| {
-        let value = estimate(&mean.mean);
-        format!("the geometric mean {value} is above {mean_limit}")
-    });
-    slower.chain(means).collect()
-}
-
-fn chosen_rows(side: &Side, filter: Option<&str>) -> Result<Vec<Row>> {
+fn chosen_rows(side: &Side, filter: Option<&str>, long: bool) -> Result<Vec<Row>> {
     let filter = filter.map(regex_lite::Regex::new).transpose()?;
     let mut rows = program::list(side)?;
+    rows.retain(|row| long || row.kind != Kind::Long);
     rows.retain(|row| filter.as_ref().is_none_or(|f| f.is_match(&row.id)));
     ensure!(!rows.is_empty(), "no row matches the filter");
     Ok(rows)
@@ -230,26 +230,34 @@ fn chosen_rows(side: &Side, filter: Option<&str>) -> Result<Vec<Row>> {
 #[cfg(test)]
 mod tests {
     use super::program::Row;
-    use super::{Side, effort, entries, evaluated, failures};
+    use super::{ECS, RAYON, Side, Subject, effort, entries, evaluated, failures, name};
     use crate::measure::criterion::Run;
     use crate::measure::rounds::measure_all;
     use crate::measure::runs::Runs;
 
+    /// A row as the program lists it.
+    fn listed(id: &str, kind: &str) -> Row {
+        let line = format!(r#"{{"row":"{id}","kind":"{kind}","threads":2,"why":""}}"#);
+        serde_json::from_str(&line).expect("the line has the program's form")
+    }
+
     /// The failures where rows of these kinds have these ratios of ours to stock.
     fn of(rows: &[(&str, f64)]) -> Vec<String> {
+        on(&ECS, rows)
+    }
+
+    fn on(subject: &Subject, rows: &[(&str, f64)]) -> Vec<String> {
         let side = |name| Side {
             name,
             program: "bench".into(),
         };
         let sides = [side("ours"), side("stock")];
-        let row = |(kind, ratio): &(&str, f64)| -> Row {
-            let line =
-                format!(r#"{{"row":"{kind}/{ratio}","kind":"{kind}","threads":2,"why":""}}"#);
-            serde_json::from_str(&line).expect("the line has the program's form")
-        };
+        let row = |(kind, ratio): &(&str, f64)| listed(&format!("{kind}/{ratio}"), kind);
         let ratios: Vec<f64> = rows.iter().map(|(_, ratio)| *ratio).collect();
         let rows: Vec<Row> = rows.iter().map(row).collect();
-        let entries: Vec<_> = rows.iter().map(|row| entries(row, &sides)).collect();
+        let entries: Vec<_> = (rows.iter())
+            .map(|row| entries(subject, row, &sides))
+            .collect();
         let run = |row: &crate::measure::rounds::Row, at: usize| {
             let nth = entries.iter().position(|entry| entry.name == row.name);
             let wall = 100.0 * [ratios[nth.expect("it is one of them")], 1.0, 0.1][at];
@@ -258,8 +266,8 @@ mod tests {
         };
         let mut runs = Runs::default();
         measure_all(effort(9), &entries, &mut runs, run).expect("nothing fails");
-        let (pairs, means) = evaluated(&rows, &entries, &runs);
-        failures(&rows, &pairs, &means)
+        let (pairs, means) = evaluated(subject, &rows, &entries, &runs);
+        failures(subject, &rows, &pairs, &means)
     }
 
     #[test]
@@ -285,8 +293,29 @@ mod tests {
             slow("mixed"),
         ]);
         assert_eq!(failures.len(), 3);
-        assert!(failures[0].starts_with("counted/1.2 is slower"));
-        assert!(failures[1].starts_with("gated/1.2 is slower"));
-        assert!(failures[2].starts_with("mixed/1.2 is slower than stock"));
+        assert!(failures[0].starts_with("ecs/counted/1.2/t2 is slower"));
+        assert!(failures[1].starts_with("ecs/gated/1.2/t2 is slower"));
+        assert!(failures[2].starts_with("ecs/mixed/1.2/t2 is slower than stock"));
+    }
+
+    #[test]
+    fn rayon_has_a_limit_of_cpu_time_too() {
+        assert_eq!(on(&RAYON, &[("counted", 0.5), ("long", 3.0)]), [""; 0]);
+        let failures = on(&RAYON, &[("counted", 0.7)]);
+        assert_eq!(failures.len(), 1, "{failures:?}");
+        assert!(failures[0].contains("CPU time"), "{failures:?}");
+        assert_eq!(on(&RAYON, &[("counted", 0.9)]).len(), 2);
+    }
+
+    #[test]
+    fn a_row_that_says_its_threads_keeps_its_name() {
+        assert_eq!(
+            name(&RAYON, &listed("sum/100x0-t2", "counted")),
+            "rayon/sum/100x0-t2"
+        );
+        assert_eq!(
+            name(&ECS, &listed("busy/3-t1", "counted")),
+            "ecs/busy/3-t1/t2"
+        );
     }
 }

@@ -40,8 +40,8 @@ pub(crate) struct CompatArgs {
     /// Run only the small servers and clients on async-executor, and their load
     #[arg(long, conflicts_with_all = ["bench", "differ", "apps", "bless"])]
     programs: bool,
-    /// Run only the small programs on crates that stand on rayon
-    #[arg(long, conflicts_with_all = ["bench", "differ", "apps", "bless", "programs", "interface", "examples"])]
+    /// Run only the small programs on crates that stand on rayon; with `--bench`, measure rayon on its own core and on the drop-in
+    #[arg(long, conflicts_with_all = ["differ", "apps", "bless", "programs", "interface", "examples"])]
     rayon: bool,
     /// Run only the examples of smol
     #[arg(long, conflicts_with_all = ["bench", "differ", "apps", "bless", "programs", "interface"])]
@@ -68,7 +68,7 @@ pub(crate) struct CompatArgs {
 pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
     let filter = args.filter.as_deref();
     if args.bench {
-        return bench::run(ws, filter, args.bench_args);
+        return bench::run(ws, filter, args.rayon, args.bench_args);
     }
     if args.programs {
         return programs::run(ws, filter);

@@ -4,7 +4,9 @@ use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::MultiThreadedExecutor;
 
 use crate::parallel::compute_pool;
-use crate::rows::{THREADS, Workload};
+use bench_main::Workload;
+
+use crate::rows::THREADS;
 
 #[derive(Component)]
 struct Flag(bool);

@@ -16,7 +16,7 @@ use bevy_tasks::{ComputeTaskPool, Scope, TaskPool};
 
 use crate::conditions::scheduled;
 use crate::parallel::compute_pool;
-use crate::rows::Workload;
+use bench_main::Workload;
 
 /// Steps of [`burn`] that take 0.1 ms, or about that: the exact time is measured.
 const LONG: usize = 65_000;

@@ -5,7 +5,9 @@ use std::hint::black_box;
 use bevy_ecs::prelude::*;
 use bevy_tasks::{ComputeTaskPool, ParallelIterator, TaskPool, TaskPoolBuilder, block_on};
 
-use crate::rows::{THREADS, Workload};
+use bench_main::Workload;
+
+use crate::rows::THREADS;
 
 /// The global compute pool, which schedules and queries run on.
 pub(crate) fn compute_pool(threads: usize) -> &'static ComputeTaskPool {

@@ -1,72 +1,17 @@
 //! The table of rows: what is measured, on how many pool threads, and whether it counts.
 
-use std::time::Duration;
+use bench_main::{Kind, Row, Table, Workload};
 
 use crate::{conditions, mixed, parallel, systems};
-
-/// The purpose of a run of a row.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// Part of the geometric mean, and gated.
-    Counted,
-    /// Gated, but no part of the mean: it measures the items' work rather than the pool.
-    Gated,
-    /// Gated, but no part of the mean: long work among tiny work, beside an ideal.
-    Mixed,
-    /// Reported only.
-    Control(&'static str),
-}
-
-impl Kind {
-    /// The name in the list of rows.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Kind::Counted => "counted",
-            Kind::Gated => "gated",
-            Kind::Mixed => "mixed",
-            Kind::Control(_) => "control",
-        }
-    }
-
-    /// Why a row is no part of the mean.
-    pub(crate) fn why(self) -> &'static str {
-        match self {
-            Kind::Counted => "",
-            Kind::Gated => "measures the items, not the pool",
-            Kind::Mixed => "long work among tiny work, beside its ideal",
-            Kind::Control(why) => why,
-        }
-    }
-}
-
-/// One iteration of a row's workload.
-pub(crate) type Workload = Box<dyn FnMut()>;
-
-/// One row.
-pub(crate) struct Row {
-    /// `group/parameters`, unique.
-    pub(crate) id: String,
-    pub(crate) kind: Kind,
-    /// Threads of the pool it runs on (the calling thread comes on top).
-    pub(crate) threads: usize,
-    /// Builds the world, the schedule, the pool, and runs the workload once.
-    pub(crate) build: Box<dyn FnOnce() -> Workload>,
-    /// Measures what an iteration takes at best, if that is known.
-    pub(crate) ideal: Option<Box<dyn FnOnce() -> Duration>>,
-}
 
 /// Threads of the pool unless a row says otherwise.
 pub(crate) const THREADS: usize = 2;
 
 const NO_TASK: Kind = Kind::Control("submits no task");
-const TOO_MANY: Kind = Kind::Control("more threads than cores");
+/// The table, with the rows of ECS workloads.
+struct Rows(Table);
 
-struct Table {
-    rows: Vec<Row>,
-    cores: usize,
-}
-
-impl Table {
+impl Rows {
     fn add(
         &mut self,
         id: String,
@@ -74,23 +19,13 @@ impl Table {
         threads: usize,
         build: impl FnOnce() -> Workload + 'static,
     ) {
-        let kind = match kind {
-            Kind::Counted | Kind::Gated if threads > self.cores => TOO_MANY,
-            kind => kind,
-        };
-        self.rows.push(Row {
-            id,
-            kind,
-            threads,
-            build: Box::new(build),
-            ideal: None,
-        });
+        self.0.add(id, kind, threads, build);
     }
 
     fn mixed(&mut self) {
         for row in mixed::MIXED {
             for threads in [2, 4, 8] {
-                self.rows.push(Row {
+                self.0.push(Row {
                     id: format!("mixed/{}/{threads}_threads", row.name),
                     kind: Kind::Mixed,
                     threads,
@@ -168,12 +103,9 @@ impl Table {
 
 /// All rows, in the order of the report.
 pub(crate) fn all() -> Vec<Row> {
-    let mut table = Table {
-        rows: Vec::new(),
-        cores: std::thread::available_parallelism().map_or(1, usize::from),
-    };
-    table.scheduling();
-    table.parallel();
-    table.mixed();
-    table.rows
+    let mut rows = Rows(Table::new());
+    rows.scheduling();
+    rows.parallel();
+    rows.mixed();
+    rows.0.rows()
 }

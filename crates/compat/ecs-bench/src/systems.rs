@@ -4,7 +4,7 @@ use bevy_ecs::bundle::NoBundleEffect;
 use bevy_ecs::prelude::*;
 
 use crate::conditions::runner;
-use crate::rows::Workload;
+use bench_main::Workload;
 
 #[derive(Component)]
 struct A(f32);

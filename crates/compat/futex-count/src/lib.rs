@@ -1,5 +1,5 @@
 //! A library to preload (`LD_PRELOAD`). It stands in front of the C library's `syscall`, counts the
-//! futex calls, and passes every call on.
+//! futex calls and the barriers of `membarrier`, and passes every call on.
 //!
 //! Rust's standard library makes all its futex calls that way, so this sees every park, unpark,
 //! contended lock and condition variable of a Rust program. Futex calls the C library makes for its
@@ -22,6 +22,10 @@ static WAITS: AtomicUsize = AtomicUsize::new(0);
 static WAKES: AtomicUsize = AtomicUsize::new(0);
 /// Wakes that found a thread asleep.
 static WOKEN: AtomicUsize = AtomicUsize::new(0);
+/// Calls that make all running threads of the process fence.
+static BARRIERS: AtomicUsize = AtomicUsize::new(0);
+/// What such a call asks for: `MEMBARRIER_CMD_PRIVATE_EXPEDITED`.
+const PRIVATE_EXPEDITED: c_int = 1 << 3;
 /// The C library's own `syscall`, zero until looked up.
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 
@@ -76,17 +80,20 @@ pub unsafe extern "C" fn syscall(
             }
         }
     }
+    if number == libc::SYS_membarrier && a as c_int == PRIVATE_EXPEDITED {
+        BARRIERS.fetch_add(1, Ordering::Relaxed);
+    }
     result
 }
 
-/// Writes the number of waits, of wakes and of threads woken since the start of the process.
+/// Writes the number of waits, of wakes, of threads woken and of barriers since the start of the process.
 ///
 /// # Safety
 ///
-/// `into` points to three writable `u64`.
+/// `into` points to four writable `u64`.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn terrace_futex_counts(into: *mut [u64; 3]) {
-    let counts = [&WAITS, &WAKES, &WOKEN].map(|n| n.load(Ordering::Relaxed) as u64);
+pub unsafe extern "C" fn terrace_futex_counts(into: *mut [u64; 4]) {
+    let counts = [&WAITS, &WAKES, &WOKEN, &BARRIERS].map(|n| n.load(Ordering::Relaxed) as u64);
     // SAFETY: the caller's promise.
     unsafe { into.write(counts) };
 }

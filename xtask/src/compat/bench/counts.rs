@@ -20,13 +20,14 @@ struct Counts {
     system_us: f64,
     voluntary_switches: f64,
     involuntary_switches: f64,
-    /// Futex calls; absent if the preload library is.
+    /// System calls; absent if the preload library is.
     futex_waits: Option<f64>,
     futex_wakes: Option<f64>,
     threads_woken: Option<f64>,
+    barriers: Option<f64>,
 }
 
-const HEADER: [&str; 11] = [
+const HEADER: [&str; 12] = [
     "row",
     "",
     "wall",
@@ -38,11 +39,12 @@ const HEADER: [&str; 11] = [
     "futex waits",
     "futex wakes",
     "woken",
+    "barriers",
 ];
 
 /// Prints the table; all figures are means an iteration.
 pub(super) fn run(ws: &Workspace, stock: &Side, ours: &Side, rows: &[Row]) -> Result<()> {
-    // Counts futex calls when preloaded.
+    // Counts futex calls and barriers when preloaded.
     let dir = sides::copy(ws, "futex-count", "bench/count", DEBUG, &[])?;
     let library = "release/libfutex_count.so";
     let library = sides::build(&dir, &dir.join("target"), library, RELEASE)?;
@@ -62,7 +64,7 @@ pub(super) fn run(ws: &Workspace, stock: &Side, ours: &Side, rows: &[Row]) -> Re
     let sheet = Sheet {
         origin: origin(ws),
         title: "Counts".to_owned(),
-        note: "means an iteration; `slept` and `preempted` are context switches".to_owned(),
+        note: "means an iteration; `slept` and `preempted` are context switches, `barriers` make all running threads fence".to_owned(),
         header: HEADER.map(str::to_owned).into(),
         rows: lines,
     };
@@ -78,7 +80,12 @@ fn line(row: &Row, side: &Side, counts: &Counts) -> Vec<Cell> {
         counts.system_us,
     ];
     let switches = [counts.voluntary_switches, counts.involuntary_switches];
-    let futex = [counts.futex_waits, counts.futex_wakes, counts.threads_woken];
+    let futex = [
+        counts.futex_waits,
+        counts.futex_wakes,
+        counts.threads_woken,
+        counts.barriers,
+    ];
     let futex = futex.map(|amount| amount.unwrap_or(f64::NAN));
     let mut cells = vec![Cell::Text(row.id.clone()), Cell::Text(side.name.to_owned())];
     cells.extend(times.map(|micros| Cell::Nanoseconds(micros * 1e3)));

@@ -27,6 +27,8 @@ pub(super) enum Kind {
     Mixed,
     /// Reported only.
     Control,
+    /// Reported only, and only where long rows are asked for.
+    Long,
 }
 
 /// A row of the program's list.
@@ -101,7 +103,12 @@ pub(super) fn lines<T: for<'a> Deserialize<'a>>(
     if let Some(library) = preload {
         command.env("LD_PRELOAD", library);
     }
-    let shown = format!("{} `ecs-bench {}`", side.name, args.join(" "));
+    let shown = format!(
+        "{} `{} {}`",
+        side.name,
+        side.program.display(),
+        args.join(" ")
+    );
     let finished = run_limited(command, TIME_LIMIT)?;
     finished.passed().with_context(|| shown.clone())?;
     finished

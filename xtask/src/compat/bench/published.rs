@@ -2,7 +2,8 @@
 
 use anyhow::{Result, bail, ensure};
 
-use super::{BenchArgs, FULL, QUICK, exceeding, show};
+use super::subject::{Limits, exceeding};
+use super::{BenchArgs, QUICK, show};
 use crate::bench::results::{means, pairs};
 use crate::compat::published::dependencies;
 use crate::compat::registry::{self, ASYNC_EXECUTOR, DropIn, source, write_if_changed};
@@ -13,10 +14,14 @@ use crate::measure::rounds::{Effort, Entry, Row, measure_all};
 use crate::measure::runs::{Kind, Runs};
 use crate::workspace::Workspace;
 
-/// The geometric mean of ours/stock over all rows that must not be exceeded.
-const MEAN_LIMIT: f64 = 0.60;
-/// A row fails if its interval lies wholly above this.
-const ROW_LIMIT: f64 = 1.05;
+/// Of all rows.
+const LIMITS: Limits = Limits {
+    row: 1.05,
+    wall: 0.60,
+    cpu: f64::INFINITY,
+};
+/// Rounds by default.
+const ROUNDS: u32 = 9;
 /// Milliseconds that a run measures, by default and with `--quick`.
 const MILLIS: (u64, u64) = (400, 100);
 
@@ -86,7 +91,7 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: &BenchArgs) -> Res
     let (rounds, millis) = if args.quick {
         (QUICK.0, MILLIS.1)
     } else {
-        (FULL.0, MILLIS.0)
+        (ROUNDS, MILLIS.0)
     };
     let (rounds, length) = (args.rounds.unwrap_or(rounds), Length::of_millis(millis));
     let home = tempfile::tempdir_in(&ws.target)?;
@@ -104,7 +109,7 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: &BenchArgs) -> Res
     let pairs = pairs(&rows, &runs, Kind::Time, usize::MAX);
     ensure!(!pairs.is_empty(), "nothing was compared");
     let means = means(&pairs);
-    let failures = exceeding(pairs.iter(), &means, (ROW_LIMIT, MEAN_LIMIT));
+    let failures = exceeding(pairs.iter(), &means, LIMITS);
     let length = (rounds, length.warm_up_ms, length.time_ms);
     show(ws, args, length, (pairs, means))?;
     ensure!(args.aa || failures.is_empty(), "{}", failures.join("; "));

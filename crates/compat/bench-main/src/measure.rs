@@ -1,5 +1,6 @@
 //! Timing: wall clock, CPU time of the whole process, and the system's own counters.
 
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use crate::futex;
@@ -46,6 +47,31 @@ fn cpu_clock(clock: libc::clockid_t) -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
+/// Wall time, and CPU time of the thread that is timed.
+#[derive(Clone, Copy, Default)]
+struct Pauses {
+    wall: Duration,
+    cpu: Duration,
+}
+
+thread_local! {
+    /// The pauses of the thread so far.
+    static PAUSES: Cell<Pauses> = const { Cell::new(Pauses { wall: Duration::ZERO, cpu: Duration::ZERO }) };
+}
+
+/// Sleeps, within a workload. No sample has the time of it, nor the CPU time that the sleep costs this thread. What other threads do during
+/// the pause counts.
+pub fn pause(time: Duration) {
+    let start = Instant::now();
+    let cpu = cpu_clock(libc::CLOCK_THREAD_CPUTIME_ID);
+    std::thread::sleep(time);
+    let cpu = cpu_clock(libc::CLOCK_THREAD_CPUTIME_ID) - cpu;
+    let mut pauses = PAUSES.get();
+    pauses.wall += start.elapsed();
+    pauses.cpu += cpu;
+    PAUSES.set(pauses);
+}
+
 /// One sample: many iterations, timed together.
 pub(crate) struct Sample {
     iterations: u64,
@@ -56,6 +82,7 @@ pub(crate) struct Sample {
 
 impl Sample {
     fn take(workload: &mut dyn FnMut(), iterations: u64) -> Self {
+        let before = PAUSES.get();
         let cpu = cpu_clock(libc::CLOCK_PROCESS_CPUTIME_ID);
         let start = Instant::now();
         for _ in 0..iterations {
@@ -63,10 +90,11 @@ impl Sample {
         }
         let wall = start.elapsed();
         let cpu = cpu_clock(libc::CLOCK_PROCESS_CPUTIME_ID) - cpu;
+        let pauses = PAUSES.get();
         Self {
             iterations,
-            wall,
-            cpu,
+            wall: wall.saturating_sub(pauses.wall - before.wall),
+            cpu: cpu.saturating_sub(pauses.cpu - before.cpu),
         }
     }
 
@@ -125,13 +153,15 @@ pub(crate) fn samples(
 
 /// Runs the workload for about ten samples and prints the costs of one iteration as a JSON line.
 /// They are wall time, CPU time of all threads and of the calling one, in user mode and in the
-/// kernel, and context switches. The preload library adds futex calls; without it these are `null`.
+/// kernel, and context switches. The preload library adds system calls; without it these are `null`.
 pub(crate) fn counts(row: &str, workload: &mut dyn FnMut(), time: Duration) -> String {
     let iterations = calibrate(workload, time) * 10;
     let (futex, usage) = (futex::Counts::now(), Usage::now());
+    let pauses = PAUSES.get();
     let own = cpu_clock(libc::CLOCK_THREAD_CPUTIME_ID);
     let sample = Sample::take(workload, iterations);
     let own = cpu_clock(libc::CLOCK_THREAD_CPUTIME_ID) - own;
+    let own = own.saturating_sub(PAUSES.get().cpu - pauses.cpu);
     let (usage_after, futex_after) = (Usage::now(), futex::Counts::now());
 
     let each = |total: f64| total / iterations as f64;
@@ -144,7 +174,7 @@ pub(crate) fn counts(row: &str, workload: &mut dyn FnMut(), time: Duration) -> S
         concat!(
             r#"{{"row":"{}","iterations":{},"wall_us":{:.3},"cpu_us":{:.3},"caller_cpu_us":{:.3},"#,
             r#""user_us":{:.3},"system_us":{:.3},"voluntary_switches":{:.3},"#,
-            r#""involuntary_switches":{:.3},"futex_waits":{},"futex_wakes":{},"threads_woken":{}}}"#
+            r#""involuntary_switches":{:.3},"futex_waits":{},"futex_wakes":{},"threads_woken":{},"barriers":{}}}"#
         ),
         row,
         iterations,
@@ -158,5 +188,6 @@ pub(crate) fn counts(row: &str, workload: &mut dyn FnMut(), time: Duration) -> S
         calls(|c| c.waits),
         calls(|c| c.wakes),
         calls(|c| c.woken),
+        calls(|c| c.barriers),
     )
 }

@@ -1,10 +1,10 @@
-//! Futex calls, if the preload library `futex-count` counts them for this process.
+//! Futex calls and barriers, if the preload library `futex-count` counts them for this process.
 
 use libc::c_void;
 
-type Read = unsafe extern "C" fn(*mut [u64; 3]);
+type Read = unsafe extern "C" fn(*mut [u64; 4]);
 
-/// Futex calls of the process so far.
+/// Calls of the process so far.
 pub(crate) struct Counts {
     /// Calls that may sleep.
     pub(crate) waits: u64,
@@ -12,6 +12,8 @@ pub(crate) struct Counts {
     pub(crate) wakes: u64,
     /// Threads they woke.
     pub(crate) woken: u64,
+    /// Calls by which a thread has all others fence.
+    pub(crate) barriers: u64,
 }
 
 impl Counts {
@@ -24,14 +26,15 @@ impl Counts {
         }
         // SAFETY: only `futex-count` defines the name, with this type.
         let read = unsafe { std::mem::transmute::<*mut c_void, Read>(read) };
-        let mut counts = [0; 3];
-        // SAFETY: the pointer is to three live `u64`.
+        let mut counts = [0; 4];
+        // SAFETY: the pointer is to four live `u64`.
         unsafe { read(&raw mut counts) };
-        let [waits, wakes, woken] = counts;
+        let [waits, wakes, woken, barriers] = counts;
         Some(Self {
             waits,
             wakes,
             woken,
+            barriers,
         })
     }
 }
