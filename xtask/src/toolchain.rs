@@ -62,6 +62,15 @@ impl Compiler {
         Packaged::get(ws, &name, &prefix, false).map(Self::Packaged)
     }
 
+    /// The one in use if it is of the version `MAJOR.MINOR` or later, else one of that version.
+    pub(crate) fn since(ws: &Workspace, version: &str) -> Result<Self> {
+        let in_use = in_use()?;
+        if is_since(&version_of(&in_use)?, version) {
+            return Ok(Self::Own(in_use));
+        }
+        Self::of_version(ws, version)
+    }
+
     /// The compiler itself.
     pub(crate) fn rustc(&self) -> PathBuf {
         match self {
@@ -138,6 +147,15 @@ fn is_version(name: &str, version: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
 }
 
+/// Whether a version is `least` or later, by their first two numbers.
+fn is_since(version: &str, least: &str) -> bool {
+    let numbers = |version: &str| {
+        let mut numbers = version.split('.').map(|number| number.parse::<u32>().ok());
+        [numbers.next().flatten(), numbers.next().flatten()]
+    };
+    numbers(version) >= numbers(least)
+}
+
 /// `1.95.0`
 fn version_of(rustc: &Path) -> Result<String> {
     let mut command = Command::new(rustc);
@@ -149,7 +167,7 @@ fn version_of(rustc: &Path) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_version, toolchain};
+    use super::{is_since, is_version, toolchain};
 
     #[test]
     fn a_toolchain_is_found_by_its_version() {
@@ -158,5 +176,11 @@ mod tests {
         assert_eq!(toolchain(list, "1.86"), None);
         assert!(is_version("1.85", "1.85") && is_version("1.85.0", "1.85"));
         assert!(!is_version("1.850.0", "1.85"));
+    }
+
+    #[test]
+    fn versions_are_compared_by_their_numbers() {
+        assert!(is_since("1.96.0", "1.96") && is_since("1.100.1", "1.96"));
+        assert!(is_since("2.0.0", "1.96") && !is_since("1.95.3", "1.96"));
     }
 }

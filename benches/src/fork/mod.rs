@@ -1,7 +1,12 @@
 //! Scopes over borrowed data, opened by a thread that is no worker.
 
+#[cfg(terrace_forte)]
+pub mod forte;
 pub mod joins;
+pub mod pools;
 pub mod problems;
+mod slices;
+mod walks;
 
 use std::hint::black_box;
 

@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 
+use super::slices::{Bodies, Life, Sieve, Slices};
 use super::work;
 
 /// So many items, and fewer, are sorted in order.
@@ -83,6 +84,12 @@ pub enum Problem {
         /// The right factor.
         right: Vec<f32>,
     },
+    /// Primes to find.
+    Sieve(Sieve),
+    /// Cells that live and die.
+    Life(Life),
+    /// Bodies that attract each other.
+    Bodies(Bodies),
     /// A tree of so many nodes of about 10 ns each, an eighth of them on one side.
     Unbalanced {
         /// How many nodes.
@@ -135,6 +142,21 @@ impl Problem {
         }
     }
 
+    /// The primes below a limit.
+    pub fn sieve(limit: u64) -> Self {
+        Self::Sieve(Sieve::new(limit as usize))
+    }
+
+    /// A generation of the game of life, on a square of so many rows.
+    pub fn life(rows: u64) -> Self {
+        Self::Life(Life::new(rows as usize))
+    }
+
+    /// A step of so many bodies.
+    pub fn bodies(amount: u64) -> Self {
+        Self::Bodies(Bodies::new(amount as usize))
+    }
+
     /// A tree of so many nodes, of which an eighth is on one side.
     pub fn unbalanced(nodes: u64) -> Self {
         Self::Unbalanced { nodes, sum: 0 }
@@ -165,14 +187,20 @@ impl Problem {
                 let fresh = Self::items(items.len() as u64);
                 items.copy_from_slice(&fresh);
             }
-            Self::Matmul { .. } | Self::Unbalanced { .. } | Self::Halves { .. } => {}
+            Self::Life(life) => life.go_on(),
+            Self::Bodies(bodies) => bodies.go_on(),
+            Self::Sieve(_) | Self::Matmul { .. } => {}
+            Self::Unbalanced { .. } | Self::Halves { .. } => {}
         }
     }
 
     /// # Panics
     /// If it is not solved.
-    pub(super) fn check(&self) {
+    pub(super) fn check(&mut self) {
         match self {
+            Self::Sieve(sieve) => sieve.check(),
+            Self::Life(life) => life.check(),
+            Self::Bodies(bodies) => bodies.check(),
             Self::Quicksort(items) | Self::MergeSort(items, _) => assert!(items.is_sorted()),
             Self::Matmul {
                 product,

@@ -18,7 +18,7 @@ use clap::{Args, ValueEnum};
 use regex_lite::Regex;
 
 use crate::measure::child;
-use crate::measure::criterion::Length;
+use crate::measure::criterion::{Length, Program};
 use crate::measure::machine::origin;
 use crate::measure::rounds::{Effort, measure_all};
 use crate::measure::runs::{Kind, Runs};
@@ -71,6 +71,9 @@ pub(crate) struct BenchArgs {
     /// Write what was measured, for `cargo xtask bench-page`
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// With forte as one more peer of fork-join: builds with a rustc of 1.96 or later, which this looks for
+    #[arg(long, conflicts_with_all = ["latency"])]
+    forte: bool,
     /// What to count
     #[arg(long, value_enum, default_value = "time")]
     metric: Counted,
@@ -89,6 +92,14 @@ impl BenchArgs {
             filter: self.filter.clone(),
             peers: self.peers.clone(),
             ours: self.ours.clone(),
+        }
+    }
+
+    /// Builds the programs of the selected layers.
+    fn build(&self, ws: &Workspace) -> Result<Vec<Program>> {
+        match self.forte {
+            true => programs::build_with_forte(ws, &self.layers),
+            false => programs::build(ws, &self.layers, ""),
         }
     }
 
@@ -119,7 +130,7 @@ pub(crate) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
 }
 
 fn time(ws: &Workspace, args: &BenchArgs) -> Result<()> {
-    let programs = programs::build(ws, &args.layers, "")?;
+    let programs = args.build(ws)?;
     let mut rows = rows::select(rows::group(programs::list(&programs)?)?, &args.selection())?;
     std::fs::create_dir_all(&ws.target).context("cannot make the target directory")?;
     let home = tempfile::tempdir_in(&ws.target)

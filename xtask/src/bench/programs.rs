@@ -3,17 +3,24 @@
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::TargetKind;
 
-use crate::measure::build::Tree;
+use crate::measure::build::{Special, Tree};
 use crate::measure::criterion::Program;
 use crate::measure::instr::PREFIX;
+use crate::toolchain::Compiler;
 use crate::workspace::Workspace;
 
 /// The package.
 const PACKAGE: &str = "terrace-benches";
 /// A program that is no layer: it takes times of its own.
 pub(super) const LATENCY: &str = "latency";
-/// Below the target directory: flags of their own would evict what other commands built.
-const TARGET: &str = "bench";
+/// A directory below the target directory, and the compiler in use: flags of their own would evict what other commands built.
+const PLAIN: (&str, Special) = (
+    "bench",
+    Special {
+        env: Vec::new(),
+        flags: Vec::new(),
+    },
+);
 
 /// The layers whose programs have the prefix, in the order of the package's manifest.
 fn layers<'w>(ws: &'w Workspace, prefix: &str) -> Result<Vec<&'w str>> {
@@ -35,6 +42,15 @@ fn layers<'w>(ws: &'w Workspace, prefix: &str) -> Result<Vec<&'w str>> {
 ///
 /// If a layer has none.
 pub(super) fn build(ws: &Workspace, wanted: &[String], prefix: &str) -> Result<Vec<Program>> {
+    build_layers(ws, wanted, prefix, PLAIN)
+}
+
+fn build_layers(
+    ws: &Workspace,
+    wanted: &[String],
+    prefix: &str,
+    how: (&str, Special),
+) -> Result<Vec<Program>> {
     let mut layers = layers(ws, prefix)?;
     for layer in wanted {
         ensure!(
@@ -45,18 +61,50 @@ pub(super) fn build(ws: &Workspace, wanted: &[String], prefix: &str) -> Result<V
     }
     layers.retain(|layer| wanted.is_empty() || wanted.iter().any(|wanted| wanted == layer));
     let names = layers.iter().map(|layer| format!("{prefix}{layer}"));
-    build_targets(ws, names.collect())
+    build_in(ws, names.collect(), how)
+}
+
+/// The oldest compiler for the peer forte.
+const FORTE: &str = "1.96";
+
+/// Builds programs of layers with forte as one more peer. Where there is no compiler for it, it is left out, and that is said.
+///
+/// # Errors
+///
+/// As [`build`].
+pub(super) fn build_with_forte(ws: &Workspace, wanted: &[String]) -> Result<Vec<Program>> {
+    let compiler = match Compiler::since(ws, FORTE) {
+        Ok(compiler) => compiler,
+        Err(error) => {
+            eprintln!("forte is left out, it needs a rustc of {FORTE} or later: {error:#}");
+            return build(ws, wanted, "");
+        }
+    };
+    let special = Special {
+        env: compiler.env(),
+        flags: ["--cfg", "terrace_forte"].map(str::to_owned).into(),
+    };
+    build_layers(ws, wanted, "", ("bench-forte", special))
 }
 
 /// Builds bench targets by name.
 pub(super) fn build_targets(ws: &Workspace, names: Vec<String>) -> Result<Vec<Program>> {
+    build_in(ws, names, PLAIN)
+}
+
+fn build_in(
+    ws: &Workspace,
+    names: Vec<String>,
+    (target, special): (&str, Special),
+) -> Result<Vec<Program>> {
     eprintln!("building the benches: {}", names.join(", "));
     let tree = Tree {
         root: ws.root.clone(),
         package: "benches".into(),
-        target: ws.target.join(TARGET),
+        target: ws.target.join(target),
         benches: names,
         args: Vec::new(),
+        special,
         others: Vec::new(),
         side: "this tree".to_owned(),
     };

@@ -12,7 +12,7 @@ use super::failure::OrCode;
 use super::git::{self, Repository, Revision};
 use super::programs::{Built, Set, Wanted};
 use super::seed;
-use crate::measure::build::{self, Tree};
+use crate::measure::build::{self, Special, Tree};
 
 /// The package of the benches, below the root of the repository.
 pub(super) const PACKAGE: &str = "benches";
@@ -185,6 +185,7 @@ pub(super) fn prepare(
         target: state.dir.join("build").join(which.name()),
         benches: Vec::new(),
         args: args.to_vec(),
+        special: Special::default(),
         others: sources.to_vec(),
         side: side.label(),
     };

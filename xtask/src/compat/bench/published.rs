@@ -7,7 +7,7 @@ use super::{BenchArgs, QUICK, show};
 use crate::bench::results::{means, pairs};
 use crate::compat::published::dependencies;
 use crate::compat::registry::{self, ASYNC_EXECUTOR, DropIn, source, write_if_changed};
-use crate::measure::build::Tree;
+use crate::measure::build::{Special, Tree};
 use crate::measure::child;
 use crate::measure::criterion::{Length, Program};
 use crate::measure::rounds::{Effort, Entry, Row, measure_all};
@@ -52,6 +52,7 @@ fn build(ws: &Workspace, side: &str, drop_ins: &[DropIn]) -> Result<Program> {
         package: "".into(),
         benches: vec!["executor".to_owned()],
         args: Vec::new(),
+        special: Special::default(),
         others: Vec::new(),
         side: side.to_owned(),
     };
