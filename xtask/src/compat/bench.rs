@@ -9,6 +9,7 @@ mod counts;
 mod program;
 mod published;
 mod subject;
+mod tunables;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,6 +43,12 @@ pub(crate) struct BenchArgs {
     /// Fewer and shorter rounds: a first look
     #[arg(long, requires = "bench")]
     quick: bool,
+    /// Instead, CPU time against time for values of the constants of fork-join
+    #[arg(long, requires = "bench", conflicts_with_all = ["counts", "rayon", "published", "aa", "long"])]
+    tunables: bool,
+    /// Draw these into this file, as SVG
+    #[arg(long, value_name = "FILE", requires = "tunables")]
+    plot: Option<PathBuf>,
     /// Write all figures to this file
     #[arg(long, value_name = "FILE", requires = "bench")]
     json: Option<PathBuf>,
@@ -100,6 +107,9 @@ pub(super) fn run(
 ) -> Result<()> {
     if args.published {
         return published::run(ws, filter, &args);
+    }
+    if args.tunables {
+        return tunables::run(ws, filter, &args);
     }
     let subject = if rayon { &RAYON } else { &ECS };
     let stock = Side::build(ws, "stock", subject, false)?;

@@ -4,6 +4,7 @@
 //! and [`page`] make parts of a [`document`] out of these; the renderers compute nothing that decides.
 
 mod comparison;
+pub(crate) mod curves;
 pub(crate) mod document;
 mod html;
 mod markdown;
