@@ -115,13 +115,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let command = Cli::parse().command;
-    let result = match &command {
-        // It works in the repository around the current directory, whatever that is.
-        Command::BenchCompare(args) => bench_compare::run(args),
-        _ => Workspace::find().and_then(|ws| dispatch(&ws, command)),
-    };
-    match result {
+    match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             if let Some(failure) = error.downcast_ref::<bench_compare::Failure>() {
@@ -135,6 +129,17 @@ fn main() -> ExitCode {
             }
             ExitCode::FAILURE
         }
+    }
+}
+
+fn run() -> anyhow::Result<()> {
+    if measure::instr::stands_in()? {
+        return Ok(());
+    }
+    match Cli::parse().command {
+        // It works in the repository around the current directory, whatever that is.
+        Command::BenchCompare(args) => bench_compare::run(&args),
+        command => dispatch(&Workspace::find()?, command),
     }
 }
 

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use super::{BenchArgs, programs, results, rows};
 use crate::measure::criterion::Run;
-use crate::measure::instr::{Counter, PREFIX};
+use crate::measure::instr::{self, PREFIX};
 use crate::measure::machine::origin;
 use crate::measure::rounds::{Effort, measure_all};
 use crate::measure::runs::{Kind, Runs};
@@ -38,7 +38,7 @@ const HEADER: [&str; 8] = [
 
 /// Counts, and prints a table. Counts are the same in every run: one round of what was counted once, no intervals.
 pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
-    let counter = Counter::new(&ws.root, &ws.target)?;
+    instr::needs_valgrind()?;
     let built = programs::build(ws, &args.layers, PREFIX)?;
     let progress = Progress::new("bench instructions", built.len());
     let mut counts = Counts::new();
@@ -46,8 +46,8 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     let home = tempfile::tempdir().context("cannot make a temporary directory")?;
     for program in &built {
         progress.at(&program.name);
-        for count in counter.count(program, home.path())? {
-            let own = count.profile.as_deref().map_or(Ok(f64::NAN), share::own)?;
+        for count in program.count(home.path())? {
+            let own = share::own(&count.profile)?;
             listed.push((count.id.clone(), program.clone()));
             counts.insert(count.id, (count.instructions, own));
         }

@@ -23,7 +23,7 @@ use cargo_metadata::MetadataCommand;
 use crate::measure::child;
 use crate::measure::criterion::Length;
 use crate::measure::id;
-use crate::measure::instr::Counter;
+use crate::measure::instr;
 use crate::measure::machine;
 use crate::measure::rounds::{self, Effort};
 use crate::measure::runs::{self, Kind, Runs};
@@ -110,13 +110,11 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
         layers: args.layers.clone(),
         filter: args.filter.clone(),
     };
-    let counter = |side| counter(&repository, side, state.target());
-    let (base_counter, head_counter) = (counter(&base)?, counter(&head)?);
-    let plan = Plan::new(
-        (&base, base_counter.as_ref()),
-        (&head, head_counter.as_ref()),
-        &selection,
-    )?;
+    let counts = |side: &Side| side.programs.iter().any(|built| built.program.counts());
+    if counts(&base) || counts(&head) {
+        instr::needs_valgrind().context("leave `instr` out of --metric, or help")?;
+    }
+    let plan = Plan::new(&base, &head, &selection)?;
     if plan.both.is_empty() {
         return Err(nothing(&plan, &base, &head));
     }
@@ -147,10 +145,8 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
     let effort = Effort::new("bench-compare: instructions", Kind::Instructions, 1);
     let rows = plan.rows(Kind::Instructions, args.aa);
     failed.extend(rounds::measure_all(effort, &rows, &mut runs, |row, at| {
-        let counter = [&base_counter, &head_counter][at].as_ref();
         let program = &row.entries[at].program;
-        let counter = counter.expect("a program that is listed can be counted");
-        let runs = counter.runs(program, &row.noted);
+        let runs = program.counted(&row.noted);
         runs.with_context(|| program.side.clone())
     })?);
     let parts = Parts {
@@ -166,19 +162,6 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
         warnings,
     };
     Ok((parts.compare(), out))
-}
-
-/// What counts the side's instructions, if it has programs for that.
-fn counter(repository: &Repository, side: &Side, target: &Path) -> Result<Option<Counter>> {
-    if side.programs.iter().all(|built| !built.program.counts()) {
-        return Ok(None);
-    }
-    let lock = repository.file(&side.revision, "Cargo.lock")?;
-    let counter = Counter::of_lock(&lock, target).with_context(|| {
-        let side = side.label();
-        format!("leave `instr` out of --metric, or help: {side} cannot be counted")
-    })?;
-    Ok(Some(counter))
 }
 
 /// Prints and writes the result; what is not good is an error.

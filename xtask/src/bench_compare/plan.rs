@@ -9,7 +9,6 @@ use super::failure::OrCode;
 use super::sides::Side;
 use crate::measure::criterion::Program;
 use crate::measure::id::layer;
-use crate::measure::instr::Counter;
 use crate::measure::rounds::{Entry, Row};
 use crate::measure::runs::Kind;
 
@@ -27,9 +26,6 @@ impl Selection {
             && self.filter.as_ref().is_none_or(|f| f.is_match(id))
     }
 }
-
-/// A side, and what counts its instructions.
-pub(super) type Counted<'s> = (&'s Side, Option<&'s Counter>);
 
 /// A bench as one side lists it.
 struct Listed {
@@ -54,7 +50,7 @@ impl Plan {
     /// # Errors
     ///
     /// If a program cannot list its benches.
-    pub(super) fn new(base: Counted<'_>, head: Counted<'_>, selection: &Selection) -> Result<Self> {
+    pub(super) fn new(base: &Side, head: &Side, selection: &Selection) -> Result<Self> {
         let base = list(base, selection).or_bench_failure()?;
         let mut head = list(head, selection).or_bench_failure()?;
         let mut plan = Self::default();
@@ -114,20 +110,15 @@ impl Plan {
     }
 }
 
-fn list(
-    (side, counter): Counted<'_>,
-    selection: &Selection,
-) -> Result<BTreeMap<(Kind, String), Listed>> {
+fn list(side: &Side, selection: &Selection) -> Result<BTreeMap<(Kind, String), Listed>> {
     let mut benches = BTreeMap::new();
     for built in &side.programs {
         let program = &built.program;
-        let (kind, ids) = match (program.counts(), counter) {
-            (false, _) => (Kind::Time, program.list()?),
-            (true, None) => continue,
-            (true, Some(counter)) => {
-                let ids = counter.list(program).with_context(|| side.label())?;
-                (Kind::Instructions, ids)
-            }
+        let (kind, ids) = if program.counts() {
+            let ids = program.list_counted().with_context(|| side.label())?;
+            (Kind::Instructions, ids)
+        } else {
+            (Kind::Time, program.list()?)
         };
         for id in ids.into_iter().filter(|id| selection.has(id)) {
             let listed = Listed {

@@ -152,7 +152,8 @@ impl Program {
         })
     }
 
-    fn command(&self) -> Command {
+    /// Started where it lies.
+    pub(super) fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
         if let Some(dir) = self.path.parent() {
             command.current_dir(dir);

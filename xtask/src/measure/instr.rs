@@ -2,33 +2,47 @@
 //!
 //! Their functions are workloads, the names of a function's benches are `CONTENDER__PARAM`, with `_` for the `-` of a
 //! param: `instr_local`, `spawn_one`, `static_local__1` is `local/spawn_one/static_local/1`.
+//!
+//! A program of gungraun starts a runner, and tells it which benches it has. The runner is this program, under another
+//! name: it prints them. valgrind then runs each bench, and counts.
 
-use std::ffi::OsString;
+use std::io::Read;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use serde_json::Value;
+use gungraun_runner::api::{EntryPoint, LibraryBenchmarkConfig, LibraryBenchmarkGroups, Tool};
+use serde::{Deserialize, Serialize};
 
-use super::child::{self, Ended};
+use super::child;
 use super::criterion::{Program, Run};
-use super::files;
+use crate::process::{parallel, program, said};
 
-/// What runs the benches under valgrind; as a package of the lock file, too.
+/// What the programs start.
 const RUNNER: &str = "gungraun-runner";
+/// Of gungraun: what its programs tell differs from version to version. The manifest has the same.
+const VERSION: &str = "0.20.0";
+/// Where gungraun puts the function that a bench measures.
+const MEASURED: &str = "*::__gungraun_wrapper_mod::*";
+/// How a program is told to run one bench as it is.
+const ONE: [&str; 2] = ["--gungraun-run", "d:d:000000"];
 /// Programs with this prefix count instructions, the others measure time.
 pub(crate) const PREFIX: &str = "instr_";
-/// Below the target directory: where it is installed.
-const TOOLS: &str = "tools";
-/// All benches of a program.
-const LIMIT: Duration = Duration::from_secs(60 * 60);
+/// Of one bench.
+const LIMIT: Duration = Duration::from_secs(20 * 60);
 
-/// What counting needs.
-#[derive(Clone, Debug)]
-pub(crate) struct Counter {
-    /// The search path, with the runner in front.
-    path: OsString,
+/// A bench, as the runner prints it.
+#[derive(Debug, Deserialize, PartialEq, Serialize)]
+struct Bench {
+    function: String,
+    /// `CONTENDER__PARAM`.
+    name: String,
+    /// The functions that are counted; without them all are.
+    counted: Option<String>,
+    /// Its group, the function in that, and the bench of the function.
+    place: [usize; 3],
 }
 
 /// What was counted of a bench.
@@ -39,93 +53,150 @@ pub(crate) struct Count {
     /// An iteration.
     pub(crate) instructions: f64,
     /// What callgrind wrote of it, below the home of the run.
-    pub(crate) profile: Option<PathBuf>,
+    pub(crate) profile: PathBuf,
 }
 
-/// Where the instructions are in what the runner prints for a bench.
-const INSTRUCTIONS: &str = "/profiles/0/data/total/metrics/Ir/values/new";
-
-impl Counter {
-    /// Installs the runner that belongs to the lock file of the workspace at `root`, if it is not there.
-    ///
-    /// # Errors
-    ///
-    /// If it does not build, and without valgrind.
-    pub(crate) fn new(root: &Path, target: &Path) -> Result<Self> {
-        let lock = std::fs::read_to_string(root.join("Cargo.lock"))
-            .with_context(|| format!("cannot read the lock file of {}", root.display()))?;
-        Self::of_lock(&lock, target)
+/// Whether this program was started as gungraun's runner; then it has printed the benches of the program that did.
+///
+/// # Errors
+///
+/// If that program is of another version of gungraun.
+pub(crate) fn stands_in() -> Result<bool> {
+    let args: Vec<String> = std::env::args().collect();
+    let [name, version, .., length] = &args[..] else {
+        return Ok(false);
+    };
+    if Path::new(name).file_name() != Some(RUNNER.as_ref()) {
+        return Ok(false);
     }
+    ensure!(
+        version == VERSION,
+        "the benches are made with gungraun {version}, and this command reads {VERSION}"
+    );
+    let mut told = Vec::new();
+    let input = std::io::stdin().lock();
+    input.take(length.parse()?).read_to_end(&mut told)?;
+    let config = bincode_next::config::legacy();
+    for bench in benches(&bincode_next::serde::decode_from_slice(&told, config)?.0) {
+        println!("{}", serde_json::to_string(&bench)?);
+    }
+    Ok(true)
+}
 
-    /// The same for the text of a lock file.
-    ///
-    /// # Errors
-    ///
-    /// As [`Counter::new`].
-    pub(crate) fn of_lock(lock: &str, target: &Path) -> Result<Self> {
-        let valgrind = Command::new("valgrind")
-            .arg("--version")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .status();
-        ensure!(
-            valgrind.is_ok_and(|status| status.success()),
-            "counting instructions needs valgrind: install it, on Debian by `apt-get install valgrind`"
-        );
-        let version = locked(lock).with_context(|| format!("{RUNNER} is not in Cargo.lock"))?;
-        let tools = target.join(TOOLS).join(&version);
-        if !is_installed(&tools, &version) {
-            install(&tools, &version)?;
+fn benches(all: &LibraryBenchmarkGroups) -> Vec<Bench> {
+    let mut benches = Vec::new();
+    for (group_at, group) in all.groups.iter().enumerate() {
+        for (function_at, function) in group.library_benchmarks.iter().enumerate() {
+            for (at, bench) in function.benches.iter().enumerate() {
+                // The innermost says which functions are counted.
+                let outer = [&bench.config, &function.config, &group.config];
+                let configs = outer.into_iter().flatten().chain([&all.config]);
+                let counted = match configs.flat_map(entry_point).next() {
+                    Some(EntryPoint::None) => None,
+                    Some(EntryPoint::Custom(functions)) => Some(functions.clone()),
+                    Some(EntryPoint::Default) | None => Some(MEASURED.to_owned()),
+                };
+                benches.push(Bench {
+                    function: bench.function_name.clone(),
+                    name: bench.id.clone().unwrap_or_default(),
+                    counted,
+                    place: [group_at, function_at, at],
+                });
+            }
         }
-        let mut paths = vec![tools.join("bin")];
-        paths.extend(std::env::split_paths(
-            &std::env::var_os("PATH").unwrap_or_default(),
-        ));
-        let path = std::env::join_paths(paths).context("the search path has an odd character")?;
-        Ok(Self { path })
+    }
+    benches
+}
+
+fn entry_point(config: &LibraryBenchmarkConfig) -> Option<&EntryPoint> {
+    let specs = config.tool_specs_override.as_ref();
+    let mut specs = specs.unwrap_or(&config.tool_specs).0.iter();
+    let callgrind = specs.find(|spec| spec.tool == Tool::Callgrind)?;
+    callgrind.entry_point.as_ref()
+}
+
+/// Fails without valgrind.
+pub(crate) fn needs_valgrind() -> Result<()> {
+    let version = said(program("valgrind --version"));
+    version.map(drop).context(
+        "counting instructions needs valgrind: install it, on Debian by `apt-get install valgrind`",
+    )
+}
+
+impl Program {
+    /// Whether it counts instructions, which criterion's programs do not.
+    pub(crate) fn counts(&self) -> bool {
+        self.name.starts_with(PREFIX)
     }
 
-    /// The ids of a program's benches.
+    fn benches(&self) -> Result<Vec<Bench>> {
+        let runner = tempfile::tempdir().context("cannot make a temporary directory")?;
+        symlink(
+            format!("/proc/{}/exe", std::process::id()),
+            runner.path().join(RUNNER),
+        )?;
+        let mut command = self.command();
+        command.arg("--bench").env("PATH", runner.path());
+        let ended = child::run(&mut command, LIMIT, |_, _| {})?;
+        let ended = ended.checked(&format!("{} does not list its benches", self.name))?;
+        let lines = ended.stdout.lines().map(serde_json::from_str);
+        let benches = lines.collect::<Result<_, _>>();
+        benches.with_context(|| format!("{} listed what is no bench", self.name))
+    }
+
+    /// The ids of its benches that count.
     ///
     /// # Errors
     ///
     /// If it fails; and `Interrupted`.
-    pub(crate) fn list(&self, program: &Program) -> Result<Vec<String>> {
-        let ended = self.call(program, &["--list", "--format", "terse"])?;
-        let lines = ended.stdout.lines().filter(|l| !l.trim().is_empty());
-        let listed = |line: &str| {
-            let path = line.strip_suffix(": benchmark");
-            let (path, name) = path
-                .and_then(|path| path.rsplit_once("::"))
-                .with_context(|| format!("{} listed `{line}`, which is no bench", program.name))?;
-            id(layer(program), path, Some(name))
-        };
-        lines.map(listed).collect()
+    pub(crate) fn list_counted(&self) -> Result<Vec<String>> {
+        self.benches()?.iter().map(|bench| self.id(bench)).collect()
     }
 
-    /// Runs all benches of a program; what they write goes below `home`.
+    /// Runs all of its benches; the profiles go to `home`.
     ///
     /// # Errors
     ///
     /// If one fails; and `Interrupted`.
-    pub(crate) fn count(&self, program: &Program, home: &Path) -> Result<Vec<Count>> {
-        let at = format!("--home={}", home.display());
-        let args = ["--output-format=json", "--nosummary", &at];
-        let ended = self.call(program, &args)?;
-        let lines = ended.stdout.lines().filter(|line| line.starts_with('{'));
-        lines
-            .map(|line| counted(layer(program), line, home))
-            .collect()
+    pub(crate) fn count(&self, home: &Path) -> Result<Vec<Count>> {
+        let counts = parallel(&self.benches()?, |bench| self.count_one(bench, home));
+        counts.into_iter().collect()
     }
 
-    /// One run of a program, as its benches of these ids have it.
+    fn count_one(&self, bench: &Bench, home: &Path) -> Result<Count> {
+        let id = self.id(bench)?;
+        let profile = home.join(id.replace('/', "."));
+        let functions = bench.counted.iter();
+        let mut command = Command::new("setarch");
+        command
+            .args(["-R", "valgrind", "--tool=callgrind", "--vgdb=no"])
+            .arg(format!("--callgrind-out-file={}", profile.display()))
+            .args(functions.map(|functions| format!("--toggle-collect={functions}")))
+            .arg(&self.path)
+            .args(ONE)
+            .args(bench.place.map(|number| format!("{number:05}")))
+            // The environment lies on the stack, where its length moves what is measured.
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        let ended = child::run(&mut command, LIMIT, |_, _| {})?;
+        ended.checked(&format!("`{id}` failed under callgrind"))?;
+        let text = std::fs::read(&profile).with_context(|| format!("`{id}` has no profile"))?;
+        let total = total(&String::from_utf8_lossy(&text));
+        Ok(Count {
+            instructions: total.with_context(|| format!("`{id}` has no counts"))?,
+            id,
+            profile,
+        })
+    }
+
+    /// One run of all, as the benches of these ids have it.
     ///
     /// # Errors
     ///
-    /// As [`Counter::count`], and if one was not counted.
-    pub(crate) fn runs(&self, program: &Program, ids: &[String]) -> Result<Vec<Run>> {
+    /// As [`Program::count`], and if one was not counted.
+    pub(crate) fn counted(&self, ids: &[String]) -> Result<Vec<Run>> {
         let home = tempfile::tempdir().context("cannot make a temporary directory")?;
-        let counts = self.count(program, home.path())?;
+        let counts = self.count(home.path())?;
         let run = |id: &String| {
             let count = counts.iter().find(|count| count.id == *id);
             let count = count.with_context(|| format!("`{id}` was not counted"))?;
@@ -137,144 +208,106 @@ impl Counter {
         ids.iter().map(run).collect()
     }
 
-    fn call(&self, program: &Program, args: &[&str]) -> Result<Ended> {
-        let folder = program.path.parent().unwrap_or(Path::new("."));
-        let mut command = Command::new(&program.path);
-        command
-            .arg("--bench")
-            .args(args)
-            .env("PATH", &self.path)
-            // Else the runner asks cargo for the workspace around the program, and a target directory may be outside of one.
-            .env("GUNGRAUN_WORKSPACE_ROOT", folder)
-            .env("GUNGRAUN_HOME", folder)
-            .current_dir(folder);
-        child::run(&mut command, LIMIT, |_, _| {})?.checked(&format!("{} failed", program.name))
+    fn id(&self, Bench { function, name, .. }: &Bench) -> Result<String> {
+        let layer = self.name.strip_prefix(PREFIX).unwrap_or(&self.name);
+        let (contender, param) = name.split_once("__").with_context(|| {
+            format!("a bench of {function} is not called CONTENDER__PARAM; see benches/README.md")
+        })?;
+        let param = param.replace('_', "-");
+        Ok(format!("{layer}/{function}/{contender}/{param}"))
     }
 }
 
-impl Program {
-    /// Whether it counts instructions, which criterion's programs do not.
-    pub(crate) fn counts(&self) -> bool {
-        self.name.starts_with(PREFIX)
-    }
-}
-
-/// The layer whose instructions a program counts.
-fn layer(program: &Program) -> &str {
-    program.name.strip_prefix(PREFIX).unwrap_or(&program.name)
-}
-
-/// The id of the bench `name` of the function at `path`.
-fn id(layer: &str, path: &str, name: Option<&str>) -> Result<String> {
-    let workload = path.rsplit("::").next().unwrap_or_default();
-    let parts = name.and_then(|name| name.split_once("__"));
-    let (contender, param) = parts.with_context(|| {
-        format!("a bench of {path} is not called CONTENDER__PARAM; see benches/README.md")
-    })?;
-    Ok(format!(
-        "{layer}/{workload}/{contender}/{}",
-        param.replace('_', "-")
-    ))
-}
-
-/// What a line of the runner says, and the profile of that bench below `home`.
-fn counted(layer: &str, line: &str, home: &Path) -> Result<Count> {
-    let other = "the runner of the instruction benches printed something else";
-    let summary: Value = serde_json::from_str(line).context(other)?;
-    let path = summary["module_path"].as_str().context(other)?;
-    let name = summary["id"].as_str();
-    let id = id(layer, path, name)?;
-    let instructions = summary.pointer(INSTRUCTIONS).and_then(Value::as_f64);
-    let instructions = instructions.with_context(|| format!("{path} has no counts"))?;
-    let function = path.rsplit("::").next().unwrap_or_default();
-    let bench = format!("{function}.{}", name.unwrap_or_default());
-    let profile = format!("{bench}/callgrind.{bench}.out");
-    Ok(Count {
-        id,
-        instructions,
-        profile: files(home, &profile)?.pop(),
-    })
-}
-
-/// The version of the runner in a lock file.
-fn locked(lock: &str) -> Option<String> {
-    let (_, package) = lock.split_once(&format!("name = \"{RUNNER}\"\nversion = \""))?;
-    Some(package.split_once('"')?.0.to_owned())
-}
-
-fn is_installed(tools: &Path, version: &str) -> bool {
-    let list = std::fs::read_to_string(tools.join(".crates.toml")).unwrap_or_default();
-    list.contains(&format!("\"{RUNNER} {version} ")) && runner(tools).is_file()
-}
-
-fn runner(tools: &Path) -> PathBuf {
-    tools.join("bin").join(RUNNER)
-}
-
-fn install(tools: &Path, version: &str) -> Result<()> {
-    eprintln!("installing {RUNNER} {version} into {}", tools.display());
-    // It only starts valgrind and reads what that writes: the cheapest build of it will do.
-    let status = Command::new("cargo")
-        .args(["install", "--debug", "--locked", RUNNER, "--version"])
-        .arg(format!("={version}"))
-        .arg("--root")
-        .arg(tools)
-        // Build products of its own, which cargo removes.
-        .env_remove("CARGO_TARGET_DIR")
-        .env("CARGO_PROFILE_DEV_DEBUG", "0")
-        .stdin(Stdio::null())
-        .status()
-        .context("cannot start cargo; is it on the PATH?")?;
-    ensure!(
-        status.success(),
-        "cannot install {RUNNER} {version}: `cargo install` failed, {status}; is the registry reachable?"
-    );
-    Ok(())
+/// The instructions in what callgrind wrote.
+fn total(profile: &str) -> Option<f64> {
+    let mut lines = profile.lines();
+    let total = lines.find_map(|line| line.strip_prefix("totals: "))?;
+    total.split_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Count, counted, locked};
+    use gungraun_runner::api::{
+        EntryPoint, LibraryBenchmark, LibraryBenchmarkBench, LibraryBenchmarkConfig,
+        LibraryBenchmarkGroup, LibraryBenchmarkGroups, Tool, ToolSpec, ToolSpecs,
+    };
 
-    fn line(id: &str) -> String {
-        format!(
-            r#"{{"module_path":"instr_fork::rows::empty_children","id":{id},"profiles":[{{"data":{{"parts":[],
-            "total":{{"metrics":{{"Dr":{{"values":{{"new":3}}}},"Ir":{{"values":{{"new":2139}}}}}}}}}}}}]}}"#
-        )
-    }
+    use super::{Bench, MEASURED, Program, VERSION, benches, total};
 
-    #[test]
-    fn names_become_ids_and_profiles_are_found() {
-        let home = tempfile::tempdir().expect("a directory");
-        let line = line("\"static_fork__0_t1\"");
-        let of = || counted("fork", &line, home.path()).expect("a summary");
-        assert_eq!(of().profile, None);
-        let bench = "empty_children.static_fork__0_t1";
-        let directory = home.path().join("package").join("group").join(bench);
-        std::fs::create_dir_all(&directory).expect("writable");
-        let profile = directory.join(format!("callgrind.{bench}.out"));
-        std::fs::write(&profile, "").expect("space");
-        let expected = Count {
-            id: "fork/empty_children/static_fork/0-t1".to_owned(),
-            instructions: 2139.0,
-            profile: Some(profile),
+    fn function(name: &str, config: Option<LibraryBenchmarkConfig>) -> LibraryBenchmark {
+        let bench = LibraryBenchmarkBench {
+            function_name: name.to_owned(),
+            id: Some("static_fork__0_t1".to_owned()),
+            ..Default::default()
         };
-        assert_eq!(of(), expected);
-    }
-
-    #[test]
-    fn other_names_are_errors() {
-        for id in ["\"ring_64\"", "null"] {
-            let error = counted("queue", &line(id), ".".as_ref()).expect_err("no id");
-            assert!(error.to_string().contains("CONTENDER__PARAM"), "{error}");
+        LibraryBenchmark {
+            benches: vec![bench],
+            config,
         }
-        assert!(counted("queue", "{}", ".".as_ref()).is_err());
     }
 
     #[test]
-    fn the_version_is_read_from_the_lock_file() {
-        let lock = "[[package]]\nname = \"gungraun-runner\"\nversion = \"1.2.3\"\n";
-        assert_eq!(locked(lock).as_deref(), Some("1.2.3"));
-        assert_eq!(locked("[[package]]\nname = \"gungraun\"\n"), None);
+    fn benches_have_their_place_and_functions_to_count() {
+        let mut spec = ToolSpec::new(Tool::Callgrind);
+        spec.entry_point = Some(EntryPoint::Custom("*look*".to_owned()));
+        let config = LibraryBenchmarkConfig {
+            tool_specs: ToolSpecs(vec![spec]),
+            ..Default::default()
+        };
+        let group = LibraryBenchmarkGroup {
+            library_benchmarks: vec![function("a", None), function("b", Some(config))],
+            ..Default::default()
+        };
+        let all = LibraryBenchmarkGroups {
+            command_line_args: Vec::new(),
+            config: Default::default(),
+            default_tool: Tool::Callgrind,
+            groups: vec![Default::default(), group],
+            has_setup: false,
+            has_teardown: false,
+        };
+        let bench = |function: &str, counted: &str, at| Bench {
+            function: function.to_owned(),
+            name: "static_fork__0_t1".to_owned(),
+            counted: Some(counted.to_owned()),
+            place: [1, at, 0],
+        };
+        let wanted = [bench("a", MEASURED, 0), bench("b", "*look*", 1)];
+        assert_eq!(benches(&all), wanted);
+    }
+
+    #[test]
+    fn names_become_ids() {
+        let program = Program {
+            name: "instr_fork".to_owned(),
+            ..Program::test()
+        };
+        let id = |name: &str| {
+            program.id(&Bench {
+                function: "empty_children".to_owned(),
+                name: name.to_owned(),
+                counted: None,
+                place: [0; 3],
+            })
+        };
+        let expected = "fork/empty_children/static_fork/0-t1";
+        assert_eq!(id("static_fork__0_t1").expect("a name"), expected);
+        for other in ["ring_64", ""] {
+            let error = id(other).expect_err("no id").to_string();
+            assert!(error.contains("CONTENDER__PARAM"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_total_is_that_of_instructions() {
+        let profile = "events: Ir Dr\n\nfn=a\n1 2 3\n\nsummary: 5 3\n\n\ntotals: 2139 3\n";
+        assert_eq!(total(profile), Some(2139.0));
+        assert_eq!(total("fn=a\n"), None);
+    }
+
+    #[test]
+    fn the_manifest_has_the_version() {
+        let manifest = include_str!("../../Cargo.toml");
+        assert!(manifest.contains(&format!("gungraun-runner = {{ version = \"={VERSION}\"")));
     }
 }

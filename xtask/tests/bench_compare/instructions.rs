@@ -1,4 +1,4 @@
-//! Instruction counts: programs that print what gungraun's runner prints, with a valgrind that is only there.
+//! Instruction counts: programs that list a bench as gungraun's runner would here, with a valgrind that only runs them.
 
 use std::fs;
 use std::path::Path;
@@ -8,48 +8,31 @@ use crate::fixture::{Ended, Fixture, ended};
 
 const COUNTED: &str = "alpha/function/ours/1-t1";
 
-/// Prints a list or a summary for one bench; what it counts is what `alpha/one/ours/1` costs.
+/// Prints a list of one bench, or what callgrind would write of it: it counts what `alpha/one/ours/1` costs.
 const PROGRAM: &str = r##"fn main() {
-    let path = "instr_alpha::group::function";
-    if std::env::args().any(|arg| arg == "--list") {
-        println!("{path}::ours__1_t1: benchmark");
+    if std::env::args().any(|arg| arg == "--gungraun-run") {
+        println!("totals: {}", code::cost("alpha/one/ours/1") * 1000.0);
     } else {
-        let count = code::cost("alpha/one/ours/1") * 1000.0;
-        let metrics = format!(r#"{{"Ir":{{"values":{{"new":{count}}}}}}}"#);
-        println!(
-            r#"{{"module_path":"{path}","id":"ours__1_t1","profiles":[{{"tool":"Callgrind","data":{{"total":{{"metrics":{metrics}}}}}}}]}}"#
-        );
+        print!("{}", r#"{"function":"function","name":"ours__1_t1","counted":"*","place":[0,0,0]}"#);
     }
 }
 "##;
 
-/// A fixture with such a program and a package called like gungraun's runner, which lies where it would be installed.
+/// Runs the program behind its arguments, and writes where callgrind would.
+const VALGRIND: &str = "while true; do case $1 in --version) exit;; --callgrind-out-file=*) out=${1#*=};; \
+                        -*) ;; *) break;; esac; shift; done; exec \"$@\" > \"$out\"";
+
+/// A fixture with such a program.
 fn counting() -> Fixture {
     let fixture = Fixture::new();
-    fixture.write(
-        "runner/Cargo.toml",
-        "[package]\nname = \"gungraun-runner\"\nversion = \"0.0.1\"\nedition = \"2024\"\n",
-    );
-    fixture.write("runner/src/lib.rs", "");
     fixture.append(
         "benches/Cargo.toml",
         "\n[[bench]]\nname = \"instr_alpha\"\nharness = false\n",
     );
     fixture.write("benches/benches/instr_alpha.rs", PROGRAM);
-    fixture.write(
-        "Cargo.toml",
-        "[workspace]\nresolver = \"3\"\nmembers = [\"code\", \"benches\", \"runner\"]\n",
-    );
-    fixture.append(
-        "Cargo.lock",
-        "\n[[package]]\nname = \"gungraun-runner\"\nversion = \"0.0.1\"\n",
-    );
     fixture.commit("instructions");
     fixture.git(&["tag", "counting"]);
-    program(fixture.path(), "target/tools/0.0.1/bin/gungraun-runner", "");
-    let installed = "[v1]\n\"gungraun-runner 0.0.1 (nowhere)\" = [\"gungraun-runner\"]\n";
-    fixture.write("target/tools/0.0.1/.crates.toml", installed);
-    program(fixture.path(), "target/fake/valgrind", "");
+    program(fixture.path(), "target/fake/valgrind", VALGRIND);
     fixture
 }
 

@@ -169,15 +169,6 @@ impl Repository {
         Ok(output.status.success().then(|| line(&output.stdout)))
     }
 
-    /// The text of a file in a revision.
-    pub(super) fn file(&self, revision: &Revision, path: &str) -> Result<String> {
-        let name = format!("{}:{path}", revision.tree);
-        let mut read = self.store.bare(Objects::All);
-        read.args(["cat-file", "blob", &name]);
-        let what = format!("cannot read {path} of {}", revision.name);
-        checked(&mut read, &what).map(|output| line(&output))
-    }
-
     /// Makes `dir` hold the revision's files and no others that git knew of there; files that are the same
     /// already are not touched. `index` keeps what was written.
     pub(super) fn write_out(&self, revision: &Revision, dir: &Path, index: &Path) -> Result<()> {
