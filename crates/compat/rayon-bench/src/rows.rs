@@ -97,6 +97,8 @@ impl Rows {
 /// All rows, in the order of the report.
 pub(crate) fn all() -> Vec<Row> {
     let mut rows = Rows(Table::new());
+    let alone = Kind::Control("the items of the next rows without a pool");
+    rows.add("serial/100x0", alone, &[1], tiny::serial);
     rows.counted("asleep/100x0", ALL, || tiny::sum(true));
     rows.counted("idle/100x0", ALL, || tiny::sum(false));
     rows.counted("asleep/join", ALL, tiny::join);

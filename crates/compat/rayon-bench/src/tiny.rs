@@ -21,6 +21,13 @@ pub(crate) fn sum(asleep: bool) -> Workload {
     })
 }
 
+/// The same sum without a pool.
+pub(crate) fn serial() -> Workload {
+    let items: Vec<u32> = (0..100).collect();
+    let expected: u32 = items.iter().sum();
+    Box::new(move || assert_eq!(black_box(&items).iter().sum::<u32>(), expected))
+}
+
 /// One join, and a pause.
 pub(crate) fn join() -> Workload {
     Box::new(move || {
