@@ -1,6 +1,6 @@
 //! `cargo xtask compat --differ`: the same programs on the stock crate and on the drop-in print the same lines.
 //!
-//! The packages `crates/compat/differ` and `crates/compat/executor-differ` are built twice, from copies with generated
+//! The packages `differ`, `executor-differ` and `rayon-differ` of `crates/compat` are built twice, from copies with generated
 //! manifests; the first with `multi_threaded` and without. Each has random programs, made of a seed each, and some that are
 //! written out. Every program is a process of its own with a time limit. What may differ is listed in a file of
 //! `crates/compat/expected`, a reason a line; a line that is not needed is an error, too. A random program in which the stock
@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use super::registry::{ASYNC_EXECUTOR, BEVY_TASKS, DropIn};
+use super::registry::{ASYNC_EXECUTOR, BEVY_TASKS, DropIn, RAYON_CORE};
 use super::sides::{self, BUILDS, Way, build, listed};
 use crate::process::{difference, parallel, run_limited};
 use crate::progress::Progress;
@@ -42,7 +42,7 @@ struct Subject {
     new_seeds: u64,
 }
 
-const SUBJECTS: [Subject; 2] = [
+const SUBJECTS: [Subject; 3] = [
     Subject {
         package: "differ",
         drop_in: BEVY_TASKS,
@@ -53,6 +53,12 @@ const SUBJECTS: [Subject; 2] = [
         package: "executor-differ",
         drop_in: ASYNC_EXECUTOR,
         builds: &[("async-executor", &[])],
+        new_seeds: 100,
+    },
+    Subject {
+        package: "rayon-differ",
+        drop_in: RAYON_CORE,
+        builds: &[("rayon-core", &[])],
         new_seeds: 100,
     },
 ];
@@ -296,9 +302,11 @@ mod tests {
                 .map(|s| s.package)
                 .collect::<Vec<_>>()
         };
-        assert_eq!(packages(None), ["differ", "executor-differ"]);
-        assert_eq!(packages(Some("--seed 7")), ["differ", "executor-differ"]);
+        let all = ["differ", "executor-differ", "rayon-differ"];
+        assert_eq!(packages(None), all);
+        assert_eq!(packages(Some("--seed 7")), all);
         assert_eq!(packages(Some("multi_threaded/--seed 7")), ["differ"]);
         assert_eq!(packages(Some("async-executor")), ["executor-differ"]);
+        assert_eq!(packages(Some("rayon-core/")), ["rayon-differ"]);
     }
 }
