@@ -1,0 +1,61 @@
+//! A broadcast reaches a thread that waits in a join, in the middle of what was broadcast to it before.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rayon_core::{ThreadPoolBuilder, broadcast, join, spawn, spawn_broadcast};
+use terrace_testing::watchdog;
+
+const ROUNDS: usize = 20;
+
+fn until(flag: &AtomicBool) {
+    while !flag.load(Ordering::Relaxed) {
+        std::thread::yield_now();
+    }
+}
+
+/// A join whose second half another thread takes, and broadcasts from there. How many parts there are.
+fn broadcast_from_the_other_half() -> usize {
+    let stolen = AtomicBool::new(false);
+    let second = || {
+        stolen.store(true, Ordering::Relaxed);
+        broadcast(|_| ())
+    };
+    join(|| until(&stolen), second).1.len()
+}
+
+#[test]
+fn in_a_part_of_another_broadcast() {
+    let _watchdog = watchdog();
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    for _ in 0..ROUNDS {
+        let parts = pool.broadcast(|context| match context.index() {
+            0 => 0,
+            _ => broadcast_from_the_other_half(),
+        });
+        assert_eq!(parts, [0, 2]);
+    }
+}
+
+/// Before a thread runs its part, it runs jobs of its own.
+#[test]
+fn in_a_job_that_comes_before_a_part() {
+    let _watchdog = watchdog();
+    let pool = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    for _ in 0..ROUNDS {
+        static BEGUN: AtomicBool = AtomicBool::new(false);
+        BEGUN.store(false, Ordering::Relaxed);
+        let (sender, parts) = std::sync::mpsc::channel();
+        pool.broadcast(|context| {
+            if context.index() == 0 {
+                return until(&BEGUN);
+            }
+            let sender = sender.clone();
+            spawn(move || {
+                BEGUN.store(true, Ordering::Relaxed);
+                sender.send(broadcast_from_the_other_half()).unwrap();
+            });
+            spawn_broadcast(|_| ());
+        });
+        assert_eq!(parts.recv(), Ok(2));
+    }
+}
