@@ -3,6 +3,7 @@
 
 mod arrays;
 mod bvh;
+mod pictures;
 mod png;
 mod sort;
 mod walk;
@@ -11,8 +12,9 @@ use std::process::ExitCode;
 
 use differ_main::{Failure, Named, run_named};
 
-const PROGRAMS: [Named; 5] = [
+const PROGRAMS: [Named; 6] = [
     ("png", png::run),
+    ("pictures", pictures::run),
     ("arrays", arrays::run),
     ("bvh", bvh::run),
     ("walk", walk::run),
