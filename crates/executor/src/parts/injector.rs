@@ -147,7 +147,9 @@ impl Injector {
         if self.is_empty() {
             return None;
         }
-        let share = self.len_hint() / seats().max(1) + 1;
+        let length = self.len_hint();
+        // A lone task is the whole share: a look for a second one costs more than the first.
+        let share = (length / seats().max(1) + 1).min(length.max(1));
         let room = (Ring::<Runnable>::CAPACITY - ring.ring().len()) / 2 + 1;
         self.take_into(ring, share.min(room).min(BATCH))
     }

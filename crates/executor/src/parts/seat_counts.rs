@@ -1,6 +1,5 @@
 //! What the holders of a seat have done, in numbers. The holder alone writes them, so none costs a read-modify-write.
 
-use terrace_local::settle::settle_after;
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 
 /// The counts of one seat, over all its holders.
@@ -8,8 +7,6 @@ use terrace_sync::atomic::{AtomicUsize, Ordering};
 pub(crate) struct SeatCounts {
     /// Tasks and children polled in turns of their own.
     pub(crate) polls: Count,
-    /// Of these, how many there were when the allocator last put its lists in order.
-    settled: Count,
     /// Sleeps between two turns.
     pub(crate) parks: Count,
     /// Tasks that it took out of rings of others.
@@ -18,16 +15,6 @@ pub(crate) struct SeatCounts {
     pub(crate) steal_operations: Count,
     /// Times that its ring was full, so that tasks moved into the injector.
     pub(crate) overflows: Count,
-}
-
-impl SeatCounts {
-    /// The holder is about to sleep, or lets other futures of its thread have their turn. See [`settle_after`].
-    pub(crate) fn settle(&self) {
-        let polls = self.polls.get().wrapping_sub(self.settled.get());
-        if settle_after(polls) {
-            self.settled.add(polls);
-        }
-    }
 }
 
 /// A number that one thread at a time writes.

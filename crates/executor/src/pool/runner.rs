@@ -8,6 +8,7 @@
 use std::cell::Cell;
 use std::ptr;
 
+use terrace_local::settle::{POLLS, settle_after};
 use terrace_local::task::{First, Runnable};
 use terrace_park::Token;
 use terrace_queue::Owner;
@@ -60,6 +61,9 @@ pub(crate) struct Runner<'p> {
     pub(crate) parked: Cell<bool>,
     /// Kept while it is.
     asleep: Cell<Option<Asleep>>,
+    /// The seat's polls when the allocator last put its lists in order. Not at the seat, which a few bytes more would make longer by
+    /// an alignment.
+    settled: Cell<usize>,
     /// How far a spare has come.
     arrival: Cell<Arrival>,
 }
@@ -96,9 +100,12 @@ impl<'p> Runner<'p> {
     }
 
     fn new(pool: &'p Shared, seat: Option<&'p Seat>, index: usize, current: Current) -> Self {
+        let seat = seat.expect("an acquired seat exists");
+        // The holder before it has polled some more since it let the allocator settle, at most.
+        let polls = seat.counts.polls.get();
         Self {
             pool,
-            seat: seat.expect("an acquired seat exists"),
+            seat,
             index,
             current,
             deferred: DeferredPublish::default(),
@@ -112,6 +119,7 @@ impl<'p> Runner<'p> {
             polled: Cell::new(false),
             parked: Cell::new(false),
             asleep: Cell::new(None),
+            settled: Cell::new(polls - polls % POLLS),
             arrival: Cell::new(Arrival::Arrived),
         }
     }
@@ -245,6 +253,15 @@ impl<'p> Runner<'p> {
     /// Counts the polls of its turns since the last time at its seat.
     pub(crate) fn count_polls(&self) {
         self.seat.counts.polls.add(self.fairness.news());
+    }
+
+    /// It is about to sleep, or lets other futures of its thread have their turn. See [`settle_after`].
+    #[inline]
+    pub(crate) fn settle(&self) {
+        let polls = self.seat.counts.polls.get();
+        if settle_after(polls.wrapping_sub(self.settled.get())) {
+            self.settled.set(polls);
+        }
     }
 
     /// Polls a task in the loop of this runner, whose next turn follows.

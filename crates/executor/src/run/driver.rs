@@ -319,7 +319,7 @@ fn drive<T>(
     // The thread does something else next, so the driver publishes a deferred task.
     runner.flush();
     runner.count_polls();
-    runner.seat().counts.settle();
+    runner.settle();
     if !awake::has_room_for(pool.seats.drivers.high()) {
         runner.rotation.pass();
     }
@@ -347,7 +347,7 @@ fn next<'p>(
             return found;
         }
     }
-    runner.seat().counts.settle();
+    runner.settle();
     while sleeper.sleep(context) == Slept::No {
         let owes = sleeper.wake();
         let found = find(runner, owes);

@@ -364,7 +364,7 @@ impl<'p> Worker<'p> {
         terrace_trace::park(self.runner.index());
         self.runner.seat().counts.parks.add(1);
         give_back();
-        self.runner.seat().counts.settle();
+        self.runner.settle();
         Asleep::begin()
     }
 
