@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use crate::member::Member;
 use crate::queue::{Job, lock};
 use crate::registry::{Registry, with_current};
+use crate::scope::Core;
 use crate::wait::{Bell, WaitFor, contain, wait};
 
 /// What a broadcast closure learns of its thread.
@@ -106,7 +107,7 @@ where
         });
         for (place, result) in registry.places.iter().zip(&results) {
             let (op, left) = (&op, Arc::clone(&left));
-            let run = move || {
+            let run = move |_: Option<&Core>| {
                 let value = catch_unwind(AssertUnwindSafe(|| BroadcastContext::with(op)));
                 *lock(result) = Some(value);
                 if left.count.fetch_sub(1, Ordering::AcqRel) == 1 {

@@ -22,6 +22,7 @@ mod registry;
 mod scope;
 mod spawn;
 mod threads;
+mod ticket;
 mod wait;
 
 pub use crate::{

@@ -2,12 +2,12 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::ptr;
 use std::sync::{Arc, Condvar, Mutex};
+use std::{mem, ptr};
 
 use terrace_thread::ThreadSpawner;
 
-use crate::queue::{Entry, Fifo, Job, Queue, lock};
+use crate::queue::{Entry, Fifo, Job, Locked, Queue, lock};
 use crate::registry::Registry;
 use crate::scope::Core;
 use crate::wait::Bell;
@@ -20,7 +20,7 @@ thread_local! {
 /// What other threads see of a thread of a pool.
 #[derive(Default)]
 pub(crate) struct Place {
-    pub(crate) queue: Mutex<Queue>,
+    pub(crate) queue: Locked<Queue>,
     /// The jobs that were spawned in order, see [`Entry::OldestOf`].
     pub(crate) fifo: Arc<Fifo>,
     inbox: Mutex<Inbox>,
@@ -166,17 +166,18 @@ impl Member {
     }
 
     fn push_entry(&self, entry: Entry) {
-        lock(&self.place().queue).push(entry);
+        self.place().queue.with(|queue| queue.push(entry));
         self.registry.issue_ticket();
     }
 
     /// Takes a job of this thread that lies at `from` or above, in the order of the pool.
     pub(crate) fn take_own(&self, from: usize) -> Option<Job> {
-        let mut queue = lock(&self.place().queue);
-        if self.registry.breadth_first {
-            return queue.take_oldest();
-        }
-        queue.take_newest(from)
+        self.place().queue.with(|queue| {
+            if self.registry.breadth_first {
+                return queue.take_oldest();
+            }
+            queue.take_newest(from)
+        })
     }
 
     /// Takes any job of the pool: an own one, the oldest of another thread, the oldest that came from outside.
@@ -185,8 +186,8 @@ impl Member {
         let (before, after) = places.split_at(self.index);
         let others = || after.iter().skip(1).chain(before);
         self.take_own(0)
-            .or_else(|| others().find_map(|other| lock(&other.queue).take_oldest()))
-            .or_else(|| self.registry.injected.take())
+            .or_else(|| others().find_map(|other| other.queue.if_filled(Queue::take_oldest)))
+            .or_else(|| self.registry.injected.if_filled(VecDeque::pop_front))
     }
 
     /// Takes a job inside of `scope`, from any thread of the pool.
@@ -194,7 +195,7 @@ impl Member {
         let (before, after) = self.registry.places.split_at(self.index);
         let places = || after.iter().chain(before);
         places()
-            .find_map(|place| lock(&place.queue).take_inside(scope))
+            .find_map(|place| place.queue.with(|queue| queue.take_inside(scope)))
             .or_else(|| self.registry.injected.take_inside(scope))
     }
 
@@ -204,7 +205,12 @@ impl Member {
         if lock(&place.inbox).jobs.is_empty() {
             return false;
         }
+        let mut told = false;
         while let Some(job) = self.take_own(0) {
+            // The executor's wait in that job runs the part that was to be run here.
+            if !mem::replace(&mut told, true) {
+                lock(&place.inbox).tell();
+            }
             job.run();
         }
         let sent = lock(&place.inbox).jobs.pop_front();

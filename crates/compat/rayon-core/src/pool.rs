@@ -8,7 +8,7 @@ use crate::broadcast::{self, BroadcastContext};
 use crate::builder::ThreadPoolBuilder;
 use crate::join::join;
 use crate::member::Member;
-use crate::queue::{Job, lock};
+use crate::queue::Job;
 use crate::registry::{Registry, with_current};
 use crate::scope::{self, Scope, ScopeFifo};
 use crate::spawn;
@@ -211,7 +211,7 @@ pub enum Yield {
 
 impl Member {
     fn has_pending(&self) -> bool {
-        !lock(&self.place().queue).is_empty()
+        self.place().queue.is_filled()
     }
 
     fn yield_now(&self) -> Yield {

@@ -7,6 +7,7 @@
 //! A queue has a lock, held for a few instructions and never while a job runs.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::scope::Core;
@@ -16,9 +17,12 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Gets the scope that its job is a child of.
+type Run<'a> = dyn FnOnce(Option<&Core>) + Send + 'a;
+
 /// A closure that runs once, on a thread of its pool.
 pub(crate) struct Job {
-    run: Box<dyn FnOnce() + Send>,
+    run: Box<Run<'static>>,
     /// The scope that it is a child of.
     scope: Option<Arc<Core>>,
 }
@@ -27,7 +31,7 @@ impl Job {
     /// A job of no scope. `run` does not unwind.
     pub(crate) fn new(run: impl FnOnce() + Send + 'static) -> Self {
         Self {
-            run: Box::new(run),
+            run: Box::new(|_| run()),
             scope: None,
         }
     }
@@ -37,20 +41,19 @@ impl Job {
     /// # Safety
     /// What `run` borrows lives until the job has run, and the job is run.
     pub(crate) unsafe fn borrowing<'a>(
-        run: impl FnOnce() + Send + 'a,
+        run: impl FnOnce(Option<&Core>) + Send + 'a,
         scope: Option<Arc<Core>>,
     ) -> Self {
-        let run: Box<dyn FnOnce() + Send + 'a> = Box::new(run);
+        let run: Box<Run<'a>> = Box::new(run);
         // SAFETY: the two types differ in the lifetime only, and the closure is called within it (the caller's promise).
-        let run = unsafe {
-            std::mem::transmute::<Box<dyn FnOnce() + Send + 'a>, Box<dyn FnOnce() + Send>>(run)
-        };
+        let run = unsafe { std::mem::transmute::<Box<Run<'a>>, Box<Run<'static>>>(run) };
         Self { run, scope }
     }
 
     /// Runs it.
     pub(crate) fn run(self) {
-        Core::while_in(self.scope.as_deref(), self.run);
+        let scope = self.scope.as_deref();
+        Core::while_in(scope, || (self.run)(scope));
     }
 
     pub(crate) fn scope(&self) -> Option<&Core> {
@@ -58,27 +61,68 @@ impl Job {
     }
 }
 
-/// Jobs that run in the order in which they came.
+/// A queue under a lock, and a hint beside it.
 #[derive(Default)]
-pub(crate) struct Fifo(Mutex<VecDeque<Job>>);
+pub(crate) struct Locked<Q> {
+    queue: Mutex<Q>,
+    /// Whether something is queued. Written under the lock.
+    is_filled: AtomicBool,
+}
+
+/// How many entries a queue has.
+pub(crate) trait Len {
+    fn is_empty(&self) -> bool;
+}
+
+impl<Q: Len> Locked<Q> {
+    /// Calls `f` under the lock.
+    pub(crate) fn with<T>(&self, f: impl FnOnce(&mut Q) -> T) -> T {
+        let mut queue = lock(&self.queue);
+        let result = f(&mut queue);
+        // Ordering: Relaxed. A thread that must not miss it has fenced, as has the one that queued.
+        self.is_filled.store(!queue.is_empty(), Ordering::Relaxed);
+        result
+    }
+
+    /// As [`with`](Self::with), if something is queued, as a hint.
+    pub(crate) fn if_filled<T>(&self, f: impl FnOnce(&mut Q) -> Option<T>) -> Option<T> {
+        if self.is_filled() { self.with(f) } else { None }
+    }
+
+    /// Whether something is queued. Valid after a fence.
+    pub(crate) fn is_filled(&self) -> bool {
+        // Ordering: Relaxed, as in `with`.
+        self.is_filled.load(Ordering::Relaxed)
+    }
+}
+
+/// Jobs that run in the order in which they came.
+pub(crate) type Fifo = Locked<VecDeque<Job>>;
+
+impl Len for VecDeque<Job> {
+    fn is_empty(&self) -> bool {
+        VecDeque::is_empty(self)
+    }
+}
 
 impl Fifo {
     pub(crate) fn push(&self, job: Job) {
-        lock(&self.0).push_back(job);
+        self.with(|jobs| jobs.push_back(job));
     }
 
     pub(crate) fn take(&self) -> Option<Job> {
-        lock(&self.0).pop_front()
+        self.with(VecDeque::pop_front)
     }
 
     /// Takes the oldest job inside of `scope`.
     pub(crate) fn take_inside(&self, scope: &Core) -> Option<Job> {
-        let mut jobs = lock(&self.0);
-        let found = jobs
-            .iter()
-            .take(LOOKS)
-            .position(|job| is_inside(job.scope(), scope))?;
-        jobs.remove(found)
+        self.with(|jobs| {
+            let found = jobs
+                .iter()
+                .take(LOOKS)
+                .position(|job| is_inside(job.scope(), scope))?;
+            jobs.remove(found)
+        })
     }
 }
 
@@ -112,6 +156,12 @@ fn is_inside(job: Option<&Core>, scope: &Core) -> bool {
     job.is_some_and(|job| job.is_inside(scope))
 }
 
+impl Len for Queue {
+    fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+}
+
 /// The jobs of one thread.
 #[derive(Default)]
 pub(crate) struct Queue {
@@ -124,10 +174,6 @@ impl Queue {
     /// The place of the next entry, counted from the first one ever. Entries that come later lie at this place or above.
     pub(crate) fn top(&self) -> usize {
         self.taken + self.entries.len()
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
     }
 
     pub(crate) fn push(&mut self, entry: Entry) {

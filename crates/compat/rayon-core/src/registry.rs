@@ -1,8 +1,7 @@
 //! A pool: its threads' places, and the executor whose workers they are.
 //!
-//! A job that is spawned lies in the queue of its thread, or in the shared queue if it came from outside. For each one the
-//! executor gets a *ticket*, a task that takes any job of the pool, so the executor's wakes and thefts bring a thread to it. A waiter takes
-//! jobs without their tickets. So there are never fewer tickets than jobs, and a ticket may find none.
+//! A job that is spawned lies in the queue of its thread, or in the shared queue if it came from outside. The executor's wakes and thefts
+//! bring threads to it, by *tickets*: see `ticket`.
 //!
 //! `open` counts the handle of the pool and the spawned jobs. The one that counts it down to zero asks the workers to end.
 
@@ -20,7 +19,9 @@ use crate::error::{Kind, ThreadPoolBuildError};
 use crate::member::{Member, Place};
 use crate::pool::max_num_threads;
 use crate::queue::{Fifo, Job};
+use crate::scope::Core;
 use crate::threads::{ThreadBuilder, ThreadSpawn};
+use crate::ticket::Tickets;
 use crate::wait::{AbortsIfDropped, Bell, Called, contain, wait};
 
 /// A pool.
@@ -42,6 +43,8 @@ pub(crate) struct Registry {
     start_handler: Option<Box<Handler>>,
     exit_handler: Option<Box<Handler>>,
     open: AtomicUsize,
+    /// They outlive the executor: it stands above.
+    pub(crate) tickets: Tickets,
 }
 
 /// Tells pools apart.
@@ -95,6 +98,7 @@ impl Registry {
         };
         let calls_in_place = workers > 0 && builder.has_plain_threads();
         let registry = Arc::new(Self {
+            tickets: Tickets::new(workers, executor.spawner()),
             executor,
             places: (0..threads).map(|_| Place::default()).collect(),
             injected: Fifo::default(),
@@ -197,18 +201,12 @@ impl Registry {
             self.places[0].bell.ring();
             return;
         }
-        let pool = self.id();
-        let ticket = async move {
-            let job = Member::with(|member| {
-                // A thread that drives the executor after the end of its workers is no member, and there is no job.
-                let member = member.filter(|member| member.registry.id() == pool)?;
-                member.take_any()
-            });
-            if let Some(job) = job {
-                job.run();
-            }
-        };
-        self.executor.spawn(ticket).detach();
+        self.tickets.issue();
+    }
+
+    /// Whether a job is queued; valid after a fence.
+    pub(crate) fn has_queued(&self) -> bool {
+        self.places.iter().any(|place| place.queue.is_filled()) || self.injected.is_filled()
     }
 
     /// Queues a job for any thread of the pool, from a thread that is not in it.
@@ -278,7 +276,7 @@ impl Registry {
             let called = Called::new(Bell::here(member));
             let slot = &mut result;
             let ends = Arc::clone(&called);
-            let run = move || {
+            let run = move |_: Option<&Core>| {
                 *slot = Some(catch_unwind(AssertUnwindSafe(op)));
                 ends.set();
             };

@@ -191,7 +191,7 @@ impl<'scope> Base<'scope> {
     /// Runs the body, and waits for all children. `from` is where the queue of this thread ended before.
     fn complete<R>(&self, member: Option<&Member>, body: impl FnOnce() -> R) -> R {
         let own = member.filter(|member| member.is_of(&self.registry));
-        let own = own.map(|member| (member, lock(&member.place().queue).top()));
+        let own = own.map(|member| (member, member.place().queue.with(|queue| queue.top())));
         let result = self.core.run(body);
         let core = &self.core;
         wait(member, &core.bell, &Waiting { core, own });
@@ -205,9 +205,8 @@ impl<'scope> Base<'scope> {
     fn child(&self, run: impl FnOnce() + Send + 'scope) -> Job {
         self.core.left.fetch_add(1, Ordering::Relaxed);
         let core = Arc::clone(&self.core);
-        let ends = Arc::clone(&core);
-        let run = move || {
-            ends.run(run);
+        let run = move |core: Option<&Core>| {
+            core.expect("a child has a scope").run(run);
         };
         // SAFETY: the scope ends after the child, and `'scope` after the scope: `complete` waits for all children and does not
         // unwind. Every job that is queued runs.
