@@ -94,3 +94,39 @@ fn thread_closed_leaves_no_task_of_a_spawner() {
         assert_each_once(dropped, 2);
     });
 }
+
+/// The end of a broadcast: two threads send a part to a worker, which runs what it finds, and then ends. Each part is run, or dropped,
+/// once, so both senders go on.
+///
+/// Seen to fail without the fence of the end (`thread-closed-fence`), and where the senders do not look
+/// (`thread-closed-unseen`).
+#[test]
+fn thread_closed_ends_the_parts_of_two_broadcasts() {
+    model(|| {
+        let parts = Arc::new([Pool::default(), Pool::default()]);
+        let drain = |parts: &[Pool; 2]| {
+            let [first, second] = [parts[0].drain(), parts[1].drain()];
+            let second = second.into_iter().map(|part| part + 1);
+            first.into_iter().chain(second).collect::<Vec<_>>()
+        };
+        let senders = [0, 1].map(|part| {
+            let parts = parts.clone();
+            thread::spawn(move || {
+                parts[part].queued.store(true, Relaxed);
+                light();
+                if parts[0].closed.is_set() {
+                    drain(&parts)
+                } else {
+                    Vec::new()
+                }
+            })
+        });
+        let mut ended = drain(&parts);
+        parts[0].closed.set();
+        ended.extend(drain(&parts));
+        for sender in senders {
+            ended.extend(sender.join().unwrap());
+        }
+        assert_each_once(ended, 2);
+    });
+}
