@@ -333,7 +333,8 @@ impl<'a> Executor<'a> {
     ///
     /// While the executor has no workers, the caller runs both halves, unless another thread that takes part takes one.
     ///
-    /// Cost: two locks, and the first thread of a place allocates 128 KiB, of which joins touch a page.
+    /// Cost: two read-modify-writes, or two locks where other threads come and go at the same time. The first thread of a place allocates
+    /// 128 KiB, of which joins touch a page.
     ///
     /// ```
     /// let executor = terrace_executor::Builder::new().workers(1).build();

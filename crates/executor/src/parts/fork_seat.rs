@@ -115,7 +115,7 @@ pub(crate) struct Mine {
 }
 
 // SAFETY: `mine`, and the owner's handle of the deque, are for the thread that holds the seat. It takes the seat after the one
-// before gave it back, under the lock of the table. `pool` is the pool that holds the table, and `Sync`.
+// before gave it back, which `Forks::enter` orders. `pool` is the pool that holds the table, and `Sync`.
 unsafe impl<P: Sync> Sync for ForkSeat<P> {}
 // SAFETY: as above; the seat itself stays in its table.
 unsafe impl<P: Sync> Send for ForkSeat<P> {}
@@ -153,7 +153,7 @@ impl<P> ForkSeat<P> {
     /// The calling thread holds the seat.
     #[inline(always)]
     pub(crate) unsafe fn owner(&self) -> Owner<'_, JobWord> {
-        // SAFETY: one thread holds the seat, and handles are not `Sync`. Threads change under the lock of the table.
+        // SAFETY: one thread holds the seat, and handles are not `Sync`. `Forks::enter` orders threads that change.
         unsafe { self.deque.owner() }
     }
 

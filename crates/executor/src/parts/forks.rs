@@ -11,6 +11,8 @@ use crate::protocol::sight::Sight;
 /// The fork seats of a pool `P`: of workers that have forked, and of guests.
 pub(crate) struct Forks<P> {
     places: SlotTable<ForkPlace<P>, 1>,
+    /// The number, plus one, of a seat that was given back last and is kept open for the next thread; else 0.
+    kept: AtomicUsize,
     /// How long joins take.
     pub(crate) sites: Sites,
     /// Guests that have come so far, wrapping.
@@ -42,27 +44,42 @@ impl<P> Forks<P> {
     pub(crate) fn new() -> Self {
         Self {
             places: SlotTable::new(),
+            kept: AtomicUsize::new(0),
             sites: Sites::new(),
             entries: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
         }
     }
 
-    /// Takes a free seat for the calling thread. One lock; the first thread in a seat allocates its deque.
+    /// Takes a free seat for the calling thread. One read-modify-write if the last seat is free, else a lock; the first thread in a seat
+    /// allocates its deque.
     pub(crate) fn enter(&self, pool: *const P) -> &ForkSeat<P> {
-        let number = self.places.acquire();
+        // Ordering: Acquire pairs with the Release in `leave`: the seat passes from one thread to the next.
+        let kept = self.kept.swap(0, Ordering::Acquire);
+        let number = match kept.checked_sub(1) {
+            Some(number) => number,
+            None => self.places.acquire(),
+        };
         let place = self.places.get(number).expect("it was acquired");
         let seat = place.make(pool, number);
         seat.enter();
-        // Ordering: Relaxed, a hint for sentinels.
-        self.entries.fetch_add(1, Ordering::Relaxed);
+        // Ordering: Relaxed, a hint for sentinels, which may miss one of two that come at once.
+        let entries = self.entries.load(Ordering::Relaxed);
+        self.entries
+            .store(entries.wrapping_add(1), Ordering::Relaxed);
         seat
     }
 
     /// Gives back the seat of the calling thread.
     pub(crate) fn leave(&self, seat: &ForkSeat<P>) {
         seat.leave();
-        self.places.release(seat.number);
+        // Ordering: Release pairs with the Acquire in `enter`.
+        let kept =
+            self.kept
+                .compare_exchange(0, seat.number + 1, Ordering::Release, Ordering::Relaxed);
+        if kept.is_err() {
+            self.places.release(seat.number);
+        }
     }
 
     /// The seat with this number, if a thread has ever taken it.

@@ -89,7 +89,7 @@ impl Worker {
     pub(crate) fn owner(&self) -> Option<Owner<'_, JobWord>> {
         // SAFETY: the seat, and so its deque, is this thread's for as long as the handle lives.
         let deque = unsafe { self.deque.as_ref() }?;
-        // SAFETY: one thread holds the seat, and handles are not `Sync`. Threads change under the lock of the table.
+        // SAFETY: one thread holds the seat, and handles are not `Sync`. `Forks::enter` orders threads that change.
         Some(unsafe { deque.owner() })
     }
 
