@@ -166,8 +166,8 @@ impl Member {
     }
 
     fn push_entry(&self, entry: Entry) {
-        self.place().queue.with(|queue| queue.push(entry));
-        self.registry.issue_ticket();
+        let is_only = self.place().queue.with(|queue| queue.push(entry));
+        self.registry.queued(is_only);
     }
 
     /// Takes a job of this thread that lies at `from` or above, in the order of the pool.

@@ -106,8 +106,12 @@ impl Len for VecDeque<Job> {
 }
 
 impl Fifo {
-    pub(crate) fn push(&self, job: Job) {
-        self.with(|jobs| jobs.push_back(job));
+    /// Whether the job is the only one.
+    pub(crate) fn push(&self, job: Job) -> bool {
+        self.with(|jobs| {
+            jobs.push_back(job);
+            jobs.len() == 1
+        })
     }
 
     pub(crate) fn take(&self) -> Option<Job> {
@@ -176,8 +180,10 @@ impl Queue {
         self.taken + self.entries.len()
     }
 
-    pub(crate) fn push(&mut self, entry: Entry) {
+    /// Whether the entry is the only one.
+    pub(crate) fn push(&mut self, entry: Entry) -> bool {
         self.entries.push_back(entry);
+        self.entries.len() == 1
     }
 
     /// Takes the newest job, if it lies at this place or above.

@@ -194,14 +194,14 @@ impl Registry {
         }
     }
 
-    /// For a job that was queued.
-    pub(crate) fn issue_ticket(&self) {
+    /// For a job that was queued: as the only one of its queue, or behind another.
+    pub(crate) fn queued(&self, is_only: bool) {
         if !self.has_workers {
             // The one thread of the pool may wait.
             self.places[0].bell.ring();
-            return;
+        } else if is_only {
+            self.tickets.issue();
         }
-        self.tickets.issue();
     }
 
     /// Whether a job is queued; valid after a fence.
@@ -211,8 +211,8 @@ impl Registry {
 
     /// Queues a job for any thread of the pool, from a thread that is not in it.
     pub(crate) fn inject(&self, job: Job) {
-        self.injected.push(job);
-        self.issue_ticket();
+        let is_only = self.injected.push(job);
+        self.queued(is_only);
     }
 
     /// Queues a job: at this thread, if it is in the pool.

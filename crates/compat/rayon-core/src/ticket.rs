@@ -1,15 +1,17 @@
 //! Tickets: entries in the queues of the executor, each of which brings a thread to the jobs of the pool.
 //!
-//! A ticket takes any job of the pool. Jobs have no tickets of their own: waiters take jobs without, and many jobs may lie behind few
-//! tickets. There are so many tickets as the pool has threads, up to 64, in memory of the pool. Queueing one allocates nothing.
+//! A ticket takes any jobs of the pool. Jobs have no tickets of their own: waiters take jobs without, and many jobs may lie behind few
+//! tickets. There are as many tickets as the pool has threads, up to 64, in memory of the pool. Queueing one allocates nothing.
 //!
 //! ```text
-//! push:    the job is queued;  F;  a ticket is free -> take it and queue it
-//! ticket:  free itself;  F;  take a job, and run it;  more jobs are queued -> as a push, before the run
+//! push:    the job is queued, where no job lay before;  F;  a ticket is free -> take it and queue it
+//!          or behind another job -> nothing
+//! ticket:  free itself;  F;  take a job;  more jobs are queued -> as a push into an empty queue;  run the job, and a few more
 //! ```
 //!
-//! So while a job is queued, a ticket is queued that has yet to look, or all are: of a push that found no free ticket and a ticket that
-//! sees no job, the later to fence would have seen the other.
+//! So while a queue has jobs, a ticket is queued that has yet to look, or all are. A push into an empty queue sees to that: of a push that
+//! found no free ticket and a ticket that sees no job, the later to fence would have seen the other. A ticket that leaves jobs behind
+//! passes it on. A push behind other jobs finds it so.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -21,6 +23,9 @@ use crate::member::Member;
 
 /// The most tickets of a pool.
 const MOST: usize = u64::BITS as usize;
+
+/// A ticket runs at most so many jobs before its thread looks at the other work of the executor.
+const IN_A_ROW: usize = 16;
 
 /// One ticket.
 #[repr(C)]
@@ -57,7 +62,7 @@ impl Tickets {
         }
     }
 
-    /// For a job that was queued.
+    /// For a job that was queued where none lay before.
     pub(crate) fn issue(&self) {
         // Fence pair: the one in `run`. Either this thread finds that ticket free, or the ticket finds the job.
         fence(Ordering::SeqCst);
@@ -113,11 +118,24 @@ unsafe fn run(job: NonNull<RawJob>, _: &Worker) {
         let Some(member) = member.filter(|member| member.registry.tickets.has(ticket)) else {
             return;
         };
-        let Some(job) = member.take_any() else { return };
+        let Some(mut job) = member.take_any() else {
+            return;
+        };
         if member.registry.has_queued() {
             member.registry.tickets.issue();
         }
+        for _ in 1..IN_A_ROW {
+            job.run();
+            let next = (!terrace_thread::has_work())
+                .then(|| member.take_any())
+                .flatten();
+            let Some(next) = next else { return };
+            job = next;
+        }
         job.run();
+        if member.registry.has_queued() {
+            member.registry.tickets.issue();
+        }
     });
 }
 
