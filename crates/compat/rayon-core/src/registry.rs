@@ -43,7 +43,6 @@ pub(crate) struct Registry {
     start_handler: Option<Box<Handler>>,
     exit_handler: Option<Box<Handler>>,
     open: AtomicUsize,
-    /// They outlive the executor: it stands above.
     pub(crate) tickets: Tickets,
 }
 

@@ -1,7 +1,7 @@
 //! Tickets: entries in the queues of the executor, each of which brings a thread to the jobs of the pool.
 //!
 //! A ticket takes any jobs of the pool. Jobs have no tickets of their own: waiters take jobs without, and many jobs may lie behind few
-//! tickets. There are as many tickets as the pool has threads, up to 64, in memory of the pool. Queueing one allocates nothing.
+//! tickets. There are as many tickets as the pool has threads, up to 64. Queueing one allocates nothing.
 //!
 //! ```text
 //! push:    the job is queued, where no job lay before;  F;  a ticket is free -> take it and queue it
@@ -15,7 +15,7 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 
 use terrace_executor::{RawJob, Spawner, Worker};
 
@@ -32,33 +32,41 @@ const IN_A_ROW: usize = 16;
 struct Ticket {
     /// At the begin: the executor has its address.
     job: RawJob,
-    /// The pool's mask of free tickets, and the bit of this one.
-    free: Arc<AtomicU64>,
+    /// While the ticket is queued, a counted reference to the set that it lies in, out of `Arc::into_raw`. The executor may run or
+    /// drop it after the end of the pool.
+    set: AtomicPtr<Set>,
     bit: u64,
 }
 
-/// The tickets of a pool.
+/// The tickets of a pool, in memory that lives until the last of them has left the executor.
+struct Set {
+    /// One bit for each ticket that is not queued.
+    free: AtomicU64,
+    tickets: Box<[Ticket]>,
+}
+
+/// The tickets of a pool, and the way into its executor.
 pub(crate) struct Tickets {
     spawner: Spawner,
-    /// One bit for each ticket that is not queued.
-    free: Arc<AtomicU64>,
-    tickets: Box<[Ticket]>,
+    set: Arc<Set>,
 }
 
 impl Tickets {
     /// So many tickets, up to the most, for the executor of `spawner`.
     pub(crate) fn new(count: usize, spawner: Spawner) -> Self {
-        let count = count.min(MOST);
-        let free = Arc::new(AtomicU64::new(u64::MAX >> (MOST - count.max(1))));
+        let count = count.clamp(1, MOST);
         let ticket = |number: usize| Ticket {
             job: RawJob::new(run, drop_unrun),
-            free: Arc::clone(&free),
+            set: AtomicPtr::default(),
             bit: 1 << number,
+        };
+        let set = Set {
+            free: AtomicU64::new(u64::MAX >> (MOST - count)),
+            tickets: (0..count).map(ticket).collect(),
         };
         Self {
             spawner,
-            tickets: (0..count.max(1)).map(ticket).collect(),
-            free,
+            set: Arc::new(set),
         }
     }
 
@@ -67,55 +75,64 @@ impl Tickets {
         // Fence pair: the one in `run`. Either this thread finds that ticket free, or the ticket finds the job.
         fence(Ordering::SeqCst);
         // Ordering: Relaxed for the look, after the fence.
-        let mut free = self.free.load(Ordering::Relaxed);
+        let mut free = self.set.free.load(Ordering::Relaxed);
         while free != 0 {
             let bit = free & free.wrapping_neg();
-            // Ordering: Acquire pairs with the Release in `Ticket::is_free`: the last call of the ticket has ended its use of it.
-            match self.free.compare_exchange_weak(
+            // Ordering: Acquire pairs with the Release in `leave`: the last call of the ticket has ended its use of it.
+            match self.set.free.compare_exchange_weak(
                 free,
                 free & !bit,
                 Ordering::Acquire,
                 Ordering::Relaxed,
             ) {
-                Ok(_) => {
-                    let ticket = &self.tickets[bit.trailing_zeros() as usize];
-                    // SAFETY: the ticket was free, and is this thread's to queue. It lies in the pool, which drops its executor, and
-                    // with that all that is queued there, before the tickets. The functions fit a `Ticket`.
-                    unsafe { self.spawner.spawn_raw(NonNull::from(ticket).cast()) };
-                    return;
-                }
+                Ok(_) => return self.queue(&self.set.tickets[bit.trailing_zeros() as usize]),
                 Err(now) => free = now,
             }
         }
     }
 
-    /// Whether a ticket is one of these.
-    fn has(&self, ticket: &Ticket) -> bool {
-        Arc::ptr_eq(&self.free, &ticket.free)
+    /// Queues a ticket, which is this thread's to queue.
+    fn queue(&self, ticket: &Ticket) {
+        let set = Arc::into_raw(Arc::clone(&self.set)).cast_mut();
+        // Ordering: Relaxed, the queue of the executor orders it before the ticket's call.
+        ticket.set.store(set, Ordering::Relaxed);
+        // SAFETY: the functions fit a `Ticket`, and no other thread uses its job until they are called. Its memory lives until then, by the
+        // reference above, which they take.
+        unsafe { self.spawner.spawn_raw(NonNull::from(ticket).cast()) };
+    }
+
+    /// Whether a ticket of this set is one of the pool's.
+    fn is(&self, set: &Arc<Set>) -> bool {
+        Arc::ptr_eq(&self.set, set)
     }
 }
 
-impl Ticket {
-    /// The ticket may be queued again from now on.
-    fn is_free(&self) {
-        // Ordering: Release pairs with the Acquire in `issue`.
-        self.free.fetch_or(self.bit, Ordering::Release);
-    }
+/// A ticket has left the executor, and may be queued again from now on. Returns the set that it lies in.
+///
+/// # Safety
+/// The executor calls a function of the job, which is that of a [`Ticket`] and was queued by [`Tickets::queue`].
+unsafe fn leave(job: NonNull<RawJob>) -> Arc<Set> {
+    // SAFETY: it is the first field of a ticket (the caller's promise), whose set lives by the reference that `queue` left there.
+    let ticket = unsafe { job.cast::<Ticket>().as_ref() };
+    // SAFETY: `queue` left it there for this call, out of `Arc::into_raw`.
+    let set = unsafe { Arc::from_raw(ticket.set.load(Ordering::Relaxed)) };
+    // Ordering: Release pairs with the Acquire in `issue`.
+    set.free.fetch_or(ticket.bit, Ordering::Release);
+    set
 }
 
 /// `RawJob::new`: a thread comes to a ticket.
 ///
 /// # Safety
-/// The job is that of a [`Ticket`], which was queued by [`Tickets::issue`].
+/// As [`leave`].
 unsafe fn run(job: NonNull<RawJob>, _: &Worker) {
-    // SAFETY: it is the first field of a ticket (the caller's promise), whose pool lives: its executor calls this.
-    let ticket = unsafe { job.cast::<Ticket>().as_ref() };
-    ticket.is_free();
+    // SAFETY: the caller's promise.
+    let set = unsafe { leave(job) };
     // Fence pair: the one in `issue`.
     fence(Ordering::SeqCst);
     Member::with(|member| {
         // A thread that drives the executor after the end of its workers is no member, and there is no job.
-        let Some(member) = member.filter(|member| member.registry.tickets.has(ticket)) else {
+        let Some(member) = member.filter(|member| member.registry.tickets.is(&set)) else {
             return;
         };
         let Some(mut job) = member.take_any() else {
@@ -142,8 +159,8 @@ unsafe fn run(job: NonNull<RawJob>, _: &Worker) {
 /// `RawJob::new`: the executor ends, and drops a ticket.
 ///
 /// # Safety
-/// As [`run`].
+/// As [`leave`].
 unsafe fn drop_unrun(job: NonNull<RawJob>) {
-    // SAFETY: as in `run`.
-    unsafe { job.cast::<Ticket>().as_ref() }.is_free();
+    // SAFETY: the caller's promise.
+    let _set = unsafe { leave(job) };
 }
