@@ -53,6 +53,13 @@ impl Progress {
         }
     }
 
+    /// Says on a terminal what of it is being worked on now.
+    pub(crate) fn detail(&self, what: &str) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(what.to_owned());
+        }
+    }
+
     /// One step is done.
     pub(crate) fn step(&self) {
         if let Some(bar) = &self.bar {
@@ -73,6 +80,12 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.finish();
     }
 }
 

@@ -39,7 +39,7 @@ const HEADER: [&str; 8] = [
 /// Counts, and prints a table. Counts are the same in every run: one round of what was counted once, no intervals.
 pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     instr::needs_valgrind()?;
-    let built = programs::build(ws, &args.layers, PREFIX)?;
+    let built = programs::build(ws, &args.selection.layers, PREFIX)?;
     let progress = Progress::new("bench instructions", built.len());
     let mut counts = Counts::new();
     let mut listed = Vec::new();
@@ -54,7 +54,7 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
         progress.step();
     }
     progress.finish();
-    let rows = rows::select(rows::group(listed)?, &args.selection())?;
+    let rows = rows::select(rows::group(listed)?, &args.selection)?;
     let effort = Effort::new("bench instructions: rows", Kind::Instructions, 1);
     let mut runs = Runs::default();
     measure_all(effort, &rows, &mut runs, |row, at| {

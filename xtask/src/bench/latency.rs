@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use super::rows;
 use super::{BenchArgs, programs};
 use crate::measure::child;
 use crate::measure::criterion::{Program, Run};
 use crate::measure::machine::origin;
-use crate::measure::rounds::{Effort, measure_all, series};
+use crate::measure::rounds::{Effort, measure_whole, series};
 use crate::measure::runs::{Kind, Runs};
 use crate::report::sheet::{Cell, Sheet};
 use crate::workspace::Workspace;
@@ -30,7 +30,7 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     let [program] = &built[..] else {
         anyhow::bail!("the latency program is one program, not {}", built.len());
     };
-    let mut rows = rows::select(rows::group(listed(program)?)?, &args.selection())?;
+    let mut rows = rows::select(rows::group(listed(program)?)?, &args.selection)?;
     for row in &mut rows {
         row.noted = PARTS.map(|part| format!("{} {part}", row.name)).into();
     }
@@ -38,12 +38,9 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     let rounds = args.rounds().into();
     let mut runs = Runs::default();
     let effort = Effort::new("bench latency", Kind::Time, rounds);
-    let failed = measure_all(effort, &rows, &mut runs, |row, at| {
+    measure_whole(effort, &rows, &mut runs, |row, at| {
         measure(program, &row.entries[at].id, samples)
     })?;
-    if let [failed, ..] = &failed[..] {
-        bail!("{}", failed.message);
-    }
     let mut lines = Vec::new();
     for row in &rows {
         for (at, entry) in row.entries.iter().enumerate() {

@@ -15,7 +15,6 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
-use regex_lite::Regex;
 
 use crate::measure::child;
 use crate::measure::criterion::{Length, Program};
@@ -44,18 +43,8 @@ pub(crate) enum Counted {
 /// Options of `cargo xtask bench`.
 #[derive(Args)]
 pub(crate) struct BenchArgs {
-    /// Only this layer; may be repeated
-    #[arg(long = "layer", value_name = "LAYER")]
-    layers: Vec<String>,
-    /// Only rows of which an id, or its parts layer/workload/param, match this pattern
-    #[arg(long, value_name = "REGEX")]
-    filter: Option<Regex>,
-    /// Only against this peer; may be repeated
-    #[arg(long = "peer", value_name = "CONTENDER")]
-    peers: Vec<String>,
-    /// Only this contender of ours; may be repeated
-    #[arg(long = "ours", value_name = "CONTENDER")]
-    ours: Vec<String>,
+    #[command(flatten)]
+    selection: Selection,
     /// Rounds; a ratio is the median over them [default: 9]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     rounds: Option<u16>,
@@ -86,20 +75,11 @@ pub(crate) struct BenchArgs {
 }
 
 impl BenchArgs {
-    fn selection(&self) -> Selection {
-        Selection {
-            layers: self.layers.clone(),
-            filter: self.filter.clone(),
-            peers: self.peers.clone(),
-            ours: self.ours.clone(),
-        }
-    }
-
     /// Builds the programs of the selected layers.
     fn build(&self, ws: &Workspace) -> Result<Vec<Program>> {
         match self.forte {
-            true => programs::build_with_forte(ws, &self.layers),
-            false => programs::build(ws, &self.layers, ""),
+            true => programs::build_with_forte(ws, &self.selection.layers),
+            false => programs::build(ws, &self.selection.layers, ""),
         }
     }
 
@@ -131,7 +111,7 @@ pub(crate) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
 
 fn time(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     let programs = args.build(ws)?;
-    let mut rows = rows::select(rows::group(programs::list(&programs)?)?, &args.selection())?;
+    let mut rows = rows::select(rows::group(programs::list(&programs)?)?, &args.selection)?;
     std::fs::create_dir_all(&ws.target).context("cannot make the target directory")?;
     let home = tempfile::tempdir_in(&ws.target)
         .context("cannot make a temporary directory in the target directory")?;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail, ensure};
+use clap::Args;
 use regex_lite::Regex;
 
 use super::contenders::{is_alone, is_ours, opponents};
@@ -14,12 +15,20 @@ use crate::measure::rounds::{Entry, Row};
 const NEAR: usize = 5;
 
 /// What is asked for.
-#[derive(Debug, Default)]
+#[derive(Args, Debug, Default)]
 pub(super) struct Selection {
+    /// Only this layer; may be repeated
+    #[arg(long = "layer", value_name = "LAYER")]
     pub(super) layers: Vec<String>,
+    /// Only rows of which an id, or its parts layer/workload/param, match this pattern
+    #[arg(long, value_name = "REGEX")]
     pub(super) filter: Option<Regex>,
-    pub(super) peers: Vec<String>,
-    pub(super) ours: Vec<String>,
+    /// Only against this peer; may be repeated
+    #[arg(long = "peer", value_name = "CONTENDER")]
+    peers: Vec<String>,
+    /// Only this contender of ours; may be repeated
+    #[arg(long = "ours", value_name = "CONTENDER")]
+    ours: Vec<String>,
 }
 
 fn is_ours_in(row: &Row, entry: &Entry) -> bool {

@@ -19,8 +19,8 @@ const TESTING: &str = "Testing ";
 pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     let mut built = args.build(ws)?;
     // Names and contenders are checked, too.
-    rows::select(rows::group(programs::list(&built)?)?, &args.selection())?;
-    if args.layers.is_empty() {
+    rows::select(rows::group(programs::list(&built)?)?, &args.selection)?;
+    if args.selection.layers.is_empty() {
         built.extend(programs::build_targets(
             ws,
             vec![programs::LATENCY.to_owned()],
@@ -30,7 +30,13 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     let mut rows = 0;
     for program in &built {
         progress.at(&program.name);
-        rows += test(program, args.filter.as_ref().map(regex_lite::Regex::as_str))?;
+        rows += test(
+            program,
+            args.selection
+                .filter
+                .as_ref()
+                .map(regex_lite::Regex::as_str),
+        )?;
         progress.step();
     }
     progress.finish();

@@ -9,6 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
 
+use crate::process::said;
 use crate::report::model::{self, Comparison, Metric, Verdict};
 use crate::workspace::Workspace;
 
@@ -142,8 +143,7 @@ impl Repository<'_> {
 
     /// Runs this program's command in the repository.
     fn compare(&self, args: &[&str], codes: &[i32]) -> Result<()> {
-        let program = this_program()?;
-        let mut command = Command::new(program);
+        let mut command = Command::new(this_program()?);
         command.arg("bench-compare").args(args);
         let status = self
             .here(&mut command)
@@ -162,17 +162,9 @@ impl Repository<'_> {
     }
 
     fn checked(&self, program: &str, args: &[&str]) -> Result<()> {
-        let output = self
-            .here(Command::new(program).args(args))
-            .output()
-            .with_context(|| format!("cannot start {program}"))?;
-        ensure!(
-            output.status.success(),
-            "`{program} {}` failed: {}",
-            args.join(" "),
-            String::from_utf8_lossy(&output.stderr).trim()
-        );
-        Ok(())
+        let mut command = Command::new(program);
+        self.here(command.args(args));
+        said(command).map(drop)
     }
 
     /// In the repository, with nothing of this workspace's build.

@@ -4,15 +4,15 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use anyhow::{Context, Result, anyhow, ensure};
+use anyhow::{Context, Result, anyhow};
 
 use super::failure::OrCode;
 use super::git::{self, Repository, Revision};
 use super::programs::{Built, Set, Wanted};
 use super::seed;
 use crate::measure::build::{self, Special, Tree};
+use crate::process::{program, said};
 
 /// The package of the benches, below the root of the repository.
 pub(super) const PACKAGE: &str = "benches";
@@ -146,7 +146,7 @@ pub(super) fn prepare(
     args: &[String],
     wanted: &Wanted,
 ) -> Result<Side> {
-    let rustc = rustc_version()?;
+    let rustc = said(program("rustc -vV"))?;
     let flags = build::inherited_flags().unwrap_or_default();
     // The lock file is part of the tree.
     let inputs = format!(
@@ -225,16 +225,6 @@ fn forget_old(dir: &Path, own: &Path) -> Result<()> {
         fs::remove_dir_all(path).with_context(|| format!("cannot remove {}", path.display()))?;
     }
     Ok(())
-}
-
-/// What `rustc -vV` says.
-pub(super) fn rustc_version() -> Result<String> {
-    let output = Command::new("rustc")
-        .arg("-vV")
-        .output()
-        .context("cannot start rustc; is it on the PATH?")?;
-    ensure!(output.status.success(), "`rustc -vV` failed");
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 #[cfg(test)]

@@ -14,13 +14,13 @@ mod tunables;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use clap::Args;
 
 use crate::bench::results::{means, pairs};
 use crate::measure::criterion::Program;
 use crate::measure::machine::origin;
-use crate::measure::rounds::{self, Effort, Entry, measure_all};
+use crate::measure::rounds::{self, Effort, Entry, measure_whole};
 use crate::measure::runs::{self, Runs};
 use crate::report;
 use crate::report::peers::{BenchResults, PeerMean, PeerRow};
@@ -28,8 +28,7 @@ use crate::workspace::Workspace;
 use program::{Kind, Length, Row};
 use subject::{ECS, RAYON, Subject, exceeding, name};
 
-use super::registry::DropIn;
-use super::sides;
+use super::sides::{self, OPTIMISED};
 
 /// Rounds, samples of a run and milliseconds of a sample, with `--quick`.
 const QUICK: (u32, usize, u64) = (5, 2, 25);
@@ -75,21 +74,10 @@ struct Side {
     program: PathBuf,
 }
 
-/// How its programs are built.
-const RELEASE: sides::Way = ("optimised", &["--release"]);
-
-/// For profiles.
-const DEBUG: &str = "\n[profile.release]\ndebug = \"line-tables-only\"\n";
-
 impl Side {
-    fn build(ws: &Workspace, name: &'static str, subject: &Subject, ours: bool) -> Result<Self> {
-        let (package, drop_in) = (subject.package, &subject.drop_in);
-        let drop_ins: &[DropIn] = if ours { &[*drop_in] } else { &[] };
-        let to = format!("bench/{package}-{name}");
-        let dir = sides::copy(ws, package, &to, DEBUG, drop_ins)?;
-        sides::prove(ws, &dir, drop_in, ours)?;
-        let program = format!("release/{package}");
-        let program = sides::build(&dir, &dir.join("target"), &program, RELEASE)?;
+    fn build(ws: &Workspace, side: sides::Side, subject: &Subject) -> Result<Self> {
+        let program = side.program(ws, subject.package, &[subject.drop_in], OPTIMISED)?;
+        let name = side.name();
         Ok(Self { name, program })
     }
 }
@@ -112,11 +100,11 @@ pub(super) fn run(
         return tunables::run(ws, filter, &args);
     }
     let subject = if rayon { &RAYON } else { &ECS };
-    let stock = Side::build(ws, "stock", subject, false)?;
+    let stock = Side::build(ws, sides::Side::Stock, subject)?;
     let ours = if args.aa {
         stock.clone()
     } else {
-        Side::build(ws, "ours", subject, true)?
+        Side::build(ws, sides::Side::Ours, subject)?
     };
     let rows = chosen_rows(&stock, filter, args.long)?;
     if args.counts {
@@ -132,7 +120,7 @@ pub(super) fn run(
     let entries: Vec<rounds::Row> = (rows.iter())
         .map(|row| entries(subject, row, &sides))
         .collect();
-    let (effort, mut runs) = (effort(rounds), Runs::default());
+    let mut runs = Runs::default();
     let run = |row: &rounds::Row, at: usize| {
         let id = &row.entries[at].id;
         let run = match sides.get(at) {
@@ -141,9 +129,7 @@ pub(super) fn run(
         };
         Ok(vec![run])
     };
-    if let [failed, ..] = &measure_all(effort, &entries, &mut runs, run)?[..] {
-        bail!("{}: {}", failed.id, failed.message);
-    }
+    measure_whole(effort(rounds), &entries, &mut runs, run)?;
     let results = evaluated(subject, &rows, &entries, &runs);
     let failures = failures(subject, &rows, &results.0, &results.1);
     show(ws, &args, (rounds, 0, samples as u64 * millis), results)?;
@@ -181,14 +167,13 @@ fn effort(rounds: u32) -> Effort<'static> {
 
 /// A row as the engine has it: ours, then the stock crate, then the ideal of a mixed row.
 fn entries(subject: &Subject, row: &Row, sides: &[Side; 2]) -> rounds::Row {
-    let entry = |(contender, side): (&str, &Side)| Entry {
-        contender: contender.to_owned(),
-        id: row.id.clone(),
-        program: Program {
+    let entry = |(contender, side): (&str, &Side)| {
+        let program = Program {
             name: subject.package.to_owned(),
             path: side.program.clone(),
             side: side.name.to_owned(),
-        },
+        };
+        Entry::new(contender, &row.id, &program)
     };
     let entries = ["ours", "stock"].into_iter().zip(sides);
     let ideal = (row.kind == Kind::Mixed).then_some(("ideal", &sides[0]));

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use super::registry::{ASYNC_EXECUTOR, BEVY_TASKS, DropIn, RAYON_CORE};
-use super::sides::{self, BUILDS, Way, build, listed};
+use super::sides::{BUILDS, Side, Way, listed};
 use crate::process::{difference, parallel, run_limited};
 use crate::progress::Progress;
 use crate::workspace::Workspace;
@@ -95,8 +95,7 @@ impl SeedArgs {
 /// The two programs of one build.
 struct Sides {
     build: &'static str,
-    stock: PathBuf,
-    ours: PathBuf,
+    programs: [PathBuf; 2],
 }
 
 /// What is compared.
@@ -107,13 +106,13 @@ struct Case<'a> {
     allowed: Option<String>,
 }
 
-/// Both sides of each build.
-fn compile_both(ws: &Workspace, subject: &Subject) -> Result<Vec<Sides>> {
+/// Both sides of each build, with debug assertions.
+fn compile(ws: &Workspace, subject: &Subject) -> Result<Vec<Sides>> {
     let sides = subject.builds.iter().map(|way| {
+        let side = |side: Side| side.program(ws, subject.package, &[subject.drop_in], *way);
         Ok(Sides {
             build: way.0,
-            stock: compile(ws, subject, "stock", *way)?,
-            ours: compile(ws, subject, "ours", *way)?,
+            programs: [side(Side::Stock)?, side(Side::Ours)?],
         })
     });
     sides.collect()
@@ -131,7 +130,7 @@ fn cases<'a>(
     let list = std::fs::read_to_string(&list)
         .with_context(|| format!("cannot read {}", list.display()))?;
     let allowed = parse(&list)?;
-    let known = listed(&builds[0].ours)?;
+    let known = listed(&builds[0].programs[1])?;
     ensure!(
         known.iter().all(|name| allowed.contains_key(name.as_str()))
             && known.len() == allowed.len(),
@@ -175,7 +174,7 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>, seeds: &SeedArgs) -> Res
     let subjects = subjects(filter);
     let mut builds = Vec::new();
     for subject in &subjects {
-        builds.push(compile_both(ws, subject)?);
+        builds.push(compile(ws, subject)?);
     }
     let mut cases = Vec::new();
     for (subject, builds) in subjects.into_iter().zip(&builds) {
@@ -225,8 +224,9 @@ impl Case<'_> {
     }
 
     fn check(&self) -> Result<Verdict> {
-        let stock = self.lines(&self.sides.stock, STOCK_LIMIT)?;
-        let ours = self.lines(&self.sides.ours, LIMIT)?;
+        let [stock, ours] = &self.sides.programs;
+        let stock = self.lines(stock, STOCK_LIMIT)?;
+        let ours = self.lines(ours, LIMIT)?;
         ensure!(
             ours.ends_with("end\n"),
             "the drop-in does not come to the end:\n{ours}"
@@ -269,18 +269,6 @@ fn parse(list: &str) -> Result<BTreeMap<&str, &str>> {
         parts.with_context(|| format!("no reason in the line `{line}`"))
     });
     reasons.collect()
-}
-
-/// Builds one side with debug assertions.
-fn compile(ws: &Workspace, subject: &Subject, side: &str, way: Way) -> Result<PathBuf> {
-    let Subject {
-        package, drop_in, ..
-    } = subject;
-    let ours = side == "ours";
-    let drop_ins: &[_] = if ours { &[*drop_in] } else { &[] };
-    let dir = sides::copy(ws, package, &format!("{package}/{side}"), "", drop_ins)?;
-    sides::prove(ws, &dir, drop_in, ours)?;
-    build(&dir, &dir.join("target"), &format!("debug/{package}"), way)
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 
 use super::registry::{self, ASYNC_EXECUTOR};
+use super::sides::Side;
 use crate::build::Build;
 use crate::process::difference;
 use crate::progress::run_all;
@@ -125,16 +126,13 @@ impl Running {
 
 impl Examples {
     /// Builds them.
-    fn build(ws: &Workspace, ours: bool) -> Result<Self> {
+    fn build(ws: &Workspace, side: Side) -> Result<Self> {
         let work = ws.target.join("compat");
         let packages = registry::locate(&work.join("locate-examples"), &[SMOL])?;
-        let dir = work
-            .join("examples")
-            .join(if ours { "ours" } else { "stock" });
-        let drop_ins: &[_] = if ours { &[ASYNC_EXECUTOR] } else { &[] };
-        let package = packages.first().context("it was located")?;
-        registry::copy(package, &dir, &registry::patch(&ws.root, drop_ins))?;
-        registry::prove(&dir, &[], &ASYNC_EXECUTOR, ours.then_some(&*ws.root))?;
+        let dir = work.join("examples").join(side.name());
+        let patch = registry::patch(&ws.root, side.patched(&[ASYNC_EXECUTOR]));
+        registry::copy(&packages[0], &dir, &patch)?;
+        side.prove(ws, &dir, &ASYNC_EXECUTOR)?;
         let build = Build::of(&dir, dir.join("target"));
         build.cargo(&["build", "--quiet", "--examples"])?;
         let cwd = tempfile::tempdir()?;
@@ -253,7 +251,10 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>) -> Result<()> {
     let mut scenes = SCENES.to_vec();
     scenes.retain(|(name, _)| filter.is_none_or(|text| name.contains(text)));
     ensure!(!scenes.is_empty(), "no example's name contains the filter");
-    let sides = [Examples::build(ws, false)?, Examples::build(ws, true)?];
+    let sides = [
+        Examples::build(ws, Side::Stock)?,
+        Examples::build(ws, Side::Ours)?,
+    ];
     let name = |(name, _): &Scene| (*name).to_owned();
     run_all("compat --examples", &scenes, name, |(_, scene)| {
         let [stock, ours] = &sides;

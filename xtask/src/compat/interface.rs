@@ -9,6 +9,7 @@ use anyhow::{Result, ensure};
 
 use super::outcome::Outcome;
 use super::registry::{self, ASYNC_EXECUTOR, write_if_changed};
+use super::sides::Side;
 use super::{expected, outcome};
 use crate::api::{self, AutoTraits};
 use crate::build::Build;
@@ -16,37 +17,35 @@ use crate::progress::run_all;
 use crate::workspace::Workspace;
 
 /// The package of a side.
-struct Side {
+struct Written {
     dir: PathBuf,
     /// What cargo is asked for, to get the description.
     name: &'static str,
 }
 
 /// Writes the package of a side: the tests, and what they need. These features are on by default.
-fn side(ws: &Workspace, features: &[&str], ours: bool) -> Result<Side> {
-    let name = if ours { "ours" } else { "stock" };
+fn write(ws: &Workspace, features: &[&str], side: Side) -> Result<Written> {
     let dir = ws.target.join("compat/interface");
-    let dir = dir.join(format!("{name}{}", features.concat()));
+    let dir = dir.join(format!("{}{}", side.name(), features.concat()));
     let (package, version) = (ASYNC_EXECUTOR.name, ASYNC_EXECUTOR.version);
     let testing = ws.root.join("crates/testing").display().to_string();
-    let drop_ins: &[_] = if ours { &[ASYNC_EXECUTOR] } else { &[] };
     let manifest = format!(
         "[package]\nname = \"interface\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
          [features]\ndefault = {features:?}\nstatic = [\"{package}/static\"]\n\n[dependencies]\n{package} = \"={version}\"\n\n\
          [dev-dependencies]\nasync-task = \"4\"\nfutures-lite = \"2\"\nstatic_assertions = \"1\"\n\
          terrace-testing = {{ path = {testing:?} }}\n{}",
-        registry::patch(&ws.root, drop_ins)
+        registry::patch(&ws.root, side.patched(&[ASYNC_EXECUTOR]))
     );
     write_if_changed(&dir.join("Cargo.toml"), manifest.as_bytes())?;
     write_if_changed(&dir.join("src/lib.rs"), b"")?;
     let tests = ws.root.join("crates/compat").join(package);
     let tests = std::fs::read(tests.join("tests/interface.rs"))?;
     write_if_changed(&dir.join("tests/interface.rs"), &tests)?;
-    registry::prove(&dir, &[], &ASYNC_EXECUTOR, ours.then_some(&*ws.root))?;
-    Ok(Side { dir, name: package })
+    side.prove(ws, &dir, &ASYNC_EXECUTOR)?;
+    Ok(Written { dir, name: package })
 }
 
-impl Side {
+impl Written {
     fn target(&self) -> PathBuf {
         self.dir.join("target")
     }
@@ -95,7 +94,8 @@ pub(super) fn run(ws: &Workspace) -> Result<()> {
     let ways: [&[&str]; 2] = [&[], &["static"]];
     let shown = |features: &&[&str]| format!("features {features:?}");
     run_all("compat --interface", &ways, shown, |features| {
-        let (stock, ours) = (side(ws, features, false)?, side(ws, features, true)?);
+        let [stock, ours] = Side::BOTH.map(|side| write(ws, features, side));
+        let (stock, ours) = (stock?, ours?);
         let tests = stock.test()?;
         ensure!(
             tests.passed().len() == tests.tests.len(),

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use super::registry::RAYON_CORE;
-use super::sides;
+use super::sides::{self, OPTIMISED, Side};
 use crate::process::run_limited;
 use crate::workspace::Workspace;
 
@@ -34,7 +34,8 @@ fn output(side: &Path, program: &str, threads: &usize) -> Result<String> {
 
 /// Compares what the programs print whose names contain `filter`.
 pub(super) fn run(ws: &Workspace, filter: Option<&str>) -> Result<()> {
-    let sides = sides::both(ws, "rayon-programs", &[RAYON_CORE])?;
+    let side = |side: Side| side.program(ws, "rayon-programs", &[RAYON_CORE], OPTIMISED);
+    let sides = [side(Side::Stock)?, side(Side::Ours)?];
     let variants = (RUNS, &THREADS[..]);
     sides::compare("compat --rayon", &sides, filter, variants, output)
 }

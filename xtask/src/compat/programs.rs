@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 use super::bus::{self, Bus};
 use super::registry::{ASYNC_EXECUTOR, BEVY_TASKS, DropIn};
-use super::sides;
+use super::sides::{self, OPTIMISED, Side};
 use crate::process::run_limited;
 use crate::workspace::Workspace;
 use xtask_stats::median;
@@ -50,7 +50,8 @@ fn output(program: &Path, args: &[&str], bus: &Bus) -> Result<String> {
 
 /// Compares what they print, and prints what the load costs.
 pub(super) fn run(ws: &Workspace, filter: Option<&str>) -> Result<()> {
-    let sides = sides::both(ws, "programs", &BOTH)?;
+    let side = |side: Side| side.program(ws, "programs", &BOTH, OPTIMISED);
+    let sides = [side(Side::Stock)?, side(Side::Ours)?];
     let bus = Bus::start()?;
     let print = |side: &Path, name: &str, (): &()| output(side, &["--program", name], &bus);
     sides::compare("compat --programs", &sides, filter, (RUNS, &[()]), print)?;

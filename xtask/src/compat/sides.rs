@@ -15,8 +15,10 @@ use crate::workspace::Workspace;
 /// Far more than a program needs to list what it has.
 const LIST_LIMIT: Duration = Duration::from_secs(60);
 
-/// Copies a package of the compat workspace to `to` below the target directory, as a workspace of its own with `more` in its
-/// manifest, and with these drop-ins.
+/// For profiles.
+const DEBUG: &str = "\n[profile.release]\ndebug = \"line-tables-only\"\n";
+
+/// Copies a package of the compat workspace to `to` below the target directory, as a workspace of its own with these drop-ins.
 ///
 /// Sides are copies in directories of their own, from the same lock file, each with a target directory of its own: with a
 /// shared one cargo would run one side's program for both.
@@ -24,7 +26,6 @@ pub(super) fn copy(
     ws: &Workspace,
     package: &str,
     to: &str,
-    more: &str,
     drop_ins: &[DropIn],
 ) -> Result<PathBuf> {
     let compat = ws.root.join("crates/compat");
@@ -35,7 +36,7 @@ pub(super) fn copy(
     let patched = registry::patch(&ws.root, drop_ins);
     // The copy lies elsewhere.
     let manifest = manifest.replace("path = \"../", &format!("path = \"{}/", compat.display()));
-    let generated = format!("{manifest}\n[workspace]\n{more}{patched}");
+    let generated = format!("{manifest}\n[workspace]\n{DEBUG}{patched}");
     write_if_changed(&dir.join("Cargo.toml"), generated.as_bytes())?;
     for entry in std::fs::read_dir(source.join("src"))? {
         let path = entry?.path();
@@ -63,6 +64,9 @@ fn lock(from: &Path, dir: &Path) -> Result<()> {
 
 /// One way to build programs: a name, and what cargo is told.
 pub(super) type Way = (&'static str, &'static [&'static str]);
+
+/// The way to build what is measured.
+pub(super) const OPTIMISED: Way = ("optimised", &["--release"]);
 
 /// The ways to build those that depend on `bevy_tasks`.
 pub(super) const BUILDS: [Way; 2] = [
@@ -94,23 +98,60 @@ pub(super) fn listed(program: &Path) -> Result<Vec<String>> {
     Ok(finished.output.lines().map(str::to_owned).collect())
 }
 
-/// The program of a package, which bears its name: optimised, on the stock packages, and on these drop-ins in their place.
-pub(super) fn both(ws: &Workspace, package: &str, drop_ins: &[DropIn]) -> Result<[PathBuf; 2]> {
-    let side = |name: &str, ours: bool| {
-        let patched = if ours { drop_ins } else { &[] };
-        let dir = copy(ws, package, &format!("{package}/{name}"), "", patched)?;
-        for drop_in in drop_ins {
-            prove(ws, &dir, drop_in, ours)?;
+/// A side of a comparison.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// The published packages.
+    Stock,
+    /// Ours in their place.
+    Ours,
+}
+
+impl Side {
+    pub(super) const BOTH: [Self; 2] = [Self::Stock, Self::Ours];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Stock => "stock",
+            Self::Ours => "ours",
         }
-        let way = ("optimised", &["--release"][..]);
+    }
+
+    /// What is patched in.
+    pub(super) fn patched(self, drop_ins: &[DropIn]) -> &[DropIn] {
+        match self {
+            Self::Stock => &[],
+            Self::Ours => drop_ins,
+        }
+    }
+
+    /// Fails unless the package in `dir` uses our drop-in, or else the package that it stands in for.
+    pub(super) fn prove(self, ws: &Workspace, dir: &Path, drop_in: &DropIn) -> Result<()> {
+        let root = (self == Self::Ours).then_some(&*ws.root);
+        registry::prove(dir, &[], drop_in, root)
+    }
+
+    /// The program of a package, which bears its name.
+    pub(super) fn program(
+        self,
+        ws: &Workspace,
+        package: &str,
+        drop_ins: &[DropIn],
+        way: Way,
+    ) -> Result<PathBuf> {
+        let to = format!("{package}/{}", self.name());
+        let dir = copy(ws, package, &to, self.patched(drop_ins))?;
+        for drop_in in drop_ins {
+            self.prove(ws, &dir, drop_in)?;
+        }
+        let profile = if way == OPTIMISED { "release" } else { "debug" };
         build(
             &dir,
             &dir.join("target"),
-            &format!("release/{package}"),
+            &format!("{profile}/{package}"),
             way,
         )
-    };
-    Ok([side("stock", false)?, side("ours", true)?])
+    }
 }
 
 /// Runs the programs whose names contain `filter` in turns on both sides, `runs` times on each and with each variant. All runs print what
@@ -133,7 +174,7 @@ pub(super) fn compare<V>(
                 let printed = output(&sides[side], name, variant)?;
                 let expected = first.get_or_insert_with(|| printed.clone());
                 ensure!(!expected.is_empty(), "it prints nothing");
-                let shown = ["stock", "ours"][side];
+                let shown = Side::BOTH[side].name();
                 let difference = difference([("the first run", expected), (shown, &printed)]);
                 ensure!(difference.is_none(), "{}", difference.unwrap_or_default());
             }
@@ -144,9 +185,4 @@ pub(super) fn compare<V>(
             runs * variants.len()
         ))
     })
-}
-
-/// Fails unless the package in `dir` uses our drop-in, or else the package that it stands in for.
-pub(super) fn prove(ws: &Workspace, dir: &Path, drop_in: &DropIn, ours: bool) -> Result<()> {
-    registry::prove(dir, &[], drop_in, ours.then_some(&*ws.root))
 }

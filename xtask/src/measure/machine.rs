@@ -1,7 +1,5 @@
 //! Where, when and of what is measured.
 
-use std::process::Command;
-
 use crate::process::{program, said};
 use crate::report::model::{Machine, SCHEMA};
 use crate::report::peers::Origin;
@@ -18,14 +16,14 @@ pub(crate) fn machine() -> Machine {
         cores: std::thread::available_parallelism().map_or(1, usize::from),
         os: value(&read("/etc/os-release"), "PRETTY_NAME", '=')
             .unwrap_or_else(|| std::env::consts::OS.to_owned()),
-        rustc: printed("rustc", &["--version"]).unwrap_or_else(unknown),
+        rustc: printed("rustc --version").unwrap_or_else(unknown),
         load_before: load(&read("/proc/loadavg")),
     }
 }
 
 /// The time in RFC 3339, UTC; nothing where there is no `date`.
 pub(crate) fn now() -> String {
-    printed("date", &["-u", "+%Y-%m-%dT%H:%M:%SZ"]).unwrap_or_default()
+    printed("date -u +%Y-%m-%dT%H:%M:%SZ").unwrap_or_default()
 }
 
 /// What this command line measures, on this machine, of this tree.
@@ -57,10 +55,9 @@ fn unknown() -> String {
 }
 
 /// The first line that a program prints.
-fn printed(program: &str, args: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(args).output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    Some(text.lines().next()?.trim().to_owned())
+fn printed(words: &str) -> Option<String> {
+    let text = said(program(words)).ok()?;
+    text.lines().next().map(str::to_owned)
 }
 
 /// What stands behind `name` and the separator.

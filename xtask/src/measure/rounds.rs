@@ -1,10 +1,9 @@
 //! The measurement: rounds of all rows, and in a row the contenders in turn. Contenders are two trees, two packages, or
 //! ours and its peers.
 
-use std::io::IsTerminal;
 use std::time::Instant;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
 use super::child::Interrupted;
@@ -48,6 +47,16 @@ impl Row {
     /// The first part of its name.
     pub(crate) fn layer(&self) -> &str {
         id::layer(&self.name)
+    }
+}
+
+impl Entry {
+    pub(crate) fn new(contender: &str, id: &str, program: &Program) -> Self {
+        Self {
+            contender: contender.to_owned(),
+            id: id.to_owned(),
+            program: program.clone(),
+        }
     }
 }
 
@@ -118,6 +127,23 @@ pub(crate) fn measure_all(
     measure(effort, rows, runs, run, |_, _, _| false)
 }
 
+/// [`measure_all`] of rows of which none may fail.
+///
+/// # Errors
+///
+/// As [`measure`], and how a row failed.
+pub(crate) fn measure_whole(
+    effort: Effort<'_>,
+    rows: &[Row],
+    runs: &mut Runs,
+    run: impl Fn(&Row, usize) -> Result<Vec<Run>>,
+) -> Result<()> {
+    match &measure_all(effort, rows, runs, run)?[..] {
+        [] => Ok(()),
+        [failed, ..] => bail!("{}: {}", failed.id, failed.message),
+    }
+}
+
 /// Runs every row in every round, except for what is in `runs` already; with a budget then those that are `undecided`
 /// after that many rounds, until the budget is used up. `run` runs one contender of a row; a row that fails is left out
 /// of later rounds.
@@ -136,9 +162,9 @@ pub(crate) fn measure(
     let mut due: Vec<&Row> = rows.iter().collect();
     let (mut from, mut to) = (1, effort.rounds);
     while !due.is_empty() {
-        let shown = Shown::new(effort.title, (to + 1 - from) as usize, due.len());
+        let progress = Progress::new(effort.title, (to + 1 - from) as usize);
         'rounds: for round in from..=to {
-            shown.round();
+            progress.at(&format!("a round of {} benches", due.len()));
             for row in &due {
                 if failed.iter().any(|f| row.noted.contains(&f.id)) {
                     continue;
@@ -147,17 +173,18 @@ pub(crate) fn measure(
                 if round as usize > LEAST_ROUNDS && effort.is_used_up(runs) {
                     break 'rounds;
                 }
-                shown.row(round, row);
+                progress.detail(&row.name);
                 if let Err(message) = one_round(row, round, effort.kind, runs, &run)? {
-                    shown.progress.line(&format!("error: {message}"));
+                    progress.line(&format!("error: {message}"));
                     failed.extend(row.noted.iter().map(|id| Failed {
                         id: id.clone(),
                         message: message.clone(),
                     }));
                 }
-                shown.done();
             }
+            progress.step();
         }
+        drop(progress);
         let fails = |row: &Row| failed.iter().any(|f| row.noted.contains(&f.id));
         due.retain(|row| !fails(row) && undecided(runs, &row.name, to));
         if effort.budget.is_none() || effort.is_used_up(runs) {
@@ -258,50 +285,6 @@ impl Series {
     }
 }
 
-/// On a terminal a bar with a step for each row in each round, elsewhere a line for each round.
-struct Shown {
-    progress: Progress,
-    each_row: bool,
-    rows: usize,
-}
-
-impl Shown {
-    fn new(title: &str, rounds: usize, rows: usize) -> Self {
-        let each_row = std::io::stderr().is_terminal();
-        let steps = if each_row { rounds * rows } else { rounds };
-        Self {
-            progress: Progress::new(title, steps),
-            each_row,
-            rows,
-        }
-    }
-
-    fn round(&self) {
-        if !self.each_row {
-            self.progress
-                .at(&format!("a round of {} benches", self.rows));
-        }
-    }
-
-    fn row(&self, round: u32, row: &Row) {
-        if self.each_row {
-            self.progress.at(&format!("round {round}: {}", row.name));
-        }
-    }
-
-    fn done(&self) {
-        if self.each_row {
-            self.progress.step();
-        }
-    }
-}
-
-impl Drop for Shown {
-    fn drop(&mut self) {
-        self.progress.finish();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
@@ -314,10 +297,8 @@ mod tests {
     use crate::measure::runs::{Found, Kind, Runs};
 
     fn row(name: &str) -> Row {
-        let entry = |contender: &str| Entry {
-            contender: contender.to_owned(),
-            id: format!("{name}/{contender}"),
-            program: Program::test(),
+        let entry = |contender: &str| {
+            Entry::new(contender, &format!("{name}/{contender}"), &Program::test())
         };
         Row::new(name.to_owned(), vec![entry("a"), entry("b")])
     }

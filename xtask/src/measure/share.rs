@@ -7,7 +7,9 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
+
+use crate::process::said;
 
 /// What paths of the sources of executors contain: ours, and the peers'.
 const SOURCES: [&str; 12] = [
@@ -43,18 +45,9 @@ const ARGS: [&str; 4] = [
 /// If `callgrind_annotate` cannot read the profile.
 pub(crate) fn own(profile: &Path) -> Result<f64> {
     let mut command = Command::new("callgrind_annotate");
-    let output = command
-        .args(ARGS)
-        .arg(profile)
-        .stdin(Stdio::null())
-        .output();
-    let output = output.context("cannot start callgrind_annotate, which comes with valgrind")?;
-    ensure!(
-        output.status.success(),
-        "callgrind_annotate cannot read a profile: {}",
-        String::from_utf8_lossy(&output.stderr).trim()
-    );
-    Ok(part(&String::from_utf8_lossy(&output.stdout)))
+    command.args(ARGS).arg(profile).stdin(Stdio::null());
+    let listing = said(command).context("callgrind_annotate, which comes with valgrind")?;
+    Ok(part(&listing))
 }
 
 /// The executor's own part of what `callgrind_annotate` lists, as `1,234  file:function [object]`.

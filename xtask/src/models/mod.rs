@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail, ensure};
 
 use crate::build::{Binary, Build};
 use crate::planted;
-use crate::process::{Finished, parallel, run_limited};
+use crate::process::{Finished, parallel, run_limited, said};
 use crate::progress::Progress;
 use crate::workspace::Workspace;
 
@@ -96,12 +96,9 @@ impl Checker {
         let args = [&self.args(), targets].concat();
         let mut models = Vec::new();
         for binary in build.test_binaries(&args, false)? {
-            let output = Command::new(&binary.path)
-                .args(["--list", "--format", "terse"])
-                .output()
-                .with_context(|| format!("cannot start {}", binary.path.display()))?;
-            ensure!(output.status.success(), "`{} --list` failed", binary.name);
-            let text = String::from_utf8_lossy(&output.stdout);
+            let mut list = Command::new(&binary.path);
+            list.args(["--list", "--format", "terse"]);
+            let text = said(list)?;
             let tests = text.lines().filter_map(|l| l.strip_suffix(": test"));
             models.extend(tests.map(|test| Model {
                 binary: binary.clone(),

@@ -6,29 +6,18 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
+use super::Repository;
 use super::call::{as_path, checked, line, lock_of, remove, run};
 use super::index::Entry;
-use super::store::{Objects, Store, With};
+use super::store::{Objects, With};
 use super::worktree::Worktree;
 
 /// Paths that a note names.
 const NAMED: usize = 3;
 
-/// A tree and what has to be said about it.
-pub(super) struct Contents {
-    pub(super) tree: String,
-    pub(super) notes: Vec<String>,
-}
-
-/// Reads trees for a build.
-pub(super) struct Reader<'a> {
-    pub(super) store: &'a Store,
-    pub(super) worktree: &'a Worktree,
-}
-
-impl Reader<'_> {
-    /// The tree of a commit that the user calls `name`, as it would be built.
-    pub(super) fn committed(&self, commit: &str, name: &str) -> Result<Contents> {
+impl Repository {
+    /// The tree of a commit that the user calls `name`, as it would be built, and what has to be said about it.
+    pub(super) fn committed(&self, commit: &str, name: &str) -> Result<(String, Vec<String>)> {
         let what = format!("cannot read {name}{}", self.worktree.hint());
         let tree = format!("{commit}^{{tree}}");
         let mut find = self.store.bare(Objects::All);
@@ -37,7 +26,7 @@ impl Reader<'_> {
         let index = self.store.path("commit.index");
         remove(&index)?;
         remove(&lock_of(&index))?;
-        let with = self.store.with(self.worktree, &index)?;
+        let with = self.store.with(&self.worktree, &index)?;
         checked(&mut with.git(Objects::All, &["read-tree", &tree]), &what)?;
 
         let mut notes = Vec::new();
@@ -52,10 +41,7 @@ impl Reader<'_> {
                 notes.extend(put_bytes(&with, filtered, &known, name)?);
             }
         }
-        Ok(Contents {
-            tree: with.write_tree()?,
-            notes,
-        })
+        Ok((with.write_tree()?, notes))
     }
 
     /// Puts the files of submodules in the place of their commits, also of those in submodules; the submodules that are
@@ -102,7 +88,7 @@ impl Reader<'_> {
     fn unfiltered(&self, nested: &[Worktree]) -> Result<HashMap<String, PathBuf>> {
         let mut known = HashMap::new();
         let index = self.store.path("known.index");
-        for worktree in std::iter::once(self.worktree).chain(nested) {
+        for worktree in std::iter::once(&self.worktree).chain(nested) {
             worktree.copy_index(&index, &self.store.path(""))?;
             let with = self.store.with(worktree, &index)?;
             let unchanged = with.filtered(with.unchanged()?, &worktree.filters, &[])?;

@@ -18,7 +18,6 @@ use std::process::Command;
 use anyhow::{Context, Result, anyhow, bail};
 
 use self::call::{checked, fed, git_in, line, lock_of, remove, run};
-use self::contents::Reader;
 use self::store::{Objects, Store};
 pub(super) use self::worktree::Worktree;
 use crate::report::model::WORKING_TREE;
@@ -87,13 +86,6 @@ impl Repository {
         Ok(Self { worktree, store })
     }
 
-    fn reader(&self) -> Reader<'_> {
-        Reader {
-            store: &self.store,
-            worktree: &self.worktree,
-        }
-    }
-
     /// The commit a user's name stands for.
     pub(super) fn resolve(&self, name: &str) -> Result<Revision> {
         let mut find = git_in(&self.worktree.root);
@@ -118,13 +110,13 @@ impl Repository {
             bail!("`{name}` is no commit of this repository; {next}");
         }
         let commit = line(&output.stdout);
-        let contents = self.reader().committed(&commit, name)?;
+        let (tree, notes) = self.committed(&commit, name)?;
         Ok(Revision {
             name: name.to_owned(),
             commit,
-            tree: contents.tree,
+            tree,
             dirty: false,
-            notes: contents.notes,
+            notes,
         })
     }
 
@@ -136,7 +128,7 @@ impl Repository {
             .head()?
             .ok_or_else(|| anyhow!("the repository has no commit yet; commit something first"))?;
         let head = self.resolve(&head)?;
-        let tree = self.reader().current(excluded)?;
+        let tree = self.current(excluded)?;
         let name = WORKING_TREE.to_owned();
         if tree == head.tree {
             let notes = Vec::new();

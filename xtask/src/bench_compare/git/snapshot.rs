@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
+use super::Repository;
 use super::call::{as_path, checked, fed, joined, parts, run};
-use super::contents::Reader;
 use super::index::Entry;
 use super::store::{Objects, With};
 use super::worktree::Worktree;
@@ -16,11 +16,11 @@ use super::worktree::Worktree;
 /// What errors of this module begin with.
 const WHAT: &str = "cannot take a snapshot of the working tree";
 
-impl Reader<'_> {
+impl Repository {
     /// The tree of the working tree with staged, unstaged and untracked changes, without what is ignored and without
     /// changes of `excluded`, files and directories that may lie in it.
     pub(super) fn current(&self, excluded: &[PathBuf]) -> Result<String> {
-        self.capture(self.worktree, excluded, 0)
+        self.capture(&self.worktree, excluded, 0)
     }
 
     fn capture(&self, worktree: &Worktree, excluded: &[PathBuf], depth: usize) -> Result<String> {

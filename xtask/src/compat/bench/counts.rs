@@ -3,9 +3,9 @@
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
+use super::Side;
 use super::program::{self, Row};
-use super::{DEBUG, RELEASE, Side};
-use crate::compat::sides;
+use crate::compat::sides::{self, OPTIMISED};
 use crate::measure::machine::origin;
 use crate::progress::Progress;
 use crate::report::sheet::{Cell, Sheet};
@@ -45,9 +45,9 @@ const HEADER: [&str; 12] = [
 /// Prints the table; all figures are means an iteration.
 pub(super) fn run(ws: &Workspace, stock: &Side, ours: &Side, rows: &[Row]) -> Result<()> {
     // Counts futex calls and barriers when preloaded.
-    let dir = sides::copy(ws, "futex-count", "bench/count", DEBUG, &[])?;
+    let dir = sides::copy(ws, "futex-count", "futex-count", &[])?;
     let library = "release/libfutex_count.so";
-    let library = sides::build(&dir, &dir.join("target"), library, RELEASE)?;
+    let library = sides::build(&dir, &dir.join("target"), library, OPTIMISED)?;
     let mut lines = Vec::new();
     let progress = Progress::new("compat --bench --counts", rows.len());
     for row in rows {

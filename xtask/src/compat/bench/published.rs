@@ -1,16 +1,17 @@
 //! `--published`: the benches that `async-executor` publishes, as they are, on the stock crate and on the drop-in.
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 
 use super::subject::{Limits, exceeding};
 use super::{BenchArgs, QUICK, show};
 use crate::bench::results::{means, pairs};
 use crate::compat::published::dependencies;
-use crate::compat::registry::{self, ASYNC_EXECUTOR, DropIn, source, write_if_changed};
+use crate::compat::registry::{self, ASYNC_EXECUTOR, source, write_if_changed};
+use crate::compat::sides::Side;
 use crate::measure::build::{Special, Tree};
 use crate::measure::child;
 use crate::measure::criterion::{Length, Program};
-use crate::measure::rounds::{Effort, Entry, Row, measure_all};
+use crate::measure::rounds::{Effort, Entry, Row, measure_whole};
 use crate::measure::runs::{Kind, Runs};
 use crate::workspace::Workspace;
 
@@ -26,11 +27,13 @@ const ROUNDS: u32 = 9;
 const MILLIS: (u64, u64) = (400, 100);
 
 /// Builds the program of a side.
-fn build(ws: &Workspace, side: &str, drop_ins: &[DropIn]) -> Result<Program> {
+fn build(ws: &Workspace, side: Side) -> Result<Program> {
     let work = ws.target.join("compat");
     let wanted = [(ASYNC_EXECUTOR.name, ASYNC_EXECUTOR.version)];
     let packages = registry::locate(&work.join("locate-bench"), &wanted)?;
-    let dir = work.join("bench").join(format!("published-{side}"));
+    let dir = work
+        .join("bench")
+        .join(format!("published-{}", side.name()));
     let manifest = format!(
         "[package]\nname = \"published\"\nversion = \"0.0.0\"\nedition = \"{}\"\n\n[workspace]\n\n[[bench]]\nname = \"executor\"\n\
          harness = false\n\n[dependencies]\n{} = {{ version = \"={}\", features = [\"static\"] }}\n\n[dev-dependencies]\n{}{}",
@@ -38,14 +41,13 @@ fn build(ws: &Workspace, side: &str, drop_ins: &[DropIn]) -> Result<Program> {
         ASYNC_EXECUTOR.name,
         ASYNC_EXECUTOR.version,
         dependencies(&packages[0], |_| true)?,
-        registry::patch(&ws.root, drop_ins),
+        registry::patch(&ws.root, side.patched(&[ASYNC_EXECUTOR])),
     );
     write_if_changed(&dir.join("Cargo.toml"), manifest.as_bytes())?;
     write_if_changed(&dir.join("src/lib.rs"), b"")?;
     let bench = std::fs::read(source(&packages[0]).join("benches/executor.rs"))?;
     write_if_changed(&dir.join("benches/executor.rs"), &bench)?;
-    let ours = (!drop_ins.is_empty()).then_some(&*ws.root);
-    registry::prove(&dir, &[], &ASYNC_EXECUTOR, ours)?;
+    side.prove(ws, &dir, &ASYNC_EXECUTOR)?;
     let tree = Tree {
         target: dir.join("target"),
         root: dir,
@@ -54,7 +56,7 @@ fn build(ws: &Workspace, side: &str, drop_ins: &[DropIn]) -> Result<Program> {
         args: Vec::new(),
         special: Special::default(),
         others: Vec::new(),
-        side: side.to_owned(),
+        side: side.name().to_owned(),
     };
     let programs = tree.build()?;
     ensure!(programs.len() == 1, "there is one bench program");
@@ -64,12 +66,8 @@ fn build(ws: &Workspace, side: &str, drop_ins: &[DropIn]) -> Result<Program> {
 /// A row: ours, then the stock crate. The part of the bench's name before the `/` says how many threads there are.
 fn row(id: &str, sides: &[Program; 2]) -> Row {
     let (group, name) = id.split_once('/').unwrap_or(("one", id));
-    let entry = |(contender, program): (&str, &Program)| Entry {
-        contender: contender.to_owned(),
-        id: id.to_owned(),
-        program: program.clone(),
-    };
-    let entries = ["ours", "stock"].into_iter().zip(sides).map(entry);
+    let entries = ["ours", "stock"].into_iter().zip(sides);
+    let entries = entries.map(|(contender, program)| Entry::new(contender, id, program));
     let name = format!("async-executor/{name}/{group}");
     Row::new(name, entries.collect())
 }
@@ -77,11 +75,11 @@ fn row(id: &str, sides: &[Program; 2]) -> Row {
 /// Builds both sides, runs them in turn and prints the ratios.
 pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: &BenchArgs) -> Result<()> {
     child::catch_interrupts()?;
-    let stock = build(ws, "stock", &[])?;
+    let stock = build(ws, Side::Stock)?;
     let ours = if args.aa {
         stock.clone()
     } else {
-        build(ws, "ours", &[ASYNC_EXECUTOR])?
+        build(ws, Side::Ours)?
     };
     let filter = filter.map(regex_lite::Regex::new).transpose()?;
     let mut ids = stock.list()?;
@@ -96,17 +94,13 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: &BenchArgs) -> Res
     };
     let (rounds, length) = (args.rounds.unwrap_or(rounds), Length::of_millis(millis));
     let home = tempfile::tempdir_in(&ws.target)?;
-    let (effort, mut runs) = (
-        Effort::new("compat --bench --published", Kind::Time, rounds),
-        Runs::default(),
-    );
+    let effort = Effort::new("compat --bench --published", Kind::Time, rounds);
+    let mut runs = Runs::default();
     let run = |row: &Row, at: usize| {
         let entry = &row.entries[at];
         Ok(vec![entry.program.run(&entry.id, length, home.path())?])
     };
-    if let [failed, ..] = &measure_all(effort, &rows, &mut runs, run)?[..] {
-        bail!("{}: {}", failed.id, failed.message);
-    }
+    measure_whole(effort, &rows, &mut runs, run)?;
     let pairs = pairs(&rows, &runs, Kind::Time, usize::MAX);
     ensure!(!pairs.is_empty(), "nothing was compared");
     let means = means(&pairs);

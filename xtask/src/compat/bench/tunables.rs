@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 
 use super::program::{self, Length};
 use super::{BenchArgs, QUICK, Side};
@@ -14,7 +14,7 @@ use crate::build::Build;
 use crate::compat::registry::write_if_changed;
 use crate::measure::criterion::Program;
 use crate::measure::machine::origin;
-use crate::measure::rounds::{Effort, Entry, Row, measure_all, series};
+use crate::measure::rounds::{Effort, Entry, Row, measure_whole, series};
 use crate::measure::runs::{Found, Kind, Runs};
 use crate::process::{program, said};
 use crate::report;
@@ -159,14 +159,13 @@ fn build_all<'t>(ws: &Workspace, all: &[&'t Tunable]) -> Result<Vec<Built<'t>>> 
 
 /// What the engine runs in turn: a row with all values of a constant.
 fn entries((tunable, values): &Built<'_>, id: &str) -> Row {
-    let entry = |(value, side): &(Duration, Side)| Entry {
-        contender: format!("{value:?}"),
-        id: id.to_owned(),
-        program: Program {
+    let entry = |(value, side): &(Duration, Side)| {
+        let program = Program {
             name: PACKAGE.to_owned(),
             path: side.program.clone(),
             side: format!("{} of {value:?}", tunable.constant),
-        },
+        };
+        Entry::new(&format!("{value:?}"), id, &program)
     };
     let entries = values.iter().map(entry).collect();
     Row::new(format!("{}/{id}", tunable.constant), entries)
@@ -222,9 +221,7 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: &BenchArgs) -> Res
         };
         Ok(vec![program::run(&side, &entry.id, length)?])
     };
-    if let [failed, ..] = &measure_all(effort, &rows, &mut runs, run)?[..] {
-        bail!("{}: {}", failed.id, failed.message);
-    }
+    measure_whole(effort, &rows, &mut runs, run)?;
     let panel = |built: &Built<'_>| Panel {
         name: built.0.name.to_owned(),
         constant: format!("`{}` in `{}`", built.0.constant, built.0.file),
