@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 
-use crate::sanitizer::{self, Canary, Run, Sanitizer, SanitizerArgs};
+use crate::sanitizer::{Canary, Run, Sanitizer};
 use crate::workspace::Workspace;
 
 /// The suite that drives all executors: it leaves nothing behind but what [`FOR_EVER`] names.
@@ -55,11 +55,6 @@ fn main() {
         report: "detected memory leaks",
     },
 ];
-
-/// Runs them.
-pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs) -> Result<()> {
-    sanitizer::run(ws, args, &sanitizer(ws)?)
-}
 
 /// The sanitizer and what is run under it.
 pub(crate) fn sanitizer(ws: &Workspace) -> Result<Sanitizer> {

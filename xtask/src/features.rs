@@ -10,19 +10,13 @@ use crate::workspace::Workspace;
 /// Up to this many features every subset is built; from there on each one alone, none and all.
 const EXHAUSTIVE: usize = 4;
 
-/// A choice of features, without the default ones.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Set(Vec<String>);
-
-impl Set {
-    /// The arguments for cargo.
-    pub(crate) fn args(&self) -> Vec<String> {
-        let mut args = vec!["--no-default-features".to_owned()];
-        if !self.0.is_empty() {
-            args.extend(["--features".to_owned(), self.0.join(",")]);
-        }
-        args
+/// The arguments for cargo that choose these features alone.
+fn chosen(features: &[String]) -> Vec<String> {
+    let mut args = vec!["--no-default-features".to_owned()];
+    if !features.is_empty() {
+        args.extend(["--features".to_owned(), features.join(",")]);
     }
+    args
 }
 
 /// Checks each layer with each set.
@@ -35,9 +29,9 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
     }
     let progress = Progress::new("features", jobs.len());
     for (layer, set) in &jobs {
-        progress.at(&format!("{layer} [{}]", set.0.join(" ")));
+        progress.at(&format!("{layer} [{}]", set.join(" ")));
         let mut args = vec!["check", "--quiet", "-p", layer];
-        let set = set.args();
+        let set = chosen(set);
         args.extend(set.iter().map(String::as_str));
         build.quiet_cargo(&args)?;
         progress.step();
@@ -47,15 +41,15 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// As few features as its tests can do with and every feature, for a layer that has any. Tests need `std` where there is
+/// The arguments for as few features as its tests can do with and for every feature, of a layer that has any. Tests need `std` where there is
 /// such a feature; what does without is tested by `cargo xtask no-std`.
-pub(crate) fn extremes(layer: &Package) -> Vec<Set> {
+pub(crate) fn extremes(layer: &Package) -> Vec<Vec<String>> {
     let names = names(layer);
     let mut least = names.clone();
     least.retain(|name| name == "std");
     match names.is_empty() {
         true => Vec::new(),
-        false => vec![Set(least), Set(names)],
+        false => vec![chosen(&least), chosen(&names)],
     }
 }
 
@@ -66,37 +60,37 @@ fn names(layer: &Package) -> Vec<String> {
     names
 }
 
-fn sets(names: &[String]) -> Vec<Set> {
+fn sets(names: &[String]) -> Vec<Vec<String>> {
     if names.len() <= EXHAUSTIVE {
         let subset = |bits: usize| {
             let chosen = names
                 .iter()
                 .enumerate()
                 .filter(|(at, _)| bits >> at & 1 == 1);
-            Set(chosen.map(|(_, name)| name.clone()).collect())
+            chosen.map(|(_, name)| name.clone()).collect()
         };
         return (0..1 << names.len()).map(subset).collect();
     }
-    let mut sets = vec![Set(Vec::new())];
-    sets.extend(names.iter().map(|name| Set(vec![name.clone()])));
-    sets.push(Set(names.to_vec()));
+    let mut sets = vec![Vec::new()];
+    sets.extend(names.iter().map(|name| vec![name.clone()]));
+    sets.push(names.to_vec());
     sets
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{EXHAUSTIVE, Set, sets};
+    use super::{EXHAUSTIVE, chosen, sets};
 
     #[test]
     fn few_features_give_every_subset_and_many_none_each_and_all() {
         let sets = |n: usize| sets(&(0..n).map(|i| format!("f{i}")).collect::<Vec<_>>());
-        assert_eq!(sets(0), [Set(Vec::new())]);
+        assert_eq!(sets(0), [Vec::<String>::new()]);
         assert_eq!(sets(3).len(), 8);
         let args = ["--no-default-features", "--features", "f0,f2"];
-        assert_eq!(sets(3)[5].args(), args);
-        assert_eq!(sets(3)[0].args(), args[..1]);
+        assert_eq!(chosen(&sets(3)[5]), args);
+        assert_eq!(chosen(&sets(3)[0]), args[..1]);
         let n = EXHAUSTIVE + 1;
         assert_eq!(sets(n).len(), n + 2);
-        assert_eq!(sets(n)[n + 1].args()[2], "f0,f1,f2,f3,f4");
+        assert_eq!(chosen(&sets(n)[n + 1])[2], "f0,f1,f2,f3,f4");
     }
 }

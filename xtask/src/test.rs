@@ -38,7 +38,6 @@ pub(crate) fn run(ws: &Workspace, args: &TestArgs) -> Result<()> {
     for layer in ws.layers() {
         for set in features::extremes(layer) {
             let args = [&["test", "-p", layer.name.as_str()], &TESTS[..]].concat();
-            let set = set.args();
             let args = [args, set.iter().map(String::as_str).collect()].concat();
             plain.cargo(&args)?;
         }

@@ -1,9 +1,6 @@
 //! `cargo xtask tsan`: the tests of the layers under ThreadSanitizer.
 
-use anyhow::Result;
-
-use crate::sanitizer::{self, Canary, Run, Sanitizer, SanitizerArgs};
-use crate::workspace::Workspace;
+use crate::sanitizer::{Canary, Run, Sanitizer};
 
 /// Races are reported at once and remembered long: the runtime reports one only while it can
 /// still tell what the first of the two threads was doing. A pool that lives for ever joins no thread: the spare one that
@@ -35,11 +32,6 @@ const CANARIES: [Canary; 1] = [Canary {
     code: 66,
     report: "data race",
 }];
-
-/// Runs them.
-pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs) -> Result<()> {
-    sanitizer::run(ws, args, &sanitizer())
-}
 
 /// The sanitizer and what is run under it.
 pub(crate) fn sanitizer() -> Sanitizer {

@@ -40,7 +40,7 @@ pub(crate) struct BenchCompareArgs {
     rounds: Option<u32>,
     /// Then go on with the benches that have no verdict yet, until this many minutes were measured in all
     #[arg(long, value_name = "MINUTES", value_parser = minutes)]
-    budget: Option<f64>,
+    pub(super) budget: Option<f64>,
     /// How long one run measures, in milliseconds [default: 100, with --quick 40]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
     time: Option<u64>,
@@ -103,11 +103,6 @@ impl BenchCompareArgs {
     pub(super) fn rounds(&self) -> u32 {
         let usual = if self.quick { QUICK_ROUNDS } else { ROUNDS };
         self.rounds.unwrap_or(usual)
-    }
-
-    /// Minutes of measuring, where rounds go on for verdicts.
-    pub(super) fn budget(&self) -> Option<f64> {
-        self.budget
     }
 
     pub(super) fn time_ms(&self) -> u64 {

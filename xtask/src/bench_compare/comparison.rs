@@ -66,7 +66,7 @@ impl Parts<'_> {
             machine: self.machine,
             settings: Settings {
                 rounds: args.rounds() as usize,
-                budget_minutes: args.budget(),
+                budget_minutes: args.budget,
                 warm_up_ms: self.length.warm_up_ms,
                 time_ms: self.length.time_ms,
                 threshold: args.threshold(args.metrics()[0]),
@@ -99,7 +99,7 @@ impl Parts<'_> {
         let failed = self.failed.iter().any(|f| f.id == id);
         let metrics = self.args.metrics();
         let measured = !identical && !failed;
-        let rounds = match self.args.budget() {
+        let rounds = match self.args.budget {
             Some(_) => self.runs.last_round(id),
             None => self.args.rounds(),
         };
@@ -123,7 +123,7 @@ pub(super) fn is_undecided(args: &BenchCompareArgs, runs: &Runs, id: &str, round
     let mut times = metrics.filter(|metric| *metric != Metric::Instr);
     times.any(|metric| {
         let result = judged(args, runs, id, metric, rounds);
-        result.is_some_and(|result| result.verdict == Verdict::Unstable)
+        result.is_some_and(|result| result.judgement.verdict == Verdict::Unstable)
     })
 }
 
@@ -152,17 +152,13 @@ fn judged(
 
 fn result(metric: Metric, mut series: Series, threshold: f64) -> MetricResult {
     let rounds = series.ratios();
-    let judgement = judge(&rounds, &series.aa, threshold);
     MetricResult {
         metric,
         base: median(&mut series.base),
         head: median(&mut series.head),
+        judgement: judge(&rounds, &series.aa, threshold),
         rounds,
         aa_rounds: series.aa,
-        ratio: judgement.ratio,
-        floor: judgement.floor,
-        threshold: judgement.threshold,
-        verdict: judgement.verdict,
     }
 }
 
@@ -192,7 +188,7 @@ fn layers(benches: &[Bench], metrics: &[Metric]) -> Vec<LayerMean> {
 
 /// Whether the bench has the verdict in a metric that can fail the command.
 fn counts(args: &BenchCompareArgs, bench: &Bench, verdict: Verdict) -> bool {
-    let counts = |r: &MetricResult| r.verdict == verdict && args.fails_on(r.metric);
+    let counts = |r: &MetricResult| r.judgement.verdict == verdict && args.fails_on(r.metric);
     bench.gated && bench.results.iter().any(counts)
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use anyhow::{Error, Result};
+use anyhow::Error;
 
 use crate::measure::child::{self, Interrupted};
 
@@ -48,22 +48,12 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Gives an error its code.
-pub(super) trait OrCode<T> {
-    /// The error is that a side does not build or run.
-    fn or_bench_failure(self) -> Result<T>;
-}
-
-impl<T> OrCode<T> for Result<T> {
-    fn or_bench_failure(self) -> Result<T> {
-        self.map_err(|error| {
-            if error.is::<Failure>() || error.is::<Interrupted>() {
-                error
-            } else {
-                Failure::error(Code::Bench, format!("{error:#}"))
-            }
-        })
+/// The error is that a side does not build or run.
+pub(super) fn of_bench(error: Error) -> Error {
+    if error.is::<Failure>() || error.is::<Interrupted>() {
+        return error;
     }
+    Failure::error(Code::Bench, format!("{error:#}"))
 }
 
 /// The error as it leaves the command: every one has a code.

@@ -102,7 +102,10 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
     };
     let base = prepare(Which::Base, base, &args.base_arg)?;
     let head = if args.aa {
-        as_head(&base, base.revision.clone(), &args.base_arg)
+        Side {
+            which: Which::Head,
+            ..base.clone()
+        }
     } else {
         prepare(Which::Head, head, &args.head_arg)?
     };
@@ -128,7 +131,7 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
     let home = state.dir.join("home");
     let mut failed = rounds::measure(
         Effort {
-            budget: args.budget().map(|minutes| minutes * 60.0),
+            budget: args.budget.map(|minutes| minutes * 60.0),
             ..Effort::new("bench-compare", Kind::Time, args.rounds())
         },
         &plan.rows(Kind::Time, args.aa),
@@ -202,15 +205,6 @@ fn revisions(
         }
     };
     Ok((base, head))
-}
-
-fn as_head(base: &Side, revision: Revision, args: &[String]) -> Side {
-    Side {
-        which: Which::Head,
-        revision,
-        args: args.to_vec(),
-        ..base.clone()
-    }
 }
 
 fn nothing(plan: &Plan, base: &Side, head: &Side) -> anyhow::Error {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use regex_lite::Regex;
 
-use super::failure::OrCode;
+use super::failure::of_bench;
+use super::programs::Built;
 use super::sides::Side;
-use crate::measure::criterion::Program;
 use crate::measure::id::layer;
 use crate::measure::rounds::{Entry, Row};
 use crate::measure::runs::Kind;
@@ -25,12 +25,6 @@ impl Selection {
         (self.layers.is_empty() || self.layers.iter().any(|l| l == layer(id)))
             && self.filter.as_ref().is_none_or(|f| f.is_match(id))
     }
-}
-
-/// A bench as one side lists it.
-struct Listed {
-    program: Program,
-    hash: String,
 }
 
 /// The benches by the sides they are on.
@@ -51,8 +45,8 @@ impl Plan {
     ///
     /// If a program cannot list its benches.
     pub(super) fn new(base: &Side, head: &Side, selection: &Selection) -> Result<Self> {
-        let base = list(base, selection).or_bench_failure()?;
-        let mut head = list(head, selection).or_bench_failure()?;
+        let base = list(base, selection).map_err(of_bench)?;
+        let mut head = list(head, selection).map_err(of_bench)?;
         let mut plan = Self::default();
         for ((kind, id), old) in base {
             match head.remove(&(kind, id.clone())) {
@@ -75,7 +69,7 @@ impl Plan {
         Ok(plan)
     }
 
-    fn add(&mut self, kind: Kind, id: String, base: Listed, head: Listed) {
+    fn add(&mut self, kind: Kind, id: String, base: Built, head: Built) {
         let identical = base.hash == head.hash;
         *self.both.entry(id.clone()).or_insert(true) &= identical;
         let name = match kind {
@@ -87,12 +81,9 @@ impl Plan {
             row.noted.push(id);
             return;
         }
-        let entry = |(contender, listed): (&str, Listed)| Entry {
-            contender: contender.to_owned(),
-            id: id.clone(),
-            program: listed.program,
-        };
-        let entries = [("base", base), ("head", head)].map(entry).into();
+        let entries = [("base", base), ("head", head)];
+        let entry = |(contender, built): (&str, Built)| Entry::new(contender, &id, &built.program);
+        let entries = entries.map(entry).into();
         let noted = vec![id.clone()];
         let row = Row {
             name,
@@ -110,7 +101,7 @@ impl Plan {
     }
 }
 
-fn list(side: &Side, selection: &Selection) -> Result<BTreeMap<(Kind, String), Listed>> {
+fn list(side: &Side, selection: &Selection) -> Result<BTreeMap<(Kind, String), Built>> {
     let mut benches = BTreeMap::new();
     for built in &side.programs {
         let program = &built.program;
@@ -121,11 +112,7 @@ fn list(side: &Side, selection: &Selection) -> Result<BTreeMap<(Kind, String), L
             (Kind::Time, program.list()?)
         };
         for id in ids.into_iter().filter(|id| selection.has(id)) {
-            let listed = Listed {
-                program: program.clone(),
-                hash: built.hash.clone(),
-            };
-            if benches.insert((kind, id.clone()), listed).is_some() {
+            if benches.insert((kind, id.clone()), built.clone()).is_some() {
                 bail!("{} has two benches called `{id}`; rename one", side.label());
             }
         }

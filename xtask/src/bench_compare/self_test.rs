@@ -77,7 +77,10 @@ fn this_program() -> Result<PathBuf> {
 fn flagged(result: &Comparison) -> Vec<(&str, Metric, Verdict)> {
     let results = result.benches.iter().flat_map(|bench| {
         let id = bench.id.as_str();
-        bench.results.iter().map(move |r| (id, r.metric, r.verdict))
+        bench
+            .results
+            .iter()
+            .map(move |r| (id, r.metric, r.judgement.verdict))
     });
     results
         .filter(|(_, _, verdict)| matches!(verdict, Verdict::Slower | Verdict::Faster))

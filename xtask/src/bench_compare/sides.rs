@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
 
-use super::failure::OrCode;
+use super::failure::of_bench;
 use super::git::{self, Repository, Revision};
 use super::programs::{Built, Set, Wanted};
 use super::seed;
@@ -201,7 +201,7 @@ pub(super) fn prepare(
     }
     let executables = match &targets {
         Some(_) if tree.benches.is_empty() => Vec::new(),
-        _ => tree.build().or_bench_failure()?,
+        _ => tree.build().map_err(of_bench)?,
     };
     forget_old(&state.dir.join("bin"), &set.dir)?;
     let set = set.with(targets, executables)?;

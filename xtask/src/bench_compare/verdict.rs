@@ -7,23 +7,11 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-use crate::report::model::Verdict;
-use xtask_stats::{Estimate, median_of_ratios};
+use crate::report::model::{Judgement, Verdict};
+use xtask_stats::median_of_ratios;
 
 /// A result is unstable if a change of this many thresholds could have been missed.
 const MISSED_THRESHOLDS: f64 = 2.0;
-
-/// The conclusion, and what it stands on.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Judgement {
-    /// HEAD/BASE.
-    pub(super) ratio: Estimate,
-    /// What BASE against BASE shows as a change, as a fraction.
-    pub(super) floor: f64,
-    /// What the interval had to clear, as a fraction.
-    pub(super) threshold: f64,
-    pub(super) verdict: Verdict,
-}
 
 /// Judges the rounds' ratios HEAD/BASE and BASE/BASE.
 ///

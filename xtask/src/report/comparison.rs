@@ -1,8 +1,8 @@
 //! What a comparison of two trees says: the parts of its reports.
 
-use super::document::{Cell, Document, Part, Row, Table, Whisker};
-use super::model::{Bench, Comparison, Metric, Outcome, Side, Verdict};
-use super::units::{NONE, change, counted, estimate, percent, ratio, values};
+use super::document::{Cell, Document, Part, Row, Table};
+use super::model::{Bench, Comparison, Judgement, Metric, Outcome, Side, Verdict};
+use super::units::{NONE, change, counted, estimate, percent, ratio, unique, values};
 use super::words::{again, effort, headline, next_step, verdicts, worst};
 
 const HARNESS: &str =
@@ -29,7 +29,7 @@ pub(super) fn document(comparison: &Comparison) -> Document {
     changed.sort_by_key(weight);
     parts.extend(rows(comparison, "Changes", &changed));
     parts.extend(means(comparison));
-    for layer in layers(benches) {
+    for layer in unique(benches.iter().map(|bench| bench.layer.as_str())) {
         let timed = benches.iter().filter(|b| b.layer == layer && !b.identical);
         let timed: Vec<&Bench> = timed.collect();
         let title = format!("{layer}: {}", counted(timed.len(), "bench", "benches"));
@@ -77,17 +77,6 @@ fn ids(what: &'static str, ids: impl Iterator<Item = (String, String)>) -> Optio
     (!ids.is_empty()).then_some(Part::Ids { what, ids })
 }
 
-/// The layers in the order of their first bench.
-fn layers(benches: &[Bench]) -> Vec<&str> {
-    let mut layers: Vec<&str> = Vec::new();
-    for bench in benches {
-        if !layers.contains(&bench.layer.as_str()) {
-            layers.push(&bench.layer);
-        }
-    }
-    layers
-}
-
 /// The benches with the first metric's figures, and the ratios of the others.
 fn rows(comparison: &Comparison, title: &str, benches: &[&Bench]) -> Option<Part> {
     let (lead, others) = comparison.settings.metrics.split_first()?;
@@ -115,12 +104,13 @@ fn row(bench: &Bench, lead: Metric, others: &[Metric]) -> Row {
     match bench.result(lead) {
         Some(result) => {
             cells.extend(values(lead, [result.base, result.head]).map(Cell::Figure));
-            cells.extend([estimate(&result.ratio), percent(result.floor)].map(Cell::Figure));
+            let Judgement { ratio, floor, .. } = &result.judgement;
+            cells.extend([estimate(ratio), percent(*floor)].map(Cell::Figure));
         }
         None => cells.extend([NONE; 4].map(figure)),
     }
     for other in others {
-        let value = bench.result(*other).map(|r| r.ratio.value);
+        let value = bench.result(*other).map(|r| r.judgement.ratio.value);
         cells.push(Cell::Figure(ratio(value.unwrap_or(f64::NAN))));
     }
     let words = verdicts(bench);
@@ -129,15 +119,9 @@ fn row(bench: &Bench, lead: Metric, others: &[Metric]) -> Row {
     } else {
         Cell::Verdict(format!("({words})"), None)
     });
-    let whisker = |result: &super::model::MetricResult| Whisker {
-        ratio: result.ratio,
-        verdict: result.verdict,
-        threshold: result.threshold,
-        floor: result.floor,
-    };
     Row {
         cells,
-        plot: bench.results.iter().map(whisker).collect(),
+        plot: bench.results.iter().map(|r| r.judgement).collect(),
     }
 }
 

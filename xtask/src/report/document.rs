@@ -1,6 +1,6 @@
 //! What a report says, before it has a form: the terminal, Markdown and HTML render the same parts.
 
-use super::model::{Estimate, Verdict};
+use super::model::{Judgement, Verdict};
 
 /// A report with a conclusion.
 pub(crate) struct Document {
@@ -46,7 +46,7 @@ pub(crate) struct Table {
 pub(crate) struct Row {
     pub(crate) cells: Vec<Cell>,
     /// A drawn interval for each metric: HTML alone shows them.
-    pub(crate) plot: Vec<Whisker>,
+    pub(crate) plot: Vec<Judgement>,
 }
 
 /// A word or a figure.
@@ -57,16 +57,6 @@ pub(crate) enum Cell {
     Figure(String),
     /// The words of the metrics, and the verdict that weighs most.
     Verdict(String, Option<Verdict>),
-}
-
-/// A ratio, and the bands that it is seen against.
-#[derive(Clone, Copy)]
-pub(crate) struct Whisker {
-    pub(crate) ratio: Estimate,
-    pub(crate) verdict: Verdict,
-    /// Fractions on both sides of 1.
-    pub(crate) threshold: f64,
-    pub(crate) floor: f64,
 }
 
 impl Cell {

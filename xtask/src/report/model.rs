@@ -179,7 +179,7 @@ impl Bench {
 
     /// Whether any metric has this verdict.
     pub(crate) fn has(&self, verdict: Verdict) -> bool {
-        self.results.iter().any(|result| result.verdict == verdict)
+        self.results.iter().any(|r| r.judgement.verdict == verdict)
     }
 }
 
@@ -199,6 +199,13 @@ pub(crate) struct MetricResult {
     /// BASE/BASE of each round: the two runs of BASE around those of HEAD.
     #[serde(deserialize_with = "figure::list")]
     pub(crate) aa_rounds: Vec<f64>,
+    #[serde(flatten)]
+    pub(crate) judgement: Judgement,
+}
+
+/// What the rounds of one metric of a bench say.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
+pub(crate) struct Judgement {
     /// HEAD/BASE over the rounds, with its confidence interval.
     pub(crate) ratio: Estimate,
     /// What BASE against itself shows as a change, as a fraction.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::document::{Cell, Part, Table};
 use super::model::{Estimate, Machine, Metric};
 use super::terminal;
-use super::units::{NONE, estimate, values};
+use super::units::{NONE, estimate, unique, values};
 use xtask_stats::figure;
 
 /// Stands behind the threads of a row that is in no mean.
@@ -125,10 +125,7 @@ pub(crate) fn parts(rows: &[&PeerRow], means: &[&PeerMean], note: &str) -> Vec<P
     if !means.is_empty() {
         parts.push(Part::Table(means_table(means, Metric::Wall.name())));
     }
-    let mut layers: Vec<&str> = rows.iter().map(|row| row.layer.as_str()).collect();
-    let mut seen = std::collections::HashSet::new();
-    layers.retain(|layer| seen.insert(*layer));
-    for layer in layers {
+    for layer in unique(rows.iter().map(|row| row.layer.as_str())) {
         let rows = rows.iter().filter(|row| row.layer == layer);
         parts.push(Part::Table(rows_table(layer, rows, note)));
     }

@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::document::{Row, Whisker};
-use super::model::Verdict;
+use super::document::Row;
+use super::model::{Judgement, Verdict};
 use super::units::{estimate, percent};
 
 /// Units of the drawing; one is about a pixel.
@@ -97,7 +97,7 @@ impl Axis {
     }
 
     /// An interval with its marker; an end is open where it leaves the axis.
-    fn whisker(&self, of: &Whisker, index: usize) -> Markup {
+    fn whisker(&self, of: &Judgement, index: usize) -> Markup {
         let y = LINE * (index as f64 + 0.8);
         let (place, size) = if index == 0 {
             ("lead", 4.0)
@@ -132,8 +132,8 @@ pub(super) fn sign(verdict: Verdict) -> char {
 }
 
 /// The row in words.
-fn described(whiskers: &[Whisker]) -> String {
-    let words = |of: &Whisker| {
+fn described(whiskers: &[Judgement]) -> String {
+    let words = |of: &Judgement| {
         format!(
             "{}, {}; A/A floor {}, threshold {}.",
             estimate(&of.ratio),
@@ -158,11 +158,11 @@ fn px(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Axis, Row, Whisker};
+    use super::{Axis, Judgement, Row};
     use crate::report::model::{Estimate, Verdict};
 
     fn axis(ratios: &[f64]) -> Axis {
-        let whisker = |&value: &f64| Whisker {
+        let whisker = |&value: &f64| Judgement {
             ratio: Estimate {
                 value,
                 low: value,

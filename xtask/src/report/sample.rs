@@ -39,7 +39,7 @@ pub(super) fn extreme() -> Comparison {
     comparison.benches[2].id = "executor/]]>--><script>alert(1)</script>".to_owned();
     let result = |bench: &mut Bench, ratio: f64| {
         for result in &mut bench.results {
-            result.ratio = Estimate {
+            result.judgement.ratio = Estimate {
                 value: ratio,
                 low: ratio * 0.5,
                 high: ratio * 2.0,
@@ -56,8 +56,8 @@ pub(super) fn extreme() -> Comparison {
     for result in &mut comparison.benches[8].results {
         result.rounds = Vec::new();
         result.aa_rounds = vec![f64::NAN, 1.0, f64::INFINITY, -1.0];
-        result.floor = f64::NAN;
-        result.threshold = f64::INFINITY;
+        result.judgement.floor = f64::NAN;
+        result.judgement.threshold = f64::INFINITY;
     }
     comparison.benches[9].results.clear();
     comparison.layers[0].mean.value = f64::NAN;

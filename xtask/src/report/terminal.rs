@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, Color};
 
 use super::document::{Cell, Document, Part, Table};
 use super::model::Verdict;
-use super::units::counted;
+use super::units::{counted, first};
 
 /// Ids of a list that are shown.
 const SHOWN: usize = 5;
@@ -70,13 +70,9 @@ fn cell(cell: &Cell) -> comfy_table::Cell {
 fn some(what: &str, ids: &[(String, String)]) -> String {
     let said = ids.iter().filter(|(_, said)| !said.is_empty());
     let said: String = said.map(|(id, said)| format!("\n{id}: {said}")).collect();
-    let first: Vec<&str> = ids.iter().take(SHOWN).map(|(id, _)| id.as_str()).collect();
-    let more = match ids.len().saturating_sub(SHOWN) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    let names: Vec<&str> = ids.iter().map(|(id, _)| id.as_str()).collect();
     let amount = counted(ids.len(), "bench", "benches");
-    format!("{amount} {what}: {}{more}{said}", first.join(", "))
+    format!("{amount} {what}: {}{said}", first(&names, SHOWN))
 }
 
 /// Without what moves a terminal's cursor or changes its colours.

@@ -1,5 +1,7 @@
 //! Figures for readers: durations, counts, ratios, percentages.
 
+use std::collections::HashSet;
+
 use super::model::{Estimate, Metric};
 
 /// In place of what could not be computed.
@@ -69,6 +71,21 @@ pub(super) fn change(ratio: f64) -> String {
 /// `1 bench`, `2 benches`.
 pub(super) fn counted(amount: usize, one: &str, many: &str) -> String {
     format!("{amount} {}", if amount == 1 { one } else { many })
+}
+
+/// The first few names, and how many more there are.
+pub(crate) fn first(names: &[impl AsRef<str>], most: usize) -> String {
+    let shown: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
+    match names.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+/// The names in the order in which they come first.
+pub(super) fn unique<'n>(names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
+    let mut seen = HashSet::new();
+    names.filter(|name| seen.insert(*name)).collect()
 }
 
 /// Seconds as `41 s`, `12 min`, `1 h 05 min`.

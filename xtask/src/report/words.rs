@@ -1,7 +1,7 @@
 //! What a comparison says, in sentences that all reports share.
 
 use super::model::{Bench, Comparison, MetricResult, Outcome, Verdict};
-use super::units::{change, counted, percent, span};
+use super::units::{change, counted, first, percent, span};
 
 /// Ids that a sentence names.
 const NAMED: usize = 5;
@@ -36,12 +36,7 @@ fn tally(benches: &[Bench]) -> String {
 
 /// The first few ids.
 fn some<'i>(ids: impl Iterator<Item = &'i str>) -> String {
-    let ids: Vec<&str> = ids.collect();
-    let named = ids[..ids.len().min(NAMED)].join(", ");
-    match ids.len().saturating_sub(NAMED) {
-        0 => named,
-        more => format!("{named} and {more} more"),
-    }
+    first(&ids.collect::<Vec<_>>(), NAMED)
 }
 
 /// The verdict that weighs most; none for a bench without results.
@@ -66,27 +61,30 @@ pub(super) fn verdicts(bench: &Bench) -> String {
         };
         return word.to_owned();
     };
-    let found = |r: &&MetricResult| matches!(r.verdict, Verdict::Slower | Verdict::Faster);
+    let found =
+        |r: &&MetricResult| matches!(r.judgement.verdict, Verdict::Slower | Verdict::Faster);
     let others = others.iter().filter(found);
-    let others = others.map(|r| format!(", {} {}", r.metric.short(), r.verdict));
-    lead.verdict.to_string() + &others.collect::<String>()
+    let others = others.map(|r| format!(", {} {}", r.metric.short(), r.judgement.verdict));
+    lead.judgement.verdict.to_string() + &others.collect::<String>()
 }
 
 /// The gated benches that are slower in a metric that counts, the worst first, each with the metric
 /// that says it loudest.
 pub(super) fn regressions(comparison: &Comparison) -> Vec<(&Bench, &MetricResult)> {
     let counts = |result: &&MetricResult| {
-        result.verdict == Verdict::Slower && comparison.settings.fail_on.contains(&result.metric)
+        result.judgement.verdict == Verdict::Slower
+            && comparison.settings.fail_on.contains(&result.metric)
     };
+    let ratio = |result: &MetricResult| result.judgement.ratio.value;
     let gated = comparison.benches.iter().filter(|bench| bench.gated);
     let mut found: Vec<_> = gated
         .filter_map(|bench| {
             let slower = bench.results.iter().filter(counts);
-            let worst = slower.max_by(|a, b| a.ratio.value.total_cmp(&b.ratio.value))?;
+            let worst = slower.max_by(|a, b| ratio(a).total_cmp(&ratio(b)))?;
             Some((bench, worst))
         })
         .collect();
-    found.sort_by(|a, b| b.1.ratio.value.total_cmp(&a.1.ratio.value));
+    found.sort_by(|a, b| ratio(b.1).total_cmp(&ratio(a.1)));
     found
 }
 
@@ -107,7 +105,7 @@ pub(super) fn headline(comparison: &Comparison) -> String {
         Outcome::Regression => {
             let found = regressions(comparison);
             let worst = found.first().map(|(bench, worst)| {
-                let change = change(worst.ratio.value);
+                let change = change(worst.judgement.ratio.value);
                 format!("{} {change} in {}", bench.id, worst.metric.name())
             });
             let worst = worst.unwrap_or_default();
@@ -238,7 +236,7 @@ mod tests {
     fn the_worst_regression_leads() {
         let comparison = sample::comparison(42);
         let found = regressions(&comparison);
-        let ratios: Vec<f64> = found.iter().map(|(_, r)| r.ratio.value).collect();
+        let ratios: Vec<f64> = found.iter().map(|(_, r)| r.judgement.ratio.value).collect();
         assert!(found.len() > 1 && ratios.is_sorted_by(|a, b| a >= b));
         assert!(headline(&comparison).contains(&found[0].0.id));
         assert!(next_step(&comparison).contains("--rounds 30"));

@@ -11,6 +11,7 @@ use super::call::{as_path, checked, line, lock_of, remove, run};
 use super::index::Entry;
 use super::store::{Objects, With};
 use super::worktree::Worktree;
+use crate::report::units::first;
 
 /// Paths that a note names.
 const NAMED: usize = 3;
@@ -114,15 +115,10 @@ fn put_bytes(
     if stored.is_empty() {
         return Ok(None);
     }
-    let paths = stored
-        .iter()
-        .map(|e| as_path(&e.path).display().to_string());
-    let mut named = paths.take(NAMED).collect::<Vec<_>>().join("`, `");
-    named += "`";
-    if stored.len() > NAMED {
-        named += &format!(" and {} more", stored.len() - NAMED);
-    }
+    let quoted = |entry: &Entry| format!("`{}`", as_path(&entry.path).display());
+    let paths: Vec<String> = stored.iter().map(quoted).collect();
+    let paths = first(&paths, NAMED);
     Ok(Some(format!(
-        "files of {name} are measured as they are stored, since filters are not run: `{named}"
+        "files of {name} are measured as they are stored, since filters are not run: {paths}"
     )))
 }
