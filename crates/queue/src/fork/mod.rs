@@ -28,12 +28,14 @@ mod consider;
 mod deque;
 mod gift;
 mod owner;
+mod said;
 mod thief;
 mod top;
 mod word;
 
 pub use consider::{Consider, Considered, Offer, Pace};
 pub use deque::ForkDeque;
-pub use owner::{Depth, Full, Owner, Popped};
+pub use owner::Owner;
+pub use said::{Depth, Full, Popped};
 pub use thief::Stolen;
 pub use word::Word;

@@ -3,14 +3,14 @@
 use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
-use core::num::NonZeroU32;
 
 use terrace_sync::atomic::Ordering;
 use terrace_sync::{ordering, steal, weakened};
 
 use super::consider::{Consider, Considered, Offer};
-use super::deque::{CAPACITY, CAPACITY_U32, ForkDeque};
+use super::deque::{CAPACITY_U32, ForkDeque};
 use super::gift::Gift;
+use super::said::{Depth, Full, Popped};
 use super::top::Top;
 use super::word::Word;
 
@@ -20,50 +20,6 @@ use super::word::Word;
 pub struct Owner<'a, T> {
     deque: &'a ForkDeque<T>,
     not_sync: PhantomData<Cell<()>>,
-}
-
-/// Where a push put its job, for the pop.
-#[derive(Debug, PartialEq, Eq)]
-#[must_use = "a job that was pushed has to be popped"]
-pub struct Depth {
-    /// The index and 1, so that a push returns one register.
-    above: NonZeroU32,
-}
-
-impl Depth {
-    #[inline(always)]
-    fn of(index: u32) -> Self {
-        // SAFETY: an index is at most `CAPACITY`, so this does not wrap to 0.
-        let above = unsafe { NonZeroU32::new_unchecked(index + 1) };
-        Self { above }
-    }
-
-    #[inline(always)]
-    fn index(&self) -> u32 {
-        self.above.get() - 1
-    }
-}
-
-/// What [`Owner::push`] says if the deque holds as many jobs as it can: the job was not pushed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Full;
-
-impl fmt::Display for Full {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{CAPACITY} jobs are forked and not joined")
-    }
-}
-
-impl core::error::Error for Full {}
-
-/// To which thread a job belongs that was pushed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[must_use = "a job that is mine has to be run, one that is stolen to be waited for"]
-pub enum Popped {
-    /// To the owner: no other thread has taken it, or will.
-    Mine,
-    /// To another thread, which took it. The deque is empty.
-    Stolen,
 }
 
 impl<T: Word> ForkDeque<T> {

@@ -1,12 +1,12 @@
 //! Calls of `shutdown` from every place on an executor's own threads, and from several of them at
 //! once.
 
-use std::cell::{Cell, RefCell};
-use std::future::{Future, pending};
+mod inside;
+
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Barrier, OnceLock};
-use std::task::{Context, Wake, Waker};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
@@ -102,123 +102,6 @@ fn two_executors_shut_each_other_down() {
             });
             tasks.into_iter().for_each(block_on);
             pools.into_iter().for_each(goes_on);
-        }
-    });
-}
-
-#[derive(Clone, Default)]
-struct Own(Arc<OnceLock<&'static StaticExecutor>>);
-
-impl Own {
-    fn shutdown(&self, how: Shutdown) {
-        let executor = loop {
-            if let Some(executor) = self.0.get() {
-                break executor;
-            }
-            thread::yield_now();
-        };
-        executor.shutdown(how, None).unwrap();
-    }
-}
-
-#[test]
-fn in_hooks() {
-    in_own_process("in_hooks", || {
-        for how in BOTH {
-            for workers in [1, 2, 4] {
-                for at_start in [false, true] {
-                    let own = Own::default();
-                    let theirs = own.clone();
-                    let calls = Arc::new(AtomicUsize::new(0));
-                    let counted = calls.clone();
-                    let hook = move || {
-                        // The hooks of the workers that the executor gets afterwards do nothing.
-                        if counted.fetch_add(1, Ordering::Relaxed) < workers {
-                            theirs.shutdown(how);
-                        }
-                    };
-                    let builder = Builder::new().workers(workers);
-                    let executor = start(if at_start {
-                        builder.on_thread_start(hook)
-                    } else {
-                        builder.on_thread_stop(hook)
-                    });
-                    assert!(own.0.set(executor).is_ok());
-                    let task = executor.spawn(async { 1 });
-                    executor.shutdown(how, None).unwrap();
-                    let expected = (how == Shutdown::RunQueued).then_some(1);
-                    let got = block_on(task.fallible());
-                    assert!(got == expected || got == Some(1));
-                    assert_eq!(calls.load(Ordering::Relaxed), workers);
-                    goes_on(executor);
-                }
-            }
-        }
-    });
-}
-
-/// Shuts an executor down when it is dropped.
-struct InDrop(&'static StaticExecutor, Shutdown);
-
-impl Drop for InDrop {
-    fn drop(&mut self) {
-        self.0.shutdown(self.1, None).unwrap();
-    }
-}
-
-#[test]
-fn in_pinned_tasks_and_their_destructors() {
-    in_own_process("in_pinned_tasks_and_their_destructors", || {
-        for how in BOTH {
-            for in_drop in [false, true] {
-                let executor = start(Builder::new().workers(2));
-                let together = Arc::new(Barrier::new(2));
-                let tasks: Vec<_> = (0..2)
-                    .map(|_| {
-                        let together = together.clone();
-                        executor.spawn(async move {
-                            together.wait();
-                            terrace_thread::spawn_local(async move {
-                                let value = InDrop(executor, how);
-                                if in_drop {
-                                    std::future::pending::<()>().await;
-                                }
-                                drop(value);
-                            })
-                            .detach();
-                        })
-                    })
-                    .collect();
-                tasks.into_iter().for_each(block_on);
-                executor.shutdown(how, None).unwrap();
-                goes_on(executor);
-            }
-        }
-    });
-}
-
-thread_local! {
-    static AT_END: RefCell<Option<InDrop>> = const { RefCell::new(None) };
-}
-
-#[test]
-fn in_destructors_of_thread_locals() {
-    in_own_process("in_destructors_of_thread_locals", || {
-        for how in BOTH {
-            let executor = start(Builder::new().workers(3));
-            let together = Arc::new(Barrier::new(3));
-            let tasks: Vec<_> = (0..3)
-                .map(|_| {
-                    let together = together.clone();
-                    executor.spawn(async move {
-                        together.wait();
-                        AT_END.with(|end| *end.borrow_mut() = Some(InDrop(executor, how)));
-                    })
-                })
-                .collect();
-            tasks.into_iter().for_each(block_on);
-            executor.shutdown(how, None).unwrap();
-            goes_on(executor);
         }
     });
 }
@@ -355,67 +238,6 @@ fn what_others_wait_for_is_run() {
                 assert_eq!(block_on(waits), 1);
                 goes_on(executor);
             }
-        }
-    });
-}
-
-thread_local! {
-    /// Whether the stop hook of this thread has returned.
-    static STOPPED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Shuts an executor down in its wake, on a worker's thread whose stop hook has run.
-struct InWake {
-    own: Own,
-    how: Shutdown,
-    calls: AtomicUsize,
-}
-
-impl Wake for InWake {
-    fn wake(self: Arc<Self>) {
-        if STOPPED.get() && self.calls.fetch_add(1, Ordering::Relaxed) == 0 {
-            self.own.shutdown(self.how);
-        }
-    }
-}
-
-/// A worker has given its place up, and moves the tasks that its stop hook has queued to where a sleeping `run` finds
-/// them. The worker's thread, which the pool still counts, wakes that `run`.
-#[test]
-fn in_a_waker_behind_the_stop_hook() {
-    in_own_process("in_a_waker_behind_the_stop_hook", || {
-        for how in BOTH {
-            let own = Own::default();
-            let theirs = own.clone();
-            let executor = start(Builder::new().workers(1).on_thread_stop(move || {
-                let executor = theirs.0.get().expect("stops after the test has begun");
-                for _ in 0..3 {
-                    executor.spawn(async {}).detach();
-                }
-                STOPPED.set(true);
-            }));
-            assert!(own.0.set(executor).is_ok());
-            let wakes = Arc::new(InWake {
-                own,
-                how,
-                calls: AtomicUsize::new(0),
-            });
-            let waker = Waker::from(wakes.clone());
-            let mut runs: Vec<_> = (0..8)
-                .map(|_| Box::pin(executor.run(pending::<()>())))
-                .collect();
-            for run in &mut runs {
-                assert!(
-                    run.as_mut()
-                        .poll(&mut Context::from_waker(&waker))
-                        .is_pending()
-                );
-            }
-            executor.shutdown(Shutdown::DropQueued, None).unwrap();
-            assert!(
-                wakes.calls.load(Ordering::Relaxed) > 0,
-                "no wake came that late"
-            );
         }
     });
 }
