@@ -11,6 +11,7 @@ use crate::measure::machine::origin;
 use crate::measure::rounds::{Effort, measure_all};
 use crate::measure::runs::{Kind, Runs};
 use crate::measure::share;
+use crate::process::parallel;
 use crate::progress::Progress;
 use crate::report::document::Part;
 use crate::report::peers::{PeerRow, means_table};
@@ -40,26 +41,34 @@ const HEADER: [&str; 8] = [
 pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     instr::needs_valgrind()?;
     let built = programs::build(ws, &args.selection.layers, PREFIX)?;
-    let progress = Progress::new("bench instructions", built.len());
-    let mut counts = Counts::new();
-    let mut listed = Vec::new();
-    let home = tempfile::tempdir().context("cannot make a temporary directory")?;
+    let mut all = Vec::new();
     for program in &built {
-        progress.at(&program.name);
-        for count in program.count(home.path())? {
-            let own = share::own(&count.profile)?;
-            listed.push((count.id.clone(), program.clone()));
-            counts.insert(count.id, (count.instructions, own));
-        }
-        progress.step();
+        let benches = program.list_counted()?.into_iter();
+        all.extend(benches.map(|(id, call)| (id, call, program)));
     }
+    let progress = Progress::new("bench instructions", all.len());
+    let home = tempfile::tempdir().context("cannot make a temporary directory")?;
+    let counted = parallel(&all, |(id, call, program)| {
+        progress.at(id);
+        let count = program.count(call, home.path())?;
+        progress.step();
+        anyhow::Ok((
+            id.clone(),
+            (count.instructions, share::own(&count.profile)?),
+        ))
+    });
     progress.finish();
+    let counts: Counts = counted.into_iter().collect::<Result<_>>()?;
+    let listed = all.into_iter();
+    let listed = listed
+        .map(|(id, _, program)| (id, program.clone()))
+        .collect();
     let rows = rows::select(rows::group(listed)?, &args.selection)?;
     let effort = Effort::new("bench instructions: rows", Kind::Instructions, 1);
     let mut runs = Runs::default();
     measure_all(effort, &rows, &mut runs, |row, at| {
         let (wall, _) = counts[&row.entries[at].id];
-        Ok(vec![Run { wall, cpu: None }])
+        Ok(Run { wall, cpu: None })
     })?;
     let pairs = results::pairs(&rows, &runs, Kind::Instructions, usize::MAX);
     let sheet = Sheet {

@@ -1,16 +1,17 @@
 //! `cargo xtask bench --latency`: percentiles of the time from a wake to the woken task's poll.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 
 use super::rows;
 use super::{BenchArgs, programs};
 use crate::measure::child;
 use crate::measure::criterion::{Program, Run};
 use crate::measure::machine::origin;
-use crate::measure::rounds::{Effort, measure_whole, series};
+use crate::measure::rounds::{Effort, measure_whole};
 use crate::measure::runs::{Kind, Runs};
 use crate::report::sheet::{Cell, Sheet};
 use crate::workspace::Workspace;
@@ -30,28 +31,29 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     let [program] = &built[..] else {
         anyhow::bail!("the latency program is one program, not {}", built.len());
     };
-    let mut rows = rows::select(rows::group(listed(program)?)?, &args.selection)?;
-    for row in &mut rows {
-        row.noted = PARTS.map(|part| format!("{} {part}", row.name)).into();
-    }
+    let rows = rows::select(rows::group(listed(program)?)?, &args.selection)?;
     let samples = if args.quick { SAMPLES.1 } else { SAMPLES.0 };
     let rounds = args.rounds().into();
-    let mut runs = Runs::default();
     let effort = Effort::new("bench latency", Kind::Time, rounds);
-    measure_whole(effort, &rows, &mut runs, |row, at| {
-        measure(program, &row.entries[at].id, samples)
+    let figures = RefCell::new(BTreeMap::<_, [Vec<f64>; 3]>::new());
+    measure_whole(effort, &rows, &mut Runs::default(), |row, at| {
+        let id = &row.entries[at].id;
+        let found = measure(program, id, samples)?;
+        let mut figures = figures.borrow_mut();
+        let own = figures.entry(id.clone()).or_default();
+        own.iter_mut()
+            .zip(found)
+            .for_each(|(all, one)| all.push(one));
+        let wall = found[0];
+        Ok(Run { wall, cpu: None })
     })?;
+    let mut figures = figures.into_inner();
     let mut lines = Vec::new();
-    for row in &rows {
-        for (at, entry) in row.entries.iter().enumerate() {
-            let figure = |id: &String| {
-                let mut own = series(&runs, id, Kind::Time, rounds, (at, at), |f| Some(f.value));
-                Cell::Nanoseconds(median(&mut own.base))
-            };
-            let mut line = vec![Cell::Text(entry.id.clone())];
-            line.extend(row.noted.iter().map(figure));
-            lines.push(line);
-        }
+    for entry in rows.iter().flat_map(|row| &row.entries) {
+        let mut line = vec![Cell::Text(entry.id.clone())];
+        let own = figures.entry(entry.id.clone()).or_default().iter_mut();
+        line.extend(own.map(|all| Cell::Nanoseconds(median(all))));
+        lines.push(line);
     }
     let [p50, p90, p99] = PARTS;
     let sheet = Sheet {
@@ -81,15 +83,13 @@ fn listed(program: &Program) -> Result<Vec<(String, Program)>> {
 }
 
 /// A value for each of [`PARTS`].
-fn measure(program: &Program, id: &str, samples: usize) -> Result<Vec<Run>> {
+fn measure(program: &Program, id: &str, samples: usize) -> Result<[f64; 3]> {
     let printed = called(program, &["--id", id, "--samples", &samples.to_string()])?;
     let line: BTreeMap<String, f64> = serde_json::from_str(printed.trim())
         .with_context(|| format!("`{id}` printed something else: {}", printed.trim()))?;
-    let run = |part: &str| {
-        let wall = *line
-            .get(part)
-            .with_context(|| format!("`{id}` printed no {part}"))?;
-        Ok(Run { wall, cpu: None })
+    let found = PARTS.map(|part| line.get(part).copied());
+    let [Some(p50), Some(p90), Some(p99)] = found else {
+        bail!("`{id}` printed no percentiles: {}", printed.trim());
     };
-    PARTS.into_iter().map(run).collect()
+    Ok([p50, p90, p99])
 }

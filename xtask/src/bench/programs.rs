@@ -37,10 +37,6 @@ fn layers<'w>(ws: &'w Workspace, prefix: &str) -> Result<Vec<&'w str>> {
 }
 
 /// Builds the programs of some layers or all: criterion's without a prefix, or those that count instructions.
-///
-/// # Errors
-///
-/// If a layer has none.
 pub(super) fn build(ws: &Workspace, wanted: &[String], prefix: &str) -> Result<Vec<Program>> {
     build_layers(ws, wanted, prefix, PLAIN)
 }
@@ -68,10 +64,6 @@ fn build_layers(
 const FORTE: &str = "1.96";
 
 /// Builds programs of layers with forte as one more peer. Where there is no compiler for it, it is left out, and that is said.
-///
-/// # Errors
-///
-/// As [`build`].
 pub(super) fn build_with_forte(ws: &Workspace, wanted: &[String]) -> Result<Vec<Program>> {
     let compiler = match Compiler::since(ws, FORTE) {
         Ok(compiler) => compiler,

@@ -167,7 +167,7 @@ mod tests {
             let (_, wall, cpu) = *time.expect("it is one of them");
             // One round of one row has none.
             let cpu = cpu.filter(|_| calls.get() > 1);
-            Ok(vec![Run { wall, cpu }])
+            Ok(Run { wall, cpu })
         };
         let effort = Effort::new("", Kind::Time, 9);
         measure_all(effort, &rows, &mut runs, run).expect("nothing fails");

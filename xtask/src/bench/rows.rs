@@ -58,10 +58,6 @@ pub(super) fn pairs(row: &Row) -> Vec<(usize, usize)> {
 }
 
 /// Groups what the programs list into rows.
-///
-/// # Errors
-///
-/// If an id has another form, or comes twice, or a row lacks contenders of ours or peers.
 pub(super) fn group(listed: Vec<(String, Program)>) -> Result<Vec<Row>> {
     let mut rows: Vec<Row> = Vec::new();
     let mut known = BTreeMap::new();
@@ -72,7 +68,8 @@ pub(super) fn group(listed: Vec<(String, Program)>) -> Result<Vec<Row>> {
             );
         };
         let at = *known.entry(id.row()).or_insert_with(|| {
-            rows.push(Row::new(id.row(), Vec::new()));
+            let (name, entries) = (id.row(), Vec::new());
+            rows.push(Row { name, entries });
             rows.len() - 1
         });
         let row = &mut rows[at];
@@ -113,10 +110,6 @@ fn check(row: &Row) -> Result<()> {
 }
 
 /// The rows that are asked for, with the contenders that are.
-///
-/// # Errors
-///
-/// If there are none; the error names similar ones.
 pub(super) fn select(rows: Vec<Row>, selection: &Selection) -> Result<Vec<Row>> {
     let in_layers: Vec<Row> = rows
         .into_iter()

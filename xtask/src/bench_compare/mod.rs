@@ -21,7 +21,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use cargo_metadata::MetadataCommand;
 
 use crate::measure::child;
-use crate::measure::criterion::Length;
+use crate::measure::criterion::{Length, Run};
 use crate::measure::id;
 use crate::measure::instr;
 use crate::measure::machine;
@@ -42,10 +42,6 @@ use sides::{PACKAGE, Side, State, Which};
 const RUNS_SCHEMA: u32 = 2;
 
 /// Compares the two sides in the repository around the current directory, and prints and writes the result.
-///
-/// # Errors
-///
-/// A [`Failure`] with an exit code, for a regression too.
 pub(crate) fn run(args: &BenchCompareArgs) -> Result<()> {
     if args.self_test {
         return self_test::run();
@@ -136,10 +132,7 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
         },
         &plan.rows(Kind::Time, args.aa),
         &mut runs,
-        |row, at| {
-            let run = row.entries[at].program.run(&row.name, length, &home)?;
-            Ok(vec![run])
-        },
+        |row, at| row.entries[at].program.run(&row.name, length, &home),
         |runs, id, rounds| {
             id::is_gated(id, machine.cores) && comparison::is_undecided(args, runs, id, rounds)
         },
@@ -147,10 +140,12 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
     // Counts hardly vary: four runs tell whether these do.
     let effort = Effort::new("bench-compare: instructions", Kind::Instructions, 1);
     let rows = plan.rows(Kind::Instructions, args.aa);
+    let home = tempfile::tempdir().context("cannot make a temporary directory")?;
     failed.extend(rounds::measure_all(effort, &rows, &mut runs, |row, at| {
-        let program = &row.entries[at].program;
-        let runs = program.counted(&row.noted);
-        runs.with_context(|| program.side.clone())
+        let entry = &row.entries[at];
+        let count = entry.program.count(&entry.id, home.path())?;
+        let wall = count.instructions;
+        Ok(Run { wall, cpu: None })
     })?);
     let parts = Parts {
         args,

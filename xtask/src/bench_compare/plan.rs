@@ -27,6 +27,9 @@ impl Selection {
     }
 }
 
+/// A bench as one side lists it: its program, and what that has to be told.
+type Listed = (Built, String);
+
 /// The benches by the sides they are on.
 #[derive(Default)]
 pub(super) struct Plan {
@@ -34,16 +37,12 @@ pub(super) struct Plan {
     pub(super) both: BTreeMap<String, bool>,
     pub(super) added: Vec<String>,
     pub(super) removed: Vec<String>,
-    /// What is run of both sides, and whether the programs are the same bytes: a bench, or a program that counts.
+    /// What is run of both sides, and whether the programs are the same bytes.
     rows: Vec<(Kind, bool, Row)>,
 }
 
 impl Plan {
     /// Matches the benches.
-    ///
-    /// # Errors
-    ///
-    /// If a program cannot list its benches.
     pub(super) fn new(base: &Side, head: &Side, selection: &Selection) -> Result<Self> {
         let base = list(base, selection).map_err(of_bench)?;
         let mut head = list(head, selection).map_err(of_bench)?;
@@ -69,28 +68,13 @@ impl Plan {
         Ok(plan)
     }
 
-    fn add(&mut self, kind: Kind, id: String, base: Built, head: Built) {
-        let identical = base.hash == head.hash;
+    fn add(&mut self, kind: Kind, id: String, base: Listed, head: Listed) {
+        let identical = base.0.hash == head.0.hash;
         *self.both.entry(id.clone()).or_insert(true) &= identical;
-        let name = match kind {
-            Kind::Time => id.clone(),
-            Kind::Instructions => base.program.name.clone(),
-        };
-        let mut rows = self.rows.iter_mut();
-        if let Some((_, _, row)) = rows.find(|(of, _, row)| *of == kind && row.name == name) {
-            row.noted.push(id);
-            return;
-        }
-        let entries = [("base", base), ("head", head)];
-        let entry = |(contender, built): (&str, Built)| Entry::new(contender, &id, &built.program);
-        let entries = entries.map(entry).into();
-        let noted = vec![id.clone()];
-        let row = Row {
-            name,
-            entries,
-            noted,
-        };
-        self.rows.push((kind, identical, row));
+        let sides = [("base", base), ("head", head)].into_iter();
+        let entry = |(side, (built, call)): (&str, Listed)| Entry::new(side, &call, &built.program);
+        let entries = sides.map(entry).collect();
+        self.rows.push((kind, identical, Row { name: id, entries }));
     }
 
     /// What has to be run: without `all` only what differs.
@@ -101,18 +85,20 @@ impl Plan {
     }
 }
 
-fn list(side: &Side, selection: &Selection) -> Result<BTreeMap<(Kind, String), Built>> {
+fn list(side: &Side, selection: &Selection) -> Result<BTreeMap<(Kind, String), Listed>> {
     let mut benches = BTreeMap::new();
     for built in &side.programs {
         let program = &built.program;
-        let (kind, ids) = if program.counts() {
-            let ids = program.list_counted().with_context(|| side.label())?;
-            (Kind::Instructions, ids)
+        let (kind, all) = if program.counts() {
+            let all = program.list_counted().with_context(|| side.label())?;
+            (Kind::Instructions, all)
         } else {
-            (Kind::Time, program.list()?)
+            let ids = program.list()?.into_iter();
+            (Kind::Time, ids.map(|id| (id.clone(), id)).collect())
         };
-        for id in ids.into_iter().filter(|id| selection.has(id)) {
-            if benches.insert((kind, id.clone()), built.clone()).is_some() {
+        for (id, call) in all.into_iter().filter(|(id, _)| selection.has(id)) {
+            let listed = (built.clone(), call);
+            if benches.insert((kind, id.clone()), listed).is_some() {
                 bail!("{} has two benches called `{id}`; rename one", side.label());
             }
         }

@@ -83,10 +83,6 @@ impl Side {
 }
 
 /// Builds both sides, runs them in turn and prints the ratios.
-///
-/// # Errors
-///
-/// If something cannot be built or run, and if a limit is exceeded.
 pub(super) fn run(
     ws: &Workspace,
     filter: Option<&str>,
@@ -123,11 +119,10 @@ pub(super) fn run(
     let mut runs = Runs::default();
     let run = |row: &rounds::Row, at: usize| {
         let id = &row.entries[at].id;
-        let run = match sides.get(at) {
-            Some(side) => program::run(side, id, length)?,
-            None => program::ideal(&sides[0], id)?,
-        };
-        Ok(vec![run])
+        match sides.get(at) {
+            Some(side) => program::run(side, id, length),
+            None => program::ideal(&sides[0], id),
+        }
     };
     measure_whole(effort(rounds), &entries, &mut runs, run)?;
     let results = evaluated(subject, &rows, &entries, &runs);
@@ -178,7 +173,10 @@ fn entries(subject: &Subject, row: &Row, sides: &[Side; 2]) -> rounds::Row {
     let entries = ["ours", "stock"].into_iter().zip(sides);
     let ideal = (row.kind == Kind::Mixed).then_some(("ideal", &sides[0]));
     let entries = entries.chain(ideal).map(entry);
-    rounds::Row::new(name(subject, row), entries.collect())
+    rounds::Row {
+        name: name(subject, row),
+        entries: entries.collect(),
+    }
 }
 
 /// Ours beside stock; the mean is over the rows that are counted.
@@ -257,7 +255,7 @@ mod tests {
             let nth = entries.iter().position(|entry| entry.name == row.name);
             let wall = 100.0 * [ratios[nth.expect("it is one of them")], 1.0, 0.1][at];
             let cpu = Some(wall);
-            Ok(vec![Run { wall, cpu }])
+            Ok(Run { wall, cpu })
         };
         let mut runs = Runs::default();
         measure_all(effort(9), &entries, &mut runs, run).expect("nothing fails");

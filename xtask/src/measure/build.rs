@@ -77,10 +77,6 @@ impl Tree {
 
     /// Builds the bench programs. What cargo says goes to the terminal if there is one, and into the
     /// error if the build fails.
-    ///
-    /// # Errors
-    ///
-    /// If it does not build; and `Interrupted`.
     pub(crate) fn build(&self) -> Result<Vec<Program>> {
         let mut command = self.command();
         command.stdin(Stdio::null());

@@ -97,11 +97,7 @@ impl CpuClock {
 }
 
 /// Runs a program without input, in a process group of its own, which is killed at the time limit and at
-/// Ctrl-C. `seen` gets each piece of standard error when it arrives.
-///
-/// # Errors
-///
-/// If the program cannot be started, and [`Interrupted`].
+/// Ctrl-C, which is the error [`Interrupted`]. `seen` gets each piece of standard error when it arrives.
 pub(crate) fn run(
     command: &mut Command,
     limit: Duration,

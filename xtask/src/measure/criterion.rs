@@ -84,10 +84,6 @@ impl Program {
     }
 
     /// The ids of its benches.
-    ///
-    /// # Errors
-    ///
-    /// If the program fails or prints something else.
     pub(crate) fn list(&self) -> Result<Vec<String>> {
         let mut command = self.command();
         command.args(["--bench", "--list", "--format", "terse"]);
@@ -110,10 +106,6 @@ impl Program {
     }
 
     /// Runs one bench. `home` is emptied and then holds what criterion wrote.
-    ///
-    /// # Errors
-    ///
-    /// If the program fails, hangs, or has no such bench; and `Interrupted`.
     pub(crate) fn run(&self, id: &str, length: Length, home: &Path) -> Result<Run> {
         if home.exists() {
             std::fs::remove_dir_all(home)

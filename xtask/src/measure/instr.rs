@@ -17,8 +17,8 @@ use gungraun_runner::api::{EntryPoint, LibraryBenchmarkConfig, LibraryBenchmarkG
 use serde::{Deserialize, Serialize};
 
 use super::child;
-use super::criterion::{Program, Run};
-use crate::process::{parallel, program, said};
+use super::criterion::Program;
+use crate::process::{program, said};
 
 /// What the programs start.
 const RUNNER: &str = "gungraun-runner";
@@ -46,21 +46,15 @@ struct Bench {
 }
 
 /// What was counted of a bench.
-#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Count {
-    /// `layer/workload/contender/param`.
-    pub(crate) id: String,
     /// An iteration.
     pub(crate) instructions: f64,
-    /// What callgrind wrote of it, below the home of the run.
+    /// What callgrind wrote of it.
     pub(crate) profile: PathBuf,
 }
 
-/// Whether this program was started as gungraun's runner; then it has printed the benches of the program that did.
-///
-/// # Errors
-///
-/// If that program is of another version of gungraun.
+/// Whether this program was started as gungraun's runner; then it has printed the benches of the program that did,
+/// unless that is of another version of gungraun.
 pub(crate) fn stands_in() -> Result<bool> {
     let args: Vec<String> = std::env::args().collect();
     let [name, version, .., length] = &args[..] else {
@@ -144,27 +138,17 @@ impl Program {
         benches.with_context(|| format!("{} listed what is no bench", self.name))
     }
 
-    /// The ids of its benches that count.
-    ///
-    /// # Errors
-    ///
-    /// If it fails; and `Interrupted`.
-    pub(crate) fn list_counted(&self) -> Result<Vec<String>> {
-        self.benches()?.iter().map(|bench| self.id(bench)).collect()
+    /// The ids of its benches that count, each with what [`Program::count`] has to be told.
+    pub(crate) fn list_counted(&self) -> Result<Vec<(String, String)>> {
+        let benches = self.benches()?.into_iter();
+        let listed = benches.map(|bench| Ok((self.id(&bench)?, serde_json::to_string(&bench)?)));
+        listed.collect()
     }
 
-    /// Runs all of its benches; the profiles go to `home`.
-    ///
-    /// # Errors
-    ///
-    /// If one fails; and `Interrupted`.
-    pub(crate) fn count(&self, home: &Path) -> Result<Vec<Count>> {
-        let counts = parallel(&self.benches()?, |bench| self.count_one(bench, home));
-        counts.into_iter().collect()
-    }
-
-    fn count_one(&self, bench: &Bench, home: &Path) -> Result<Count> {
-        let id = self.id(bench)?;
+    /// Counts a bench; the profile goes to `home`.
+    pub(crate) fn count(&self, listed: &str, home: &Path) -> Result<Count> {
+        let bench: Bench = serde_json::from_str(listed)?;
+        let id = self.id(&bench)?;
         let profile = home.join(id.replace('/', "."));
         let functions = bench.counted.iter();
         let mut command = Command::new("setarch");
@@ -179,33 +163,14 @@ impl Program {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default());
         let ended = child::run(&mut command, LIMIT, |_, _| {})?;
-        ended.checked(&format!("`{id}` failed under callgrind"))?;
+        ended.checked(&format!("`{id}` failed under callgrind on {}", self.side))?;
         let text = std::fs::read(&profile).with_context(|| format!("`{id}` has no profile"))?;
         let total = total(&String::from_utf8_lossy(&text));
+        let instructions = total.with_context(|| format!("`{id}` has no counts"))?;
         Ok(Count {
-            instructions: total.with_context(|| format!("`{id}` has no counts"))?,
-            id,
+            instructions,
             profile,
         })
-    }
-
-    /// One run of all, as the benches of these ids have it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Program::count`], and if one was not counted.
-    pub(crate) fn counted(&self, ids: &[String]) -> Result<Vec<Run>> {
-        let home = tempfile::tempdir().context("cannot make a temporary directory")?;
-        let counts = self.count(home.path())?;
-        let run = |id: &String| {
-            let count = counts.iter().find(|count| count.id == *id);
-            let count = count.with_context(|| format!("`{id}` was not counted"))?;
-            Ok(Run {
-                wall: count.instructions,
-                cpu: None,
-            })
-        };
-        ids.iter().map(run).collect()
     }
 
     fn id(&self, Bench { function, name, .. }: &Bench) -> Result<String> {

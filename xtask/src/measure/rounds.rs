@@ -20,8 +20,6 @@ pub(crate) const LEAST_ROUNDS: usize = 3;
 pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) entries: Vec<Entry>,
-    /// Under which ids a run is noted, a value each.
-    pub(crate) noted: Vec<String>,
 }
 
 /// One contender of a row.
@@ -34,16 +32,6 @@ pub(crate) struct Entry {
 }
 
 impl Row {
-    /// A row of one bench.
-    pub(crate) fn new(name: String, entries: Vec<Entry>) -> Self {
-        let noted = vec![name.clone()];
-        Self {
-            name,
-            entries,
-            noted,
-        }
-    }
-
     /// The first part of its name.
     pub(crate) fn layer(&self) -> &str {
         id::layer(&self.name)
@@ -114,29 +102,21 @@ pub(crate) fn next_look(rounds: u32) -> u32 {
 }
 
 /// [`measure`] without a budget.
-///
-/// # Errors
-///
-/// As [`measure`].
 pub(crate) fn measure_all(
     effort: Effort<'_>,
     rows: &[Row],
     runs: &mut Runs,
-    run: impl Fn(&Row, usize) -> Result<Vec<Run>>,
+    run: impl Fn(&Row, usize) -> Result<Run>,
 ) -> Result<Vec<Failed>> {
     measure(effort, rows, runs, run, |_, _, _| false)
 }
 
 /// [`measure_all`] of rows of which none may fail.
-///
-/// # Errors
-///
-/// As [`measure`], and how a row failed.
 pub(crate) fn measure_whole(
     effort: Effort<'_>,
     rows: &[Row],
     runs: &mut Runs,
-    run: impl Fn(&Row, usize) -> Result<Vec<Run>>,
+    run: impl Fn(&Row, usize) -> Result<Run>,
 ) -> Result<()> {
     match &measure_all(effort, rows, runs, run)?[..] {
         [] => Ok(()),
@@ -147,15 +127,11 @@ pub(crate) fn measure_whole(
 /// Runs every row in every round, except for what is in `runs` already; with a budget then those that are `undecided`
 /// after that many rounds, until the budget is used up. `run` runs one contender of a row; a row that fails is left out
 /// of later rounds.
-///
-/// # Errors
-///
-/// `Interrupted`, and if a run cannot be noted.
 pub(crate) fn measure(
     effort: Effort<'_>,
     rows: &[Row],
     runs: &mut Runs,
-    run: impl Fn(&Row, usize) -> Result<Vec<Run>>,
+    run: impl Fn(&Row, usize) -> Result<Run>,
     undecided: impl Fn(&Runs, &str, u32) -> bool,
 ) -> Result<Vec<Failed>> {
     let mut failed: Vec<Failed> = Vec::new();
@@ -166,7 +142,7 @@ pub(crate) fn measure(
         'rounds: for round in from..=to {
             progress.at(&format!("a round of {} benches", due.len()));
             for row in &due {
-                if failed.iter().any(|f| row.noted.contains(&f.id)) {
+                if failed.iter().any(|f| f.id == row.name) {
                     continue;
                 }
                 // Fewer rounds give no figure at all.
@@ -176,16 +152,14 @@ pub(crate) fn measure(
                 progress.detail(&row.name);
                 if let Err(message) = one_round(row, round, effort.kind, runs, &run)? {
                     progress.line(&format!("error: {message}"));
-                    failed.extend(row.noted.iter().map(|id| Failed {
-                        id: id.clone(),
-                        message: message.clone(),
-                    }));
+                    let id = row.name.clone();
+                    failed.push(Failed { id, message });
                 }
             }
             progress.step();
         }
         drop(progress);
-        let fails = |row: &Row| failed.iter().any(|f| row.noted.contains(&f.id));
+        let fails = |row: &Row| failed.iter().any(|f| f.id == row.name);
         due.retain(|row| !fails(row) && undecided(runs, &row.name, to));
         if effort.budget.is_none() || effort.is_used_up(runs) {
             break;
@@ -201,36 +175,32 @@ fn one_round(
     round: u32,
     kind: Kind,
     runs: &mut Runs,
-    run: impl Fn(&Row, usize) -> Result<Vec<Run>>,
+    run: impl Fn(&Row, usize) -> Result<Run>,
 ) -> Result<Result<(), String>> {
     let contenders = row.entries.len();
     for (slot, contender) in order(round, contenders).into_iter().enumerate() {
-        let key = |id: &String| Key {
-            id: id.clone(),
+        let key = Key {
+            id: row.name.clone(),
             kind,
             round,
             contender,
             turn: slot / contenders,
         };
-        let mut keys: Vec<Key> = row.noted.iter().map(key).collect();
-        if keys.iter().all(|key| runs.get(key).is_some()) {
+        if runs.get(&key).is_some() {
             continue;
         }
         let start = Instant::now();
-        let found = match run(row, contender) {
+        let run = match run(row, contender) {
             Err(error) if error.is::<Interrupted>() => return Err(error),
             Err(error) => return Ok(Err(format!("{error:#}"))),
-            Ok(found) => found,
+            Ok(run) => run,
         };
-        let seconds = start.elapsed().as_secs_f64() / found.len() as f64;
-        for (key, run) in keys.drain(..).zip(found) {
-            let found = Found {
-                value: run.wall,
-                cpu: run.cpu,
-                seconds,
-            };
-            runs.add(key, found)?;
-        }
+        let found = Found {
+            value: run.wall,
+            cpu: run.cpu,
+            seconds: start.elapsed().as_secs_f64(),
+        };
+        runs.add(key, found)?;
     }
     Ok(Ok(()))
 }
@@ -300,7 +270,10 @@ mod tests {
         let entry = |contender: &str| {
             Entry::new(contender, &format!("{name}/{contender}"), &Program::test())
         };
-        Row::new(name.to_owned(), vec![entry("a"), entry("b")])
+        Row {
+            name: name.to_owned(),
+            entries: vec![entry("a"), entry("b")],
+        }
     }
 
     /// Measures two rows; `run` gets the number of the run and the id of its entry.
@@ -314,7 +287,7 @@ mod tests {
         let run = |row: &Row, at: usize| {
             let id = &row.entries[at].id;
             order.borrow_mut().push(id.clone());
-            Ok(vec![run(order.borrow().len(), id)?])
+            run(order.borrow().len(), id)
         };
         let rows = [row("x"), row("y")];
         let failed = measure_all(effort, &rows, runs, run);

@@ -63,10 +63,6 @@ pub(crate) struct Runs {
 
 impl Runs {
     /// Opens the file in `dir`, whose first line is `subject`. With `resume` its runs are kept.
-    ///
-    /// # Errors
-    ///
-    /// If the runs to be kept are of another subject, and if the file cannot be written.
     pub(crate) fn open(dir: &Path, subject: &str, resume: bool) -> Result<Self> {
         let path = dir.join(NAME);
         let shown = path.display();
@@ -142,10 +138,6 @@ impl Runs {
     }
 
     /// Notes a run.
-    ///
-    /// # Errors
-    ///
-    /// If the file takes no more.
     pub(crate) fn add(&mut self, key: Key, found: Found) -> Result<()> {
         let line = Line { key, found };
         self.write(&serde_json::to_string(&line)?)?;

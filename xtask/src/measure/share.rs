@@ -39,10 +39,6 @@ const ARGS: [&str; 4] = [
 ];
 
 /// The executor's own part of a profile's instructions.
-///
-/// # Errors
-///
-/// If `callgrind_annotate` cannot read the profile.
 pub(crate) fn own(profile: &Path) -> Result<f64> {
     let mut command = Command::new("callgrind_annotate");
     command.args(ARGS).arg(profile).stdin(Stdio::null());

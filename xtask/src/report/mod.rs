@@ -68,10 +68,6 @@ pub(crate) fn conclusion(comparison: &Comparison) -> String {
 }
 
 /// Writes every report into a directory, which is made if it is not there; returns their paths.
-///
-/// # Errors
-///
-/// If a file cannot be written; what was there before is then as it was.
 pub(crate) fn write_all(comparison: &Comparison, out: &Path) -> Result<Vec<PathBuf>> {
     let json = serde_json::to_string_pretty(comparison)? + "\n";
     let document = comparison::document(comparison);

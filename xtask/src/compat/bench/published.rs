@@ -68,8 +68,10 @@ fn row(id: &str, sides: &[Program; 2]) -> Row {
     let (group, name) = id.split_once('/').unwrap_or(("one", id));
     let entries = ["ours", "stock"].into_iter().zip(sides);
     let entries = entries.map(|(contender, program)| Entry::new(contender, id, program));
-    let name = format!("async-executor/{name}/{group}");
-    Row::new(name, entries.collect())
+    Row {
+        name: format!("async-executor/{name}/{group}"),
+        entries: entries.collect(),
+    }
 }
 
 /// Builds both sides, runs them in turn and prints the ratios.
@@ -98,7 +100,7 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: &BenchArgs) -> Res
     let mut runs = Runs::default();
     let run = |row: &Row, at: usize| {
         let entry = &row.entries[at];
-        Ok(vec![entry.program.run(&entry.id, length, home.path())?])
+        entry.program.run(&entry.id, length, home.path())
     };
     measure_whole(effort, &rows, &mut runs, run)?;
     let pairs = pairs(&rows, &runs, Kind::Time, usize::MAX);

@@ -167,8 +167,10 @@ fn entries((tunable, values): &Built<'_>, id: &str) -> Row {
         };
         Entry::new(&format!("{value:?}"), id, &program)
     };
-    let entries = values.iter().map(entry).collect();
-    Row::new(format!("{}/{id}", tunable.constant), entries)
+    Row {
+        name: format!("{}/{id}", tunable.constant),
+        entries: values.iter().map(entry).collect(),
+    }
 }
 
 /// A workload's points, one for each value of the constant.
@@ -219,7 +221,7 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: &BenchArgs) -> Res
             name: "ours",
             program: entry.program.path.clone(),
         };
-        Ok(vec![program::run(&side, &entry.id, length)?])
+        program::run(&side, &entry.id, length)
     };
     measure_whole(effort, &rows, &mut runs, run)?;
     let panel = |built: &Built<'_>| Panel {
