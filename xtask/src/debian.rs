@@ -3,94 +3,64 @@
 //! Debian 12 carries several versions of rustc side by side as `rustc-web`: the oldest one this
 //! workspace supports, and one whose sources (`rust-web-src`) let the standard library be built anew.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
 use crate::process::{program, said};
+use crate::toolchain::Compiler;
 use crate::workspace::Workspace;
 
-/// A compiler unpacked from packages.
-pub(crate) struct Packaged {
-    root: PathBuf,
-}
+/// Of an unpacked compiler, the libraries that it needs.
+pub(crate) const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
 
-impl Packaged {
-    /// The newest packaged compiler whose version starts with `version` (any, if empty), unpacked
-    /// in the subdirectory `name` of the target directory, with its sources if wanted.
-    pub(crate) fn get(ws: &Workspace, name: &str, version: &str, sources: bool) -> Result<Self> {
-        let dir = ws.target.join("debian").join(name);
-        let compiler = Self {
-            root: dir.join("root"),
-        };
-        let complete = dir.join("complete");
-        if complete.is_file() {
-            return Ok(compiler);
+/// The newest packaged compiler whose version starts with `version` (any, if empty), unpacked
+/// in the subdirectory `name` of the target directory, with its sources if wanted.
+pub(crate) fn compiler(
+    ws: &Workspace,
+    name: &str,
+    version: &str,
+    sources: bool,
+) -> Result<Compiler> {
+    let dir = ws.target.join("debian").join(name);
+    let root = dir.join("root");
+    let compiler = Compiler {
+        rustc: root.join("usr/bin/rustc"),
+        unpacked: Some(root),
+    };
+    let complete = dir.join("complete");
+    if complete.is_file() {
+        return Ok(compiler);
+    }
+    eprintln!(
+        "{name}: unpacking a rustc out of Debian's packages into {}",
+        dir.display()
+    );
+    if dir.exists() {
+        std::fs::remove_dir_all(&dir)?;
+    }
+    std::fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    let here = |words: String| {
+        let mut command = program(&words);
+        command.current_dir(&dir);
+        said(command).with_context(|| format!("`{words}` failed; is `apt-get update` due?"))
+    };
+    for package in packages(version, sources)? {
+        here(format!("apt-get download --quiet=2 {package}"))?;
+    }
+    for entry in std::fs::read_dir(&dir)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|e| e == "deb") {
+            here(format!("dpkg -x {} root", path.display()))?;
+            std::fs::remove_file(&path)?;
         }
-        eprintln!(
-            "{name}: unpacking a rustc out of Debian's packages into {}",
-            dir.display()
-        );
-        if dir.exists() {
-            std::fs::remove_dir_all(&dir)?;
-        }
-        std::fs::create_dir_all(&dir)
-            .with_context(|| format!("cannot create {}", dir.display()))?;
-        let here = |words: String| {
-            let mut command = program(&words);
-            command.current_dir(&dir);
-            said(command).with_context(|| format!("`{words}` failed; is `apt-get update` due?"))
-        };
-        for package in packages(version, sources)? {
-            here(format!("apt-get download --quiet=2 {package}"))?;
-        }
-        for entry in std::fs::read_dir(&dir)? {
-            let path = entry?.path();
-            if path.extension().is_some_and(|e| e == "deb") {
-                here(format!("dpkg -x {} root", path.display()))?;
-                std::fs::remove_file(&path)?;
-            }
-        }
-        compiler.works()?;
-        std::fs::write(complete, "")?;
-        Ok(compiler)
     }
-
-    /// The newest one, with the sources of its standard library, for commands that build that anew: instrumented, or
-    /// for a target that comes without one.
-    pub(crate) fn with_sources(ws: &Workspace) -> Result<Self> {
-        Self::get(ws, "rustc-std", "", true)
-    }
-
-    /// The compiler itself.
-    pub(crate) fn rustc(&self) -> PathBuf {
-        self.root.join("usr/bin/rustc")
-    }
-
-    /// Where its libraries for this machine's target lie.
-    pub(crate) fn target_libs(&self, target: &str) -> PathBuf {
-        self.root.join("usr/lib/rustlib").join(target).join("lib")
-    }
-
-    /// What has to be in the environment of a cargo that uses it.
-    pub(crate) fn env(&self) -> [(&'static str, String); 2] {
-        [
-            ("RUSTC", self.rustc().display().to_string()),
-            ("LD_LIBRARY_PATH", self.libraries().display().to_string()),
-        ]
-    }
-
-    fn libraries(&self) -> PathBuf {
-        self.root.join("usr/lib/x86_64-linux-gnu")
-    }
-
-    fn works(&self) -> Result<()> {
-        let mut command = Command::new(self.rustc());
-        command.arg("-vV").envs(self.env());
-        said(command).context("its LLVM needs the packages libedit2, libxml2 and libz3-4")?;
-        Ok(())
-    }
+    let mut works = Command::new(&compiler.rustc);
+    works.arg("-vV").envs(compiler.env());
+    said(works).context("its LLVM needs the packages libedit2, libxml2 and libz3-4")?;
+    std::fs::write(complete, "")?;
+    Ok(compiler)
 }
 
 /// The packages, each as `name=version`, that make up a compiler.

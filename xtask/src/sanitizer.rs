@@ -156,11 +156,11 @@ fn layers<'w>(
 
 /// Debian's compiler comes without the sanitizer's runtime; that of the toolchain in use fits.
 fn runtime(sanitizer: &Sanitizer, compiler: &Compiler) -> Result<()> {
-    let Compiler::Packaged(packaged) = compiler else {
+    let Some(root) = &compiler.unpacked else {
         return Ok(());
     };
     let name = format!("librustc-stable_rt.{}.a", sanitizer.name);
-    let to = packaged.target_libs(HOST).join(&name);
+    let to = toolchain::libraries(&root.join("usr"), HOST).join(&name);
     if !to.is_file() {
         let from = toolchain::libraries(&toolchain::sysroot()?, HOST).join(&name);
         std::fs::copy(&from, &to).with_context(|| {
@@ -177,7 +177,7 @@ fn see(sanitizer: &Sanitizer, canary: &Canary, dir: &Path, compiler: &Compiler) 
     let (source, program) = (dir.join("canary.rs"), dir.join("canary"));
     std::fs::write(&source, canary.source)?;
     let flag = format!("-Zsanitizer={}", sanitizer.flag);
-    let status = Command::new(compiler.rustc())
+    let status = Command::new(&compiler.rustc)
         .args(["--edition=2024", "--target", HOST, &flag, MIXED, "-o"])
         .args([&program, &source])
         .envs(compiler.env())

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::debian::{self, Packaged};
+use crate::debian;
 use crate::process::{program, said};
 use crate::workspace::Workspace;
 
@@ -25,64 +25,62 @@ pub(crate) const HOST: &str = match (cfg!(target_os = "macos"), cfg!(target_arch
 const SOURCES: &str = "lib/rustlib/src/rust/library/std/Cargo.toml";
 
 /// A compiler that does what was asked for.
-pub(crate) enum Compiler {
-    /// Of the user's, by its path.
-    Own(PathBuf),
-    Packaged(Packaged),
+pub(crate) struct Compiler {
+    pub(crate) rustc: PathBuf,
+    /// Where Debian's packages lie unpacked, if it comes out of these.
+    pub(crate) unpacked: Option<PathBuf>,
 }
 
 impl Compiler {
+    /// A user's.
+    fn own(rustc: PathBuf) -> Self {
+        let unpacked = None;
+        Self { rustc, unpacked }
+    }
+
     /// One with the sources of its standard library, for commands that build that anew: instrumented, or for a target
     /// that comes without one.
     pub(crate) fn with_sources(ws: &Workspace) -> Result<Self> {
         if sysroot()?.join(SOURCES).is_file() {
-            return in_use().map(Self::Own);
+            return in_use().map(Self::own);
         }
         ensure!(
             debian::supported(),
             "the toolchain in use has no sources of its standard library; `rustup component add rust-src` adds them"
         );
-        Packaged::with_sources(ws).map(Self::Packaged)
+        debian::compiler(ws, "rustc-std", "", true)
     }
 
     /// One of the version `MAJOR.MINOR`.
     pub(crate) fn of_version(ws: &Workspace, version: &str) -> Result<Self> {
         let in_use = in_use()?;
         if is_version(&version_of(&in_use)?, version) {
-            return Ok(Self::Own(in_use));
+            return Ok(Self::own(in_use));
         }
         if let Some(rustc) = of_rustup(version) {
-            return Ok(Self::Own(rustc));
+            return Ok(Self::own(rustc));
         }
         ensure!(
             debian::supported(),
             "no rustc {version} is there; `rustup toolchain install {version} --profile minimal` installs it"
         );
         let (name, prefix) = (format!("rustc-{version}"), format!("{version}."));
-        Packaged::get(ws, &name, &prefix, false).map(Self::Packaged)
+        debian::compiler(ws, &name, &prefix, false)
     }
 
     /// The one in use if it is of the version `MAJOR.MINOR` or later, else one of that version.
     pub(crate) fn since(ws: &Workspace, version: &str) -> Result<Self> {
         let in_use = in_use()?;
         if is_since(&version_of(&in_use)?, version) {
-            return Ok(Self::Own(in_use));
+            return Ok(Self::own(in_use));
         }
         Self::of_version(ws, version)
-    }
-
-    /// The compiler itself.
-    pub(crate) fn rustc(&self) -> PathBuf {
-        match self {
-            Self::Own(path) => path.clone(),
-            Self::Packaged(packaged) => packaged.rustc(),
-        }
     }
 
     /// The flag for rustc by which it finds a linker for targets without an operating system. A toolchain of rustup finds
     /// its own, which knows all of them; Debian's compiler gets that of the toolchain in use.
     pub(crate) fn linker_flag(&self) -> Result<String> {
-        if let Self::Own(_) = self {
+        if self.unpacked.is_none() {
             return Ok(String::new());
         }
         let linker = sysroot()?.join(format!("lib/rustlib/{HOST}/bin/rust-lld"));
@@ -96,10 +94,13 @@ impl Compiler {
 
     /// What has to be in the environment of a cargo that uses it.
     pub(crate) fn env(&self) -> Vec<(&'static str, String)> {
-        match self {
-            Self::Own(path) => vec![("RUSTC", path.display().to_string())],
-            Self::Packaged(packaged) => packaged.env().into(),
-        }
+        let mut env = vec![("RUSTC", self.rustc.display().to_string())];
+        let libraries = self
+            .unpacked
+            .as_ref()
+            .map(|root| root.join(debian::LIBRARIES));
+        env.extend(libraries.map(|path| ("LD_LIBRARY_PATH", path.display().to_string())));
+        env
     }
 }
 

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use regex_lite::Regex;
 
+use super::plan::Selection;
 use crate::report::model::Metric;
 
 /// Rounds, and milliseconds of one run, unless told otherwise; and with `--quick`.
@@ -29,12 +29,8 @@ pub(crate) struct BenchCompareArgs {
     /// What is compared; left out: the working tree as it is, untracked files too
     #[arg(conflicts_with = "aa")]
     pub(super) head: Option<String>,
-    /// Only benches of this layer, the first part of their ids; may be given again
-    #[arg(long = "layer", value_name = "LAYER")]
-    pub(super) layers: Vec<String>,
-    /// Only benches whose id matches
-    #[arg(long, value_name = "REGEX")]
-    pub(super) filter: Option<Regex>,
+    #[command(flatten)]
+    pub(super) selection: Selection,
     /// Rounds; each runs every bench twice a side [default: 10, with --quick 6]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..))]
     rounds: Option<u32>,

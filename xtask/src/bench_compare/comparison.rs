@@ -79,8 +79,12 @@ impl Parts<'_> {
                 aa: args.aa,
                 strict: args.strict,
                 require_all: args.require_all,
-                filter: args.filter.as_ref().map(|f| f.as_str().to_owned()),
-                layers: args.layers.clone(),
+                filter: args
+                    .selection
+                    .filter
+                    .as_ref()
+                    .map(|f| f.as_str().to_owned()),
+                layers: args.selection.layers.clone(),
             },
             harness_changed: self.harness_changed,
             layers: layers(&benches, &args.metrics()),

@@ -34,7 +34,7 @@ use comparison::Parts;
 use failure::Code;
 pub(crate) use failure::Failure;
 use git::{Repository, Revision};
-use plan::{Plan, Selection};
+use plan::Plan;
 use programs::Wanted;
 use sides::{PACKAGE, Side, State, Which};
 
@@ -89,7 +89,7 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
 
     let metrics = args.metrics();
     let wanted = Wanted {
-        layers: args.layers.clone(),
+        layers: args.selection.layers.clone(),
         timed: metrics.iter().any(|m| *m != Metric::Instr),
         counted: metrics.contains(&Metric::Instr),
     };
@@ -105,15 +105,11 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
     } else {
         prepare(Which::Head, head, &args.head_arg)?
     };
-    let selection = Selection {
-        layers: args.layers.clone(),
-        filter: args.filter.clone(),
-    };
     let counts = |side: &Side| side.programs.iter().any(|built| built.program.counts());
     if counts(&base) || counts(&head) {
         instr::needs_valgrind().context("leave `instr` out of --metric, or help")?;
     }
-    let plan = Plan::new(&base, &head, &selection)?;
+    let plan = Plan::new(&base, &head, &args.selection)?;
     if plan.both.is_empty() {
         return Err(nothing(&plan, &base, &head));
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
+use clap::Args;
 use regex_lite::Regex;
 
 use super::failure::of_bench;
@@ -13,10 +14,13 @@ use crate::measure::rounds::{Entry, Row};
 use crate::measure::runs::Kind;
 
 /// What the user wants to see.
-#[derive(Clone, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 pub(super) struct Selection {
-    /// First parts of ids; empty: all.
+    /// Only benches of this layer, the first part of their ids; may be given again
+    #[arg(long = "layer", value_name = "LAYER")]
     pub(super) layers: Vec<String>,
+    /// Only benches whose id matches
+    #[arg(long, value_name = "REGEX")]
     pub(super) filter: Option<Regex>,
 }
 

@@ -7,29 +7,25 @@ use std::path::Path;
 use anyhow::Result;
 use cargo_metadata::Package;
 
-use super::published::{dev_dependencies, documentation};
+use super::published::{documentation, published};
 use super::registry::{source, write_if_changed};
 use crate::workspace;
 
 /// What the tests import instead of the stock crate.
 const FACADE: &str = "executor_facade";
 
-/// What stands behind the façade.
-pub(super) enum Behind<'a> {
-    /// The published crate, or what a patch puts in its place.
-    Stock,
-    /// Our crates, in the workspace whose root this is.
-    Ours(&'a Path),
-}
-
 /// Writes the package into `dir`, and its façade beside it.
 ///
-/// `patch` goes at the end of the manifest.
-pub(super) fn write(dir: &Path, package: &Package, behind: &Behind<'_>, patch: &str) -> Result<()> {
+/// Behind the façade are our crates, in the workspace with the root `ours`, or the published crate or what `patch`, at the end of
+/// the manifest, puts in its place.
+pub(super) fn write(dir: &Path, package: &Package, ours: Option<&Path>, patch: &str) -> Result<()> {
     let source = source(package);
     let facade = dir.join("facade");
-    write_facade(&facade, package, behind)?;
-    let manifest = manifest(package)? + patch;
+    write_facade(&facade, package, ours)?;
+    let tables = format!(
+        "[workspace]\nmembers = [\"facade\"]\n\n[dependencies]\n{FACADE} = {{ path = \"facade\" }}\n"
+    );
+    let manifest = published(package, &tables)? + patch;
     write_if_changed(&dir.join("Cargo.toml"), manifest.as_bytes())?;
 
     let mut tests = String::from("#![allow(warnings)]\n");
@@ -74,14 +70,14 @@ fn sources(folder: &Path) -> Result<Vec<(String, String)>> {
     texts.collect()
 }
 
-fn write_facade(dir: &Path, package: &Package, behind: &Behind<'_>) -> Result<()> {
+fn write_facade(dir: &Path, package: &Package, ours: Option<&Path>) -> Result<()> {
     let (name, version) = (&package.name, &package.version);
-    let (dependencies, lib) = match behind {
-        Behind::Stock => (
+    let (dependencies, lib) = match ours {
+        None => (
             format!("{name} = {{ version = \"={version}\", features = [\"static\"] }}\n"),
             format!("pub use {}::*;\n", name.replace('-', "_")),
         ),
-        Behind::Ours(root) => {
+        Some(root) => {
             let dependencies = ["executor", "local"].map(|layer| {
                 let path = root.join("crates").join(layer).display().to_string();
                 format!("terrace-{layer} = {{ path = {path:?} }}\n")
@@ -99,15 +95,4 @@ fn write_facade(dir: &Path, package: &Package, behind: &Behind<'_>) -> Result<()
     );
     write_if_changed(&dir.join("Cargo.toml"), manifest.as_bytes())?;
     write_if_changed(&dir.join("src/lib.rs"), lib.as_bytes())
-}
-
-/// The manifest: the façade, and what the tests depend on.
-fn manifest(package: &Package) -> Result<String> {
-    Ok(format!(
-        "[package]\nname = \"published\"\nversion = \"{}\"\nedition = \"{}\"\n\n[workspace]\nmembers = [\"facade\"]\n\n\
-         [dependencies]\n{FACADE} = {{ path = \"facade\" }}\n\n[dev-dependencies]\n{}",
-        package.version,
-        package.edition,
-        dev_dependencies(package)?
-    ))
 }

@@ -31,61 +31,69 @@ use suites::{Runner, SUITES, Suite};
 /// Options of `cargo xtask compat`.
 #[derive(Args)]
 pub(crate) struct CompatArgs {
-    /// Record the names of the tests that pass on the stock crate
-    #[arg(long, conflicts_with_all = ["bench", "apps", "differ"])]
-    bless: bool,
-    /// Run only the start-up apps
-    #[arg(long, conflicts_with_all = ["bench", "differ"])]
-    apps: bool,
-    /// Run only the small servers and clients on async-executor, and their load
-    #[arg(long, conflicts_with_all = ["bench", "differ", "apps", "bless"])]
-    programs: bool,
+    #[command(flatten)]
+    only: Only,
     /// Run only the small programs on crates that stand on rayon; with `--bench`, measure rayon on its own core and on the drop-in
-    #[arg(long, conflicts_with_all = ["differ", "apps", "bless", "programs", "interface", "examples"])]
+    #[arg(long, conflicts_with_all = ["bless", "apps", "programs", "examples", "interface", "differ"])]
     rayon: bool,
-    /// Run only the examples of smol
-    #[arg(long, conflicts_with_all = ["bench", "differ", "apps", "bless", "programs", "interface"])]
-    examples: bool,
-    /// Run only the comparison of async-executor's interface with the drop-in's
-    #[arg(long, conflicts_with_all = ["bench", "differ", "apps", "bless", "programs", "filter"])]
-    interface: bool,
-    /// Run only the programs that print the same on the stock crate and on the drop-in
-    #[arg(long, conflicts_with = "bench")]
-    differ: bool,
     #[command(flatten)]
     seeds: differ::SeedArgs,
-    /// Compare the speed of ECS workloads on the stock crate and on the drop-in
-    #[arg(long)]
-    bench: bool,
     /// Run only what contains this text: suites and apps, programs, or rows of the bench
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", conflicts_with = "interface")]
     filter: Option<String>,
     #[command(flatten)]
     bench_args: bench::BenchArgs,
 }
 
+/// One thing instead of all.
+#[derive(Args)]
+#[group(multiple = false)]
+struct Only {
+    /// Record the names of the tests that pass on the stock crate
+    #[arg(long)]
+    bless: bool,
+    /// Run only the start-up apps
+    #[arg(long)]
+    apps: bool,
+    /// Run only the small servers and clients on async-executor, and their load
+    #[arg(long)]
+    programs: bool,
+    /// Run only the examples of smol
+    #[arg(long)]
+    examples: bool,
+    /// Run only the comparison of async-executor's interface with the drop-in's
+    #[arg(long)]
+    interface: bool,
+    /// Run only the programs that print the same on the stock crate and on the drop-in
+    #[arg(long)]
+    differ: bool,
+    /// Compare the speed of ECS workloads on the stock crate and on the drop-in
+    #[arg(long)]
+    bench: bool,
+}
+
 /// Runs the published suites, the apps, or the bench.
 pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
-    let filter = args.filter.as_deref();
-    if args.bench {
+    let (filter, only) = (args.filter.as_deref(), args.only);
+    if only.bench {
         return bench::run(ws, filter, args.rayon, args.bench_args);
     }
-    if args.programs {
+    if only.programs {
         return programs::run(ws, filter);
     }
     if args.rayon {
         return parallel::run(ws, filter);
     }
-    if args.examples {
+    if only.examples {
         return examples::run(ws, filter);
     }
-    if args.interface {
+    if only.interface {
         return interface::run(ws);
     }
-    if args.apps {
+    if only.apps {
         return apps::run(ws, filter);
     }
-    if args.differ {
+    if only.differ {
         return differ::run(ws, filter, &args.seeds);
     }
     let mut chosen: Vec<&Suite> = SUITES.iter().collect();
@@ -96,12 +104,12 @@ pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
         !chosen.is_empty(),
         "no suite's name contains the filter (there are {known})"
     );
-    if args.bless {
+    if only.bless {
         chosen.retain(|suite| !suite.is_second());
     }
     let runner = Runner::set_up(ws, &chosen)?;
     let name = |suite: &&Suite| suite.name.to_owned();
-    if args.bless {
+    if only.bless {
         return run_all("compat --bless", &chosen, name, |suite| runner.bless(suite));
     }
     run_all("compat", &chosen, name, |suite| runner.check(suite))?;

@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use cargo_metadata::Package;
 
-use super::published::dev_dependencies;
+use super::published::published;
 use super::registry::{source, write_if_changed};
 
 /// The modules, and what their tests find in them by `super`.
@@ -49,13 +49,9 @@ const PRIVATE: &str = ".registry";
 /// Writes the package into `dir`. `patch` goes at the end of its manifest.
 pub(super) fn write(dir: &Path, package: &Package, patch: &str) -> Result<()> {
     let source = source(package);
-    let manifest = format!(
-        "[package]\nname = \"published\"\nversion = \"{0}\"\nedition = \"{1}\"\n\n[workspace]\n\n[dependencies]\nrayon-core = \
-         \"={0}\"\n\n[dev-dependencies]\n{2}{patch}",
-        package.version,
-        package.edition,
-        dev_dependencies(package)? + DEPENDENCY,
-    );
+    let dependencies = format!("[dependencies]\nrayon-core = \"={}\"\n", package.version);
+    let manifest = published(package, &format!("[workspace]\n\n{dependencies}"))?;
+    let manifest = manifest + DEPENDENCY + patch;
     write_if_changed(&dir.join("Cargo.toml"), manifest.as_bytes())?;
     let mut lib = format!(
         "#![allow(warnings)]\npub use rayon_core::*;\n{HELPERS}\n#[cfg(test)]\nmod test;\n"

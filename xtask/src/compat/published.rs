@@ -55,18 +55,22 @@ pub(super) fn write(dir: &Path, package: &Package, patch: &str, stock: &Outcome)
 
 /// The manifest: the crate under test, and what its tests depend on.
 fn manifest(package: &Package) -> Result<String> {
-    let mut text = format!(
-        "[package]\nname = \"published\"\nversion = \"{0}\"\nedition = \"{1}\"\n\n[features]\nmulti_threaded = \
-         [\"bevy_tasks/multi_threaded\"]\n\n[dependencies]\nbevy_tasks = \"={0}\"\n\n[dev-dependencies]\n",
-        package.version, package.edition,
-    );
-    text += &dev_dependencies(package)?;
-    Ok(text)
+    published(
+        package,
+        &format!(
+            "[features]\nmulti_threaded = [\"bevy_tasks/multi_threaded\"]\n\n[dependencies]\nbevy_tasks = \"={}\"\n",
+            package.version
+        ),
+    )
 }
 
-/// What the tests of a package depend on, for a manifest; benches are left out.
-pub(super) fn dev_dependencies(package: &Package) -> Result<String> {
-    dependencies(package, |name| name != "criterion")
+/// A manifest with these tables, and at its end what the tests of the package depend on; benches are left out.
+pub(super) fn published(package: &Package, tables: &str) -> Result<String> {
+    let (version, edition) = (&package.version, package.edition);
+    let tests = dependencies(package, |name| name != "criterion")?;
+    Ok(format!(
+        "[package]\nname = \"published\"\nversion = \"{version}\"\nedition = \"{edition}\"\n\n{tables}\n[dev-dependencies]\n{tests}"
+    ))
 }
 
 /// What its tests, benches and examples depend on, as far as `wanted` says.

@@ -6,7 +6,6 @@ use anyhow::{Context, Result};
 use cargo_metadata::Package;
 
 use super::bus::{self, Bus};
-use super::imported::Behind;
 use super::outcome::{Outcome, cargo_test};
 use super::registry::{ASYNC_EXECUTOR, BEVY_TASKS, DropIn, RAYON_CORE};
 use super::{expected, imported, modules, published, registry};
@@ -163,20 +162,44 @@ impl Runner {
         self.records.join(format!("{}.txt", suite.short()))
     }
 
+    /// Writes the package of a suite into a directory of the side, with this at the end of its manifest: for the stock crate, or
+    /// for ours, which has to do what the `stock` one did. The directory, and what follows `cargo test` there.
+    fn write(
+        &self,
+        suite: &Suite,
+        side: &Path,
+        patch: &str,
+        stock: Option<&Outcome>,
+    ) -> Result<(PathBuf, String)> {
+        let (package, (name, _)) = (self.package(suite)?, suite.package());
+        let (mut dir, mut args) = (side.join(name), suite.args.to_owned());
+        match (suite.source, stock) {
+            (Source::Extracted, Some(stock)) => {
+                dir = side.join(suite.name);
+                // The tests of the library are those of a file now.
+                args = args.replace("--lib", "--test published");
+                published::write(&dir, package, patch, stock)?;
+            }
+            (Source::Package | Source::Extracted, _) => {
+                registry::copy(package, &dir, &format!("{patch}{}", left_out(name)))?;
+            }
+            (Source::Modules, _) => modules::write(&dir, package, patch)?,
+            (Source::Imported, stock) => {
+                let ours = stock.filter(|_| suite.drop_ins().is_empty());
+                let ours = ours.map(|_| self.root.as_path());
+                imported::write(&dir, package, ours, patch)?;
+            }
+        }
+        Ok((dir, args))
+    }
+
     /// Runs a suite on the stock crate and records what passes.
     pub(super) fn bless(&self, suite: &Suite) -> Result<String> {
-        let package = self.package(suite)?;
         let (name, version) = suite.package();
         let side = self.work.join("stock");
-        let dir = side.join(name);
-        match suite.source {
-            Source::Imported => imported::write(&dir, package, &Behind::Stock, "")?,
-            Source::Modules => modules::write(&dir, package, "")?,
-            Source::Package | Source::Extracted => registry::copy(package, &dir, left_out(name))?,
-        }
+        let (dir, args) = self.write(suite, &side, "", None)?;
         let under_test = suite.drop_ins().first().unwrap_or(&ASYNC_EXECUTOR).name;
-        let args: Vec<&str> = suite.args.split(' ').collect();
-        let stock = self.test(&dir, &side.join("target"), &args)?;
+        let stock = self.test(&dir, &side, &args)?;
         let title = format!("{name} {version}: cargo test {}", suite.args);
         expected::record(&self.record(suite), &title, under_test, &stock)?;
         let (passed, all) = (stock.passed().len(), stock.tests.len());
@@ -185,47 +208,25 @@ impl Runner {
 
     /// Runs a suite on the drop-in and compares with the record.
     pub(super) fn check(&self, suite: &Suite) -> Result<String> {
-        let package = self.package(suite)?;
         let stock = expected::read(&self.record(suite))?;
-        let place = suite
-            .name
-            .split_once(':')
-            .map_or("ours", |(place, _)| place);
-        let side = self.work.join(place);
-        let drop_ins = suite.drop_ins();
-        let patch = registry::patch(&self.root, drop_ins);
-        let mut dir = side.join(suite.package().0);
-        let mut args = suite.args.to_owned();
-        match suite.source {
-            Source::Package => {
-                let patch = patch + left_out(suite.package().0);
-                registry::copy(package, &dir, &patch)?;
-            }
-            Source::Extracted => {
-                dir = side.join(suite.name);
-                // The tests of the library are those of a file now.
-                args = args.replace("--lib", "--test published");
-                published::write(&dir, package, &patch, &stock)?;
-            }
-            Source::Modules => modules::write(&dir, package, &patch)?,
-            Source::Imported if drop_ins.is_empty() => {
-                imported::write(&dir, package, &Behind::Ours(&self.root), "")?;
-            }
-            Source::Imported => imported::write(&dir, package, &Behind::Stock, &patch)?,
-        }
-        let args: Vec<&str> = args.split(' ').collect();
-        if let Some(drop_in) = drop_ins.first() {
+        let place = suite.name.split_once(':');
+        let side = self.work.join(place.map_or("ours", |(place, _)| place));
+        let patch = registry::patch(&self.root, suite.drop_ins());
+        let (dir, args) = self.write(suite, &side, &patch, Some(&stock))?;
+        if let Some(drop_in) = suite.drop_ins().first() {
+            let args: Vec<&str> = args.split(' ').collect();
             registry::prove(&dir, &args, drop_in, Some(&self.root))?;
         }
-        expected::compare(&stock, &self.test(&dir, &side.join("target"), &args)?)
+        expected::compare(&stock, &self.test(&dir, &side, &args)?)
     }
 
     /// Runs the tests with a bus of their own, which those of `zbus` need.
-    fn test(&self, dir: &Path, target: &Path, args: &[&str]) -> Result<Outcome> {
+    fn test(&self, dir: &Path, side: &Path, args: &str) -> Result<Outcome> {
+        let (target, args) = (side.join("target"), args.split(' ').collect::<Vec<_>>());
         if !dir.ends_with("zbus") {
-            return cargo_test(dir, target, args, &[]);
+            return cargo_test(dir, &target, &args, &[]);
         }
         let bus = Bus::start()?;
-        cargo_test(dir, target, args, &[(bus::VARIABLE, bus.address.clone())])
+        cargo_test(dir, &target, &args, &[(bus::VARIABLE, bus.address.clone())])
     }
 }
