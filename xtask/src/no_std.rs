@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::build::Build;
-use crate::process::{difference, run_limited};
+use crate::process::{run_limited, same};
 use crate::toolchain::Compiler;
 use crate::workspace::Workspace;
 
@@ -205,11 +205,7 @@ fn try_image(ws: &Workspace, build: &Build, image: &Image, expected: &str) -> Re
         status.code() == Some(image.success),
         "{status}; it printed:\n{output}"
     );
-    let difference = difference([("expected", expected), ("printed", &output)]);
-    ensure!(
-        difference.is_none(),
-        "{}\nall of it:\n{output}",
-        difference.unwrap_or_default()
-    );
+    same([("expected", expected), ("printed", &output)])
+        .with_context(|| format!("it printed:\n{output}"))?;
     Ok(finished.time)
 }

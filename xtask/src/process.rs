@@ -5,7 +5,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 
 /// How often a running program is looked at.
 const POLL: Duration = Duration::from_millis(10);
@@ -53,8 +53,8 @@ pub(crate) fn program(words: &str) -> Command {
     command
 }
 
-/// The first line in which two texts differ, the one above the other.
-pub(crate) fn difference([this, other]: [(&str, &str); 2]) -> Option<String> {
+/// Fails with the first line in which two texts differ, the one above the other.
+pub(crate) fn same([this, other]: [(&str, &str); 2]) -> Result<()> {
     let (mut these, mut others) = (this.1.lines(), other.1.lines());
     for number in 1.. {
         match (these.next(), others.next()) {
@@ -63,11 +63,11 @@ pub(crate) fn difference([this, other]: [(&str, &str); 2]) -> Option<String> {
             (a, b) => {
                 let [a, b] = [a, b].map(|line| line.unwrap_or("(nothing)"));
                 let [this, other] = [this.0, other.0];
-                return Some(format!("line {number}\n  {this}: {a}\n  {other}: {b}"));
+                bail!("line {number}\n  {this}: {a}\n  {other}: {b}");
             }
         }
     }
-    None
+    Ok(())
 }
 
 /// Runs a program that starts no others; kills it when the time is up.
@@ -127,7 +127,7 @@ mod tests {
     use std::process::Command;
     use std::time::Duration;
 
-    use super::{difference, parallel, run_limited};
+    use super::{parallel, run_limited, same};
 
     #[test]
     fn programs_end_by_themselves_or_are_killed() {
@@ -148,12 +148,12 @@ mod tests {
 
     #[test]
     fn the_first_line_that_differs_is_shown() {
-        let of = |a, b| difference([("stock", a), ("ours", b)]);
-        let shown = of("a\nb\nc\n", "a\nx\ny\n");
-        assert_eq!(shown.as_deref(), Some("line 2\n  stock: b\n  ours: x"));
-        let shown = of("a\n", "a\nb\n").expect("a line more");
+        let of = |a, b| same([("stock", a), ("ours", b)]).map_err(|error| error.to_string());
+        let shown = of("a\nb\nc\n", "a\nx\ny\n").expect_err("they differ");
+        assert_eq!(shown, "line 2\n  stock: b\n  ours: x");
+        let shown = of("a\n", "a\nb\n").expect_err("a line more");
         assert!(shown.ends_with("stock: (nothing)\n  ours: b"));
-        assert_eq!(of("a\nb\n", "a\nb\n"), None);
+        assert_eq!(of("a\nb\n", "a\nb\n"), Ok(()));
     }
 
     #[test]

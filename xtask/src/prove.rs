@@ -188,26 +188,20 @@ impl<'w> Nets<'w> {
             Some(name) => planted::plant(build, name),
             None => Ok(build.clone()),
         };
+        let instrumented = |with: &Option<Instrumented>| {
+            let with = with.as_ref().context("the sanitizer was not prepared")?;
+            let package = fault.package.as_deref().unwrap_or_default();
+            let build = plant(with.build(package.trim_start_matches("terrace-")))?;
+            self.test(&build, fault, &Instrumented::ARGS)
+        };
         match fault.net {
             Net::Loom => loom::run_one(&self.loom, fault.test()?, name),
             Net::Shuttle => shuttle::run_one(&self.shuttle, fault.test()?, name),
             Net::Test => self.test(&plant(&self.plain)?, fault, &[]),
-            Net::Asan => self.instrumented(self.asan.as_ref(), fault, plant),
-            Net::Tsan => self.instrumented(self.tsan.as_ref(), fault, plant),
+            Net::Asan => instrumented(&self.asan),
+            Net::Tsan => instrumented(&self.tsan),
             Net::Soak => soak_for(&plant(&self.soak)?),
         }
-    }
-
-    fn instrumented(
-        &self,
-        with: Option<&Instrumented>,
-        fault: &Fault,
-        plant: impl Fn(&Build) -> Result<Build>,
-    ) -> Result<Verdict> {
-        let with = with.context("the sanitizer was not prepared")?;
-        let package = fault.package.as_deref().unwrap_or_default();
-        let layer = package.trim_start_matches("terrace-");
-        self.test(&plant(with.build(layer))?, fault, &Instrumented::ARGS)
     }
 
     /// Runs the test program where cargo would run it, in the environment of its build.

@@ -16,7 +16,7 @@ use clap::Args;
 
 use super::registry::{ASYNC_EXECUTOR, BEVY_TASKS, DropIn, RAYON_CORE};
 use super::sides::{BUILDS, Side, Way, listed};
-use crate::process::{difference, parallel, run_limited};
+use crate::process::{parallel, run_limited, same};
 use crate::progress::Progress;
 use crate::workspace::Workspace;
 
@@ -241,8 +241,7 @@ impl Case<'_> {
             }
             None if stock.ends_with(KILLED) => Ok(Verdict::StockHangs),
             None => {
-                let found = difference([("stock", &stock), ("drop-in", &ours)]);
-                ensure!(found.is_none(), "{}", found.unwrap_or_default());
+                same([("stock", &stock), ("drop-in", &ours)])?;
                 Ok(Verdict::Same)
             }
         }

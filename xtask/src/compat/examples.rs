@@ -19,7 +19,7 @@ use anyhow::{Context, Result, bail, ensure};
 use super::registry::{self, ASYNC_EXECUTOR};
 use super::sides::Side;
 use crate::build::Build;
-use crate::process::difference;
+use crate::process::same;
 use crate::progress::run_all;
 use crate::workspace::Workspace;
 
@@ -259,8 +259,7 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>) -> Result<()> {
     run_all("compat --examples", &scenes, name, |(_, scene)| {
         let [stock, ours] = &sides;
         let (stock, ours) = (plain(&scene(stock)?)?, plain(&scene(ours)?)?);
-        let difference = difference([("stock", &stock), ("ours", &ours)]);
-        ensure!(difference.is_none(), "{}", difference.unwrap_or_default());
+        same([("stock", &stock), ("ours", &ours)])?;
         Ok(format!("the same {} lines", stock.lines().count()))
     })
 }

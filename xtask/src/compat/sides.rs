@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::registry::{self, DropIn, write_if_changed};
 use crate::build::Build;
-use crate::process::{difference, run_limited};
+use crate::process::{run_limited, same};
 use crate::progress::run_all;
 use crate::workspace::Workspace;
 
@@ -175,8 +175,7 @@ pub(super) fn compare<V>(
                 let expected = first.get_or_insert_with(|| printed.clone());
                 ensure!(!expected.is_empty(), "it prints nothing");
                 let shown = Side::BOTH[side].name();
-                let difference = difference([("the first run", expected), (shown, &printed)]);
-                ensure!(difference.is_none(), "{}", difference.unwrap_or_default());
+                same([("the first run", expected), (shown, &printed)])?;
             }
         }
         let lines = first.unwrap_or_default().lines().count();
