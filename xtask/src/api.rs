@@ -38,7 +38,7 @@ pub(crate) fn run(ws: &Workspace, args: &ApiArgs) -> Result<()> {
     let docs = describe(ws, &layers)?;
     let dir = ws.root.join(LISTS);
     if args.write {
-        std::fs::create_dir_all(&dir).with_context(|| format!("cannot create {LISTS}"))?;
+        fs_err::create_dir_all(&dir).with_context(|| format!("cannot create {LISTS}"))?;
     }
     let mut changed = Vec::new();
     for layer in &layers {
@@ -46,10 +46,10 @@ pub(crate) fn run(ws: &Workspace, args: &ApiArgs) -> Result<()> {
         let items = items(&description, AutoTraits::Omitted)?;
         let list = dir.join(layer).with_extension("txt");
         if args.write {
-            std::fs::write(&list, &items)?;
+            fs_err::write(&list, &items)?;
             continue;
         }
-        let listed = std::fs::read_to_string(&list).unwrap_or_default();
+        let listed = fs_err::read_to_string(&list).unwrap_or_default();
         let difference = difference(&listed, &items);
         if !difference.is_empty() {
             println!("{layer}:\n{}", difference.join("\n"));

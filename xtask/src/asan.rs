@@ -1,6 +1,6 @@
 //! `cargo xtask asan`: the tests of the layers under AddressSanitizer; leaks, too, where the suite runs.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 use crate::sanitizer::{Canary, Run, Sanitizer};
 use crate::workspace::Workspace;
@@ -60,9 +60,8 @@ fn main() {
 pub(crate) fn sanitizer(ws: &Workspace) -> Result<Sanitizer> {
     let list = ws.target.join("asan-leaks.txt");
     let lines = FOR_EVER.map(|(function, reason)| format!("# {reason}\nleak:{function}\n"));
-    std::fs::create_dir_all(&ws.target)?;
-    std::fs::write(&list, lines.concat())
-        .with_context(|| format!("cannot write {}", list.display()))?;
+    fs_err::create_dir_all(&ws.target)?;
+    fs_err::write(&list, lines.concat())?;
     let leaks = format!("suppressions={}:print_suppressions=0", list.display());
     Ok(Sanitizer {
         name: "asan",

@@ -38,9 +38,9 @@ pub(crate) fn compiler(
         dir.display()
     );
     if dir.exists() {
-        std::fs::remove_dir_all(&dir)?;
+        fs_err::remove_dir_all(&dir)?;
     }
-    std::fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    fs_err::create_dir_all(&dir)?;
     let here = |words: String| {
         let mut command = program(&words);
         command.current_dir(&dir);
@@ -49,17 +49,17 @@ pub(crate) fn compiler(
     for package in packages(version, sources)? {
         here(format!("apt-get download --quiet=2 {package}"))?;
     }
-    for entry in std::fs::read_dir(&dir)? {
+    for entry in fs_err::read_dir(&dir)? {
         let path = entry?.path();
         if path.extension().is_some_and(|e| e == "deb") {
             here(format!("dpkg -x {} root", path.display()))?;
-            std::fs::remove_file(&path)?;
+            fs_err::remove_file(&path)?;
         }
     }
     let mut works = Command::new(&compiler.rustc);
     works.arg("-vV").envs(compiler.env());
     said(works).context("its LLVM needs the packages libedit2, libxml2 and libz3-4")?;
-    std::fs::write(complete, "")?;
+    fs_err::write(complete, "")?;
     Ok(compiler)
 }
 

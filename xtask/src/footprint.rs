@@ -67,7 +67,7 @@ impl Probe {
         let dir = dir.join(name);
         workspace::probe(&dir, &format!("{name} = {{ {source} }}\n"))?;
         // The versions of this workspace; what it does not need cargo takes out.
-        std::fs::copy(ws.root.join("Cargo.lock"), dir.join("Cargo.lock"))?;
+        fs_err::copy(ws.root.join("Cargo.lock"), dir.join("Cargo.lock"))?;
         Ok(Self { name, dir })
     }
 
@@ -85,7 +85,7 @@ impl Probe {
     fn build_anew(&self) -> Result<f64> {
         let build = self.build();
         if build.target().exists() {
-            std::fs::remove_dir_all(build.target())?;
+            fs_err::remove_dir_all(build.target())?;
         }
         let start = Instant::now();
         build.quiet_cargo(&["build", "--quiet", "--release"])?;

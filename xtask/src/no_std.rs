@@ -139,7 +139,7 @@ pub(crate) fn run(ws: &Workspace, args: &NoStdArgs) -> Result<()> {
     for target in targets {
         build_for(ws, &build(target.flags), target)?;
     }
-    let expected = std::fs::read_to_string(ws.root.join("crates/firmware/expected.txt"))
+    let expected = fs_err::read_to_string(ws.root.join("crates/firmware/expected.txt"))
         .context("cannot read what the images should print")?;
     for image in images {
         let time = try_image(ws, &build(image.flags), image, &expected);

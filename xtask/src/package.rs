@@ -81,8 +81,7 @@ fn package(ws: &Workspace, layers: &[&Package]) -> Result<()> {
 fn unused(ws: &Workspace) -> Result<Build> {
     let target = ws.target.join("package-check");
     if target.is_dir() {
-        fs::remove_dir_all(&target)
-            .with_context(|| format!("cannot remove {}", target.display()))?;
+        fs_err::remove_dir_all(&target)?;
     }
     Ok(Build::of(&ws.root, target))
 }
@@ -107,8 +106,7 @@ fn forget_unpacked(layers: &[&Package]) -> Result<()> {
                 .path()
                 .join(format!("{}-{}", layer.name, layer.version));
             if copy.is_dir() {
-                fs::remove_dir_all(&copy)
-                    .with_context(|| format!("cannot remove {}", copy.display()))?;
+                fs_err::remove_dir_all(&copy)?;
             }
         }
     }

@@ -94,10 +94,9 @@ pub(crate) fn plant(build: &Build, name: &str) -> Result<Build> {
     let path = dir.join("rustc-wrapper");
     let text = format!("#!/bin/sh\nexec \"$@\" --cfg 'terrace_weaken=\"{name}\"'\n");
     // The path is what tells builds apart: the file stays as it is.
-    if !std::fs::read_to_string(&path).is_ok_and(|old| old == text) {
-        std::fs::create_dir_all(&dir)
-            .with_context(|| format!("cannot create {}", dir.display()))?;
-        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    if !fs_err::read_to_string(&path).is_ok_and(|old| old == text) {
+        fs_err::create_dir_all(&dir)?;
+        fs_err::write(&path, text)?;
         make_executable(&path)?;
     }
     let wrapper = path.display().to_string();

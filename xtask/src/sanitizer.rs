@@ -93,7 +93,7 @@ pub(crate) fn instrument(ws: &Workspace, sanitizer: &Sanitizer) -> Result<Instru
     };
     let builds: Vec<_> = sanitizer.runs.iter().map(build).collect();
     let dir = ws.target.join(sanitizer.name).join("canary");
-    std::fs::create_dir_all(&dir)?;
+    fs_err::create_dir_all(&dir)?;
     for canary in sanitizer.canaries {
         let fault = canary.fault;
         see(sanitizer, canary, &dir, &compiler)
@@ -163,7 +163,7 @@ fn runtime(sanitizer: &Sanitizer, compiler: &Compiler) -> Result<()> {
     let to = toolchain::libraries(&root.join("usr"), HOST).join(&name);
     if !to.is_file() {
         let from = toolchain::libraries(&toolchain::sysroot()?, HOST).join(&name);
-        std::fs::copy(&from, &to).with_context(|| {
+        fs_err::copy(&from, &to).with_context(|| {
             let from = from.display();
             format!("cannot copy {from}; is a stable toolchain of rustup in use?")
         })?;
@@ -175,7 +175,7 @@ fn runtime(sanitizer: &Sanitizer, compiler: &Compiler) -> Result<()> {
 /// own standard library may be a plain one, as the fault is in its own code.
 fn see(sanitizer: &Sanitizer, canary: &Canary, dir: &Path, compiler: &Compiler) -> Result<()> {
     let (source, program) = (dir.join("canary.rs"), dir.join("canary"));
-    std::fs::write(&source, canary.source)?;
+    fs_err::write(&source, canary.source)?;
     let flag = format!("-Zsanitizer={}", sanitizer.flag);
     let status = Command::new(&compiler.rustc)
         .args(["--edition=2024", "--target", HOST, &flag, MIXED, "-o"])

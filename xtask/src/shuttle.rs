@@ -116,7 +116,7 @@ fn shown_again(title: &str, failed: &Path, iterations: u32, seed: u64) -> Result
     let mut text = format!(
         "all schedules up to the failing one again:\n  cargo xtask shuttle {title} --iterations {iterations} --seed {seed}"
     );
-    for entry in std::fs::read_dir(failed)? {
+    for entry in fs_err::read_dir(failed)? {
         let file = entry?.path();
         text += &format!(
             "\nthe failing schedule alone:\n  cargo xtask shuttle {title} --schedule {}",

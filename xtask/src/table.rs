@@ -20,7 +20,7 @@ pub(crate) trait Row: DeserializeOwned {
 
 /// Reads the table `file` of the workspace at `root`.
 pub(crate) fn load<R: Row>(root: &Path, file: &str) -> Result<Vec<R>> {
-    let text = std::fs::read_to_string(root.join(file));
+    let text = fs_err::read_to_string(root.join(file));
     let text = text.with_context(|| format!("cannot read {file}"))?;
     parse(&text).with_context(|| format!("{file} is not a table of [[{}]]", R::NAME))
 }

@@ -79,16 +79,15 @@ pub(crate) fn probe(dir: &Path, dependencies: &str) -> Result<()> {
         "[package]\nname = \"probe\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
          [dependencies]\n{dependencies}"
     );
-    std::fs::create_dir_all(dir.join("src"))?;
-    std::fs::write(dir.join("src/lib.rs"), "")?;
-    std::fs::write(dir.join("Cargo.toml"), manifest)
-        .with_context(|| format!("cannot write {}", dir.display()))
+    fs_err::create_dir_all(dir.join("src"))?;
+    fs_err::write(dir.join("src/lib.rs"), "")?;
+    Ok(fs_err::write(dir.join("Cargo.toml"), manifest)?)
 }
 
 /// The Rust files below `dir`, relative to `root`, in order.
 pub(crate) fn rust_files(root: &Path, dir: &Path) -> Result<Vec<String>> {
     let mut files = Vec::new();
-    let entries = std::fs::read_dir(dir).with_context(|| format!("no {}", dir.display()))?;
+    let entries = fs_err::read_dir(dir).with_context(|| format!("no {}", dir.display()))?;
     for entry in entries {
         let path = entry?.path();
         if path.is_dir() {

@@ -112,7 +112,7 @@ pub(crate) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
 fn time(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     let programs = args.build(ws)?;
     let mut rows = rows::select(rows::group(programs::list(&programs)?)?, &args.selection)?;
-    std::fs::create_dir_all(&ws.target).context("cannot make the target directory")?;
+    fs_err::create_dir_all(&ws.target).context("cannot make the target directory")?;
     let home = tempfile::tempdir_in(&ws.target)
         .context("cannot make a temporary directory in the target directory")?;
     let effort = Effort::new("bench", Kind::Time, args.rounds().into());

@@ -64,7 +64,7 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
     let state = State::lock(&target)?;
     let out = args.out.clone().unwrap_or_else(|| state.dir.join("report"));
     // Found out now rather than after the builds.
-    std::fs::create_dir_all(&out)
+    fs_err::create_dir_all(&out)
         .and_then(|()| tempfile::tempfile_in(&out))
         .with_context(|| format!("cannot write to {}; give another --out", out.display()))?;
     let repository = Repository::open(worktree, &state.dir.join("repository"))?;

@@ -111,7 +111,7 @@ impl Set {
     ) -> Result<Self> {
         // A directory without a list is not looked at: whatever stops this leaves no half of a set.
         let dir = &self.dir;
-        fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        fs_err::create_dir_all(dir)?;
         self.list.targets = targets;
         for program in built {
             let path = dir.join(&program.name);

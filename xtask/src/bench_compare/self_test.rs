@@ -184,7 +184,7 @@ impl Repository<'_> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
-        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+        Ok(fs_err::write(&path, text)?)
     }
 }
 

@@ -54,7 +54,7 @@ pub(super) struct State {
 impl State {
     pub(super) fn lock(target: &Path) -> Result<Self> {
         let dir = target.join("bench-compare");
-        fs::create_dir_all(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+        fs_err::create_dir_all(&dir)?;
         let dir = dir.canonicalize()?;
         let path = dir.join("lock");
         let lock =
@@ -222,7 +222,7 @@ fn forget_old(dir: &Path, own: &Path) -> Result<()> {
     sets.sort();
     let old = sets.len().saturating_sub(KEPT);
     for (_, path) in sets[..old].iter().filter(|(_, path)| path != own) {
-        fs::remove_dir_all(path).with_context(|| format!("cannot remove {}", path.display()))?;
+        fs_err::remove_dir_all(path)?;
     }
     Ok(())
 }
@@ -250,9 +250,9 @@ mod tests {
         let top = tempfile::tempdir().expect("a directory");
         let below = top.path().join("a").join("b");
         let before = configurations(&below);
-        std::fs::create_dir_all(top.path().join(".cargo")).expect("writable");
+        fs_err::create_dir_all(top.path().join(".cargo")).expect("writable");
         let text = "[profile.bench]\nlto = true\n";
-        std::fs::write(top.path().join(".cargo").join("config.toml"), text).expect("writable");
+        fs_err::write(top.path().join(".cargo").join("config.toml"), text).expect("writable");
         let mut after = configurations(&below);
         assert!(after.contains(&text.to_owned()));
         after.retain(|known| known != text);

@@ -127,8 +127,7 @@ fn cases<'a>(
 ) -> Result<Vec<Case<'a>>> {
     let list = ws.root.join("crates/compat/expected");
     let list = list.join(format!("{}.txt", subject.package));
-    let list = std::fs::read_to_string(&list)
-        .with_context(|| format!("cannot read {}", list.display()))?;
+    let list = fs_err::read_to_string(&list)?;
     let allowed = parse(&list)?;
     let known = listed(&builds[0].programs[1])?;
     ensure!(

@@ -17,14 +17,14 @@ pub(super) fn record(file: &Path, title: &str, crate_name: &str, stock: &Outcome
         writeln!(text, "{} {name}", verdict.word())?;
     }
     if let Some(dir) = file.parent() {
-        std::fs::create_dir_all(dir)?;
+        fs_err::create_dir_all(dir)?;
     }
-    std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))
+    Ok(fs_err::write(file, text)?)
 }
 
 /// Reads what the stock crate did.
 pub(super) fn read(file: &Path) -> Result<Outcome> {
-    let text = std::fs::read_to_string(file).with_context(|| {
+    let text = fs_err::read_to_string(file).with_context(|| {
         format!(
             "{} is missing: record it with `cargo xtask compat --bless`",
             file.display()

@@ -64,7 +64,7 @@ fn import(package: &Package, text: &str) -> String {
 fn sources(folder: &Path) -> Result<Vec<(String, String)>> {
     let files = workspace::rust_files(folder, folder)?.into_iter();
     let texts = files.map(|file| {
-        let text = std::fs::read_to_string(folder.join(&file))?;
+        let text = fs_err::read_to_string(folder.join(&file))?;
         Ok((file.trim_end_matches(".rs").replace('/', "_"), text))
     });
     texts.collect()

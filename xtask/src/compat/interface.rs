@@ -39,7 +39,7 @@ fn write(ws: &Workspace, features: &[&str], side: Side) -> Result<Written> {
     write_if_changed(&dir.join("Cargo.toml"), manifest.as_bytes())?;
     write_if_changed(&dir.join("src/lib.rs"), b"")?;
     let tests = ws.root.join("crates/compat").join(package);
-    let tests = std::fs::read(tests.join("tests/interface.rs"))?;
+    let tests = fs_err::read(tests.join("tests/interface.rs"))?;
     write_if_changed(&dir.join("tests/interface.rs"), &tests)?;
     side.prove(ws, &dir, &ASYNC_EXECUTOR)?;
     Ok(Written { dir, name: package })

@@ -63,15 +63,14 @@ pub(super) fn write(dir: &Path, package: &Package, patch: &str) -> Result<()> {
     }
     for file in files {
         let path = source.join("src").join(&file);
-        let text = std::fs::read_to_string(&path)
-            .with_context(|| format!("cannot read {}", path.display()))?;
+        let text = fs_err::read_to_string(&path)?;
         write_if_changed(&dir.join("src").join(&file), public(&text).as_bytes())?;
     }
     write_if_changed(&dir.join("src/lib.rs"), lib.as_bytes())?;
-    for entry in std::fs::read_dir(source.join("tests"))? {
+    for entry in fs_err::read_dir(source.join("tests"))? {
         let path = entry?.path();
         let file = path.file_name().context("an entry has a name")?;
-        write_if_changed(&dir.join("tests").join(file), &std::fs::read(&path)?)?;
+        write_if_changed(&dir.join("tests").join(file), &fs_err::read(&path)?)?;
     }
     Ok(())
 }

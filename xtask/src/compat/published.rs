@@ -31,8 +31,7 @@ pub(super) fn write(dir: &Path, package: &Package, patch: &str, stock: &Outcome)
         let file = source
             .join("src")
             .join(format!("{}.rs", module.replace("::", "/")));
-        let text = std::fs::read_to_string(&file)
-            .with_context(|| format!("cannot read {}", file.display()))?;
+        let text = fs_err::read_to_string(&file)?;
         unit.push_str(&under_path(
             &module,
             &test_module(&text).context("no test module in it")?,
@@ -42,7 +41,7 @@ pub(super) fn write(dir: &Path, package: &Package, patch: &str, stock: &Outcome)
 
     let mut lib = String::new();
     for file in documented_files(stock) {
-        let text = std::fs::read_to_string(source.join(&file))?;
+        let text = fs_err::read_to_string(source.join(&file))?;
         write_if_changed(&dir.join(&file), documentation(&text).as_bytes())?;
         let name = Path::new(&file)
             .file_stem()

@@ -70,7 +70,7 @@ pub(super) fn locate(dir: &Path, names: &[(&str, &str)]) -> Result<Vec<Package>>
 /// are the same already are left alone, so that cargo does not build them again.
 pub(super) fn copy(package: &Package, dir: &Path, patch: &str) -> Result<()> {
     copy_tree(source(package), dir)?;
-    let manifest = std::fs::read_to_string(&package.manifest_path)?;
+    let manifest = fs_err::read_to_string(&package.manifest_path)?;
     let manifest = format!("{manifest}\n[workspace]\n{patch}");
     write_if_changed(&dir.join("Cargo.toml"), manifest.as_bytes())
 }
@@ -82,14 +82,14 @@ pub(super) fn source(package: &Package) -> &Path {
 }
 
 fn copy_tree(from: &Path, to: &Path) -> Result<()> {
-    std::fs::create_dir_all(to)?;
-    for entry in std::fs::read_dir(from)? {
+    fs_err::create_dir_all(to)?;
+    for entry in fs_err::read_dir(from)? {
         let entry = entry?;
         let (path, target) = (entry.path(), to.join(entry.file_name()));
         if path.is_dir() {
             copy_tree(&path, &target)?;
         } else if entry.file_name() != "Cargo.toml" && entry.file_name() != "Cargo.lock" {
-            write_if_changed(&target, &std::fs::read(&path)?)?;
+            write_if_changed(&target, &fs_err::read(&path)?)?;
         }
     }
     Ok(())
@@ -97,13 +97,13 @@ fn copy_tree(from: &Path, to: &Path) -> Result<()> {
 
 /// Writes a file unless it holds this already.
 pub(super) fn write_if_changed(file: &Path, content: &[u8]) -> Result<()> {
-    if std::fs::read(file).is_ok_and(|old| old == content) {
+    if fs_err::read(file).is_ok_and(|old| old == content) {
         return Ok(());
     }
     if let Some(dir) = file.parent() {
-        std::fs::create_dir_all(dir)?;
+        fs_err::create_dir_all(dir)?;
     }
-    std::fs::write(file, content).with_context(|| format!("cannot write {}", file.display()))
+    Ok(fs_err::write(file, content)?)
 }
 
 /// The lines of a manifest that put these drop-ins, of the workspace with this root, in the place of the published packages.

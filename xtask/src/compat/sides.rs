@@ -31,17 +31,17 @@ pub(super) fn copy(
     let compat = ws.root.join("crates/compat");
     let source = compat.join(package);
     let dir = ws.target.join("compat").join(to);
-    let manifest = std::fs::read_to_string(source.join("Cargo.toml"))
+    let manifest = fs_err::read_to_string(source.join("Cargo.toml"))
         .with_context(|| format!("cannot read the manifest of {package}"))?;
     let patched = registry::patch(&ws.root, drop_ins);
     // The copy lies elsewhere.
     let manifest = manifest.replace("path = \"../", &format!("path = \"{}/", compat.display()));
     let generated = format!("{manifest}\n[workspace]\n{DEBUG}{patched}");
     write_if_changed(&dir.join("Cargo.toml"), generated.as_bytes())?;
-    for entry in std::fs::read_dir(source.join("src"))? {
+    for entry in fs_err::read_dir(source.join("src"))? {
         let path = entry?.path();
         let file = path.file_name().context("an entry has a name")?;
-        write_if_changed(&dir.join("src").join(file), &std::fs::read(&path)?)?;
+        write_if_changed(&dir.join("src").join(file), &fs_err::read(&path)?)?;
     }
     lock(&compat.join("Cargo.lock"), &dir)?;
     Ok(dir)
@@ -50,15 +50,15 @@ pub(super) fn copy(
 /// Has the package in `dir` start from the versions in the lock file `from`, again whenever that changes. Cargo
 /// then adds and removes what the one side uses and the other does not.
 fn lock(from: &Path, dir: &Path) -> Result<()> {
-    let Ok(lock) = std::fs::read(from) else {
+    let Ok(lock) = fs_err::read(from) else {
         return Ok(());
     };
     let copy = dir.join("Cargo.lock.from");
-    if std::fs::read(&copy).is_ok_and(|old| old == lock) {
+    if fs_err::read(&copy).is_ok_and(|old| old == lock) {
         return Ok(());
     }
-    std::fs::write(dir.join("Cargo.lock"), &lock)?;
-    std::fs::write(copy, lock)?;
+    fs_err::write(dir.join("Cargo.lock"), &lock)?;
+    fs_err::write(copy, lock)?;
     Ok(())
 }
 
@@ -84,8 +84,7 @@ pub(super) fn build(
     let build = Build::of(dir, target.to_owned());
     build.cargo(&[&["build", "--quiet"], args].concat())?;
     let own = target.join(format!("{program}-{name}"));
-    std::fs::copy(target.join(program), &own)
-        .with_context(|| format!("cannot copy the program to {}", own.display()))?;
+    fs_err::copy(target.join(program), &own)?;
     Ok(own)
 }
 

@@ -53,7 +53,7 @@ pub(super) fn command(build: &Build, model: &Model, args: &LoomArgs) -> Result<S
 /// The note of the body that ran last.
 fn last(dir: &Path) -> Result<Option<PathBuf>> {
     let mut files = Vec::new();
-    for entry in std::fs::read_dir(dir)? {
+    for entry in fs_err::read_dir(dir)? {
         let path = entry?.path();
         files.extend(body(&path).map(|number| (number, path)));
     }

@@ -108,11 +108,9 @@ impl Program {
     /// Runs one bench. `home` is emptied and then holds what criterion wrote.
     pub(crate) fn run(&self, id: &str, length: Length, home: &Path) -> Result<Run> {
         if home.exists() {
-            std::fs::remove_dir_all(home)
-                .with_context(|| format!("cannot empty {}", home.display()))?;
+            fs_err::remove_dir_all(home)?;
         }
-        std::fs::create_dir_all(home)
-            .with_context(|| format!("cannot create {}", home.display()))?;
+        fs_err::create_dir_all(home)?;
         let mut command = self.command();
         command
             .args(["--bench", "--exact", id, "--noplot", "--color", "never"])
@@ -169,8 +167,7 @@ impl Program {
                 found.len()
             );
         };
-        let text = std::fs::read_to_string(path)
-            .with_context(|| format!("cannot read {}", path.display()))?;
+        let text = fs_err::read_to_string(path)?;
         let sample: Sample = serde_json::from_str(&text)
             .with_context(|| format!("{} is no sample of criterion", path.display()))?;
         ensure!(
@@ -325,8 +322,8 @@ echo '{"sampling_mode":"Flat","iters":[2.0,4.0,8.0],"times":[20.0,80.0,90.0]}' >
         let program = program(dir.path(), WRITES);
         // What an earlier run left is not read.
         let home = dir.path().join("home");
-        std::fs::create_dir_all(home.join("old/new")).expect("the directory is writable");
-        std::fs::write(home.join("old/new/sample.json"), "{").expect("the directory is writable");
+        fs_err::create_dir_all(home.join("old/new")).expect("the directory is writable");
+        fs_err::write(home.join("old/new/sample.json"), "{").expect("the directory is writable");
         let run = program.run("x", LENGTH, &home).expect("it runs");
         assert_eq!((run.wall, run.cpu), (11.25, None));
     }

@@ -164,7 +164,7 @@ impl Program {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default());
         let ended = child::run(&mut command, LIMIT, |_, _| {})?;
         ended.checked(&format!("`{id}` failed under callgrind on {}", self.side))?;
-        let text = std::fs::read(&profile).with_context(|| format!("`{id}` has no profile"))?;
+        let text = fs_err::read(&profile).with_context(|| format!("`{id}` has no profile"))?;
         let total = total(&String::from_utf8_lossy(&text));
         let instructions = total.with_context(|| format!("`{id}` has no counts"))?;
         Ok(Count {

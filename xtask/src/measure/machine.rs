@@ -10,7 +10,7 @@ const FENCE: &str = "TERRACE_FENCE";
 
 /// The machine as it is now, before measuring.
 pub(crate) fn machine() -> Machine {
-    let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
+    let read = |path: &str| fs_err::read_to_string(path).unwrap_or_default();
     Machine {
         cpu: value(&read("/proc/cpuinfo"), "model name", ':').unwrap_or_else(unknown),
         cores: std::thread::available_parallelism().map_or(1, usize::from),

@@ -13,12 +13,12 @@ pub(crate) mod share;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 /// The files below a directory whose paths end like this.
 fn files(dir: &Path, end: &str) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
-    for entry in std::fs::read_dir(dir).with_context(|| format!("cannot read {}", dir.display()))? {
+    for entry in fs_err::read_dir(dir)? {
         let path = entry?.path();
         if path.is_dir() {
             found.extend(files(&path, end)?);

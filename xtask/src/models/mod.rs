@@ -184,10 +184,9 @@ impl Model {
     pub(crate) fn notes(&self, build: &Build, of: &str) -> Result<PathBuf> {
         let dir = self.noted(build, of);
         if dir.exists() {
-            std::fs::remove_dir_all(&dir)?;
+            fs_err::remove_dir_all(&dir)?;
         }
-        std::fs::create_dir_all(&dir)
-            .with_context(|| format!("cannot create {}", dir.display()))?;
+        fs_err::create_dir_all(&dir)?;
         Ok(dir)
     }
 

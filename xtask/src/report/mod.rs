@@ -102,7 +102,7 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
         _ => Path::new("."),
     };
     let replace = || -> std::io::Result<()> {
-        std::fs::create_dir_all(directory)?;
+        fs_err::create_dir_all(directory)?;
         let mut file = tempfile::NamedTempFile::new_in(directory)?;
         file.write_all(text.as_bytes())?;
         file.as_file().sync_all()?;

@@ -276,7 +276,7 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
         schema: u32,
     }
     let shown = path.display();
-    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+    let text = fs_err::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
     let version: Version = serde_json::from_str(&text)
         .with_context(|| format!("{shown} is no file of measurements"))?;
     ensure!(

@@ -58,7 +58,7 @@ pub(crate) fn run(ws: &Workspace, args: &PageArgs) -> Result<()> {
         None => ws.root.join(PAGE),
     };
     let shown = path.display();
-    let old = match std::fs::read_to_string(&path) {
+    let old = match fs_err::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => OPENING.to_owned(),
         Err(error) => return Err(error).with_context(|| format!("cannot read {shown}")),

@@ -207,5 +207,5 @@ fn what_cannot_be_written_is_named_and_leaves_the_old() {
     super::write(&file, "old").expect("there is space");
     let error = write_all(&sample::comparison(1), &file.join("below")).expect_err("no directory");
     assert!(error.to_string().starts_with("cannot write"));
-    assert_eq!(std::fs::read_to_string(&file).expect("it is there"), "old");
+    assert_eq!(fs_err::read_to_string(&file).expect("it is there"), "old");
 }

@@ -74,7 +74,7 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
     let mut findings = layout::check(&paths);
     let mut sources = Vec::new();
     for path in &paths {
-        let Ok(text) = std::fs::read_to_string(ws.root.join(path)) else {
+        let Ok(text) = fs_err::read_to_string(ws.root.join(path)) else {
             continue; // not text
         };
         findings.extend(text::check(path, &text));
@@ -91,7 +91,7 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
     }
     findings.extend(dependencies::check(ws, &sources));
     findings.extend(mutants::check(ws, &sources)?);
-    let page = std::fs::read_to_string(ws.root.join(floors::PAGE)).unwrap_or_default();
+    let page = fs_err::read_to_string(ws.root.join(floors::PAGE)).unwrap_or_default();
     findings.extend(floors::check(&sources, &page));
     report(&findings, paths.len())
 }

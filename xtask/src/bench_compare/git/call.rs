@@ -134,7 +134,7 @@ pub(super) fn lock_of(file: &Path) -> PathBuf {
 
 /// Removes a file, if it is there.
 pub(super) fn remove(file: &Path) -> Result<()> {
-    match std::fs::remove_file(file) {
+    match fs_err::remove_file(file) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(error).with_context(|| format!("cannot remove {}", file.display()))
         }

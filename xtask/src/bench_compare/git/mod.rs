@@ -15,7 +15,7 @@ mod worktree;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 
 use self::call::{checked, fed, git_in, line, lock_of, remove, run};
 use self::store::{Objects, Store};
@@ -171,17 +171,16 @@ impl Repository {
         // A run that was killed may have left anything.
         remove(index)?;
         if dir.exists() {
-            std::fs::remove_dir_all(dir)
-                .with_context(|| format!("cannot remove {}", dir.display()))?;
+            fs_err::remove_dir_all(dir)?;
         }
         self.try_write_out(revision, dir, index)
     }
 
     fn try_write_out(&self, revision: &Revision, dir: &Path, index: &Path) -> Result<()> {
-        std::fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
-        if !index.exists() && std::fs::read_dir(dir)?.next().is_some() {
-            std::fs::remove_dir_all(dir)?;
-            std::fs::create_dir_all(dir)?;
+        fs_err::create_dir_all(dir)?;
+        if !index.exists() && fs_err::read_dir(dir)?.next().is_some() {
+            fs_err::remove_dir_all(dir)?;
+            fs_err::create_dir_all(dir)?;
         }
         let with = self.store.with_files(&self.worktree, dir, index)?;
         let hint = self.worktree.hint();

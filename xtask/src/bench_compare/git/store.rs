@@ -50,7 +50,7 @@ impl Store {
                 }
                 _ => {}
             }
-            fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
+            fs_err::create_dir_all(dir)?;
             let mut init = store.bare(Objects::Own);
             init.args(["init", "--quiet", "--bare", "--template="]);
             init.arg(format!("--object-format={}", worktree.format));
@@ -119,12 +119,12 @@ impl Store {
         index: &'a Path,
     ) -> Result<With<'a>> {
         let info = self.dir.join("info");
-        fs::create_dir_all(&info).with_context(|| format!("cannot create {}", info.display()))?;
+        fs_err::create_dir_all(&info)?;
         for name in INFO {
             let theirs = worktree.git_path(&format!("info/{name}"))?;
             let bytes = fs::read(theirs).unwrap_or_default();
             let path = info.join(name);
-            fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+            fs_err::write(&path, bytes)?;
         }
         Ok(With {
             store: self,

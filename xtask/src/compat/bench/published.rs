@@ -45,7 +45,7 @@ fn build(ws: &Workspace, side: Side) -> Result<Program> {
     );
     write_if_changed(&dir.join("Cargo.toml"), manifest.as_bytes())?;
     write_if_changed(&dir.join("src/lib.rs"), b"")?;
-    let bench = std::fs::read(source(&packages[0]).join("benches/executor.rs"))?;
+    let bench = fs_err::read(source(&packages[0]).join("benches/executor.rs"))?;
     write_if_changed(&dir.join("benches/executor.rs"), &bench)?;
     side.prove(ws, &dir, &ASYNC_EXECUTOR)?;
     let tree = Tree {

@@ -108,7 +108,7 @@ fn copied(ws: &Workspace) -> Result<PathBuf> {
     list.current_dir(&ws.root);
     for file in said(list)?.lines() {
         // One that is tracked and gone is left out.
-        if let Ok(content) = std::fs::read(ws.root.join(file)) {
+        if let Ok(content) = fs_err::read(ws.root.join(file)) {
             write_if_changed(&tree.join(file), &content)?;
         }
     }
@@ -122,7 +122,7 @@ fn build(ws: &Workspace, tree: &Path, name: &str) -> Result<Side> {
     build.quiet_cargo(&["build", "--release", "--quiet", "--locked", "-p", PACKAGE])?;
     let built = target.join("release").join(PACKAGE);
     let program = ws.target.join("tunables").join(name);
-    std::fs::copy(&built, &program).with_context(|| format!("cannot copy {}", built.display()))?;
+    fs_err::copy(&built, &program)?;
     let name = "ours";
     Ok(Side { name, program })
 }
@@ -138,7 +138,7 @@ fn build_all<'t>(ws: &Workspace, all: &[&'t Tunable]) -> Result<Vec<Built<'t>>> 
     let mut built = Vec::new();
     for tunable in all {
         let path = tree.join(tunable.file);
-        let text = std::fs::read_to_string(&path)?;
+        let text = fs_err::read_to_string(&path)?;
         let mut values = Vec::new();
         for (at, quarters) in QUARTERS.into_iter().enumerate() {
             let (planted, value) = tunable.planted(&text, quarters)?;
@@ -255,7 +255,7 @@ mod tests {
     fn each_constant_is_in_its_file() {
         let ws = Workspace::find().expect("there is a workspace");
         for tunable in TUNABLES {
-            let text = std::fs::read_to_string(ws.root.join(tunable.file)).expect(tunable.file);
+            let text = fs_err::read_to_string(ws.root.join(tunable.file)).expect(tunable.file);
             let (_, nanos, _) = tunable.split(&text).expect(tunable.name);
             let shipped = Duration::from_nanos(nanos);
             let same = tunable.planted(&text, QUARTERS[SHIPPED]);

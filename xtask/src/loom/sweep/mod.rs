@@ -128,9 +128,9 @@ enum Outcome {
 pub(super) fn recording(build: &Build, model: &Model, args: &LoomArgs) -> Result<Environment> {
     let file = record(build, model);
     let dir = file.parent().context("a file in a directory")?;
-    std::fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    fs_err::create_dir_all(dir)?;
     if file.exists() {
-        std::fs::remove_file(&file)?;
+        fs_err::remove_file(&file)?;
     }
     Ok(environment(RECORD, file.display().to_string(), args))
 }
@@ -163,7 +163,7 @@ pub(super) fn run(
 ) -> Result<()> {
     let rows: Vec<Row> = table::load(&ws.root, LIST)?;
     let reach = models.iter().map(|model| {
-        let noted = std::fs::read_to_string(record(build, model)).unwrap_or_default();
+        let noted = fs_err::read_to_string(record(build, model)).unwrap_or_default();
         Reach {
             model,
             time: times.get(&model.title()).copied().unwrap_or_default(),

@@ -90,7 +90,7 @@ pub(super) fn all(root: &Path, reached: &[&String]) -> Result<Vec<Site>> {
         for name in crate::workspace::rust_files(root, &dir)? {
             let passes_on = PASSING_ON.iter().any(|passing| name.starts_with(passing));
             if !passes_on && !name.ends_with("/tests.rs") {
-                let text = std::fs::read_to_string(root.join(&name))?;
+                let text = fs_err::read_to_string(root.join(&name))?;
                 let source = Source::new(&name, &text).with_context(|| name.clone())?;
                 sites.extend(of_file(&name, &source, &mut calls));
             }
