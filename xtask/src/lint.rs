@@ -27,22 +27,14 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
     let loom = LOOM.build(ws);
     clippy(&loom, &["-p", crate::loom::PACKAGE, "--all-targets"])?;
     clippy(&loom, &modelled)?;
-    if let Some(manifest) = ws.compat_manifest() {
-        let manifest = manifest.display().to_string();
-        let compat = Build::special(ws, "compat-lint", "");
-        compat.cargo(&["fmt", "--all", "--check", "--manifest-path", &manifest])?;
-        let args = [
-            "--manifest-path",
-            &manifest,
-            "--workspace",
-            "--all-targets",
-            "--all-features",
-        ];
-        clippy(&compat, &args)?;
-    }
+    let manifest = ws.manifest("crates/compat");
+    let manifest = ["--manifest-path", &manifest];
+    let compat = Build::special(ws, "compat-lint", "");
+    compat.cargo(&[&["fmt", "--all", "--check"], &manifest[..]].concat())?;
+    let all = ["--workspace", "--all-targets", "--all-features"];
+    clippy(&compat, &[&manifest[..], &all].concat())?;
     // Builds for no host, so there is no clippy for it.
-    let firmware = ws.root.join("crates/firmware/Cargo.toml");
-    let firmware = firmware.display().to_string();
+    let firmware = ws.manifest("crates/firmware");
     plain.cargo(&["fmt", "--all", "--check", "--manifest-path", &firmware])?;
     workflows(ws)
 }

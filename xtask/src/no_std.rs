@@ -165,11 +165,7 @@ fn build_for(ws: &Workspace, build: &Build, target: &Target) -> Result<()> {
     build.cargo(&layers)?;
     println!("no-std: {} builds for {name}", LAYERS.join(", "));
     if target.drop_in {
-        let manifest = ws
-            .root
-            .join("crates/compat/Cargo.toml")
-            .display()
-            .to_string();
+        let manifest = ws.manifest("crates/compat");
         args.extend(["--manifest-path", &manifest, "-p", "bevy_tasks"]);
         build.cargo(&args)?;
         println!("no-std: the drop-in builds for {name}");
@@ -179,11 +175,7 @@ fn build_for(ws: &Workspace, build: &Build, target: &Target) -> Result<()> {
 
 /// Builds and runs an image, and returns the time that it ran.
 fn try_image(ws: &Workspace, build: &Build, image: &Image, expected: &str) -> Result<Duration> {
-    let manifest = ws
-        .root
-        .join("crates/firmware/Cargo.toml")
-        .display()
-        .to_string();
+    let manifest = ws.manifest("crates/firmware");
     let package = [image.target, "--release", "-p", image.package];
     build.cargo(&[&BUILD[..], &package, &["--manifest-path", &manifest]].concat())?;
     let directory = build.target().join(image.target).join("release");

@@ -66,10 +66,10 @@ impl Workspace {
         layers.flat_map(|l| ["-p", l.name.as_str()]).collect()
     }
 
-    /// The manifest of the excluded workspace with the drop-in packages, if it is there.
-    pub(crate) fn compat_manifest(&self) -> Option<PathBuf> {
-        let manifest = self.root.join("crates/compat/Cargo.toml");
-        manifest.is_file().then_some(manifest)
+    /// The manifest of a package or of an excluded workspace, as an argument.
+    pub(crate) fn manifest(&self, dir: &str) -> String {
+        let manifest = self.root.join(dir).join("Cargo.toml");
+        manifest.display().to_string()
     }
 }
 
