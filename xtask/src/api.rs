@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 use public_api::PublicItem;
 
-use crate::build::Build;
+use crate::build::{Build, words};
 use crate::package::published;
 use crate::process::{program, said};
 use crate::workspace::Workspace;
@@ -69,14 +69,13 @@ pub(crate) fn run(ws: &Workspace, args: &ApiArgs) -> Result<()> {
 fn describe(ws: &Workspace, layers: &[&str]) -> Result<PathBuf> {
     let build = describing(Build::special(ws, "api", ""))?;
     let names = layers.iter().flat_map(|layer| ["-p", layer]);
-    let args = [
-        &["doc", "--no-deps", "--all-features"],
-        &names.collect::<Vec<_>>()[..],
-    ]
-    .concat();
-    build.cargo(&args).with_context(|| {
-        format!("this needs the compiler {COMPILER}, the one in use or one that rustup can fetch")
-    })?;
+    build
+        .cargo(&words("doc --no-deps --all-features", names))
+        .with_context(|| {
+            format!(
+                "this needs the compiler {COMPILER}, the one in use or one that rustup can fetch"
+            )
+        })?;
     Ok(build.target().join("doc"))
 }
 

@@ -8,6 +8,11 @@ use cargo_metadata::Message;
 
 use crate::workspace::Workspace;
 
+/// The words of a line, and further arguments.
+pub(crate) fn words<'w>(line: &'w str, more: impl IntoIterator<Item = &'w str>) -> Vec<&'w str> {
+    line.split(' ').chain(more).collect()
+}
+
 /// One kind of build: flags, environment, target directory.
 #[derive(Clone)]
 pub(crate) struct Build {

@@ -5,7 +5,7 @@
 use anyhow::Result;
 use clap::Args;
 
-use crate::build::Build;
+use crate::build::{Build, words};
 use crate::ci::{Step, run_steps};
 use crate::models::layers;
 use crate::workspace::Workspace;
@@ -27,9 +27,8 @@ const SCHEDULES: usize = 10_000;
 /// Runs the parts up to the first that fails.
 pub(crate) fn run(ws: &Workspace, args: &CheckArgs) -> Result<()> {
     let package = ws.layer(&args.layer)?.name.as_str();
-    let cargo = |name: &str, words: String| {
-        let words = move || Build::plain(ws).cargo(&words.split(' ').collect::<Vec<_>>());
-        Step::new(name, words)
+    let cargo = |name: &str, line: String| {
+        Step::new(name, move || Build::plain(ws).cargo(&words(&line, [])))
     };
     let clippy = format!("clippy --quiet -p {package} --all-targets -- -D warnings");
     let mut steps = vec![

@@ -2,23 +2,18 @@
 
 use anyhow::Result;
 
-use crate::build::Build;
+use crate::build::{Build, words};
 use crate::workspace::Workspace;
 
 /// Builds the documentation of every package of the workspace, private items too, so that links
 /// in their comments stay alive.
 pub(crate) fn run(ws: &Workspace) -> Result<()> {
     let deny = |build: Build| build.env("RUSTDOCFLAGS", "-Dwarnings");
-    let layers = ws.layer_args();
-    deny(Build::plain(ws)).cargo(&[&["doc", "--no-deps"], &layers[..]].concat())?;
-    let private = [
-        "doc",
-        "--no-deps",
-        "--workspace",
-        "--document-private-items",
-    ];
+    deny(Build::plain(ws)).cargo(&words("doc --no-deps", ws.layer_args()))?;
+    let all = "doc --no-deps --workspace";
+    let private = words(all, ["--document-private-items"]);
     deny(Build::special(ws, "doc-private", "")).cargo(&private)?;
-    let compat = ["--manifest-path", &ws.manifest("crates/compat")];
-    let args = [&["doc", "--no-deps", "--workspace"], &compat[..]].concat();
-    deny(Build::special(ws, "compat-lint", "")).cargo(&args)
+    let compat = ws.manifest("crates/compat");
+    let compat = words(all, ["--manifest-path", &compat]);
+    deny(Build::special(ws, "compat-lint", "")).cargo(&compat)
 }

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use cargo_metadata::{Package, TargetKind};
 use clap::Args;
 
-use crate::build::{Binary, Build};
+use crate::build::{Binary, Build, words};
 use crate::process::run_limited;
 use crate::progress::run_all;
 use crate::workspace::Workspace;
@@ -16,14 +16,7 @@ use crate::workspace::Workspace;
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// What the features below change in the examples of these layers.
-const FEATURED: [&str; 6] = [
-    "-p",
-    "terrace-trace",
-    "-p",
-    "terrace-tasks",
-    "--features",
-    "terrace-trace/enabled,terrace-tasks/multi_threaded",
-];
+const FEATURED: &str = "-p terrace-trace -p terrace-tasks --features terrace-trace/enabled,terrace-tasks/multi_threaded";
 
 /// Options of `cargo xtask examples`.
 #[derive(Args)]
@@ -39,10 +32,10 @@ pub(crate) fn run(ws: &Workspace, args: &ExamplesArgs) -> Result<()> {
     let missing = without_example(&ws.layers());
     ensure!(missing.is_empty(), "no example: {}", missing.join(", "));
     let mut result = Ok(());
-    for packages in [&ws.layer_args()[..], &FEATURED] {
-        let mut words = [&["build", "--examples"], packages].concat();
-        words.extend(args.release.then_some("--release"));
-        let examples = Build::plain(ws).binaries(&words, false)?;
+    for packages in [ws.layer_args(), words(FEATURED, [])] {
+        let packages = packages.into_iter();
+        let more = packages.chain(args.release.then_some("--release"));
+        let examples = Build::plain(ws).binaries(&words("build --examples", more), false)?;
         let name = |example: &Binary| example.name.clone();
         result = result.and(run_all("examples", &examples, name, run_one));
     }

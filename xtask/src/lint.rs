@@ -3,51 +3,40 @@
 use anyhow::{Result, ensure};
 use cargo_metadata::Package;
 
-use crate::build::Build;
+use crate::build::{Build, words};
 use crate::models::LOOM;
 use crate::process::{program, said};
 use crate::workspace::Workspace;
 
-const DENY: [&str; 3] = ["--", "-D", "warnings"];
-
 /// Checks all of it; stops at the first that is not clean.
 pub(crate) fn run(ws: &Workspace) -> Result<()> {
-    let plain = Build::plain(ws);
-    plain.cargo(&["fmt", "--all", "--check"])?;
-    clippy(&plain, &["--workspace", "--all-targets"])?;
-    clippy(
-        &plain,
-        &with_layers(ws, &["--all-targets", "--all-features"]),
-    )?;
+    const FORMAT: &str = "fmt --all --check";
+    let (plain, layers) = (Build::plain(ws), || ws.layer_args());
+    plain.cargo(&words(FORMAT, []))?;
+    clippy(&plain, "--workspace --all-targets", Vec::new())?;
+    clippy(&plain, "--all-targets --all-features", layers())?;
     let counted = Build::special(ws, "count", "--cfg terrace_count");
-    clippy(&counted, &with_layers(ws, &["--all-targets"]))?;
+    clippy(&counted, "--all-targets", layers())?;
     // The models turn on the feature without which no layer compiles under the cfg of a checker.
-    let modelled = modelled_layers(ws);
-    let modelled = [&["--lib", "-p", crate::loom::PACKAGE], &modelled[..]].concat();
     let loom = LOOM.build(ws);
-    clippy(&loom, &["-p", crate::loom::PACKAGE, "--all-targets"])?;
-    clippy(&loom, &modelled)?;
+    clippy(&loom, "--all-targets -p", vec![crate::loom::PACKAGE])?;
+    let modelled = [&[crate::loom::PACKAGE], &modelled_layers(ws)[..]].concat();
+    clippy(&loom, "--lib -p", modelled)?;
+    let compat = Build::special(ws, "compat-lint", "");
     let manifest = ws.manifest("crates/compat");
     let manifest = ["--manifest-path", &manifest];
-    let compat = Build::special(ws, "compat-lint", "");
-    compat.cargo(&[&["fmt", "--all", "--check"], &manifest[..]].concat())?;
-    let all = ["--workspace", "--all-targets", "--all-features"];
-    clippy(&compat, &[&manifest[..], &all].concat())?;
+    compat.cargo(&words(FORMAT, manifest))?;
+    let all = "--workspace --all-targets --all-features";
+    clippy(&compat, all, manifest.to_vec())?;
     // Builds for no host, so there is no clippy for it.
     let firmware = ws.manifest("crates/firmware");
-    plain.cargo(&["fmt", "--all", "--check", "--manifest-path", &firmware])?;
+    plain.cargo(&words(FORMAT, ["--manifest-path", &firmware]))?;
     workflows(ws)
 }
 
-fn clippy(build: &Build, args: &[&str]) -> Result<()> {
-    let args = [&["clippy", "--quiet"], args, &DENY[..]].concat();
-    build.cargo(&args)
-}
-
-fn with_layers<'w>(ws: &'w Workspace, args: &[&'w str]) -> Vec<&'w str> {
-    let mut args = args.to_vec();
-    args.extend(ws.layer_args());
-    args
+fn clippy(build: &Build, line: &str, mut more: Vec<&str>) -> Result<()> {
+    more.extend(["--", "-D", "warnings"]);
+    build.cargo(&words(&format!("clippy --quiet {line}"), more))
 }
 
 /// `-p NAME` for each layer that compiles under loom: those the models depend on.

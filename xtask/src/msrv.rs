@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::build::Build;
+use crate::build::{Build, words};
 use crate::toolchain::Compiler;
 use crate::workspace::Workspace;
 
@@ -16,6 +16,6 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
     let version = format!("{}.{}", version.major, version.minor);
     let build = Build::special(ws, "msrv", "").envs(Compiler::of_version(ws, &version)?.env());
     let layers = ws.layer_args();
-    build.cargo(&[&["check", "--lib"], &layers[..]].concat())?;
-    build.cargo(&[&["check", "--lib", "--all-features"], &layers[..]].concat())
+    build.cargo(&words("check --lib", layers.iter().copied()))?;
+    build.cargo(&words("check --lib --all-features", layers))
 }

@@ -6,7 +6,7 @@ use std::{env, fs};
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::{MetadataCommand, Package};
 
-use crate::build::Build;
+use crate::build::{Build, words};
 use crate::workspace::{self, Workspace};
 
 /// By how many packages the drop-in may make a lock file longer than the stock crate does.
@@ -54,11 +54,7 @@ fn missing(layer: &Package) -> Vec<String> {
 /// Packages the layers together and builds each out of its package; a warning is an error.
 fn package(ws: &Workspace, layers: &[&Package]) -> Result<()> {
     let names = layers.iter().flat_map(|layer| ["-p", layer.name.as_str()]);
-    let args = [
-        &["package", "--allow-dirty"],
-        &names.collect::<Vec<_>>()[..],
-    ]
-    .concat();
+    let args = words("package --allow-dirty", names);
     forget_unpacked(layers)?;
     let build = unused(ws)?;
     eprintln!("$ cargo {}", args.join(" "));

@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use crate::build::Build;
+use crate::build::{Build, words};
 use crate::toolchain::{self, Compiler, HOST};
 use crate::workspace::Workspace;
 
@@ -112,19 +112,13 @@ pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs, sanitizer: &Sanitizer) -
     let instrumented = instrument(ws, sanitizer)?;
     let mut result = Ok(());
     for ((_, build), layers) in instrumented.builds.iter().zip(&layers) {
-        let mut words = vec![
-            "test",
-            "--no-fail-fast",
-            "--all-features",
-            "--lib",
-            "--tests",
-        ];
-        words.extend(Instrumented::ARGS);
-        words.extend(layers.iter().flat_map(|layer| ["-p", layer]));
-        words.extend(args.filter.iter().flat_map(|filter| ["--", filter]));
+        let more = layers.iter().flat_map(|layer| ["-p", layer]);
+        let more = Instrumented::ARGS.into_iter().chain(more);
+        let more = more.chain(args.filter.iter().flat_map(|filter| ["--", filter]));
         // All are run before the verdict.
         if !layers.is_empty() {
-            result = result.and(build.cargo(&words));
+            let line = "test --no-fail-fast --all-features --lib --tests";
+            result = result.and(build.cargo(&words(line, more)));
         }
     }
     result

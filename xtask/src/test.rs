@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 
-use crate::build::Build;
+use crate::build::{Build, words};
 use crate::features;
 use crate::workspace::Workspace;
 
@@ -27,21 +27,16 @@ pub(crate) fn run(ws: &Workspace, args: &TestArgs) -> Result<()> {
         return Ok(());
     }
     let layers = ws.layer_args();
-    plain.cargo(
-        &[
-            &["test", "--release", "--all-features"],
-            &layers[..],
-            &TESTS,
-        ]
-        .concat(),
-    )?;
+    let of_layers = [&layers[..], &TESTS].concat();
+    let release = words("test --release --all-features", of_layers.iter().copied());
+    plain.cargo(&release)?;
     for layer in ws.layers() {
         for set in features::extremes(layer) {
-            let args = [&["test", "-p", layer.name.as_str()], &TESTS[..]].concat();
-            let args = [args, set.iter().map(String::as_str).collect()].concat();
-            plain.cargo(&args)?;
+            let set = set.iter().map(String::as_str);
+            let more = [layer.name.as_str()].into_iter().chain(TESTS).chain(set);
+            plain.cargo(&words("test -p", more))?;
         }
     }
     let counted = Build::special(ws, "count", "--cfg terrace_count");
-    counted.cargo(&[&["test", "--release"], &layers[..], &TESTS].concat())
+    counted.cargo(&words("test --release", of_layers))
 }
