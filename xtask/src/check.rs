@@ -37,7 +37,7 @@ pub(crate) fn run(ws: &Workspace, args: &CheckArgs) -> Result<()> {
         Step::command(ws, "tidy"),
         cargo("tests", format!("test --quiet -p {package}")),
     ];
-    let models = models_of(&args.layer, &layers::files(ws)).into_iter();
+    let models = models_of(&args.layer, &layers::files(ws)?).into_iter();
     steps.extend(
         models.map(|layer| {
             Step::command(ws, &format!("loom --layer {layer} --schedules {SCHEDULES}"))

@@ -1,7 +1,6 @@
 //! `cargo xtask lint`: formatting, clippy with warnings denied under every cfg, workflow files.
 
 use anyhow::{Result, ensure};
-use cargo_metadata::Package;
 
 use crate::build::{Build, words};
 use crate::models::LOOM;
@@ -20,7 +19,7 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
     // The models turn on the feature without which no layer compiles under the cfg of a checker.
     let loom = LOOM.build(ws);
     clippy(&loom, "--all-targets -p", vec![crate::loom::PACKAGE])?;
-    let modelled = [&[crate::loom::PACKAGE], &modelled_layers(ws)[..]].concat();
+    let modelled = [&[crate::loom::PACKAGE], &modelled_layers(ws)?[..]].concat();
     clippy(&loom, "--lib -p", modelled)?;
     let compat = Build::special(ws, "compat-lint", "");
     let manifest = ws.manifest("crates/compat");
@@ -40,16 +39,11 @@ fn clippy(build: &Build, line: &str, mut more: Vec<&str>) -> Result<()> {
 }
 
 /// `-p NAME` for each layer that compiles under loom: those the models depend on.
-fn modelled_layers(ws: &Workspace) -> Vec<&str> {
-    let models = |p: &&Package| p.name.as_str() == crate::loom::PACKAGE;
-    let models = ws.metadata.packages.iter().find(models).into_iter();
-    let names: Vec<&str> = models
-        .flat_map(|p| &p.dependencies)
-        .map(|d| d.name.as_str())
-        .collect();
+fn modelled_layers(ws: &Workspace) -> Result<Vec<&str>> {
+    let modelled = &ws.package(crate::loom::PACKAGE)?.dependencies;
     let layers = ws.layers().into_iter().map(|layer| layer.name.as_str());
-    let modelled = layers.filter(|layer| names.contains(layer));
-    modelled.flat_map(|layer| ["-p", layer]).collect()
+    let layers = layers.filter(|layer| modelled.iter().any(|d| d.name == *layer));
+    Ok(layers.flat_map(|layer| ["-p", layer]).collect())
 }
 
 /// actionlint is no cargo program: where it is not installed, that is said and not an error.

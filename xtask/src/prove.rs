@@ -6,7 +6,6 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use cargo_metadata::Package;
 use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
@@ -156,7 +155,7 @@ pub(crate) fn run(ws: &Workspace, args: &ProveArgs) -> Result<()> {
 
 /// How the nets are built and run; the sanitizers where a fault needs them.
 struct Nets<'w> {
-    packages: &'w [Package],
+    ws: &'w Workspace,
     loom: Build,
     shuttle: Build,
     plain: Build,
@@ -171,7 +170,7 @@ impl<'w> Nets<'w> {
         let asan = needed(Net::Asan).then(|| instrument(ws, &asan::sanitizer(ws)?));
         let tsan = needed(Net::Tsan).then(|| instrument(ws, &tsan::sanitizer()));
         Ok(Self {
-            packages: &ws.metadata.packages,
+            ws,
             loom: LOOM.build(ws),
             shuttle: SHUTTLE.build(ws),
             plain: Build::plain(ws),
@@ -207,10 +206,7 @@ impl<'w> Nets<'w> {
     /// Runs the test program where cargo would run it, in the environment of its build.
     fn test(&self, build: &Build, fault: &Fault, args: &[&str]) -> Result<Verdict> {
         let package = fault.package.as_deref().unwrap_or_default();
-        let mut found = self.packages.iter().filter(|own| own.name == package);
-        let found = found
-            .next()
-            .with_context(|| format!("no package {package}"))?;
+        let found = self.ws.package(package)?;
         let (file, test) = fault.test()?;
         let args = [&["-p", package, "--all-features"], args].concat();
         let mut command = Command::new(planted::program(build, &args, file)?.path);

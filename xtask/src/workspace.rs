@@ -47,6 +47,13 @@ impl Workspace {
         layers
     }
 
+    /// The member called `name`.
+    pub(crate) fn package(&self, name: &str) -> Result<&Package> {
+        let mut packages = self.metadata.packages.iter();
+        let found = packages.find(|package| package.name == name);
+        found.with_context(|| format!("the workspace has no package {name}"))
+    }
+
     /// The package of the layer `name`, for example `queue`.
     pub(crate) fn layer(&self, name: &str) -> Result<&Package> {
         let full = format!("terrace-{name}");

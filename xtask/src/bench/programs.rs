@@ -1,7 +1,6 @@
 //! The bench programs of the working tree.
 
-use anyhow::{Context, Result, ensure};
-use cargo_metadata::TargetKind;
+use anyhow::{Result, ensure};
 
 use crate::measure::build::{Special, Tree};
 use crate::measure::criterion::Program;
@@ -24,12 +23,8 @@ const PLAIN: (&str, Special) = (
 
 /// The layers whose programs have the prefix, in the order of the package's manifest.
 fn layers<'w>(ws: &'w Workspace, prefix: &str) -> Result<Vec<&'w str>> {
-    let package = ws.metadata.packages.iter().find(|p| p.name == PACKAGE);
-    let package = package.with_context(|| format!("the workspace has no package {PACKAGE}"))?;
-    let benches = package
-        .targets
-        .iter()
-        .filter(|target| target.is_kind(TargetKind::Bench));
+    let targets = ws.package(PACKAGE)?.targets.iter();
+    let benches = targets.filter(|target| target.is_bench());
     let layers = benches.filter_map(|target| target.name.strip_prefix(prefix));
     Ok(layers
         .filter(|name| !name.starts_with(PREFIX) && *name != LATENCY)

@@ -119,7 +119,7 @@ pub(crate) fn run_one(build: &Build, test: (&str, &str), fault: Option<&str>) ->
 /// Builds the models, all or one layer's, and lists them.
 fn list(ws: &Workspace, build: &Build, layer: Option<&str>) -> Result<Vec<Model>> {
     let mut targets = Vec::new();
-    for file in layers::files(ws) {
+    for file in layers::files(ws)? {
         match layers::of(file) {
             None => bail!(
                 "loom-tests: `{file}` belongs to no layer; CONTRIBUTING.md says how files of models begin"

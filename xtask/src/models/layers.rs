@@ -1,5 +1,7 @@
 //! Which layer a file of models belongs to, by the start of its name.
 
+use anyhow::Result;
+
 use crate::workspace::Workspace;
 
 /// The layers that have models, and scopes, which the executor and fork-join share.
@@ -23,12 +25,10 @@ pub(crate) fn of(name: &str) -> Option<&'static str> {
 }
 
 /// The names of the files with loom's models.
-pub(crate) fn files(ws: &Workspace) -> Vec<&str> {
-    let mut packages = ws.metadata.packages.iter();
-    let package = packages.find(|package| package.name.as_str() == crate::loom::PACKAGE);
-    let targets = package.into_iter().flat_map(|package| &package.targets);
+pub(crate) fn files(ws: &Workspace) -> Result<Vec<&str>> {
+    let targets = ws.package(crate::loom::PACKAGE)?.targets.iter();
     let tests = targets.filter(|target| target.is_test());
-    tests.map(|target| target.name.as_str()).collect()
+    Ok(tests.map(|target| target.name.as_str()).collect())
 }
 
 #[cfg(test)]
