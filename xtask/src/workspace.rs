@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use cargo_metadata::{Metadata, MetadataCommand, Package};
 
+use crate::process::{program, said};
+
 /// The workspace this program was built from.
 pub(crate) struct Workspace {
     /// The directory of the top-level `Cargo.toml`.
@@ -77,6 +79,18 @@ impl Workspace {
     pub(crate) fn manifest(&self, dir: &str) -> String {
         let manifest = self.root.join(dir).join("Cargo.toml");
         manifest.display().to_string()
+    }
+
+    /// The files that git tracks or would track, below the root.
+    pub(crate) fn files(&self) -> Result<Vec<PathBuf>> {
+        let mut list = program("git ls-files --cached --others --exclude-standard");
+        list.current_dir(&self.root);
+        let listed = said(list).context("this needs a git checkout")?;
+        let paths = listed.lines().map(PathBuf::from);
+        // One that is tracked and gone is left out.
+        Ok(paths
+            .filter(|path| self.root.join(path).is_file())
+            .collect())
     }
 }
 

@@ -13,9 +13,8 @@ mod text;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 
-use crate::process::{program, said};
 use crate::source::Source;
 use crate::workspace::Workspace;
 
@@ -63,14 +62,7 @@ impl fmt::Display for Finding {
 
 /// Checks every file that git tracks or would track.
 pub(crate) fn run(ws: &Workspace) -> Result<()> {
-    let mut list = program("git ls-files --cached --others --exclude-standard");
-    list.current_dir(&ws.root);
-    let listed = said(list).context("tidy needs a git checkout")?;
-    let paths: Vec<PathBuf> = listed
-        .lines()
-        .map(PathBuf::from)
-        .filter(|p| ws.root.join(p).is_file())
-        .collect();
+    let paths = ws.files()?;
     let mut findings = layout::check(&paths);
     let mut sources = Vec::new();
     for path in &paths {

@@ -16,7 +16,6 @@ use crate::measure::criterion::Program;
 use crate::measure::machine::origin;
 use crate::measure::rounds::{Effort, Entry, Row, measure_whole, series};
 use crate::measure::runs::{Found, Kind, Runs};
-use crate::process::{program, said};
 use crate::report;
 use crate::report::curves::{Curve, Panel, Point};
 use crate::workspace::Workspace;
@@ -104,13 +103,8 @@ impl Tunable {
 /// A copy of what git tracks or would track.
 fn copied(ws: &Workspace) -> Result<PathBuf> {
     let tree = ws.target.join("tunables/tree");
-    let mut list = program("git ls-files --cached --others --exclude-standard");
-    list.current_dir(&ws.root);
-    for file in said(list)?.lines() {
-        // One that is tracked and gone is left out.
-        if let Ok(content) = fs_err::read(ws.root.join(file)) {
-            write_if_changed(&tree.join(file), &content)?;
-        }
+    for file in ws.files()? {
+        write_if_changed(&tree.join(&file), &fs_err::read(ws.root.join(file))?)?;
     }
     Ok(tree)
 }
