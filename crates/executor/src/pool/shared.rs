@@ -149,9 +149,8 @@ impl Shared {
     /// Wakes a sleeper for an item, if the sleeping protocol asks for it.
     #[inline]
     pub(crate) fn publish(&self) {
-        if self.idle.publish() == Wake::NoneParked {
-            self.unattended();
-        }
+        let wake = self.idle.publish();
+        self.look_after(wake);
         self.external_waiters.notify(1);
     }
 
@@ -159,9 +158,7 @@ impl Shared {
     #[inline]
     pub(crate) fn publish_unless_watched(&self) {
         let wake = self.idle.publish_paced();
-        if wake == Wake::NoneParked {
-            self.unattended();
-        }
+        self.look_after(wake);
         if wake != Wake::Watched {
             self.external_waiters.notify(1);
         }
@@ -181,9 +178,8 @@ impl Shared {
     /// worker without a token, or a driver. While the tasks were on the way, no other thread saw them.
     #[inline]
     pub(crate) fn publish_moved(&self) {
-        if self.idle.moved() == Wake::NoneParked {
-            self.unattended();
-        }
+        let wake = self.idle.moved();
+        self.look_after(wake);
         self.external_waiters.notify(1);
     }
 
@@ -212,6 +208,19 @@ impl Shared {
         match self.scopes.surplus(slot, self.crew()) {
             1 => self.publish(),
             more => self.publish_tasks(more),
+        }
+    }
+
+    /// After a publish: where no worker sleeps or searches, the watch looks after the item. A driver that was notified may be left
+    /// unpolled, for example by a thread that runs something else on top of its wait.
+    #[inline]
+    fn look_after(&self, wake: Wake) {
+        match wake {
+            Wake::NoneParked | Wake::Driver => self.unattended(),
+            Wake::Covered if self.seats.drivers.high() > 0 && self.idle.searching() == 0 => {
+                self.unattended();
+            }
+            Wake::Covered | Wake::Woke(_) | Wake::WokeRestricted(_) | Wake::Watched => {}
         }
     }
 
