@@ -354,7 +354,8 @@ impl<'a> Executor<'a> {
     /// about to sleep, with no task or borrow of the executor in its way. If that returns true, the wait looks at its own work
     /// again. So a program can hand the stand-in what it would pin to the worker.
     ///
-    /// A [`shutdown`](Self::shutdown) inside of `f` gives the place back at once.
+    /// A [`shutdown`](Self::shutdown) or [`broadcast`](Self::broadcast) inside of `f` gives the place back at once. Those of other threads
+    /// wait until `f` has ended.
     ///
     /// Cost: two read-modify-writes, one fence, and a look at the queues at the end.
     ///

@@ -257,6 +257,40 @@ fn a_stand_in_shuts_the_executor_down() {
     }
 }
 
+/// A broadcast reaches the worker whose place its caller had.
+#[test]
+fn a_stand_in_broadcasts() {
+    let _watchdog = watchdog();
+    for workers in [1, 2] {
+        let pool = pool(workers);
+        for _ in 0..20 {
+            let parts = in_place(&pool, |_| pool.broadcast(|_| thread::current().id()));
+            assert_eq!(parts.len(), workers);
+        }
+    }
+}
+
+/// The worker of the dropped executor waits for a task whose only worker has a stand-in: the caller of the drop runs it.
+#[test]
+fn a_stand_in_drops_another_executor() {
+    let _watchdog = watchdog();
+    let pool = Arc::new(Builder::new().workers(1).spares(false).build());
+    for _ in 0..20 {
+        let other = self::pool(1);
+        let (begins, begun) = mpsc::channel();
+        in_place(&pool, |_| {
+            let task = pool.spawn(async { 1 });
+            let waits = other.spawn(async move {
+                begins.send(()).unwrap();
+                block_on(task)
+            });
+            begun.recv().unwrap();
+            drop(other);
+            drop(waits);
+        });
+    }
+}
+
 #[test]
 fn a_stand_in_waits_until_all_tasks_have_ended() {
     let _watchdog = watchdog();

@@ -18,6 +18,10 @@ pub trait Work {
 
     /// Whether there is work or news that only `worker` can act on: its pinned inbox, a stop flag.
     fn has_private_work(&self, worker: usize) -> bool;
+
+    /// Work is visible, no worker is parked or searches, and the worker that saw the work sleeps on, as its place is held. An executor that
+    /// looks after work which stands still can do so now.
+    fn unattended(&self) {}
 }
 
 /// Which workers sleep, which search, and which one a publisher wakes. See the [crate docs](crate).
@@ -61,11 +65,9 @@ impl Idle {
         group.shares_processor(place.bit)
     }
 
-    /// Whether a worker sleeps in a restricted wait: a hint (one relaxed load a group, no fence).
+    /// Whether a worker sleeps in a restricted wait, or the holder of a place does: a hint (two relaxed loads a group, no fence).
     pub fn any_restricted(&self) -> bool {
-        self.groups
-            .iter()
-            .any(|group| group.load(Ordering::Relaxed).restricted() != 0)
+        self.groups.iter().any(|group| group.waiting() != 0)
     }
 
     /// The number of tokens in existence: a hint.
@@ -77,14 +79,14 @@ impl Idle {
     }
 
     /// Live workers that neither park nor wait restricted: those that run or search. A hint: workers that come, go, sleep or
-    /// wake during the call may be counted or not. Two relaxed loads a group.
+    /// wake during the call may be counted or not. A held place counts as its holder does. Some relaxed loads a group.
     pub fn awake(&self) -> usize {
         self.groups
             .iter()
             .map(|group| {
                 let live = group.live();
                 let word = group.load(Ordering::Relaxed);
-                (live & !(word.parked() | word.restricted())).count_ones() as usize
+                (live & !(word.parked() | group.waiting())).count_ones() as usize
             })
             .sum()
     }

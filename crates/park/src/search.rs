@@ -6,6 +6,7 @@ use terrace_sync::{heavy, ordering, thread, weakened};
 use crate::group::Group;
 use crate::groups::Place;
 use crate::idle::{Idle, Work};
+use crate::outcome::Wake;
 use crate::token::Token;
 use crate::word::{self, Word};
 
@@ -136,8 +137,11 @@ impl Idle {
         if work.has_private_work(worker) {
             self.wake_worker(worker);
         }
-        if !weakened!("park-held-pass-on") {
-            self.publish_visible(work);
+        if !weakened!("park-held-pass-on")
+            && work.takeable()
+            && matches!(self.wake_one(), Wake::NoneParked | Wake::Driver)
+        {
+            work.unattended();
         }
     }
 

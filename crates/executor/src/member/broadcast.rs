@@ -19,8 +19,8 @@ use super::spawnable;
 use crate::pool::fork::worker::Worker;
 use crate::pool::shared::Shared;
 use crate::run::block_on::block_on;
-use crate::run::fork;
 use crate::run::spawners::worker_spawners;
+use crate::run::{fork, stand_in};
 use crate::spawner::Spawner;
 
 /// What a broadcast closure learns of its worker.
@@ -53,6 +53,7 @@ pub(crate) fn broadcast<T: Send>(
     pool: &Shared,
     f: &(impl Fn(Broadcast<'_>) -> T + Sync),
 ) -> Vec<T> {
+    stand_in::give_way(pool);
     let workers = worker_spawners(pool);
     let participants = workers.len();
     if participants == 0 {

@@ -226,7 +226,7 @@ impl Shared {
 
     /// A publish found no worker asleep and none that searches. The caller has fenced after it made the item visible.
     #[inline]
-    fn unattended(&self) {
+    pub(crate) fn unattended(&self) {
         if !self.alarm.is_raised() {
             self.call_watch();
         }

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use super::block_on::block_on;
 use super::stand_in;
 use crate::parts::event::EventListener;
-use crate::pool::runner;
 
 /// The point in time at which `limit` is over; none if it never is.
 pub(crate) fn deadline_after(limit: Option<Duration>) -> Option<Instant> {
@@ -15,8 +14,7 @@ pub(crate) fn deadline_after(limit: Option<Duration>) -> Option<Instant> {
 /// Waits for a notification; false if the deadline came first. A worker or stand-in without a deadline runs tasks while it waits: other
 /// workers may wait for tasks that they cannot take.
 pub(crate) fn wait_for(listener: EventListener, deadline: Option<Instant>) -> bool {
-    let is_worker = || runner::with_worker(|worker| worker.is_some()) || stand_in::is_standing_in();
-    if deadline.is_none() && is_worker() {
+    if deadline.is_none() && stand_in::is_worker_or_stands_in() {
         block_on(listener);
         return true;
     }

@@ -6,11 +6,11 @@ use terrace_local::task::PanicHandler;
 use terrace_sync::{Arc, weakened};
 
 use super::block_on::block_on;
-use super::{start, threadless};
+use super::{stand_in, start, threadless};
 use crate::parts::config::Config;
 use crate::parts::threads::Threads;
 use crate::pool::shared::Shared;
-use crate::pool::{frames, place, runner};
+use crate::pool::{frames, place};
 
 /// A pool: closes and joins its threads when dropped.
 pub(crate) struct Pool {
@@ -51,7 +51,7 @@ impl Pool {
         shared.idle.unpark_all();
         // Threads start under the same lock; from now on none starts.
         let threads = shared.threads.take();
-        if runner::with_worker(|worker| worker.is_some()) {
+        if stand_in::is_worker_or_stands_in() {
             // This worker waits as workers do: another one may wait for a task that it may adopt only once this one
             // waits, too.
             loop {

@@ -122,13 +122,15 @@ impl Drop for Place<'_> {
     }
 }
 
-/// Whether this thread stands in for a worker.
-pub(super) fn is_standing_in() -> bool {
-    with_place(|place| place.is_some_and(|place| place.with_held(|_| ()).is_some()))
+/// Whether this thread is a worker, or stands in for one: it waits as workers do.
+pub(super) fn is_worker_or_stands_in() -> bool {
+    runner::with_worker(|worker| worker.is_some())
+        || with_place(|place| place.is_some_and(|place| place.with_held(|_| ()).is_some()))
 }
 
-/// The thread waits for the end of all workers of `pool`. If it stands in for one, that one gets its place back now.
-pub(super) fn give_way(pool: &Shared) {
+/// The thread waits for the end of all workers of `pool`, or for a part of each. If it stands in for one, that one gets its place back
+/// now.
+pub(crate) fn give_way(pool: &Shared) {
     with_place(|place| {
         if let Some(place) = place.filter(|place| ptr::eq(place.pool, pool)) {
             place.give_back();

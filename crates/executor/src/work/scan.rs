@@ -96,4 +96,8 @@ impl Work for Scan<'_, '_> {
                 || pool.holders.is_closing()
                 || pool.is_asked_to_end(worker))
     }
+
+    fn unattended(&self) {
+        self.look.pool().unattended();
+    }
 }
