@@ -13,8 +13,10 @@
 //! |----------------------------------------|--------------------------------------------------------------------------------------|
 //! | a publisher                            | passes it over: neither parked nor searching                                         |
 //! | `wake_worker`, `unpark_all`            | leave a wish at the seat; the holder wakes the worker when it gives the place back   |
-//! | the worker itself, which saw work while it parked, or as a sentinel | hands the work to a parked worker, and sleeps on        |
+//! | the worker itself, which saw work while it parked, or as a sentinel | hands the work to a parked worker, or calls [`Work::unattended`], and sleeps on |
 //! | the R rule                             | counts a holder that sleeps as restricted; the last of all waiters to be woken        |
+//!
+//! A wish may come to a seat too late, and stay. Then the next holder wakes the worker in vain.
 
 use std::task::Waker;
 
@@ -52,10 +54,10 @@ impl Drop for Held {
 
 impl Idle {
     /// Takes the place of a parked worker, if there is one: the worker sleeps on, and counts as running, until the calling thread
-    /// gives the place back. The worker with the highest number is taken first, a sentinel only if no other is parked. Workers that park in
-    /// a poll are passed over.
+    /// gives the place back. Of the first group with a parked worker, the one with the highest number is taken, a sentinel only if no
+    /// other is parked there. Workers that park in a poll are passed over.
     ///
-    /// Cost: one read-modify-write.
+    /// Cost: one read-modify-write; a worker that parks in a poll costs an [`unhold`](Self::unhold) besides.
     pub fn hold(&self, work: &impl Work) -> Option<Held> {
         self.groups
             .iter()

@@ -1,7 +1,7 @@
 //! Tickets: entries in the queues of the executor, each of which brings a thread to the jobs of the pool.
 //!
 //! A ticket takes any jobs of the pool. Jobs have no tickets of their own: waiters take jobs without, and many jobs may lie behind few
-//! tickets. There are as many tickets as the pool has threads, up to 64. Queueing one allocates nothing.
+//! tickets. There are as many tickets as the pool has workers, up to 64. Queueing one allocates nothing.
 //!
 //! ```text
 //! push:    the job is queued, where no job lay before;  F;  a ticket is free -> take it and queue it
@@ -10,8 +10,8 @@
 //! ```
 //!
 //! So while a queue has jobs, a ticket is queued that has yet to look, or all are. A push into an empty queue sees to that: of a push that
-//! found no free ticket and a ticket that sees no job, the later to fence would have seen the other. A ticket that leaves jobs behind
-//! passes it on. A push behind other jobs finds it so.
+//! found no free ticket and a ticket that sees no job, the later to fence would have seen the other. A ticket that sees more jobs than
+//! the first one passes it on, before it runs any. A push behind other jobs finds it so.
 
 use std::ptr::NonNull;
 use std::sync::Arc;

@@ -8,6 +8,9 @@ use super::fork_sites::Sites;
 use super::slot_table::SlotTable;
 use crate::protocol::sight::Sight;
 
+/// Only a seat with a lower number is kept open.
+const KEPT_BELOW: usize = 8;
+
 /// The fork seats of a pool `P`: of workers that have forked, and of guests.
 pub(crate) struct Forks<P> {
     places: SlotTable<ForkPlace<P>, 1>,
@@ -51,7 +54,7 @@ impl<P> Forks<P> {
         }
     }
 
-    /// Takes a free seat for the calling thread. One read-modify-write if the last seat is free, else a lock; the first thread in a seat
+    /// Takes a free seat for the calling thread. One read-modify-write; where the kept seat is taken, a lock besides; the first thread in a seat
     /// allocates its deque.
     pub(crate) fn enter(&self, pool: *const P) -> &ForkSeat<P> {
         // Ordering: Acquire pairs with the Release in `leave`: the seat passes from one thread to the next.
@@ -74,10 +77,12 @@ impl<P> Forks<P> {
     pub(crate) fn leave(&self, seat: &ForkSeat<P>) {
         seat.leave();
         // Ordering: Release pairs with the Acquire in `enter`.
-        let kept =
+        let keep = || {
             self.kept
-                .compare_exchange(0, seat.number + 1, Ordering::Release, Ordering::Relaxed);
-        if kept.is_err() {
+                .compare_exchange(0, seat.number + 1, Ordering::Release, Ordering::Relaxed)
+        };
+        // Looks go through all seats up to the highest open one.
+        if seat.number >= KEPT_BELOW || keep().is_err() {
             self.places.release(seat.number);
         }
     }
