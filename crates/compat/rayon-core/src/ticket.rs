@@ -1,17 +1,17 @@
 //! Tickets: entries in the queues of the executor, each of which brings a thread to the jobs of the pool.
 //!
-//! A ticket takes any jobs of the pool. Jobs have no tickets of their own: waiters take jobs without, and many jobs may lie behind few
+//! A ticket takes any job of the pool. Jobs have no tickets of their own: waiters take jobs without, and many jobs may lie behind few
 //! tickets. There are as many tickets as the pool has workers, up to 64. Queueing one allocates nothing.
 //!
 //! ```text
 //! push:    the job is queued, where no job lay before;  F;  a ticket is free -> take it and queue it
 //!          or behind another job -> nothing
-//! ticket:  free itself;  F;  take a job;  more jobs are queued -> as a push into an empty queue;  run the job, and a few more
+//! ticket:  free itself;  F;  take a job;  more jobs are queued -> as a push into an empty queue;  run the job
 //! ```
 //!
 //! So while a queue has jobs, a ticket is queued that has yet to look, or all are. A push into an empty queue sees to that: of a push that
-//! found no free ticket and a ticket that sees no job, the later to fence would have seen the other. A ticket that sees more jobs than
-//! the first one passes it on, before it runs any. A push behind other jobs finds it so.
+//! found no free ticket and a ticket that sees no job, the later to fence would have seen the other. A ticket that sees more jobs
+//! passes it on, before it runs its own. A push behind other jobs finds it so.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -23,9 +23,6 @@ use crate::member::Member;
 
 /// The most tickets of a pool.
 const MOST: usize = u64::BITS as usize;
-
-/// A ticket runs at most so many jobs before its thread looks at the other work of the executor.
-const IN_A_ROW: usize = 16;
 
 /// One ticket.
 #[repr(C)]
@@ -135,24 +132,12 @@ unsafe fn run(job: NonNull<RawJob>, _: &Worker) {
         let Some(member) = member.filter(|member| member.registry.tickets.is(&set)) else {
             return;
         };
-        let Some(mut job) = member.take_any() else {
-            return;
-        };
+        let Some(job) = member.take_any() else { return };
         if member.registry.has_queued() {
             member.registry.tickets.issue();
         }
-        for _ in 1..IN_A_ROW {
-            job.run();
-            let next = (!terrace_thread::has_work())
-                .then(|| member.take_any())
-                .flatten();
-            let Some(next) = next else { return };
-            job = next;
-        }
+        // One job: the thread may be in the middle of a wait, as its last resort.
         job.run();
-        if member.registry.has_queued() {
-            member.registry.tickets.issue();
-        }
     });
 }
 
