@@ -14,7 +14,7 @@ use terrace_testing::{signal, watchdog};
 #[test]
 fn the_watch_takes_a_task_that_a_left_driver_was_notified_of() {
     let _watchdog = watchdog();
-    for _ in 0..3 {
+    for batch in [false, true, false, true] {
         let pool = Arc::new(Builder::new().workers(1).build());
         let threadless: Arc<Executor<'static>> = Arc::new(Builder::new().workers(0).build());
         let (freed, free) = signal();
@@ -37,13 +37,21 @@ fn the_watch_takes_a_task_that_a_left_driver_was_notified_of() {
         let in_task = Arc::clone(&pool);
         let blocker = pool.spawn(async move {
             let (frees, receives) = channel();
-            let task = in_task.spawn(async move {
+            let task = async move {
                 free.set();
                 frees.send(()).unwrap();
-            });
+            };
+            let mut tasks = Vec::new();
+            if batch {
+                in_task.spawn_many([task], &mut tasks);
+            } else {
+                tasks.push(in_task.spawn(task));
+            }
             receives.recv().unwrap();
             blocks.send(()).unwrap();
-            task.await;
+            for task in tasks {
+                task.await;
+            }
         });
         blocked.recv().unwrap();
         block_on(blocker);

@@ -168,9 +168,10 @@ impl Shared {
     /// becomes the sentinel.
     pub(crate) fn publish_forking(&self) {
         match self.idle.publish_paced() {
+            // That worker does not watch.
+            Wake::WokeRestricted(_) => self.unattended(),
             // A worker that searches looks at the seat before it sleeps.
-            Wake::Watched | Wake::Woke(_) | Wake::Covered => {}
-            Wake::NoneParked | Wake::WokeRestricted(_) | Wake::Driver => self.unattended(),
+            wake => self.look_after(wake),
         }
     }
 
@@ -186,7 +187,9 @@ impl Shared {
     /// Wakes as many sleepers as `items` tasks are worth.
     pub(crate) fn publish_tasks(&self, items: usize) {
         if items > 0 {
-            if self.idle.publish_batch(items) == 0 && self.idle.searching() == 0 {
+            let woken = self.idle.publish_batch(items);
+            // They may all be drivers. A worker that was woken searches, or has looked.
+            if (woken == 0 || self.any_driver()) && self.idle.searching() == 0 {
                 self.unattended();
             }
             self.external_waiters.notify(items);
@@ -211,15 +214,19 @@ impl Shared {
         }
     }
 
+    /// Whether a publish may have relied on a driver.
+    #[inline]
+    fn any_driver(&self) -> bool {
+        self.seats.drivers.high() > 0
+    }
+
     /// After a publish: where no worker sleeps or searches, the watch looks after the item. A driver that was notified may be left
     /// unpolled, for example by a thread that runs something else on top of its wait.
     #[inline]
     fn look_after(&self, wake: Wake) {
         match wake {
             Wake::NoneParked | Wake::Driver => self.unattended(),
-            Wake::Covered if self.seats.drivers.high() > 0 && self.idle.searching() == 0 => {
-                self.unattended();
-            }
+            Wake::Covered if self.any_driver() && self.idle.searching() == 0 => self.unattended(),
             Wake::Covered | Wake::Woke(_) | Wake::WokeRestricted(_) | Wake::Watched => {}
         }
     }
