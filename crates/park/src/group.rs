@@ -73,9 +73,8 @@ impl Group {
         }
     }
 
-    /// The places whose threads wait for their own work only: restricted workers, and holders that sleep.
-    pub(crate) fn waiting(&self) -> u32 {
-        let word = self.load(Ordering::Relaxed);
+    /// The places whose threads wait for their own work only, by this word: restricted workers, and holders that sleep.
+    pub(crate) fn waiting(&self, word: Word) -> u32 {
         word.restricted() | (word.held() & self.sleeping_holders())
     }
 
@@ -107,20 +106,24 @@ impl Group {
         self.swap(old, next, Ordering::AcqRel, Ordering::Relaxed)
     }
 
-    /// Clears the lowest of the `allowed` R bits that is set, and unparks its worker. Returns whether there was one.
-    pub(crate) fn release_one(&self, allowed: u32) -> bool {
-        let mut word = self.load(Ordering::Relaxed);
+    /// Ends the wait at the lowest of the `allowed` places: of a restricted worker, or of a holder. Returns whether there was one.
+    pub(crate) fn end_one_wait(&self, allowed: u32) -> bool {
+        let mut left = allowed;
         loop {
-            let mask = word::lowest(word.restricted() & allowed, 1);
+            let word = self.load(Ordering::Relaxed);
+            let mask = word::lowest(self.waiting(word) & left, 1);
             if mask == 0 {
                 return false;
             }
-            match self.claim(word, word.released(mask)) {
-                Ok(()) => {
-                    self.unpark(mask);
+            if word.restricted() & mask == 0 {
+                if self.seat(mask.trailing_zeros()).wake_holder() {
                     return true;
                 }
-                Err(now) => word = now,
+                // Another thread has woken it.
+                left &= !mask;
+            } else if self.claim(word, word.released(mask)).is_ok() {
+                self.unpark(mask);
+                return true;
             }
         }
     }

@@ -140,19 +140,17 @@ impl Idle {
         group.seat(place.bit).put_holder(None);
     }
 
-    /// A worker whose place is held by a thread that sleeps, and that is not `but`. Valid after a fence.
-    pub(crate) fn sleeping_holder(&self, but: Option<usize>) -> Option<usize> {
+    /// A worker whose place is held by a thread that sleeps. Valid after a fence.
+    pub(crate) fn sleeping_holder(&self) -> Option<usize> {
         self.groups.iter().find_map(|group| {
             let held = group.load(Ordering::Relaxed).held() & group.sleeping_holders();
-            word::bits_of(held)
-                .map(|bit| group.base + bit as usize)
-                .find(|worker| Some(*worker) != but)
+            word::highest(held).map(|bit| group.base + bit as usize)
         })
     }
 
-    /// Ends the sleep of the thread that has this worker's place, once. Returns whether it slept.
-    pub(crate) fn wake_holder(&self, worker: usize) -> bool {
+    /// Ends the sleep of the thread that has this worker's place, unless another thread has done so.
+    pub(crate) fn wake_holder(&self, worker: usize) {
         let (group, place) = self.groups.place(worker);
-        group.seat(place.bit).wake_holder()
+        group.seat(place.bit).wake_holder();
     }
 }

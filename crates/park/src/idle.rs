@@ -4,6 +4,7 @@ use terrace_sync::atomic::Ordering;
 
 use crate::drivers::Drivers;
 use crate::flag::Flags;
+use crate::group::Group;
 use crate::groups::Groups;
 
 /// The questions about visible work that `Idle` asks before a worker sleeps or stops searching.
@@ -67,7 +68,8 @@ impl Idle {
 
     /// Whether a worker sleeps in a restricted wait, or the holder of a place does: a hint (two relaxed loads a group, no fence).
     pub fn any_restricted(&self) -> bool {
-        self.groups.iter().any(|group| group.waiting() != 0)
+        let waits = |group: &Group| group.waiting(group.load(Ordering::Relaxed)) != 0;
+        self.groups.iter().any(waits)
     }
 
     /// The number of tokens in existence: a hint.
@@ -86,7 +88,7 @@ impl Idle {
             .map(|group| {
                 let live = group.live();
                 let word = group.load(Ordering::Relaxed);
-                (live & !(word.parked() | group.waiting())).count_ones() as usize
+                (live & !(word.parked() | group.waiting(word))).count_ones() as usize
             })
             .sum()
     }

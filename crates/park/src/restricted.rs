@@ -53,30 +53,28 @@ impl Idle {
         found
     }
 
-    /// Ends the restricted wait of another worker, so that this worker looks whether it is the last resort. Returns
-    /// whether there was one.
+    /// Ends the restricted wait of another worker, or of the holder of another place ([`hold`](Self::hold)). The woken thread looks
+    /// whether it is the last resort. Returns whether there was one.
     ///
-    /// A worker that is the last resort and cannot help calls this. It is in a restricted wait itself then: otherwise
-    /// the other worker would see a worker awake, and sleep on. The turn goes to the next worker in the order of
-    /// numbers, so it reaches all of them. Holders of places follow the workers ([`hold`](Self::hold)).
+    /// A worker or holder that is the last resort and cannot help calls this with the number of its place. It waits itself then:
+    /// otherwise the other one would see a thread awake, and sleep on. The turn goes to the next place in the order of numbers, so it
+    /// reaches all of them.
     ///
-    /// Cost: one compare-and-swap, and the unpark.
+    /// Cost: one compare-and-swap or lock, and the wake.
     pub fn release_other(&self, worker: usize) -> bool {
         let (_, place) = self.groups.place(worker);
         let above = !((2 << place.bit) - 1);
         let below = (1 << place.bit) - 1;
         let groups = self.groups.iter().count();
-        let released = (0..=groups).any(|step| {
+        (0..=groups).any(|step| {
             let group = self.groups.get((place.group + step) % groups);
             let allowed = match step {
                 0 => above,
                 _ if step == groups => below,
                 _ => u32::MAX,
             };
-            group.release_one(allowed)
-        });
-        let holder = || self.sleeping_holder(Some(worker));
-        released || holder().is_some_and(|holder| self.wake_holder(holder))
+            group.end_one_wait(allowed)
+        })
     }
 
     /// Whether work is visible while every worker that could take it waits, this one included.

@@ -222,6 +222,7 @@ impl Idle {
                         (group, word, word.released(bit), bit)
                     }
                     Some(Waiting::Holder(worker)) => {
+                        // A holder that another thread has woken first looks before it sleeps again.
                         self.wake_holder(worker);
                         return Wake::WokeRestricted(worker);
                     }
@@ -257,7 +258,7 @@ impl Idle {
             let word = group.load(Ordering::Relaxed);
             (word.restricted() != 0).then_some(Waiting::Worker(group, word))
         });
-        worker.or_else(|| self.sleeping_holder(None).map(Waiting::Holder))
+        worker.or_else(|| self.sleeping_holder().map(Waiting::Holder))
     }
 
     /// Whether there are live workers, and each of them, or the holder of its place, is in a restricted wait.
@@ -268,7 +269,7 @@ impl Idle {
         let mut any = false;
         for group in self.groups.iter() {
             let live = group.live();
-            if live & !group.waiting() != 0 {
+            if live & !group.waiting(group.load(Ordering::Relaxed)) != 0 {
                 return false;
             }
             any |= live != 0;

@@ -2,11 +2,13 @@
 
 mod pool;
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Wake, Waker};
 use std::time::Duration;
 
 use pool::{Pool, eventually};
-use terrace_park::{GROUP_CAPACITY, Idle, Restricted, Wake};
+use terrace_park::{GROUP_CAPACITY, Held, Idle, Restricted, Wake as Woke};
 use terrace_testing::watchdog;
 
 #[test]
@@ -16,15 +18,15 @@ fn a_publish_wakes_the_lowest_sleeper_and_then_is_covered() {
     pool.with(|p| {
         let sleepers = [1, 2].map(|w| p.sleeper(w));
         p.await_awake(0);
-        assert_eq!(p.idle.publish(), Wake::Woke(1));
+        assert_eq!(p.idle.publish(), Woke::Woke(1));
         assert_eq!(p.idle.searching(), 1);
-        assert_eq!(p.idle.publish(), Wake::Covered);
+        assert_eq!(p.idle.publish(), Woke::Covered);
         let [first, second] = sleepers;
         let token = first.token();
         p.idle.stop_search(token, p);
-        assert_eq!(p.idle.publish(), Wake::Woke(2));
+        assert_eq!(p.idle.publish(), Woke::Woke(2));
         p.idle.stop_search(second.token(), p);
-        assert_eq!(p.idle.publish(), Wake::NoneParked);
+        assert_eq!(p.idle.publish(), Woke::NoneParked);
     });
 }
 
@@ -71,7 +73,7 @@ fn the_last_searcher_wakes_another_for_what_it_leaves() {
         p.await_awake(0);
         let token = p.idle.enter(0);
         p.items.store(1, std::sync::atomic::Ordering::Relaxed);
-        assert_eq!(p.idle.publish(), Wake::Covered);
+        assert_eq!(p.idle.publish(), Woke::Covered);
         p.idle.stop_search(token, p);
         assert_eq!(p.idle.searching(), 1);
         p.items.store(0, std::sync::atomic::Ordering::Relaxed);
@@ -104,11 +106,11 @@ fn a_restricted_waiter_is_woken_for_its_own_work_or_as_the_last_resort() {
         let waiter = p.waiter(1);
         p.await_awake(1);
         assert!(p.idle.any_restricted() && !p.idle.any_parked());
-        assert_eq!(p.idle.publish(), Wake::Covered);
+        assert_eq!(p.idle.publish(), Woke::Covered);
         p.idle.stop_search(token, p);
         assert_eq!(
             p.idle.publish(),
-            Wake::NoneParked,
+            Woke::NoneParked,
             "worker 0 is live and runs"
         );
         assert!(p.idle.wake_worker(1));
@@ -119,7 +121,7 @@ fn a_restricted_waiter_is_woken_for_its_own_work_or_as_the_last_resort() {
         let waiter = p.waiter(1);
         p.await_awake(1);
         p.idle.leave(0, None, p);
-        assert_eq!(p.idle.publish(), Wake::WokeRestricted(1));
+        assert_eq!(p.idle.publish(), Woke::WokeRestricted(1));
         assert_eq!(p.idle.searching(), 0);
         assert_eq!(waiter.outcome(), Restricted::Woken);
     });
@@ -152,13 +154,13 @@ fn a_sentinel_is_woken_like_any_sleeper() {
         let sentinel = p.sentinel(2, Duration::from_secs(3600));
         p.await_awake(0);
         assert!(p.idle.has_sentinel());
-        assert_eq!(p.idle.publish_paced(), Wake::Watched);
-        assert_eq!(p.idle.publish(), Wake::Woke(2));
+        assert_eq!(p.idle.publish_paced(), Woke::Watched);
+        assert_eq!(p.idle.publish(), Woke::Woke(2));
         let token = sentinel.token();
         assert!(!p.idle.has_sentinel());
-        assert_eq!(p.idle.publish_paced(), Wake::Covered);
+        assert_eq!(p.idle.publish_paced(), Woke::Covered);
         p.idle.stop_search(token, p);
-        assert_eq!(p.idle.publish_paced(), Wake::NoneParked);
+        assert_eq!(p.idle.publish_paced(), Woke::NoneParked);
     });
 }
 
@@ -171,10 +173,10 @@ fn a_publish_wakes_the_sentinel_last() {
         p.await_awake(0);
         let sleeper = p.sleeper(1);
         p.await_awake(0);
-        assert_eq!(p.idle.publish(), Wake::Woke(1));
+        assert_eq!(p.idle.publish(), Woke::Woke(1));
         p.idle.stop_search(sleeper.token(), p);
         assert!(p.idle.has_sentinel());
-        assert_eq!(p.idle.publish(), Wake::Woke(0));
+        assert_eq!(p.idle.publish(), Woke::Woke(0));
         p.idle.stop_search(sentinel.token(), p);
     });
 }
@@ -212,7 +214,7 @@ fn workers_of_added_groups_are_woken_like_others() {
         let sleepers = [GROUP_CAPACITY, added].map(|w| p.sleeper(w));
         p.await_awake(0);
         for (sleeper, number) in sleepers.into_iter().zip([GROUP_CAPACITY, added]) {
-            assert_eq!(p.idle.publish(), Wake::Woke(number));
+            assert_eq!(p.idle.publish(), Woke::Woke(number));
             p.idle.stop_search(sleeper.token(), p);
         }
     });
@@ -246,7 +248,7 @@ fn places_are_held_from_the_highest_on_and_a_sentinel_last() {
         });
         assert_eq!(p.idle.awake(), 3);
         assert!(p.idle.hold(p).is_none());
-        assert_eq!(p.idle.publish(), Wake::NoneParked);
+        assert_eq!(p.idle.publish(), Woke::NoneParked);
         // A wish: that worker gets up, although nothing is visible.
         assert!(!p.idle.wake_worker(1));
         for held in held {
@@ -254,10 +256,51 @@ fn places_are_held_from_the_highest_on_and_a_sentinel_last() {
         }
         let [low, high] = sleepers;
         p.idle.stop_search(high.token(), p);
-        assert_eq!(p.idle.publish(), Wake::Woke(0));
+        assert_eq!(p.idle.publish(), Woke::Woke(0));
         p.idle.stop_search(low.token(), p);
-        assert_eq!(p.idle.publish(), Wake::Woke(2));
+        assert_eq!(p.idle.publish(), Woke::Woke(2));
         p.idle.stop_search(sentinel.token(), p);
+    });
+}
+
+/// A waker that counts its calls.
+#[derive(Default)]
+struct Wakes(AtomicUsize);
+
+impl Wake for Wakes {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_turn_is_passed_on_to_every_holder() {
+    let _watchdog = watchdog();
+    // Two in one group, one in another.
+    let numbers = [0, 1, GROUP_CAPACITY];
+    let pool = Pool::new(GROUP_CAPACITY + 1);
+    pool.with(|p| {
+        let sleepers = numbers.map(|w| p.sleeper(w));
+        p.await_awake(0);
+        let mut held = numbers.map(|_| p.idle.hold(p).expect("a worker is parked"));
+        held.sort_by_key(Held::worker);
+        let wakes: [Arc<Wakes>; 3] = std::array::from_fn(|_| Arc::default());
+        for (held, wakes) in held.iter().zip(&wakes) {
+            assert!(!p.idle.begin_wait(held, p, Arc::clone(wakes).into()));
+        }
+        for (from, to) in [(0, 1), (1, 2), (2, 0)] {
+            assert!(p.idle.release_other(numbers[from]));
+            assert_eq!(wakes[to].0.load(Ordering::Relaxed), 1, "{from} to {to}");
+        }
+        assert!(!p.idle.release_other(0), "each is woken once");
+        for held in held {
+            p.idle.end_wait(&held);
+            p.idle.unhold(held, p);
+        }
+        p.idle.unpark_all();
+        for sleeper in sleepers {
+            p.idle.stop_search(sleeper.token(), p);
+        }
     });
 }
 
@@ -271,19 +314,19 @@ fn a_holder_that_waits_counts_for_the_last_resort() {
         let held = p.idle.hold(p).expect("a worker is parked");
         let waiter = p.waiter(0);
         p.await_awake(1);
-        let waker = std::task::Waker::noop();
+        let waker = Waker::noop();
         assert!(!p.idle.begin_wait(&held, p, waker.clone()));
         // The worker in `R` goes first, then the holder, which is woken once.
         p.items.store(1, Ordering::Relaxed);
-        assert_eq!(p.idle.publish(), Wake::WokeRestricted(0));
+        assert_eq!(p.idle.publish(), Woke::WokeRestricted(0));
         assert_eq!(waiter.outcome(), Restricted::Woken);
-        eventually(|| p.idle.publish() == Wake::WokeRestricted(1));
+        eventually(|| p.idle.publish() == Woke::WokeRestricted(1));
         p.idle.end_wait(&held);
         assert!(p.idle.begin_wait(&held, p, waker.clone()), "the last one");
         p.idle.end_wait(&held);
         p.items.store(0, Ordering::Relaxed);
         p.idle.unhold(held, p);
-        assert_eq!(p.idle.publish(), Wake::Woke(1));
+        assert_eq!(p.idle.publish(), Woke::Woke(1));
         p.idle.stop_search(sleeper.token(), p);
     });
 }

@@ -1,6 +1,8 @@
 //! Helpers that the models of `terrace-park` share. Their work consists of relaxed counters only, so that every edge
 //! between the threads is one of `Idle`'s own. A worker takes one item and never comes back from running it.
 
+use std::time::Duration;
+
 use terrace_park::{GROUP_CAPACITY, Idle, Token, Woken, Work};
 use terrace_sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use terrace_sync::{Arc, model, thread};
@@ -100,6 +102,17 @@ impl Fixture {
             token = self.idle.park(self.number(worker), token, self);
         }
         self.idle.stop_search(token, self);
+    }
+
+    /// The thread of a worker that is the sentinel once, and then parks until it gets one item.
+    pub(crate) fn watch_then_run_one(&self, worker: usize) {
+        let number = self.number(worker);
+        let token = self.idle.enter(number);
+        let woken = self
+            .idle
+            .park_as_sentinel(number, token, self, [Duration::from_millis(2)])
+            .expect("there is a flag for each of two");
+        self.run_one_from(worker, token_of(woken));
     }
 
     /// The thread of a worker that parks until it has private work, and leaves.

@@ -1,13 +1,12 @@
 //! Holds: a thread takes the place of a parked worker, and gives it back.
 
 use std::task::{Wake, Waker};
-use std::time::Duration;
 
 use terrace_park::{Parker, Restricted, Unparker};
 use terrace_sync::atomic::Ordering::Relaxed;
 use terrace_sync::{Arc, Mutex, model, thread};
 
-use crate::fixture::{Fixture, RUN_ONE, Shape, model_of_two, token_of};
+use crate::fixture::{Fixture, RUN_ONE, Shape, model_of_two};
 
 /// Holds a place, if a worker is parked, and gives it back.
 fn hold_once(f: &Fixture) {
@@ -73,14 +72,7 @@ fn idle_hold_against_unpark_all() {
 #[test]
 fn idle_hold_of_a_sentinel() {
     model_of_one(
-        |f| {
-            let token = f.idle.enter(0);
-            let woken = f
-                .idle
-                .park_as_sentinel(0, token, f, [Duration::from_millis(2)])
-                .expect("the only sentinel");
-            f.run_one_from(0, token_of(woken));
-        },
+        |f| f.watch_then_run_one(0),
         |f| {
             f.put(1);
             f.idle.publish_paced();

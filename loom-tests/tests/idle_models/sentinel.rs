@@ -15,15 +15,8 @@ use crate::fixture::{Fixture, Shape, model_of_two, token_of};
 /// sleeps on after its flag went down (`park-sentinel-rescan`). With the flag left up
 /// (`park-sentinel-flag-kept`) `Idle` still has a sentinel at the end.
 fn sentinel(shape: Shape) {
-    let sentinel = |f: &Fixture| {
-        let token = f.idle.enter(0);
-        let woken = f
-            .idle
-            .park_as_sentinel(0, token, f, [Duration::from_millis(2)])
-            .expect("the only sentinel");
-        f.run_one_from(0, token_of(woken));
-    };
-    model_of_two(shape, [sentinel, |f| f.run_one(1)], |f| {
+    let workers: [fn(&Fixture); 2] = [|f| f.watch_then_run_one(0), |f| f.run_one(1)];
+    model_of_two(shape, workers, |f| {
         for _ in 0..2 {
             f.put(1);
             f.idle.publish_paced();
@@ -47,16 +40,7 @@ fn idle_sentinel_two_groups() {
 /// Seen to deadlock with sentinels that sleep on after their flag went down (`park-sentinel-rescan`).
 #[test]
 fn idle_two_sentinels() {
-    fn sentinel(f: &Fixture, worker: usize) {
-        let number = f.number(worker);
-        let token = f.idle.enter(number);
-        let woken = f
-            .idle
-            .park_as_sentinel(number, token, f, [Duration::from_millis(2)])
-            .expect("there are two flags");
-        f.run_one_from(worker, token_of(woken));
-    }
-    let sentinels: [fn(&Fixture); 2] = [|f| sentinel(f, 0), |f| sentinel(f, 1)];
+    let sentinels: [fn(&Fixture); 2] = [|f| f.watch_then_run_one(0), |f| f.watch_then_run_one(1)];
     model_of_two(Shape::OneGroupOfTwo, sentinels, |f| {
         for _ in 0..2 {
             f.put(1);
