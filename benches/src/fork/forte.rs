@@ -8,7 +8,7 @@ use super::joins::{Joins, Node, Solves};
 use super::problems::Problem;
 use super::walks::fortes;
 
-/// A pool whose threads are one fewer: the caller takes part, as chili's does. It is leaked, as forte's pools live for ever.
+/// A pool with one thread less: the calling thread takes part, as with chili. The bench leaks it, as forte runs its pools out of statics.
 pub struct Forte(&'static ThreadPool);
 
 impl Forte {

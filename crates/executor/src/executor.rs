@@ -345,14 +345,16 @@ impl<'a> Executor<'a> {
         fork::with_worker(self.shared(), f)
     }
 
-    /// Calls `f` on the current thread, which stands in for a worker that sleeps: `f` gets the worker's number, from 0 on, and until
-    /// `f` ends neither that worker nor another stand-in runs in this place. So as many threads are at work as the executor has
-    /// workers, and no thread is woken. If `f` waits in a join, a scope or [`block_on`](crate::block_on), the thread waits as that worker would: for
-    /// its own work, and as the last resort for any work, while all workers wait.
+    /// Calls `f` on the current thread, which stands in for a worker that sleeps. `f` gets the worker's number. Until `f` ends, neither that
+    /// worker nor another stand-in runs in this place. So no more threads are at work than the executor has workers, and no
+    /// thread is woken. The numbers are those of [`Current::worker`](crate::Current::worker): a spare that sleeps may be chosen, too.
     ///
-    /// Tasks that are pinned to the worker's thread wait until `f` has ended. Such a wait calls `before_sleep` each time that it is
-    /// about to sleep, with no task or borrow of the executor in its way. If that returns true, the wait looks at its own work
-    /// again. So a program can hand the stand-in what it would pin to the worker.
+    /// If `f` waits in a join, a scope or [`block_on`](crate::block_on), the thread waits as that worker would: for its own work, and
+    /// as the last resort for any work, while all workers wait.
+    ///
+    /// Tasks that are pinned to the worker's thread wait until `f` has ended. Each wait inside of `f` calls `before_sleep` before each sleep. If
+    /// `before_sleep` returns true, the wait looks at its own work again. So a program can hand the stand-in what it would pin to the
+    /// worker.
     ///
     /// A [`shutdown`](Self::shutdown) or [`broadcast`](Self::broadcast) inside of `f` gives the place back at once. Those of other threads
     /// wait until `f` has ended.

@@ -69,7 +69,7 @@ pub(crate) struct Locked<Q> {
     is_filled: AtomicBool,
 }
 
-/// How many entries a queue has.
+/// A queue that can be asked whether something is queued.
 pub(crate) trait Len {
     fn is_empty(&self) -> bool;
 }

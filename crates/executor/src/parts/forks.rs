@@ -14,7 +14,7 @@ const KEPT_BELOW: usize = 8;
 /// The fork seats of a pool `P`: of workers that have forked, and of guests.
 pub(crate) struct Forks<P> {
     places: SlotTable<ForkPlace<P>, 1>,
-    /// The number, plus one, of a seat that was given back last and is kept open for the next thread; else 0.
+    /// The number, plus one, of a seat that a thread gave back and that stays open for the next thread; else 0.
     kept: AtomicUsize,
     /// How long joins take.
     pub(crate) sites: Sites,
@@ -54,8 +54,8 @@ impl<P> Forks<P> {
         }
     }
 
-    /// Takes a free seat for the calling thread. One read-modify-write; where the kept seat is taken, a lock besides; the first thread in a seat
-    /// allocates its deque.
+    /// Takes a free seat for the calling thread. One read-modify-write, and a lock besides where no seat is kept. The first thread in
+    /// a seat allocates its deque.
     pub(crate) fn enter(&self, pool: *const P) -> &ForkSeat<P> {
         // Ordering: Acquire pairs with the Release in `leave`: the seat passes from one thread to the next.
         let kept = self.kept.swap(0, Ordering::Acquire);

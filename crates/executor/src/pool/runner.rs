@@ -101,7 +101,7 @@ impl<'p> Runner<'p> {
 
     fn new(pool: &'p Shared, seat: Option<&'p Seat>, index: usize, current: Current) -> Self {
         let seat = seat.expect("an acquired seat exists");
-        // The holder before it has polled some more since it let the allocator settle, at most.
+        // A seat goes on counting from one runner to the next. How far the one before was is not known, so this one begins at a multiple.
         let polls = seat.counts.polls.get();
         Self {
             pool,
