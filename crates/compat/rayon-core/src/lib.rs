@@ -4,7 +4,7 @@
 //! |---------------------------------------------|----------------------------------------------------------------------------|
 //! | [`join`], [`join_context`]                  | `terrace_executor::Worker::join`: the fork deques of the executor          |
 //! | a thread of a pool                          | a hosted worker of an executor without spares                              |
-//! | [`spawn`], children of scopes               | a job in a queue of its thread; a *ticket* in the executor stands for it   |
+//! | [`spawn`], children of scopes               | a job in a queue of its thread; *tickets* in the executor bring threads to it |
 //! | [`broadcast`], [`spawn_broadcast`]          | an inbox of each thread, looked at between jobs and in waits               |
 //! | calls from threads that are in no pool      | a job in the pool's shared queue; the caller sleeps                        |
 //!
