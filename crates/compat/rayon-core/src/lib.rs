@@ -6,7 +6,7 @@
 //! | a thread of a pool                          | a hosted worker of an executor without spares                              |
 //! | [`spawn`], children of scopes               | a job in a queue of its thread; *tickets* in the executor bring threads to it |
 //! | [`broadcast`], [`spawn_broadcast`]          | an inbox of each thread, looked at between jobs and in waits               |
-//! | calls from threads that are in no pool      | a job in the pool's shared queue; the caller sleeps                        |
+//! | calls from threads that are in no pool      | `Executor::stand_in`, in the global pool; else a job in the pool's shared queue, and the caller sleeps |
 //!
 //! The README says what differs from the published crate.
 #![doc = include_str!("../README.md")]
