@@ -296,11 +296,16 @@ fn a_stand_in_waits_until_all_tasks_have_ended() {
     let _watchdog = watchdog();
     for spares in [false, true] {
         let pool = Builder::new().workers(1).spares(spares).build();
+        let ran = Arc::new(AtomicBool::new(false));
+        let in_task = Arc::clone(&ran);
         let task = in_place(&pool, |_| {
-            let task = pool.spawn(async { 1 });
+            let task = pool.spawn(async move { in_task.store(true, Ordering::Relaxed) });
             pool.wait_idle(None).expect("there is no limit");
+            // The handle may say so a moment later.
+            assert!(ran.load(Ordering::Relaxed));
+            assert_eq!(Arc::strong_count(&ran), 1, "the future has been dropped");
             task
         });
-        assert!(task.is_finished());
+        block_on(task);
     }
 }
