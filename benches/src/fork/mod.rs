@@ -10,7 +10,7 @@ mod walks;
 
 use std::hint::black_box;
 
-use terrace_executor::Executor;
+use terrace_executor::{Executor, Worker};
 
 /// A pool that has scopes.
 pub trait Scopes: Sync + 'static {
@@ -38,7 +38,7 @@ impl Scopes for Fork {
         let body = &body;
         terrace_fork::scope(&self.0, |scope| {
             for item in items {
-                scope.spawn(async move { body(item) });
+                scope.spawn(move |_: &Worker| body(item));
             }
         });
     }

@@ -9,6 +9,7 @@ mod pool;
 mod scope;
 #[cfg(doctest)]
 mod types;
+mod work;
 
 pub use here::{broadcast, num_members, spawn, spawn_broadcast, spawn_local, spawn_on};
 pub use outputs::outputs;
@@ -18,3 +19,4 @@ pub use terrace_executor::{
     Broadcast, ExecutorId, Payload, RawJob, Spawnable, SpawnableLocal, Task, Worker, Yield,
     block_on, join, yield_local, yield_now,
 };
+pub use work::SpawnScoped;

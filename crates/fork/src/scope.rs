@@ -1,4 +1,4 @@
-//! Hybrid scopes: children are futures that borrow from the scope's environment, and the scope's
+//! Hybrid scopes: children are closures and futures that borrow from the scope's environment, and the scope's
 //! thread helps until the last child has ended.
 
 use std::fmt;
@@ -7,10 +7,11 @@ use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind, resume_unwind};
 
 use terrace_executor::scope::{OpenScope, ScopeHandle};
-use terrace_executor::{Executor, ThreadQueue, Worker, drop_payload};
+use terrace_executor::{Broadcast, Executor, ThreadQueue, Worker, drop_payload};
 use terrace_sync::weakened;
 
 use crate::keep::Keep;
+use crate::work::SpawnScoped;
 
 /// The executors that a scope's wait ticks, beside the scope's own children and the thread's pinned tasks.
 #[derive(Clone, Copy, Default)]
@@ -204,11 +205,34 @@ fn in_scope<'env, T>(
 impl<'scope> Spawner<'scope> {
     /// As [`Scope::spawn`].
     #[inline]
-    pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'scope) {
+    pub fn spawn<M>(&self, work: impl SpawnScoped<'scope, M> + Send) {
         // SAFETY: only the body and children reach `self`. Its lifetime does not leave `scope_with`, and the values
         // that the scope keeps run no code after it. `scope_with` waits for every child in every case. So the scope is
-        // open, and borrows for `'scope` live until the child's future is gone.
-        unsafe { self.handle.spawn(future) };
+        // open, and borrows for `'scope` live until the child is gone.
+        unsafe { work.spawn(self.handle) };
+    }
+
+    /// As [`Scope::spawn_on`].
+    ///
+    /// # Panics
+    /// If there is no worker with this number.
+    #[track_caller]
+    pub fn spawn_on<M>(&self, worker: usize, work: impl SpawnScoped<'scope, M> + Send) {
+        // SAFETY: only the body and children of the open scope reach `self`, and `scope_with` waits until the child is gone; see
+        // `spawn`.
+        unsafe { work.spawn_on(self.handle, worker) };
+    }
+
+    /// As [`Scope::spawn_local`].
+    pub fn spawn_local<M>(&self, work: impl SpawnScoped<'scope, M>) {
+        // SAFETY: as in `spawn_on`.
+        unsafe { work.spawn_local(self.handle) };
+    }
+
+    /// As [`Scope::spawn_broadcast`].
+    pub fn spawn_broadcast(&self, f: impl Fn(Broadcast<'_>) + Send + Sync + 'scope) {
+        // SAFETY: as in `spawn_on`.
+        unsafe { self.handle.broadcast(f) };
     }
 
     /// As [`Scope::spawn_on_scope`].
@@ -230,10 +254,95 @@ impl<'scope> Spawner<'scope> {
 }
 
 impl<'scope, 'env> Scope<'scope, 'env> {
-    /// Spawns a child that any worker of the executor, or the scope's own thread, may run.
+    /// Spawns a child that any worker of the executor, or the scope's own thread, may run: a closure that takes `&Worker`, or a
+    /// future. Either has no output; [`spawn_into`](Self::spawn_into) is for futures that have one.
+    ///
+    /// A closure costs one allocation and four read-modify-writes, a future the same and three more.
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Worker};
+    ///
+    /// let executor = Builder::new().workers(2).build();
+    /// let mut sums = [0; 2];
+    /// let [closure, future] = &mut sums;
+    /// terrace_fork::scope(&executor, |scope| {
+    ///     scope.spawn(|worker: &Worker| {
+    ///         let (a, b) = worker.join(|_| 1, |_| 2);
+    ///         *closure = a + b;
+    ///     });
+    ///     scope.spawn(async { *future = std::future::ready(4).await });
+    /// });
+    /// assert_eq!(sums, [3, 4]);
+    /// ```
     #[inline]
-    pub fn spawn(&self, future: impl Future<Output = ()> + Send + 'scope) {
-        self.spawner.spawn(future);
+    pub fn spawn<M>(&self, work: impl SpawnScoped<'scope, M> + Send) {
+        self.spawner.spawn(work);
+    }
+
+    /// Spawns a closure or a future that runs on the worker with this number only, counted from 0, also while the worker waits. If
+    /// the worker ends first, the child is dropped.
+    ///
+    /// Cost: two allocations, and a lock and two allocations for the list of workers.
+    ///
+    /// # Panics
+    /// If there is no worker with this number.
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Worker};
+    ///
+    /// let executor = Builder::new().workers(2).build();
+    /// let thread = || Some(std::thread::current().id());
+    /// let (mut one, mut other) = (None, None);
+    /// terrace_fork::scope(&executor, |scope| {
+    ///     scope.spawn_on(1, |_: &Worker| one = thread());
+    ///     scope.spawn_on(1, async { other = thread() });
+    /// });
+    /// assert!(one.is_some() && one == other && one != thread());
+    /// ```
+    #[track_caller]
+    pub fn spawn_on<M>(&self, worker: usize, work: impl SpawnScoped<'scope, M> + Send) {
+        self.spawner.spawn_on(worker, work);
+    }
+
+    /// Spawns a closure or a future that stays on the calling thread, and need not be `Send`. If the thread ends before it runs, the
+    /// child is dropped there. The scope's own thread runs it in the scope's wait, a worker between its tasks, any other thread in its waits of
+    /// Terrace.
+    ///
+    /// Cost: two allocations.
+    ///
+    /// ```
+    /// use std::cell::Cell;
+    /// use terrace_executor::{Builder, Worker};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// let sum = Cell::new(0);
+    /// terrace_fork::scope(&executor, |scope| {
+    ///     scope.spawn_local(|_: &Worker| sum.set(sum.get() + 1));
+    ///     scope.spawn_local(async { sum.set(sum.get() + 2) });
+    /// });
+    /// assert_eq!(sum.get(), 3);
+    /// ```
+    pub fn spawn_local<M>(&self, work: impl SpawnScoped<'scope, M>) {
+        self.spawner.spawn_local(work);
+    }
+
+    /// Calls `f` once on each worker of the pool before the scope ends, also while the worker waits. A worker that ends first leaves its
+    /// call out. While there are no workers, there is one call, on any thread.
+    ///
+    /// Cost: two allocations a worker, and a few a call.
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering};
+    ///
+    /// let executor = terrace_executor::Builder::new().workers(2).build();
+    /// let parts = AtomicUsize::new(0);
+    /// terrace_fork::scope(&executor, |scope| {
+    ///     scope.spawn_broadcast(|part| _ = parts.fetch_add(part.index + 1, Ordering::Relaxed));
+    /// });
+    /// assert_eq!(parts.into_inner(), 1 + 2);
+    /// ```
+    pub fn spawn_broadcast(&self, f: impl Fn(Broadcast<'_>) + Send + Sync + 'scope) {
+        self.spawner.spawn_broadcast(f);
     }
 
     /// Spawns a child that returns a value, which goes into `place`. The place is declared outside of the scope; the value may borrow

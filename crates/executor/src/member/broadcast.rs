@@ -57,7 +57,7 @@ pub(crate) fn broadcast<T: Send>(
     let workers = worker_spawners(pool);
     let participants = workers.len();
     if participants == 0 {
-        return vec![fork::with_worker(pool, |worker| call(f, worker, 0, 1))];
+        return vec![fork::with_worker(pool, |worker| part_of(f, worker, 0, 1))];
     }
     let results: Vec<_> = workers.iter().map(|_| Mutex::new(None)).collect();
     let unwinding = Unwinding;
@@ -65,7 +65,7 @@ pub(crate) fn broadcast<T: Send>(
     for (index, worker) in workers.iter().enumerate() {
         let result = &results[index];
         let part: Part<'_> = Box::new(move || {
-            let part = || fork::with_worker(pool, |worker| call(f, worker, index, participants));
+            let part = || fork::with_worker(pool, |worker| part_of(f, worker, index, participants));
             let ended = catch_unwind(AssertUnwindSafe(part));
             *result.lock() = Some(ended);
         });
@@ -90,12 +90,12 @@ impl Spawner {
         let workers = worker_spawners(self.shared());
         let participants = workers.len();
         if participants == 0 {
-            return self.spawn_work(move |worker: &Worker| call(&f, worker, 0, 1));
+            return self.spawn_work(move |worker: &Worker| part_of(&f, worker, 0, 1));
         }
         let f = Arc::new(f);
         for (index, worker) in workers.iter().enumerate() {
             let (f, pool) = (Arc::clone(&f), self.clone());
-            let part = move |worker: &Worker| call(&*f, worker, index, participants);
+            let part = move |worker: &Worker| part_of(&*f, worker, index, participants);
             worker
                 .call(async move { spawnable::call(pool.shared(), part) })
                 .detach();
@@ -133,7 +133,7 @@ impl Worker {
     pub fn broadcast<T: Send>(&self, f: impl Fn(Broadcast<'_>) -> T + Sync) -> Vec<T> {
         match self.spawner() {
             Some(pool) => broadcast(pool.shared(), &f),
-            None => vec![call(&f, self, 0, 1)],
+            None => vec![part_of(&f, self, 0, 1)],
         }
     }
 
@@ -157,7 +157,8 @@ impl Worker {
     }
 }
 
-fn call<T>(
+/// Calls `f` as a part of a broadcast.
+pub(crate) fn part_of<T>(
     f: &impl Fn(Broadcast<'_>) -> T,
     worker: &Worker,
     index: usize,

@@ -8,7 +8,7 @@ use crate::pool::fork::worker::Worker;
 use crate::pool::runner::with_pool;
 use crate::pool::shared::Shared;
 use crate::run::block_on::block_on;
-use crate::run::spawners::worker_spawners;
+use crate::run::spawners::worker_spawner;
 use crate::spawner::Spawner;
 
 impl Spawner {
@@ -26,16 +26,10 @@ impl Spawner {
     /// If there is no worker with this number.
     #[track_caller]
     pub fn spawn_work_on<M, S: Spawnable<M>>(&self, worker: usize, work: S) -> S::Output {
-        let workers = worker_spawners(self.shared());
-        let Some(worker) = workers.get(worker) else {
-            panic!(
-                "spawn_on: there is no worker {worker}, the pool has {}",
-                workers.len()
-            );
-        };
+        let worker = worker_spawner(self.shared(), worker);
         work.spawn(Place {
             pool: self,
-            worker: Some(worker.clone()),
+            worker: Some(worker),
         })
     }
 }

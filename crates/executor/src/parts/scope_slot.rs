@@ -82,11 +82,13 @@ impl<P> Slot<P> {
         }
     }
 
-    /// Keeps the panic of a child for the scope to rethrow.
+    /// Keeps the panic of a child for the scope to rethrow, and cancels its siblings.
+    #[cold]
     pub(crate) fn child_panicked(&self, number: u32, payload: Payload) {
         if let Some(other) = self.core.store_panic(number, payload) {
             // The scope rethrows the panic of one child; the panic hook has reported the others.
             terrace_local::drop_payload(other);
         }
+        self.core.cancel().cancel(number);
     }
 }

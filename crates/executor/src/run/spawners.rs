@@ -31,3 +31,18 @@ pub(crate) fn worker_spawners(pool: &Shared) -> Vec<ThreadSpawner> {
         wait_for(arrival, None);
     }
 }
+
+/// The spawner of the worker with this number, counted from 0.
+///
+/// # Panics
+/// If there is none.
+#[track_caller]
+pub(crate) fn worker_spawner(pool: &Shared, worker: usize) -> ThreadSpawner {
+    let mut workers = worker_spawners(pool);
+    let amount = workers.len();
+    assert!(
+        worker < amount,
+        "spawn_on: there is no worker {worker}, the pool has {amount}"
+    );
+    workers.swap_remove(worker)
+}

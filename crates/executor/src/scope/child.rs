@@ -94,7 +94,6 @@ impl<F> Child<F> {
     #[cold]
     fn panicked(&self, payload: Payload) {
         self.slot().child_panicked(self.number, payload);
-        self.slot().core().cancel().cancel(self.number);
     }
 
     fn slot(&self) -> &Slot<Shared> {

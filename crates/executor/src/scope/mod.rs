@@ -1,7 +1,9 @@
 //! What fork-join scopes are made of; the safe API is `terrace-fork`.
 
+mod call;
 mod child;
 mod driving;
+mod on_thread;
 mod open;
 mod push;
 #[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]

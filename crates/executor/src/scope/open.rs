@@ -8,10 +8,12 @@ use std::ptr::NonNull;
 use terrace_local::Payload;
 use terrace_local::task::{self, CoreRef, Runnable, Schedule};
 use terrace_sync::OnceLock;
+use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::time::Instant;
 use terrace_thread::internal::Lent;
 use terrace_thread::{ThreadId, ThreadSpawner};
 
+use super::call;
 use super::child::Child;
 use super::driving::{Record, count_driver};
 use super::push;
@@ -19,8 +21,10 @@ use crate::executor::Executor;
 use crate::parts::pacing::Stopwatch;
 use crate::parts::scope_slot::Slot;
 use crate::parts::trace_index;
+use crate::pool::fork::worker::Worker;
 use crate::pool::runner::{self, run_task};
 use crate::pool::shared::Shared;
+use crate::run::fork;
 use crate::run::threadless::ThreadlessPools;
 use crate::run::wait::{WaitFor, wait};
 use crate::spawner::Spawner;
@@ -51,6 +55,8 @@ struct ScopeShared<'p> {
     lent: Lent,
     /// Empty up to the first child.
     slot: OnceLock<Taken>,
+    /// Whether a closure was spawned.
+    has_calls: AtomicBool,
 }
 
 /// The slot that a scope has in its pool.
@@ -108,6 +114,7 @@ impl<'p> OpenScope<'p> {
                 owner: terrace_thread::id(),
                 lent: terrace_thread::internal::lend(),
                 slot: OnceLock::new(),
+                has_calls: AtomicBool::new(false),
             },
             outer,
             waited: Cell::new(false),
@@ -206,7 +213,14 @@ impl<'p> ScopeShared<'p> {
                 turn: 0,
                 watch: Stopwatch::start_at(began),
             };
-            wait(&mut own, ThreadlessPools::only(pool));
+            let mut wait = || wait(&mut own, ThreadlessPools::only(pool));
+            // Ordering: Relaxed, a hint.
+            if self.has_calls.load(Ordering::Relaxed) {
+                // One place for all closures that the wait runs, in lieu of one each.
+                fork::with_worker(pool, |_| wait());
+            } else {
+                wait();
+            }
             pool.scopes.pacing.observe_wait(began);
         }
         std::mem::forget(bomb);
@@ -221,7 +235,7 @@ impl<'p> ScopeShared<'p> {
 
 /// A child of the open scope in this slot, counted in.
 #[inline]
-fn child<F>(slot: &Slot<Shared>, future: F) -> Child<F> {
+pub(super) fn child<F>(slot: &Slot<Shared>, future: F) -> Child<F> {
     // SAFETY: the child is spawned on an open scope, which its own count keeps open.
     unsafe { Child::new(NonNull::from(slot), slot.core().add_child(), future) }
 }
@@ -245,7 +259,25 @@ where
     runnable
 }
 
-impl ScopeHandle<'_> {
+impl<'a> ScopeHandle<'a> {
+    pub(super) fn pool(&self) -> &'a Shared {
+        self.scope.pool
+    }
+
+    /// The scope's slot.
+    ///
+    /// # Safety
+    /// As [`spawn`](Self::spawn).
+    pub(super) unsafe fn slot(&self) -> &'a Slot<Shared> {
+        // SAFETY: the caller's promise.
+        unsafe { self.scope.slot() }
+    }
+
+    /// Whether the calling thread is the scope's own.
+    pub(super) fn is_on_own_thread(&self) -> bool {
+        terrace_thread::id() == self.scope.owner
+    }
+
     /// Spawns a child that any worker may run. One allocation.
     ///
     /// # Safety
@@ -257,7 +289,7 @@ impl ScopeHandle<'_> {
         F: Future<Output = ()> + Send,
     {
         // SAFETY: the caller's promise.
-        let slot = unsafe { self.scope.slot() };
+        let slot = unsafe { self.slot() };
         if task::is_large(&future) {
             // SAFETY: the slot lives as long as the pool, which the open scope borrows. The caller
             // promises that its owner waits for the scope.
@@ -272,6 +304,25 @@ impl ScopeHandle<'_> {
         unsafe { push::push_spawned(slot, child) };
     }
 
+    /// Spawns a child that calls `call` once, on any worker or on the scope's thread, with its place in the pool. One allocation.
+    ///
+    /// # Safety
+    /// As [`spawn`](Self::spawn).
+    #[inline]
+    pub unsafe fn spawn_call<F: FnOnce(&Worker) + Send>(&self, call: F) {
+        // SAFETY: the caller's promise.
+        let slot = unsafe { self.slot() };
+        // SAFETY: the slot lives as long as the pool, which the open scope borrows. The caller promises that the scope is waited for.
+        let child = unsafe { call::queued(slot, call) };
+        // Ordering: Relaxed, a hint.
+        if !self.scope.has_calls.load(Ordering::Relaxed) {
+            self.scope.has_calls.store(true, Ordering::Relaxed);
+        }
+        terrace_trace::spawn(trace_index::get());
+        // SAFETY: the caller is the scope's body or a living child.
+        unsafe { push::push_spawned(slot, child) };
+    }
+
     /// Spawns a child that only the waiting thread runs.
     ///
     /// # Safety
@@ -281,7 +332,7 @@ impl ScopeHandle<'_> {
         F: Future<Output = ()> + Send,
     {
         // SAFETY: the caller's promise.
-        let slot = unsafe { self.scope.slot() };
+        let slot = unsafe { self.slot() };
         let core = push::pinned(slot);
         // SAFETY: the core is the slot, which lives as long as the pool that the open scope
         // borrows. The caller promises that the scope is waited for.
@@ -297,7 +348,7 @@ impl ScopeHandle<'_> {
         F: Future<Output = ()> + Send,
     {
         // SAFETY: the caller's promise.
-        let slot = unsafe { self.scope.slot() };
+        let slot = unsafe { self.slot() };
         // SAFETY: the caller promises that the scope is waited for, and it ends after the future is
         // dropped. So all that the future borrows outlives it.
         unsafe { queue.spawn_erased(child(slot, future)) }.detach();

@@ -1,0 +1,162 @@
+//! Children that one thread runs: a worker of the pool, or the thread that spawns them.
+//!
+//! They are calls of that thread (`ThreadSpawner::call`): it runs them between its tasks, and also where it waits. The thread may end first.
+//! Then it drops them, which counts them out of their scope.
+
+use std::future::Future;
+use std::mem;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use terrace_sync::Arc;
+use terrace_thread::ThreadSpawner;
+
+use super::child::Child;
+use super::open::{ScopeHandle, child};
+use crate::member::broadcast::{Broadcast, part_of};
+use crate::parts::scope_slot::Slot;
+use crate::parts::trace_index;
+use crate::pool::fork::worker::Worker;
+use crate::pool::shared::Shared;
+use crate::run::fork;
+use crate::run::spawners::{worker_spawner, worker_spawners};
+
+/// A child without its lifetime and type.
+type Erased = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// A future that is polled and dropped by the thread that made it, so it need not be `Send`.
+struct Here<F>(F);
+
+// SAFETY: the maker promises it (see `ScopeHandle::spawn_local`).
+unsafe impl<F> Send for Here<F> {}
+
+impl<F: Future<Output = ()>> Future for Here<F> {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        // SAFETY: the field is pinned with its struct, which gives it out in no other way.
+        unsafe { self.map_unchecked_mut(|this| &mut this.0) }.poll(context)
+    }
+}
+
+/// Takes the lifetime off a child.
+///
+/// # Safety
+/// What the child's future borrows lives until the child is counted out.
+unsafe fn erase<F: Future<Output = ()>>(child: Child<F>) -> Erased
+where
+    Child<F>: Send,
+{
+    let child: Pin<Box<dyn Future<Output = ()> + Send + '_>> = Box::pin(child);
+    // SAFETY: the two types differ in the lifetime only. A child drops its future before it is counted out, and uses no borrow afterwards.
+    unsafe { mem::transmute::<Pin<Box<dyn Future<Output = ()> + Send + '_>>, Erased>(child) }
+}
+
+impl ScopeHandle<'_> {
+    /// Counts a child in, and sends it to `thread`.
+    ///
+    /// # Safety
+    /// As [`spawn`](Self::spawn).
+    unsafe fn send<F>(&self, slot: &Slot<Shared>, thread: &ThreadSpawner, future: F)
+    where
+        F: Future<Output = ()> + Send,
+    {
+        // SAFETY: the scope waits until the child is counted out, and borrows live until then (the caller's promise).
+        let child = unsafe { erase(child(slot, future)) };
+        thread.call(child).detach();
+        terrace_trace::spawn(trace_index::get());
+    }
+
+    /// Spawns a child that runs on the worker with this number, counted from 0. If the worker ends first, the child is dropped. Cost: two
+    /// allocations, and a lock and two allocations for the list of workers.
+    ///
+    /// # Safety
+    /// As [`spawn`](Self::spawn).
+    ///
+    /// # Panics
+    /// If there is no worker with this number.
+    #[track_caller]
+    pub unsafe fn spawn_on_worker<F>(&self, worker: usize, future: F)
+    where
+        F: Future<Output = ()> + Send,
+    {
+        let thread = worker_spawner(self.pool(), worker);
+        // SAFETY: the caller's promise.
+        unsafe { self.send(self.slot(), &thread, future) };
+    }
+
+    /// As [`spawn_on_worker`](Self::spawn_on_worker), for a closure.
+    ///
+    /// # Safety
+    /// As [`spawn`](Self::spawn).
+    ///
+    /// # Panics
+    /// If there is no worker with this number.
+    #[track_caller]
+    pub unsafe fn spawn_call_on_worker<F>(&self, worker: usize, call: F)
+    where
+        F: FnOnce(&Worker) + Send,
+    {
+        let pool = self.pool();
+        // SAFETY: the caller's promise. The scope borrows the pool.
+        unsafe { self.spawn_on_worker(worker, async move { fork::with_worker(pool, call) }) };
+    }
+
+    /// Spawns a child that stays on the calling thread, and need not be `Send`. If the thread ends before it runs, the child is dropped
+    /// there. Cost: two allocations.
+    ///
+    /// # Safety
+    /// As [`spawn`](Self::spawn).
+    pub unsafe fn spawn_local<F: Future<Output = ()>>(&self, future: F) {
+        // SAFETY: the caller's promise.
+        let slot = unsafe { self.slot() };
+        if self.is_on_own_thread() {
+            // The scope waits on this thread, also inside of a task of the thread.
+            // SAFETY: the caller's promise. This thread does not end before the scope does, so it polls and drops the child.
+            return unsafe { self.send(slot, &slot.core().waiter(), Here(future)) };
+        }
+        // SAFETY: as in `send`. The thread's own task is polled and dropped there.
+        let child = unsafe { erase(child(slot, Here(future))) };
+        terrace_thread::spawn_local(child).detach();
+        terrace_trace::spawn(trace_index::get());
+    }
+
+    /// As [`spawn_local`](Self::spawn_local), for a closure.
+    ///
+    /// # Safety
+    /// As [`spawn`](Self::spawn).
+    pub unsafe fn spawn_call_local<F: FnOnce(&Worker)>(&self, call: F) {
+        let pool = self.pool();
+        // SAFETY: the caller's promise. The scope borrows the pool.
+        unsafe { self.spawn_local(async move { fork::with_worker(pool, call) }) };
+    }
+
+    /// Spawns a child on each worker of the pool that calls `f`. A worker that ends first leaves its call out. While there are no workers,
+    /// one child makes one call. Cost: three allocations, and two for each worker.
+    ///
+    /// # Safety
+    /// As [`spawn`](Self::spawn).
+    pub unsafe fn broadcast<F>(&self, f: F)
+    where
+        F: Fn(Broadcast<'_>) + Send + Sync,
+    {
+        let pool = self.pool();
+        let workers = worker_spawners(pool);
+        let participants = workers.len();
+        if participants == 0 {
+            // SAFETY: the caller's promise.
+            return unsafe { self.spawn_call(move |worker| part_of(&f, worker, 0, 1)) };
+        }
+        // SAFETY: the caller's promise.
+        let slot = unsafe { self.slot() };
+        let f = Arc::new(f);
+        for (index, thread) in workers.iter().enumerate() {
+            let f = Arc::clone(&f);
+            let part = async move {
+                fork::with_worker(pool, |worker| part_of(&*f, worker, index, participants));
+            };
+            // SAFETY: the caller's promise. Each child has its part of the closure, and the last one drops it before it is counted out.
+            unsafe { self.send(slot, thread, part) };
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! [`SpawnScoped`]: what a scope spawns, closures and futures.
+
+use std::future::Future;
+
+use terrace_executor::Worker;
+use terrace_executor::scope::ScopeHandle;
+
+/// Work for [`Scope::spawn`](crate::Scope::spawn): a closure that takes `&Worker`, or a future, whose output is `()`. Sealed.
+///
+/// The compiler needs the type of a closure's argument: `|worker: &Worker|`.
+pub trait SpawnScoped<'scope, M>: sealed::Sealed<M> + 'scope {
+    /// Spawns the work for any thread.
+    ///
+    /// # Safety
+    /// As [`ScopeHandle::spawn`].
+    #[doc(hidden)]
+    unsafe fn spawn(self, scope: ScopeHandle<'_>)
+    where
+        Self: Send;
+
+    /// Spawns the work for the worker with this number.
+    ///
+    /// # Safety
+    /// As [`ScopeHandle::spawn`].
+    #[doc(hidden)]
+    unsafe fn spawn_on(self, scope: ScopeHandle<'_>, worker: usize)
+    where
+        Self: Send;
+
+    /// Spawns the work for the calling thread.
+    ///
+    /// # Safety
+    /// As [`ScopeHandle::spawn`].
+    #[doc(hidden)]
+    unsafe fn spawn_local(self, scope: ScopeHandle<'_>);
+}
+
+mod sealed {
+    use std::future::Future;
+
+    use terrace_executor::Worker;
+
+    /// Tells closures from futures.
+    pub struct OfClosure;
+    /// Tells futures from closures.
+    pub struct OfFuture;
+
+    pub trait Sealed<M> {}
+
+    impl<F: FnOnce(&Worker)> Sealed<OfClosure> for F {}
+    impl<F: Future<Output = ()>> Sealed<OfFuture> for F {}
+}
+
+impl<'scope, F: FnOnce(&Worker) + 'scope> SpawnScoped<'scope, sealed::OfClosure> for F {
+    #[inline]
+    unsafe fn spawn(self, scope: ScopeHandle<'_>)
+    where
+        Self: Send,
+    {
+        // SAFETY: the caller's promise.
+        unsafe { scope.spawn_call(self) };
+    }
+
+    #[track_caller]
+    unsafe fn spawn_on(self, scope: ScopeHandle<'_>, worker: usize)
+    where
+        Self: Send,
+    {
+        // SAFETY: the caller's promise.
+        unsafe { scope.spawn_call_on_worker(worker, self) };
+    }
+
+    unsafe fn spawn_local(self, scope: ScopeHandle<'_>) {
+        // SAFETY: the caller's promise.
+        unsafe { scope.spawn_call_local(self) };
+    }
+}
+
+impl<'scope, F: Future<Output = ()> + 'scope> SpawnScoped<'scope, sealed::OfFuture> for F {
+    #[inline]
+    unsafe fn spawn(self, scope: ScopeHandle<'_>)
+    where
+        Self: Send,
+    {
+        // SAFETY: the caller's promise.
+        unsafe { scope.spawn(self) };
+    }
+
+    #[track_caller]
+    unsafe fn spawn_on(self, scope: ScopeHandle<'_>, worker: usize)
+    where
+        Self: Send,
+    {
+        // SAFETY: the caller's promise.
+        unsafe { scope.spawn_on_worker(worker, self) };
+    }
+
+    unsafe fn spawn_local(self, scope: ScopeHandle<'_>) {
+        // SAFETY: the caller's promise.
+        unsafe { scope.spawn_local(self) };
+    }
+}
