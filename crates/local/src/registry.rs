@@ -115,6 +115,18 @@ impl Registry {
         self.shards[key % SHARDS].lock().try_remove(key / SHARDS)
     }
 
+    /// How many tasks are registered; a hint. One lock for each shard.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shards.iter().map(|shard| shard.lock().len()).sum()
+    }
+
+    /// Whether none is registered; a hint.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Wakes every registered task. No lock is held while it does.
     pub fn wake_all(&self) {
         self.pending().into_iter().for_each(Waker::wake);

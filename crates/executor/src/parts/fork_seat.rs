@@ -85,6 +85,8 @@ pub(crate) struct ForkSeat<P> {
     forking: AtomicBool,
     /// The thread that holds it, by its id; 0 while none does.
     thread: AtomicU64,
+    /// Whether its thread is a guest.
+    guest: AtomicBool,
     /// The pool that holds the table.
     pool: *const P,
     /// The seat that the thread forked in before it took this one, or null. The thread's alone, as `mine`.
@@ -128,6 +130,7 @@ impl<P> ForkSeat<P> {
             number,
             forking: AtomicBool::new(false),
             thread: AtomicU64::new(0),
+            guest: AtomicBool::new(false),
             pool,
             outer: Cell::new(std::ptr::null()),
             mine: Mine::default(),
@@ -158,7 +161,9 @@ impl<P> ForkSeat<P> {
     }
 
     /// The calling thread takes the seat.
-    pub(super) fn enter(&self) {
+    pub(super) fn enter(&self, by: By) {
+        // Ordering: Relaxed, a hint.
+        self.guest.store(by == By::Guest, Ordering::Relaxed);
         // Ordering: Relaxed, a thread that compares it looks for itself.
         self.thread
             .store(terrace_thread::id().get(), Ordering::Relaxed);
@@ -183,6 +188,12 @@ impl<P> ForkSeat<P> {
     pub(crate) fn is_forking(&self) -> bool {
         // Ordering: Relaxed; a thread that must not miss it has fenced.
         self.forking.load(Ordering::Relaxed)
+    }
+
+    /// Whether its thread is a guest.
+    #[inline]
+    pub(crate) fn is_guests(&self) -> bool {
+        self.guest.load(Ordering::Relaxed)
     }
 
     /// The thread is going to push without telling. True if it has to tell now: then it fences, and looks for a sentinel.
@@ -222,6 +233,15 @@ impl<P> ForkSeat<P> {
     pub(crate) fn has_jobs(&self, least: Offer) -> bool {
         self.deque.has_jobs(least)
     }
+}
+
+/// Which thread takes a seat.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    /// A worker of the pool.
+    Worker,
+    /// Any other thread.
+    Guest,
 }
 
 /// Pushes until a thread considers again, to begin with.

@@ -3,7 +3,7 @@
 use terrace_queue::fork::Offer;
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 
-use super::fork_seat::{ForkPlace, ForkSeat};
+use super::fork_seat::{By, ForkPlace, ForkSeat};
 use super::fork_sites::Sites;
 use super::slot_table::SlotTable;
 use crate::protocol::sight::Sight;
@@ -56,7 +56,7 @@ impl<P> Forks<P> {
 
     /// Takes a free seat for the calling thread. One read-modify-write, and a lock besides where no seat is kept. The first thread in
     /// a seat allocates its deque.
-    pub(crate) fn enter(&self, pool: *const P) -> &ForkSeat<P> {
+    pub(crate) fn enter(&self, pool: *const P, by: By) -> &ForkSeat<P> {
         // Ordering: Acquire pairs with the Release in `leave`: the seat passes from one thread to the next.
         let kept = self.kept.swap(0, Ordering::Acquire);
         let number = match kept.checked_sub(1) {
@@ -65,7 +65,7 @@ impl<P> Forks<P> {
         };
         let place = self.places.get(number).expect("it was acquired");
         let seat = place.make(pool, number);
-        seat.enter();
+        seat.enter(by);
         // Ordering: Relaxed, a hint for sentinels, which may miss one of two that come at once.
         let entries = self.entries.load(Ordering::Relaxed);
         self.entries
@@ -115,6 +115,13 @@ impl<P> Forks<P> {
     #[inline]
     pub(crate) fn any_forking(&self) -> bool {
         self.seats().any(ForkSeat::is_forking)
+    }
+
+    /// Guests that fork and do not sleep; a hint.
+    pub(crate) fn guests(&self) -> usize {
+        self.seats()
+            .filter(|seat| seat.is_guests() && seat.is_forking())
+            .count()
     }
 
     /// A thread begins or ends a sleep in a join.

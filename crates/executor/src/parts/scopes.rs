@@ -142,7 +142,7 @@ impl<P> Scopes<P> {
     /// Whether a child was seen to block its thread lately. Then each child gets a thread, however short children are:
     /// one may wait for the next. The mean does not tell: a child may block in one scope and be short in another.
     #[inline]
-    fn is_blocking(&self) -> bool {
+    pub(crate) fn is_blocking(&self) -> bool {
         // Ordering: Relaxed, a hint.
         self.blocking.load(Ordering::Relaxed) > 0
     }

@@ -5,10 +5,31 @@ use std::time::Duration;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::time::Instant;
 
-/// How long it may take, at most (invariant 8).
-const SPIN: Duration = Duration::from_micros(5);
+/// How long a thread looks around, at most.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// 5 µs: nothing is known of the next item.
+    #[default]
+    Short,
+    /// 25 µs: another thread is in the middle of what this one waits for, or has handed out a part of its work just now and is likely
+    /// to hand out more.
+    ///
+    /// A sleep costs about as much in all: a system call on each side, and tens of microseconds until the sleeper runs. So
+    /// a wait costs at most twice what it would if its length were known before (the rule of renting skis; Karlin,
+    /// Manasse, McGeoch and Owicki, "Competitive randomized algorithms for nonuniform problems", 1994).
+    Long,
+}
 
-/// Asks again and again whether `found`, for at most [`SPIN`]; true as soon as it is.
+impl Patience {
+    fn most(self) -> Duration {
+        match self {
+            Self::Short => Duration::from_micros(5),
+            Self::Long => Duration::from_micros(25),
+        }
+    }
+}
+
+/// Asks again and again whether `found`, for as long as `patience` says; true as soon as it is.
 ///
 /// It always looks as long. If looks in vain made it shorter, a lone remote task would find its worker asleep, and the
 /// worker its waiter asleep. That costs ten times as much as the looks. Nor does it yield the thread after each look.
@@ -18,8 +39,8 @@ const SPIN: Duration = Duration::from_micros(5);
 /// sleeper that it wakes (`terrace_sync::thread::LastProcessor`). Where that is the processor on which the woken thread is
 /// now, the callers sleep at once: the kernel often puts a waiter and its only worker on one core. They also do where the awake
 /// workers of the process fill its processors ([`has_room_for`](super::awake::has_room_for)).
-pub(crate) fn spin(found: impl Fn() -> bool) -> bool {
-    spin_for(SPIN, found)
+pub(crate) fn spin(patience: Patience, found: impl Fn() -> bool) -> bool {
+    spin_for(patience.most(), found)
 }
 
 /// Asks again and again whether `found`, for at most about `most`; true as soon as it is.

@@ -8,6 +8,7 @@ use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, heavy};
 use terrace_thread::closed::Closed;
 
+use crate::parts::cores::cores;
 use crate::parts::current::{Current, ExecutorId, current};
 use crate::parts::external_waiters::ExternalWaiters;
 use crate::parts::forks::Forks;
@@ -15,7 +16,7 @@ use crate::parts::injector::Injector;
 use crate::parts::lanes::{Background, Lanes};
 use crate::parts::quiet_waiters::QuietWaiters;
 use crate::parts::scope_slot::Slot;
-use crate::parts::scopes::{Crew, Scopes};
+use crate::parts::scopes::{Crew, Looking, Scopes};
 use crate::parts::seat::Seats;
 use crate::parts::threads::{FEW_SPARES, Threads};
 use crate::parts::watch;
@@ -141,6 +142,32 @@ impl Shared {
     pub(crate) fn is_asked_to_end(&self, index: usize) -> bool {
         let seat = self.seats.workers.get(index);
         seat.expect("a thread has a seat").is_asked_to_end()
+    }
+}
+
+impl Shared {
+    /// How many processors the awake workers of the pool leave, and the guests that fork. A thread wakes no more workers for work that others
+    /// could take: more awake workers than processors take turns, and pay for each turn. Should the awake ones block their threads, the
+    /// last searcher still wakes one more each time ([`Idle::stop_search`](terrace_park::Idle::stop_search)), and a sentinel takes
+    /// what stands still.
+    pub(crate) fn processors_left(&self) -> usize {
+        cores().saturating_sub(self.busy())
+    }
+
+    /// Awake workers, and guests that fork.
+    fn busy(&self) -> usize {
+        self.idle.awake() + self.forks.guests()
+    }
+
+    /// Whether a worker may take an offered job of a join: it has a processor beside the threads that are busy. Or threads were seen
+    /// to block lately: then any number of them may be busy.
+    pub(crate) fn may_join_in(&self, looking: Looking) -> bool {
+        let others = match looking {
+            // The worker counts as busy.
+            Looking::Awake => self.busy().saturating_sub(1),
+            Looking::Parking | Looking::ToWake => self.busy(),
+        };
+        others < cores() || self.scopes.is_blocking()
     }
 }
 

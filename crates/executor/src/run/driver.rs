@@ -31,7 +31,7 @@ use crate::parts::eager;
 use crate::parts::injector::Refilled;
 use crate::parts::scopes::Looking;
 use crate::parts::seat::Seat;
-use crate::parts::spin::spin;
+use crate::parts::spin::{Patience, spin};
 use crate::pool::frames;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
@@ -201,7 +201,7 @@ impl<'p> Sleeper<'p> {
         Owes::look_if(self.place().search(|| {
             // A thread that this driver's last task has woken may wait for this very processor.
             yield_now();
-            spin(|| sight(pool) != Sight::Nothing);
+            spin(Patience::Short, || sight(pool) != Sight::Nothing);
         }))
     }
 

@@ -13,6 +13,7 @@ use terrace_thread::Notify;
 use super::threadless::ThreadlessPools;
 use super::wait::{WaitFor, wait};
 use crate::parts::fork_seat::JobWord;
+use crate::parts::spin::Patience;
 use crate::pool::fork::consider::{self, Considers};
 use crate::pool::fork::here::{self, Guest, Seat, innermost};
 use crate::pool::fork::stolen::{Claimed, Job};
@@ -141,6 +142,11 @@ impl WaitFor for Stolen<'_> {
         }
         // Ordering: pairs with `light` in `Considers::published`: either the pusher sees this sleeper, or `has_work` sees its job.
         heavy();
+    }
+
+    /// The thief runs the half.
+    fn patience(&self) -> Patience {
+        Patience::Long
     }
 
     fn end_sleep(&mut self) {

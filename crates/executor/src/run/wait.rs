@@ -19,7 +19,7 @@ use super::stand_in::{self, Place};
 use super::threadless::{self, Notified, ThreadlessPools};
 use crate::parts::awake::{self, Asleep};
 use crate::parts::scopes::Looking;
-use crate::parts::spin::spin;
+use crate::parts::spin::{Patience, spin};
 use crate::pool::fork::here;
 use crate::pool::frames;
 use crate::pool::runner::{self, Runner};
@@ -38,6 +38,10 @@ pub(crate) trait WaitFor {
     fn announce_sleep(&mut self);
     /// The thread is awake again.
     fn end_sleep(&mut self);
+    /// How long the waiter looks around before it sleeps.
+    fn patience(&self) -> Patience {
+        Patience::Short
+    }
 }
 
 /// Which of the thread's own tasks a wait may run.
@@ -114,7 +118,7 @@ pub(crate) fn wait(own: &mut impl WaitFor, mut threadless: ThreadlessPools<'_>) 
         }
         // From here on the thread is blocked for the background tasks that it is in the middle of.
         let lent = frames::lend();
-        if threadless.run_one() || (spin_pays() && spin(|| anything(own, &local))) {
+        if threadless.run_one() || (spin_pays() && spin(own.patience(), || anything(own, &local))) {
             continue;
         }
         cells::give_back();

@@ -18,14 +18,14 @@ use terrace_sync::thread::yield_now;
 use terrace_sync::time::Instant;
 
 use crate::parts::awake::{self, Asleep};
-use crate::parts::cores::cores;
+use crate::parts::spin::{Patience, spin};
+
 use crate::parts::fairness::GLOBAL_INTERVAL;
 use crate::parts::forks::{Future, Whose};
 use crate::parts::injector::Refilled;
 use crate::parts::pacing::Stopwatch;
 use crate::parts::scope_slot::Slot;
 use crate::parts::scopes::Looking;
-use crate::parts::spin::spin;
 use crate::parts::threads::Kind;
 use crate::pool::fork::here;
 use crate::pool::runner::{Runner, run_task};
@@ -64,6 +64,8 @@ pub(super) struct Progress {
     /// Pinned tasks in a row. They come first, yet a pinned task that wakes itself again and again starves no other task.
     in_a_row: u32,
     rest: Rest,
+    /// How long the worker looks around before it sleeps.
+    patience: Patience,
 }
 
 /// Why a sleep ended.
@@ -196,6 +198,7 @@ impl<'p> Worker<'p> {
             sentinel,
             in_a_row,
             rest,
+            patience,
         } = progress;
         // `Pool::close` unparks every worker after it has raised the flag.
         while !pool.holders.is_closing() {
@@ -239,19 +242,24 @@ impl<'p> Worker<'p> {
                         Found::Child(_, slot) => pool.scopes.surplus(slot, pool.crew()),
                         Found::Task(_) | Found::Lane(..) => {
                             let queued = runner.seat().ring.len() + pool.injector.len_hint();
-                            queued.min(processors_left(pool))
+                            queued.min(pool.processors_left())
                         }
                         // A thread that forks hands out a job to one more.
                         Found::Fork(_) => {
                             let sight =
                                 pool.forks
                                     .sight(Whose::Others, Offer::Open, Future::Ignored);
-                            usize::from(sight == Sight::Ready).min(processors_left(pool))
+                            usize::from(sight == Sight::Ready).min(pool.processors_left())
                         }
                     };
                     pool.idle.wake_more(token, more);
                 }
                 self.stop_search(token);
+                *patience = match &found {
+                    // A thread that joins, or drives a scope, often begins the next one at once.
+                    Found::Fork(_) | Found::Child(..) => Patience::Long,
+                    Found::Task(_) | Found::Lane(..) => Patience::Short,
+                };
                 self.run_found(found, sentinel);
                 *rest = Rest::None;
                 continue;
@@ -266,10 +274,11 @@ impl<'p> Worker<'p> {
                 && *rest == Rest::None
                 && !runner.polled.get()
                 && awake::spin_pays(&pool.idle, runner.index())
-                && self.spin()
+                && self.spin(*patience)
             {
                 continue;
             }
+            *patience = Patience::Short;
             return Stop::Idle;
         }
         Stop::Ended
@@ -286,14 +295,14 @@ impl<'p> Worker<'p> {
     }
 
     /// Looks around for a while; true as soon as it sees work that it would take.
-    fn spin(&self) -> bool {
+    fn spin(&self, patience: Patience) -> bool {
         let scan = self.scan(Looking::Awake);
         let look = Look::from_seat(&self.runner, Looking::Awake);
         let finds = || match self.kind {
             Kind::Worker => order::Worker::sight(&look),
             Kind::Spare => order::Spare::sight(&look),
         };
-        spin(|| {
+        spin(patience, || {
             terrace_park::Work::has_private_work(&scan, self.runner.index())
                 || finds() == Sight::Ready
         })
@@ -375,7 +384,11 @@ impl<'p> Worker<'p> {
                 self.run_children(child, slot);
                 sentinel.ran_child();
             }
-            found @ (Found::Lane(..) | Found::Fork(_)) => found.run(self.pool()),
+            Found::Fork(_) => {
+                self.pool().scopes.forget_blocking();
+                found.run(self.pool());
+            }
+            Found::Lane(..) => found.run(self.pool()),
         }
     }
 
@@ -414,13 +427,6 @@ impl<'p> Worker<'p> {
             }
         }
     }
-}
-
-/// How many processors the awake workers of the pool leave. A worker wakes no more peers for tasks that others could run: more
-/// awake workers than processors take turns, and pay for each turn. Should the awake ones block their threads, the last searcher
-/// still wakes one more each time ([`Idle::stop_search`](terrace_park::Idle::stop_search)).
-fn processors_left(pool: &Shared) -> usize {
-    cores().saturating_sub(pool.idle.awake())
 }
 
 /// A worker that has run a child of `slot` looks on for a while: a scope with a long child often has more of them. True as

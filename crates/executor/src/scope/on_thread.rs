@@ -82,7 +82,9 @@ impl ScopeHandle<'_> {
     {
         let thread = worker_spawner(self.pool(), worker);
         // SAFETY: the caller's promise.
-        unsafe { self.send(self.slot(), &thread, future) };
+        let slot = unsafe { self.slot() };
+        // SAFETY: the caller's promise.
+        unsafe { self.send(slot, &thread, future) };
     }
 
     /// As [`spawn_on_worker`](Self::spawn_on_worker), for a closure.
@@ -112,8 +114,10 @@ impl ScopeHandle<'_> {
         let slot = unsafe { self.slot() };
         if self.is_on_own_thread() {
             // The scope waits on this thread, also inside of a task of the thread.
+            // SAFETY: the caller keeps the scope open.
+            let own = unsafe { slot.core().waiter() };
             // SAFETY: the caller's promise. This thread does not end before the scope does, so it polls and drops the child.
-            return unsafe { self.send(slot, &slot.core().waiter(), Here(future)) };
+            return unsafe { self.send(slot, &own, Here(future)) };
         }
         // SAFETY: as in `send`. The thread's own task is polled and dropped there.
         let child = unsafe { erase(child(slot, Here(future))) };

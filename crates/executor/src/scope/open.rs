@@ -20,6 +20,7 @@ use super::push;
 use crate::executor::Executor;
 use crate::parts::pacing::Stopwatch;
 use crate::parts::scope_slot::Slot;
+use crate::parts::spin::Patience;
 use crate::parts::trace_index;
 use crate::pool::fork::worker::Worker;
 use crate::pool::runner::{self, run_task};
@@ -404,6 +405,15 @@ impl WaitFor for ScopeWait<'_> {
             self.pool.scopes.driver_leaves();
         }
         self.slot.core().announce_sleep();
+    }
+
+    /// The wait has found no child to run. So those that do not wait themselves are in the middle of a poll, or are about to be.
+    fn patience(&self) -> Patience {
+        let core = self.slot.core();
+        match core.pending() > core.cancel().waiting() {
+            true => Patience::Long,
+            false => Patience::Short,
+        }
     }
 
     fn end_sleep(&mut self) {

@@ -201,7 +201,7 @@ impl Sentinel {
             forks.push((seat, look));
         }
         if still.is_none() {
-            let looked = !children.is_empty();
+            let looked = !children.is_empty() || !forks.is_empty();
             self.processor = looked.then(|| pool.seats.processor_time());
         }
         self.still = still;
@@ -234,7 +234,13 @@ impl Sentinel {
                 }
                 lifo.take().map(Found::Task)
             }
-            Still::Fork { seat, look } => forks::take_still(pool, seat, look).map(Found::Fork),
+            Still::Fork { seat, look } => {
+                let job = forks::take_still(pool, seat, look)?;
+                if self.workers_rest(pool) {
+                    pool.scopes.observe_blocking();
+                }
+                Some(Found::Fork(job))
+            }
         }
     }
 

@@ -171,6 +171,7 @@ impl Source {
                 taken.map(Taken::child)
             }
             Self::AnyScope => pool.scopes.take_any().map(Taken::child),
+            Self::OpenForks if !pool.may_join_in(Looking::Awake) => None,
             Self::OpenForks => forks::take(pool, look.runner, Offer::Open),
             Self::AnyFork => forks::take(pool, look.runner, Offer::Quiet),
             Self::Peers => match look.runner {
@@ -204,7 +205,13 @@ impl Source {
             Self::Injector | Self::InjectorOne => Sight::ready_if(!pool.injector.is_empty()),
             Self::OfferingScopes => offered(look),
             Self::AnyScope => Sight::ready_if(pool.scopes.has_any()),
-            Self::OpenForks => pool.forks.sight(look.whose(), Offer::Open, look.future),
+            Self::OpenForks => {
+                let sight = pool.forks.sight(look.whose(), Offer::Open, look.future);
+                match sight {
+                    Sight::Ready if !pool.may_join_in(look.looking) => Sight::Covered,
+                    sight => sight,
+                }
+            }
             Self::AnyFork => pool
                 .forks
                 .sight(look.whose(), Offer::Quiet, Future::Ignored),

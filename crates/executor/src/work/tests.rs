@@ -113,7 +113,10 @@ impl Pool {
     fn fork(&self, offer: Offer) {
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                let seat = self.shared.forks.enter(&raw const *self.shared);
+                let seat = self
+                    .shared
+                    .forks
+                    .enter(&raw const *self.shared, crate::parts::fork_seat::By::Guest);
                 // SAFETY: this thread holds the seat, and no other one takes it.
                 let owner = unsafe { seat.owner() };
                 let pace = |_: Considered| Pace { pushes: 1, offer };

@@ -76,6 +76,14 @@ impl<'s> Considers<'s> {
         self.seat().pool().idle.any_parked() || self.joiner().is_some()
     }
 
+    /// Whether a worker that is woken has a processor beside the threads that are busy.
+    fn has_processor(&self) -> bool {
+        let seat = self.seat();
+        // A guest is counted from its first push on.
+        let itself = seat.is_guests() && !seat.is_forking();
+        seat.pool().processors_left() > usize::from(itself) || seat.pool().scopes.is_blocking()
+    }
+
     fn first(&mut self) -> Pace {
         let mine = &self.seat().mine;
         mine.since.set(None);
@@ -87,7 +95,7 @@ impl<'s> Considers<'s> {
             mine.timed.set(Some((site, Instant::now())));
         }
         let sleeps = self.anyone_sleeps();
-        if visit.is_long && sleeps {
+        if visit.is_long && sleeps && self.has_processor() {
             self.tell = Tell::Wake;
         }
         Pace {
@@ -127,7 +135,9 @@ impl<'s> Considers<'s> {
         mine.pushes.set(pushes.clamp(1, MOST_PUSHES));
         if mine.woke.get().is_none_or(|woke| now - woke >= BEAT) {
             mine.woke.set(Some(now));
-            self.tell = Tell::Wake;
+            if self.has_processor() {
+                self.tell = Tell::Wake;
+            }
         }
         Pace {
             pushes: mine.pushes.get(),

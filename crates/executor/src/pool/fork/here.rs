@@ -14,7 +14,7 @@ use std::ptr;
 
 use super::super::runner::{self, Runner};
 use super::super::shared::Shared;
-use crate::parts::fork_seat::ForkSeat;
+use crate::parts::fork_seat::{By, ForkSeat};
 
 /// A seat of a pool.
 pub(crate) type Seat = ForkSeat<Shared>;
@@ -58,7 +58,10 @@ fn take_as_worker() -> *const Seat {
 /// The seat of this thread's worker, taken now if it has none yet.
 fn of_worker(worker: &Runner<'_>) -> *const Seat {
     let pool = worker.pool();
-    let seat = worker.fork.get().unwrap_or_else(|| pool.forks.enter(pool));
+    let seat = worker
+        .fork
+        .get()
+        .unwrap_or_else(|| pool.forks.enter(pool, By::Worker));
     worker.fork.set(Some(seat));
     seat
 }
@@ -109,7 +112,7 @@ pub(crate) struct Guest<'p> {
 impl<'p> Guest<'p> {
     /// The thread takes a seat of `pool`, and forks there.
     pub(crate) fn enter(pool: &'p Shared) -> Self {
-        let seat = pool.forks.enter(pool);
+        let seat = pool.forks.enter(pool, By::Guest);
         seat.outer.set(FORK.with(|fork| fork.replace(seat)));
         Self { pool, seat }
     }

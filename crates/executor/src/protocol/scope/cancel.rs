@@ -109,6 +109,11 @@ impl Cancel {
         drop(waker);
     }
 
+    /// Children that have returned `Pending` and have not ended; a hint.
+    pub fn waiting(&self) -> usize {
+        self.pending.len()
+    }
+
     /// Cancels all children but those that were spawned before the one with this `number` and have not been polled yet.
     /// The caller holds a count of the scope.
     #[cold]
