@@ -339,7 +339,7 @@ fn workers_that_end_leave_no_scope_waiting() {
                         sent.fetch_add(1, Ordering::Relaxed);
                         s.spawn_broadcast(move |_| _ = &owned);
                         s.spawn(|_: &Worker| {
-                            s.spawn_local(async { Yields(2).await });
+                            s.spawn_local(Yields(2));
                         });
                     });
                 }));

@@ -85,7 +85,7 @@ pub(crate) struct ForkSeat<P> {
     forking: AtomicBool,
     /// The thread that holds it, by its id; 0 while none does.
     thread: AtomicU64,
-    /// Whether its thread is a guest.
+    /// Whether its thread is a guest that the sleeping protocol does not count.
     guest: AtomicBool,
     /// The pool that holds the table.
     pool: *const P,
@@ -190,7 +190,7 @@ impl<P> ForkSeat<P> {
         self.forking.load(Ordering::Relaxed)
     }
 
-    /// Whether its thread is a guest.
+    /// Whether its thread is a guest that the sleeping protocol does not count.
     #[inline]
     pub(crate) fn is_guests(&self) -> bool {
         self.guest.load(Ordering::Relaxed)
@@ -238,7 +238,7 @@ impl<P> ForkSeat<P> {
 /// Which thread takes a seat.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum By {
-    /// A worker of the pool.
+    /// A worker of the pool, or a thread that stands in for one: the sleeping protocol counts it.
     Worker,
     /// Any other thread.
     Guest,

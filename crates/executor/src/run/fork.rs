@@ -10,6 +10,7 @@ use terrace_queue::fork::{Depth, Offer, Popped};
 use terrace_sync::{Arc, OnceLock, heavy, steal};
 use terrace_thread::Notify;
 
+use super::stand_in;
 use super::threadless::ThreadlessPools;
 use super::wait::{WaitFor, wait};
 use crate::parts::fork_seat::JobWord;
@@ -241,7 +242,7 @@ pub(crate) fn with_worker<T>(pool: &Shared, f: impl FnOnce(&Worker) -> T) -> T {
     if takes_part(pool) {
         return Worker::with_current(f);
     }
-    let guest = Guest::enter(pool);
+    let guest = Guest::enter(pool, stand_in::kind_in(pool));
     // SAFETY: the guest gives the seat back after `f` has ended.
     let worker = unsafe { Worker::in_seat(guest.seat()) };
     f(&worker)

@@ -11,6 +11,7 @@ use terrace_park::Held;
 use terrace_sync::thread::yield_now;
 
 use super::last_resort::{Help, LastResort};
+use crate::parts::fork_seat::By;
 use crate::pool::runner;
 use crate::pool::shared::Shared;
 use crate::work::scan::Scan;
@@ -126,6 +127,16 @@ impl Drop for Place<'_> {
 pub(super) fn is_worker_or_stands_in() -> bool {
     runner::with_worker(|worker| worker.is_some())
         || with_place(|place| place.is_some_and(|place| place.with_held(|_| ()).is_some()))
+}
+
+/// As which kind of thread this one, which is no worker of `pool`, takes a fork seat there.
+pub(super) fn kind_in(pool: &Shared) -> By {
+    let stands_in =
+        |place: &Place<'_>| ptr::eq(place.pool, pool) && place.with_held(|_| ()).is_some();
+    match with_place(|place| place.is_some_and(stands_in)) {
+        true => By::Worker,
+        false => By::Guest,
+    }
 }
 
 /// The thread waits for the end of all workers of `pool`, or for a part of each. If it stands in for one, that one gets its place back

@@ -111,8 +111,8 @@ pub(crate) struct Guest<'p> {
 
 impl<'p> Guest<'p> {
     /// The thread takes a seat of `pool`, and forks there.
-    pub(crate) fn enter(pool: &'p Shared) -> Self {
-        let seat = pool.forks.enter(pool, By::Guest);
+    pub(crate) fn enter(pool: &'p Shared, by: By) -> Self {
+        let seat = pool.forks.enter(pool, by);
         seat.outer.set(FORK.with(|fork| fork.replace(seat)));
         Self { pool, seat }
     }
