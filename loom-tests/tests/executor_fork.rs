@@ -8,7 +8,7 @@ use loom::sync::Notify as LoomNotify;
 use terrace_executor::protocol::fork::job::{Forker, Header, JobRef, join};
 use terrace_executor::protocol::fork::latch::Latch;
 use terrace_executor::protocol::fork::nest::Nest;
-use terrace_queue::fork::{Considered, Depth, ForkDeque, Offer, Owner, Pace, Popped};
+use terrace_queue::fork::{Considered, Depth, ForkDeque, Gives, Offer, Owner, Pace, Popped};
 use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use terrace_sync::cell::UnsafeCell;
 use terrace_sync::{Arc, heavy, light, model, thread};
@@ -190,6 +190,7 @@ impl Forker for Place {
         let pace = |_: Considered| Pace {
             pushes: 4,
             offer: Offer::Quiet,
+            gives: Gives::Asked,
         };
         self.owner().push(job, pace).ok()
     }
@@ -273,6 +274,7 @@ impl Seat {
         let pace = |_: Considered| Pace {
             pushes: 4,
             offer: Offer::Open,
+            gives: Gives::Asked,
         };
         let at = self.owner().push(job, pace).expect("there is room");
         // SAFETY: the job of the last push.
@@ -329,6 +331,7 @@ fn executor_fork_joiner_takes_no_older_gift() {
         let pace = |_: Considered| Pace {
             pushes: 4,
             offer: Offer::Open,
+            gives: Gives::Asked,
         };
         let at = seat.owner().push(1, pace).expect("there is room");
         let root = seat.nest.begin(&seat.owner()).expect("all is given away");
@@ -340,6 +343,40 @@ fn executor_fork_joiner_takes_no_older_gift() {
         // SAFETY: the job of the last push.
         assert_eq!(unsafe { seat.owner().pop(at) }, Popped::Mine);
         assert_eq!(joiner.join().unwrap(), None);
+    });
+}
+
+/// The thief of a half gives a job of its root away and looks for its sleeping joiner, which announces itself and looks for the job: one
+/// sees the other.
+///
+/// Seen to fail if the joiner sees no gifts (`executor-root-gift-unseen`).
+#[test]
+fn executor_fork_joiner_sees_a_gift_before_it_sleeps() {
+    model(|| {
+        let seat = Seat::new();
+        let root = seat.nest.begin(&seat.owner()).expect("idle");
+        let announced = Arc::new(AtomicBool::new(false));
+        let joiner = {
+            let (seat, announced) = (Arc::clone(&seat), Arc::clone(&announced));
+            thread::spawn(move || {
+                announced.store(true, Ordering::Relaxed);
+                heavy();
+                seat.nest.has_jobs(&seat.deque, root)
+            })
+        };
+        let pace = |_: Considered| Pace {
+            pushes: 4,
+            offer: Offer::Quiet,
+            gives: Gives::Unasked,
+        };
+        let at = seat.owner().push(1, pace).expect("there is room");
+        light();
+        let told = announced.load(Ordering::Relaxed);
+        let saw = joiner.join().unwrap();
+        assert!(told || saw, "the joiner sleeps, and the job waits for it");
+        // SAFETY: the job of the last push.
+        assert_eq!(unsafe { seat.owner().pop(at) }, Popped::Mine);
+        seat.nest.end(&seat.owner(), root);
     });
 }
 

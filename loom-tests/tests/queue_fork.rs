@@ -4,7 +4,7 @@
 //! pusher writes, so that loom reports a taker that does not see it.
 
 use terrace_loom_tests::assert_each_once;
-use terrace_queue::fork::{Considered, Depth, ForkDeque, Offer, Owner, Pace, Popped, Word};
+use terrace_queue::fork::{Considered, Depth, ForkDeque, Gives, Offer, Owner, Pace, Popped, Word};
 use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::cell::UnsafeCell;
 use terrace_sync::{Arc, FenceKind, model, thread};
@@ -49,9 +49,32 @@ impl Shared {
         self.fork_at(job, 4, Offer::Quiet)
     }
 
+    /// The same in a push that gives the job away, unless one is given already.
+    fn give(&self, job: u32) -> Depth {
+        self.fork_by(
+            job,
+            Pace {
+                pushes: 1,
+                offer: Offer::Quiet,
+                gives: Gives::Unasked,
+            },
+        )
+    }
+
     fn fork_at(&self, job: u32, pushes: u32, offer: Offer) -> Depth {
+        self.fork_by(
+            job,
+            Pace {
+                pushes,
+                offer,
+                gives: Gives::Asked,
+            },
+        )
+    }
+
+    fn fork_by(&self, job: u32, pace: Pace) -> Depth {
         self.write(job);
-        let pace = |_: Considered| Pace { pushes, offer };
+        let pace = |_: Considered| pace;
         let pushed = self.owner().push(job as usize, pace);
         pushed.expect("there is room")
     }
@@ -314,6 +337,43 @@ fn fork_gift_of_the_same_index() {
         let second = shared.fork(1);
         taken.extend(shared.join(second, 1));
         taken.extend(thief.join().expect("ends"));
+        assert_each_once(taken, 2);
+    });
+}
+
+/// The owner gives unasked, twice, while a thief asks and takes: a gift that no thread has taken stays.
+///
+/// Fails under `queue-fork-give-over`.
+#[test]
+fn fork_unasked_gifts_come_one_by_one() {
+    model(|| {
+        let shared = Shared::new(FenceKind::Asymmetric);
+        let thief = thief(&shared, |deque| {
+            deque.ask();
+            deque.take_gift().into_iter().collect()
+        });
+        let outer = shared.give(0);
+        let inner = shared.give(1);
+        let mut taken: Vec<u32> = shared.join(inner, 1).into_iter().collect();
+        taken.extend(shared.join(outer, 0));
+        taken.extend(thief.join().expect("ends"));
+        assert_each_once(taken, 2);
+    });
+}
+
+/// The owner gives unasked at one index again and again, while one thief takes a gift and another one a job by force.
+#[test]
+fn fork_unasked_gift_and_force() {
+    model(|| {
+        let shared = Shared::new(FenceKind::Asymmetric);
+        let forcing = thief(&shared, forced);
+        let taking = thief(&shared, |deque| deque.take_gift().into_iter().collect());
+        let first = shared.give(0);
+        let mut taken: Vec<u32> = shared.join(first, 0).into_iter().collect();
+        let second = shared.give(1);
+        taken.extend(shared.join(second, 1));
+        taken.extend(forcing.join().expect("ends"));
+        taken.extend(taking.join().expect("ends"));
         assert_each_once(taken, 2);
     });
 }

@@ -2,7 +2,7 @@
 //!
 //! The owner says in a word which root it is in. It changes that word with a relaxed store, so the deque alone orders it.
 
-use terrace_queue::fork::{Considered, Depth, ForkDeque, Offer, Owner, Pace, Popped};
+use terrace_queue::fork::{Considered, Depth, ForkDeque, Gives, Offer, Owner, Pace, Popped};
 use terrace_sync::atomic::{AtomicU64, Ordering::Relaxed};
 use terrace_sync::{Arc, model, thread};
 
@@ -39,6 +39,7 @@ impl Seat {
         let pace = |_: Considered| Pace {
             pushes: 4,
             offer: Offer::Open,
+            gives: Gives::Asked,
         };
         self.owner().push(job, pace).expect("there is room")
     }

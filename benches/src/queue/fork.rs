@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use crossbeam_deque::Steal;
-use terrace_queue::fork::{Considered, ForkDeque, Offer, Pace, Popped};
+use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace, Popped};
 
 use super::Item;
 
@@ -44,6 +44,7 @@ fn pace(_: Considered) -> Pace {
     Pace {
         pushes: 32,
         offer: Offer::Open,
+        gives: Gives::Asked,
     }
 }
 
@@ -83,6 +84,7 @@ impl Forks for Fork {
         let each = |_: Considered| Pace {
             pushes: 1,
             offer: Offer::Open,
+            gives: Gives::Asked,
         };
         let at = owner.push(job, each).expect("there is room");
         (self.0.take_gift(), at)

@@ -5,7 +5,7 @@
 
 #![cfg(terrace_count)]
 
-use terrace_queue::fork::{Considered, ForkDeque, Offer, Owner as ForkOwner, Pace, Popped};
+use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Owner as ForkOwner, Pace, Popped};
 use terrace_queue::{Boxed, Inbox, Injector, Node, Ring, RunQueue};
 use terrace_sync::count::Counts;
 use terrace_sync::{FenceKind, steal};
@@ -129,6 +129,7 @@ fn fork_and_join(me: &ForkOwner<'_, usize>, pushes: u32) {
     let pace = |_: Considered| Pace {
         pushes,
         offer: Offer::Open,
+        gives: Gives::Asked,
     };
     let at = me.push(1, pace).expect("there is room");
     // SAFETY: the last push.
@@ -153,6 +154,7 @@ fn nested_forks_are_free_and_flat_ones_take_one() {
         let pace = |_: Considered| Pace {
             pushes: 32,
             offer: Offer::Open,
+            gives: Gives::Asked,
         };
         let outer = me.push(0, pace).expect("there is room");
         let nested = cost_of(&|| fork_and_join(&me, 32));
@@ -171,6 +173,7 @@ fn thieves_take_one_and_fence_only_by_force() {
     let each = |_: Considered| Pace {
         pushes: 1,
         offer: Offer::Open,
+        gives: Gives::Asked,
     };
     assert_eq!(
         Counts::of(|| assert!(deque.force().is_none())),
@@ -191,4 +194,29 @@ fn thieves_take_one_and_fence_only_by_force() {
         // SAFETY: the last push that is not popped.
         assert_eq!(unsafe { me.pop(at) }, Popped::Stolen);
     }
+}
+
+#[test]
+fn an_unasked_gift_takes_three_of_the_owner_and_no_fence_of_a_thief() {
+    let deque = ForkDeque::boxed_with(FenceKind::Asymmetric);
+    // SAFETY: one handle, one thread.
+    let me = unsafe { deque.owner() };
+    let give = |_: Considered| Pace {
+        pushes: 32,
+        offer: Offer::Quiet,
+        gives: Gives::Unasked,
+    };
+    let mut at = None;
+    let given = Counts::of(|| at = me.push(0, give).ok());
+    // SAFETY: the last push.
+    let back = Counts::of(|| assert_eq!(unsafe { me.pop(at.unwrap()) }, Popped::Mine));
+    assert_eq!((given.rmws, back.rmws), (2, 1));
+    let at = me.push(1, give).expect("there is room");
+    let taken = Counts::of(|| assert!(deque.steal(Offer::Quiet, || true).is_some()));
+    assert_eq!(
+        (taken.rmws, taken.fences, taken.steal_heavy_fences),
+        (1, 0, 0)
+    );
+    // SAFETY: the last push.
+    assert_eq!(unsafe { me.pop(at) }, Popped::Stolen);
 }

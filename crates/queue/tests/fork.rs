@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
 use terrace_queue::fork::{
-    Consider, Considered, Depth, ForkDeque, Full, Offer, Owner, Pace, Popped, Stolen, Word,
+    Consider, Considered, Depth, ForkDeque, Full, Gives, Offer, Owner, Pace, Popped, Stolen, Word,
 };
 use terrace_sync::FenceKind;
 
@@ -28,6 +28,7 @@ fn each(_: Considered) -> Pace {
     Pace {
         pushes: 1,
         offer: Offer::Open,
+        gives: Gives::Asked,
     }
 }
 
@@ -36,6 +37,7 @@ fn first_only(_: Considered) -> Pace {
     Pace {
         pushes: u32::MAX,
         offer: Offer::Quiet,
+        gives: Gives::Asked,
     }
 }
 
@@ -70,6 +72,35 @@ fn thieves_take_the_oldest() {
     }
 }
 
+/// An owner that gives unasked gives the oldest job, one at a time, to whichever thread comes first.
+#[test]
+fn an_unasked_gift_is_there_until_it_is_taken_or_goes_back() {
+    let give = |_: Considered| Pace {
+        pushes: 1,
+        offer: Offer::Quiet,
+        gives: Gives::Unasked,
+    };
+    for form in FORMS {
+        let deque = ForkDeque::boxed_with(form);
+        let me = owner(&deque);
+        let outer = me.push(0, give).unwrap();
+        assert!(deque.is_empty() && deque.has_jobs(Offer::Open));
+        // The gift lies there still.
+        let inner = me.push(1, give).unwrap();
+        assert!(!deque.is_empty() && !deque.ask());
+        assert_eq!(pop(&me, inner), Popped::Mine);
+        assert_eq!(pop(&me, outer), Popped::Mine, "{form:?}");
+        assert!(!deque.has_jobs(Offer::None) && deque.take_gift().is_none());
+
+        let outer = me.push(2, give).unwrap();
+        assert_eq!(deque.steal(Offer::Quiet, || true), Some(Stolen::Given(2)));
+        let inner = me.push(3, give).unwrap();
+        assert_eq!(deque.take_gift(), Some(3));
+        let popped = [pop(&me, inner), pop(&me, outer)];
+        assert_eq!(popped, [Popped::Stolen; 2], "{form:?}");
+    }
+}
+
 /// The owner goes on at the index where it found its job stolen, as a waiter does that runs other jobs.
 #[test]
 fn the_deque_is_in_order_after_a_theft() {
@@ -98,6 +129,7 @@ fn a_push_without_a_slot_fails() {
         let pace = move |_: Considered| Pace {
             pushes,
             offer: Offer::Quiet,
+            gives: Gives::Asked,
         };
         let mut depths: Vec<_> = (0..FULL).map(|job| me.push(job, pace).unwrap()).collect();
         for _ in 0..3 {
@@ -232,6 +264,7 @@ fn the_owner_considers_in_first_pushes_and_at_its_pace() {
         Pace {
             pushes: 4,
             offer: Offer::Open,
+            gives: Gives::Asked,
         }
     };
     let outer = me.push(0, &mut counting).unwrap();
@@ -357,6 +390,7 @@ fn a_gift_counts_as_asked() {
             Pace {
                 pushes: 1,
                 offer: Offer::Open,
+                gives: Gives::Asked,
             }
         }
 

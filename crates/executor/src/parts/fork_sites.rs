@@ -9,10 +9,11 @@ use terrace_sync::atomic::{AtomicU64, Ordering};
 
 /// Two sites may share an entry; both are then as long as their mean.
 const SITES: usize = 64;
-/// From this mean on, a first push wakes a sleeper: it pays for the wake.
+/// From this mean on, joins are long.
 const LONG: Duration = Duration::from_micros(25);
-/// Below this mean, one join of [`SAMPLED`] is timed.
+/// Below this mean, joins are tiny.
 const TINY: Duration = Duration::from_micros(5);
+/// One tiny join of so many is timed.
 const SAMPLED: u64 = 16;
 
 /// The mean of a site whose job stood still.
@@ -26,11 +27,21 @@ const STOOD_STILL: Duration = Duration::from_micros(400);
 /// | 63..32 | joins |
 pub(crate) struct Sites([AtomicU64; SITES]);
 
+/// How long the joins of a site are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Length {
+    /// Too short to be handed to a thread that does not search.
+    Tiny,
+    /// Long enough for a thread that is awake.
+    Fair,
+    /// Worth the wake of a sleeper.
+    Long,
+}
+
 /// What a first push does about its site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Visit {
-    /// Whether a sleeper is worth a wake.
-    pub(crate) is_long: bool,
+    pub(crate) length: Length,
     /// Whether the join is to be timed.
     pub(crate) is_timed: bool,
 }
@@ -52,10 +63,14 @@ impl Sites {
         // Ordering: Relaxed, all: hints. Of two updates at once one may be lost.
         let word = entry.load(Ordering::Relaxed);
         entry.store(word.wrapping_add(1 << 32), Ordering::Relaxed);
-        let mean = mean(word);
+        let length = match mean(word) {
+            Some(mean) if mean < TINY => Length::Tiny,
+            Some(mean) if mean < LONG => Length::Fair,
+            _ => Length::Long,
+        };
         Visit {
-            is_long: mean.is_none_or(|mean| mean >= LONG),
-            is_timed: mean.is_none_or(|mean| mean >= TINY) || (word >> 32) % SAMPLED == 0,
+            length,
+            is_timed: length != Length::Tiny || (word >> 32) % SAMPLED == 0,
         }
     }
 
@@ -95,14 +110,14 @@ mod tests {
         assert_eq!(
             sites.visit(site),
             Visit {
-                is_long: true,
+                length: Length::Long,
                 is_timed: true
             }
         );
         sites.note(site, Duration::from_nanos(200));
         let timed = (0..64).filter(|_| sites.visit(site).is_timed).count();
         assert_eq!(timed, 4, "each 16th");
-        assert!(!sites.visit(site).is_long);
+        assert_eq!(sites.visit(site).length, Length::Tiny);
     }
 
     #[test]
@@ -110,8 +125,8 @@ mod tests {
         let sites = Sites::new();
         sites.note(16, Duration::ZERO);
         sites.stood_still(16);
-        assert!(sites.visit(16).is_long);
+        assert_eq!(sites.visit(16).length, Length::Long);
         sites.note(16, Duration::MAX);
-        assert!(sites.visit(16).is_long);
+        assert_eq!(sites.visit(16).length, Length::Long);
     }
 }

@@ -124,6 +124,11 @@ impl<P> Forks<P> {
             .count()
     }
 
+    /// Whether a job lies in any seat.
+    pub(crate) fn any_job(&self) -> bool {
+        self.seats().any(|seat| seat.has_jobs(Offer::Quiet))
+    }
+
     /// A thread begins or ends a sleep in a join.
     pub(crate) fn count_waiting(&self, sleeps: bool) {
         // Ordering: Relaxed, a hint for the watch.

@@ -11,8 +11,10 @@
 //! | nothing is takeable, for the [`CALM`]th time in a row                          | leaves the pool, by `Alarm::lower`|
 //! | a worker is parked or searches                                                 | leaves it to that worker          |
 //! | no thread waits in a scope of the pool, and no worker of it in a job           | waits for the next look: a program may hold its workers on purpose |
-//! | something moved since the last look, or a worker used the processor            | waits for the next look           |
-//! | neither                                                                        | starts a spare                    |
+//! | something moved since the last look                                           | waits for the next look           |
+//! | a job of a join stood still, a thread sleeps in a join, a processor is free   | starts a spare                    |
+//! | a worker used the processor                                                   | waits for the next look           |
+//! | none of these                                                                 | starts a spare                    |
 //!
 //! The watch leaves a worker that computes for long alone: its processor time moves on. Where the system has no clock
 //! for that, the watch starts the spare all the same. The first alarm starts the watch's thread. It sleeps without a
@@ -63,6 +65,9 @@ pub(crate) trait Watched: Send + Sync {
     /// Whether a worker sleeps in the middle of a job, or a thread in a scope of this pool, or children lie in a scope.
     /// Such a waiter may wait for the very task that no thread takes.
     fn has_waiter(&self) -> bool;
+    /// Whether a job of a join is queued, a thread sleeps in a join, and a processor is free: a thread that would run the job was not
+    /// told of it.
+    fn has_stranded_job(&self) -> bool;
     /// A number that changes whenever a task or child is taken, or a task ends.
     fn progress(&self) -> usize;
     /// Processor time of all workers together.
@@ -203,7 +208,8 @@ impl Entry {
         // A spare that is on its way may take the task.
         // Ordering: Relaxed, a hint.
         let coming = self.asked.load(Ordering::Relaxed) || pool.is_starting_spare();
-        let stuck = last.progress == now.progress && used < self.looked / BUSY_PART;
+        let rests = used < self.looked / BUSY_PART;
+        let stuck = last.progress == now.progress && (rests || pool.has_stranded_job());
         if stuck && !coming && !weakened!("executor-watch-no-spare") {
             // The spare looks at every source. The watch soon judges anew what it leaves.
             self.last = None;

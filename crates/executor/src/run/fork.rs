@@ -7,7 +7,7 @@
 use std::mem;
 
 use terrace_queue::fork::{Depth, Offer, Popped};
-use terrace_sync::{Arc, OnceLock, heavy, steal};
+use terrace_sync::{Arc, OnceLock, heavy};
 use terrace_thread::Notify;
 
 use super::stand_in;
@@ -126,12 +126,11 @@ impl WaitFor for Stolen<'_> {
     }
 
     fn has_work(&self) -> bool {
-        // A gift may be of an older root, so it is no reason to stay awake.
-        let inside = self.find(|seat, root| {
-            let open = seat.deque.offer() == Offer::Open && !seat.deque.is_empty();
-            (open && !steal::is_refused() && seat.nest.as_ref()?.is_inside(root)).then_some(())
-        });
-        inside.is_some()
+        // A gift of an older root is no reason to stay awake.
+        let inside = |seat: &Seat, root| {
+            Some(seat.nest.as_ref()?.has_jobs(&seat.deque, root)).filter(|has| *has)
+        };
+        self.find(inside).is_some()
     }
 
     fn announce_sleep(&mut self) {

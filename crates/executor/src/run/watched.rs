@@ -44,6 +44,10 @@ impl Watched for Shared {
             .wrapping_add(self.forks.progress())
     }
 
+    fn has_stranded_job(&self) -> bool {
+        self.forks.has_waiter() && self.forks.any_job() && self.processors_left() > 0
+    }
+
     fn processor_time(&self) -> Duration {
         self.seats.processor_time()
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use terrace_local::task::{self, CoreRef, Runnable};
 use terrace_queue::Spill;
-use terrace_queue::fork::{Considered, Offer, Pace};
+use terrace_queue::fork::{Considered, Gives, Offer, Pace};
 use terrace_sync::Arc;
 use terrace_thread::ThreadSpawner;
 
@@ -119,7 +119,11 @@ impl Pool {
                     .enter(&raw const *self.shared, crate::parts::fork_seat::By::Guest);
                 // SAFETY: this thread holds the seat, and no other one takes it.
                 let owner = unsafe { seat.owner() };
-                let pace = |_: Considered| Pace { pushes: 1, offer };
+                let pace = |_: Considered| Pace {
+                    pushes: 1,
+                    offer,
+                    gives: Gives::Asked,
+                };
                 let pushed = owner.push(JobWord::of(JobRef::<Worker>::leaked()), pace);
                 assert!(pushed.is_ok());
             });

@@ -48,6 +48,18 @@ pub struct Pace {
     pub pushes: u32,
     /// Which threads the jobs are for until then.
     pub offer: Offer,
+    /// Which job the owner gives away with this push.
+    pub gives: Gives,
+}
+
+/// Whether an owner gives its oldest job away, to be taken by any thread, without a fence.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Gives {
+    /// If a thread has asked for one, and the jobs are [`Offer::Open`].
+    #[default]
+    Asked,
+    /// In any case, if it has given none that lies untaken. The pop of such a job takes it back. 3 RMW of the owner.
+    Unasked,
 }
 
 /// The caller's part of a push in which the owner considers. A closure from [`Considered`] to [`Pace`] is one.

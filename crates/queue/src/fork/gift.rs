@@ -6,6 +6,7 @@
 /// |---|---|---|
 /// | `NONE` | `ASKED` | a thief, compare-exchange |
 /// | `ASKED` | given | the owner, store |
+/// | `NONE` | given | the owner, unasked, swap: it answers a request that has come since its look |
 /// | given | `NONE` | a thief that takes it, or the owner that takes it back, compare-exchange |
 ///
 /// | bits | content |

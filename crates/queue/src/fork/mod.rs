@@ -6,12 +6,12 @@
 //! no job is taken twice.
 //!
 //! ```
-//! use terrace_queue::fork::{Considered, ForkDeque, Offer, Pace, Popped};
+//! use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace, Popped};
 //!
 //! let deque = ForkDeque::<usize>::boxed();
 //! // SAFETY: one owner handle of this deque.
 //! let me = unsafe { deque.owner() };
-//! let share = |_: Considered| Pace { pushes: 32, offer: Offer::Open };
+//! let share = |_: Considered| Pace { pushes: 32, offer: Offer::Open, gives: Gives::Asked };
 //!
 //! let outer = me.push(1, share).unwrap();
 //! let inner = me.push(2, share).unwrap();
@@ -33,7 +33,7 @@ mod thief;
 mod top;
 mod word;
 
-pub use consider::{Consider, Considered, Offer, Pace};
+pub use consider::{Consider, Considered, Gives, Offer, Pace};
 pub use deque::ForkDeque;
 pub use owner::Owner;
 pub use said::{Depth, Full, Popped};

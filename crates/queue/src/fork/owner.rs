@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 use terrace_sync::atomic::Ordering;
 use terrace_sync::{ordering, steal, weakened};
 
-use super::consider::{Consider, Considered, Offer};
+use super::consider::{Consider, Considered, Gives, Offer, Pace};
 use super::deque::{CAPACITY_U32, ForkDeque};
 use super::gift::Gift;
 use super::said::{Depth, Full, Popped};
@@ -48,6 +48,14 @@ impl Drop for Unwinding {
             "a panic in `Consider::published`, while the job lies on the frame that would unwind"
         );
     }
+}
+
+/// Whether the owner gave a job away, and why.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gave {
+    Nothing,
+    Asked,
+    Unasked,
 }
 
 impl<'a, T: Word> Owner<'a, T> {
@@ -145,26 +153,32 @@ impl<'a, T: Word> Owner<'a, T> {
         // Ordering: Relaxed, a hint.
         shared.offer.store(pace.offer.word(), Ordering::Relaxed);
         // A request may have come since the first look.
-        let gave = pace.offer == Offer::Open && owner.give(index + 1);
-        let asked = now.asked || gave;
+        let gave = owner.give(index + 1, pace);
+        let asked = now.asked || gave == Gave::Asked;
         let unwinding = Unwinding;
         consider.published(Considered { asked, ..now });
         core::mem::forget(unwinding);
         Ok(Depth::of(index))
     }
 
-    /// Gives the oldest job to the thread that asks for one, if one does; true if it has.
-    fn give(&self, bottom: u32) -> bool {
+    /// Gives the oldest job away, if `pace` says so.
+    fn give(&self, bottom: u32, pace: Pace) -> Gave {
+        if pace.offer != Offer::Open && pace.gives == Gives::Asked {
+            return Gave::Nothing;
+        }
         let shared = &self.deque.shared;
         // Ordering: Acquire pairs with the Release of the last taker: this owner writes `gift_job` after it was read.
-        if shared.gift.load(Ordering::Acquire) != Gift::ASKED.pack() {
-            return false;
+        let before = Gift::unpack(shared.gift.load(Ordering::Acquire));
+        let is_asked = before == Gift::ASKED;
+        let is_given = before.is_given() && !weakened!("queue-fork-give-over");
+        if !is_asked && (is_given || pace.gives == Gives::Asked) {
+            return Gave::Nothing;
         }
         // Ordering: Relaxed. The exchange checks it, and this owner wrote the slot.
         let top = Top::unpack(self.deque.top.load(Ordering::Relaxed));
         let index = top.index();
         if index >= bottom {
-            return false;
+            return Gave::Nothing;
         }
         // Ordering: Relaxed, written by this owner.
         let job = self.deque.mine.slots[index as usize].load(Ordering::Relaxed);
@@ -181,7 +195,12 @@ impl<'a, T: Word> Owner<'a, T> {
                 show_root();
             }
             // Ordering: Release pairs with the Acquire load in `take_gift`: the taker sees the job, and what it refers to.
-            shared.gift.store(given, release);
+            if is_asked {
+                shared.gift.store(given, release);
+            } else {
+                // A request may come since the look: as a read-modify-write, this comes behind it, and answers it.
+                shared.gift.swap(given, release);
+            }
             if weakened!("queue-fork-root-late") {
                 show_root();
             }
@@ -200,7 +219,11 @@ impl<'a, T: Word> Owner<'a, T> {
         if moved.is_ok() && !weakened!("queue-fork-give-early") {
             show();
         }
-        moved.is_ok()
+        match moved {
+            Ok(_) if is_asked => Gave::Asked,
+            Ok(_) => Gave::Unasked,
+            Err(_) => Gave::Nothing,
+        }
     }
 
     /// Takes back the job of `at`, or finds that it was stolen. A nested pop is 0 RMW, and no fence where the form is asymmetric;

@@ -126,6 +126,17 @@ impl<T: Word> ForkDeque<T> {
         Some(unsafe { T::from_raw(job) })
     }
 
+    /// The [root](super::Owner::set_root) of the job that the owner gives away, as a hint: two loads. After the fences of a parking
+    /// protocol as [`has_jobs`](Self::has_jobs).
+    #[inline]
+    pub fn gift_root(&self) -> Option<u64> {
+        // Ordering: Acquire pairs with the Release store in `give`: the root is that of this gift, or of a later one.
+        let gift = Gift::unpack(self.shared.gift.load(Ordering::Acquire));
+        // Ordering: Relaxed, acquired with the gift.
+        gift.is_given()
+            .then(|| self.shared.gift_root.load(Ordering::Relaxed))
+    }
+
     /// Asks the owner for a job, which it gives when it considers. Returns whether the request is new: there may be one
     /// already, or a gift. At most one compare-exchange.
     #[inline]

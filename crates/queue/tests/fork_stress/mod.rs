@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use terrace_queue::fork::{Considered, ForkDeque, Offer, Owner, Pace, Popped};
+use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Owner, Pace, Popped};
 use terrace_sync::FenceKind;
 use terrace_testing::{Random, Watchdog};
 
@@ -124,6 +124,7 @@ impl Program<'_, '_> {
         Pace {
             pushes: 1 << self.below(6),
             offer: offers[self.below(4)],
+            gives: [Gives::Asked, Gives::Unasked][self.below(2)],
         }
     }
 
@@ -284,6 +285,7 @@ fn tight_loop(form: FenceKind, seed: u64) {
         let pace = |_: Considered| Pace {
             pushes: 1_000,
             offer: Offer::Open,
+            gives: Gives::Asked,
         };
         let push = |depth: usize| {
             let job = &jobs[depth];

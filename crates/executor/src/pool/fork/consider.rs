@@ -2,18 +2,19 @@
 //!
 //! | a push                                          | the jobs are for                  | it tells                                     |
 //! |-------------------------------------------------|-----------------------------------|----------------------------------------------|
-//! | the first into an empty deque, its site is long  | any thread                        | a sleeper: a publish                         |
+//! | the first into an empty deque, its site is long  | any thread; it is given away      | a sleeper, if a processor is free: a publish |
+//! | the first, its site is fair                      | any thread; it is given away      | nobody                                       |
 //! | the first, its site is tiny, a worker sleeps     | a sentinel, if they stand still   | nobody                                       |
 //! | a later one, no worker sleeps                   | any thread                        | nobody                                       |
 //! | a later one, within [`CALM`] of the first look  | a sentinel, if they stand still   | nobody                                       |
-//! | a later one                                     | any thread                        | a sleeper, once in [`BEAT`]                   |
+//! | a later one                                     | any thread                        | a sleeper, once in [`BEAT`], if a processor is free |
 //! | the first since the thread has come or slept     | as above                          | at least that it forks from now on           |
 //!
 //! "A sleeper" is a worker of the pool, and the joiner of the root that the thread is inside of.
 
 use std::time::Duration;
 
-use terrace_queue::fork::{Consider, Considered, Offer, Pace};
+use terrace_queue::fork::{Consider, Considered, Gives, Offer, Pace};
 use terrace_sync::time::Instant;
 use terrace_sync::{Arc, light};
 
@@ -22,6 +23,7 @@ use super::here::Seat;
 use super::stolen::Job;
 use super::worker::Worker;
 use crate::parts::fork_seat::FIRST_PUSHES;
+use crate::parts::fork_sites::Length;
 
 /// For so long the jobs of a thread that has begun to fork are not offered while workers sleep.
 const CALM: Duration = Duration::from_micros(4);
@@ -34,8 +36,10 @@ const MOST_PUSHES: u32 = 1024;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Tell {
     Nothing,
-    /// A sleeper of this job.
-    Wake,
+    /// The joiner of the root, which may take no other work than its jobs.
+    Joiner,
+    /// The joiner, and a worker of the pool.
+    All,
 }
 
 /// The considerations of one push.
@@ -76,12 +80,27 @@ impl<'s> Considers<'s> {
         self.seat().pool().idle.any_parked() || self.joiner().is_some()
     }
 
-    /// Whether a worker that is woken has a processor beside the threads that are busy.
-    fn has_processor(&self) -> bool {
+    /// Which sleepers a push tells. A worker is woken if it has a processor beside the threads that are busy.
+    fn sleepers(&self) -> Tell {
         let seat = self.seat();
         // A guest is counted from its first push on.
         let itself = seat.is_guests() && !seat.is_forking();
-        seat.pool().processors_left() > usize::from(itself) || seat.pool().scopes.is_blocking()
+        let pool = seat.pool();
+        if pool.processors_left() > usize::from(itself) || pool.scopes.is_blocking() {
+            Tell::All
+        } else {
+            Tell::Joiner
+        }
+    }
+
+    /// Whether the last wake is a beat ago. Then the next one is counted from now on.
+    fn is_due(&self, now: Instant) -> bool {
+        let woke = &self.seat().mine.woke;
+        let is_due = woke.get().is_none_or(|woke| now - woke >= BEAT);
+        if is_due {
+            woke.set(Some(now));
+        }
+        is_due
     }
 
     fn first(&mut self) -> Pace {
@@ -91,19 +110,29 @@ impl<'s> Considers<'s> {
         // SAFETY: the calling thread joins the job.
         let site = unsafe { self.job.site() };
         let visit = self.seat().pool().forks.sites.visit(site);
-        if visit.is_timed {
-            mine.timed.set(Some((site, Instant::now())));
-        }
+        let now = visit.is_timed.then(Instant::now);
+        mine.timed
+            .set(now.map(|now| (site, now)).or(mine.timed.get()));
         let sleeps = self.anyone_sleeps();
-        if visit.is_long && sleeps && self.has_processor() {
-            self.tell = Tell::Wake;
-        }
+        self.tell = match visit.length {
+            Length::Long if sleeps => self.sleepers(),
+            // A worker that sleeps watches for such a job; a joiner does not.
+            Length::Fair if self.joiner().is_some() && now.is_some_and(|now| self.is_due(now)) => {
+                Tell::Joiner
+            }
+            _ => Tell::Nothing,
+        };
         Pace {
             pushes: FIRST_PUSHES,
-            offer: if visit.is_long || !sleeps {
+            offer: if visit.length == Length::Long || !sleeps {
                 Offer::Open
             } else {
                 Offer::Quiet
+            },
+            // A thief that has to ask waits, or takes the job by a heavy fence, which stops this thread for microseconds.
+            gives: match visit.length {
+                Length::Tiny => Gives::Asked,
+                Length::Fair | Length::Long => Gives::Unasked,
             },
         }
     }
@@ -113,6 +142,7 @@ impl<'s> Considers<'s> {
             return Pace {
                 pushes: FIRST_PUSHES,
                 offer: Offer::Open,
+                gives: Gives::Asked,
             };
         }
         let mine = &self.seat().mine;
@@ -124,6 +154,7 @@ impl<'s> Considers<'s> {
             return Pace {
                 pushes: FIRST_PUSHES,
                 offer: self.seat().deque.offer().max(Offer::Quiet),
+                gives: Gives::Asked,
             };
         };
         let between = mine.looked.replace(Some(now)).map(|last| now - last);
@@ -133,11 +164,8 @@ impl<'s> Considers<'s> {
             _ => mine.pushes.get(),
         };
         mine.pushes.set(pushes.clamp(1, MOST_PUSHES));
-        if mine.woke.get().is_none_or(|woke| now - woke >= BEAT) {
-            mine.woke.set(Some(now));
-            if self.has_processor() {
-                self.tell = Tell::Wake;
-            }
+        if self.is_due(now) {
+            self.tell = self.sleepers();
         }
         Pace {
             pushes: mine.pushes.get(),
@@ -146,6 +174,7 @@ impl<'s> Considers<'s> {
             } else {
                 Offer::Open
             },
+            gives: Gives::Asked,
         }
     }
 }
@@ -157,7 +186,7 @@ impl Consider for Considers<'_> {
         } else {
             self.later()
         };
-        self.is_open = pace.offer == Offer::Open;
+        self.is_open = pace.offer == Offer::Open || pace.gives == Gives::Unasked;
         pace
     }
 
@@ -165,11 +194,13 @@ impl Consider for Considers<'_> {
         let pool = self.seat().pool();
         let begins = self.seat().begins_forking();
         // A thief that has asked may have gone to sleep while its gift was on the way.
-        if self.tell == Tell::Wake || now.asked {
+        if self.tell != Tell::Nothing || now.asked {
             if let Some(joiner) = self.joiner() {
                 joiner.notify();
             }
-            pool.publish();
+            if self.tell == Tell::All || now.asked {
+                pool.publish();
+            }
         } else if self.is_open && self.seat().mine.root.get().is_some() {
             // The joiner of the root may have gone to sleep since `pace` looked, before the job was visible.
             // Ordering: pairs with `heavy` in `announce_sleep`.

@@ -18,7 +18,7 @@
 
 use terrace_queue::fork::{ForkDeque, Offer, Owner, Word};
 use terrace_sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use terrace_sync::{ordering, weakened};
+use terrace_sync::{ordering, steal, weakened};
 
 /// So many roots of a thread, each inside of the one before, are shown. Joiners of deeper ones only wait.
 ///
@@ -161,6 +161,15 @@ impl Nest {
         // Ordering: Acquire pairs with the Release in `set_wait`: a wait of a later root shows that this one is hidden.
         let next = Root::unpack(self.waits_for.load(Ordering::Acquire))?;
         self.is_inside(root).then_some(next)
+    }
+
+    /// Whether [`steal`](Self::steal) would find an open job or a gift inside of `root`, as a hint. Valid after a fence.
+    pub fn has_jobs<T: Word>(&self, deque: &ForkDeque<T>, root: Root) -> bool {
+        let is_old = |given_in| given_in < root.number();
+        let is_open = deque.offer() == Offer::Open && !deque.is_empty() && !steal::is_refused();
+        let is_given = !weakened!("executor-root-gift-unseen")
+            && deque.gift_root().is_some_and(|given_in| !is_old(given_in));
+        (is_open || is_given) && self.is_inside(root)
     }
 
     /// Takes a job inside of `root` out of the deque of this seat, as [`ForkDeque::steal`] does.
