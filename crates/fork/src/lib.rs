@@ -7,6 +7,7 @@ mod keep;
 mod outputs;
 mod pool;
 mod scope;
+mod spawner;
 #[cfg(doctest)]
 mod types;
 mod work;
@@ -14,7 +15,8 @@ mod work;
 pub use here::{broadcast, num_members, spawn, spawn_broadcast, spawn_local, spawn_on};
 pub use outputs::outputs;
 pub use pool::{Membership, ThreadPool};
-pub use scope::{Config, MemberScope, Scope, Spawner, scope, scope_with};
+pub use scope::{Config, MemberScope, Scope, scope, scope_with};
+pub use spawner::Spawner;
 pub use terrace_executor::{
     Broadcast, ExecutorId, Payload, RawJob, Spawnable, SpawnableLocal, Task, Worker, Yield,
     block_on, join, yield_local, yield_now,

@@ -4,13 +4,14 @@
 use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, RefUnwindSafe, catch_unwind, resume_unwind};
 
-use terrace_executor::scope::{OpenScope, ScopeHandle};
+use terrace_executor::scope::OpenScope;
 use terrace_executor::{Broadcast, Executor, ThreadQueue, Worker, drop_payload};
 use terrace_sync::weakened;
 
 use crate::keep::Keep;
+use crate::spawner::Spawner;
 use crate::work::SpawnScoped;
 
 /// The executors that a scope's wait ticks, beside the scope's own children and the thread's pinned tasks.
@@ -32,19 +33,7 @@ pub struct Scope<'scope, 'env: 'scope> {
     _env: PhantomData<&'env mut &'env ()>,
 }
 
-/// Spawns children of a [`Scope`], and knows nothing of the scope's environment: for facades with a scope type of their
-/// own, whose environment lives longer.
-#[derive(Clone, Copy)]
-pub struct Spawner<'scope> {
-    handle: ScopeHandle<'scope>,
-    external: Option<&'scope ThreadQueue>,
-    /// Invariant, as children may put borrowed data of this lifetime into it.
-    _scope: PhantomData<&'scope mut &'scope ()>,
-}
-
-// A child's panic cancels its scope, so a scope is never seen half-changed.
-impl UnwindSafe for Spawner<'_> {}
-impl RefUnwindSafe for Spawner<'_> {}
+// As for `Spawner`.
 impl RefUnwindSafe for Scope<'_, '_> {}
 
 /// Runs `body` with a scope and returns when every child has ended.
@@ -162,11 +151,8 @@ fn in_scope<'env, T>(
     // Outlives the scope proper, which the body and the children borrow for as long as it exists.
     let keep = Keep::new();
     let scope = Scope {
-        spawner: Spawner {
-            handle: open.handle(),
-            external: config.external,
-            _scope: PhantomData,
-        },
+        // SAFETY: it does not leave this function, whose scope is waited for below in every case.
+        spawner: unsafe { Spawner::new(open.handle(), config.external) },
         keep: &keep,
         _env: PhantomData,
     };
@@ -198,57 +184,6 @@ fn in_scope<'env, T>(
         (Err(payload), second) => {
             second.into_iter().for_each(drop_payload);
             resume_unwind(payload)
-        }
-    }
-}
-
-impl<'scope> Spawner<'scope> {
-    /// As [`Scope::spawn`].
-    #[inline]
-    pub fn spawn<M>(&self, work: impl SpawnScoped<'scope, M> + Send) {
-        // SAFETY: only the body and children reach `self`. Its lifetime does not leave `scope_with`, and the values
-        // that the scope keeps run no code after it. `scope_with` waits for every child in every case. So the scope is
-        // open, and borrows for `'scope` live until the child is gone.
-        unsafe { work.spawn(self.handle) };
-    }
-
-    /// As [`Scope::spawn_on`].
-    ///
-    /// # Panics
-    /// If there is no worker with this number.
-    #[track_caller]
-    pub fn spawn_on<M>(&self, worker: usize, work: impl SpawnScoped<'scope, M> + Send) {
-        // SAFETY: only the body and children of the open scope reach `self`, and `scope_with` waits until the child is gone; see
-        // `spawn`.
-        unsafe { work.spawn_on(self.handle, worker) };
-    }
-
-    /// As [`Scope::spawn_local`].
-    pub fn spawn_local<M>(&self, work: impl SpawnScoped<'scope, M>) {
-        // SAFETY: as in `spawn_on`.
-        unsafe { work.spawn_local(self.handle) };
-    }
-
-    /// As [`Scope::spawn_broadcast`].
-    pub fn spawn_broadcast(&self, f: impl Fn(Broadcast<'_>) + Send + Sync + 'scope) {
-        // SAFETY: as in `spawn_on`.
-        unsafe { self.handle.broadcast(f) };
-    }
-
-    /// As [`Scope::spawn_on_scope`].
-    pub fn spawn_on_scope(&self, future: impl Future<Output = ()> + Send + 'scope) {
-        // SAFETY: only the body and children of the open scope reach `self`, and `scope_with` waits until the child's future
-        // is gone; see `spawn`.
-        unsafe { self.handle.spawn_pinned(future) };
-    }
-
-    /// As [`Scope::spawn_on_external`].
-    pub fn spawn_on_external(&self, future: impl Future<Output = ()> + Send + 'scope) {
-        match self.external {
-            // SAFETY: only the body and children of the open scope reach `self`, and `scope_with` waits until the child's
-            // future is gone; see `spawn`.
-            Some(executor) => unsafe { self.handle.spawn_on(executor, future) },
-            None => self.spawn_on_scope(future),
         }
     }
 }
@@ -413,12 +348,6 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         // SAFETY: the value stays in place, and is only read, until `scope_with` drops the `Keep`: after the last child and so
         // after `'scope`.
         unsafe { value.as_ref() }
-    }
-}
-
-impl fmt::Debug for Spawner<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Spawner").finish_non_exhaustive()
     }
 }
 

@@ -8,5 +8,6 @@ mod open;
 mod push;
 #[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
 mod tests;
+mod waiting;
 
 pub use open::{OpenScope, ScopeHandle};

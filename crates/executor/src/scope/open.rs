@@ -17,17 +17,15 @@ use super::call;
 use super::child::Child;
 use super::driving::{Record, count_driver};
 use super::push;
+use super::waiting::ScopeWait;
 use crate::executor::Executor;
-use crate::parts::pacing::Stopwatch;
 use crate::parts::scope_slot::Slot;
-use crate::parts::spin::Patience;
 use crate::parts::trace_index;
 use crate::pool::fork::worker::Worker;
-use crate::pool::runner::{self, run_task};
 use crate::pool::shared::Shared;
 use crate::run::fork;
 use crate::run::threadless::ThreadlessPools;
-use crate::run::wait::{WaitFor, wait};
+use crate::run::wait::wait;
 use crate::spawner::Spawner;
 use crate::thread_executor::ThreadQueue;
 
@@ -206,14 +204,7 @@ impl<'p> ScopeShared<'p> {
         if !slot.core().has_ended() {
             pool.publish_children(slot);
             has_counted |= count_driver(pool);
-            let mut own = ScopeWait {
-                pool,
-                slot,
-                executors,
-                on_worker: runner::is_worker_of(pool),
-                turn: 0,
-                watch: Stopwatch::start_at(began),
-            };
+            let mut own = ScopeWait::new(pool, slot, executors, began);
             let mut wait = || wait(&mut own, ThreadlessPools::only(pool));
             // Ordering: Relaxed, a hint.
             if self.has_calls.load(Ordering::Relaxed) {
@@ -354,73 +345,5 @@ impl<'a> ScopeHandle<'a> {
         // dropped. So all that the future borrows outlives it.
         unsafe { queue.spawn_erased(child(slot, future)) }.detach();
         terrace_trace::spawn(trace_index::get());
-    }
-}
-
-/// A scope's waiter.
-struct ScopeWait<'a> {
-    pool: &'a Shared,
-    slot: &'a Slot<Shared>,
-    executors: &'a [&'a ThreadQueue],
-    on_worker: bool,
-    turn: u32,
-    watch: Stopwatch,
-}
-
-impl WaitFor for ScopeWait<'_> {
-    fn is_done(&self) -> bool {
-        self.slot.core().has_ended()
-    }
-
-    fn run_one(&mut self) -> bool {
-        if self
-            .executors
-            .iter()
-            .any(|executor| executor.try_tick_here())
-        {
-            return true;
-        }
-        self.turn = self.turn.wrapping_add(1);
-        // SAFETY: this thread opened the scope.
-        let Some(child) = (unsafe { self.slot.core().pop_owner(self.turn) }) else {
-            return false;
-        };
-        run_task(child);
-        if self.watch.child_ran(&self.pool.scopes.pacing) {
-            self.pool.reconsider(self.slot);
-        }
-        true
-    }
-
-    fn has_work(&self) -> bool {
-        self.slot.core().waiter_has_work()
-            || self
-                .executors
-                .iter()
-                .any(|executor| executor.has_work_here())
-    }
-
-    fn announce_sleep(&mut self) {
-        if !self.on_worker {
-            self.pool.scopes.driver_leaves();
-        }
-        self.slot.core().announce_sleep();
-    }
-
-    /// The wait has found no child to run. So those that do not wait themselves are in the middle of a poll, or are about to be.
-    fn patience(&self) -> Patience {
-        let core = self.slot.core();
-        match core.pending() > core.cancel().waiting() {
-            true => Patience::Long,
-            false => Patience::Short,
-        }
-    }
-
-    fn end_sleep(&mut self) {
-        self.slot.core().end_sleep();
-        if !self.on_worker {
-            self.pool.scopes.driver_enters();
-        }
-        self.watch = Stopwatch::start();
     }
 }

@@ -27,6 +27,7 @@
 mod consider;
 mod deque;
 mod gift;
+mod give;
 mod owner;
 mod said;
 mod thief;

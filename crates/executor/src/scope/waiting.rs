@@ -1,0 +1,98 @@
+//! What a scope's thread runs while it waits for the children.
+
+use terrace_sync::time::Instant;
+
+use crate::parts::pacing::Stopwatch;
+use crate::parts::scope_slot::Slot;
+use crate::parts::spin::Patience;
+use crate::pool::runner::{self, run_task};
+use crate::pool::shared::Shared;
+use crate::run::wait::WaitFor;
+use crate::thread_executor::ThreadQueue;
+
+/// A scope's waiter.
+pub(super) struct ScopeWait<'a> {
+    pool: &'a Shared,
+    slot: &'a Slot<Shared>,
+    executors: &'a [&'a ThreadQueue],
+    on_worker: bool,
+    turn: u32,
+    watch: Stopwatch,
+}
+
+impl<'a> ScopeWait<'a> {
+    /// The thread of the scope in `slot` waits from `began` on. It also ticks the `executors`.
+    pub(super) fn new(
+        pool: &'a Shared,
+        slot: &'a Slot<Shared>,
+        executors: &'a [&'a ThreadQueue],
+        began: Instant,
+    ) -> Self {
+        Self {
+            pool,
+            slot,
+            executors,
+            on_worker: runner::is_worker_of(pool),
+            turn: 0,
+            watch: Stopwatch::start_at(began),
+        }
+    }
+}
+
+impl WaitFor for ScopeWait<'_> {
+    fn is_done(&self) -> bool {
+        self.slot.core().has_ended()
+    }
+
+    fn run_one(&mut self) -> bool {
+        if self
+            .executors
+            .iter()
+            .any(|executor| executor.try_tick_here())
+        {
+            return true;
+        }
+        self.turn = self.turn.wrapping_add(1);
+        // SAFETY: this thread opened the scope.
+        let Some(child) = (unsafe { self.slot.core().pop_owner(self.turn) }) else {
+            return false;
+        };
+        run_task(child);
+        if self.watch.child_ran(&self.pool.scopes.pacing) {
+            self.pool.reconsider(self.slot);
+        }
+        true
+    }
+
+    fn has_work(&self) -> bool {
+        self.slot.core().waiter_has_work()
+            || self
+                .executors
+                .iter()
+                .any(|executor| executor.has_work_here())
+    }
+
+    fn announce_sleep(&mut self) {
+        if !self.on_worker {
+            self.pool.scopes.driver_leaves();
+        }
+        self.slot.core().announce_sleep();
+    }
+
+    /// The wait has found no child to run. So those that do not wait themselves are in the middle of a poll, or are about to be.
+    fn patience(&self) -> Patience {
+        let core = self.slot.core();
+        match core.pending() > core.cancel().waiting() {
+            true => Patience::Long,
+            false => Patience::Short,
+        }
+    }
+
+    fn end_sleep(&mut self) {
+        self.slot.core().end_sleep();
+        if !self.on_worker {
+            self.pool.scopes.driver_enters();
+        }
+        self.watch = Stopwatch::start();
+    }
+}

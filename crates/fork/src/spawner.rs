@@ -1,0 +1,96 @@
+//! [`Spawner`]: the right to spawn children of a scope.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::panic::{RefUnwindSafe, UnwindSafe};
+
+use terrace_executor::scope::ScopeHandle;
+use terrace_executor::{Broadcast, ThreadQueue};
+
+use crate::work::SpawnScoped;
+
+/// Spawns children of a [`Scope`], and knows nothing of the scope's environment: for facades with a scope type of their
+/// own, whose environment lives longer.
+#[derive(Clone, Copy)]
+pub struct Spawner<'scope> {
+    handle: ScopeHandle<'scope>,
+    external: Option<&'scope ThreadQueue>,
+    /// Invariant, as children may put borrowed data of this lifetime into it.
+    _scope: PhantomData<&'scope mut &'scope ()>,
+}
+
+// A child's panic cancels its scope, so a scope is never seen half-changed.
+impl UnwindSafe for Spawner<'_> {}
+impl RefUnwindSafe for Spawner<'_> {}
+
+impl<'scope> Spawner<'scope> {
+    /// Of the scope with this handle.
+    ///
+    /// # Safety
+    /// Only the body of the scope and its children reach the spawner, and the scope is waited for in every case.
+    pub(crate) unsafe fn new(
+        handle: ScopeHandle<'scope>,
+        external: Option<&'scope ThreadQueue>,
+    ) -> Self {
+        Self {
+            handle,
+            external,
+            _scope: PhantomData,
+        }
+    }
+
+    /// As [`Scope::spawn`].
+    #[inline]
+    pub fn spawn<M>(&self, work: impl SpawnScoped<'scope, M> + Send) {
+        // SAFETY: only the body and children reach `self`. Its lifetime does not leave `scope_with`, and the values
+        // that the scope keeps run no code after it. `scope_with` waits for every child in every case. So the scope is
+        // open, and borrows for `'scope` live until the child is gone.
+        unsafe { work.spawn(self.handle) };
+    }
+
+    /// As [`Scope::spawn_on`].
+    ///
+    /// # Panics
+    /// If there is no worker with this number.
+    #[track_caller]
+    pub fn spawn_on<M>(&self, worker: usize, work: impl SpawnScoped<'scope, M> + Send) {
+        // SAFETY: only the body and children of the open scope reach `self`, and `scope_with` waits until the child is gone; see
+        // `spawn`.
+        unsafe { work.spawn_on(self.handle, worker) };
+    }
+
+    /// As [`Scope::spawn_local`].
+    pub fn spawn_local<M>(&self, work: impl SpawnScoped<'scope, M>) {
+        // SAFETY: as in `spawn_on`.
+        unsafe { work.spawn_local(self.handle) };
+    }
+
+    /// As [`Scope::spawn_broadcast`].
+    pub fn spawn_broadcast(&self, f: impl Fn(Broadcast<'_>) + Send + Sync + 'scope) {
+        // SAFETY: as in `spawn_on`.
+        unsafe { self.handle.broadcast(f) };
+    }
+
+    /// As [`Scope::spawn_on_scope`].
+    pub fn spawn_on_scope(&self, future: impl Future<Output = ()> + Send + 'scope) {
+        // SAFETY: only the body and children of the open scope reach `self`, and `scope_with` waits until the child's future
+        // is gone; see `spawn`.
+        unsafe { self.handle.spawn_pinned(future) };
+    }
+
+    /// As [`Scope::spawn_on_external`].
+    pub fn spawn_on_external(&self, future: impl Future<Output = ()> + Send + 'scope) {
+        match self.external {
+            // SAFETY: only the body and children of the open scope reach `self`, and `scope_with` waits until the child's
+            // future is gone; see `spawn`.
+            Some(executor) => unsafe { self.handle.spawn_on(executor, future) },
+            None => self.spawn_on_scope(future),
+        }
+    }
+}
+
+impl fmt::Debug for Spawner<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spawner").finish_non_exhaustive()
+    }
+}
