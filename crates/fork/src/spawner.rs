@@ -9,7 +9,7 @@ use terrace_executor::{Broadcast, ThreadQueue};
 
 use crate::work::SpawnScoped;
 
-/// Spawns children of a [`Scope`], and knows nothing of the scope's environment: for facades with a scope type of their
+/// Spawns children of a [`Scope`](crate::Scope), and knows nothing of the scope's environment: for facades with a scope type of their
 /// own, whose environment lives longer.
 #[derive(Clone, Copy)]
 pub struct Spawner<'scope> {
@@ -39,7 +39,7 @@ impl<'scope> Spawner<'scope> {
         }
     }
 
-    /// As [`Scope::spawn`].
+    /// As [`Scope::spawn`](crate::Scope::spawn).
     #[inline]
     pub fn spawn<M>(&self, work: impl SpawnScoped<'scope, M> + Send) {
         // SAFETY: only the body and children reach `self`. Its lifetime does not leave `scope_with`, and the values
@@ -48,7 +48,7 @@ impl<'scope> Spawner<'scope> {
         unsafe { work.spawn(self.handle) };
     }
 
-    /// As [`Scope::spawn_on`].
+    /// As [`Scope::spawn_on`](crate::Scope::spawn_on).
     ///
     /// # Panics
     /// If there is no worker with this number.
@@ -59,26 +59,26 @@ impl<'scope> Spawner<'scope> {
         unsafe { work.spawn_on(self.handle, worker) };
     }
 
-    /// As [`Scope::spawn_local`].
+    /// As [`Scope::spawn_local`](crate::Scope::spawn_local).
     pub fn spawn_local<M>(&self, work: impl SpawnScoped<'scope, M>) {
         // SAFETY: as in `spawn_on`.
         unsafe { work.spawn_local(self.handle) };
     }
 
-    /// As [`Scope::spawn_broadcast`].
+    /// As [`Scope::spawn_broadcast`](crate::Scope::spawn_broadcast).
     pub fn spawn_broadcast(&self, f: impl Fn(Broadcast<'_>) + Send + Sync + 'scope) {
         // SAFETY: as in `spawn_on`.
         unsafe { self.handle.broadcast(f) };
     }
 
-    /// As [`Scope::spawn_on_scope`].
+    /// As [`Scope::spawn_on_scope`](crate::Scope::spawn_on_scope).
     pub fn spawn_on_scope(&self, future: impl Future<Output = ()> + Send + 'scope) {
         // SAFETY: only the body and children of the open scope reach `self`, and `scope_with` waits until the child's future
         // is gone; see `spawn`.
         unsafe { self.handle.spawn_pinned(future) };
     }
 
-    /// As [`Scope::spawn_on_external`].
+    /// As [`Scope::spawn_on_external`](crate::Scope::spawn_on_external).
     pub fn spawn_on_external(&self, future: impl Future<Output = ()> + Send + 'scope) {
         match self.external {
             // SAFETY: only the body and children of the open scope reach `self`, and `scope_with` waits until the child's

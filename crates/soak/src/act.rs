@@ -1,5 +1,6 @@
 //! One thread of a round: a few hundred random acts on the round's executors.
 
+mod joins;
 mod spawns;
 
 use std::cell::RefCell;
@@ -36,7 +37,7 @@ pub(crate) struct Actor {
 /// An act of an actor: its name for the watchdog, and its function.
 type Act = (&'static str, fn(&mut Actor));
 
-const ALL: [Act; 18] = [
+const ALL: [Act; 20] = [
     ("spawns", Actor::spawn),
     ("spawns", Actor::spawn),
     ("spawns and detaches", Actor::spawn_detached),
@@ -54,6 +55,8 @@ const ALL: [Act; 18] = [
         "waits in a scope whose children panic",
         Actor::panicking_scope,
     ),
+    ("joins", Actor::join),
+    ("waits in a scope of every kind", Actor::scope_of_kinds),
     ("spawns onto a worker's thread", Actor::pin),
     ("blocks in a task", Actor::block_inside),
     ("drives", Actor::drive),

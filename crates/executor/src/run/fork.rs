@@ -170,12 +170,12 @@ impl Worker {
     /// The thread forks `a`, runs `b`, and then `a` itself, unless another thread has taken it. If one has, the thread runs
     /// jobs that `a` has forked, and its pinned tasks, until `a` has ended. It adopts no other work, so it may hold a lock.
     ///
-    /// Which thread learns of `a`: while the joins of this call-site take 25 µs and more, a sleeping worker is woken at once. The others
-    /// are offered to threads that look for work. A tiny join wakes no thread; if its halves block or grow, a thread takes
-    /// `a` within 2 ms.
+    /// Which thread learns of `a`: while the joins of this call-site take 25 µs and more, a sleeping worker is woken at once, if it has a
+    /// processor beside the busy threads. From 5 µs on `a` is given to the first thread that looks for work. A tiny join wakes no thread;
+    /// if its halves block or grow, a thread takes `a` within 2 ms.
     ///
     /// Cost where no thread takes `a`, nested in another join: no read-modify-write, and no fence where
-    /// [`steal::fence_kind`] is asymmetric. Not nested: one read-modify-write. No allocation. A
+    /// [`steal::fence_kind`](terrace_sync::steal::fence_kind) is asymmetric. Not nested: one read-modify-write, and three more from 5 µs on. No allocation. A
     /// thread that has 16,384 joins open runs further ones in order.
     ///
     /// # Panics
