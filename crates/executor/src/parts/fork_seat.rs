@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 
 use terrace_queue::fork::{ForkDeque, Offer, Owner, Word};
 use terrace_sync::OnceLock;
-use terrace_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use terrace_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use terrace_sync::time::Instant;
 
 use crate::protocol::fork::nest::Nest;
@@ -85,8 +85,8 @@ pub(crate) struct ForkSeat<P> {
     forking: AtomicBool,
     /// The thread that holds it, by its id; 0 while none does.
     thread: AtomicU64,
-    /// Whether its thread is a guest that the sleeping protocol does not count.
-    guest: AtomicBool,
+    /// Which kind of thread holds it: [`By`].
+    by: AtomicU32,
     /// The pool that holds the table.
     pool: *const P,
     /// The seat that the thread forked in before it took this one, or null. The thread's alone, as `mine`.
@@ -130,7 +130,7 @@ impl<P> ForkSeat<P> {
             number,
             forking: AtomicBool::new(false),
             thread: AtomicU64::new(0),
-            guest: AtomicBool::new(false),
+            by: AtomicU32::new(By::Worker as u32),
             pool,
             outer: Cell::new(std::ptr::null()),
             mine: Mine::default(),
@@ -163,7 +163,7 @@ impl<P> ForkSeat<P> {
     /// The calling thread takes the seat.
     pub(super) fn enter(&self, by: By) {
         // Ordering: Relaxed, a hint.
-        self.guest.store(by == By::Guest, Ordering::Relaxed);
+        self.by.store(by as u32, Ordering::Relaxed);
         // Ordering: Relaxed, a thread that compares it looks for itself.
         self.thread
             .store(terrace_thread::id().get(), Ordering::Relaxed);
@@ -190,10 +190,11 @@ impl<P> ForkSeat<P> {
         self.forking.load(Ordering::Relaxed)
     }
 
-    /// Whether its thread is a guest that the sleeping protocol does not count.
+    /// Which kind of thread holds it, or held it last.
     #[inline]
-    pub(crate) fn is_guests(&self) -> bool {
-        self.guest.load(Ordering::Relaxed)
+    pub(crate) fn by(&self) -> By {
+        // Ordering: Relaxed, a hint.
+        By::of(self.by.load(Ordering::Relaxed))
     }
 
     /// The thread is going to push without telling. True if it has to tell now: then it fences, and looks for a sentinel.
@@ -237,11 +238,24 @@ impl<P> ForkSeat<P> {
 
 /// Which thread takes a seat.
 #[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
 pub(crate) enum By {
-    /// A worker of the pool, or a thread that stands in for one: the sleeping protocol counts it.
+    /// A worker of the pool.
     Worker,
+    /// A thread that stands in for one: the sleeping protocol counts it.
+    StandIn,
     /// Any other thread.
     Guest,
+}
+
+impl By {
+    fn of(word: u32) -> Self {
+        match word {
+            0 => Self::Worker,
+            1 => Self::StandIn,
+            _ => Self::Guest,
+        }
+    }
 }
 
 /// Pushes until a thread considers again, to begin with.

@@ -117,11 +117,16 @@ impl<P> Forks<P> {
         self.seats().any(ForkSeat::is_forking)
     }
 
-    /// Guests that fork and do not sleep; a hint.
+    /// Guests that fork and do not sleep, beside threads that stand in for workers; a hint.
     pub(crate) fn guests(&self) -> usize {
+        let counts = |seat: &&ForkSeat<P>| seat.by() == By::Guest && seat.is_forking();
+        self.seats().filter(counts).count()
+    }
+
+    /// Whether a thread that is no worker forks and does not sleep; a hint.
+    pub(crate) fn any_foreign(&self) -> bool {
         self.seats()
-            .filter(|seat| seat.is_guests() && seat.is_forking())
-            .count()
+            .any(|seat| seat.by() != By::Worker && seat.is_forking())
     }
 
     /// Whether a job lies in any seat.

@@ -134,7 +134,7 @@ pub(super) fn kind_in(pool: &Shared) -> By {
     let stands_in =
         |place: &Place<'_>| ptr::eq(place.pool, pool) && place.with_held(|_| ()).is_some();
     match with_place(|place| place.is_some_and(stands_in)) {
-        true => By::Worker,
+        true => By::StandIn,
         false => By::Guest,
     }
 }

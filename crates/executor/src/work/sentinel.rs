@@ -15,6 +15,8 @@
 
 use std::time::Duration;
 
+use terrace_sync::time::CpuClock;
+
 use super::forks;
 use super::found::Found;
 use crate::parts::beat::SENTINEL_PERIOD;
@@ -57,6 +59,8 @@ pub(crate) struct Sentinel {
     guests: usize,
     /// The processor time of all workers then, if there were children.
     processor: Option<Duration>,
+    /// That of the process, if there were jobs of joins.
+    process: Option<Duration>,
     /// How long it has slept since then.
     waited: Duration,
     /// What it has seen stand still, and has not taken yet.
@@ -203,6 +207,10 @@ impl Sentinel {
         if still.is_none() {
             let looked = !children.is_empty() || !forks.is_empty();
             self.processor = looked.then(|| pool.seats.processor_time());
+            self.process = match forks.is_empty() {
+                true => None,
+                false => process_time(),
+            };
         }
         self.still = still;
         self.children = children;
@@ -236,12 +244,25 @@ impl Sentinel {
             }
             Still::Fork { seat, look } => {
                 let job = forks::take_still(pool, seat, look)?;
-                if self.workers_rest(pool) {
+                if self.joiners_rest(pool) {
                     pool.scopes.observe_blocking();
                 }
                 Some(Found::Fork(job))
             }
         }
+    }
+
+    /// As [`workers_rest`](Self::workers_rest), of all threads that may be in the middle of joins: where these are not only workers, of
+    /// all threads of the process.
+    fn joiners_rest(&self, pool: &Shared) -> bool {
+        if !pool.forks.any_foreign() {
+            return self.workers_rest(pool);
+        }
+        let used = self
+            .process
+            .zip(process_time())
+            .map(|(before, now)| now.saturating_sub(before));
+        used.is_some_and(|used| used < SENTINEL_PERIOD / 4)
     }
 
     /// Whether the workers have used less than a quarter of the last period: the busy ones are blocked.
@@ -251,4 +272,9 @@ impl Sentinel {
             .map(|before| pool.seats.processor_time().saturating_sub(before));
         used.is_some_and(|used| used < SENTINEL_PERIOD / 4)
     }
+}
+
+/// Processor time of all threads of the process, if the system tells.
+fn process_time() -> Option<Duration> {
+    CpuClock::of_this_process()?.read()
 }

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-/// The processor time of one thread.
+/// The processor time of one thread, or of the process.
 ///
 /// Linux only; on other systems, and under a checker, there is none. Reading it is one system call, a few hundred nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,13 @@ impl CpuClock {
         clock::of_this_thread().map(Self)
     }
 
-    /// How long the thread has run on a processor since its start; `None` if it has ended.
+    /// That of all threads of the process together; `None` where the system has no such clock.
+    #[must_use]
+    pub fn of_this_process() -> Option<Self> {
+        clock::of_this_process().map(Self)
+    }
+
+    /// How long the thread, or the process, has run on processors since its start; `None` if the thread has ended.
     #[must_use]
     pub fn read(&self) -> Option<Duration> {
         clock::read(self.0)
@@ -45,6 +51,11 @@ mod clock {
         read(id).map(|_| id)
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
+    pub(super) fn of_this_process() -> Option<Id> {
+        Some(libc::CLOCK_PROCESS_CPUTIME_ID)
+    }
+
     pub(super) fn read(id: Id) -> Option<Duration> {
         let mut time = MaybeUninit::<libc::timespec>::uninit();
         // SAFETY: `time` is valid for a write of one `timespec`. A clock that does not exist, or no longer does, is an error.
@@ -71,6 +82,10 @@ mod clock {
     pub(super) enum Id {}
 
     pub(super) fn of_this_thread() -> Option<Id> {
+        None
+    }
+
+    pub(super) fn of_this_process() -> Option<Id> {
         None
     }
 
@@ -110,5 +125,15 @@ mod tests {
         while !worker.is_finished() && clock.read().is_some_and(|now| now == before) {}
         worker.join().unwrap();
         assert_eq!(clock.read(), None);
+    }
+
+    #[test]
+    fn the_clock_of_the_process_runs_with_each_thread() {
+        let _watchdog = watchdog();
+        let process = CpuClock::of_this_process().unwrap();
+        let before = process.read().unwrap();
+        let worker = thread::spawn(move || while process.read() == Some(before) {});
+        worker.join().unwrap();
+        assert!(process.read().unwrap() > before);
     }
 }

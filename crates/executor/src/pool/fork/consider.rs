@@ -22,7 +22,7 @@ use super::super::shared::Shared;
 use super::here::Seat;
 use super::stolen::Job;
 use super::worker::Worker;
-use crate::parts::fork_seat::FIRST_PUSHES;
+use crate::parts::fork_seat::{By, FIRST_PUSHES};
 use crate::parts::fork_sites::Length;
 
 /// For so long the jobs of a thread that has begun to fork are not offered while workers sleep.
@@ -84,7 +84,7 @@ impl<'s> Considers<'s> {
     fn sleepers(&self) -> Tell {
         let seat = self.seat();
         // A guest is counted from its first push on.
-        let itself = seat.is_guests() && !seat.is_forking();
+        let itself = seat.by() == By::Guest && !seat.is_forking();
         let pool = seat.pool();
         if pool.processors_left() > usize::from(itself) || pool.scopes.is_blocking() {
             Tell::All
