@@ -239,9 +239,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
         self.spawner.spawn_on(worker, work);
     }
 
-    /// Spawns a closure or a future that stays on the calling thread, and need not be `Send`. If the thread ends before it runs, the
-    /// child is dropped there. The scope's own thread runs it in the scope's wait, a worker between its tasks, any other thread in its waits of
-    /// Terrace.
+    /// Spawns a closure or a future that runs on the scope's own thread, and need not be `Send`. It runs in the scope's wait.
     ///
     /// Cost: two allocations.
     ///
@@ -257,6 +255,10 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// });
     /// assert_eq!(sum.get(), 3);
     /// ```
+    ///
+    /// # Panics
+    /// On any other thread than the scope's: nothing would make sure that it comes to the child before it ends.
+    #[track_caller]
     pub fn spawn_local<M>(&self, work: impl SpawnScoped<'scope, M>) {
         self.spawner.spawn_local(work);
     }

@@ -60,6 +60,10 @@ impl<'scope> Spawner<'scope> {
     }
 
     /// As [`Scope::spawn_local`](crate::Scope::spawn_local).
+    ///
+    /// # Panics
+    /// On any other thread than the scope's.
+    #[track_caller]
     pub fn spawn_local<M>(&self, work: impl SpawnScoped<'scope, M>) {
         // SAFETY: as in `spawn_on`.
         unsafe { work.spawn_local(self.handle) };

@@ -15,6 +15,7 @@ use terrace_testing::{
     CountingAllocator, Drops, OnDrop, Random, Yields, allocations, completed_elsewhere, text_of,
     watchdog,
 };
+use terrace_thread::ThreadId;
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -251,19 +252,25 @@ fn local_children_stay_on_their_thread() {
                 completed_elsewhere().await;
                 own.set(own.get() + 1);
             });
-            for _ in 0..20 {
-                s.spawn(move |_: &Worker| {
-                    let (rc, here) = (Rc::new(2), thread::current().id());
-                    s.spawn_local(async move {
-                        completed_elsewhere().await;
-                        assert_eq!(thread::current().id(), here);
-                        calls.fetch_add(*rc, Ordering::Relaxed);
-                    });
-                });
-            }
+            // Also out of a child that stays there.
+            s.spawn_local(move |_: &Worker| {
+                s.spawn_local(move |_: &Worker| _ = calls.fetch_add(2, Ordering::Relaxed));
+            });
         });
-        assert_eq!((own.get(), calls.load(Ordering::Relaxed)), (1, 41));
+        assert_eq!((own.get(), calls.load(Ordering::Relaxed)), (1, 3));
     });
+}
+
+#[test]
+fn another_thread_spawns_no_local_children() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(1).build();
+    let message = text_of(|| {
+        scope(&executor, |s| {
+            s.spawn_on(0, |_: &Worker| s.spawn_local(async {}));
+        });
+    });
+    assert!(message.starts_with("spawn_local: this is not the thread of the scope"));
 }
 
 /// The scope is opened inside of a task of its thread: the wait still runs what the scope has sent to the thread.
@@ -338,9 +345,7 @@ fn workers_that_end_leave_no_scope_waiting() {
                         let owned = drops.value();
                         sent.fetch_add(1, Ordering::Relaxed);
                         s.spawn_broadcast(move |_| _ = &owned);
-                        s.spawn(|_: &Worker| {
-                            s.spawn_local(Yields(2));
-                        });
+                        s.spawn_local(Yields(2));
                     });
                 }));
                 drop(result);
@@ -357,13 +362,13 @@ fn workers_that_end_leave_no_scope_waiting() {
     assert_eq!(drops.count(), sent.load(Ordering::Relaxed));
 }
 
-/// Spawns so many random children into the scope, which spawn fewer into it, or into one of their own.
-fn grow<'s>(s: &'s Scope<'s, '_>, mut random: Random, most: usize, ran: &'s Ran) {
+/// Spawns so many random children into the scope of the thread `owner`, which spawn fewer into it, or into one of their own.
+fn grow<'s>(s: &'s Scope<'s, '_>, owner: ThreadId, mut random: Random, most: usize, ran: &'s Ran) {
     for _ in 0..random.below(most + 1) {
         ran.spawned.fetch_add(1, Ordering::Relaxed);
         let own = random.split();
         let further = move || {
-            grow(s, own.clone(), most / 2, ran);
+            grow(s, owner, own.clone(), most / 2, ran);
             ran.ended.fetch_add(1, Ordering::Relaxed);
         };
         let (yields, nested) = (random.below(3) as u32, random.split());
@@ -379,12 +384,13 @@ fn grow<'s>(s: &'s Scope<'s, '_>, mut random: Random, most: usize, ran: &'s Ran)
             2 if worker > 0 => s.spawn_on(worker - 1, move |_: &Worker| further()),
             2 => s.spawn_on_scope(future),
             3 if worker > 0 => s.spawn_on(worker - 1, future),
+            3 | 4 if terrace_thread::id() != owner => s.spawn(future),
             3 => s.spawn_local(move |_: &Worker| further()),
             4 => s.spawn_local(future),
             5 => s.spawn(move |worker: &Worker| {
                 worker.join(|_| (), |_| ());
                 let inner = nested.clone();
-                worker.scope(|s| grow(s, inner, most / 2, ran));
+                worker.scope(|s| grow(s, terrace_thread::id(), inner, most / 2, ran));
                 further();
             }),
             _ => {
@@ -419,7 +425,9 @@ fn random_trees_lose_nothing() {
                 threads.spawn(move || {
                     for seed in 0..100 {
                         let random = Random::new(seed * 2 + thread);
-                        scope(&ran.executor, |s| grow(s, random, 8, ran));
+                        scope(&ran.executor, |s| {
+                            grow(s, terrace_thread::id(), random, 8, ran)
+                        });
                     }
                 });
             }

@@ -1,11 +1,12 @@
 //! Jobs of which no thread was told, and that only a sleeping joiner, or a thread that is not there yet, would run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use terrace_executor::{Builder, Worker};
-use terrace_testing::watchdog;
+use terrace_executor::{Builder, Worker, block_on};
+use terrace_testing::{signal, watchdog};
 
 fn until(flag: &AtomicBool) {
     while !flag.load(Ordering::SeqCst) {
@@ -44,5 +45,35 @@ fn a_tiny_job_is_taken_while_its_joiner_sleeps_and_no_worker_is_left() {
                 |_| until(&began),
             );
         });
+    }
+}
+
+/// The outer join has given its job away, so the deque is empty, when its inline half waits. The inner join is not the first push of its
+/// call-site in that half, yet it is the first one after the wait: it tells at least that the thread forks.
+#[test]
+fn the_first_push_after_a_wait_inside_of_a_half_is_told() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(1).build();
+    for _ in 0..8 {
+        let (waits, wakes) = signal();
+        let waker = thread::spawn(move || {
+            // No worker watches any more.
+            thread::sleep(Duration::from_millis(20));
+            wakes.set();
+        });
+        let (sender, receiver) = channel();
+        executor.with_worker(|worker| {
+            worker.join(
+                |_| (),
+                |worker| {
+                    block_on(waits);
+                    worker.join(
+                        move |_| sender.send(()).unwrap(),
+                        move |_| receiver.recv().unwrap(),
+                    );
+                },
+            );
+        });
+        waker.join().unwrap();
     }
 }

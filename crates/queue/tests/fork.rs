@@ -368,12 +368,12 @@ fn a_thief_takes_what_it_may() {
     let gift = deque.steal_if(Offer::Quiet, || false, given_in(3));
     assert_eq!(gift, Some(Stolen::Given(1)));
     assert_eq!(deque.look(), None);
-    let mut emptied = 0;
+    let mut emptied = None;
     // SAFETY: the job of the last push.
-    let popped = unsafe { me.pop_and(inner, || emptied += 1) };
+    let popped = unsafe { me.pop_and(inner, |level| emptied = Some(level)) };
     assert_eq!(popped, Popped::Stolen);
     assert_eq!(pop(&me, given), Popped::Stolen);
-    assert_eq!(emptied, 1);
+    assert_eq!(emptied, Some(1));
 }
 
 /// A request that comes while the owner considers is answered, and the owner learns of it.

@@ -94,6 +94,16 @@ pub(crate) struct ForkSeat<P> {
     pub(crate) mine: Mine,
 }
 
+/// An inline half whose length is being measured.
+#[derive(Clone, Copy)]
+pub(crate) struct Timed {
+    /// The call-site of its join.
+    pub(crate) site: usize,
+    /// How many joins are open around it.
+    pub(crate) level: u32,
+    pub(crate) since: Instant,
+}
+
 /// What the thread of a seat knows.
 #[derive(Default)]
 pub(crate) struct Mine {
@@ -101,8 +111,8 @@ pub(crate) struct Mine {
     pub(crate) forking: Cell<bool>,
     /// Whether a sleep has taken `forking` down that is to go up again.
     paused: Cell<bool>,
-    /// The call-site whose inline half is being timed, and since when.
-    pub(crate) timed: Cell<Option<(usize, Instant)>>,
+    /// The inline half that is being timed.
+    pub(crate) timed: Cell<Option<Timed>>,
     /// The first look at a clock since the deque was empty.
     pub(crate) since: Cell<Option<Instant>>,
     /// The last one, and the last wake.
@@ -214,6 +224,9 @@ impl<P> ForkSeat<P> {
         if self.mine.forking.replace(false) {
             // Ordering: Relaxed. A reader that sees the old value looks in vain.
             self.forking.store(false, Ordering::Relaxed);
+            // A gift, or a theft, may have emptied the deque without a pop. Then the next push would be a hot one, and tell nobody.
+            // SAFETY: the calling thread holds the seat.
+            unsafe { self.owner() }.consider_next();
         }
     }
 

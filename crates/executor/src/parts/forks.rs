@@ -117,9 +117,11 @@ impl<P> Forks<P> {
         self.seats().any(ForkSeat::is_forking)
     }
 
-    /// Guests that fork and do not sleep, beside threads that stand in for workers; a hint.
+    /// Guests in the middle of a join that do not sleep, beside threads that stand in for workers; a hint.
     pub(crate) fn guests(&self) -> usize {
-        let counts = |seat: &&ForkSeat<P>| seat.by() == By::Guest && seat.is_forking();
+        let counts = |seat: &&ForkSeat<P>| {
+            seat.by() == By::Guest && seat.is_forking() && seat.deque.is_in_use()
+        };
         self.seats().filter(counts).count()
     }
 

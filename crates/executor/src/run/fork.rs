@@ -41,7 +41,7 @@ impl Forker for Worker {
         // SAFETY: a push has succeeded, so there is a deque.
         let owner = unsafe { self.owner().unwrap_unchecked() };
         // SAFETY: the contract of this function is that of the other.
-        unsafe { owner.pop_and(at, || consider::emptied(self)) }
+        unsafe { owner.pop_and(at, |level| consider::emptied(self, level)) }
     }
 
     fn wait(&self, job: &Header<Self>) {

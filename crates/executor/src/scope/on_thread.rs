@@ -1,4 +1,4 @@
-//! Children that one thread runs: a worker of the pool, or the thread that spawns them.
+//! Children that one thread runs: a worker of the pool, or the scope's own.
 //!
 //! They are calls of that thread (`ThreadSpawner::call`): it runs them between its tasks, and also where it waits. The thread may end first.
 //! Then it drops them, which counts them out of their scope.
@@ -18,8 +18,8 @@ use crate::parts::scope_slot::Slot;
 use crate::parts::trace_index;
 use crate::pool::fork::worker::Worker;
 use crate::pool::shared::Shared;
-use crate::run::fork;
 use crate::run::spawners::{worker_spawner, worker_spawners};
+use crate::run::{fork, stand_in};
 
 /// A child without its lifetime and type.
 type Erased = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -80,6 +80,7 @@ impl ScopeHandle<'_> {
     where
         F: Future<Output = ()> + Send,
     {
+        stand_in::give_way(self.pool());
         let thread = worker_spawner(self.pool(), worker);
         // SAFETY: the caller's promise.
         let slot = unsafe { self.slot() };
@@ -104,31 +105,36 @@ impl ScopeHandle<'_> {
         unsafe { self.spawn_on_worker(worker, async move { fork::with_worker(pool, call) }) };
     }
 
-    /// Spawns a child that stays on the calling thread, and need not be `Send`. If the thread ends before it runs, the child is dropped
-    /// there. Cost: two allocations.
+    /// Spawns a child that stays on the scope's own thread, which calls this. It need not be `Send`. Cost: two allocations.
     ///
     /// # Safety
     /// As [`spawn`](Self::spawn).
+    ///
+    /// # Panics
+    /// On any other thread: nothing would make sure that it comes to the child before it ends.
+    #[track_caller]
     pub unsafe fn spawn_local<F: Future<Output = ()>>(&self, future: F) {
+        assert!(
+            self.is_on_own_thread(),
+            "spawn_local: this is not the thread of the scope. Call it in the body of the scope, or in a child that stays on its thread"
+        );
         // SAFETY: the caller's promise.
         let slot = unsafe { self.slot() };
-        if self.is_on_own_thread() {
-            // The scope waits on this thread, also inside of a task of the thread.
-            // SAFETY: the caller keeps the scope open.
-            let own = unsafe { slot.core().waiter() };
-            // SAFETY: the caller's promise. This thread does not end before the scope does, so it polls and drops the child.
-            return unsafe { self.send(slot, &own, Here(future)) };
-        }
-        // SAFETY: as in `send`. The thread's own task is polled and dropped there.
-        let child = unsafe { erase(child(slot, Here(future))) };
-        terrace_thread::spawn_local(child).detach();
-        terrace_trace::spawn(trace_index::get());
+        // SAFETY: the caller keeps the scope open.
+        let own = unsafe { slot.core().waiter() };
+        // The scope waits on this thread, also inside of a task of the thread.
+        // SAFETY: the caller's promise. This thread does not end before the scope does, so it polls and drops the child.
+        unsafe { self.send(slot, &own, Here(future)) };
     }
 
     /// As [`spawn_local`](Self::spawn_local), for a closure.
     ///
     /// # Safety
     /// As [`spawn`](Self::spawn).
+    ///
+    /// # Panics
+    /// On any other thread than the scope's.
+    #[track_caller]
     pub unsafe fn spawn_call_local<F: FnOnce(&Worker)>(&self, call: F) {
         let pool = self.pool();
         // SAFETY: the caller's promise. The scope borrows the pool.
@@ -145,6 +151,7 @@ impl ScopeHandle<'_> {
         F: Fn(Broadcast<'_>) + Send + Sync,
     {
         let pool = self.pool();
+        stand_in::give_way(pool);
         let workers = worker_spawners(pool);
         let participants = workers.len();
         if participants == 0 {

@@ -38,6 +38,8 @@ pub struct Considered {
     pub first: bool,
     /// Whether a thief has asked for a job, and has got none yet.
     pub asked: bool,
+    /// How many jobs of the owner are not popped: the pop of this one gets the same number.
+    pub level: u32,
 }
 
 /// The answer of [`Consider::pace`].

@@ -142,6 +142,13 @@ impl<T: Word> ForkDeque<T> {
         Some(self.top.load(Ordering::Relaxed) ^ gift.rotate_right(1))
     }
 
+    /// Whether the owner has pushed a job that it has not popped, also one that another thread has taken. A hint.
+    #[inline]
+    pub fn is_in_use(&self) -> bool {
+        // Ordering: Relaxed, a hint as `offer`.
+        self.mine.bottom.load(Ordering::Relaxed) > 0
+    }
+
     /// Whether there is no job but one that is given away, as a hint.
     #[inline]
     pub fn is_empty(&self) -> bool {

@@ -126,6 +126,7 @@ impl<'a, T: Word> Owner<'a, T> {
         let now = Considered {
             first: top.index() == bottom,
             asked,
+            level: bottom,
         };
         let pace = consider.pace(now);
         // `pace` is the caller's code, and may have pushed: this job lies above those.
@@ -162,17 +163,17 @@ impl<'a, T: Word> Owner<'a, T> {
     #[inline(always)]
     pub unsafe fn pop(&self, at: Depth) -> Popped {
         // SAFETY: the contract of this function is that of the other.
-        unsafe { self.pop_and(at, || {}) }
+        unsafe { self.pop_and(at, |_| {}) }
     }
 
-    /// As [`pop`](Self::pop). Calls `emptied` if the deque is empty now, in a path that is not inlined.
+    /// As [`pop`](Self::pop). Calls `emptied` with the job's [level](Considered::level) if the deque is empty now, in a path that is not inlined.
     ///
     /// # Safety
     ///
     /// As [`pop`](Self::pop).
     #[inline(always)]
     #[expect(clippy::needless_pass_by_value, reason = "a job is popped once")]
-    pub unsafe fn pop_and(&self, at: Depth, emptied: impl FnOnce()) -> Popped {
+    pub unsafe fn pop_and(&self, at: Depth, emptied: impl FnOnce(u32)) -> Popped {
         let index = at.index();
         let release = ordering!("queue-fork-pop-relaxed", Release);
         // Ordering: Release, as in `put`: a thief that reads this value sees the slots below it.
@@ -192,7 +193,7 @@ impl<'a, T: Word> Owner<'a, T> {
     /// A pop whose comparison failed: of the last job, of one that is gone, or of any where the owner has to fence.
     #[cold]
     #[inline(never)]
-    fn pop_or_wait(deque: &'a ForkDeque<T>, index: u32, emptied: impl FnOnce()) -> Popped {
+    fn pop_or_wait(deque: &'a ForkDeque<T>, index: u32, emptied: impl FnOnce(u32)) -> Popped {
         // As in `push_and_consider`.
         let owner = Self {
             deque,
@@ -227,7 +228,7 @@ impl<'a, T: Word> Owner<'a, T> {
         let none = Offer::None.word();
         deque.shared.offer.store(none, Ordering::Relaxed);
         owner.set_left(1);
-        emptied();
+        emptied(index);
         popped
     }
 
@@ -236,6 +237,12 @@ impl<'a, T: Word> Owner<'a, T> {
     pub fn set_root(&self, root: u64) {
         // Ordering: Relaxed, published with the gift.
         self.deque.shared.root.store(root, Ordering::Relaxed);
+    }
+
+    /// The owner considers in its next push. Cost: one store.
+    #[inline]
+    pub fn consider_next(&self) {
+        self.set_left(1);
     }
 
     /// Begins an epoch: a thief that has looked before takes no job that is pushed afterwards. What this owner wrote before

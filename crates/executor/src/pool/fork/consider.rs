@@ -22,7 +22,7 @@ use super::super::shared::Shared;
 use super::here::Seat;
 use super::stolen::Job;
 use super::worker::Worker;
-use crate::parts::fork_seat::{By, FIRST_PUSHES};
+use crate::parts::fork_seat::{By, FIRST_PUSHES, Timed};
 use crate::parts::fork_sites::Length;
 
 /// For so long the jobs of a thread that has begun to fork are not offered while workers sleep.
@@ -47,8 +47,10 @@ pub(crate) struct Considers<'s> {
     worker: &'s Worker,
     job: Job,
     tell: Tell,
-    /// Whether the push offers the job to any thread.
+    /// Whether the push offers the job to any thread, or gives it away.
     is_open: bool,
+    /// Whether the joiner of the root had announced its sleep before the push.
+    joiner_slept: bool,
 }
 
 impl<'s> Considers<'s> {
@@ -60,6 +62,7 @@ impl<'s> Considers<'s> {
             job,
             tell: Tell::Nothing,
             is_open: false,
+            joiner_slept: false,
         }
     }
 
@@ -103,7 +106,7 @@ impl<'s> Considers<'s> {
         is_due
     }
 
-    fn first(&mut self) -> Pace {
+    fn first(&mut self, level: u32) -> Pace {
         let mine = &self.seat().mine;
         mine.since.set(None);
         mine.pushes.set(FIRST_PUSHES);
@@ -111,8 +114,10 @@ impl<'s> Considers<'s> {
         let site = unsafe { self.job.site() };
         let visit = self.seat().pool().forks.sites.visit(site);
         let now = visit.is_timed.then(Instant::now);
-        mine.timed
-            .set(now.map(|now| (site, now)).or(mine.timed.get()));
+        // A gift empties the deque, so a join inside of a timed one may be a first one, too.
+        let outer = mine.timed.get().filter(|outer| outer.level < level);
+        let timed = now.map(|since| Timed { site, level, since });
+        mine.timed.set(outer.or(timed));
         let sleeps = self.anyone_sleeps();
         self.tell = match visit.length {
             Length::Long if sleeps => self.sleepers(),
@@ -131,8 +136,8 @@ impl<'s> Considers<'s> {
             },
             // A thief that has to ask waits, or takes the job by a heavy fence, which stops this thread for microseconds.
             gives: match visit.length {
-                Length::Tiny => Gives::Asked,
-                Length::Fair | Length::Long => Gives::Unasked,
+                Length::Fair | Length::Long if self.seat().pool().workers() > 0 => Gives::Unasked,
+                _ => Gives::Asked,
             },
         }
     }
@@ -181,8 +186,9 @@ impl<'s> Considers<'s> {
 
 impl Consider for Considers<'_> {
     fn pace(&mut self, now: Considered) -> Pace {
+        self.joiner_slept = self.joiner().is_some();
         let pace = if now.first {
-            self.first()
+            self.first(now.level)
         } else {
             self.later()
         };
@@ -194,19 +200,18 @@ impl Consider for Considers<'_> {
         let pool = self.seat().pool();
         let begins = self.seat().begins_forking();
         // A thief that has asked may have gone to sleep while its gift was on the way.
-        if self.tell != Tell::Nothing || now.asked {
-            if let Some(joiner) = self.joiner() {
-                joiner.notify();
+        let tells = self.tell != Tell::Nothing || now.asked;
+        // The joiner of the root may have gone to sleep since `pace` looked, before the job was visible.
+        if tells || (self.is_open && !self.joiner_slept) {
+            if self.seat().mine.root.get().is_some() {
+                // Ordering: pairs with `heavy` in `announce_sleep`.
+                light();
+                if let Some(joiner) = self.joiner() {
+                    joiner.notify();
+                }
             }
             if self.tell == Tell::All || now.asked {
                 pool.publish();
-            }
-        } else if self.is_open && self.seat().mine.root.get().is_some() {
-            // The joiner of the root may have gone to sleep since `pace` looked, before the job was visible.
-            // Ordering: pairs with `heavy` in `announce_sleep`.
-            light();
-            if let Some(joiner) = self.joiner() {
-                joiner.notify();
             }
         }
         if begins {
@@ -215,11 +220,15 @@ impl Consider for Considers<'_> {
     }
 }
 
-/// A pop has found the deque empty: the inline half of a join has ended, and maybe it was timed.
-pub(crate) fn emptied(worker: &Worker) {
+/// A pop of the job of `level` has found the deque empty: the inline half of its join has ended, and maybe it was timed.
+pub(crate) fn emptied(worker: &Worker, level: u32) {
     let Some(seat) = worker.seat() else { return };
-    if let Some((site, since)) = seat.mine.timed.take() {
-        let pool: &Shared = seat.pool();
-        pool.forks.sites.note(site, since.elapsed());
+    let timed = &seat.mine.timed;
+    if let Some(half) = timed.get().filter(|half| half.level >= level) {
+        timed.set(None);
+        if half.level == level {
+            let pool: &Shared = seat.pool();
+            pool.forks.sites.note(half.site, half.since.elapsed());
+        }
     }
 }
