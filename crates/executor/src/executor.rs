@@ -356,8 +356,9 @@ impl<'a> Executor<'a> {
     /// `before_sleep` returns true, the wait looks at its own work again. So a program can hand the stand-in what it would pin to the
     /// worker.
     ///
-    /// A [`shutdown`](Self::shutdown) or [`broadcast`](Self::broadcast) inside of `f` gives the place back at once. Those of other threads
-    /// wait until `f` has ended.
+    /// A [`shutdown`](Self::shutdown), a [`broadcast`](Self::broadcast) or a scope's child for one worker inside of `f` gives the place back
+    /// at once. Those of other threads wait until `f` has ended, as the number that `f` got has to stay its own: so `f` must not wait for
+    /// one of these.
     ///
     /// Cost: two read-modify-writes, one fence, and a look at the queues at the end.
     ///

@@ -27,7 +27,7 @@ pub trait SpawnScoped<'scope, M>: sealed::Sealed<M> + 'scope {
     where
         Self: Send;
 
-    /// Spawns the work for the calling thread.
+    /// Spawns the work for the scope's thread, which calls this.
     ///
     /// # Safety
     /// As [`ScopeHandle::spawn`].

@@ -1,4 +1,4 @@
-//! Closures as children of scopes, beside futures: on any thread, on a worker, on the spawning thread, on every worker.
+//! Closures as children of scopes, beside futures: on any thread, on a worker, on the scope's thread, on every worker.
 
 mod pools;
 

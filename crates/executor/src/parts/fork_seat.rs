@@ -224,7 +224,8 @@ impl<P> ForkSeat<P> {
         if self.mine.forking.replace(false) {
             // Ordering: Relaxed. A reader that sees the old value looks in vain.
             self.forking.store(false, Ordering::Relaxed);
-            // A gift, or a theft, may have emptied the deque without a pop. Then the next push would be a hot one, and tell nobody.
+            // A gift, or a theft, may have emptied the deque without a pop. The owner's next push would then be a hot one, and tell
+            // no thread.
             // SAFETY: the calling thread holds the seat.
             unsafe { self.owner() }.consider_next();
         }

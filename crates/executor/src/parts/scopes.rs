@@ -12,7 +12,7 @@ use super::scope_slot::Slot;
 use super::slot_table::SlotTable;
 use crate::protocol::sight::Sight;
 
-/// Scopes in which all threads may be busy after a child was seen to block its thread.
+/// Scopes, and stolen jobs of joins, in which all threads may be busy after a child or a job was seen to block its thread.
 const BLOCKING_SCOPES: u32 = 256;
 
 /// The thread for which a scope's list is looked at.
@@ -46,7 +46,8 @@ pub(crate) struct Scopes<P> {
     drivers: AtomicUsize,
     /// The cores of the machine.
     cores: usize,
-    /// The next so many scopes may keep every thread busy at once, because some child was seen to block its thread.
+    /// The next so many scopes and stolen jobs may keep every thread busy at once, because a child or a job was seen to block its
+    /// thread.
     blocking: AtomicU32,
 }
 
@@ -133,13 +134,13 @@ impl<P> Scopes<P> {
         self.busy(crew) < self.cap(crew).min(self.cores)
     }
 
-    /// A child stood still while no worker used the processor: the busy threads are blocked and leave their cores free.
+    /// A child, or a job of a join, stood still while no thread used the processor: the busy threads are blocked and leave their cores free.
     pub(crate) fn observe_blocking(&self) {
         // Ordering: Relaxed, a hint.
         self.blocking.store(BLOCKING_SCOPES, Ordering::Relaxed);
     }
 
-    /// Whether a child was seen to block its thread lately. Then each child gets a thread, however short children are:
+    /// Whether a child, or a job of a join, was seen to block its thread lately. Then each gets a thread, however short they are:
     /// one may wait for the next. The mean does not tell: a child may block in one scope and be short in another.
     #[inline]
     pub(crate) fn is_blocking(&self) -> bool {
@@ -153,7 +154,7 @@ impl<P> Scopes<P> {
         self.pacing.worth_taking() || self.is_blocking()
     }
 
-    /// A scope's body has ended.
+    /// A scope's body has ended, or a worker has stolen a job of a join.
     pub(crate) fn forget_blocking(&self) {
         // Ordering: Relaxed, a hint; scopes that end at the same time may count as one.
         let left = self.blocking.load(Ordering::Relaxed);

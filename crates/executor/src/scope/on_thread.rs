@@ -166,7 +166,8 @@ impl ScopeHandle<'_> {
             let part = async move {
                 fork::with_worker(pool, |worker| part_of(&*f, worker, index, participants));
             };
-            // SAFETY: the caller's promise. Each child has its part of the closure, and the last one drops it before it is counted out.
+            // SAFETY: the caller's promise. Each child has its part of the closure, which it drops before it is counted out. This call drops its
+            // own, and the body or a living child makes it.
             unsafe { self.send(slot, thread, part) };
         }
     }

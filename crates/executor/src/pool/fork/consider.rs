@@ -1,16 +1,18 @@
 //! When a thread that forks tells others of its jobs, and how often it asks itself.
 //!
-//! | a push                                          | the jobs are for                  | it tells                                     |
-//! |-------------------------------------------------|-----------------------------------|----------------------------------------------|
-//! | the first into an empty deque, its site is long  | any thread; it is given away      | a sleeper, if a processor is free: a publish |
-//! | the first, its site is fair                      | any thread; it is given away      | nobody                                       |
-//! | the first, its site is tiny, a worker sleeps     | a sentinel, if they stand still   | nobody                                       |
-//! | a later one, no worker sleeps                   | any thread                        | nobody                                       |
-//! | a later one, within [`CALM`] of the first look  | a sentinel, if they stand still   | nobody                                       |
-//! | a later one                                     | any thread                        | a sleeper, once in [`BEAT`], if a processor is free |
-//! | the first since the thread has come or slept     | as above                          | at least that it forks from now on           |
+//! | a push                                           | the jobs are for                 | it tells                                           |
+//! |--------------------------------------------------|----------------------------------|----------------------------------------------------|
+//! | the first into an empty deque, its site is long  | any thread; it is given away     | a worker, if a processor is free; the joiner       |
+//! | the first, its site is fair                      | any thread; it is given away     | the joiner, once in [`BEAT`]                       |
+//! | the first, its site is tiny, a worker sleeps     | a sentinel, if they stand still  | no thread                                          |
+//! | the first, its site is tiny, no worker sleeps    | any thread                       | no thread                                          |
+//! | a later one, no worker sleeps                    | any thread                       | no thread                                          |
+//! | a later one, within [`CALM`] of the first look   | a sentinel, if they stand still  | no thread                                          |
+//! | a later one                                      | any thread                       | once in [`BEAT`] a worker, if a processor is free; the joiner |
+//! | the first since the thread has come or slept     | as above                         | at least that it forks from now on                 |
 //!
-//! "A sleeper" is a worker of the pool, and the joiner of the root that the thread is inside of.
+//! A thread is told if it sleeps. "The joiner" is that of the root that the thread is inside of. If it goes to sleep in the middle of a
+//! push that is for any thread, it is told, too.
 
 use std::time::Duration;
 
@@ -80,7 +82,7 @@ impl<'s> Considers<'s> {
     }
 
     fn anyone_sleeps(&self) -> bool {
-        self.seat().pool().idle.any_parked() || self.joiner().is_some()
+        self.joiner_slept || self.seat().pool().idle.any_parked()
     }
 
     /// Which sleepers a push tells. A worker is woken if it has a processor beside the threads that are busy.
@@ -122,7 +124,7 @@ impl<'s> Considers<'s> {
         self.tell = match visit.length {
             Length::Long if sleeps => self.sleepers(),
             // A worker that sleeps watches for such a job; a joiner does not.
-            Length::Fair if self.joiner().is_some() && now.is_some_and(|now| self.is_due(now)) => {
+            Length::Fair if self.joiner_slept && now.is_some_and(|now| self.is_due(now)) => {
                 Tell::Joiner
             }
             _ => Tell::Nothing,
