@@ -6,6 +6,7 @@ use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use terrace_executor::scope::OpenScope;
 use terrace_executor::{Builder, Executor, Shutdown, Worker, block_on};
 use terrace_testing::watchdog;
 
@@ -267,6 +268,35 @@ fn a_stand_in_broadcasts() {
             let parts = in_place(&pool, |_| pool.broadcast(|_| thread::current().id()));
             assert_eq!(parts.len(), workers);
         }
+    }
+}
+
+/// So does a scope's child for that worker, and a broadcast of a scope.
+#[test]
+fn a_stand_in_spawns_children_for_each_worker() {
+    let _watchdog = watchdog();
+    for workers in [1, 2] {
+        let pool = pool(workers);
+        let calls = AtomicUsize::new(0);
+        for broadcasts in [true, false].repeat(10) {
+            in_place(&pool, |_| {
+                let scope = OpenScope::open(&pool);
+                let handle = scope.handle();
+                if broadcasts {
+                    // SAFETY: the scope is open, and waited for below. `calls` outlives it.
+                    unsafe { handle.broadcast(|_| _ = calls.fetch_add(1, Ordering::Relaxed)) };
+                }
+                for worker in 0..workers {
+                    if !broadcasts {
+                        let call = |_: &Worker| _ = calls.fetch_add(1, Ordering::Relaxed);
+                        // SAFETY: as above.
+                        unsafe { handle.spawn_call_on_worker(worker, call) };
+                    }
+                }
+                assert!(scope.wait(&[]).is_none());
+            });
+        }
+        assert_eq!(calls.into_inner(), 20 * workers);
     }
 }
 

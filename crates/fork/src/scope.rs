@@ -192,7 +192,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// Spawns a child that any worker of the executor, or the scope's own thread, may run: a closure that takes `&Worker`, or a
     /// future. Either has no output; [`spawn_into`](Self::spawn_into) is for futures that have one.
     ///
-    /// A closure costs one allocation and four read-modify-writes, a future the same and three more.
+    /// A closure costs one allocation and, where the scope's thread runs it, three read-modify-writes. A future has those of its task cell
+    /// beside them.
     ///
     /// ```
     /// use terrace_executor::{Builder, Worker};

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use pools::with_each;
-use terrace_executor::Builder;
+use terrace_executor::{Builder, Worker};
 use terrace_fork::{Scope, scope};
 use terrace_sync::count::Counts;
 use terrace_testing::{CountingAllocator, Yields, allocations, completed_elsewhere, watchdog};
@@ -29,6 +29,31 @@ fn a_scope_without_a_child_costs_no_rmw_no_lock_and_no_allocation() {
     });
     assert_eq!(allocations() - before, 0);
     assert_eq!((cost.rmws, cost.locks, cost.fences), (0, 0, 0));
+}
+
+/// Where the scope's thread spawns and runs it, with `--cfg terrace_count`. A future has those of its task cell beside them, which are not
+/// counted.
+#[test]
+fn a_child_costs_three_rmws_and_no_lock() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(0).build();
+    // Of twenty children: fewer than the ring of the scope's list has room for.
+    let twenty = |run: &dyn Fn(usize)| {
+        run(30);
+        let (more, less) = (Counts::of(|| run(30)), Counts::of(|| run(10)));
+        (more.rmws - less.rmws, more.locks - less.locks)
+    };
+    let expected = if cfg!(terrace_count) { 20 * 3 } else { 0 };
+    let closures = |children| {
+        scope(&executor, |s| {
+            (0..children).for_each(|_| s.spawn(|_: &Worker| ()));
+        });
+    };
+    assert_eq!(twenty(&closures), (expected, 0));
+    let futures = |children| {
+        scope(&executor, |s| (0..children).for_each(|_| s.spawn(async {})));
+    };
+    assert_eq!(twenty(&futures), (expected, 0));
 }
 
 /// Several threads spawn at the same moment, the scope's own among them.
