@@ -117,14 +117,8 @@ impl Registry {
 
     /// How many tasks are registered; a hint. One lock for each shard.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn registered(&self) -> usize {
         self.shards.iter().map(|shard| shard.lock().len()).sum()
-    }
-
-    /// Whether none is registered; a hint.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Wakes every registered task. No lock is held while it does.

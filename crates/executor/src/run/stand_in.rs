@@ -129,8 +129,11 @@ pub(super) fn is_worker_or_stands_in() -> bool {
         || with_place(|place| place.is_some_and(|place| place.with_held(|_| ()).is_some()))
 }
 
-/// As which kind of thread this one, which is no worker of `pool`, takes a fork seat there.
+/// As which kind of thread this one takes a fork seat of `pool` by a call: a worker of `pool` may be inside of a call in another one.
 pub(super) fn kind_in(pool: &Shared) -> By {
+    if runner::is_worker_of(pool) {
+        return By::Worker;
+    }
     let stands_in =
         |place: &Place<'_>| ptr::eq(place.pool, pool) && place.with_held(|_| ()).is_some();
     match with_place(|place| place.is_some_and(stands_in)) {

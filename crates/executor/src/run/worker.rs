@@ -18,14 +18,13 @@ use terrace_sync::thread::yield_now;
 use terrace_sync::time::Instant;
 
 use crate::parts::awake::{self, Asleep};
-use crate::parts::spin::{Patience, spin};
-
 use crate::parts::fairness::GLOBAL_INTERVAL;
 use crate::parts::forks::{Future, Whose};
 use crate::parts::injector::Refilled;
 use crate::parts::pacing::Stopwatch;
 use crate::parts::scope_slot::Slot;
 use crate::parts::scopes::Looking;
+use crate::parts::spin::{Patience, spin};
 use crate::parts::threads::Kind;
 use crate::pool::fork::here;
 use crate::pool::runner::{Runner, run_task};

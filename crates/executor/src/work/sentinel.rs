@@ -57,10 +57,8 @@ pub(crate) struct Sentinel {
     forks: Vec<(usize, u64)>,
     /// The number of guests at the last look.
     guests: usize,
-    /// The processor time of all workers then, if there were children.
-    processor: Option<Duration>,
-    /// That of the process, if there were jobs of joins.
-    process: Option<Duration>,
+    /// Processor times then, if there were children or jobs of joins.
+    processor: Option<Processor>,
     /// How long it has slept since then.
     waited: Duration,
     /// What it has seen stand still, and has not taken yet.
@@ -206,11 +204,7 @@ impl Sentinel {
         }
         if still.is_none() {
             let looked = !children.is_empty() || !forks.is_empty();
-            self.processor = looked.then(|| pool.seats.processor_time());
-            self.process = match forks.is_empty() {
-                true => None,
-                false => process_time(),
-            };
+            self.processor = looked.then(|| Processor::now(pool));
         }
         self.still = still;
         self.children = children;
@@ -230,7 +224,7 @@ impl Sentinel {
                 let slot = pool.scopes.table.get(scope)?;
                 let child = slot.core().steal()?;
                 pool.scopes.beat.found();
-                if whole_period && self.workers_rest(pool) {
+                if whole_period && self.rests(pool, |time| time.workers) {
                     pool.scopes.observe_blocking();
                 }
                 Some(Found::Child(child, slot))
@@ -244,7 +238,12 @@ impl Sentinel {
             }
             Still::Fork { seat, look } => {
                 let job = forks::take_still(pool, seat, look)?;
-                if self.joiners_rest(pool) {
+                // Of a thread that is no worker, the process alone tells whether it computes.
+                let rests = match pool.forks.any_foreign() {
+                    true => self.rests(pool, |time| time.process),
+                    false => self.rests(pool, |time| time.workers),
+                };
+                if rests {
                     pool.scopes.observe_blocking();
                 }
                 Some(Found::Fork(job))
@@ -252,29 +251,29 @@ impl Sentinel {
         }
     }
 
-    /// As [`workers_rest`](Self::workers_rest), of all threads that may be in the middle of joins: where these are not only workers, of
-    /// all threads of the process.
-    fn joiners_rest(&self, pool: &Shared) -> bool {
-        if !pool.forks.any_foreign() {
-            return self.workers_rest(pool);
-        }
-        let used = self
-            .process
-            .zip(process_time())
-            .map(|(before, now)| now.saturating_sub(before));
-        used.is_some_and(|used| used < SENTINEL_PERIOD / 4)
-    }
-
-    /// Whether the workers have used less than a quarter of the last period: the busy ones are blocked.
-    fn workers_rest(&self, pool: &Shared) -> bool {
-        let used = self
-            .processor
-            .map(|before| pool.seats.processor_time().saturating_sub(before));
-        used.is_some_and(|used| used < SENTINEL_PERIOD / 4)
+    /// Whether less than a quarter of the last period was used, by this part of the processor times: the busy threads are blocked.
+    fn rests(&self, pool: &Shared, part: impl Fn(&Processor) -> Duration) -> bool {
+        self.processor.as_ref().is_some_and(|before| {
+            let used = part(&Processor::now(pool)).saturating_sub(part(before));
+            used < SENTINEL_PERIOD / 4
+        })
     }
 }
 
-/// Processor time of all threads of the process, if the system tells.
-fn process_time() -> Option<Duration> {
-    CpuClock::of_this_process()?.read()
+/// Processor times; zero where the system does not tell.
+struct Processor {
+    /// Of all workers of the pool together.
+    workers: Duration,
+    /// Of all threads of the process together.
+    process: Duration,
+}
+
+impl Processor {
+    fn now(pool: &Shared) -> Self {
+        let process = CpuClock::of_this_process().and_then(|clock| clock.read());
+        Self {
+            workers: pool.seats.processor_time(),
+            process: process.unwrap_or_default(),
+        }
+    }
 }

@@ -205,13 +205,10 @@ impl Source {
             Self::Injector | Self::InjectorOne => Sight::ready_if(!pool.injector.is_empty()),
             Self::OfferingScopes => offered(look),
             Self::AnyScope => Sight::ready_if(pool.scopes.has_any()),
-            Self::OpenForks => {
-                let sight = pool.forks.sight(look.whose(), Offer::Open, look.future);
-                match sight {
-                    Sight::Ready if !pool.may_join_in(look.looking) => Sight::Covered,
-                    sight => sight,
-                }
-            }
+            Self::OpenForks => match pool.forks.sight(look.whose(), Offer::Open, look.future) {
+                Sight::Ready if !pool.may_join_in(look.looking) => Sight::Covered,
+                sight => sight,
+            },
             Self::AnyFork => pool
                 .forks
                 .sight(look.whose(), Offer::Quiet, Future::Ignored),

@@ -14,7 +14,7 @@ use super::sentinel::Sentinel;
 use super::source::{Look, Source};
 use crate::parts::beat::SENTINEL_PERIOD;
 use crate::parts::config::Config;
-use crate::parts::fork_seat::JobWord;
+use crate::parts::fork_seat::{By, JobWord};
 use crate::parts::scope_slot::Slot;
 use crate::parts::scopes::Looking;
 use crate::parts::threads::Threads;
@@ -113,10 +113,7 @@ impl Pool {
     fn fork(&self, offer: Offer) {
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                let seat = self
-                    .shared
-                    .forks
-                    .enter(&raw const *self.shared, crate::parts::fork_seat::By::Guest);
+                let seat = self.shared.forks.enter(&raw const *self.shared, By::Guest);
                 // SAFETY: this thread holds the seat, and no other one takes it.
                 let owner = unsafe { seat.owner() };
                 let pace = |_: Considered| Pace {

@@ -38,7 +38,8 @@ pub struct Considered {
     pub first: bool,
     /// Whether a thief has asked for a job, and has got none yet.
     pub asked: bool,
-    /// How many jobs of the owner are not popped: the pop of this one gets the same number.
+    /// How many jobs the owner has pushed and not popped. If the caller pushes none while it considers, the pop of this job tells the
+    /// same number.
     pub level: u32,
 }
 
@@ -50,15 +51,14 @@ pub struct Pace {
     pub pushes: u32,
     /// Which threads the jobs are for until then.
     pub offer: Offer,
-    /// Which job the owner gives away with this push.
+    /// Whether the owner gives its oldest job away with this push.
     pub gives: Gives,
 }
 
-/// Whether an owner gives its oldest job away, to be taken by any thread, without a fence.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// When an owner gives its oldest job away. Any thread takes it then, without a fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gives {
     /// If a thread has asked for one, and the jobs are [`Offer::Open`].
-    #[default]
     Asked,
     /// In any case, if it has given none that lies untaken. The pop of such a job takes it back. 3 RMW of the owner.
     Unasked,

@@ -111,7 +111,7 @@ impl Cancel {
 
     /// Children that have returned `Pending` and have not ended; a hint.
     pub fn waiting(&self) -> usize {
-        self.pending.len()
+        self.pending.registered()
     }
 
     /// Cancels all children but those that were spawned before the one with this `number` and have not been polled yet.
