@@ -6,7 +6,7 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use terrace_executor::{Builder, Executor};
+use terrace_executor::{Builder, Executor, Worker};
 use terrace_fork::scope;
 use terrace_testing::watchdog;
 
@@ -91,4 +91,16 @@ fn children_that_wait_are_counted() {
         });
         is_described(executor, "scopes: []");
     }
+}
+
+#[test]
+fn a_join_is_described_by_its_thread() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(1).build();
+    let described = |_: &Worker| format!("{executor:?}");
+    let ((), text) = executor.with_worker(|worker| worker.join(|_| (), described));
+    let join = "joins: [Join { seat: 0, by: Guest, offer: ";
+    assert!(text.contains(join), "{text}");
+    let text = format!("{executor:?}");
+    assert!(text.contains("joins: []"), "{text}");
 }

@@ -1,16 +1,18 @@
 //! Jobs of which no thread was told, and that only a sleeping joiner, or a thread that is not there yet, would run.
 
+use std::hint;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
 use terrace_executor::{Builder, Worker, block_on};
+use terrace_fork::scope;
 use terrace_testing::{signal, watchdog};
 
 fn until(flag: &AtomicBool) {
     while !flag.load(Ordering::SeqCst) {
-        std::hint::spin_loop();
+        hint::spin_loop();
     }
 }
 
@@ -75,5 +77,69 @@ fn the_first_push_after_a_wait_inside_of_a_half_is_told() {
             );
         });
         waker.join().unwrap();
+    }
+}
+
+/// The only worker is blocked. A guest that joins all the time pops its own jobs: that moves no task. The watch starts a spare.
+#[test]
+fn a_guest_that_joins_hides_no_blocked_worker() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(1).build();
+    let (frees, blocks) = channel::<()>();
+    let (begins, began) = channel();
+    let (done, end) = signal();
+    executor
+        .spawn(async move {
+            begins.send(()).unwrap();
+            blocks.recv().unwrap();
+            end.set();
+        })
+        .detach();
+    began.recv().unwrap();
+    let over = AtomicBool::new(false);
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            scope(&executor, |scope| {
+                scope.spawn(done);
+            });
+            over.store(true, Ordering::SeqCst);
+        });
+        executor
+            .spawn(async move { frees.send(()).unwrap() })
+            .detach();
+        executor.with_worker(|worker| {
+            while !over.load(Ordering::SeqCst) {
+                // At nearly each look a job is queued, and another one than at the last.
+                worker.join(|_| (), |_| (0..20_000).for_each(|_| hint::spin_loop()));
+            }
+        });
+    });
+}
+
+/// Both workers wait, and no spare may start. The job lies inside of the first one's wait, so the second one has to run it.
+#[test]
+fn the_last_resort_leaves_its_own_job_to_the_other_waiter() {
+    fn join(worker: &Worker, forked: impl FnOnce() + Send, inline: impl FnOnce() + Send) {
+        worker.join(|_| forked(), |_| inline());
+    }
+
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(2).spares(false).build();
+    executor.with_worker(|worker| (0..2_000).for_each(|_| join(worker, || (), || ())));
+    for _ in 0..20 {
+        let (begins, began) = channel();
+        let (ended, end) = signal();
+        let (ran, run) = signal();
+        let second = executor.spawn(async move {
+            begins.send(()).unwrap();
+            block_on(ended);
+        });
+        began.recv().unwrap();
+        let first = executor.spawn(async move {
+            Worker::with_current(|worker| join(worker, || run.set(), || block_on(ran)));
+            end.set();
+        });
+        block_on(first);
+        block_on(second);
     }
 }

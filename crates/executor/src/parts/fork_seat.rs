@@ -251,7 +251,7 @@ impl<P> ForkSeat<P> {
 }
 
 /// Which thread takes a seat.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum By {
     /// A worker of the pool.

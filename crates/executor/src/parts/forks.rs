@@ -136,6 +136,12 @@ impl<P> Forks<P> {
         self.seats().any(|seat| seat.has_jobs(Offer::Quiet))
     }
 
+    /// Whether the calling thread has forked a job that is still queued.
+    pub(crate) fn has_job_of_this_thread(&self) -> bool {
+        self.seats()
+            .any(|seat| seat.is_here() && seat.has_jobs(Offer::Quiet))
+    }
+
     /// A thread begins or ends a sleep in a join.
     pub(crate) fn count_waiting(&self, sleeps: bool) {
         // Ordering: Relaxed, a hint for the watch.

@@ -14,6 +14,7 @@ pub(crate) mod fork_sites;
 pub(crate) mod forks;
 pub(crate) mod injector;
 pub(crate) mod lanes;
+pub(crate) mod naps;
 pub(crate) mod pacing;
 pub(crate) mod quiet_waiters;
 pub(crate) mod ref_cache;

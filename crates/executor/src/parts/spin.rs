@@ -5,6 +5,9 @@ use std::time::Duration;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::time::Instant;
 
+/// A look where nothing is known of the next item.
+pub(crate) const SHORT: Duration = Duration::from_micros(5);
+
 /// How long a thread looks around, at most.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Patience {
@@ -23,7 +26,7 @@ pub(crate) enum Patience {
 impl Patience {
     fn most(self) -> Duration {
         match self {
-            Self::Short => Duration::from_micros(5),
+            Self::Short => SHORT,
             Self::Long => Duration::from_micros(25),
         }
     }

@@ -68,7 +68,7 @@ pub(crate) trait Watched: Send + Sync {
     /// Whether a job of a join is queued, a thread sleeps in a join, and a processor is free: a thread that would run the job was not
     /// told of it.
     fn has_stranded_job(&self) -> bool;
-    /// A number that changes whenever a task or child is taken, or a task ends.
+    /// A number that changes whenever a task or child is taken, or a task ends; while neither is queued, also when a job of a join is.
     fn progress(&self) -> usize;
     /// Processor time of all workers together.
     fn processor_time(&self) -> Duration;

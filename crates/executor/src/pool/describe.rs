@@ -2,7 +2,10 @@
 
 use std::fmt;
 
+use terrace_queue::fork::Offer;
+
 use super::shared::Shared;
+use crate::parts::fork_seat::By;
 
 impl Shared {
     /// A snapshot by relaxed loads, no lock: it can be taken of a pool that hangs.
@@ -26,6 +29,7 @@ impl Shared {
                 &lengths(&mut self.seats.drivers.scan().map(|seat| seat.ring.len())),
             )
             .field("scopes", &Scopes(self))
+            .field("joins", &Joins(self))
             .field("drivers", &format_args!("{drivers}, {asleep} asleep"))
             .field("idle", &self.idle)
             .finish()
@@ -58,4 +62,34 @@ struct Scope {
     queued: usize,
     /// Whether the thread that opened it sleeps until they have ended.
     waiter_asleep: bool,
+}
+
+/// The threads in the middle of joins.
+struct Joins<'p>(&'p Shared);
+
+impl fmt::Debug for Joins<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seats = self.0.forks.seats();
+        let busy = seats.filter(|seat| seat.is_forking() || seat.deque.is_in_use());
+        let lines = busy.map(|seat| Join {
+            seat: seat.number,
+            by: seat.by(),
+            offer: seat.deque.look().map(|_| seat.deque.offer()),
+            forking: seat.is_forking(),
+        });
+        f.debug_list().entries(lines).finish()
+    }
+}
+
+/// A thread in the middle of joins.
+#[derive(Debug)]
+#[expect(dead_code, reason = "the fields are printed")]
+struct Join {
+    seat: usize,
+    /// Which kind of thread it is.
+    by: By,
+    /// Which threads its jobs are for. `None` if none of its jobs is queued.
+    offer: Option<Offer>,
+    /// Whether it may push a job without telling a sleeper. It does not while it sleeps.
+    forking: bool,
 }

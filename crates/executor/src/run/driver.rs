@@ -10,7 +10,8 @@
 //!    After [`TURNS_A_POLL`] of them it returns, so that other futures on its thread have a turn.
 //! 4. With nothing left, and if tasks ran since 2, it goes back to 2: one of them may have woken that future.
 //! 5. It searches for a few microseconds more, unless half of the drivers do. A publisher need not
-//!    wake another driver in that time. Then it announces its sleep, looks once more, and returns.
+//!    wake another driver in that time. A driver that naps again and again for a task or two searches for longer
+//!    ([`naps`](crate::parts::naps)). Then it announces its sleep, looks once more, and returns.
 //!
 //! A driver that was notified, or has searched, owes the others a look: it publishes the tasks that it leaves behind.
 //! So each driver wakes the next one, and publishers need not wake all of them.
@@ -22,20 +23,16 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 use terrace_local::cells::give_back;
-use terrace_park::Driver;
-use terrace_sync::hint::spin_loop;
-use terrace_sync::thread::yield_now;
 
+use super::driver_sleep::{Owes, Sleeper, Slept, wake_for_rest};
 use crate::parts::awake;
 use crate::parts::eager;
 use crate::parts::injector::Refilled;
 use crate::parts::scopes::Looking;
 use crate::parts::seat::Seat;
-use crate::parts::spin::{Patience, spin};
 use crate::pool::frames;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
-use crate::protocol::sight::Sight;
 use crate::work::found::Found;
 use crate::work::order::{self, Order};
 use crate::work::source::Look;
@@ -124,92 +121,6 @@ fn find_any(pool: &Shared) -> Option<Found<'_>> {
     taken.map(|taken| taken.found)
 }
 
-/// The most urgent work that a driver or bystander may take.
-fn sight(pool: &Shared) -> Sight {
-    order::Bystander::sight(&Look::bystander(pool, Looking::Awake))
-}
-
-/// A driver that owes the others a look calls this after its look. It wakes the next driver if work is left: several
-/// publishes may have notified this driver alone. It leaves a task in a slot to the sentinel, if there is one.
-fn wake_for_rest(pool: &Shared) {
-    if sight(pool).is_takeable(&pool.idle) {
-        pool.publish();
-    }
-}
-
-/// Whether a driver has to look for work on behalf of others.
-#[derive(Clone, Copy, PartialEq, Eq)]
-#[must_use = "what a driver that owes a look leaves behind it publishes"]
-enum Owes {
-    /// It was notified, or has searched, so publishers relied on it.
-    Look,
-    /// No publisher relied on it.
-    Nothing,
-}
-
-impl Owes {
-    fn look_if(owes: bool) -> Self {
-        if owes { Self::Look } else { Self::Nothing }
-    }
-}
-
-/// Whether a driver sleeps.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Slept {
-    /// It has announced its sleep, and has seen nothing to take since.
-    Yes,
-    /// It has seen work to take.
-    No,
-}
-
-/// A driver's place among the sleepers, taken when it first has nothing to do.
-struct Sleeper<'p> {
-    pool: &'p Shared,
-    place: Option<Driver<'p>>,
-}
-
-impl<'p> Sleeper<'p> {
-    fn new(pool: &'p Shared) -> Self {
-        Self { pool, place: None }
-    }
-
-    /// Ends the sleep; a driver that had been notified owes a look.
-    fn wake(&mut self) -> Owes {
-        Owes::look_if(self.place.as_mut().is_some_and(Driver::wake))
-    }
-
-    /// Announces the sleep and looks once more.
-    fn sleep(&mut self, context: &Context<'_>) -> Slept {
-        give_back();
-        self.place().sleep(context.waker());
-        // Covered work keeps it awake, too: no sentinel watches for drivers.
-        if sight(self.pool) == Sight::Nothing {
-            return Slept::Yes;
-        }
-        // A pusher may have announced the task before it pushed it: let it go on.
-        spin_loop();
-        Slept::No
-    }
-
-    fn place(&mut self) -> &mut Driver<'p> {
-        self.place.get_or_insert_with(|| self.pool.idle.driver())
-    }
-
-    /// Looks around for a while, unless enough drivers do. A driver that searched owes a look.
-    fn search(&mut self) -> Owes {
-        let pool = self.pool;
-        Owes::look_if(self.place().search(|| {
-            // A thread that this driver's last task has woken may wait for this very processor.
-            yield_now();
-            spin(Patience::Short, || sight(pool) != Sight::Nothing);
-        }))
-    }
-
-    fn leave(&mut self) {
-        self.place = None;
-    }
-}
-
 /// A value that only `&mut` reaches.
 struct Exclusive<T>(T);
 
@@ -288,7 +199,9 @@ fn drive<T>(
     let mut lent = frames::lend();
     // Whether tasks ran since the last poll of `future`.
     let mut ran = false;
-    for _ in 0..TURNS_A_POLL {
+    // The turn of the last look around.
+    let mut looked = 0;
+    for turn in 0..TURNS_A_POLL {
         if let Some(task) = runner.next_at_hand() {
             runner.run_turn(task);
             ran = true;
@@ -310,7 +223,8 @@ fn drive<T>(
             lent = frames::lend();
             continue;
         }
-        match next(runner, sleeper, context) {
+        let turns = turn - std::mem::replace(&mut looked, turn);
+        match next(runner, sleeper, context, turns) {
             Some(found) => run_found(runner, found),
             None => return Poll::Pending,
         }
@@ -335,13 +249,15 @@ fn run_found(runner: &Runner<'_>, found: Found<'_>) {
     }
 }
 
-/// A driver that has found nothing looks around for a while: the next work, or `None` after it has announced its sleep.
+/// A driver that has found nothing looks around for a while: the next work, or `None` after it has announced its sleep. So many `turns`
+/// have passed since the last time.
 fn next<'p>(
     runner: &Runner<'p>,
     sleeper: &mut Sleeper<'_>,
     context: &Context<'_>,
+    turns: usize,
 ) -> Option<Found<'p>> {
-    if sleeper.search() == Owes::Look {
+    if sleeper.search(turns) == Owes::Look {
         let found = find(runner, Owes::Look);
         if found.is_some() {
             return found;

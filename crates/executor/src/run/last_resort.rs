@@ -5,6 +5,8 @@
 
 use std::cell::Cell;
 
+use terrace_sync::weakened;
+
 use super::start;
 use crate::parts::scopes::Looking;
 use crate::pool::shared::Shared;
@@ -20,7 +22,7 @@ const MAX_NESTED_HELP: u32 = 8;
 pub(super) enum Help {
     /// It started a spare, ran a job, or found that none is left.
     Done,
-    /// It can do nothing: another waiter has to help.
+    /// It can do nothing: another waiter has to help. It is too deep, or the only job that it saw is one that it has forked itself.
     Unable,
 }
 
@@ -57,7 +59,10 @@ impl<'w> LastResort<'w> {
             None
         };
         let Some(taken) = taken else {
-            let done = depth < limit || (self.in_hook && start_spare());
+            // A job that this thread has forked is for another waiter: it lies inside of the thread's own wait.
+            let for_others =
+                pool.forks.has_job_of_this_thread() && !weakened!("executor-resort-own");
+            let done = (depth < limit && !for_others) || (self.in_hook && start_spare());
             return if done { Help::Done } else { Help::Unable };
         };
         self.nested_help.set(depth + 1);
