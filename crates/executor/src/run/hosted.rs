@@ -14,7 +14,7 @@ use std::mem;
 
 use terrace_local::task::PanicHandler;
 use terrace_sync::atomic::{AtomicBool, Ordering};
-use terrace_sync::{Arc, OnceLock, thread};
+use terrace_sync::{Arc, OnceLock, thread, weakened};
 use terrace_thread::ThreadSpawner;
 
 use super::block_on::forget_waker;
@@ -138,7 +138,8 @@ impl Place {
         let mut asked = Vec::new();
         if left < pool.workers() {
             asked = resize(pool, &list, left);
-            if left == 0 && !pool.holders.is_closing() {
+            let registers = left == 0 && !pool.holders.is_closing();
+            if registers && !weakened!("executor-hosted-unregistered") {
                 threadless::register(pool);
             }
         }
