@@ -1,17 +1,17 @@
-//! Short sleeps of a driver, and when a longer look around is worth more than the next one.
+//! Short sleeps of a worker or driver, and when a longer look around is worth more than the next one.
 //!
-//! A thread that spawns one task and awaits it by a waiter that does not spin sleeps once an iteration, and so does its driver. Each wakes
+//! A thread that spawns one task and awaits it sleeps once an iteration, and so does the worker that runs the task. Each wakes
 //! the other, and each wake costs the sleeper's way back to a processor: tens of microseconds, most of them on a halted one.
-//! If the driver is still looking around when the other thread spawns again, one of the two sleeps falls away.
+//! If the worker is still looking around when the other thread spawns again, one of the two sleeps falls away.
 //!
-//! | the driver has                                                         | its next look                         |
+//! | the worker has                                                         | its next look                         |
 //! |------------------------------------------------------------------------|---------------------------------------|
 //! | slept [`ENOUGH`] in all in short naps, with a few tasks between two    | long                                  |
 //! | found work in its last long look                                       | long                                  |
 //! | slept for long, or run many tasks at once, or looked for long in vain  | short, if at all; it counts from zero |
 //!
 //! The rule bounds the cost: one look of [`LONG`] in vain for at least [`ENOUGH`] of sleep, an eighth of a processor.
-//! Many tasks between two naps mean that the publisher does not wait for the driver. There a nap costs each task little, and a driver that
+//! Many tasks between two naps mean that the publisher does not wait for the worker. There a nap costs each task little, and a worker that
 //! looks would only fight with the publisher for the queue.
 
 use std::time::Duration;
@@ -24,13 +24,13 @@ const SHORT: Duration = Duration::from_micros(100);
 const ENOUGH: Duration = Duration::from_micros(400);
 /// A long look: the way of a woken thread back to its processor, with room to spare.
 pub(crate) const LONG: Duration = Duration::from_micros(50);
-/// So many turns between two naps are a few. A task takes one, and so does the look at the future beside the driver.
+/// So many turns between two naps are a few. A task takes one, and so does a driver's look at the future beside it.
 const FEW: usize = 4;
 
-/// The naps of one driver.
+/// The naps of one worker or driver.
 #[derive(Default)]
 pub(crate) struct Naps {
-    /// When the driver fell asleep.
+    /// When it fell asleep.
     began: Option<Instant>,
     /// What it has slept in short naps since its last long look, or long sleep.
     slept: Duration,
@@ -39,7 +39,7 @@ pub(crate) struct Naps {
 }
 
 impl Naps {
-    /// The driver falls asleep.
+    /// The thread falls asleep.
     pub(crate) fn begin(&mut self) {
         // A page has one thread, and no clock.
         if !cfg!(target_family = "wasm") {
@@ -47,7 +47,7 @@ impl Naps {
         }
     }
 
-    /// The driver wakes, if it slept.
+    /// The thread wakes, if it slept.
     pub(crate) fn end(&mut self) {
         if let Some(began) = self.began.take() {
             self.slept(began.elapsed());
@@ -62,7 +62,7 @@ impl Naps {
         }
     }
 
-    /// The driver is about to look around, so many turns after the last time: whether it looks for long.
+    /// The thread is about to look around, so many turns after the last time: whether it looks for long.
     pub(crate) fn are_to_avoid(&mut self, turns: usize) -> bool {
         if turns > FEW {
             *self = Self::default();
@@ -70,7 +70,7 @@ impl Naps {
         self.found || self.slept >= ENOUGH
     }
 
-    /// The driver has looked around for long.
+    /// The thread has looked around for long.
     pub(crate) fn looked(&mut self, found: bool) {
         self.slept = Duration::ZERO;
         self.found = found;
@@ -125,7 +125,7 @@ mod tests {
         let (mut naps, _) = tired();
         assert!(
             !naps.are_to_avoid(FEW + 1),
-            "the publisher does not wait for this driver"
+            "the publisher does not wait for this thread"
         );
         let (mut naps, _) = tired();
         naps.looked(true);

@@ -5,6 +5,8 @@ use std::time::Duration;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::time::Instant;
 
+use super::naps;
+
 /// A look where nothing is known of the next item.
 pub(crate) const SHORT: Duration = Duration::from_micros(5);
 
@@ -21,6 +23,8 @@ pub(crate) enum Patience {
     /// a wait costs at most twice what it would if its length were known before (the rule of renting skis; Karlin,
     /// Manasse, McGeoch and Owicki, "Competitive randomized algorithms for nonuniform problems", 1994).
     Long,
+    /// 50 µs: the thread has slept again and again for a few tasks each; see [`naps`](super::naps).
+    Nap,
 }
 
 impl Patience {
@@ -28,6 +32,7 @@ impl Patience {
         match self {
             Self::Short => SHORT,
             Self::Long => Duration::from_micros(25),
+            Self::Nap => naps::LONG,
         }
     }
 }

@@ -8,6 +8,7 @@
 //! | sentinel  | no (in `P`)   | as parked; also wakes by itself and takes what stands still |
 //! | waiting   | no (in `R`)   | see `super::wait`                                           |
 
+use std::mem;
 use std::time::Duration;
 
 use terrace_local::cells::give_back;
@@ -21,6 +22,7 @@ use crate::parts::awake::{self, Asleep};
 use crate::parts::fairness::GLOBAL_INTERVAL;
 use crate::parts::forks::{Future, Whose};
 use crate::parts::injector::Refilled;
+use crate::parts::naps::Naps;
 use crate::parts::pacing::Stopwatch;
 use crate::parts::scope_slot::Slot;
 use crate::parts::scopes::Looking;
@@ -65,6 +67,9 @@ pub(super) struct Progress {
     rest: Rest,
     /// How long the worker looks around before it sleeps.
     patience: Patience,
+    naps: Naps,
+    /// The turns that were left at the last look around.
+    looked: usize,
 }
 
 /// Why a sleep ended.
@@ -159,7 +164,9 @@ impl<'p> Worker<'p> {
             match self.work(&mut progress, &mut turns) {
                 Stop::Turns => turns = usize::MAX,
                 Stop::Idle if self.kind == Kind::Worker => {
+                    progress.naps.begin();
                     let (woken, slept) = self.sleep(progress.token.take(), &mut progress.sentinel);
+                    progress.naps.end();
                     progress.token = Some(woken);
                     progress.rest = slept;
                     self.run_still(&mut progress);
@@ -198,6 +205,8 @@ impl<'p> Worker<'p> {
             in_a_row,
             rest,
             patience,
+            naps,
+            looked,
         } = progress;
         // `Pool::close` unparks every worker after it has raised the flag.
         while !pool.holders.is_closing() {
@@ -273,9 +282,16 @@ impl<'p> Worker<'p> {
                 && *rest == Rest::None
                 && !runner.polled.get()
                 && awake::spin_pays(&pool.idle, runner.index())
-                && self.spin(*patience)
             {
-                continue;
+                let passed = mem::replace(looked, *turns).wrapping_sub(*turns);
+                let long = naps.are_to_avoid(passed);
+                let found = self.spin(if long { Patience::Nap } else { *patience });
+                if long {
+                    naps.looked(found);
+                }
+                if found {
+                    continue;
+                }
             }
             *patience = Patience::Short;
             return Stop::Idle;
