@@ -23,7 +23,7 @@ pub(crate) enum Patience {
     /// a wait costs at most twice what it would if its length were known before (the rule of renting skis; Karlin,
     /// Manasse, McGeoch and Owicki, "Competitive randomized algorithms for nonuniform problems", 1994).
     Long,
-    /// 50 µs: the thread has slept again and again for a few tasks each; see [`naps`](super::naps).
+    /// 50 µs: the thread has slept again and again for a few tasks each; see [`naps`].
     Nap,
 }
 
