@@ -80,6 +80,13 @@ fn the_first_push_after_a_wait_inside_of_a_half_is_told() {
     }
 }
 
+/// Joins until the flag is up. At nearly each look from outside a job is queued, and another one than at the last.
+fn join_until(worker: &Worker, over: &AtomicBool) {
+    while !over.load(Ordering::SeqCst) {
+        worker.join(|_| (), |_| (0..20_000).for_each(|_| hint::spin_loop()));
+    }
+}
+
 /// The only worker is blocked. A guest that joins all the time pops its own jobs: that moves no task. The watch starts a spare.
 #[test]
 fn a_guest_that_joins_hides_no_blocked_worker() {
@@ -107,12 +114,42 @@ fn a_guest_that_joins_hides_no_blocked_worker() {
         executor
             .spawn(async move { frees.send(()).unwrap() })
             .detach();
-        executor.with_worker(|worker| {
-            while !over.load(Ordering::SeqCst) {
-                // At nearly each look a job is queued, and another one than at the last.
-                worker.join(|_| (), |_| (0..20_000).for_each(|_| hint::spin_loop()));
-            }
+        executor.with_worker(|worker| join_until(worker, &over));
+    });
+}
+
+/// The only worker is blocked, and waits for a guest. That guest's job was told to no thread. Another guest pops its own jobs all the
+/// time: that does not move this one.
+#[test]
+fn a_guest_that_joins_hides_no_job_of_another() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(1).build();
+    executor.with_worker(|worker| (0..2_000).for_each(|_| tiny(worker, None)));
+    let (frees, blocks) = channel::<()>();
+    let (begins, began) = channel();
+    let (done, end) = signal();
+    executor
+        .spawn(async move {
+            begins.send(()).unwrap();
+            blocks.recv().unwrap();
+            end.set();
+        })
+        .detach();
+    began.recv().unwrap();
+    let over = AtomicBool::new(false);
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            scope(&executor, |scope| {
+                scope.spawn(done);
+            });
+            over.store(true, Ordering::SeqCst);
         });
+        threads.spawn(|| {
+            let (ran, frees) = (AtomicBool::new(false), frees);
+            executor.with_worker(|worker| tiny(worker, Some(&ran)));
+            frees.send(()).unwrap();
+        });
+        executor.with_worker(|worker| join_until(worker, &over));
     });
 }
 

@@ -178,29 +178,9 @@ impl<P> Forks<P> {
         most
     }
 
-    /// A number that changes whenever a thread takes a job: a hash of hints.
-    pub(crate) fn progress(&self) -> usize {
-        self.seats().fold(0, |hash: usize, seat| {
-            let look = seat.deque.look().unwrap_or(0);
-            hash.wrapping_mul(1_000_003).wrapping_add(folded(look))
-        })
-    }
-}
-
-/// All bits of a look, also where a word is half as long: a theft changes the upper bits, an epoch the lower ones.
-fn folded(look: u64) -> usize {
-    (look ^ look >> 32) as usize
-}
-
-#[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_word_of_half_the_length_shows_every_theft() {
-        for bit in 0..64 {
-            let changed = folded(0x0123_4567_89AB_CDEF) ^ folded(0x0123_4567_89AB_CDEF ^ 1 << bit);
-            assert_ne!(changed as u32, 0, "bit {bit}");
-        }
+    /// The seats that have a job: the number of each, and a number that changes when the oldest job does.
+    pub(crate) fn jobs(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.seats()
+            .filter_map(|seat| Some((seat.number, seat.deque.look()?)))
     }
 }

@@ -68,8 +68,12 @@ pub(crate) trait Watched: Send + Sync {
     /// Whether a job of a join is queued, a thread sleeps in a join, and a processor is free: a thread that would run the job was not
     /// told of it.
     fn has_stranded_job(&self) -> bool;
-    /// A number that changes whenever a task or child is taken, or a task ends; while neither is queued, also when a job of a join is.
+    /// A number that changes whenever a task or child is taken, or a task ends.
     fn progress(&self) -> usize;
+    /// Whether a task or child is queued.
+    fn has_tasks(&self) -> bool;
+    /// For each thread with a job of a join, its number and one that changes when its oldest job does.
+    fn jobs(&self) -> Vec<(usize, u64)>;
     /// Processor time of all workers together.
     fn processor_time(&self) -> Duration;
     /// Whether a spare is on its way, or waits in its start hook.
@@ -141,9 +145,9 @@ struct Entry {
     last: Option<Sight>,
 }
 
-#[derive(Clone, Copy)]
 struct Sight {
     progress: usize,
+    jobs: Vec<(usize, u64)>,
     processor: Duration,
 }
 
@@ -199,17 +203,27 @@ impl Entry {
     fn judge(&mut self, pool: &Arc<dyn Watched>) {
         let now = Sight {
             progress: pool.progress(),
+            jobs: pool.jobs(),
             processor: pool.processor_time(),
         };
-        let Some(last) = self.last.replace(now) else {
+        let Some(last) = self.last.take() else {
+            self.last = Some(now);
             return;
         };
+        // A thread that joins pops its own jobs. That moves no task, and no job of another thread.
+        let still = if weakened!("executor-watch-pops") {
+            !now.jobs.is_empty() && now.jobs == last.jobs
+        } else {
+            pool.has_tasks() || now.jobs.iter().any(|job| last.jobs.contains(job))
+        };
+        let still = still && now.progress == last.progress;
         let used = now.processor.saturating_sub(last.processor);
         // A spare that is on its way may take the task.
         // Ordering: Relaxed, a hint.
         let coming = self.asked.load(Ordering::Relaxed) || pool.is_starting_spare();
         let rests = used < self.looked / BUSY_PART;
-        let stuck = last.progress == now.progress && (rests || pool.has_stranded_job());
+        self.last = Some(now);
+        let stuck = still && (rests || pool.has_stranded_job());
         if stuck && !coming && !weakened!("executor-watch-no-spare") {
             // The spare looks at every source. The watch soon judges anew what it leaves.
             self.last = None;

@@ -13,12 +13,11 @@ use crate::parts::scopes::Looking;
 use crate::parts::spin::{self, spin_for};
 use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
-use crate::work::order::{self, Order};
-use crate::work::source::Look;
+use crate::work::order::bystander_sight;
 
 /// The most urgent work that a driver or bystander may take.
 fn sight(pool: &Shared) -> Sight {
-    order::Bystander::sight(&Look::bystander(pool, Looking::Awake))
+    bystander_sight(pool, Looking::Awake)
 }
 
 /// A driver that owes the others a look calls this after its look. It wakes the next driver if work is left: several

@@ -16,8 +16,7 @@ use crate::pool::fork::here;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
-use crate::work::order::{self, Order};
-use crate::work::source::Look;
+use crate::work::order::bystander_sight;
 
 /// Wakes one worker, whether it searches, parks, or waits.
 struct WorkerNotify {
@@ -44,7 +43,7 @@ pub(super) fn live(
     let moved = work(pool, config, index, kind, spawner);
     pool.seats.workers.release(index);
     // Waiting threads may have to run the tasks that are left.
-    let left = || order::Bystander::sight(&Look::bystander(pool, Looking::Awake)) != Sight::Nothing;
+    let left = || bystander_sight(pool, Looking::Awake) != Sight::Nothing;
     if moved > 0 || (pool.workers() == 0 && left()) {
         pool.publish_tasks(moved.max(1));
     }

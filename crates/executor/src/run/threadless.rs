@@ -220,7 +220,7 @@ impl<'a> ThreadlessPools<'a> {
 
 /// Whether the pool has something that the current thread would run.
 fn has_work(pool: &Shared) -> bool {
-    order::Bystander::sight(&Look::bystander(pool, Looking::Awake)) != Sight::Nothing
+    order::bystander_sight(pool, Looking::Awake) != Sight::Nothing
 }
 
 struct SleeperWaker(Sleeper);

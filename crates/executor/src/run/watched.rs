@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use terrace_sync::{Arc, weakened};
+use terrace_sync::Arc;
 
 use super::start;
 use crate::parts::scopes::Looking;
@@ -10,9 +10,8 @@ use crate::parts::watch::Watched;
 use crate::pool::shared::Shared;
 use crate::protocol::alarm::Alarm;
 use crate::protocol::sight::Sight;
-use crate::work::order::{Bystander, Order};
+use crate::work::order::bystander_sight;
 use crate::work::scan::Scan;
-use crate::work::source::Look;
 
 impl Watched for Shared {
     fn is_out_of_care(&self) -> bool {
@@ -40,19 +39,18 @@ impl Watched for Shared {
     }
 
     fn progress(&self) -> usize {
-        // A thread that joins pops its own jobs. Tasks and children that are queued stand still all the same.
-        let tasks = Bystander::sight(&Look::bystander(self, Looking::ToWake)) != Sight::Nothing;
-        let forks = if tasks && !weakened!("executor-watch-pops") {
-            0
-        } else {
-            self.forks.progress()
-        };
         self.seats
             .progress()
             .wrapping_mul(1_000_003)
             .wrapping_add(self.scopes.progress())
-            .wrapping_mul(1_000_003)
-            .wrapping_add(forks)
+    }
+
+    fn has_tasks(&self) -> bool {
+        bystander_sight(self, Looking::ToWake) != Sight::Nothing
+    }
+
+    fn jobs(&self) -> Vec<(usize, u64)> {
+        self.forks.jobs().collect()
     }
 
     fn has_stranded_job(&self) -> bool {

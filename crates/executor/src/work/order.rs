@@ -2,6 +2,8 @@
 
 use super::found::Taken;
 use super::source::{Look, Source};
+use crate::parts::scopes::Looking;
+use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
 
 /// A list of sources.
@@ -15,6 +17,12 @@ pub(crate) trait Order {
 
     /// The most urgent thing that a look at all sources shows.
     fn sight(look: &Look<'_, '_>) -> Sight;
+}
+
+/// The most urgent work that a thread without a seat may take.
+#[inline]
+pub(crate) fn bystander_sight(pool: &Shared, looking: Looking) -> Sight {
+    Bystander::sight(&Look::bystander(pool, looking))
 }
 
 /// Calls something for each order.

@@ -192,15 +192,9 @@ impl Sentinel {
             }
             tasks.push((seat, look));
         }
-        let mut forks = Vec::new();
-        for (seat, fork) in pool.forks.seats().enumerate() {
-            let Some(look) = fork.deque.look() else {
-                continue;
-            };
-            if self.forks.contains(&(seat, look)) {
-                still.get_or_insert(Still::Fork { seat, look });
-            }
-            forks.push((seat, look));
+        let forks: Vec<_> = pool.forks.jobs().collect();
+        if let Some(&(seat, look)) = forks.iter().find(|job| self.forks.contains(job)) {
+            still.get_or_insert(Still::Fork { seat, look });
         }
         if still.is_none() {
             let looked = !children.is_empty() || !forks.is_empty();
