@@ -80,10 +80,17 @@ fn the_first_push_after_a_wait_inside_of_a_half_is_told() {
     }
 }
 
-/// Joins until the flag is up. At nearly each look from outside a job is queued, and another one than at the last.
-fn join_until(worker: &Worker, over: &AtomicBool) {
+/// Joins until the flag is up, and calls `begun` in the middle of the first join. At nearly each look from outside a job is queued, and
+/// another one than at the last.
+fn join_until(worker: &Worker, over: &AtomicBool, begun: impl FnOnce() + Send) {
+    let mut begun = Some(begun);
     while !over.load(Ordering::SeqCst) {
-        worker.join(|_| (), |_| (0..20_000).for_each(|_| hint::spin_loop()));
+        let begun = begun.take();
+        let inline = move |_: &Worker| {
+            begun.into_iter().for_each(|begun| begun());
+            (0..20_000).for_each(|_| hint::spin_loop());
+        };
+        worker.join(|_| (), inline);
     }
 }
 
@@ -111,10 +118,12 @@ fn a_guest_that_joins_hides_no_blocked_worker() {
             });
             over.store(true, Ordering::SeqCst);
         });
-        executor
-            .spawn(async move { frees.send(()).unwrap() })
-            .detach();
-        executor.with_worker(|worker| join_until(worker, &over));
+        let free = || {
+            executor
+                .spawn(async move { frees.send(()).unwrap() })
+                .detach();
+        };
+        executor.with_worker(|worker| join_until(worker, &over, free));
     });
 }
 
@@ -149,7 +158,7 @@ fn a_guest_that_joins_hides_no_job_of_another() {
             executor.with_worker(|worker| tiny(worker, Some(&ran)));
             frees.send(()).unwrap();
         });
-        executor.with_worker(|worker| join_until(worker, &over));
+        executor.with_worker(|worker| join_until(worker, &over, || ()));
     });
 }
 

@@ -211,12 +211,8 @@ impl Entry {
             return;
         };
         // A thread that joins pops its own jobs. That moves no task, and no job of another thread.
-        let still = if weakened!("executor-watch-pops") {
-            !now.jobs.is_empty() && now.jobs == last.jobs
-        } else {
-            pool.has_tasks() || now.jobs.iter().any(|job| last.jobs.contains(job))
-        };
-        let still = still && now.progress == last.progress;
+        let same_job = || now.jobs.iter().any(|job| last.jobs.contains(job));
+        let still = now.progress == last.progress && (pool.has_tasks() || same_job());
         let used = now.processor.saturating_sub(last.processor);
         // A spare that is on its way may take the task.
         // Ordering: Relaxed, a hint.

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use terrace_sync::Arc;
+use terrace_sync::time::CpuClock;
+use terrace_sync::{Arc, weakened};
 
 use super::start;
 use crate::parts::scopes::Looking;
@@ -39,10 +40,18 @@ impl Watched for Shared {
     }
 
     fn progress(&self) -> usize {
+        let own = if weakened!("executor-watch-pops") && self.forks.any_forking() {
+            // A thread that joins computes, and so counts as progress.
+            let clock = CpuClock::of_this_process().and_then(|clock| clock.read());
+            clock.map_or(0, |time| time.as_nanos() as usize)
+        } else {
+            0
+        };
         self.seats
             .progress()
             .wrapping_mul(1_000_003)
             .wrapping_add(self.scopes.progress())
+            .wrapping_add(own)
     }
 
     fn has_tasks(&self) -> bool {
