@@ -270,14 +270,12 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// Cost: two allocations a worker, and a few a call.
     ///
     /// ```
-    /// use std::sync::atomic::{AtomicUsize, Ordering};
-    ///
     /// let executor = terrace_executor::Builder::new().workers(2).build();
-    /// let parts = AtomicUsize::new(0);
+    /// let (sender, parts) = std::sync::mpsc::channel();
     /// terrace_fork::scope(&executor, |scope| {
-    ///     scope.spawn_broadcast(|part| _ = parts.fetch_add(part.index + 1, Ordering::Relaxed));
+    ///     scope.spawn_broadcast(move |part| sender.send(part.index + 1).expect("it is received below"));
     /// });
-    /// assert_eq!(parts.into_inner(), 1 + 2);
+    /// assert_eq!(parts.iter().sum::<usize>(), 1 + 2);
     /// ```
     pub fn spawn_broadcast(&self, f: impl Fn(Broadcast<'_>) + Send + Sync + 'scope) {
         self.spawner.spawn_broadcast(f);

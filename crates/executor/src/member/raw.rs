@@ -213,16 +213,16 @@ impl Worker {
     ///
     /// ```
     /// use std::ptr::NonNull;
-    /// use std::sync::atomic::{AtomicU32, Ordering};
+    /// use std::sync::Mutex;
     /// use terrace_executor::{Builder, RawJob, Worker};
     ///
-    /// static SUM: AtomicU32 = AtomicU32::new(0);
+    /// static SUM: Mutex<u32> = Mutex::new(0);
     /// static JOBS: [RawJob; 2] = [const { RawJob::new(run, drop) }; 2];
     ///
     /// // SAFETY (for callers): none is needed.
     /// unsafe fn run(_: NonNull<RawJob>, worker: &Worker) {
     ///     let (a, b) = worker.join(|_| 1, |_| 2);
-    ///     SUM.fetch_add(a + b, Ordering::Relaxed);
+    ///     *SUM.lock().unwrap() += a + b;
     /// }
     ///
     /// // SAFETY (for callers): none is needed.
@@ -236,7 +236,7 @@ impl Worker {
     ///     }
     /// });
     /// executor.wait_idle(None).unwrap();
-    /// assert_eq!(SUM.load(Ordering::Relaxed), 6);
+    /// assert_eq!(*SUM.lock().unwrap(), 6);
     /// ```
     #[track_caller]
     pub unsafe fn spawn_raw(&self, job: NonNull<RawJob>) {

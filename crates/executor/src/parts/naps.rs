@@ -10,7 +10,7 @@
 //! | found work in its last long look                                       | long                                  |
 //! | slept for long, or run many tasks at once, or looked for long in vain  | short, if at all; it counts from zero |
 //!
-//! The rule bounds the cost: one look of [`LONG`] in vain for at least [`ENOUGH`] of sleep, an eighth of a processor.
+//! The rule bounds the cost: one look of 50 µs in vain for at least [`ENOUGH`] of sleep, an eighth of a processor.
 //! Many tasks between two naps mean that the publisher does not wait for the worker. There a nap costs each task little, and a worker that
 //! looks would only fight with the publisher for the queue.
 
@@ -18,12 +18,12 @@ use std::time::Duration;
 
 use terrace_sync::time::Instant;
 
+use super::spin::Patience;
+
 /// The longest nap that counts as short.
 const SHORT: Duration = Duration::from_micros(100);
 /// So much sleep in short naps makes the next look a long one.
 const ENOUGH: Duration = Duration::from_micros(400);
-/// A long look: the way of a woken thread back to its processor, with room to spare.
-pub(crate) const LONG: Duration = Duration::from_micros(50);
 /// So many turns between two naps are a few. A task takes one, and so does a driver's look at the future beside it.
 const FEW: usize = 4;
 
@@ -63,15 +63,32 @@ impl Naps {
     }
 
     /// The thread is about to look around, so many turns after the last time: whether it looks for long.
-    pub(crate) fn are_to_avoid(&mut self, turns: usize) -> bool {
+    fn are_to_avoid(&mut self, turns: usize) -> bool {
         if turns > FEW {
             *self = Self::default();
         }
         self.found || self.slept >= ENOUGH
     }
 
+    /// Looks around by `look`, so many turns after the last time: for long where that pays, else as `patience` says. True if it found
+    /// work.
+    pub(crate) fn look(
+        &mut self,
+        turns: usize,
+        patience: Patience,
+        look: impl FnOnce(Patience) -> bool,
+    ) -> bool {
+        if self.are_to_avoid(turns) {
+            let found = look(Patience::Nap);
+            self.looked(found);
+            found
+        } else {
+            look(patience)
+        }
+    }
+
     /// The thread has looked around for long.
-    pub(crate) fn looked(&mut self, found: bool) {
+    fn looked(&mut self, found: bool) {
         self.slept = Duration::ZERO;
         self.found = found;
     }

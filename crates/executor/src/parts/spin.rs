@@ -5,11 +5,6 @@ use std::time::Duration;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::time::Instant;
 
-use super::naps;
-
-/// A look where nothing is known of the next item.
-pub(crate) const SHORT: Duration = Duration::from_micros(5);
-
 /// How long a thread looks around, at most.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Patience {
@@ -23,23 +18,24 @@ pub(crate) enum Patience {
     /// a wait costs at most twice what it would if its length were known before (the rule of renting skis; Karlin,
     /// Manasse, McGeoch and Owicki, "Competitive randomized algorithms for nonuniform problems", 1994).
     Long,
-    /// 50 µs: the thread has slept again and again for a few tasks each; see [`naps`].
+    /// 50 µs, the way of a woken thread back to its processor with room to spare: the thread has slept again and again for a few tasks
+    /// each. See [`Naps`](super::naps::Naps).
     Nap,
 }
 
 impl Patience {
     fn most(self) -> Duration {
         match self {
-            Self::Short => SHORT,
+            Self::Short => Duration::from_micros(5),
             Self::Long => Duration::from_micros(25),
-            Self::Nap => naps::LONG,
+            Self::Nap => Duration::from_micros(50),
         }
     }
 }
 
 /// Asks again and again whether `found`, for as long as `patience` says; true as soon as it is.
 ///
-/// It always looks as long. If looks in vain made it shorter, a lone remote task would find its worker asleep, and the
+/// Looks in vain make none shorter. If they did, a lone remote task would find its worker asleep, and the
 /// worker its waiter asleep. That costs ten times as much as the looks. Nor does it yield the thread after each look.
 /// On a machine with idle cores a yield finds no more, and makes a lone task wait for the system call.
 ///

@@ -19,6 +19,7 @@
 //! A driver that ends, or is dropped, moves the tasks in its ring to the injector and publishes.
 
 use std::future::{Future, poll_fn};
+use std::mem;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
@@ -213,7 +214,7 @@ fn drive<T>(
             ran = true;
             continue;
         }
-        if std::mem::take(&mut ran) {
+        if mem::take(&mut ran) {
             // Mostly one of the tasks has woken it: a sleep would be for nothing.
             drop(lent);
             eager::begin_turn();
@@ -223,7 +224,7 @@ fn drive<T>(
             lent = frames::lend();
             continue;
         }
-        let turns = turn - std::mem::replace(&mut looked, turn);
+        let turns = turn - mem::replace(&mut looked, turn);
         match next(runner, sleeper, context, turns) {
             Some(found) => run_found(runner, found),
             None => return Poll::Pending,

@@ -8,9 +8,9 @@ use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
 
 use crate::parts::awake;
-use crate::parts::naps::{self, Naps};
+use crate::parts::naps::Naps;
 use crate::parts::scopes::Looking;
-use crate::parts::spin::{self, spin_for};
+use crate::parts::spin::{Patience, spin};
 use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
 use crate::work::order::bystander_sight;
@@ -97,23 +97,27 @@ impl<'p> Sleeper<'p> {
     /// A driver that searched owes a look.
     pub(super) fn search(&mut self, turns: usize) -> Owes {
         let pool = self.pool;
-        let long = self.naps.are_to_avoid(turns) && awake::has_room_for(pool.seats.drivers.high());
-        let mut found = None;
-        let mut look = || {
+        let look = |patience| {
             // A thread that this driver's last task has woken may wait for this very processor.
             yield_now();
-            let most = if long { naps::LONG } else { spin::SHORT };
-            found = Some(spin_for(most, || sight(pool) != Sight::Nothing));
+            spin(patience, || sight(pool) != Sight::Nothing)
         };
-        let mut owes = Owes::look_if(self.place().search(&mut look));
-        // A driver that is alone spares no other a wake, but may spare its own.
-        if long && owes == Owes::Nothing && pool.idle.driver_count().0 == 1 {
-            look();
-            owes = Owes::look_if(found == Some(true));
-        }
-        if long {
-            self.naps.looked(found == Some(true));
-        }
+        let place = self.place.get_or_insert_with(|| pool.idle.driver());
+        // Where drivers and workers fill the processors, none looks for long.
+        let crowded = !awake::has_room_for(pool.seats.drivers.high());
+        let turns = if crowded { usize::MAX } else { turns };
+        let mut owes = Owes::Nothing;
+        self.naps.look(turns, Patience::Short, |patience| {
+            let mut found = false;
+            owes = Owes::look_if(place.search(|| found = look(patience)));
+            // A driver that is alone spares no other a wake, but may spare its own.
+            let alone = owes == Owes::Nothing && pool.idle.driver_count().0 == 1;
+            if alone && patience == Patience::Nap {
+                found = look(patience);
+                owes = Owes::look_if(found);
+            }
+            found
+        });
         owes
     }
 

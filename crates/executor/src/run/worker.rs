@@ -284,12 +284,7 @@ impl<'p> Worker<'p> {
                 && awake::spin_pays(&pool.idle, runner.index())
             {
                 let passed = mem::replace(looked, *turns).wrapping_sub(*turns);
-                let long = naps.are_to_avoid(passed);
-                let found = self.spin(if long { Patience::Nap } else { *patience });
-                if long {
-                    naps.looked(found);
-                }
-                if found {
+                if naps.look(passed, *patience, |patience| self.spin(patience)) {
                     continue;
                 }
             }

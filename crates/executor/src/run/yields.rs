@@ -35,15 +35,12 @@ impl Worker {
     /// It does not: panics of the work are caught, as elsewhere.
     ///
     /// ```
-    /// use std::sync::atomic::{AtomicBool, Ordering};
-    /// use terrace_executor::{Builder, Worker, Yield};
-    ///
-    /// static DONE: AtomicBool = AtomicBool::new(false);
+    /// use terrace_executor::{Builder, Yield};
     ///
     /// let executor = Builder::new().workers(1).build();
-    /// executor.spawn(async { DONE.store(true, Ordering::Release) }).detach();
+    /// let task = executor.spawn(async {});
     /// executor.with_worker(|worker| {
-    ///     while !DONE.load(Ordering::Acquire) {
+    ///     while !task.is_finished() {
     ///         if worker.yield_now() == Yield::Idle {
     ///             std::thread::yield_now();
     ///         }
