@@ -106,7 +106,11 @@ fn no_part_is_lost_where_workers_end() {
     pool.resize_to(1);
     pool.depopulate();
     drop(pool);
-    assert_eq!(Arc::strong_count(&held), 1);
+    // While the pool has no workers, a thread that waits in another test may be in the middle of a part: it drops the part after that.
+    // The watchdog ends the test if one is lost.
+    while Arc::strong_count(&held) > 1 {
+        thread::yield_now();
+    }
 }
 
 #[test]
