@@ -11,7 +11,8 @@
 //! | nothing is takeable, for the [`CALM`]th time in a row                          | leaves the pool, by `Alarm::lower`|
 //! | a worker is parked or searches                                                 | leaves it to that worker          |
 //! | no thread waits in a scope of the pool, and no worker of it in a job           | waits for the next look: a program may hold its workers on purpose |
-//! | something moved since the last look                                           | waits for the next look           |
+//! | a task or child was taken since the last look, or a task has ended             | waits for the next look           |
+//! | only jobs of joins are queued, none of which the last look saw                 | waits for the next look           |
 //! | a job of a join stood still, a thread sleeps in a join, a processor is free   | starts a spare                    |
 //! | a worker used the processor                                                   | waits for the next look           |
 //! | none of these                                                                 | starts a spare                    |
