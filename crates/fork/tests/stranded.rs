@@ -2,11 +2,11 @@
 
 use std::hint;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-use terrace_executor::{Builder, Worker, block_on};
+use terrace_executor::{Builder, Executor, Worker, block_on};
 use terrace_fork::scope;
 use terrace_testing::{signal, watchdog};
 
@@ -94,44 +94,9 @@ fn join_until(worker: &Worker, over: &AtomicBool, begun: impl FnOnce() + Send) {
     }
 }
 
-/// The only worker is blocked. A guest that joins all the time pops its own jobs: that moves no task. The watch starts a spare.
-#[test]
-fn a_guest_that_joins_hides_no_blocked_worker() {
-    let _watchdog = watchdog();
-    let executor = Builder::new().workers(1).build();
-    let (frees, blocks) = channel::<()>();
-    let (begins, began) = channel();
-    let (done, end) = signal();
-    executor
-        .spawn(async move {
-            begins.send(()).unwrap();
-            blocks.recv().unwrap();
-            end.set();
-        })
-        .detach();
-    began.recv().unwrap();
-    let over = AtomicBool::new(false);
-    thread::scope(|threads| {
-        threads.spawn(|| {
-            scope(&executor, |scope| {
-                scope.spawn(done);
-            });
-            over.store(true, Ordering::SeqCst);
-        });
-        let free = || {
-            executor
-                .spawn(async move { frees.send(()).unwrap() })
-                .detach();
-        };
-        executor.with_worker(|worker| join_until(worker, &over, free));
-    });
-}
-
-/// The only worker is blocked, and waits for a guest. That guest's job was told to no thread. Another guest pops its own jobs all the
-/// time: that does not move this one.
-#[test]
-fn a_guest_that_joins_hides_no_job_of_another() {
-    let _watchdog = watchdog();
+/// Calls `f` with a pool whose only worker is blocked until a message comes, while another thread waits in a scope for the worker. The
+/// flag goes up when that wait has ended.
+fn with_a_blocked_worker(f: impl FnOnce(&Executor<'static>, Sender<()>, &AtomicBool)) {
     let executor = Builder::new().workers(1).build();
     executor.with_worker(|worker| (0..2_000).for_each(|_| tiny(worker, None)));
     let (frees, blocks) = channel::<()>();
@@ -153,12 +118,38 @@ fn a_guest_that_joins_hides_no_job_of_another() {
             });
             over.store(true, Ordering::SeqCst);
         });
-        threads.spawn(|| {
-            let (ran, frees) = (AtomicBool::new(false), frees);
-            executor.with_worker(|worker| tiny(worker, Some(&ran)));
-            frees.send(()).unwrap();
+        f(&executor, frees, &over);
+    });
+}
+
+/// A task frees the worker. A guest that joins all the time pops its own jobs: that moves no task. The watch starts a spare.
+#[test]
+fn a_guest_that_joins_hides_no_blocked_worker() {
+    let _watchdog = watchdog();
+    with_a_blocked_worker(|executor, frees, over| {
+        let free = || {
+            executor
+                .spawn(async move { frees.send(()).unwrap() })
+                .detach();
+        };
+        executor.with_worker(|worker| join_until(worker, over, free));
+    });
+}
+
+/// A guest frees the worker when its job has run, of which no thread was told. Another guest pops its own jobs all the time: that does not
+/// move this one.
+#[test]
+fn a_guest_that_joins_hides_no_job_of_another() {
+    let _watchdog = watchdog();
+    with_a_blocked_worker(|executor, frees, over| {
+        thread::scope(|threads| {
+            threads.spawn(move || {
+                let ran = AtomicBool::new(false);
+                executor.with_worker(|worker| tiny(worker, Some(&ran)));
+                frees.send(()).unwrap();
+            });
+            executor.with_worker(|worker| join_until(worker, over, || ()));
         });
-        executor.with_worker(|worker| join_until(worker, &over, || ()));
     });
 }
 
