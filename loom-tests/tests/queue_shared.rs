@@ -13,7 +13,7 @@ fn owner<T>(ring: &Ring<T>) -> Owner<'_, T> {
 /// A look sees an item whose push has returned until a thread takes it, for every step of other
 /// pushers.
 ///
-/// Fails under: `queue-tail-after-item`.
+/// Fails under: `queue-store-look-at-slot`.
 #[test]
 fn injector_tail_before_item() {
     model(|| {
@@ -38,15 +38,11 @@ fn injector_tail_before_item() {
     });
 }
 
-/// A batch pushed while two threads take, one of them in batches into its ring.
+/// A batch is pushed while another thread takes a batch into its ring.
 #[test]
 fn injector_batches() {
     model(|| {
         let injector = Arc::new(Injector::new());
-        let single = {
-            let injector = injector.clone();
-            thread::spawn(move || injector.pop())
-        };
         let batch = {
             let injector = injector.clone();
             thread::spawn(move || {
@@ -59,11 +55,83 @@ fn injector_batches() {
                     .collect::<Vec<_>>()
             })
         };
-        injector.push_batch(0..3);
+        injector.push_batch(0..2);
+        let single = injector.pop();
         let mut taken = batch.join().unwrap();
-        taken.extend(single.join().unwrap());
-        taken.extend(std::iter::from_fn(|| injector.pop()));
-        assert_each_once(taken, 3);
+        taken.extend(single);
+        taken.extend(rest(&injector));
+        assert_each_once(taken, 2);
+        assert!(injector.is_empty());
+    });
+}
+
+/// What is left in an injector.
+fn rest(injector: &Injector<u32>) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(|| injector.pop())
+}
+
+/// A pusher fills a segment, and either uses a slot again or appends a segment. The items come in its order.
+///
+/// Fails under: `queue-store-push-relaxed`, `queue-store-pop-relaxed`, `queue-store-free-relaxed`, `queue-store-room-relaxed`,
+/// `queue-store-full-unclosed`.
+#[test]
+fn injector_uses_slots_again_in_order() {
+    model(|| {
+        let injector = Arc::new(Injector::new());
+        let pusher = {
+            let injector = injector.clone();
+            thread::spawn(move || (0..4).for_each(|item| injector.push(item)))
+        };
+        let mut taken: Vec<u32> = (0..2).filter_map(|_| injector.pop()).collect();
+        pusher.join().unwrap();
+        taken.extend(rest(&injector));
+        assert_eq!(taken, [0, 1, 2, 3]);
+        assert!(injector.is_empty());
+    });
+}
+
+/// Two pushers find a segment full at the same time, and one of them takes. The items of each come in its order.
+///
+/// Fails under: `queue-store-push-unchecked`.
+#[test]
+fn injector_grows_once_for_two_pushers() {
+    model(|| {
+        let injector = Arc::new(Injector::new());
+        injector.push(0);
+        let other = {
+            let injector = injector.clone();
+            thread::spawn(move || (11..13).for_each(|item| injector.push(item)))
+        };
+        (1..3).for_each(|item| injector.push(item));
+        let mut taken: Vec<u32> = injector.pop().into_iter().collect();
+        other.join().unwrap();
+        taken.extend(rest(&injector));
+        assert_eq!(taken.first(), Some(&0));
+        let of = |tens: u32| taken.iter().copied().filter(move |item| item / 10 == tens);
+        assert!(of(0).eq([0, 1, 2]) && of(1).eq([11, 12]), "taken {taken:?}");
+        assert!(injector.is_empty());
+    });
+}
+
+/// Two poppers use a segment up, and both go on to the next.
+///
+/// Fails under: `queue-store-pop-unchecked`.
+#[test]
+fn injector_is_used_up_by_two_poppers() {
+    model(|| {
+        let injector = Arc::new(Injector::new());
+        (0..3).for_each(|item| injector.push(item));
+        let other = {
+            let injector = injector.clone();
+            thread::spawn(move || [injector.pop(), injector.pop()])
+        };
+        let mine = [injector.pop(), injector.pop()];
+        let other = other.join().unwrap();
+        for two in [mine, other] {
+            assert!(two[0].is_some() && two[1].is_none_or(|second| two[0] < Some(second)));
+        }
+        let taken = mine.into_iter().chain(other).flatten();
+        assert_each_once(taken.collect::<Vec<_>>(), 3);
         assert!(injector.is_empty());
     });
 }

@@ -10,8 +10,12 @@ use crate::store::Store;
 
 /// An unbounded queue that any thread pushes to and any thread pops from, first in first out.
 ///
-/// Cost: concurrent-queue's own: two RMW for a push, two for a pop, 1/31 allocation an item. The check for an empty
-/// queue is two loads.
+/// Cost: one RMW for a push, one for a pop. The check for an empty queue is four loads. It allocates when it holds more items than ever
+/// before, and keeps that memory: at most four slots, each of an item and a word, for each item of its longest time.
+///
+/// A pop waits for a thread that was preempted in the middle of the push of the first item, a push for one that was preempted in
+/// the middle of a pop from the same slot. Algorithm: a chain of rings, as in LCRQ (Morrison and Afek, 2013), each of them Vyukov's bounded
+/// queue.
 ///
 /// The caller wakes a worker for the items that it pushes.
 ///
@@ -28,7 +32,7 @@ pub struct Injector<T> {
 
 impl<T> Injector<T> {
     const_fn! {
-        /// An empty queue; allocates at the first push.
+        /// An empty queue. It allocates at the first push.
         pub const fn new() -> Self {
             Self { store: Store::new() }
         }
@@ -90,7 +94,7 @@ impl<T> Injector<T> {
         self.store.len()
     }
 
-    /// Whether there is no item, as a hint: two loads. After the fences of the parking protocol it does not miss an
+    /// Whether there is no item, as a hint: four loads. After the fences of the parking protocol it does not miss an
     /// item whose push had returned.
     #[inline]
     pub fn is_empty(&self) -> bool {

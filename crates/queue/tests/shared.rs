@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use terrace_queue::{Boxed, Inbox, Injector, Node, RunQueue};
+use terrace_testing::Random;
 
 #[test]
 fn injector_is_first_in_first_out_with_an_exact_length_at_rest() {
@@ -16,6 +17,33 @@ fn injector_is_first_in_first_out_with_an_exact_length_at_rest() {
     }
     assert_eq!(injector.pop(), None);
     assert_eq!(injector.len_hint(), 0);
+}
+
+#[test]
+fn injector_keeps_its_order_while_it_grows() {
+    let injector = Injector::new();
+    let (mut pushed, mut popped) = (0, 0);
+    let mut random = Random::new(7);
+    // Longer and longer, and empty in between.
+    for length in [1, 31, 32, 33, 100, 64, 1_000, 5_000, 1] {
+        while pushed - popped < length {
+            injector.push(pushed);
+            pushed += 1;
+            if random.below(3) == 0 {
+                assert_eq!(injector.pop(), Some(popped));
+                popped += 1;
+            }
+        }
+        assert_eq!(injector.len_hint(), length);
+        while popped < pushed {
+            assert!(!injector.is_empty());
+            assert_eq!(injector.pop(), Some(popped));
+            popped += 1;
+        }
+        assert!(injector.is_empty());
+        assert_eq!(injector.len_hint(), 0);
+        assert_eq!(injector.pop(), None);
+    }
 }
 
 /// Claims one length and yields another, or panics on the way.

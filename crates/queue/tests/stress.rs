@@ -167,6 +167,72 @@ fn injector_with_many_of_both() {
     assert!(injector.is_empty());
 }
 
+/// Each producer's items reach a lone consumer in its order, while the injector runs full and empty in turn.
+#[test]
+fn injector_keeps_each_producers_order() {
+    let _watchdog = watchdog();
+    const PRODUCERS: usize = 3;
+    let injector = Injector::new();
+    let taken = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for producer in 0..PRODUCERS {
+            let (injector, taken) = (&injector, &taken);
+            scope.spawn(move || {
+                for n in 0..ITEMS {
+                    injector.push(Box::new((producer, n)));
+                    // Every producer lets the consumer catch up now and then, so that segments are used up.
+                    while n % 500 == 499 && taken.load(Ordering::Relaxed) < n {
+                        thread::yield_now();
+                    }
+                }
+            });
+        }
+        let mut next = [0; PRODUCERS];
+        while next != [ITEMS; PRODUCERS] {
+            let Some(item) = injector.pop() else {
+                thread::yield_now();
+                continue;
+            };
+            let (producer, n) = *item;
+            assert_eq!(n, next[producer], "order of producer {producer}");
+            next[producer] += 1;
+            taken.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    assert!(injector.is_empty());
+}
+
+/// An injector dropped in the middle drops what is left, in whichever segments it lies.
+#[test]
+fn dropped_injectors_drop_their_rest() {
+    let _watchdog = watchdog();
+    struct Noting<'a>(usize, &'a Seen);
+    impl Drop for Noting<'_> {
+        fn drop(&mut self) {
+            self.1.note(Box::new(self.0));
+        }
+    }
+    const ROUNDS: usize = 100;
+    const EACH: usize = 100;
+    let seen = Seen::new(ROUNDS * 2 * EACH);
+    for round in 0..ROUNDS {
+        let injector = Injector::new();
+        thread::scope(|scope| {
+            for pusher in 0..2 {
+                let (injector, seen) = (&injector, &seen);
+                let first = (2 * round + pusher) * EACH;
+                scope.spawn(move || {
+                    (first..first + EACH).for_each(|id| injector.push(Noting(id, seen)));
+                });
+            }
+            for _ in 0..round {
+                drop(injector.pop());
+            }
+        });
+    }
+    seen.assert_all();
+}
+
 /// Each producer's items reach the owner in its order, and the hint never says empty when all are pushed.
 #[test]
 fn inbox_keeps_each_producers_order() {

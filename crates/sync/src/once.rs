@@ -12,7 +12,7 @@ mod hosted {
     /// A cell that is written at most once and read by any thread.
     ///
     /// Under a checker every access takes a modelled lock: correct, and slower to explore than `std`'s.
-    #[derive(Debug, Default)]
+    #[derive(Debug)]
     pub struct OnceLock<T> {
         #[cfg(any(terrace_loom, terrace_shuttle))]
         lock: crate::mutex::Mutex<()>,
@@ -60,6 +60,12 @@ mod hosted {
         /// Empties the cell and returns the value, if it was written.
         pub fn take(&mut self) -> Option<T> {
             self.value.take()
+        }
+    }
+
+    impl<T> Default for OnceLock<T> {
+        fn default() -> Self {
+            Self::new()
         }
     }
 }

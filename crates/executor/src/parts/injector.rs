@@ -19,17 +19,18 @@
 //!
 //! Every shared queue of a pool consists of [`Queue`]s, which report to `terrace-trace` each task that comes and goes.
 
+use concurrent_queue::ConcurrentQueue;
 use terrace_local::task::Runnable;
 use terrace_queue::{self as queue, Overflow, Owner, Ring, Spill};
 use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use terrace_sync::weakened;
+use terrace_sync::{OnceLock, weakened};
 
 use super::trace_index;
 
 /// Tasks in a parcel, at most; at least two.
 const PARCEL: usize = if cfg!(terrace_shuttle) { 2 } else { 32 };
 
-/// Empty parcels that are kept: a few more if several takers put one back at once.
+/// Empty parcels that are kept.
 const KEPT: usize = 16;
 
 /// One visit moves at most so many tasks into the taker's ring.
@@ -111,7 +112,7 @@ pub(crate) struct Injector {
     singles: Queue,
     parcels: queue::Injector<Parcel>,
     /// Parcels that were unpacked, for their memory.
-    empty: queue::Injector<Parcel>,
+    empty: OnceLock<ConcurrentQueue<Parcel>>,
     /// Even: singles are looked at first.
     turn: AtomicU32,
     /// Whether there has ever been a place from which a thread without a seat takes work before the singles: a parcel, the high
@@ -228,7 +229,8 @@ impl Injector {
     /// An empty parcel, with room for all of its tasks.
     pub(crate) fn parcel(&self) -> Parcel {
         let new = || Parcel(Vec::with_capacity(PARCEL));
-        self.empty.pop().unwrap_or_else(new)
+        let kept = self.empty.get().and_then(|empty| empty.pop().ok());
+        kept.unwrap_or_else(new)
     }
 
     /// Appends the tasks of a parcel.
@@ -247,9 +249,9 @@ impl Injector {
 
     /// Keeps the memory of an empty parcel.
     fn keep(&self, parcel: Parcel) {
-        if self.empty.len_hint() < KEPT {
-            self.empty.push(parcel);
-        }
+        let empty = self.empty.get_or_init(|| ConcurrentQueue::bounded(KEPT));
+        // Enough are kept: this one goes.
+        drop(empty.push(parcel));
     }
 
     fn singles_first(&self) -> bool {
