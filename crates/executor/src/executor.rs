@@ -203,7 +203,8 @@ impl<'a> Executor<'a> {
     ///
     /// The task is queued, as [`spawn`](Self::spawn) does it, if the thread is in the middle of 16 eager polls, each spawned by
     /// the one before. So is each one after 200 eager children of a turn. So a task that spawns and awaits eager children in a
-    /// loop gives other tasks their turn.
+    /// loop gives other tasks their turn. After 128 children of a turn that were pending, all further ones of the turn are queued, so
+    /// that other threads find some.
     ///
     /// In the child's first poll [`current`](fn@crate::current) is that of the caller, on the normal lane, if the caller is a task
     /// of this executor. Else it is `None`. The poll, and what it wakes, runs inside of this call. So the caller holds no lock

@@ -4,7 +4,7 @@ use std::future::{Future, pending, poll_fn, ready};
 use std::panic::panic_any;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::task::Poll;
 use std::thread;
@@ -250,6 +250,36 @@ fn a_turn_of_less_than_two_hundred_queues_none() {
 }
 
 /// Children that yield in their first poll, spawned by workers and from outside, beside tasks that steal them.
+/// How many of 400 eager children, all pending, were polled as they were spawned.
+fn polled_of_pending(executor: &'static StaticExecutor) -> usize {
+    let polled = Arc::new(AtomicUsize::new(0));
+    for _ in 0..400 {
+        let polled = polled.clone();
+        let child = async move {
+            polled.fetch_add(1, Ordering::Relaxed);
+            pending::<()>().await;
+        };
+        drop(executor.spawn_eager(child));
+    }
+    polled.load(Ordering::Relaxed)
+}
+
+/// A turn that starts many children that are pending leaves the rest to other threads; the next turn begins anew. A thread in no turn
+/// goes on.
+#[test]
+fn a_turn_starts_some_pending_children() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().try_build_static().unwrap();
+    let turns = async {
+        let first = polled_of_pending(executor);
+        Yields(1).await;
+        (first, polled_of_pending(executor))
+    };
+    assert_eq!(block_on(executor.run(executor.spawn(turns))), (128, 128));
+    assert!(polled_of_pending(executor) >= 398);
+    assert!(polled_of_pending(executor) >= 398);
+}
+
 #[test]
 fn children_that_yield_move_on() {
     let _watchdog = watchdog();

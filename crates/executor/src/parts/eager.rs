@@ -1,4 +1,4 @@
-//! Which eager children a thread polls as it spawns them. The limits are those of `terrace-local`.
+//! Which eager children a thread polls as it spawns them. The limits are those of `terrace-local`, and one more: [`PENDING`].
 
 use std::cell::Cell;
 
@@ -7,11 +7,17 @@ use terrace_local::eager::{A_TURN, DEEPEST};
 struct Eager {
     /// The eager polls that the thread is in the middle of, of all pools.
     depth: Cell<usize>,
-    /// How many more eager children the thread polls before it queues one.
+    /// How many more eager children the thread polls before it queues some.
     left: Cell<u32>,
+    /// How many more eager children of this turn may turn out to be pending.
+    pending: Cell<u32>,
     /// How many of the last eager children ended at once, one after the other. Stops at [`STREAK`].
     ended: Cell<u32>,
 }
+
+/// If so many eager children of one turn were pending, all further ones of the turn are queued. An eager poll pays where it ends the
+/// child. Where many are pending, a single turn would start a whole tree of them, and no other thread would find any.
+const PENDING: u32 = 128;
 
 /// After so many eager children that ended at once the thread expects the next one to do so, too. It then polls that one before it
 /// makes a cell. That saves the cell if it ends, and costs up to two allocations more if it does not.
@@ -23,6 +29,7 @@ terrace_sync::thread_local! {
         Eager {
             depth: Cell::new(0),
             left: Cell::new(A_TURN),
+            pending: Cell::new(PENDING),
             ended: Cell::new(0),
         }
     };
@@ -31,7 +38,10 @@ terrace_sync::thread_local! {
 /// A turn begins, of a task or of a driver's own future.
 #[inline]
 pub(crate) fn begin_turn() {
-    EAGER.with(|eager| eager.left.set(A_TURN));
+    EAGER.with(|eager| {
+        eager.left.set(A_TURN);
+        eager.pending.set(PENDING);
+    });
 }
 
 /// An eager poll in progress.
@@ -43,7 +53,9 @@ impl Entered {
     pub(crate) fn try_new() -> Option<Self> {
         EAGER.with(|eager| {
             let Some(left) = eager.left.get().checked_sub(1) else {
-                eager.left.set(A_TURN);
+                if eager.pending.get() > 0 {
+                    eager.left.set(A_TURN);
+                }
                 return None;
             };
             eager.left.set(left);
@@ -62,12 +74,24 @@ impl Entered {
         EAGER.with(|eager| eager.ended.get() == STREAK)
     }
 
-    /// The child has been polled: whether it has ended.
+    /// The child has ended.
     #[inline]
-    pub(crate) fn note(self, ended: bool) {
+    pub(crate) fn ended(self) {
+        EAGER.with(|eager| eager.ended.set((eager.ended.get() + 1).min(STREAK)));
+    }
+
+    /// The child is pending; it was spawned `in_turn` or by a thread that is in the middle of none, so that none follows.
+    #[inline]
+    pub(crate) fn pending(self, in_turn: bool) {
         EAGER.with(|eager| {
-            let ended = if ended { eager.ended.get() + 1 } else { 0 };
-            eager.ended.set(ended.min(STREAK));
+            eager.ended.set(0);
+            if in_turn {
+                let pending = eager.pending.get().saturating_sub(1);
+                eager.pending.set(pending);
+                if pending == 0 {
+                    eager.left.set(0);
+                }
+            }
         });
     }
 }

@@ -42,7 +42,7 @@ impl Shared {
             // SAFETY: the caller promises the same of the future and of `reference`, and there is room.
             let (task, first) = unsafe { self.poll_first(reference, future) };
             if first == First::Pending {
-                entered.note(false);
+                entered.pending(is_inside(self));
             }
             return task;
         }
@@ -55,7 +55,11 @@ impl Shared {
             Found::Task(runnable).run_borrowed(self);
         }
         drop(lane);
-        entered.note(task.is_finished());
+        if task.is_finished() {
+            entered.ended();
+        } else {
+            entered.pending(is_inside(self));
+        }
         task
     }
 
