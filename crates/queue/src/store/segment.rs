@@ -134,9 +134,10 @@ impl<T> Segment<T> {
             if stamp == tail {
                 match self.move_tail(tail, tail.wrapping_add(STEP)) {
                     Ok(()) => {
-                        // SAFETY: this thread has moved the tail past the position, whose stamp says that its slot is free.
-                        slot.item.with_mut(|slot| unsafe {
-                            (*slot).write(item);
+                        slot.item.with_mut(|slot| {
+                            // SAFETY: this thread has moved the tail past the position, whose stamp says that its slot is free. So no
+                            // other thread touches the slot until the stamp below.
+                            unsafe { slot.write(MaybeUninit::new(item)) };
                         });
                         // Ordering: Release, pairs with the Acquire of the popper.
                         let release = ordering!("queue-store-push-relaxed", Release);
@@ -207,8 +208,11 @@ impl<T> Segment<T> {
                     Ok(()) => {
                         // `with_mut`: a read moves the item out, so loom has to see two reads of one slot as a race, too.
                         let item = slot.item.with_mut(|slot| {
-                            // SAFETY: this thread has moved the head past the position, whose stamp says that its slot is filled.
-                            unsafe { (*slot).assume_init_read() }
+                            // SAFETY: this thread has moved the head past the position, whose stamp says that its slot is filled. So no
+                            // other thread touches the slot until the stamp below.
+                            let item = unsafe { slot.read() };
+                            // SAFETY: the pusher has written the item, and each is read once.
+                            unsafe { item.assume_init() }
                         });
                         // Ordering: Release, pairs with the Acquire of the pusher that fills the slot next.
                         let release = ordering!("queue-store-free-relaxed", Release);
