@@ -6,27 +6,42 @@
 //! README says how rows are named and added.
 
 pub mod counted;
+#[cfg(feature = "local")]
 pub mod eager;
+#[cfg(feature = "executor")]
 pub mod executor;
+#[cfg(feature = "fork")]
 pub mod fork;
+#[cfg(feature = "latency")]
 pub mod latency;
+#[cfg(feature = "local")]
 pub mod local;
+#[cfg(feature = "park")]
 pub mod park;
+#[cfg(feature = "queue")]
 pub mod queue;
+#[cfg(feature = "spawn")]
 pub mod spawn;
+#[cfg(feature = "sync")]
 pub mod sync;
+#[cfg(feature = "tasks")]
 pub mod tasks;
+#[cfg(feature = "thread")]
 pub mod thread;
 
 mod crew;
 mod gate;
+#[cfg(any(feature = "local", feature = "thread"))]
 mod joined;
+#[cfg(feature = "local")]
 mod lent;
 mod rows;
 
 pub use crew::Crew;
 pub use gate::Gate;
+#[cfg(any(feature = "local", feature = "thread"))]
 pub use joined::Joined;
+#[cfg(feature = "local")]
 pub use lent::{Lent, Owned};
 pub use rows::Rows;
 

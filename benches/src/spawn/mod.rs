@@ -6,6 +6,7 @@ mod web_server;
 mod workloads;
 
 pub use web_server::web_server;
+#[cfg(feature = "executor")]
 pub(crate) use workloads::many;
 pub use workloads::{channels, spawn_batch, spawn_many, spawn_one, spawn_recursively, yield_now};
 

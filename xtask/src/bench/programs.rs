@@ -90,6 +90,7 @@ fn build_in(
         package: "benches".into(),
         target: ws.target.join(target),
         benches: names,
+        features: None,
         args: Vec::new(),
         special,
         others: Vec::new(),

@@ -1,6 +1,7 @@
 //! The two sides: a tree each, built in a target directory of its own, the programs kept by a hash of all
 //! they depend on.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use super::failure::of_bench;
 use super::git::{self, Repository, Revision};
 use super::programs::{Built, Set, Wanted};
 use super::seed;
-use crate::measure::build::{self, Special, Tree};
+use crate::measure::build::{self, Listed, Special, Tree};
 use crate::process::{program, said};
 
 /// The package of the benches, below the root of the repository.
@@ -148,12 +149,22 @@ pub(super) fn prepare(
 ) -> Result<Side> {
     let rustc = said(program("rustc -vV"))?;
     let flags = build::inherited_flags().unwrap_or_default();
+    let manifest = repository.object(&revision, &format!("{PACKAGE}/Cargo.toml"))?;
+    let by_features = match &manifest {
+        Some(object) if !build::chooses_features(args) => {
+            build::needs_no_defaults(&repository.bytes(object)?)
+        }
+        _ => false,
+    };
+    // With other features a program may be another one.
+    let selection = by_features.then(|| format!("{wanted:?}"));
     // The lock file is part of the tree.
     let inputs = format!(
-        "{FORMAT}\n{}\n{rustc}\n{flags}\n{}\n{}",
+        "{FORMAT}\n{}\n{rustc}\n{flags}\n{}\n{}\n{}",
         revision.tree,
         settings(std::env::vars_os(), &configurations(&state.dir)),
-        args.join("\n")
+        args.join("\n"),
+        selection.unwrap_or_default()
     );
     let key = git::hash_text(&inputs)?;
     let mut side = Side {
@@ -164,8 +175,7 @@ pub(super) fn prepare(
         has_benches: false,
         programs: Vec::new(),
     };
-    let manifest = format!("{PACKAGE}/Cargo.toml");
-    if repository.object(&side.revision, &manifest)?.is_none() {
+    if manifest.is_none() {
         return Ok(side);
     }
     side.has_benches = true;
@@ -184,14 +194,23 @@ pub(super) fn prepare(
         package: PACKAGE.into(),
         target: state.dir.join("build").join(which.name()),
         benches: Vec::new(),
+        features: None,
         args: args.to_vec(),
         special: Special::default(),
         others: sources.to_vec(),
         side: side.label(),
     };
-    let targets = tree.programs().filter(|_| !build::chooses_benches(args));
+    let listed = tree.programs().filter(|listed| {
+        let by_default = listed.iter().all(|program| program.features.is_empty());
+        (by_default || by_features) && !build::chooses_benches(args)
+    });
+    let names = |listed: &Vec<Listed>| listed.iter().map(|l| l.name.clone()).collect();
+    let targets: Option<Vec<String>> = listed.as_ref().map(names);
     if let Some(targets) = &targets {
         tree.benches = wanted.of(targets);
+        if by_features {
+            tree.features = Some(features_of(&listed.unwrap_or_default(), &tree.benches));
+        }
         tree.benches.retain(|name| !set.has(name));
     }
     // Nothing is wanted of programs that are all known.
@@ -207,6 +226,13 @@ pub(super) fn prepare(
     let set = set.with(targets, executables)?;
     side.programs = set.programs(wanted, &side.label()).unwrap_or_default();
     Ok(side)
+}
+
+/// What the programs of these names require.
+fn features_of(listed: &[Listed], names: &[String]) -> Vec<String> {
+    let wanted = listed.iter().filter(|listed| names.contains(&listed.name));
+    let features: BTreeSet<&String> = wanted.flat_map(|listed| &listed.features).collect();
+    features.into_iter().cloned().collect()
 }
 
 /// Removes all but the latest sets of programs; `own` stays.

@@ -36,6 +36,8 @@ pub(crate) struct Tree {
     pub(crate) target: PathBuf,
     /// The programs to build; without any all of them, but for a `--bench NAME` among the arguments.
     pub(crate) benches: Vec<String>,
+    /// The features to build them with, in place of the default ones.
+    pub(crate) features: Option<Vec<String>>,
     /// Further arguments for `cargo bench`.
     pub(crate) args: Vec<String>,
     /// Another compiler than the one in use, and what it is told.
@@ -52,9 +54,46 @@ pub(crate) fn chooses_benches(args: &[String]) -> bool {
         .any(|arg| arg == "--bench" || arg.starts_with("--bench="))
 }
 
+/// A bench program of a package.
+pub(crate) struct Listed {
+    pub(crate) name: String,
+    /// Features that it requires.
+    pub(crate) features: Vec<String>,
+}
+
+/// Whether programs need no features but those that they require, as the package's manifest may say: `default-features = false` in
+/// `[package.metadata.bench-compare]`.
+pub(crate) fn needs_no_defaults(manifest: &[u8]) -> bool {
+    let read = || {
+        let manifest: toml::Value = toml::from_str(str::from_utf8(manifest).ok()?).ok()?;
+        let metadata = manifest.get("package")?.get("metadata")?;
+        metadata
+            .get("bench-compare")?
+            .get("default-features")?
+            .as_bool()
+    };
+    read() == Some(false)
+}
+
+/// Whether arguments for `cargo bench` choose features.
+pub(crate) fn chooses_features(args: &[String]) -> bool {
+    let of_features = |arg: &String| {
+        let begins = |start: &&str| arg.starts_with(*start);
+        [
+            "--features",
+            "--all-features",
+            "--no-default-features",
+            "-F",
+        ]
+        .iter()
+        .any(begins)
+    };
+    args.iter().any(of_features)
+}
+
 impl Tree {
-    /// The names of its bench programs; `None` where cargo cannot tell, or where features decide.
-    pub(crate) fn programs(&self) -> Option<Vec<String>> {
+    /// Its bench programs; `None` where cargo cannot tell.
+    pub(crate) fn programs(&self) -> Option<Vec<Listed>> {
         let manifest = self.root.join(&self.package).join("Cargo.toml");
         let metadata = MetadataCommand::new()
             .manifest_path(&manifest)
@@ -66,13 +105,11 @@ impl Tree {
         let package = metadata.packages.iter();
         let package = package.into_iter().find(|p| p.manifest_path == manifest)?;
         let benches = package.targets.iter().filter(|target| target.is_bench());
-        let name = |bench: &Target| {
-            bench
-                .required_features
-                .is_empty()
-                .then(|| bench.name.clone())
+        let listed = |bench: &Target| Listed {
+            name: bench.name.clone(),
+            features: bench.required_features.clone(),
         };
-        benches.map(name).collect()
+        Some(benches.map(listed).collect())
     }
 
     /// Builds the bench programs. What cargo says goes to the terminal if there is one, and into the
@@ -122,6 +159,7 @@ impl Tree {
         command
             .args(["bench", "--no-run", "--locked"])
             .args(self.chosen())
+            .args(self.featured())
             .arg("--message-format=json-render-diagnostics")
             .arg("--manifest-path")
             .arg(self.root.join(&self.package).join("Cargo.toml"))
@@ -167,9 +205,19 @@ impl Tree {
         names.flat_map(|name| ["--bench", name]).collect()
     }
 
+    /// The arguments that choose features.
+    fn featured(&self) -> Vec<String> {
+        let Some(features) = &self.features else {
+            return Vec::new();
+        };
+        let listed = format!("--features={}", features.join(","));
+        vec!["--no-default-features".to_owned(), listed]
+    }
+
     fn shown(&self) -> String {
         let mut words = vec!["cargo bench --no-run --locked".to_owned()];
         words.extend(self.chosen().into_iter().map(str::to_owned));
+        words.extend(self.featured());
         words.extend(self.args.iter().cloned());
         format!(
             "cd {} && {}",
@@ -198,7 +246,27 @@ fn extended(flags: &str, more: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::extended;
+    use super::{chooses_features, extended, needs_no_defaults};
+
+    #[test]
+    fn a_manifest_says_that_defaults_are_not_needed() {
+        let of = |text: &str| needs_no_defaults(text.as_bytes());
+        assert!(of(
+            "[package.metadata.bench-compare]\ndefault-features = false\n"
+        ));
+        assert!(!of(
+            "[package.metadata.bench-compare]\ndefault-features = true\n"
+        ));
+        assert!(!of("[package]\nname = \"benches\"\n"));
+        assert!(!of("no manifest"));
+    }
+
+    #[test]
+    fn arguments_choose_features() {
+        let of = |arg: &str| chooses_features(&[arg.to_owned()]);
+        assert!(of("--features=a") && of("-Fa") && of("--no-default-features"));
+        assert!(!of("--profile=dev"));
+    }
 
     #[test]
     fn empty_flags_are_no_flag() {

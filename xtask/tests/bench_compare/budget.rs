@@ -60,6 +60,40 @@ fn of_a_layer_only_its_programs_are_built() {
         .fails(3, &["cargo bench"]);
 }
 
+/// Where programs require features, they are built with these alone if the manifest says so.
+#[test]
+fn programs_are_built_with_the_features_that_they_require() {
+    let fixture = Fixture::new();
+    let program = "#[cfg(feature = \"slow\")]\ncompile_error!(\"slow is not asked for\");\nfn main() { fixture_benches::main(&[\"delta/a/ours/1\"], |_| \
+                   7.0); }\n";
+    fixture.write("benches/benches/delta.rs", program);
+    let manifest = "[package]\nname = \"fixture-benches\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[features]\ndefault = [\"slow\"]\n\
+                    slow = []\nquick = []\n\n[dev-dependencies]\ncode = { path = \"../code\" }\n\n[lib]\nbench = false\n\n[[bench]]\nname = \"delta\"\nharness = false\n\
+                    required-features = [\"quick\"]\n";
+    fixture.write("benches/Cargo.toml", manifest);
+    fixture.commit("a program with features");
+    let args = ["HEAD", "HEAD", "--layer=delta"];
+    // Without its feature cargo leaves the program out.
+    fixture
+        .compare(&args)
+        .fails(2, &["no bench is on both sides"]);
+    fixture.append(
+        "benches/Cargo.toml",
+        "\n[package.metadata.bench-compare]\ndefault-features = false\n",
+    );
+    fixture.commit("programs that need no others");
+    fixture.compare(&args).succeeds();
+    // The arguments of a side choose as they say.
+    fixture
+        .compare(&[
+            "HEAD",
+            "HEAD",
+            "--layer=delta",
+            "--head-arg=--features=slow,quick",
+        ])
+        .fails(3, &["--features=slow,quick"]);
+}
+
 #[test]
 fn a_budget_goes_where_a_verdict_is_missing() {
     let fixture = Fixture::new();

@@ -53,6 +53,7 @@ fn build(ws: &Workspace, side: Side) -> Result<Program> {
         root: dir,
         package: "".into(),
         benches: vec!["executor".to_owned()],
+        features: None,
         args: Vec::new(),
         special: Special::default(),
         others: Vec::new(),
