@@ -113,6 +113,44 @@ fn injector_grows_once_for_two_pushers() {
     });
 }
 
+/// One look at an injector is enough for going to sleep, also if the items lie in a later segment than the sleeper has seen: announce,
+/// fence, look, sleep, against push, fence, look, wake.
+///
+/// Fails under: `sync-light-removed`, `sync-heavy-removed`.
+#[test]
+fn injector_wakes_a_sleeper_behind_a_full_segment() {
+    model(|| {
+        let (injector, asleep) = (Arc::new(Injector::new()), Arc::new(AtomicBool::new(false)));
+        injector.push_batch(0..2);
+        let me = thread::current();
+        let pusher = {
+            let (injector, asleep) = (injector.clone(), asleep.clone());
+            thread::spawn(move || {
+                injector.push(2);
+                light();
+                if asleep.load(Ordering::Relaxed) {
+                    me.unpark();
+                }
+            })
+        };
+        let mut next = 0;
+        while next < 3 {
+            if let Some(item) = injector.pop() {
+                assert_eq!(item, next);
+                next += 1;
+                continue;
+            }
+            asleep.store(true, Ordering::Relaxed);
+            heavy();
+            if injector.is_empty() {
+                thread::park();
+            }
+        }
+        pusher.join().unwrap();
+        assert!(injector.is_empty());
+    });
+}
+
 /// Two poppers use a segment up, and both go on to the next.
 ///
 /// Fails under: `queue-store-pop-unchecked`.

@@ -10,12 +10,15 @@ use crate::store::Store;
 
 /// An unbounded queue that any thread pushes to and any thread pops from, first in first out.
 ///
-/// Cost: one RMW for a push, one for a pop. The check for an empty queue is four loads. It allocates when it holds more items than ever
-/// before, and keeps that memory: at most four slots, each of an item and a word, for each item of its longest time.
+/// Cost: one RMW for a push, one for a pop. The check for an empty queue is four loads. It allocates when its last ring is full, so at
+/// most once more after its longest time, and keeps that memory: 32 slots at least, and fewer than four for each item of the longest
+/// time. A slot is an item and a word.
 ///
 /// A pop waits for a thread that was preempted in the middle of the push of the first item, a push for one that was preempted in
-/// the middle of a pop from the same slot. Algorithm: a chain of rings, as in LCRQ (Morrison and Afek, 2013), each of them Vyukov's bounded
-/// queue.
+/// the middle of a pop from the same slot. They spin, and then yield the processor. So an injector is not for interrupts, signal handlers,
+/// or threads of different real-time priorities on one processor.
+///
+/// Algorithm: a chain of rings, as in LCRQ (Morrison and Afek, 2013), each of them Vyukov's bounded queue.
 ///
 /// The caller wakes a worker for the items that it pushes.
 ///
@@ -79,7 +82,10 @@ impl<T> Injector<T> {
         let mut batch = dst.batch();
         let mut others = 0;
         for _ in 0..(max - 1).min(batch.room()) {
-            let Some(item) = self.store.pop() else { break };
+            // The thread holds items that no other thread sees: it does not wait for one more.
+            let Some(item) = self.store.try_pop() else {
+                break;
+            };
             batch.push(item);
             others += 1;
         }
@@ -87,8 +93,8 @@ impl<T> Injector<T> {
         Some((first, others))
     }
 
-    /// The number of items, as a hint: at some time during the call there were that many, those included whose push has
-    /// not returned.
+    /// The number of items, as a hint, those included whose push has not returned. If other threads push and pop during the call, it may
+    /// be too high. It is 0 only if there was no item that no thread was taking.
     #[inline]
     pub fn len_hint(&self) -> usize {
         self.store.len()

@@ -18,7 +18,7 @@ fn cycle(injector: &Injector<u64>, length: u64) -> usize {
 }
 
 #[test]
-fn an_injector_allocates_only_where_it_was_never_so_long() {
+fn an_injector_allocates_only_where_it_is_full() {
     let injector = Injector::new();
     // A segment, and its slots; so is a longer one.
     assert_eq!(cycle(&injector, 10), 2);
@@ -26,4 +26,7 @@ fn an_injector_allocates_only_where_it_was_never_so_long() {
     assert_eq!(cycle(&injector, 33), 2);
     assert_eq!(cycle(&injector, 64), 0);
     assert_eq!(cycle(&injector, 1), 0);
+    // Two segments together hold 192 items. When the first one is used up, a third one has to hold them all.
+    assert_eq!(cycle(&injector, 150), 4);
+    assert_eq!(cycle(&injector, 256), 0);
 }

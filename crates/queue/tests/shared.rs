@@ -150,6 +150,32 @@ fn queues_drop_what_is_left() {
     assert_eq!(Rc::strong_count(&token), 1);
 }
 
+/// The items behind one whose destructor panics are leaked, as the memory of the queue is not.
+#[test]
+fn a_panic_of_an_items_destructor_leaves_the_injectors_drop() {
+    struct Item {
+        number: u32,
+        _token: Rc<()>,
+    }
+    impl Drop for Item {
+        fn drop(&mut self) {
+            assert!(self.number != 40, "as asked");
+        }
+    }
+    let token = Rc::new(());
+    let injector = Injector::new();
+    for number in 0..100 {
+        injector.push(Item {
+            number,
+            _token: token.clone(),
+        });
+    }
+    let dropped = catch_unwind(AssertUnwindSafe(|| drop(injector)));
+    assert!(dropped.is_err());
+    // The one whose destructor panics drops its fields all the same.
+    assert_eq!(Rc::strong_count(&token), 100 - 41 + 1);
+}
+
 #[test]
 fn run_queue_keeps_both_ends() {
     let queue = RunQueue::new();

@@ -23,7 +23,7 @@ use concurrent_queue::ConcurrentQueue;
 use terrace_local::task::Runnable;
 use terrace_queue::{self as queue, Overflow, Owner, Ring, Spill};
 use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use terrace_sync::{OnceLock, weakened};
+use terrace_sync::{CachePadded, OnceLock, weakened};
 
 use super::trace_index;
 
@@ -113,8 +113,8 @@ pub(crate) struct Injector {
     parcels: queue::Injector<Parcel>,
     /// Parcels that were unpacked, for their memory.
     empty: OnceLock<ConcurrentQueue<Parcel>>,
-    /// Even: singles are looked at first.
-    turn: AtomicU32,
+    /// Even: singles are looked at first. Takers store it, and every thread loads the words above.
+    turn: CachePadded<AtomicU32>,
     /// Whether there has ever been a place from which a thread without a seat takes work before the singles: a parcel, the high
     /// lane, or a ring.
     rivals: AtomicBool,
@@ -127,7 +127,7 @@ impl Injector {
         self.singles.push(task);
     }
 
-    /// Whether both queues are empty: four loads. Valid after a fence.
+    /// Whether both queues are empty: up to eight loads. Valid after a fence.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.singles.is_empty() && self.parcels.is_empty()

@@ -5,8 +5,9 @@
 //! allocated. A pusher that finds the last segment full closes it and appends a longer one. A closed segment takes no push, so the
 //! order of the items is that of the segments. A popper that finds a segment closed and empty goes on to the next.
 //!
-//! No segment is freed before the queue is dropped. So no thread needs protection for a pointer that it holds, and the memory of
-//! a queue is at most 64 bytes and four items for each item of its longest time. The crate's DESIGN.md has the steps.
+//! No segment is freed before the queue is dropped. So no thread needs protection for a pointer that it holds, and the queue keeps the
+//! memory of its longest time: fewer than four slots for each item that there was then, and 32 at least. A slot is an item and a word.
+//! The crate's DESIGN.md has the steps.
 //!
 //! A chain of closable rings is the idea of *LCRQ* (Morrison and Afek, "Fast Concurrent Queues for x86 Processors", 2013). The
 //! ring is Vyukov's bounded queue with a stamp in each slot.
@@ -15,12 +16,12 @@ mod segment;
 
 use alloc::boxed::Box;
 use core::panic::{RefUnwindSafe, UnwindSafe};
-use core::ptr;
+use core::ptr::{self, NonNull};
 
 use terrace_sync::atomic::{AtomicPtr, Ordering};
 use terrace_sync::const_fn;
 
-use self::segment::{FIRST, Popped, Segment};
+use self::segment::{FIRST, Pause, Popped, Segment};
 
 /// See the module.
 pub(crate) struct Store<T> {
@@ -51,30 +52,28 @@ impl<T> Store<T> {
         }
     }
 
-    /// Appends an item. One read-modify-write; allocates if there never were as many items.
+    /// Appends an item. One read-modify-write; allocates where the last segment is full. Waits for a popper that has claimed the item in
+    /// the slot and has not read it yet.
     #[inline]
     pub(crate) fn push(&self, item: T) {
         // Ordering: Acquire, pairs with the Release with which the pointer was stored: the segment is initialised, and `head` is set.
-        let last = self.tail.load(Ordering::Acquire);
-        // SAFETY: a pointer in `tail` is null or a segment, and segments live as long as the store.
-        let pushed = match unsafe { last.as_ref() } {
-            Some(segment) => segment.push(item).map_err(|item| (segment, item)),
-            None => {
-                let segment = self.first();
-                segment.push(item).map_err(|item| (segment, item))
-            }
-        };
-        if let Err((closed, item)) = pushed {
-            self.push_behind(closed, item);
+        let mut last = self.tail.load(Ordering::Acquire);
+        if last.is_null() {
+            last = self.first();
+        }
+        // SAFETY: the pointer is a segment, and segments live as long as the store.
+        if let Err(item) = unsafe { &*last }.push(item) {
+            self.push_behind(last, item);
         }
     }
 
-    /// As [`push`](Self::push), where `closed` is.
+    /// As [`push`](Self::push), where the segment `closed` is.
     #[cold]
-    fn push_behind<'s>(&'s self, mut closed: &'s Segment<T>, mut item: T) {
+    fn push_behind(&self, mut closed: *mut Segment<T>, mut item: T) {
         loop {
             let next = self.behind(closed);
-            match next.push(item) {
+            // SAFETY: the pointer is a segment, and segments live as long as the store.
+            match unsafe { &*next }.push(item) {
                 Ok(()) => return,
                 Err(back) => (closed, item) = (next, back),
             }
@@ -83,29 +82,25 @@ impl<T> Store<T> {
 
     /// The first segment of all, made by the caller or by another thread. Both pointers are set.
     #[cold]
-    fn first(&self) -> &Segment<T> {
+    fn first(&self) -> *mut Segment<T> {
         let segment = install(&self.head, || Segment::new(FIRST, ptr::null_mut()));
         // Ordering: Release, so that a pusher that reads the pointer also sees `head` set. A failure means that it is set already.
-        let _ = self.tail.compare_exchange(
-            ptr::null_mut(),
-            ptr::from_ref(segment).cast_mut(),
-            Ordering::Release,
-            Ordering::Relaxed,
-        );
+        let (success, failure) = (Ordering::Release, Ordering::Relaxed);
+        let _ = self
+            .tail
+            .compare_exchange(ptr::null_mut(), segment, success, failure);
         segment
     }
 
     /// The segment behind one that is closed, appended if there is none. `tail` is past the closed one.
-    fn behind<'s>(&'s self, closed: &'s Segment<T>) -> &'s Segment<T> {
-        let before = ptr::from_ref(closed).cast_mut();
-        let next = install(&closed.next, || Segment::new(closed.capacity() * 2, before));
-        // Ordering: Release, as in `first`. A failure means that another pusher has moved it.
-        let _ = self.tail.compare_exchange(
-            before,
-            ptr::from_ref(next).cast_mut(),
-            Ordering::Release,
-            Ordering::Relaxed,
-        );
+    fn behind(&self, closed: *mut Segment<T>) -> *mut Segment<T> {
+        // SAFETY: the pointer is a segment, and segments live as long as the store.
+        let before = unsafe { &*closed };
+        let next = install(&before.next, || Segment::new(before.capacity() * 2, closed));
+        // Ordering: Release, as in `first`. A failure means that another pusher has moved it, or that it is still before `closed`: then the
+        // pusher that moves it to `closed` finds that one closed, and moves it on.
+        let (success, failure) = (Ordering::Release, Ordering::Relaxed);
+        let _ = self.tail.compare_exchange(closed, next, success, failure);
         next
     }
 
@@ -113,37 +108,52 @@ impl<T> Store<T> {
     /// of the first item and has not filled it yet.
     #[inline]
     pub(crate) fn pop(&self) -> Option<T> {
-        let mut segment = self.front()?;
+        self.pop_or(|pause| {
+            pause.wait();
+            true
+        })
+    }
+
+    /// As [`pop`](Self::pop), but waits for no thread: takes nothing where the first position is claimed and not filled yet.
+    #[inline]
+    pub(crate) fn try_pop(&self) -> Option<T> {
+        self.pop_or(|_| false)
+    }
+
+    /// Takes the first item. Asks `waits` whether to try again where a pusher has not filled the first position yet.
+    #[inline]
+    fn pop_or(&self, waits: impl Fn(&mut Pause) -> bool) -> Option<T> {
+        let mut front = self.front()?;
+        let mut pause = Pause::new();
         loop {
-            match segment.pop() {
+            // SAFETY: the pointer is a segment, and segments live as long as the store.
+            match unsafe { front.as_ref() }.pop() {
                 Popped::Item(item) => return Some(item),
-                Popped::Empty => return None,
-                Popped::UsedUp => segment = self.front_behind(segment)?,
+                Popped::Claimed if waits(&mut pause) => {}
+                Popped::Empty | Popped::Claimed => return None,
+                Popped::UsedUp => front = self.front_behind(front)?,
             }
         }
     }
 
     /// The segment behind one that is used up, if there is one. `head` is past the latter.
     #[cold]
-    fn front_behind<'s>(&self, used_up: &'s Segment<T>) -> Option<&'s Segment<T>> {
-        let next = used_up.next()?;
+    fn front_behind(&self, used_up: NonNull<Segment<T>>) -> Option<NonNull<Segment<T>>> {
+        // SAFETY: the pointer is a segment, and segments live as long as the store.
+        let next = unsafe { used_up.as_ref() }.next()?;
         // Ordering: Release, so that a popper that reads the pointer sees the segment initialised: this thread has acquired it. A
         // failure means that another popper has moved it.
-        let _ = self.head.compare_exchange(
-            ptr::from_ref(used_up).cast_mut(),
-            ptr::from_ref(next).cast_mut(),
-            Ordering::Release,
-            Ordering::Relaxed,
-        );
+        let (success, failure) = (Ordering::Release, Ordering::Relaxed);
+        let _ = self
+            .head
+            .compare_exchange(used_up.as_ptr(), next.as_ptr(), success, failure);
         Some(next)
     }
 
     #[inline]
-    fn front(&self) -> Option<&Segment<T>> {
+    fn front(&self) -> Option<NonNull<Segment<T>>> {
         // Ordering: Acquire, pairs with the Release with which the pointer was stored: the segment is initialised.
-        let front = self.head.load(Ordering::Acquire);
-        // SAFETY: a pointer in `head` is null or a segment, and segments live as long as the store.
-        unsafe { front.as_ref() }
+        NonNull::new(self.head.load(Ordering::Acquire))
     }
 
     /// The number of items, as a hint.
@@ -152,6 +162,8 @@ impl<T> Store<T> {
         let mut length = 0;
         let mut next = self.front();
         while let Some(segment) = next {
+            // SAFETY: the pointer is a segment, and segments live as long as the store.
+            let segment = unsafe { segment.as_ref() };
             length += segment.len();
             next = segment.next();
         }
@@ -164,41 +176,33 @@ impl<T> Store<T> {
         let Some(front) = self.front() else {
             return true;
         };
-        // Items of a later segment: a pusher has appended it before it pushed there.
-        front.is_empty() && front.next().is_none_or(|_| self.is_empty_behind(front))
-    }
-
-    #[cold]
-    fn is_empty_behind(&self, front: &Segment<T>) -> bool {
-        let mut next = front.next();
-        while let Some(segment) = next {
-            if !segment.is_empty() {
-                return false;
-            }
-            next = segment.next();
-        }
-        true
+        // SAFETY: the pointer is a segment, and segments live as long as the store.
+        let front = unsafe { front.as_ref() };
+        // A pusher appends a segment before it pushes there.
+        front.is_empty() && (front.next().is_none() || self.len() == 0)
     }
 }
 
 /// The segment that `place` points to. If it is null, the caller makes one, and one of those that do so at the same time wins.
-fn install<T>(place: &AtomicPtr<Segment<T>>, new: impl FnOnce() -> Box<Segment<T>>) -> &Segment<T> {
+fn install<T>(
+    place: &AtomicPtr<Segment<T>>,
+    new: impl FnOnce() -> Box<Segment<T>>,
+) -> *mut Segment<T> {
     // Ordering: Acquire, here and where the exchange fails; it pairs with the Release of the exchange.
-    let mut segment = place.load(Ordering::Acquire);
-    if segment.is_null() {
-        let new = Box::into_raw(new());
-        let (success, failure) = (Ordering::Release, Ordering::Acquire);
-        match place.compare_exchange(ptr::null_mut(), new, success, failure) {
-            Ok(_) => segment = new,
-            Err(other) => {
-                segment = other;
-                // SAFETY: the pointer came from a box, and no other thread has seen it.
-                drop(unsafe { Box::from_raw(new) });
-            }
+    let segment = place.load(Ordering::Acquire);
+    if !segment.is_null() {
+        return segment;
+    }
+    let new = Box::into_raw(new());
+    let (success, failure) = (Ordering::Release, Ordering::Acquire);
+    match place.compare_exchange(ptr::null_mut(), new, success, failure) {
+        Ok(_) => new,
+        Err(other) => {
+            // SAFETY: the pointer came from a box, and no other thread has seen it.
+            drop(unsafe { Box::from_raw(new) });
+            other
         }
     }
-    // SAFETY: the pointer is a segment that was installed, and segments live as long as the store that `place` lies in.
-    unsafe { &*segment }
 }
 
 impl<T> Drop for Store<T> {
@@ -214,8 +218,8 @@ impl<T> Drop for Store<T> {
                 }
             }
         }
-        // Ordering: Relaxed, all of it: `&mut self` excludes all other threads. Every push that has returned has moved `tail` behind
-        // the segments that it found closed.
+        // Ordering: Relaxed, all of it: `&mut self` excludes all other threads. At rest `tail` is the last segment: each pusher that
+        // moved it to one, and found that closed, moved it on.
         let _chain = Chain(self.tail.load(Ordering::Relaxed));
         while let Some(item) = self.pop() {
             drop(item);

@@ -1,7 +1,7 @@
 //! [`Segment`]: a ring of slots that can be closed.
 //!
-//! Positions count pushes and pops; the slot of a position is the position modulo the capacity. All words hold *twice* a position,
-//! so that the lowest bit is free: in the tail it says that the segment is closed, in a stamp that the slot is filled.
+//! Positions count pushes and pops, in 64 bits, so that none comes back. The slot of a position is the position modulo the capacity. All
+//! words hold *twice* a position, so that the lowest bit is free: in the tail it says that the segment is closed, in a stamp that the slot is filled.
 //!
 //! | stamp of the slot of `p` | the slot is | the thread that may touch it |
 //! |---|---|---|
@@ -13,9 +13,9 @@
 
 use alloc::boxed::Box;
 use core::mem::MaybeUninit;
-use core::ptr;
+use core::ptr::{self, NonNull};
 
-use terrace_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use terrace_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use terrace_sync::cell::UnsafeCell;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::thread::yield_now;
@@ -29,11 +29,11 @@ pub(super) const FIRST: usize = if cfg!(any(terrace_loom, terrace_shuttle)) {
 };
 
 /// The bit of a stamp that says that the slot is filled.
-const FILLED: usize = 1;
+const FILLED: u64 = 1;
 /// The bit of the tail that says that the segment is closed.
-const CLOSED: usize = 1;
+const CLOSED: u64 = 1;
 /// One position further.
-const STEP: usize = 2;
+const STEP: u64 = 2;
 
 /// Looks at a word that another thread is about to change, before the thread gives its time away.
 const SPINS: u32 = if cfg!(any(terrace_loom, terrace_shuttle)) {
@@ -50,12 +50,14 @@ pub(super) enum Popped<T> {
     Item(T),
     /// No item. There may be some later.
     Empty,
+    /// No item yet: a pusher has claimed the first position and not filled it.
+    Claimed,
     /// No item, and there will be none: all pushes go to a later segment.
     UsedUp,
 }
 
 struct Slot<T> {
-    stamp: AtomicUsize,
+    stamp: AtomicU64,
     item: UnsafeCell<MaybeUninit<T>>,
 }
 
@@ -64,10 +66,10 @@ struct Slot<T> {
 #[repr(C)]
 pub(super) struct Segment<T> {
     /// Twice the position of the next pop.
-    head: AtomicUsize,
+    head: AtomicU64,
     _apart: [u8; APART],
     /// Twice the position of the next push, and [`CLOSED`].
-    tail: AtomicUsize,
+    tail: AtomicU64,
     _apart_too: [u8; APART],
     /// The segment behind this one, which is closed if there is one.
     pub(super) next: AtomicPtr<Segment<T>>,
@@ -76,22 +78,18 @@ pub(super) struct Segment<T> {
     slots: Box<[Slot<T>]>,
 }
 
-// SAFETY: items move between threads, hence `T: Send`; a `&Segment` gives no access to an item in place: the stamps hand the slots
-// from thread to thread. `before` is only read by the drop of the store.
-unsafe impl<T: Send> Sync for Segment<T> {}
-
 impl<T> Segment<T> {
     /// An empty segment.
     pub(super) fn new(capacity: usize, before: *mut Self) -> Box<Self> {
         debug_assert!(capacity.is_power_of_two() && capacity >= 2);
         let slot = |position| Slot {
-            stamp: AtomicUsize::new(position * STEP),
+            stamp: AtomicU64::new(position as u64 * STEP),
             item: UnsafeCell::new(MaybeUninit::uninit()),
         };
         Box::new(Self {
-            head: AtomicUsize::new(0),
+            head: AtomicU64::new(0),
             _apart: [0; APART],
-            tail: AtomicUsize::new(0),
+            tail: AtomicU64::new(0),
             _apart_too: [0; APART],
             next: AtomicPtr::new(ptr::null_mut()),
             before,
@@ -106,13 +104,14 @@ impl<T> Segment<T> {
 
     /// What a position is ahead of the position that used its slot before.
     #[inline]
-    fn lap(&self) -> usize {
-        self.slots.len() * STEP
+    fn lap(&self) -> u64 {
+        self.slots.len() as u64 * STEP
     }
 
     #[inline]
-    fn slot(&self, word: usize) -> &Slot<T> {
-        let index = (word / STEP) & (self.slots.len() - 1);
+    fn slot(&self, word: u64) -> &Slot<T> {
+        // The mask takes the low bits, so a cast that cuts the high ones off does no harm.
+        let index = (word / STEP) as usize & (self.slots.len() - 1);
         // SAFETY: the length is a power of two, so the mask leaves an index below it.
         unsafe { self.slots.get_unchecked(index) }
     }
@@ -156,7 +155,7 @@ impl<T> Segment<T> {
     }
 
     #[inline]
-    fn move_tail(&self, tail: usize, to: usize) -> Result<(), usize> {
+    fn move_tail(&self, tail: u64, to: u64) -> Result<(), u64> {
         if weakened!("queue-store-push-unchecked") {
             self.tail.store(to, Ordering::Relaxed);
             return Ok(());
@@ -171,14 +170,19 @@ impl<T> Segment<T> {
     /// The slot of the tail is in use, by its `stamp`: closes the segment if it is full, or else waits for the popper that is reading the
     /// slot. Returns the tail then.
     #[cold]
-    fn make_room(&self, tail: usize, stamp: usize) -> usize {
+    fn make_room(&self, tail: u64, stamp: u64) -> u64 {
         let slot = self.slot(tail);
-        let mut full = false;
-        wait_until(|| {
+        let mut pause = Pause::new();
+        let full = loop {
             // Ordering: Relaxed, here and below. In the end this thread sees the head of a full segment, or the stamp of the popper.
-            full = self.head.load(Ordering::Relaxed) == tail.wrapping_sub(self.lap());
-            full || slot.stamp.load(Ordering::Relaxed) != stamp
-        });
+            if self.head.load(Ordering::Relaxed) == tail.wrapping_sub(self.lap()) {
+                break true;
+            }
+            if slot.stamp.load(Ordering::Relaxed) != stamp {
+                break false;
+            }
+            pause.wait();
+        };
         if !full {
             return self.tail.load(Ordering::Relaxed);
         }
@@ -234,16 +238,15 @@ impl<T> Segment<T> {
                         _ => Popped::UsedUp,
                     };
                 }
-                // A pusher has claimed the position.
-                wait_until(|| slot.stamp.load(Ordering::Relaxed) != stamp);
+                return Popped::Claimed;
             }
-            // Or another popper has used the position.
+            // Another popper has used the position.
             head = self.head.load(Ordering::Relaxed);
         }
     }
 
     #[inline]
-    fn move_head(&self, head: usize, to: usize) -> Result<(), usize> {
+    fn move_head(&self, head: u64, to: u64) -> Result<(), u64> {
         if weakened!("queue-store-pop-unchecked") {
             self.head.store(to, Ordering::Relaxed);
             return Ok(());
@@ -257,11 +260,9 @@ impl<T> Segment<T> {
 
     /// The segment behind this one.
     #[inline]
-    pub(super) fn next(&self) -> Option<&Self> {
+    pub(super) fn next(&self) -> Option<NonNull<Self>> {
         // Ordering: Acquire, pairs with the Release with which the segment was installed.
-        let next = self.next.load(Ordering::Acquire);
-        // SAFETY: a pointer in `next` is null or a segment, and segments live as long as the store.
-        unsafe { next.as_ref() }
+        NonNull::new(self.next.load(Ordering::Acquire))
     }
 
     /// The number of items, as a hint.
@@ -275,7 +276,9 @@ impl<T> Segment<T> {
             let stamp = self.slot(head).stamp.load(Ordering::Relaxed);
             return usize::from(stamp == head | FILLED);
         }
-        ahead(self.tail.load(Ordering::Relaxed), head)
+        let ahead = ahead(self.tail.load(Ordering::Relaxed), head);
+        // The two loads are not one: between them others may have pushed and popped any number.
+        usize::try_from(ahead).map_or(self.capacity(), |ahead| ahead.min(self.capacity()))
     }
 
     /// Whether there is no item, as a hint.
@@ -287,15 +290,15 @@ impl<T> Segment<T> {
 
 /// Whether a stamp is of an earlier lap than a position: the slot's last user has not finished with it, as far as this thread sees.
 #[inline]
-fn is_before(stamp: usize, position: usize) -> bool {
-    stamp.wrapping_sub(position) > usize::MAX / 2
+fn is_before(stamp: u64, position: u64) -> bool {
+    stamp.wrapping_sub(position) > u64::MAX / 2
 }
 
 /// How many positions the tail is ahead of the head. This thread may see an old tail: none then.
 #[inline]
-fn ahead(tail: usize, head: usize) -> usize {
+fn ahead(tail: u64, head: u64) -> u64 {
     let words = (tail & !CLOSED).wrapping_sub(head);
-    if words > usize::MAX / 2 {
+    if words > u64::MAX / 2 {
         0
     } else {
         words / STEP
@@ -303,15 +306,24 @@ fn ahead(tail: usize, head: usize) -> usize {
 }
 
 /// Waits for one store of another thread, which is in the middle of a push or a pop.
-#[cold]
-fn wait_until(mut done: impl FnMut() -> bool) {
-    for _ in 0..SPINS {
-        if done() {
-            return;
-        }
-        spin_loop();
+pub(super) struct Pause {
+    looks: u32,
+}
+
+impl Pause {
+    #[inline]
+    pub(super) fn new() -> Self {
+        Self { looks: 0 }
     }
-    while !done() {
-        yield_now();
+
+    /// Waits a little; at first without giving the processor away.
+    #[cold]
+    pub(super) fn wait(&mut self) {
+        if self.looks < SPINS {
+            self.looks += 1;
+            spin_loop();
+        } else {
+            yield_now();
+        }
     }
 }
