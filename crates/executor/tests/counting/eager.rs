@@ -109,7 +109,7 @@ fn a_chain_of_eager_children_elsewhere_allocates_nothing() {
 
     let _watchdog = watchdog();
     let workers = Builder::new().workers(1).try_build_static().unwrap();
-    let ticked = Builder::new().try_build_static().unwrap();
+    let ticked = Builder::new().workers(0).try_build_static().unwrap();
     for executor in [workers, ticked] {
         thread::spawn(|| chain(executor)).join().unwrap();
     }
