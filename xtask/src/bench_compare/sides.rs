@@ -150,12 +150,7 @@ pub(super) fn prepare(
     let rustc = said(program("rustc -vV"))?;
     let flags = build::inherited_flags().unwrap_or_default();
     let manifest = repository.object(&revision, &format!("{PACKAGE}/Cargo.toml"))?;
-    let by_features = match &manifest {
-        Some(object) if !build::chooses_features(args) => {
-            build::needs_no_defaults(&repository.bytes(object)?)
-        }
-        _ => false,
-    };
+    let by_features = is_built_by_features(repository, manifest.as_deref(), args)?;
     // With other features a program may be another one.
     let selection = by_features.then(|| format!("{wanted:?}"));
     // The lock file is part of the tree.
@@ -226,6 +221,21 @@ pub(super) fn prepare(
     let set = set.with(targets, executables)?;
     side.programs = set.programs(wanted, &side.label()).unwrap_or_default();
     Ok(side)
+}
+
+/// Whether a side's programs are built with the features that they require alone: its manifest says that they need no others, and
+/// its arguments choose none. `manifest` is the hash of the manifest's object.
+fn is_built_by_features(
+    repository: &Repository,
+    manifest: Option<&str>,
+    args: &[String],
+) -> Result<bool> {
+    match manifest {
+        Some(object) if !build::chooses_features(args) => {
+            Ok(build::needs_no_defaults(&repository.bytes(object)?))
+        }
+        _ => Ok(false),
+    }
 }
 
 /// What the programs of these names require.

@@ -15,7 +15,7 @@ struct Eager {
     ended: Cell<u32>,
 }
 
-/// If so many eager children of one turn were pending, all further ones of the turn are queued. An eager poll pays where it ends the
+/// If so many eager children of one turn of a runner were pending, all further ones of the turn are queued. An eager poll pays where it ends the
 /// child. Where many are pending, a single turn would start a whole tree of them, and no other thread would find any.
 const PENDING: u32 = 128;
 
@@ -80,17 +80,21 @@ impl Entered {
         EAGER.with(|eager| eager.ended.set((eager.ended.get() + 1).min(STREAK)));
     }
 
-    /// The child is pending; it was spawned `in_turn` or by a thread that is in the middle of none, so that none follows.
+    /// The child is pending. Its parent is in no turn of a runner: no other turn follows, so nothing is counted.
     #[inline]
-    pub(crate) fn pending(self, in_turn: bool) {
+    pub(crate) fn pending(self) {
+        EAGER.with(|eager| eager.ended.set(0));
+    }
+
+    /// The child is pending, and counts for the turn in which its parent spawned it.
+    #[inline]
+    pub(crate) fn pending_in_turn(self) {
         EAGER.with(|eager| {
             eager.ended.set(0);
-            if in_turn {
-                let pending = eager.pending.get().saturating_sub(1);
-                eager.pending.set(pending);
-                if pending == 0 {
-                    eager.left.set(0);
-                }
+            let pending = eager.pending.get().saturating_sub(1);
+            eager.pending.set(pending);
+            if pending == 0 {
+                eager.left.set(0);
             }
         });
     }

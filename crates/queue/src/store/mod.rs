@@ -31,8 +31,9 @@ pub(crate) struct Store<T> {
     tail: AtomicPtr<Segment<T>>,
 }
 
-// SAFETY: items move between threads, hence `T: Send`; a `&Store` gives no access to an item in place. The raw pointers are those
-// of segments, which are `Sync` on the same condition and live as long as the store.
+// SAFETY: items move between threads, hence `T: Send`; a `&Store` gives no access to an item in place. The threads share the segments
+// behind the pointers: their atomics, and their slots as the stamps hand them over. The rest of a segment does not change, and
+// all segments live as long as the store.
 unsafe impl<T: Send> Sync for Store<T> {}
 // SAFETY: the store owns its segments; as for `Sync`.
 unsafe impl<T: Send> Send for Store<T> {}

@@ -131,7 +131,12 @@ impl<T> Segment<T> {
                 .stamp
                 .load(ordering!("queue-store-room-relaxed", Acquire));
             if stamp == tail {
-                match self.move_tail(tail, tail.wrapping_add(STEP)) {
+                match claim(
+                    &self.tail,
+                    tail,
+                    tail.wrapping_add(STEP),
+                    weakened!("queue-store-push-unchecked"),
+                ) {
                     Ok(()) => {
                         slot.item.with_mut(|slot| {
                             // SAFETY: this thread has moved the tail past the position, whose stamp says that its slot is free. So no
@@ -152,19 +157,6 @@ impl<T> Segment<T> {
                 tail = self.tail.load(Ordering::Relaxed);
             }
         }
-    }
-
-    #[inline]
-    fn move_tail(&self, tail: u64, to: u64) -> Result<(), u64> {
-        if weakened!("queue-store-push-unchecked") {
-            self.tail.store(to, Ordering::Relaxed);
-            return Ok(());
-        }
-        // Ordering: Relaxed, as in `push`.
-        let moved = self
-            .tail
-            .compare_exchange_weak(tail, to, Ordering::Relaxed, Ordering::Relaxed);
-        moved.map(drop)
     }
 
     /// The slot of the tail is in use, by its `stamp`: closes the segment if it is full, or else waits for the popper that is reading the
@@ -189,10 +181,8 @@ impl<T> Segment<T> {
         if weakened!("queue-store-full-unclosed") {
             return tail | CLOSED;
         }
-        match self.move_tail(tail, tail | CLOSED) {
-            Ok(()) => tail | CLOSED,
-            Err(now) => now,
-        }
+        let closed = claim(&self.tail, tail, tail | CLOSED, false);
+        closed.err().unwrap_or(tail | CLOSED)
     }
 
     /// Takes the first item.
@@ -208,7 +198,12 @@ impl<T> Segment<T> {
                 .load(ordering!("queue-store-pop-relaxed", Acquire));
             if stamp == head | FILLED {
                 let next = head.wrapping_add(STEP);
-                match self.move_head(head, next) {
+                match claim(
+                    &self.head,
+                    head,
+                    next,
+                    weakened!("queue-store-pop-unchecked"),
+                ) {
                     Ok(()) => {
                         // `with_mut`: a read moves the item out, so loom has to see two reads of one slot as a race, too.
                         let item = slot.item.with_mut(|slot| {
@@ -245,19 +240,6 @@ impl<T> Segment<T> {
         }
     }
 
-    #[inline]
-    fn move_head(&self, head: u64, to: u64) -> Result<(), u64> {
-        if weakened!("queue-store-pop-unchecked") {
-            self.head.store(to, Ordering::Relaxed);
-            return Ok(());
-        }
-        // Ordering: Relaxed, as in `pop`.
-        let moved = self
-            .head
-            .compare_exchange_weak(head, to, Ordering::Relaxed, Ordering::Relaxed);
-        moved.map(drop)
-    }
-
     /// The segment behind this one.
     #[inline]
     pub(super) fn next(&self) -> Option<NonNull<Self>> {
@@ -286,6 +268,19 @@ impl<T> Segment<T> {
     pub(super) fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+/// Moves a head or tail, unless another thread has moved it: then returns where it is. A mutant moves it `unchecked`.
+#[inline]
+fn claim(word: &AtomicU64, from: u64, to: u64, unchecked: bool) -> Result<(), u64> {
+    // Ordering: Relaxed, all of them. The stamps hand the slots over.
+    if unchecked {
+        word.store(to, Ordering::Relaxed);
+        return Ok(());
+    }
+    let (success, failure) = (Ordering::Relaxed, Ordering::Relaxed);
+    let moved = word.compare_exchange_weak(from, to, success, failure);
+    moved.map(drop)
 }
 
 /// Whether a stamp is of an earlier lap than a position: the slot's last user has not finished with it, as far as this thread sees.
