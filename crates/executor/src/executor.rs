@@ -181,8 +181,8 @@ impl<'a> Executor<'a> {
     /// Spawns a task. If a worker or `run` future of this executor polls the caller, the task goes onto its own queue,
     /// else into the injector.
     ///
-    /// One allocation, one more every 31 tasks where the injector is used. The task is cancelled
-    /// when the returned handle is dropped, unless it is [detached](Task::detach).
+    /// One allocation; the injector allocates while it grows. The task is cancelled when the returned handle is dropped, unless it
+    /// is [detached](Task::detach).
     pub fn spawn<T: Send + 'a>(&self, future: impl Future<Output = T> + Send + 'a) -> Task<T> {
         if task::is_large(&future) {
             return self.spawn_here(task::boxed(future));
@@ -203,8 +203,8 @@ impl<'a> Executor<'a> {
     ///
     /// The task is queued, as [`spawn`](Self::spawn) does it, if the thread is in the middle of 16 eager polls, each spawned by
     /// the one before. So is each one after 200 eager children of a turn. So a task that spawns and awaits eager children in a
-    /// loop gives other tasks their turn. After 128 children of a turn that were pending, all further ones of the turn are queued, so
-    /// that other threads find some.
+    /// loop gives other tasks their turn. After 128 children that were pending, all further ones of the turn of a worker or `run`
+    /// future are queued, so that other threads find some.
     ///
     /// In the child's first poll [`current`](fn@crate::current) is that of the caller, on the normal lane, if the caller is a task
     /// of this executor. Else it is `None`. The poll, and what it wakes, runs inside of this call. So the caller holds no lock

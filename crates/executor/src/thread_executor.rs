@@ -139,7 +139,7 @@ impl<'t> ThreadExecutor<'t> {
     }
 
     /// Queues a task for the owner; it is cancelled when the handle is dropped, unless it is
-    /// [detached](Task::detach). One allocation, one more every 31 tasks.
+    /// [detached](Task::detach). One allocation; the queue allocates while it grows.
     pub fn spawn<T: Send + 't>(&self, future: impl Future<Output = T> + Send + 't) -> Task<T> {
         if task::is_large(&future) {
             // SAFETY: the executor drops its tasks before `'t` ends, in its own drop.

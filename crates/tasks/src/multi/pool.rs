@@ -189,7 +189,7 @@ impl TaskPool {
     /// As [`spawn`](Self::spawn), and polls the task once, on the calling thread, before it returns. A task that this ends
     /// never sees a queue. Else it is as any other.
     ///
-    /// The task is queued inside of 16 nested calls, and after 200 calls of one turn of a thread:
+    /// The task is queued inside of 16 nested calls, and after 200 calls of one turn of a thread, or 128 that were pending:
     /// [`Executor::spawn_eager`](terrace_executor::Executor::spawn_eager) says why.
     ///
     /// ```
