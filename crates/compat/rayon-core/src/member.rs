@@ -7,7 +7,7 @@ use std::{mem, ptr};
 
 use terrace_thread::ThreadSpawner;
 
-use crate::queue::{Entry, Fifo, Job, Locked, Queue, lock};
+use crate::queue::{Entry, Fifo, Job, Len, Locked, Queue, lock};
 use crate::registry::Registry;
 use crate::scope::Core;
 use crate::wait::Bell;
@@ -23,7 +23,7 @@ pub(crate) struct Place {
     pub(crate) queue: Locked<Queue>,
     /// The jobs that were spawned in order, see [`Entry::OldestOf`].
     pub(crate) fifo: Arc<Fifo>,
-    inbox: Mutex<Inbox>,
+    inbox: Locked<Inbox>,
     pub(crate) bell: Arc<Bell>,
     is_primed: Mutex<bool>,
     primed: Condvar,
@@ -37,6 +37,12 @@ struct Inbox {
     thread: Option<ThreadSpawner>,
     /// A thread that works in its place, and has gone to sleep there.
     stand_in: Option<ThreadSpawner>,
+}
+
+impl Len for Inbox {
+    fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
 }
 
 impl Inbox {
@@ -54,11 +60,9 @@ impl Inbox {
 impl Place {
     /// Queues a job for this thread alone. A wait of the executor on that thread runs it as well.
     pub(crate) fn send(&self, job: Job) {
-        {
-            let mut inbox = lock(&self.inbox);
-            inbox.jobs.push_back(job);
-            inbox.tell();
-        }
+        self.inbox.with(|inbox| inbox.jobs.push_back(job));
+        // Behind the first call, as the thread that is told looks at the hint first.
+        self.inbox.with(|inbox| inbox.tell());
         self.bell.ring();
     }
 
@@ -131,7 +135,9 @@ impl Member {
     /// The thread can be reached from now on.
     pub(crate) fn arrive(&self) {
         let place = self.place();
-        lock(&place.inbox).thread = Some(ThreadSpawner::current());
+        place
+            .inbox
+            .with(|inbox| inbox.thread = Some(ThreadSpawner::current()));
         *lock(&place.is_primed) = true;
         place.primed.notify_all();
         while self.run_sent() {}
@@ -140,18 +146,19 @@ impl Member {
     /// The thread, which works in the place of another one, is about to sleep: from now on it can be reached. True if it has run a job
     /// that was sent to the place.
     pub(crate) fn arrive_in_place(&self) -> bool {
-        lock(&self.place().inbox)
-            .stand_in
-            .get_or_insert_with(ThreadSpawner::current);
+        self.place().inbox.with(|inbox| {
+            inbox.stand_in.get_or_insert_with(ThreadSpawner::current);
+        });
         self.run_sent()
     }
 
     /// The thread leaves the place of another one, which gets the jobs that are left.
     pub(crate) fn leave_place(&self) {
-        let mut inbox = lock(&self.place().inbox);
-        if inbox.stand_in.take().is_some() && !inbox.jobs.is_empty() {
-            inbox.tell();
-        }
+        self.place().inbox.with(|inbox| {
+            if inbox.stand_in.take().is_some() && !inbox.jobs.is_empty() {
+                inbox.tell();
+            }
+        });
     }
 
     /// Queues a job at this thread.
@@ -172,7 +179,8 @@ impl Member {
 
     /// Takes a job of this thread that lies at `from` or above, in the order of the pool.
     pub(crate) fn take_own(&self, from: usize) -> Option<Job> {
-        self.place().queue.with(|queue| {
+        // Only this thread fills its queue, so it misses nothing by the hint.
+        self.place().queue.if_filled(|queue| {
             if self.registry.breadth_first {
                 return queue.take_oldest();
             }
@@ -202,18 +210,19 @@ impl Member {
     /// Runs one of the jobs for this thread alone, if there is one. Its own jobs come first.
     pub(crate) fn run_sent(&self) -> bool {
         let place = self.place();
-        if lock(&place.inbox).jobs.is_empty() {
+        // A sender sets the hint before it tells this thread or rings.
+        if !place.inbox.is_filled() {
             return false;
         }
         let mut told = false;
         while let Some(job) = self.take_own(0) {
             // The executor's wait in that job runs the part that was to be run here.
             if !mem::replace(&mut told, true) {
-                lock(&place.inbox).tell();
+                place.inbox.with(|inbox| inbox.tell());
             }
             job.run();
         }
-        let sent = lock(&place.inbox).jobs.pop_front();
+        let sent = place.inbox.with(|inbox| inbox.jobs.pop_front());
         if let Some(job) = sent {
             job.run();
         }

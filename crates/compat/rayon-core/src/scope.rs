@@ -261,9 +261,8 @@ impl<'scope> Scope<'scope> {
             // SAFETY: this is a child of the scope.
             body(unsafe { lent.as_ref() });
         });
-        let core = Arc::clone(&self.base.core);
         self.base.registry.inject_or_push(child);
-        core.tell_waiters();
+        self.base.core.tell_waiters();
     }
 
     /// Spawns a child on each thread of the pool.

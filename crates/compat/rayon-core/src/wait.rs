@@ -5,13 +5,13 @@
 //! other:   done, or own work of the waiter is queued;  rings += 1;  wake the sleepers
 //! ```
 //!
-//! Rings are counted under the bell's lock. Either the other thread comes first, and the waiter sees what it has done; or the waiter
-//! has read `seen` before, and the count differs when it looks before it sleeps.
+//! Rings are counted under the bell's lock, and read without it. Either the waiter reads the other thread's ring in `seen`, and sees
+//! what that thread has done; or the count differs when the waiter looks before it sleeps, under the lock.
 
 use std::future::poll_fn;
 use std::mem;
 use std::process::abort;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 
@@ -23,13 +23,11 @@ use crate::registry::Registry;
 
 /// Wakes the thread that waits.
 #[derive(Default)]
-pub(crate) struct Bell(Mutex<Rings>);
-
-#[derive(Default)]
-struct Rings {
-    count: u64,
+pub(crate) struct Bell {
+    /// Rings so far. Written under the lock.
+    count: AtomicU64,
     /// Those of waits that are nested on the thread.
-    sleepers: Vec<Waker>,
+    sleepers: Mutex<Vec<Waker>>,
 }
 
 impl Bell {
@@ -40,29 +38,29 @@ impl Bell {
 
     pub(crate) fn ring(&self) {
         let sleepers = {
-            let mut rings = lock(&self.0);
-            rings.count += 1;
-            mem::take(&mut rings.sleepers)
+            let mut sleepers = lock(&self.sleepers);
+            // Ordering: Release, pairs with the Acquire in `count`: a waiter that reads this ring sees what its thread has done.
+            self.count.fetch_add(1, Ordering::Release);
+            mem::take(&mut *sleepers)
         };
         sleepers.into_iter().for_each(Waker::wake);
     }
 
     fn count(&self) -> u64 {
-        lock(&self.0).count
+        self.count.load(Ordering::Acquire)
     }
 
     async fn rung_since(&self, seen: u64) {
         poll_fn(|context| {
-            let mut rings = lock(&self.0);
-            if rings.count != seen {
+            let mut sleepers = lock(&self.sleepers);
+            if self.count() != seen {
                 return Poll::Ready(());
             }
-            if !rings
-                .sleepers
+            if !sleepers
                 .iter()
                 .any(|known| known.will_wake(context.waker()))
             {
-                rings.sleepers.push(context.waker().clone());
+                sleepers.push(context.waker().clone());
             }
             Poll::Pending
         })

@@ -25,6 +25,7 @@ use terrace_queue::{self as queue, Overflow, Owner, Ring, Spill};
 use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use terrace_sync::{CachePadded, OnceLock, weakened};
 
+use super::gather::Gather;
 use super::trace_index;
 
 /// Tasks in a parcel, at most; at least two.
@@ -139,15 +140,17 @@ impl Injector {
     }
 
     /// Takes the oldest task, and moves a few more into `ring`, behind the tasks that are there. That is an equal share
-    /// for each of `seats` workers and drivers, but few enough for the ring; or it is one parcel.
+    /// for each of `seats` workers and drivers, but few enough for the ring; or it is one parcel. Waits before, as `gather` says.
     pub(crate) fn take_batch(
         &self,
         ring: &Owner<'_, Runnable>,
         seats: impl FnOnce() -> usize,
+        gather: &Gather,
     ) -> Option<Runnable> {
         if self.is_empty() {
             return None;
         }
+        gather.before_take(|| self.len_hint());
         let length = self.len_hint();
         // A lone task is the whole share: a look for a second one costs more than the first.
         let share = (length / seats().max(1) + 1).min(length.max(1));

@@ -12,6 +12,7 @@ pub(crate) mod fairness;
 pub(crate) mod fork_seat;
 pub(crate) mod fork_sites;
 pub(crate) mod forks;
+pub(crate) mod gather;
 pub(crate) mod injector;
 pub(crate) mod lanes;
 pub(crate) mod naps;

@@ -20,6 +20,7 @@ use crate::parts::current::{Current, replace_current};
 use crate::parts::eager;
 use crate::parts::fairness::Fairness;
 use crate::parts::fork_seat::ForkSeat;
+use crate::parts::gather::Gather;
 use crate::parts::ref_cache::RefCache;
 use crate::parts::rotation::Rotation;
 use crate::parts::seat::Seat;
@@ -66,6 +67,8 @@ pub(crate) struct Runner<'p> {
     settled: Cell<usize>,
     /// How far a spare has come.
     arrival: Cell<Arrival>,
+    /// What it knows of the stream of tasks from outside.
+    pub(crate) gather: Gather,
 }
 
 /// How far a spare has come on its way to its loop.
@@ -121,6 +124,7 @@ impl<'p> Runner<'p> {
             asleep: Cell::new(None),
             settled: Cell::new(polls - polls % POLLS),
             arrival: Cell::new(Arrival::Arrived),
+            gather: Gather::new(),
         }
     }
 
@@ -247,6 +251,7 @@ impl<'p> Runner<'p> {
     /// Its search has found nothing: it counts the turns since the last time at its seat.
     pub(crate) fn found_nothing(&self) {
         self.fairness.found_nothing();
+        self.gather.found_nothing();
         self.count_polls();
     }
 

@@ -155,14 +155,13 @@ impl Source {
             Self::OwnRing => look.runner?.ring().pop().map(Taken::task),
             Self::InjectorByRound => {
                 let runner = look.runner?;
-                let ring = runner.ring();
-                if !runner.fairness.round_is_over(|| ring.ring().len()) {
+                if !runner.fairness.round_is_over(|| runner.seat().ring.len()) {
                     return None;
                 }
-                take_batch(pool, &ring)
+                take_batch(runner)
             }
             Self::Injector => match look.runner {
-                Some(runner) => take_batch(pool, &runner.ring()),
+                Some(runner) => take_batch(runner),
                 None => take_injected(pool),
             },
             Self::InjectorOne => take_one(pool, &look.runner?.ring()),
@@ -241,9 +240,13 @@ fn global_turn<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
     }
 }
 
-fn take_batch<'p>(pool: &'p Shared, ring: &Owner<'_, Runnable>) -> Option<Taken<'p>> {
-    let task = pool.injector.take_batch(ring, || pool.seats.bound())?;
-    Some(Taken::moved(task, ring))
+fn take_batch<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
+    let pool = runner.pool();
+    let ring = runner.ring();
+    let task = pool
+        .injector
+        .take_batch(&ring, || pool.seats.bound(), &runner.gather)?;
+    Some(Taken::moved(task, &ring))
 }
 
 fn take_one<'p>(pool: &'p Shared, ring: &Owner<'_, Runnable>) -> Option<Taken<'p>> {
