@@ -128,6 +128,9 @@ fn scope_wake_is_claimed_once_and_never_lost() {
         let (core, waiter) = open();
         core.add_child();
         core.add_child();
+        // The first push makes the list's memory: models of the queue have that step.
+        core.push_remote(2);
+        assert_eq!(core.steal(), Some(2));
         let wakers: Vec<_> = (0..2)
             .map(|child| {
                 let core = Arc::clone(&core);

@@ -10,10 +10,10 @@
 //! | seen [`FEW`] tasks or fewer, [`AGAIN`] times in a row       | waits [`WAIT`]                                  |
 //! | seen [`MANY`] or more after its last wait                   | waits whenever it sees [`FEW`] or fewer         |
 //! | seen fewer after its last wait                              | needs twice as many such looks before the next  |
-//! | found nothing at all, in two turns in a row                 | begins to count anew                            |
+//! | nothing left to do, and looks around or sleeps              | begins to count anew                            |
 //!
-//! The wait delays tasks by 3 µs where at least eight come in that time. In vain it costs 3 µs for 4 tasks at first, and for 4,096 in
-//! the end. A task that comes alone is not delayed: the runner has found nothing before it.
+//! The wait delays tasks by 3 µs where at least eight come in that time. In vain it costs 3 µs for 16 takes at first, and for 4,096 in
+//! the end. Tasks that come alone, and the first ones of a burst, are not delayed.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -23,24 +23,19 @@ use super::spin::spin_for;
 /// So few tasks in the injector make a small take.
 const FEW: usize = 4;
 /// So many small takes in a row are a stream, at first.
-const AGAIN: u32 = 4;
+const AGAIN: u32 = 16;
 /// So many are one at the latest, however many waits were in vain.
 const AT_THE_LATEST: u32 = 4096;
 /// How long the runner waits.
 const WAIT: Duration = Duration::from_micros(3);
 /// So many tasks are worth the wait.
 const MANY: usize = 8;
-/// So many turns without work end a stream. Between two tasks of a stream one is usual.
-const PAUSE: u32 = 2;
-
 /// What a runner knows of the stream of tasks from outside.
 pub(crate) struct Gather {
     /// Small takes up to the next wait.
     left: Cell<u32>,
     /// Small takes that a wait needs.
     needed: Cell<u32>,
-    /// Turns in a row that found nothing.
-    vain: Cell<u32>,
 }
 
 impl Gather {
@@ -48,19 +43,13 @@ impl Gather {
         Self {
             left: Cell::new(AGAIN),
             needed: Cell::new(AGAIN),
-            vain: Cell::new(0),
         }
     }
 
-    /// The runner's turn has found nothing.
+    /// The runner has nothing left to do, and looks around or sleeps: the stream has ended.
     #[inline]
-    pub(crate) fn found_nothing(&self) {
-        let vain = self.vain.get() + 1;
-        if vain < PAUSE {
-            self.vain.set(vain);
-        } else {
-            self.left.set(self.needed.get());
-        }
+    pub(crate) fn end(&self) {
+        self.left.set(self.needed.get());
     }
 
     /// The runner is going to take from the injector, which has this `length`: waits first if that pays.
@@ -73,7 +62,6 @@ impl Gather {
 
     #[inline]
     fn wait_by(&self, length: impl Fn() -> usize, wait: impl FnOnce()) {
-        self.vain.set(0);
         if length() > FEW {
             return;
         }
@@ -127,12 +115,12 @@ mod tests {
     fn waits_in_vain_become_rare() {
         let gather = Gather::new();
         let mut last = looks_before_a_wait(&gather, 2);
-        for _ in 0..8 {
+        for _ in 0..6 {
             let next = looks_before_a_wait(&gather, MANY - 1);
             assert_eq!(next + 1, (last + 1) * 2);
             last = next;
         }
-        for _ in 0..4 {
+        for _ in 0..5 {
             last = looks_before_a_wait(&gather, 2);
         }
         assert_eq!(last + 1, AT_THE_LATEST);
@@ -144,14 +132,14 @@ mod tests {
     fn a_pause_ends_the_stream() {
         let gather = Gather::new();
         looks_before_a_wait(&gather, MANY);
-        gather.found_nothing();
-        assert!(waits(&gather, 1, MANY), "one turn in vain is usual");
-        for _ in 0..100 {
-            gather.found_nothing();
-            gather.found_nothing();
-            gather.found_nothing();
-            assert!(!waits(&gather, 1, MANY), "tasks that come alone");
+        assert!(waits(&gather, 1, MANY));
+        for _ in 0..10 {
+            gather.end();
+            assert!(
+                (1..AGAIN).all(|_| !waits(&gather, 1, MANY)),
+                "the first tasks of a burst are not delayed"
+            );
         }
-        assert_eq!(looks_before_a_wait(&gather, MANY), AGAIN - 2);
+        assert_eq!(looks_before_a_wait(&gather, MANY), 0);
     }
 }

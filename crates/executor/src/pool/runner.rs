@@ -251,7 +251,6 @@ impl<'p> Runner<'p> {
     /// Its search has found nothing: it counts the turns since the last time at its seat.
     pub(crate) fn found_nothing(&self) {
         self.fairness.found_nothing();
-        self.gather.found_nothing();
         self.count_polls();
     }
 

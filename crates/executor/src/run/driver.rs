@@ -258,6 +258,7 @@ fn next<'p>(
     context: &Context<'_>,
     turns: usize,
 ) -> Option<Found<'p>> {
+    runner.gather.end();
     if sleeper.search(turns) == Owes::Look {
         let found = find(runner, Owes::Look);
         if found.is_some() {

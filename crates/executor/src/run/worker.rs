@@ -275,6 +275,7 @@ impl<'p> Worker<'p> {
             if pinned {
                 continue;
             }
+            runner.gather.end();
             if token.is_none() {
                 *token = pool.idle.try_search(runner.index());
             }
