@@ -150,7 +150,10 @@ impl Injector {
         if self.is_empty() {
             return None;
         }
-        gather.before_take(|| self.len_hint());
+        // A runner that has tasks of its own waits for no others.
+        if ring.ring().is_empty() {
+            gather.before_take(|| self.len_hint());
+        }
         let length = self.len_hint();
         // A lone task is the whole share: a look for a second one costs more than the first.
         let share = (length / seats().max(1) + 1).min(length.max(1));
