@@ -179,7 +179,7 @@ impl Member {
 
     /// Takes a job of this thread that lies at `from` or above, in the order of the pool.
     pub(crate) fn take_own(&self, from: usize) -> Option<Job> {
-        // Only this thread fills its queue, so it misses nothing by the hint.
+        // Only the thread in this place fills the queue, so it misses nothing by the hint.
         self.place().queue.if_filled(|queue| {
             if self.registry.breadth_first {
                 return queue.take_oldest();

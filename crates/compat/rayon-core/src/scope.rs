@@ -307,10 +307,10 @@ impl<'scope> ScopeFifo<'scope> {
             // SAFETY: this is a child of the scope.
             body(unsafe { lent.as_ref() });
         });
-        let core = Arc::clone(&self.base.core);
+        let core = &self.base.core;
         Member::with(|member| match member {
             Some(member) if member.is_of(&self.base.registry) => {
-                member.push_fifo(&self.fifos[member.index], child, Some(&core));
+                member.push_fifo(&self.fifos[member.index], child, Some(core));
             }
             _ => self.base.registry.inject(child),
         });

@@ -7,13 +7,14 @@
 //!
 //! | the runner has                                              | before it takes from the injector again, it     |
 //! |-------------------------------------------------------------|-------------------------------------------------|
-//! | seen [`FEW`] tasks or fewer, [`AGAIN`] times in a row       | waits [`WAIT`]                                  |
+//! | seen [`FEW`] tasks or fewer, [`AGAIN`] times                | waits [`WAIT`]                                  |
 //! | seen [`MANY`] or more after its last wait                   | waits whenever it sees [`FEW`] or fewer         |
 //! | seen fewer after its last wait                              | needs twice as many such looks before the next  |
 //! | nothing left to do, and looks around or sleeps              | begins to count anew                            |
 //!
 //! The wait delays tasks by 3 µs where at least eight come in that time. In vain it costs 3 µs for 16 takes at first, and for 4,096 in
-//! the end. Tasks that come alone, and the first ones of a burst, are not delayed.
+//! the end. Tasks that come alone, and the first ones of a burst, are not delayed. Nor are tasks in the runner's own ring: while there are any,
+//! it takes from the injector without a look at this.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -22,7 +23,7 @@ use super::spin::spin_for;
 
 /// So few tasks in the injector make a small take.
 const FEW: usize = 4;
-/// So many small takes in a row are a stream, at first.
+/// So many small takes without a pause are a stream, at first.
 const AGAIN: u32 = 16;
 /// So many are one at the latest, however many waits were in vain.
 const AT_THE_LATEST: u32 = 4096;
@@ -52,24 +53,28 @@ impl Gather {
         self.left.set(self.needed.get());
     }
 
-    /// The runner is going to take from the injector, which has this `length`: waits first if that pays.
+    /// The runner is going to take from the injector, whose length `look` tells: waits first if that pays. Returns the length.
     #[inline]
-    pub(crate) fn before_take(&self, length: impl Fn() -> usize) {
-        self.wait_by(length, || {
+    pub(crate) fn before_take(&self, look: impl Fn() -> usize) -> usize {
+        self.wait_by(look, || {
             spin_for(WAIT, || false);
-        });
+        })
     }
 
     #[inline]
-    fn wait_by(&self, length: impl Fn() -> usize, wait: impl FnOnce()) {
-        if length() > FEW {
-            return;
+    fn wait_by(&self, look: impl Fn() -> usize, wait: impl FnOnce()) -> usize {
+        let length = look();
+        if length > FEW {
+            return length;
         }
         self.left.set(self.left.get() - 1);
-        if self.left.get() == 0 {
-            wait();
-            self.waited(length());
+        if self.left.get() > 0 {
+            return length;
         }
+        wait();
+        let length = look();
+        self.waited(length);
+        length
     }
 
     /// It has waited, and sees so many tasks.
@@ -92,8 +97,9 @@ mod tests {
     /// A look at this many tasks, `gathered` of which are there after a wait; whether it waits.
     fn waits(gather: &Gather, tasks: usize, gathered: usize) -> bool {
         let length = Cell::new(tasks);
-        gather.wait_by(|| length.get(), || length.set(gathered));
-        length.get() != tasks
+        let seen = gather.wait_by(|| length.get(), || length.set(gathered));
+        assert_eq!(seen, length.get());
+        seen != tasks
     }
 
     /// How many looks at one task come before the next wait, in which `gathered` come.

@@ -151,10 +151,11 @@ impl Injector {
             return None;
         }
         // A runner that has tasks of its own waits for no others.
-        if ring.ring().is_empty() {
-            gather.before_take(|| self.len_hint());
-        }
-        let length = self.len_hint();
+        let length = if ring.ring().is_empty() {
+            gather.before_take(|| self.len_hint())
+        } else {
+            self.len_hint()
+        };
         // A lone task is the whole share: a look for a second one costs more than the first.
         let share = (length / seats().max(1) + 1).min(length.max(1));
         let room = (Ring::<Runnable>::CAPACITY - ring.ring().len()) / 2 + 1;
