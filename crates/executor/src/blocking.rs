@@ -6,7 +6,8 @@ use terrace_local::task::{self, Core, CoreRef, PanicHandler, Runnable, Schedule,
 
 use crate::executor::Executor;
 use crate::parts::current::Current;
-use crate::pool::runner::{count_end, run_task};
+use crate::pool::poll::run_task;
+use crate::pool::runner::count_end;
 use crate::pool::schedule::wrapped;
 use crate::pool::shared::Shared;
 use crate::spawner::Spawner;

@@ -17,7 +17,7 @@ use terrace_sync::{Arc, light};
 use terrace_thread::{Notify, ThreadId};
 
 use crate::parts::event::Event;
-use crate::pool::runner::run_task;
+use crate::pool::poll::run_task;
 
 /// An executor that belongs to the thread that made it and takes `Send` tasks from any thread. No
 /// task runs until the owner ticks it through its [`Ticker`], or waits in a scope that ticks it.

@@ -25,8 +25,8 @@ use std::ptr;
 use terrace_local::task::Runnable;
 use terrace_sync::weakened;
 
-use super::runner;
 use super::shared::Shared;
+use super::{poll, runner};
 
 terrace_sync::thread_local! {
     /// The innermost frame; null where there is none. Plain data without a destructor, so that it can be read at any time
@@ -165,7 +165,7 @@ impl Outside {
             permit: Cell::new(Permit::None),
             outer: ptr::null(),
         };
-        linked(&frame, || runner::poll_task(task));
+        linked(&frame, || poll::poll_task(task));
     }
 }
 

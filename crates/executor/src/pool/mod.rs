@@ -4,6 +4,7 @@ pub(crate) mod describe;
 pub(crate) mod fork;
 pub(crate) mod frames;
 pub(crate) mod place;
+pub(crate) mod poll;
 pub(crate) mod runner;
 pub(crate) mod schedule;
 pub(crate) mod shared;

@@ -9,7 +9,7 @@ use std::cell::Cell;
 use std::ptr;
 
 use terrace_local::settle::{POLLS, settle_after};
-use terrace_local::task::{First, Runnable};
+use terrace_local::task::Runnable;
 use terrace_park::Token;
 use terrace_queue::Owner;
 use terrace_sync::Arc;
@@ -17,7 +17,6 @@ use terrace_sync::Arc;
 use super::shared::Shared;
 use crate::parts::awake::Asleep;
 use crate::parts::current::{Current, replace_current};
-use crate::parts::eager;
 use crate::parts::fairness::Fairness;
 use crate::parts::fork_seat::ForkSeat;
 use crate::parts::gather::Gather;
@@ -267,14 +266,6 @@ impl<'p> Runner<'p> {
             self.settled.set(polls);
         }
     }
-
-    /// Polls a task in the loop of this runner, whose next turn follows.
-    #[inline]
-    pub(crate) fn run_turn(&self, task: Runnable) {
-        self.deferred.allow();
-        eager::begin_turn();
-        poll_task(task);
-    }
 }
 
 /// Calls `f` with the worker whose loop runs on the current thread, if there is one.
@@ -288,7 +279,7 @@ pub(crate) fn with_worker<T>(f: impl FnOnce(Option<&Runner<'_>>) -> T) -> T {
 
 // Into each caller, which mostly needs one field.
 #[inline(always)]
-fn with_runner<T>(f: impl FnOnce(Option<&Runner<'_>>) -> T) -> T {
+pub(super) fn with_runner<T>(f: impl FnOnce(Option<&Runner<'_>>) -> T) -> T {
     let runner = RUNNER.with(Cell::get);
     // SAFETY: `enter` alone sets the pointer, on this very thread. It borrows the runner until it has put the outer one
     // back. `f` gets the runner with a lifetime that it cannot name, so the reference does not leave `f`.
@@ -314,6 +305,12 @@ pub(crate) fn with_runner_of<T>(
 #[inline]
 pub(crate) fn is_worker_of(pool: *const Shared) -> bool {
     with_worker(|worker| worker.is_some_and(|worker| ptr::eq(worker.pool, pool)))
+}
+
+/// Whether the thread is in the middle of a runner of `pool`.
+#[inline]
+pub(crate) fn is_inside(pool: &Shared) -> bool {
+    with_runner_of(pool, |runner| runner.is_some())
 }
 
 /// Counts a task of `pool` that is being spawned.
@@ -370,82 +367,4 @@ pub(crate) fn keep_reference(reference: Arc<Shared>) {
         }
         _ => drop(reference),
     });
-}
-
-/// Polls a task once, on any thread. A panic does not come out of it: the task's cell keeps it for the handle.
-pub(crate) fn run_task(task: Runnable) {
-    poll_elsewhere(|| task.run());
-}
-
-/// Calls `poll`, which polls a task, on any thread.
-#[inline]
-pub(crate) fn poll_elsewhere<T>(poll: impl FnOnce() -> T) -> T {
-    begin_no_turn();
-    traced(poll)
-}
-
-/// What the thread does next is not a turn of the innermost runner's loop.
-pub(crate) fn begin_no_turn() {
-    with_runner(|runner| runner.map(|runner| runner.deferred.forbid()));
-}
-
-/// Calls `poll`, which polls a task of `pool` in the middle of the poll of another one.
-///
-/// # Panics
-/// If the thread is not [in the middle of a runner](is_inside) of that pool.
-#[inline]
-pub(crate) fn poll_inside<T>(pool: &Shared, poll: impl FnOnce() -> T) -> T {
-    with_runner_of(pool, |runner| {
-        let runner = runner.expect("the caller has seen the runner");
-        runner.deferred.suspend(|| traced(poll))
-    })
-}
-
-/// As [`poll_inside`], of a new task. Counts it, and its end if the poll brings that.
-///
-/// # Panics
-/// As `poll_inside`.
-#[inline]
-pub(crate) fn poll_new_inside<T>(pool: &Shared, poll: impl FnOnce() -> (T, First)) -> (T, First) {
-    with_runner_of(pool, |runner| {
-        let runner = runner.expect("the caller has seen the runner");
-        runner.seat.count.spawn();
-        let (task, first) = runner.deferred.suspend(|| traced(poll));
-        if first == First::Ended {
-            runner.seat.count.end();
-            pool.quiet.ended(&pool.seats);
-        }
-        (task, first)
-    })
-}
-
-/// Whether the thread is in the middle of a runner of `pool`.
-#[inline]
-pub(crate) fn is_inside(pool: &Shared) -> bool {
-    with_runner_of(pool, |runner| runner.is_some())
-}
-
-/// Polls a task in the loop of a runner, or where there is none.
-#[inline]
-pub(super) fn poll_task(task: Runnable) {
-    traced(|| task.run());
-}
-
-/// Calls `poll`, which polls a task.
-#[inline(always)]
-fn traced<T>(poll: impl FnOnce() -> T) -> T {
-    /// Also if the poll unwinds.
-    struct End(usize);
-
-    impl Drop for End {
-        #[inline(always)]
-        fn drop(&mut self) {
-            terrace_trace::run_end(self.0);
-        }
-    }
-
-    let worker = trace_index::get();
-    terrace_trace::run_begin(worker);
-    let _end = End(worker);
-    poll()
 }

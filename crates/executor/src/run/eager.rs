@@ -18,7 +18,8 @@ use crate::parts::current::{RestoresCurrent, current, replace_lane};
 use crate::parts::eager::Entered;
 use crate::parts::lanes::Lane;
 use crate::parts::trace_index;
-use crate::pool::runner::{self, is_inside, poll_inside, poll_new_inside};
+use crate::pool::poll::{poll_inside, poll_new_inside};
+use crate::pool::runner::{self, is_inside};
 use crate::pool::shared::Shared;
 use crate::work::found::{Found, poll_borrowed};
 

@@ -20,4 +20,5 @@ pub(crate) mod threadless;
 pub(crate) mod wait;
 mod watched;
 mod worker;
+mod worker_sleep;
 pub(crate) mod yields;

@@ -20,6 +20,7 @@ use std::time::Duration;
 use terrace_park::Woken;
 
 use super::worker::{Progress, Stop, Worker};
+use super::worker_sleep::{goes_to_sleep, sleep_as_sentinel, watches};
 use crate::parts::beat::SENTINEL_PERIOD;
 use crate::parts::config::Main;
 use crate::parts::scopes::Looking;
@@ -153,11 +154,16 @@ impl Polled<'_, '_> {
         let worker = self.worker;
         let runner = worker.runner();
         let (pool, index) = (runner.pool(), runner.index());
-        let asleep = worker.goes_to_sleep();
+        let asleep = goes_to_sleep(worker.runner());
         let scan = worker.scan(Looking::Parking);
         let mut token = self.progress.token.take();
-        if worker.watches(&self.progress.sentinel) {
-            match worker.sleep_as_sentinel(token, &mut self.progress.sentinel, Some(WATCH)) {
+        if watches(worker.runner(), &self.progress.sentinel) {
+            match sleep_as_sentinel(
+                worker.runner(),
+                token,
+                &mut self.progress.sentinel,
+                Some(WATCH),
+            ) {
                 Ok(Woken::Unparked(token)) => {
                     drop(asleep);
                     self.progress.token = Some(token);

@@ -11,14 +11,14 @@
 use std::mem;
 use std::time::Duration;
 
-use terrace_local::cells::give_back;
 use terrace_local::task::Runnable;
-use terrace_park::{Token, Woken};
+use terrace_park::Token;
 use terrace_queue::fork::Offer;
 use terrace_sync::thread::yield_now;
 use terrace_sync::time::Instant;
 
-use crate::parts::awake::{self, Asleep};
+use super::worker_sleep::{Rest, sleep};
+use crate::parts::awake;
 use crate::parts::fairness::GLOBAL_INTERVAL;
 use crate::parts::forks::{Future, Whose};
 use crate::parts::injector::Refilled;
@@ -28,8 +28,8 @@ use crate::parts::scope_slot::Slot;
 use crate::parts::scopes::Looking;
 use crate::parts::spin::{Patience, spin};
 use crate::parts::threads::Kind;
-use crate::pool::fork::here;
-use crate::pool::runner::{Runner, run_task};
+use crate::pool::poll::run_task;
+use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
 use crate::work::found::{Found, Taken};
@@ -70,16 +70,6 @@ pub(super) struct Progress {
     naps: Naps,
     /// The turns that were left at the last look around.
     looked: usize,
-}
-
-/// Why a sleep ended.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-enum Rest {
-    /// The worker has not slept, or another thread woke it.
-    #[default]
-    None,
-    /// It slept as the sentinel until its time was over.
-    Full,
 }
 
 impl<'p> Worker<'p> {
@@ -165,7 +155,8 @@ impl<'p> Worker<'p> {
                 Stop::Turns => turns = usize::MAX,
                 Stop::Idle if self.kind == Kind::Worker => {
                     progress.naps.begin();
-                    let (woken, slept) = self.sleep(progress.token.take(), &mut progress.sentinel);
+                    let (woken, slept) =
+                        sleep(&self.runner, progress.token.take(), &mut progress.sentinel);
                     progress.naps.end();
                     progress.token = Some(woken);
                     progress.rest = slept;
@@ -317,75 +308,6 @@ impl<'p> Worker<'p> {
             terrace_park::Work::has_private_work(&scan, self.runner.index())
                 || finds() == Sight::Ready
         })
-    }
-
-    /// Sleeps until woken. It sleeps as a sentinel if there is covered work to watch, or was lately, and no two other
-    /// workers watch.
-    fn sleep(&self, token: Option<Token>, sentinel: &mut Sentinel) -> (Token, Rest) {
-        let pool = self.pool();
-        let index = self.runner.index();
-        let _asleep = self.goes_to_sleep();
-        let token = if self.watches(sentinel) {
-            match self.sleep_as_sentinel(token, sentinel, None) {
-                Ok(Woken::Unparked(token)) => return (token, Rest::None),
-                Ok(Woken::TimedOut(token)) => return (token, Rest::Full),
-                Err(token) => token,
-            }
-        } else {
-            token
-        };
-        let scan = self.scan(Looking::Parking);
-        let token = pool.idle.park(index, token, &scan);
-        terrace_trace::unpark(index);
-        (token, Rest::None)
-    }
-
-    /// Whether there is something to watch, or was lately. That includes each place that a look before a sleep may show as covered: no
-    /// search takes from there, so a worker that neither slept nor watched would spin. Most workers watch active threads, too, as those
-    /// may open scopes. A worker with a reactor does not, as it hears nothing of its reactor while it watches. While no worker watches,
-    /// publishers wake one for each scope.
-    pub(super) fn watches(&self, sentinel: &Sentinel) -> bool {
-        let pool = self.pool();
-        let scopes = || match self.runner.polled.get() {
-            true => pool.scopes.any_open(),
-            false => pool.scopes.others_active(pool.crew()),
-        };
-        sentinel.is_keen()
-            || scopes()
-            || pool.seats.slots_sight() != Sight::Nothing
-            || pool.forks.any_forking()
-    }
-
-    /// Sleeps as a sentinel, for at most `limit`. Hands the token back if two other workers watch.
-    pub(super) fn sleep_as_sentinel(
-        &self,
-        token: Option<Token>,
-        sentinel: &mut Sentinel,
-        limit: Option<Duration>,
-    ) -> Result<Woken, Option<Token>> {
-        let pool = self.pool();
-        let index = self.runner.index();
-        let scan = self.scan(Looking::Parking);
-        let mut left = limit;
-        let sleeps = sentinel.sleeps(pool, index).map_while(|sleep| {
-            if let Some(left) = &mut left {
-                *left = left.checked_sub(sleep)?;
-            }
-            Some(sleep)
-        });
-        let woken = pool.idle.park_as_sentinel(index, token, &scan, sleeps)?;
-        terrace_trace::unpark(index);
-        Ok(woken)
-    }
-
-    /// The worker is about to sleep. It counts as asleep while the result lives.
-    pub(super) fn goes_to_sleep(&self) -> Asleep {
-        here::rest(&self.runner);
-        terrace_trace::park(self.runner.index());
-        self.runner.seat().counts.parks.add(1);
-        give_back();
-        self.runner.settle();
-        Asleep::begin()
     }
 
     fn run_found(&self, found: Found<'_>, sentinel: &mut Sentinel) {

@@ -11,7 +11,7 @@ use crate::parts::lanes::Lane;
 use crate::parts::scope_slot::Slot;
 use crate::pool::fork::stolen::Claimed;
 use crate::pool::frames::{self, Borrows, Permit};
-use crate::pool::runner::{poll_elsewhere, run_task};
+use crate::pool::poll::{poll_elsewhere, run_task};
 use crate::pool::shared::Shared;
 
 /// A piece of work.

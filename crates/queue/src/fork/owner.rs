@@ -3,6 +3,7 @@
 use core::cell::Cell;
 use core::fmt;
 use core::marker::PhantomData;
+use core::num::NonZeroU32;
 
 use terrace_sync::atomic::Ordering;
 use terrace_sync::{ordering, steal, weakened};
@@ -76,7 +77,11 @@ impl<'a, T: Word> Owner<'a, T> {
             *left
         });
         if left == 0 {
-            return Self::push_and_consider(self.deque, job, consider);
+            // Taken apart here, where each case is known: the hot path then has nothing to ask.
+            return match Self::push_and_consider(self.deque, job, consider) {
+                Some(above) => Ok(Depth::of(above.get() - 1)),
+                None => Err(Full),
+            };
         }
         // Ordering: Relaxed, written by this owner.
         let index = mine.bottom.load(Ordering::Relaxed);
@@ -98,14 +103,15 @@ impl<'a, T: Word> Owner<'a, T> {
         mine.bottom.store(index + 1, release);
     }
 
-    /// The push in which the owner considers. Not inlined into callers: the hot path is short.
+    /// The push in which the owner considers. Not inlined into callers: the hot path is short. Returns the job's index and 1 in one
+    /// register, or none if no slot is left.
     #[cold]
     #[inline(never)]
     fn push_and_consider<C: Consider>(
         deque: &'a ForkDeque<T>,
         job: T,
         mut consider: C,
-    ) -> Result<Depth, Full> {
+    ) -> Option<NonZeroU32> {
         let (mine, shared) = (&deque.mine, &deque.shared);
         // A reference to the caller's handle would keep that out of the registers of the hot path.
         let owner = Self {
@@ -117,7 +123,7 @@ impl<'a, T: Word> Owner<'a, T> {
         // Ordering: Relaxed, written by this owner.
         let bottom = mine.bottom.load(Ordering::Relaxed);
         if bottom == CAPACITY_U32 {
-            return Err(Full);
+            return None;
         }
         // Ordering: Relaxed, a hint.
         let asked = shared.gift.load(Ordering::Relaxed) == Gift::ASKED.pack();
@@ -133,7 +139,7 @@ impl<'a, T: Word> Owner<'a, T> {
         // Ordering: Relaxed, written by this owner.
         let index = mine.bottom.load(Ordering::Relaxed);
         if index == CAPACITY_U32 {
-            return Err(Full);
+            return None;
         }
         owner.put(index, job);
         let room = CAPACITY_U32 - (index + 1);
@@ -151,7 +157,7 @@ impl<'a, T: Word> Owner<'a, T> {
         let unwinding = Unwinding;
         consider.published(Considered { asked, ..now });
         core::mem::forget(unwinding);
-        Ok(Depth::of(index))
+        NonZeroU32::new(index + 1)
     }
 
     /// Takes back the job of `at`, or finds that it was stolen. A nested pop is 0 RMW, and no fence where the form is asymmetric;

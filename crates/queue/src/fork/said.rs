@@ -1,7 +1,6 @@
 //! What a push and a pop say.
 
 use core::fmt;
-use core::num::NonZeroU32;
 
 use super::deque::CAPACITY;
 
@@ -9,21 +8,18 @@ use super::deque::CAPACITY;
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "a job that was pushed has to be popped"]
 pub struct Depth {
-    /// The index and 1, so that a push returns one register.
-    above: NonZeroU32,
+    index: u32,
 }
 
 impl Depth {
     #[inline(always)]
     pub(super) fn of(index: u32) -> Self {
-        // SAFETY: an index is at most `CAPACITY`, so this does not wrap to 0.
-        let above = unsafe { NonZeroU32::new_unchecked(index + 1) };
-        Self { above }
+        Self { index }
     }
 
     #[inline(always)]
     pub(super) fn index(&self) -> u32 {
-        self.above.get() - 1
+        self.index
     }
 }
 

@@ -36,10 +36,11 @@ impl Top {
         self.0 & MARK != 0
     }
 
-    /// Whether the index lies below `index`, and there is no mark: one comparison.
+    /// Whether the index lies below `index`, and there is no mark. The mark lies above every index, so that one comparison tells both. The
+    /// shift is that of this word, as the caller needs its own index once more.
     #[inline(always)]
     pub(super) fn is_unmarked_below(self, index: u32) -> bool {
-        self.0 < u64::from(index) << SHIFT
+        self.0 >> SHIFT < u64::from(index)
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use terrace_sync::Arc;
 use terrace_thread::Notify;
 
-use super::super::runner;
+use super::super::poll;
 use super::super::shared::Shared;
 use super::here;
 use super::worker::Worker;
@@ -39,7 +39,7 @@ impl Claimed {
     pub(crate) fn run(self, pool: &Shared) {
         let job = self.job();
         // The job is no turn of a runner's loop.
-        runner::begin_no_turn();
+        poll::begin_no_turn();
         let seat = here::of_pool(pool);
         // SAFETY: `of_pool` returns a seat of this thread, which the thread gives back further out on this stack.
         let worker = unsafe { Worker::in_seat(seat) };
