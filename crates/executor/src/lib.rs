@@ -33,6 +33,7 @@ mod shutdown;
 mod spawner;
 #[cfg(not(terrace_loom))]
 mod static_executor;
+#[cfg(not(terrace_loom))]
 mod taking_part;
 #[cfg(not(terrace_loom))]
 mod thread_executor;
