@@ -226,5 +226,15 @@ fn every_kind_is_idle_for_nothing() {
         #[cfg(feature = "multi_threaded")]
         block_on(pool.spawn(async {}));
     }
+    // While two workers are busy, the third one watches the scope that waits. It must not go on when they have done.
+    #[cfg(feature = "multi_threaded")]
+    {
+        let works = || async {
+            let since = std::time::Instant::now();
+            while since.elapsed() < Duration::from_millis(20) {}
+        };
+        let busy = [pool.spawn(works()), pool.spawn(works())];
+        busy.into_iter().for_each(block_on);
+    }
     assert_idle(watched.0);
 }

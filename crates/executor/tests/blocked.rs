@@ -4,7 +4,7 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
 
-use terrace_executor::scope::OpenScope;
+use terrace_executor::scope::{OpenScope, ScopeKind};
 use terrace_executor::{Builder, Executor, Lane, Shutdown, Task, block_on};
 use terrace_testing::{on_own_thread, signal};
 
@@ -70,7 +70,7 @@ fn await_in_scope(executor: &Executor<'static>, task: Task<u32>) -> u32 {
 
 /// Runs `child` as the only child of a scope that is open on `executor`.
 fn in_scope(executor: &Executor<'static>, child: impl Future<Output = ()> + Send) {
-    let scope = OpenScope::open(executor);
+    let scope = OpenScope::open(executor, ScopeKind::of::<()>());
     // SAFETY: the scope is waited for below, before anything that the child borrows ends.
     unsafe { scope.handle().spawn(child) };
     assert!(scope.wait(&[]).is_none());
@@ -197,14 +197,14 @@ fn a_drain_in_a_child_ends() {
         let task = executor.spawn(async move {
             // Children count as short from now on, so that workers leave them to the thread that waits.
             for _ in 0..200 {
-                let scope = OpenScope::open(&inner);
+                let scope = OpenScope::open(&inner, ScopeKind::of::<()>());
                 for _ in 0..50 {
                     // SAFETY: the child borrows nothing.
                     unsafe { scope.handle().spawn(async {}) };
                 }
                 assert!(scope.wait(&[]).is_none());
             }
-            let scope = OpenScope::open(&inner);
+            let scope = OpenScope::open(&inner, ScopeKind::of::<()>());
             // SAFETY: the child borrows nothing.
             unsafe { scope.handle().spawn(async {}) };
             // It must not run on the other worker. This thread waits for that worker's end, and that worker would wait
@@ -230,7 +230,7 @@ fn children_meet_at_a_barrier() {
             let executor = Builder::new().workers(workers).build();
             for _ in 0..100 {
                 let barrier = Barrier::new(workers + 1);
-                let scope = OpenScope::open(&executor);
+                let scope = OpenScope::open(&executor, ScopeKind::of::<()>());
                 for _ in 0..=workers {
                     let barrier = &barrier;
                     // SAFETY: the scope is waited for below, before the barrier ends.
@@ -248,7 +248,7 @@ fn more_children_than_threads_meet_at_a_barrier() {
     on_own_thread(|| {
         let executor = Builder::new().workers(2).build();
         let barrier = Barrier::new(8);
-        let scope = OpenScope::open(&executor);
+        let scope = OpenScope::open(&executor, ScopeKind::of::<()>());
         for _ in 0..8 {
             let barrier = &barrier;
             // SAFETY: the scope is waited for below, before the barrier ends.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 
-use terrace_executor::scope::OpenScope;
+use terrace_executor::scope::{OpenScope, ScopeKind};
 use terrace_executor::{Builder, Executor, block_on};
 use terrace_testing::{on_own_thread, signal};
 
 /// Runs `future` as the only child of a scope that is open on `executor`.
 fn in_scope(executor: &Executor<'static>, child: impl Future<Output = ()> + Send) {
-    let scope = OpenScope::open(executor);
+    let scope = OpenScope::open(executor, ScopeKind::of::<()>());
     // SAFETY: the scope is waited for below, before anything that the child borrows ends.
     unsafe { scope.handle().spawn(child) };
     assert!(scope.wait(&[]).is_none());

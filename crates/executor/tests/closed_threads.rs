@@ -10,7 +10,7 @@ use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
-use terrace_executor::scope::OpenScope;
+use terrace_executor::scope::{OpenScope, ScopeKind};
 use terrace_executor::{Builder, ThreadExecutor, block_on};
 use terrace_testing::{completed_elsewhere, in_own_process, on_own_thread};
 use terrace_thread::{Notify, ThreadSpawner};
@@ -18,7 +18,7 @@ use terrace_thread::{Notify, ThreadSpawner};
 /// A scope with one child that another thread completes.
 fn scope_completed_remotely(queues: &[&terrace_executor::ThreadQueue]) {
     let executor = Builder::new().workers(1).build();
-    let scope = OpenScope::open(&executor);
+    let scope = OpenScope::open(&executor, ScopeKind::of::<()>());
     // SAFETY: the child borrows nothing, and `wait` below waits for the scope.
     unsafe { scope.handle().spawn_pinned(completed_elsewhere()) };
     // SAFETY: the child borrows nothing, and `wait` below waits for the scope.
@@ -74,7 +74,7 @@ fn a_close_inside_a_scope_without_children() {
     on_own_thread(|| {
         let executor = Builder::new().workers(1).build();
         for _ in 0..3 {
-            let scope = OpenScope::open(&executor);
+            let scope = OpenScope::open(&executor, ScopeKind::of::<()>());
             terrace_thread::close();
             let handle = scope.handle();
             thread::scope(|threads| {
@@ -95,7 +95,7 @@ fn a_close_inside_a_scope_without_children() {
 fn a_close_inside_a_scope() {
     on_own_thread(|| {
         let executor = Builder::new().workers(1).build();
-        let scope = OpenScope::open(&executor);
+        let scope = OpenScope::open(&executor, ScopeKind::of::<()>());
         terrace_thread::close();
         // SAFETY: the child borrows nothing, and `wait` below waits for the scope.
         unsafe { scope.handle().spawn_pinned(completed_elsewhere()) };

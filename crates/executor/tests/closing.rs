@@ -10,7 +10,7 @@ use std::sync::{Arc, Barrier};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use terrace_executor::scope::OpenScope;
+use terrace_executor::scope::{OpenScope, ScopeKind};
 use terrace_executor::{Builder, Executor, ThreadExecutor, block_on};
 use terrace_testing::{completed_elsewhere, on_own_thread, signal, watchdog};
 
@@ -247,7 +247,7 @@ const EXITS: [(&str, fn()); 5] = [
     // The exit destroys this thread's locals while another thread spawns the scope's first child, onto this thread.
     ("scope", || {
         let executor = Builder::new().workers(1).build();
-        let scope = OpenScope::open(&executor);
+        let scope = OpenScope::open(&executor, ScopeKind::of::<()>());
         let (handle, exits) = (scope.handle(), AtomicBool::new(false));
         std::thread::scope(|threads| {
             threads.spawn(|| {

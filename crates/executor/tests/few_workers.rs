@@ -82,11 +82,11 @@ fn a_waiting_future_that_wakes_itself_starves_no_task() {
 #[test]
 fn a_child_that_wakes_itself_starves_no_task() {
     let _watchdog = watchdog();
-    use terrace_executor::scope::OpenScope;
+    use terrace_executor::scope::{OpenScope, ScopeKind};
 
     with_few(|executor| {
         let ran = raised_by_a_task(executor);
-        let scope = OpenScope::open(executor);
+        let scope = OpenScope::open(executor, ScopeKind::of::<()>());
         let child = async {
             while !ran.load(Ordering::Relaxed) {
                 Yields(1).await;

@@ -8,7 +8,7 @@ use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
 
-use terrace_executor::scope::OpenScope;
+use terrace_executor::scope::{OpenScope, ScopeKind};
 use terrace_executor::{Builder, Executor, Shutdown, block_on};
 use terrace_testing::{completed_elsewhere, in_own_process, show_static};
 
@@ -44,7 +44,7 @@ fn wait_in_every_way(own: &'static Executor<'static>) {
         2
     );
     block_on(terrace_thread::spawn_local(completed_elsewhere()));
-    let scope = OpenScope::open(own);
+    let scope = OpenScope::open(own, ScopeKind::of::<()>());
     // SAFETY: the child borrows nothing, and `wait` below waits for the scope.
     unsafe { scope.handle().spawn(completed_elsewhere()) };
     // SAFETY: the child borrows nothing, and `wait` below waits for the scope.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread;
 
-use terrace_executor::scope::OpenScope;
+use terrace_executor::scope::{OpenScope, ScopeKind};
 use terrace_executor::{Builder, Executor, ThreadExecutor, block_on};
 use terrace_testing::{Yields, on_own_thread};
 use terrace_thread::spawn_local;
@@ -17,7 +17,7 @@ fn wait(executor: &Executor<'static>, way: usize) {
     match way {
         0 => block_on(executor.spawn(Yields(3))),
         _ => {
-            let scope = OpenScope::open(executor);
+            let scope = OpenScope::open(executor, ScopeKind::of::<()>());
             // SAFETY: the child borrows nothing.
             unsafe { scope.handle().spawn(Yields(3)) };
             assert!(scope.wait(&[]).is_none());
@@ -147,10 +147,10 @@ fn pinned_children_run_in_waits_inside_of_tasks() {
                     count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                 }
             };
-            let outer = OpenScope::open(&inner);
+            let outer = OpenScope::open(&inner, ScopeKind::of::<()>());
             // SAFETY: the scope is waited for below; the children borrow nothing.
             unsafe { outer.handle().spawn_pinned(on_thread()) };
-            let nested = OpenScope::open(&inner);
+            let nested = OpenScope::open(&inner, ScopeKind::of::<()>());
             // SAFETY: the scope is waited for below; the child borrows nothing.
             unsafe { nested.handle().spawn_pinned(on_thread()) };
             // SAFETY: the scope is waited for below; the child borrows nothing.
@@ -179,7 +179,7 @@ fn tasks_run_in_waits_outside_of_tasks() {
             .detach();
         }
         let (sender, receiver) = channel();
-        let scope = OpenScope::open(&executor);
+        let scope = OpenScope::open(&executor, ScopeKind::of::<()>());
         // SAFETY: the scope is waited for below; the child borrows nothing.
         unsafe {
             scope.handle().spawn_pinned(async move {
@@ -201,7 +201,7 @@ fn a_pinned_child_awaits_a_task_of_its_thread() {
         let executor = Arc::new(Builder::new().workers(1).build());
         let task = spawn_local(async move {
             let (sender, receiver) = channel();
-            let scope = OpenScope::open(&executor);
+            let scope = OpenScope::open(&executor, ScopeKind::of::<()>());
             // SAFETY: the scope is waited for below; the child borrows nothing.
             unsafe {
                 scope.handle().spawn_pinned(async move {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use terrace_executor::scope::OpenScope;
+use terrace_executor::scope::{OpenScope, ScopeKind};
 use terrace_executor::{Builder, Executor, Shutdown, Worker, block_on};
 use terrace_testing::watchdog;
 
@@ -280,7 +280,7 @@ fn a_stand_in_spawns_children_for_each_worker() {
         let calls = AtomicUsize::new(0);
         for broadcasts in [true, false].repeat(10) {
             in_place(&pool, |_| {
-                let scope = OpenScope::open(&pool);
+                let scope = OpenScope::open(&pool, ScopeKind::of::<()>());
                 let handle = scope.handle();
                 if broadcasts {
                     // SAFETY: the scope is open, and waited for below. `calls` outlives it.

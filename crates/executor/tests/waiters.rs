@@ -155,13 +155,13 @@ fn a_waiting_worker_of_another_pool_drives_it() {
 /// A scope off the pool, one of whose children waits for a task of the pool.
 #[test]
 fn a_scope_drives_the_pool_it_is_open_on() {
-    use terrace_executor::scope::OpenScope;
+    use terrace_executor::scope::{OpenScope, ScopeKind};
 
     alone(|| {
         waits_already(
             |executor, task| {
                 let result = Mutex::new(None);
-                let scope = OpenScope::open(executor);
+                let scope = OpenScope::open(executor, ScopeKind::of::<()>());
                 let child = async {
                     *result.lock().unwrap() = Some(task.await);
                 };

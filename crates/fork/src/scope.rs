@@ -6,7 +6,7 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, catch_unwind, resume_unwind};
 
-use terrace_executor::scope::OpenScope;
+use terrace_executor::scope::{OpenScope, ScopeKind};
 use terrace_executor::{Broadcast, Executor, ThreadQueue, Worker, drop_payload};
 use terrace_sync::weakened;
 
@@ -92,7 +92,12 @@ pub fn scope_with<'env, T>(
     config: Config<'_>,
     body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 ) -> T {
-    in_scope(OpenScope::open(executor), config, body)
+    in_scope(OpenScope::open(executor, kind_of(&body)), config, body)
+}
+
+/// Scopes with a body of this type.
+fn kind_of<F>(_: &F) -> ScopeKind {
+    ScopeKind::of::<F>()
 }
 
 /// [`scope`](fn@scope) in a member's place: see [`MemberScope`].
@@ -101,7 +106,10 @@ pub(crate) fn scope_of<'env, T>(
     body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 ) -> T {
     match worker.spawner() {
-        Some(pool) => in_scope(OpenScope::open_by(&pool), Config::default(), body),
+        Some(pool) => {
+            let open = OpenScope::open_by(&pool, kind_of(&body));
+            in_scope(open, Config::default(), body)
+        }
         None => scope(&Executor::new(), body),
     }
 }

@@ -128,14 +128,14 @@
 //!
 //! ```compile_fail,E0505
 //! let executor = terrace_executor::Builder::new().workers(0).build();
-//! let open = terrace_executor::scope::OpenScope::open(&executor);
+//! let open = terrace_executor::scope::OpenScope::open(&executor, terrace_executor::scope::ScopeKind::of::<()>());
 //! drop(executor);
 //! open.wait(&[]);
 //! ```
 //!
 //! ```compile_fail,E0505
 //! let executor = terrace_executor::Builder::new().workers(0).build();
-//! let open = terrace_executor::scope::OpenScope::open(&executor);
+//! let open = terrace_executor::scope::OpenScope::open(&executor, terrace_executor::scope::ScopeKind::of::<()>());
 //! let handle = open.handle();
 //! open.wait(&[]);
 //! drop(executor);
@@ -148,14 +148,14 @@
 //! let open;
 //! {
 //!     let executor = terrace_executor::Builder::new().workers(0).build();
-//!     open = terrace_executor::scope::OpenScope::open(&executor);
+//!     open = terrace_executor::scope::OpenScope::open(&executor, terrace_executor::scope::ScopeKind::of::<()>());
 //! }
 //! open.wait(&[]);
 //! ```
 //!
 //! ```
 //! let executor = terrace_executor::Builder::new().workers(0).build();
-//! let open = terrace_executor::scope::OpenScope::open(&executor);
+//! let open = terrace_executor::scope::OpenScope::open(&executor, terrace_executor::scope::ScopeKind::of::<()>());
 //! open.wait(&[]);
 //! ```
 //!
@@ -163,7 +163,7 @@
 //!
 //! ```compile_fail,E0277
 //! let executor = terrace_executor::Builder::new().workers(0).build();
-//! let open = terrace_executor::scope::OpenScope::open(&executor);
+//! let open = terrace_executor::scope::OpenScope::open(&executor, terrace_executor::scope::ScopeKind::of::<()>());
 //! std::thread::scope(|threads| {
 //!     threads.spawn(move || open.wait(&[]));
 //! });

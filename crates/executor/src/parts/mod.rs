@@ -20,6 +20,7 @@ pub(crate) mod pacing;
 pub(crate) mod quiet_waiters;
 pub(crate) mod ref_cache;
 pub(crate) mod rotation;
+pub(crate) mod scope_kind;
 pub(crate) mod scope_slot;
 pub(crate) mod scopes;
 pub(crate) mod seat;

@@ -1,4 +1,4 @@
-//! Whether it pays to wake a worker for the children of a scope.
+//! Whether it pays to wake a worker for the children of a scope: what a pool knows about the scopes of one kind.
 //!
 //! Waking a thread costs the waker a system call of a few microseconds, and the woken thread comes tens of microseconds
 //! later. Tiny children are gone by then, and two cores that fight over them finish later than one alone. So a push wakes a
@@ -27,7 +27,7 @@ const TINY_BATCH: u32 = 8;
 /// much as 25 us.
 const STREAK: u32 = 250_000;
 
-/// What a pool knows about the length of its scopes' children, bodies and waits.
+/// What a pool knows about the children, bodies and waits of one kind of scopes.
 pub(crate) struct Pacing {
     /// Decaying mean of a child's run time, in ns.
     child: AtomicU32,

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use terrace_local::Payload;
 use terrace_local::task::Runnable;
-use terrace_sync::atomic::{AtomicPtr, Ordering};
+use terrace_sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use terrace_sync::light;
 use terrace_thread::{ThreadId, ThreadSpawner};
 
+use super::scope_kind::ScopeKind;
 use super::spin::spin_for;
 use crate::protocol::scope::core::{ChildEnd, ScopeCore};
 
@@ -21,6 +22,8 @@ pub(crate) struct Slot<P> {
     core: ScopeCore<Runnable, ThreadSpawner>,
     /// The pool; set by `open`, the same for the slot's whole life.
     pool: AtomicPtr<P>,
+    /// The number of the scope's kind.
+    kind: AtomicU32,
 }
 
 impl<P> Default for Slot<P> {
@@ -28,16 +31,25 @@ impl<P> Default for Slot<P> {
         Self {
             core: ScopeCore::new(),
             pool: AtomicPtr::new(std::ptr::null_mut()),
+            kind: AtomicU32::new(0),
         }
     }
 }
 
 impl<P> Slot<P> {
-    /// Opens a scope of the thread `owner`, which `waiter` wakes.
+    /// Opens a scope of this kind, of the thread `owner`, which `waiter` wakes.
     ///
     /// # Safety
     /// As [`ScopeCore::open`]; and `pool` owns this slot.
-    pub(crate) unsafe fn open(&self, pool: &P, owner: ThreadId, waiter: ThreadSpawner) {
+    pub(crate) unsafe fn open(
+        &self,
+        pool: &P,
+        kind: ScopeKind,
+        owner: ThreadId,
+        waiter: ThreadSpawner,
+    ) {
+        // Ordering: Relaxed, a hint for pacing.
+        self.kind.store(kind.number(), Ordering::Relaxed);
         // Ordering: Relaxed, children learn of it through the push that publishes them.
         self.pool
             .store(std::ptr::from_ref(pool).cast_mut(), Ordering::Relaxed);
@@ -61,6 +73,13 @@ impl<P> Slot<P> {
         }
         let seen = core.progress();
         !spin_for(STUCK, || core.progress() != seen || core.is_empty())
+    }
+
+    /// The kind of the scope, or of the last one in this slot.
+    #[inline]
+    pub(crate) fn kind(&self) -> ScopeKind {
+        // Ordering: Relaxed, a hint for pacing.
+        ScopeKind::from_number(self.kind.load(Ordering::Relaxed))
     }
 
     /// The pool that owns the slot. It lives at least as long as the scope is open.

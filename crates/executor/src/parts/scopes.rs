@@ -8,6 +8,7 @@ use terrace_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use super::beat::Beat;
 use super::cores::cores;
 use super::pacing::Pacing;
+use super::scope_kind::KINDS;
 use super::scope_slot::Slot;
 use super::slot_table::SlotTable;
 use crate::protocol::sight::Sight;
@@ -38,8 +39,8 @@ pub(crate) struct Crew<'p> {
 pub(crate) struct Scopes<P> {
     /// Their slots.
     pub(crate) table: SlotTable<Slot<P>, 8>,
-    /// How long their children take.
-    pub(crate) pacing: Pacing,
+    /// How long their children take, for each kind of scope.
+    pacing: [Pacing; KINDS],
     /// How often the sentinel looks at them.
     pub(crate) beat: Beat,
     /// Threads off the pool that are driving a scope of it now.
@@ -56,7 +57,7 @@ impl<P> Scopes<P> {
     pub(crate) fn new() -> Self {
         Self {
             table: SlotTable::new(),
-            pacing: Pacing::new(),
+            pacing: std::array::from_fn(|_| Pacing::new()),
             beat: Beat::new(),
             drivers: AtomicUsize::new(0),
             cores: cores(),
@@ -75,8 +76,8 @@ impl<P> Scopes<P> {
             let worth = match looking {
                 // Both ask: would this worker be one too many? If their answers differed, a worker would find nothing,
                 // park, see the child, search again, and so on.
-                Looking::Awake => self.worth_taking() && self.busy(crew) <= self.cap(crew),
-                Looking::Parking => self.worth_taking() && self.busy(crew) < self.cap(crew),
+                Looking::Awake => self.worth_taking(slot) && self.busy(crew) <= self.cap(crew),
+                Looking::Parking => self.worth_taking(slot) && self.busy(crew) < self.cap(crew),
                 Looking::ToWake => self.worth_waking(slot, crew),
             };
             if worth { Sight::Ready } else { Sight::Covered }
@@ -148,10 +149,16 @@ impl<P> Scopes<P> {
         self.blocking.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether an awake worker should take a child from a waiter that drives.
+    /// What is known of scopes of the kind of the one in `slot`.
     #[inline]
-    fn worth_taking(&self) -> bool {
-        self.pacing.worth_taking() || self.is_blocking()
+    pub(crate) fn pacing(&self, slot: &Slot<P>) -> &Pacing {
+        &self.pacing[slot.kind().number() as usize % KINDS]
+    }
+
+    /// Whether an awake worker should take a child from a waiter that drives the scope in `slot`.
+    #[inline]
+    fn worth_taking(&self, slot: &Slot<P>) -> bool {
+        self.pacing(slot).worth_taking() || self.is_blocking()
     }
 
     /// A scope's body has ended, or a worker has stolen a job of a join.
@@ -180,9 +187,16 @@ impl<P> Scopes<P> {
         self.busy(crew) == 0
     }
 
-    /// Whether a scope is open that has children, or whose body runs.
-    pub(crate) fn any_open(&self) -> bool {
-        self.table.scan().any(|slot| slot.core().pending() > 0)
+    /// Whether a scope is open that a sentinel has to watch. Of the busy threads, `own` are the caller.
+    ///
+    /// A scope whose thread sleeps while its list is empty needs none where no other thread is busy. Its children wait, and the
+    /// thread that wakes one of them tells the scope's thread.
+    pub(crate) fn any_to_watch(&self, crew: Crew<'_>, own: usize) -> bool {
+        let alone = self.busy(crew) <= own;
+        self.table.scan().map(Slot::core).any(|core| {
+            let rests = core.is_asleep() && core.is_empty();
+            core.pending() > 0 && !(alone && rests)
+        })
     }
 
     /// A scope whose thread does not come to the children in its list, and the number of that scope's slot.
@@ -210,7 +224,7 @@ impl<P> Scopes<P> {
     /// Whether the children in `slot` are worth waking another thread, beside the one that drives the scope.
     #[inline]
     pub(crate) fn worth_waking(&self, slot: &Slot<P>, crew: Crew<'_>) -> bool {
-        self.worth_taking() && self.surplus(slot, crew) > 0
+        self.worth_taking(slot) && self.surplus(slot, crew) > 0
     }
 
     /// How many threads the children in `slot` are worth, beside the one that drives the scope. At most as many as may
@@ -218,9 +232,9 @@ impl<P> Scopes<P> {
     pub(crate) fn surplus(&self, slot: &Slot<P>, crew: Crew<'_>) -> usize {
         let blocking = self.is_blocking();
         // The thread that drives the scope runs one of them soon, unless it is blocked in one.
-        let soon = usize::from(!blocking && !self.pacing.body_is_long());
+        let soon = usize::from(!blocking && !self.pacing(slot).body_is_long());
         let queued = slot.core().len().saturating_sub(soon);
-        if queued == 0 || !(blocking || self.pacing.worth_waking(queued)) {
+        if queued == 0 || !(blocking || self.pacing(slot).worth_waking(queued)) {
             return 0;
         }
         queued.min(self.cap(crew).saturating_sub(self.busy(crew)))
@@ -245,7 +259,7 @@ mod tests {
         assert_eq!(scopes.cap(crew), 1);
         scopes.observe_blocking();
         for _ in 0..BLOCKING_SCOPES {
-            assert!(scopes.is_blocking() && scopes.worth_taking());
+            assert!(scopes.is_blocking());
             assert_eq!(scopes.cap(crew), 3);
             scopes.forget_blocking();
         }

@@ -341,7 +341,7 @@ impl<'p> Worker<'p> {
             // The turn counts the first one.
             self.runner.seat().counts.polls.add(ran);
             ran = 1;
-            if watch.child_ran(&pool.scopes.pacing) {
+            if watch.child_ran(pool.scopes.pacing(slot)) {
                 pool.reconsider(slot);
             }
             if wanted() {

@@ -55,7 +55,7 @@ pub(super) fn sleep(
 pub(super) fn watches(runner: &Runner<'_>, sentinel: &Sentinel) -> bool {
     let pool = runner.pool();
     let scopes = || match runner.polled.get() {
-        true => pool.scopes.any_open(),
+        true => pool.scopes.any_to_watch(pool.crew(), 1),
         false => pool.scopes.others_active(pool.crew()),
     };
     sentinel.is_keen()

@@ -19,6 +19,7 @@ use super::driving::{Record, count_driver};
 use super::push;
 use super::waiting::ScopeWait;
 use crate::executor::Executor;
+use crate::parts::scope_kind::ScopeKind;
 use crate::parts::scope_slot::Slot;
 use crate::parts::trace_index;
 use crate::pool::fork::worker::Worker;
@@ -49,6 +50,7 @@ pub struct OpenScope<'p> {
 /// The part of an open scope that its children may use from any thread.
 struct ScopeShared<'p> {
     pool: &'p Shared,
+    kind: ScopeKind,
     owner: ThreadId,
     /// The owner's core. The scope keeps it in place from its opening to the end of its wait.
     lent: Lent,
@@ -90,26 +92,27 @@ impl Drop for AbortOnUnwind {
 }
 
 impl<'p> OpenScope<'p> {
-    /// Opens a scope on `executor` for the current thread.
+    /// Opens a scope of this kind on `executor` for the current thread.
     #[inline]
     #[must_use]
-    pub fn open(executor: &'p Executor<'static>) -> Self {
-        Self::open_in(executor.shared())
+    pub fn open(executor: &'p Executor<'static>, kind: ScopeKind) -> Self {
+        Self::open_in(executor.shared(), kind)
     }
 
-    /// Opens a scope on the executor of `spawner` for the current thread. If the executor has ended, the children run in the wait.
+    /// Opens a scope of this kind on the executor of `spawner` for the current thread. If the executor has ended, the children run in the wait.
     #[must_use]
-    pub fn open_by(spawner: &'p Spawner) -> Self {
-        Self::open_in(spawner.shared())
+    pub fn open_by(spawner: &'p Spawner, kind: ScopeKind) -> Self {
+        Self::open_in(spawner.shared(), kind)
     }
 
     #[inline]
-    fn open_in(pool: &'p Shared) -> Self {
+    fn open_in(pool: &'p Shared, kind: ScopeKind) -> Self {
         // Before the core is lent: from now on it stays.
         let outer = Record::scope_opens(pool);
         Self {
             shared: ScopeShared {
                 pool,
+                kind,
                 owner: terrace_thread::id(),
                 lent: terrace_thread::internal::lend(),
                 slot: OnceLock::new(),
@@ -183,7 +186,7 @@ impl<'p> ScopeShared<'p> {
         let slot = slot.expect("an acquired slot exists");
         // SAFETY: the table has just handed out this slot of `pool`, so it is closed, and no other
         // thread opens it.
-        unsafe { slot.open(pool, self.owner, waiter) };
+        unsafe { slot.open(pool, self.kind, self.owner, waiter) };
         Taken {
             slot: NonNull::from(slot),
             index,
@@ -197,7 +200,8 @@ impl<'p> ScopeShared<'p> {
     fn wait(&self, taken: &Taken, executors: &[&ThreadQueue]) -> (Option<Payload>, bool) {
         let (pool, slot) = (self.pool, self.slot_of(taken));
         let mut has_counted = taken.has_counted;
-        let began = pool.scopes.pacing.observe_body(taken.since);
+        let pacing = pool.scopes.pacing(slot);
+        let began = pacing.observe_body(taken.since);
         // A wait that unwound would free what children borrow.
         let bomb = AbortOnUnwind;
         slot.core().body_ended();
@@ -213,7 +217,7 @@ impl<'p> ScopeShared<'p> {
             } else {
                 wait();
             }
-            pool.scopes.pacing.observe_wait(began);
+            pacing.observe_wait(began);
         }
         std::mem::forget(bomb);
         let panic = slot.core().take_panic();

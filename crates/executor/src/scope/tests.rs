@@ -1,6 +1,6 @@
 //! The thread of scopes that are nested in each other, as the pool counts it.
 
-use super::OpenScope;
+use super::{OpenScope, ScopeKind};
 use crate::Builder;
 
 /// Where the outer scope's first child is spawned.
@@ -27,7 +27,7 @@ fn a_thread_is_counted_once_however_its_scopes_open() {
         First::WhileTheInnerWaitSleeps,
         First::AfterTheInnerScope,
     ] {
-        let outer = OpenScope::open(executor);
+        let outer = OpenScope::open(executor, ScopeKind::of::<()>());
         let handle = outer.handle();
         let outer_spawns = move |when| {
             if when == first {
@@ -36,7 +36,7 @@ fn a_thread_is_counted_once_however_its_scopes_open() {
             }
         };
         outer_spawns(First::BeforeTheInnerScope);
-        let inner = OpenScope::open(executor);
+        let inner = OpenScope::open(executor, ScopeKind::of::<()>());
         let (future, signal) = terrace_testing::signal();
         // SAFETY: the inner scope is open, and is waited for below.
         unsafe { inner.handle().spawn(future) };

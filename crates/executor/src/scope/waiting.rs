@@ -59,7 +59,7 @@ impl WaitFor for ScopeWait<'_> {
             return false;
         };
         run_task(child);
-        if self.watch.child_ran(&self.pool.scopes.pacing) {
+        if self.watch.child_ran(self.pool.scopes.pacing(self.slot)) {
             self.pool.reconsider(self.slot);
         }
         true

@@ -11,6 +11,8 @@
 //! | no busy thread, a guest has come since the last look | [`LINGER`]                        | –                              |
 //! | in each of these cases, every millisecond            | –                                 | what has not moved for that millisecond |
 //!
+//! A scope whose thread sleeps and whose list is empty does not count as open here while no thread is busy: it may wait for hours.
+//!
 //! [`Beat`]: crate::parts::beat::Beat
 
 use std::time::Duration;
@@ -125,7 +127,7 @@ impl Sentinel {
     fn next_sleep(&mut self, pool: &Shared, worker: usize) -> Option<Duration> {
         let scopes = &pool.scopes;
         let beat = &scopes.beat;
-        let open = scopes.any_open();
+        let open = scopes.any_to_watch(pool.crew(), 0);
         let has_room = scopes.has_room(pool.crew());
         if open && has_room && beat.claim(worker) {
             self.keen = true;

@@ -15,6 +15,7 @@ use super::source::{Look, Source};
 use crate::parts::beat::SENTINEL_PERIOD;
 use crate::parts::config::Config;
 use crate::parts::fork_seat::{By, JobWord};
+use crate::parts::scope_kind::ScopeKind;
 use crate::parts::scope_slot::Slot;
 use crate::parts::scopes::Looking;
 use crate::parts::threads::Threads;
@@ -105,7 +106,14 @@ impl Pool {
         let table = &self.shared.scopes.table;
         let slot = table.get(table.acquire()).expect("it was acquired");
         // SAFETY: the table has just handed out this slot of the pool's.
-        unsafe { slot.open(&self.shared, terrace_thread::id(), ThreadSpawner::current()) };
+        unsafe {
+            slot.open(
+                &self.shared,
+                ScopeKind::of::<()>(),
+                terrace_thread::id(),
+                ThreadSpawner::current(),
+            );
+        }
         slot
     }
 
@@ -396,6 +404,28 @@ fn one_of_two_sentinels_looks_on_the_beat() {
     assert!(first.end(&pool.shared, 0).is_none());
     assert!(second.sleeps(&pool.shared, 1).next() < Some(2 * beat));
     scope.core().body_ended();
+}
+
+/// A scope whose children all wait, and its thread too, is not watched while no other thread is busy: it may wait for hours.
+#[test]
+fn a_scope_that_sleeps_is_not_watched() {
+    let pool = Pool::new();
+    let scope = pool.open_scope().core();
+    // A child that waits, as it is in no list.
+    scope.add_child();
+    scope.body_ended();
+    let mut sentinel = Sentinel::default();
+    let looks = |sentinel: &mut Sentinel| sentinel.sleeps(&pool.shared, 0).take(1_000).count();
+    assert_eq!(looks(&mut sentinel), 1_000, "its thread is awake");
+    scope.announce_sleep();
+    assert!(looks(&mut sentinel) < 20);
+    assert!(sentinel.end(&pool.shared, 0).is_none() && !sentinel.is_keen());
+    pool.shared.scopes.driver_enters();
+    assert_eq!(
+        looks(&mut sentinel),
+        1_000,
+        "a thread is busy that may wake the child"
+    );
 }
 
 /// With nothing active, a watch ends. It goes on for some milliseconds if the worker has lately run a child.

@@ -1,0 +1,77 @@
+//! The kind of a scope: the type of its body. Scopes of one kind are expected to take about as long as each other.
+
+use std::hash::{Hash, Hasher};
+
+/// Kinds that are told apart. Two types may share a number; both are then as long as their mean.
+pub(crate) const KINDS: usize = 64;
+
+/// The kind of a scope, as a number below [`KINDS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScopeKind(u32);
+
+impl ScopeKind {
+    /// The kind of scopes whose body is of type `F`, by whatever lifetimes.
+    #[inline]
+    #[must_use]
+    pub fn of<F>() -> Self {
+        let mut hash = TypeHash(0);
+        typeid::of::<F>().hash(&mut hash);
+        Self((hash.0 >> (u64::BITS - KINDS.ilog2())) as u32)
+    }
+
+    pub(super) fn from_number(number: u32) -> Self {
+        Self(number)
+    }
+
+    #[inline]
+    pub(super) fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// Takes the id of a type as it is, which is a hash already.
+struct TypeHash(u64);
+
+impl Hasher for TypeHash {
+    #[inline]
+    fn write_u64(&mut self, word: u64) {
+        self.0 ^= word;
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
+        }
+    }
+
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_of_many_kinds_and_lifetimes_of_one() {
+        fn of_value<F>(_: &F) -> ScopeKind {
+            ScopeKind::of::<F>()
+        }
+
+        let local = String::new();
+        let borrows = &local;
+        assert_eq!(of_value(&borrows), ScopeKind::of::<&'static String>());
+        let kinds = [
+            ScopeKind::of::<u8>(),
+            ScopeKind::of::<u16>(),
+            ScopeKind::of::<u32>(),
+            ScopeKind::of::<u64>(),
+            of_value(&|| borrows.len()),
+            of_value(&|| borrows.is_empty()),
+        ];
+        assert!(kinds.iter().all(|kind| (kind.number() as usize) < KINDS));
+        assert!(kinds.iter().any(|kind| *kind != kinds[0]));
+    }
+}
