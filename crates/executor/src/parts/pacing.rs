@@ -2,8 +2,8 @@
 //!
 //! Waking a thread costs the waker a system call of a few microseconds, and the woken thread comes tens of microseconds
 //! later. Tiny children are gone by then, and two cores that fight over them finish later than one alone. So a push wakes a
-//! worker only where three things say that it pays: how long children took lately, how many are queued, and how long the
-//! scopes before took ([`STREAK`]). The sentinel (`work/sentinel.rs`) covers the children that stay with the waiting
+//! worker in two cases. Three things say together that it pays: how long children took lately, how many are queued, and how
+//! long the scopes before took ([`STREAK`]). Or a long scope is due, since one came as often before (`rhythm.rs`). The sentinel (`work/sentinel.rs`) covers the children that stay with the waiting
 //! thread. So a wrong guess that children are short costs little more than a wake, and a wrong guess that they are long
 //! one wake in `STREAK`.
 
@@ -11,6 +11,8 @@ use std::time::Duration;
 
 use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::time::Instant;
+
+use super::rhythm::Rhythm;
 
 /// Queued work, in ns, from which waking a sleeping worker pays.
 const WAKE_WORTH: u64 = 25_000;
@@ -35,6 +37,8 @@ pub(crate) struct Pacing {
     body: AtomicU32,
     /// The time of the waits since the last tiny one, in ns, up to [`STREAK`] or a bit more.
     streak: AtomicU32,
+    /// When a long scope is to be expected.
+    rhythm: Rhythm,
 }
 
 impl Pacing {
@@ -43,6 +47,7 @@ impl Pacing {
             child: AtomicU32::new(UNKNOWN),
             body: AtomicU32::new(0),
             streak: AtomicU32::new(STREAK),
+            rhythm: Rhythm::new(),
         }
     }
 
@@ -56,16 +61,16 @@ impl Pacing {
     /// Whether an awake worker should take a child from a waiter that is driving.
     #[inline]
     pub(crate) fn worth_taking(&self) -> bool {
-        self.child_ns() >= TAKE_WORTH
+        self.child_ns() >= TAKE_WORTH || self.rhythm.is_due()
     }
 
     /// Whether `queued` children are worth the wake of a worker.
     #[inline]
     pub(crate) fn worth_waking(&self, queued: usize) -> bool {
         let child = self.child_ns();
-        child >= TAKE_WORTH
-            && self.streak.load(Ordering::Relaxed) >= STREAK
-            && u64::from(child) * queued as u64 >= WAKE_WORTH
+        let streak = || self.streak.load(Ordering::Relaxed) >= STREAK;
+        let outweighs = u64::from(child) * queued as u64 >= WAKE_WORTH;
+        (child >= TAKE_WORTH && outweighs && streak()) || self.rhythm.is_due()
     }
 
     /// Whether the bodies of scopes tend to take long, so that their thread does not count as one that will soon
@@ -109,7 +114,11 @@ impl Pacing {
         let streak = self.streak.load(Ordering::Relaxed);
         if u64::from(took) < WAKE_WORTH {
             self.streak.store(0, Ordering::Relaxed);
-        } else if streak < STREAK {
+            self.rhythm.tiny();
+            return;
+        }
+        self.rhythm.long();
+        if streak < STREAK {
             self.streak
                 .store(streak.saturating_add(took), Ordering::Relaxed);
         }
@@ -186,6 +195,21 @@ mod tests {
         pacing.observe_wait_of(u32::MAX);
         pacing.observe_wait_of(u32::MAX);
         assert!(pacing.worth_waking(1));
+    }
+
+    #[test]
+    fn a_long_scope_that_comes_in_each_frame_is_worth_a_wake() {
+        let pacing = Pacing::new();
+        for frame in 0..6 {
+            for _ in 0..20 {
+                (0..40).for_each(|_| pacing.observe_child(100));
+                assert!(!pacing.worth_waking(1_000));
+                pacing.observe_wait_of(1_000);
+            }
+            assert_eq!(pacing.worth_waking(1), frame > 3);
+            assert_eq!(pacing.worth_taking(), frame > 3);
+            pacing.observe_wait_of(100_000);
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use terrace_local::task::Runnable;
 use terrace_park::Idle;
+use terrace_sync::OnceLock;
 use terrace_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use super::beat::Beat;
@@ -40,7 +41,7 @@ pub(crate) struct Scopes<P> {
     /// Their slots.
     pub(crate) table: SlotTable<Slot<P>, 8>,
     /// How long their children take, for each kind of scope.
-    pacing: [Pacing; KINDS],
+    pacing: OnceLock<Box<[Pacing; KINDS]>>,
     /// How often the sentinel looks at them.
     pub(crate) beat: Beat,
     /// Threads off the pool that are driving a scope of it now.
@@ -57,7 +58,7 @@ impl<P> Scopes<P> {
     pub(crate) fn new() -> Self {
         Self {
             table: SlotTable::new(),
-            pacing: std::array::from_fn(|_| Pacing::new()),
+            pacing: OnceLock::new(),
             beat: Beat::new(),
             drivers: AtomicUsize::new(0),
             cores: cores(),
@@ -149,10 +150,13 @@ impl<P> Scopes<P> {
         self.blocking.load(Ordering::Relaxed) > 0
     }
 
-    /// What is known of scopes of the kind of the one in `slot`.
+    /// What is known of scopes of the kind of the one in `slot`. The first call of a pool allocates 6 KiB.
     #[inline]
     pub(crate) fn pacing(&self, slot: &Slot<P>) -> &Pacing {
-        &self.pacing[slot.kind().number() as usize % KINDS]
+        let kinds = self
+            .pacing
+            .get_or_init(|| Box::new(std::array::from_fn(|_| Pacing::new())));
+        &kinds[slot.kind().number() as usize % KINDS]
     }
 
     /// Whether an awake worker should take a child from a waiter that drives the scope in `slot`.
