@@ -16,13 +16,12 @@ const VARIABLES: [&str; 4] = [
     "GIT_DISCOVERY_",
     "GIT_EXEC_PATH",
 ];
-/// Settings that would run programs, touch other repositories, start daemons or leave files out.
-const SETTINGS: [&str; 9] = [
+/// Settings that would run programs, touch other repositories or start daemons.
+const SETTINGS: [&str; 8] = [
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
     "core.untrackedCache=false",
     "core.splitIndex=false",
-    "core.sparseCheckout=false",
     "submodule.recurse=false",
     "gc.auto=0",
     "maintenance.auto=false",
@@ -112,7 +111,7 @@ pub(super) fn as_path(bytes: &[u8]) -> &Path {
 }
 
 /// A path in the quotes in which git takes any byte.
-pub(super) fn quoted(path: &Path) -> OsString {
+pub(super) fn quoted(path: &Path) -> Vec<u8> {
     let mut all = vec![b'"'];
     for byte in path.as_os_str().as_bytes() {
         match byte {
@@ -122,24 +121,18 @@ pub(super) fn quoted(path: &Path) -> OsString {
         }
     }
     all.push(b'"');
-    OsString::from_vec(all)
+    all
 }
 
-/// The file that is there while git writes another one, or was killed.
-pub(super) fn lock_of(file: &Path) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(".lock");
-    name.into()
-}
-
-/// Removes a file, if it is there.
-pub(super) fn remove(file: &Path) -> Result<()> {
-    match fs_err::remove_file(file) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", file.display()))
+/// Removes an index, and what is there while git writes one, or was killed.
+pub(super) fn forget(index: &Path) -> Result<()> {
+    for file in [index.to_owned(), index.with_extension("index.lock")] {
+        match fs_err::remove_file(file) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
         }
-        _ => Ok(()),
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -151,7 +144,7 @@ mod tests {
     #[test]
     fn paths_keep_their_bytes() {
         assert_eq!(path(b"/a b \n\n"), Path::new("/a b \n"));
-        assert_eq!(quoted(Path::new("/a\"\\\n:")), "\"/a\\\"\\\\\\n:\"");
+        assert_eq!(quoted(Path::new("/a\"\\\n:")), b"\"/a\\\"\\\\\\n:\"");
         let all = joined([&b"a\nb"[..], b"c"]);
         assert_eq!(parts(&all).collect::<Vec<_>>(), [&b"a\nb"[..], b"c"]);
         assert_eq!(parts(b"").count(), 0);

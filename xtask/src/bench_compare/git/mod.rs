@@ -6,18 +6,17 @@
 //! and submodules.
 
 mod call;
-mod contents;
 mod index;
-mod snapshot;
 mod store;
+mod trees;
 mod worktree;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 
-use self::call::{checked, fed, git_in, line, lock_of, remove, run};
+use self::call::{checked, fed, forget, line, run};
 use self::store::{Objects, Store};
 pub(super) use self::worktree::Worktree;
 use crate::report::model::WORKING_TREE;
@@ -88,28 +87,15 @@ impl Repository {
 
     /// The commit a user's name stands for.
     pub(super) fn resolve(&self, name: &str) -> Result<Revision> {
-        let mut find = git_in(&self.worktree.root);
-        let wanted = format!("{name}^{{commit}}");
-        find.args([
-            "rev-parse",
-            "--verify",
-            "--quiet",
-            "--end-of-options",
-            &wanted,
-        ]);
-        let output = run(&mut find)?;
-        if !output.status.success() {
-            let shallow = self
-                .worktree
-                .query(&["rev-parse", "--is-shallow-repository"])?;
-            let next = if line(&shallow) == "true" {
+        let Some(commit) = self.worktree.commit(name)? else {
+            let ask = ["rev-parse", "--is-shallow-repository"];
+            let next = if line(&self.worktree.query(&ask)?) == "true" {
                 "the clone is shallow, `git fetch --unshallow` gets the rest"
             } else {
                 "`git log --oneline --all` shows what there is, `git fetch` gets more"
             };
             bail!("`{name}` is no commit of this repository; {next}");
-        }
-        let commit = line(&output.stdout);
+        };
         let (tree, notes) = self.committed(&commit, name)?;
         Ok(Revision {
             name: name.to_owned(),
@@ -123,32 +109,29 @@ impl Repository {
     /// The working tree as it is, with staged, unstaged and untracked changes, without what is ignored and
     /// without changes of `excluded`, files and directories that may lie in it.
     pub(super) fn snapshot(&self, excluded: &[PathBuf]) -> Result<Revision> {
-        let head = self
-            .worktree
-            .head()?
-            .ok_or_else(|| anyhow!("the repository has no commit yet; commit something first"))?;
-        let head = self.resolve(&head)?;
+        let head = self.worktree.commit("HEAD")?;
+        let head = head.context("the repository has no commit yet; commit something first")?;
+        let (committed, _) = self.committed(&head, "HEAD")?;
         let tree = self.current(excluded)?;
-        let name = WORKING_TREE.to_owned();
-        if tree == head.tree {
-            let notes = Vec::new();
-            return Ok(Revision {
-                name,
-                notes,
-                ..head
-            });
-        }
-        let mut commit = self.store.bare(Objects::All);
-        commit
-            .envs(IDENTITY)
-            .args(["-c", "commit.gpgSign=false", "commit-tree", &tree])
-            .args(["-p", &head.commit, "-m", "snapshot of a working tree"]);
-        let commit = checked(&mut commit, "cannot take a snapshot of the working tree")?;
+        let dirty = tree != committed;
+        let commit = if dirty {
+            let mut commit = self.store.git(Objects::All);
+            commit
+                .envs(IDENTITY)
+                .args(["-c", "commit.gpgSign=false", "commit-tree", &tree])
+                .args(["-p", &head, "-m", "snapshot of a working tree"]);
+            line(&checked(
+                &mut commit,
+                "cannot take a snapshot of the working tree",
+            )?)
+        } else {
+            head
+        };
         Ok(Revision {
-            name,
-            commit: line(&commit),
+            name: WORKING_TREE.to_owned(),
+            commit,
             tree,
-            dirty: true,
+            dirty,
             notes: Vec::new(),
         })
     }
@@ -156,14 +139,14 @@ impl Repository {
     /// The object at `path` in a revision.
     pub(super) fn object(&self, revision: &Revision, path: &str) -> Result<Option<String>> {
         let name = format!("{}:{path}", revision.tree);
-        let mut find = self.store.bare(Objects::All);
+        let mut find = self.store.git(Objects::All);
         let output = run(find.args(["rev-parse", "--verify", "--quiet", &name]))?;
         Ok(output.status.success().then(|| line(&output.stdout)))
     }
 
     /// The bytes of a file of the revision, given the hash of its object.
     pub(super) fn bytes(&self, object: &str) -> Result<Vec<u8>> {
-        let mut read = self.store.bare(Objects::All);
+        let mut read = self.store.git(Objects::All);
         checked(
             read.args(["cat-file", "blob", object]),
             &format!("cannot read the object {object}"),
@@ -173,25 +156,26 @@ impl Repository {
     /// Makes `dir` hold the revision's files and no others that git knew of there; files that are the same
     /// already are not touched. `index` keeps what was written.
     pub(super) fn write_out(&self, revision: &Revision, dir: &Path, index: &Path) -> Result<()> {
-        remove(&lock_of(index))?;
-        if self.try_write_out(revision, dir, index).is_ok() {
-            return Ok(());
-        }
-        // A run that was killed may have left anything.
-        remove(index)?;
-        if dir.exists() {
-            fs_err::remove_dir_all(dir)?;
-        }
-        self.try_write_out(revision, dir, index)
-    }
-
-    fn try_write_out(&self, revision: &Revision, dir: &Path, index: &Path) -> Result<()> {
         fs_err::create_dir_all(dir)?;
-        if !index.exists() && fs_err::read_dir(dir)?.next().is_some() {
+        // A run that was killed may have left anything.
+        if index.with_extension("index.lock").exists()
+            || self.check_out(revision, dir, index).is_err()
+        {
+            forget(index)?;
             fs_err::remove_dir_all(dir)?;
             fs_err::create_dir_all(dir)?;
+            self.check_out(revision, dir, index)?;
         }
-        let with = self.store.with_files(&self.worktree, dir, index)?;
+        Ok(())
+    }
+
+    fn check_out(&self, revision: &Revision, dir: &Path, index: &Path) -> Result<()> {
+        let is_new = !index.exists();
+        ensure!(
+            !is_new || fs_err::read_dir(dir)?.next().is_none(),
+            "files of nobody"
+        );
+        let index = self.store.index_of(&self.worktree, dir, index)?;
         let hint = self.worktree.hint();
         let what = format!("cannot write {} to {}{hint}", revision.name, dir.display());
         for args in [
@@ -199,7 +183,7 @@ impl Repository {
             // What was changed there by hand is written again.
             &["checkout-index", "--all", "--force", "--quiet"][..],
         ] {
-            checked(&mut with.git(Objects::All, args), &what)?;
+            checked(&mut index.git(Objects::All, args), &what)?;
         }
         Ok(())
     }

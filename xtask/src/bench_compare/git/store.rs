@@ -3,19 +3,20 @@
 
 use std::cell::RefCell;
 use std::ffi::OsString;
-use std::fs;
-use std::io::ErrorKind;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use super::call::{checked, git_in, line, quoted, remove, run};
-use super::worktree::{INFO, SHARED, Worktree};
+use super::call::{checked, forget, git_in, quoted};
+use super::index::Index;
+use super::worktree::Worktree;
 
 /// Variables that bring the settings of others.
 const CONFIGURATIONS: [&str; 3] = ["GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"];
+/// Files of a git directory that say which files there are and what their bytes are.
+const INFO: [&str; 2] = ["exclude", "attributes"];
 
 /// The repository.
 pub(super) struct Store {
@@ -40,35 +41,19 @@ impl Store {
             dir: dir.to_owned(),
             lenders: RefCell::new(vec![worktree.objects.clone()]),
         };
-        let ask = ["rev-parse", "--show-object-format"];
-        let format = run(store.bare(Objects::Own).args(ask))?;
-        // Another kind, or what a process left that was killed.
-        if !format.status.success() || line(&format.stdout) != worktree.format {
-            match fs::remove_dir_all(dir) {
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    return Err(error).with_context(|| format!("cannot remove {}", dir.display()));
-                }
-                _ => {}
-            }
+        let init = || {
             fs_err::create_dir_all(dir)?;
-            let mut init = store.bare(Objects::Own);
+            let mut init = store.git(Objects::Own);
             init.args(["init", "--quiet", "--bare", "--template="]);
             init.arg(format!("--object-format={}", worktree.format));
-            checked(&mut init, &format!("cannot create {}", dir.display()))?;
-        }
-        let cannot = || format!("cannot read {}", dir.display());
-        for entry in fs::read_dir(dir).with_context(cannot)? {
-            let entry = entry.with_context(cannot)?;
-            if entry.file_name().as_bytes().starts_with(SHARED) {
-                remove(&entry.path())?;
-            }
+            checked(&mut init, &format!("cannot create {}", dir.display()))
+        };
+        // Git refuses one with objects of another kind.
+        if init().is_err() {
+            fs_err::remove_dir_all(dir)?;
+            init()?;
         }
         Ok(store)
-    }
-
-    /// A file of its own.
-    pub(super) fn path(&self, name: &str) -> PathBuf {
-        self.dir.join(name)
     }
 
     /// Also borrows from another repository.
@@ -80,11 +65,11 @@ impl Store {
     }
 
     /// A command that needs neither an index nor files.
-    pub(super) fn bare(&self, objects: Objects) -> Command {
-        self.command(&self.dir, objects)
+    pub(super) fn git(&self, objects: Objects) -> Command {
+        self.git_at(&self.dir, objects)
     }
 
-    fn command(&self, at: &Path, objects: Objects) -> Command {
+    pub(super) fn git_at(&self, at: &Path, objects: Objects) -> Command {
         let mut command = git_in(at);
         for name in CONFIGURATIONS {
             command.env_remove(name);
@@ -94,67 +79,39 @@ impl Store {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_DIR", &self.dir);
         if objects == Objects::All {
-            let mut all = OsString::new();
-            for lender in &*self.lenders.borrow() {
-                if !all.is_empty() {
-                    all.push(":");
-                }
-                all.push(quoted(lender));
-            }
-            command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", all);
+            let lenders = self.lenders.borrow();
+            let lenders: Vec<Vec<u8>> = lenders.iter().map(|lender| quoted(lender)).collect();
+            let lenders = OsString::from_vec(lenders.join(&b':'));
+            command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", lenders);
         }
         command
     }
 
-    /// The way to call git for files of `worktree`.
-    pub(super) fn with<'a>(&'a self, worktree: &'a Worktree, index: &'a Path) -> Result<With<'a>> {
-        self.with_files(worktree, &worktree.root, index)
+    /// An empty index of this name, for the files of `worktree`.
+    pub(super) fn index<'a>(&'a self, worktree: &'a Worktree, name: &str) -> Result<Index<'a>> {
+        let file = self.dir.join(name);
+        forget(&file)?;
+        self.index_of(worktree, &worktree.root, &file)
     }
 
-    /// The way to call git for files that lie in `root` and are otherwise as those of `worktree`.
-    pub(super) fn with_files<'a>(
+    /// The index in `file`, for files that lie in `root` and are otherwise as those of `worktree`.
+    pub(super) fn index_of<'a>(
         &'a self,
         worktree: &'a Worktree,
-        root: &'a Path,
-        index: &'a Path,
-    ) -> Result<With<'a>> {
+        root: &Path,
+        file: &Path,
+    ) -> Result<Index<'a>> {
         let info = self.dir.join("info");
         fs_err::create_dir_all(&info)?;
         for name in INFO {
             let theirs = worktree.git_path(&format!("info/{name}"))?;
-            let bytes = fs::read(theirs).unwrap_or_default();
-            let path = info.join(name);
-            fs_err::write(&path, bytes)?;
+            fs_err::write(info.join(name), std::fs::read(theirs).unwrap_or_default())?;
         }
-        Ok(With {
+        Ok(Index {
             store: self,
             settings: &worktree.settings,
-            root,
-            index,
+            root: root.to_owned(),
+            file: file.to_owned(),
         })
-    }
-}
-
-/// Calls of git for an index and files.
-pub(super) struct With<'a> {
-    store: &'a Store,
-    settings: &'a [OsString],
-    pub(super) root: &'a Path,
-    index: &'a Path,
-}
-
-impl With<'_> {
-    /// A command.
-    pub(super) fn git(&self, objects: Objects, args: &[&str]) -> Command {
-        let mut command = self.store.command(self.root, objects);
-        for setting in self.settings {
-            command.arg("-c").arg(setting);
-        }
-        command
-            .args(["-c", "core.safecrlf=false"])
-            .env("GIT_WORK_TREE", self.root)
-            .env("GIT_INDEX_FILE", self.index)
-            .args(args);
-        command
     }
 }

@@ -1,14 +1,18 @@
-//! A working tree of the user's, or of a submodule in it: where its parts lie and how it is set up. It is only read.
+//! A working tree of the user's, or of a submodule in it: where its parts lie, how it is set up, and what its index lists.
+//! It is only read.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
-use super::call::{checked, git_in, line, lock_of, parts, path, remove, run};
+use super::call::{as_path, checked, git_in, line, parts, path, run};
+use super::index::Entry;
 
 /// Settings that say what the bytes of a file are and which files there are; all others stay behind.
 const KEPT: [&str; 8] = [
@@ -21,10 +25,6 @@ const KEPT: [&str; 8] = [
     "core.excludesfile",
     "core.attributesfile",
 ];
-/// Files of the git directory that say the same.
-pub(super) const INFO: [&str; 2] = ["exclude", "attributes"];
-/// What the names of files begin with that several indices share.
-pub(super) const SHARED: &[u8] = b"sharedindex.";
 
 /// A working tree.
 pub(in crate::bench_compare) struct Worktree {
@@ -38,7 +38,16 @@ pub(in crate::bench_compare) struct Worktree {
     /// Names of filters for which a program is given.
     pub(super) filters: BTreeSet<Vec<u8>>,
     /// Whether objects may be left with a server.
-    pub(super) is_partial: bool,
+    is_partial: bool,
+}
+
+/// What the index lists.
+pub(super) struct Listed {
+    pub(super) entry: Entry,
+    /// Whether git was told to leave it out of the working tree, and it is.
+    pub(super) is_skipped: bool,
+    /// Whether the file is as it was when the index was written, by its time and size.
+    pub(super) is_unchanged: bool,
 }
 
 impl Worktree {
@@ -71,9 +80,16 @@ impl Worktree {
         Ok(Self::find(&root)?.filter(|found| found.root == root))
     }
 
-    /// The commit that is checked out, if there is one.
-    pub(super) fn head(&self) -> Result<Option<String>> {
-        let find = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
+    /// The commit that a name stands for, if there is one.
+    pub(super) fn commit(&self, name: &str) -> Result<Option<String>> {
+        let name = format!("{name}^{{commit}}");
+        let find = [
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            &name,
+        ];
         let output = run(git_in(&self.root).args(find))?;
         Ok(output.status.success().then(|| line(&output.stdout)))
     }
@@ -122,34 +138,94 @@ impl Worktree {
         self.query(&args).map(|output| path(&output))
     }
 
-    /// Copies the index to `to`, if there is one, with its time: a file that was changed in the second in which the
-    /// index was written looks the same by its time, and git knows by the index's time which files to read. What the
-    /// index shares with others goes into `shared`.
-    pub(super) fn copy_index(&self, to: &Path, shared: &Path) -> Result<()> {
-        remove(to)?;
-        remove(&lock_of(to))?;
-        let from = self.git_path("index")?;
-        if !from.exists() {
-            return Ok(());
+    /// What the index lists, and how the files are.
+    pub(super) fn listed(&self) -> Result<Vec<Listed>> {
+        let written = fs::metadata(self.git_path("index")?).and_then(|data| data.modified());
+        let written = written.unwrap_or(SystemTime::UNIX_EPOCH);
+        // A directory that is left out as a whole stays one: to expand it git would write trees.
+        let all = self.query(&["ls-files", "-v", "--stage", "--sparse", "--debug", "-z"])?;
+        let mut listed = Vec::new();
+        let mut rest = &all[..];
+        while let Some(end) = rest.iter().position(|byte| *byte == 0) {
+            // A letter and a blank stand before each: `S` if it is skipped.
+            let (tag, entry) = rest[..end].split_at(2.min(end));
+            // Five lines follow.
+            let mut lines = rest[end + 1..].splitn(6, |byte| *byte == b'\n');
+            let noted: Vec<_> = lines.by_ref().take(5).map(line).collect();
+            rest = lines.next().unwrap_or_default();
+            let Some(entry) = Entry::parse(entry) else {
+                continue;
+            };
+            let file = self.root.join(as_path(&entry.path));
+            listed.push(Listed {
+                is_skipped: tag.eq_ignore_ascii_case(b"S ") && file.symlink_metadata().is_err(),
+                is_unchanged: is_as_noted(&file, &noted, written),
+                entry,
+            });
         }
-        let copy = |from: &Path, to: &Path| -> std::io::Result<()> {
-            fs::copy(from, to)?;
-            let modified = fs::metadata(from)?.modified()?;
-            let times = fs::FileTimes::new().set_modified(modified);
-            fs::File::options().write(true).open(to)?.set_times(times)
-        };
-        let cannot = || format!("cannot copy the index to {}", to.display());
-        copy(&from, to).with_context(cannot)?;
-        let Some(directory) = from.parent() else {
-            return Ok(());
-        };
-        for entry in fs::read_dir(directory).with_context(cannot)? {
-            let entry = entry.with_context(cannot)?;
-            let name = entry.file_name();
-            if name.as_bytes().starts_with(SHARED) {
-                copy(&entry.path(), &shared.join(name)).with_context(cannot)?;
-            }
+        Ok(listed)
+    }
+}
+
+/// Whether a file is as the lines of `ls-files --debug` say, among them `mtime: SECONDS:NANOSECONDS` and `size: BYTES`. One
+/// that was written when the index was, or later, may have been changed without a trace in these.
+fn is_as_noted(file: &Path, noted: &[String], index: SystemTime) -> bool {
+    let Ok(data) = fs::symlink_metadata(file) else {
+        return false;
+    };
+    let after = |name: &str| {
+        let mut lines = noted.iter().map(|line| line.trim_start());
+        let line = lines.find_map(|line| line.strip_prefix(name))?;
+        line.split_whitespace().next()
+    };
+    let Some((seconds, nanos)) = after("mtime:").and_then(|time| time.split_once(':')) else {
+        return false;
+    };
+    // The low half is noted. Some who write an index know no parts of seconds.
+    let low = |number: u64| (number as u32).to_string();
+    !data.is_dir()
+        && data.modified().is_ok_and(|modified| modified < index)
+        && seconds == low(data.mtime() as u64)
+        && (nanos == "0" || nanos == low(data.mtime_nsec() as u64))
+        && after("size:") == Some(&low(data.size()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{File, FileTimes};
+    use std::time::{Duration, SystemTime};
+
+    use super::is_as_noted;
+
+    #[test]
+    fn a_file_is_as_noted_by_its_time_and_size() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("file");
+        std::fs::write(&path, "four").expect("writable");
+        let time = SystemTime::UNIX_EPOCH + Duration::new(1_700_000_000, 12);
+        let file = File::options()
+            .write(true)
+            .open(&path)
+            .expect("it is there");
+        file.set_times(FileTimes::new().set_modified(time))
+            .expect("ours");
+        let later = time + Duration::from_nanos(1);
+        for (mtime, size, index, expected) in [
+            ("1700000000:12", "4", later, true),
+            ("1700000000:0", "4", later, true),
+            ("1700000000:13", "4", later, false),
+            ("1700000001:12", "4", later, false),
+            ("1700000000:12", "5", later, false),
+            ("1700000000:12", "4", time, false),
+            ("", "", later, false),
+        ] {
+            let noted = [
+                "  ctime: 1:2",
+                &format!("  mtime: {mtime}"),
+                &format!("  size: {size}\tflags: 0"),
+            ];
+            let found = is_as_noted(&path, &noted.map(str::to_owned), index);
+            assert_eq!(found, expected, "{mtime} {size}");
         }
-        Ok(())
     }
 }
