@@ -35,7 +35,6 @@ pub(super) fn document(comparison: &Comparison) -> Document {
         let title = format!("{layer}: {}", counted(timed.len(), "bench", "benches"));
         parts.extend(rows(comparison, &title, &timed));
     }
-    let alone = |list: &[String]| list.iter().map(|id| (id.clone(), String::new())).collect();
     let identical = benches.iter().filter(|b| b.identical);
     let identical: Vec<String> = identical.map(|b| b.id.clone()).collect();
     for (what, list) in [
@@ -43,8 +42,7 @@ pub(super) fn document(comparison: &Comparison) -> Document {
         ("only in HEAD (added)", &comparison.added),
         ("only in BASE (removed)", &comparison.removed),
     ] {
-        let list: Vec<(String, String)> = alone(list);
-        parts.extend(ids(what, list.into_iter()));
+        parts.extend(ids(what, list.iter().map(|id| (id.clone(), String::new()))));
     }
     parts.push(Part::Facts {
         what: "Conditions",
@@ -65,7 +63,6 @@ pub(super) fn document(comparison: &Comparison) -> Document {
 
 fn tone(comparison: &Comparison) -> Verdict {
     match comparison.outcome {
-        Outcome::Pass if comparison.benches.is_empty() => Verdict::Unstable,
         Outcome::Pass => Verdict::Same,
         Outcome::Regression | Outcome::Failed => Verdict::Slower,
         Outcome::TooNoisy | Outcome::Missing => Verdict::Unstable,
@@ -80,9 +77,7 @@ fn ids(what: &'static str, ids: impl Iterator<Item = (String, String)>) -> Optio
 /// The benches with the first metric's figures, and the ratios of the others.
 fn rows(comparison: &Comparison, title: &str, benches: &[&Bench]) -> Option<Part> {
     let (lead, others) = comparison.settings.metrics.split_first()?;
-    if benches.is_empty() {
-        return None;
-    }
+    benches.first()?;
     let first = format!("{} head/base", lead.short());
     let mut header = vec!["bench", "base", "head", &first, "A/A floor"];
     header.extend(others.iter().map(|metric| metric.short()));
@@ -145,16 +140,14 @@ fn conditions(comparison: &Comparison) -> Vec<(&'static str, String)> {
     let settings = &comparison.settings;
     let machine = &comparison.machine;
     let side = |side: &Side| {
-        let changed = if side.dirty {
+        let dirty = if side.dirty {
             ", with changes in no commit"
         } else {
             ""
         };
-        let args = match side.args.join(" ") {
-            args if args.is_empty() => args,
-            args => format!(", built with {args}"),
-        };
-        format!("{} ({}{changed}){args}", side.name, side.commit)
+        let args = side.args.iter().map(|arg| format!(", built with {arg}"));
+        let args = args.collect::<String>();
+        format!("{} ({}{dirty}){args}", side.name, side.commit)
     };
     let names = |metrics: &[Metric]| {
         let names: Vec<&str> = metrics.iter().map(|m| m.name()).collect();

@@ -12,8 +12,6 @@ pub(crate) mod model;
 pub(crate) mod page;
 pub(crate) mod peers;
 mod plot;
-#[cfg(test)]
-mod sample;
 pub(crate) mod sheet;
 pub(crate) mod terminal;
 #[cfg(test)]

@@ -25,7 +25,6 @@ pub(crate) const WORKING_TREE: &str = "working tree";
 /// One run of `cargo xtask bench-compare`.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) struct Comparison {
-    /// [`SCHEMA`].
     pub(crate) schema: u32,
     /// When it was finished: RFC 3339, UTC.
     pub(crate) created: String,
@@ -62,7 +61,7 @@ pub(crate) struct Side {
     pub(crate) name: String,
     /// The hash of the commit, or of the snapshot.
     pub(crate) commit: String,
-    /// Whether it is a snapshot with changes that are in no commit.
+    /// Whether there are changes in no commit.
     pub(crate) dirty: bool,
     /// What `--base-arg` or `--head-arg` added to the build.
     pub(crate) args: Vec<String>,
@@ -71,7 +70,6 @@ pub(crate) struct Side {
 /// Where it was measured.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) struct Machine {
-    /// The processor's name for itself.
     pub(crate) cpu: String,
     /// Hardware threads that this process may use.
     pub(crate) cores: usize,
@@ -103,7 +101,6 @@ pub(crate) struct Settings {
     pub(crate) budget_minutes: Option<f64>,
     /// Of each run of a bench, before the measurement.
     pub(crate) warm_up_ms: u64,
-    /// Of the measurement in each run of a bench.
     pub(crate) time_ms: u64,
     /// The least change that counts, as a fraction: 0.05 is 5 %.
     pub(crate) threshold: f64,
@@ -111,15 +108,10 @@ pub(crate) struct Settings {
     pub(crate) metrics: Vec<Metric>,
     /// The metrics in which slower is a regression.
     pub(crate) fail_on: Vec<Metric>,
-    /// Whether BASE was measured against itself.
     pub(crate) aa: bool,
-    /// Whether too much noise fails the command.
     pub(crate) strict: bool,
-    /// Whether an added or removed bench fails the command.
     pub(crate) require_all: bool,
-    /// The pattern of `--filter`.
     pub(crate) filter: Option<String>,
-    /// Those of `--layer`; empty: all.
     pub(crate) layers: Vec<String>,
 }
 
@@ -136,7 +128,6 @@ pub(crate) enum Metric {
 }
 
 impl Metric {
-    /// For headings and sentences.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Wall => "wall time",
@@ -158,10 +149,8 @@ impl Metric {
 /// A bench that both sides have.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) struct Bench {
-    /// `layer/workload/contender/param`.
     pub(crate) id: String,
     pub(crate) layer: String,
-    /// How many threads it runs, if it says so.
     pub(crate) threads: Option<usize>,
     /// False for a bench of more threads than cores: shown, but neither in a mean nor a regression.
     pub(crate) gated: bool,
@@ -172,14 +161,8 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// The result for a metric, if it was measured.
     pub(crate) fn result(&self, metric: Metric) -> Option<&MetricResult> {
         self.results.iter().find(|result| result.metric == metric)
-    }
-
-    /// Whether any metric has this verdict.
-    pub(crate) fn has(&self, verdict: Verdict) -> bool {
-        self.results.iter().any(|r| r.judgement.verdict == verdict)
     }
 }
 
@@ -187,10 +170,9 @@ impl Bench {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(crate) struct MetricResult {
     pub(crate) metric: Metric,
-    /// Median of BASE over the rounds, in the metric's unit.
+    /// Median over the rounds, in the metric's unit.
     #[serde(deserialize_with = "figure::read")]
     pub(crate) base: f64,
-    /// Median of HEAD over the rounds, in the metric's unit.
     #[serde(deserialize_with = "figure::read")]
     pub(crate) head: f64,
     /// HEAD/BASE of each round.
@@ -223,11 +205,9 @@ pub(crate) struct Judgement {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Verdict {
-    /// No change beyond the threshold.
     Same,
     Faster,
     Slower,
-    /// The interval is too wide to say.
     Unstable,
 }
 
@@ -247,9 +227,7 @@ impl fmt::Display for Verdict {
 pub(crate) struct LayerMean {
     pub(crate) layer: String,
     pub(crate) metric: Metric,
-    /// HEAD/BASE.
     pub(crate) mean: Estimate,
-    /// How many benches are in it.
     pub(crate) benches: usize,
 }
 

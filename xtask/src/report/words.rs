@@ -1,6 +1,6 @@
 //! What a comparison says, in sentences that all reports share.
 
-use super::model::{Bench, Comparison, MetricResult, Outcome, Verdict};
+use super::model::{Bench, Comparison, MetricResult, Outcome, Verdict, WORKING_TREE};
 use super::units::{change, counted, first, percent, span};
 
 /// Ids that a sentence names.
@@ -9,10 +9,18 @@ const NAMED: usize = 5;
 /// What is said of a bench on the whole; a verdict only if it counts.
 fn word(bench: &Bench) -> String {
     match worst(bench) {
-        None if bench.identical => "identical".to_owned(),
-        None => "not measured".to_owned(),
+        None => unmeasured(bench).to_owned(),
         _ if !bench.gated => "not counted".to_owned(),
         Some(verdict) => verdict.to_string(),
+    }
+}
+
+/// Why a bench has no results.
+fn unmeasured(bench: &Bench) -> &'static str {
+    if bench.identical {
+        "identical"
+    } else {
+        "not measured"
     }
 }
 
@@ -34,32 +42,19 @@ fn tally(benches: &[Bench]) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// The first few ids.
-fn some<'i>(ids: impl Iterator<Item = &'i str>) -> String {
-    first(&ids.collect::<Vec<_>>(), NAMED)
-}
-
 /// The verdict that weighs most; none for a bench without results.
 pub(super) fn worst(bench: &Bench) -> Option<Verdict> {
-    if bench.results.is_empty() {
-        return None;
-    }
     use Verdict::{Faster, Same, Slower, Unstable};
-    let found = [Slower, Unstable, Faster]
+    let has = |verdict| bench.results.iter().any(|r| r.judgement.verdict == verdict);
+    [Slower, Unstable, Faster, Same]
         .into_iter()
-        .find(|v| bench.has(*v));
-    Some(found.unwrap_or(Same))
+        .find(|v| has(*v))
 }
 
 /// The verdicts of a bench's metrics: the first one's, and of the others what they found.
 pub(super) fn verdicts(bench: &Bench) -> String {
     let Some((lead, others)) = bench.results.split_first() else {
-        let word = if bench.identical {
-            "identical"
-        } else {
-            "not measured"
-        };
-        return word.to_owned();
+        return unmeasured(bench).to_owned();
     };
     let found =
         |r: &&MetricResult| matches!(r.judgement.verdict, Verdict::Slower | Verdict::Faster);
@@ -70,7 +65,7 @@ pub(super) fn verdicts(bench: &Bench) -> String {
 
 /// The gated benches that are slower in a metric that counts, the worst first, each with the metric
 /// that says it loudest.
-pub(super) fn regressions(comparison: &Comparison) -> Vec<(&Bench, &MetricResult)> {
+fn regressions(comparison: &Comparison) -> Vec<(&Bench, &MetricResult)> {
     let counts = |result: &&MetricResult| {
         result.judgement.verdict == Verdict::Slower
             && comparison.settings.fail_on.contains(&result.metric)
@@ -92,16 +87,12 @@ pub(super) fn regressions(comparison: &Comparison) -> Vec<(&Bench, &MetricResult
 pub(super) fn headline(comparison: &Comparison) -> String {
     let all = &comparison.benches;
     let benches = counted(all.len(), "bench", "benches");
-    let tally = format!("{benches} compared ({})", tally(all));
-    let unstable = all.iter().filter(|bench| word(bench) == "unstable");
-    match comparison.outcome {
-        Outcome::Pass if all.is_empty() => {
-            "Nothing was compared: no bench is on both sides.".to_owned()
-        }
+    let some = |ids: Vec<&String>| first(&ids, NAMED);
+    let said = match comparison.outcome {
         Outcome::Pass if all.iter().all(|bench| bench.identical) => {
-            format!("No change: both sides have the same executables ({benches}).")
+            return format!("No change: both sides have the same executables ({benches}).");
         }
-        Outcome::Pass => format!("No regression that fails: {tally}."),
+        Outcome::Pass => "No regression that fails: ".to_owned(),
         Outcome::Regression => {
             let found = regressions(comparison);
             let worst = found.first().map(|(bench, worst)| {
@@ -109,35 +100,34 @@ pub(super) fn headline(comparison: &Comparison) -> String {
                 format!("{} {change} in {}", bench.id, worst.metric.name())
             });
             let worst = worst.unwrap_or_default();
-            format!("{} slower, the worst is {worst}; {tally}.", found.len())
+            format!("{} slower, the worst is {worst}; ", found.len())
         }
         Outcome::Failed => {
-            let failed = some(comparison.failed.iter().map(|f| f.id.as_str()));
-            format!("Not measured: {failed}; {tally}.")
+            let failed = comparison.failed.iter().map(|f| &f.id).collect();
+            format!("Not measured: {}; ", some(failed))
         }
         Outcome::TooNoisy => {
-            let unstable = some(unstable.map(|bench| bench.id.as_str()));
-            format!("It was too noisy to say: {unstable}; {tally}.")
+            let unstable = all.iter().filter(|bench| word(bench) == "unstable");
+            let unstable = unstable.map(|bench| &bench.id).collect();
+            format!("It was too noisy to say: {}; ", some(unstable))
         }
         Outcome::Missing => {
             let missing = comparison.added.iter().chain(&comparison.removed);
-            let missing = some(missing.map(String::as_str));
-            format!("On one side only: {missing}; {tally}.")
+            format!("On one side only: {}; ", some(missing.collect()))
         }
-    }
+    };
+    format!("{said}{benches} compared ({}).", tally(all))
 }
 
 /// What to do next, in one sentence.
 pub(super) fn next_step(comparison: &Comparison) -> String {
-    let rounds = comparison.settings.rounds;
+    let again = |id: Option<&Bench>| again(comparison, id, comparison.settings.rounds * 2);
+    let mut gated = comparison.benches.iter().filter(|b| b.gated);
     match comparison.outcome {
-        Outcome::Failed => match comparison.failed.first() {
-            Some(failure) => format!(
-                "run it alone: `cargo bench -p benches -- --exact {}`; `--resume` runs only what is missing.",
-                quoted(&failure.id)
-            ),
-            None => "see the messages above.".to_owned(),
-        },
+        Outcome::Failed => format!(
+            "run it alone: `cargo bench -p benches -- --exact {}`; `--resume` runs only what is missing.",
+            quoted(&comparison.failed[0].id)
+        ),
         Outcome::Missing => {
             "give both sides the same benches, or leave out `--require-all`.".to_owned()
         }
@@ -147,27 +137,17 @@ pub(super) fn next_step(comparison: &Comparison) -> String {
                 .to_owned()
         }
         Outcome::Regression => {
-            let found = regressions(comparison);
-            let id = found.first().map(|(bench, _)| bench.id.as_str());
-            format!("look closer: `{}`.", again(comparison, id, rounds * 2))
+            let worst = regressions(comparison).first().map(|(bench, _)| *bench);
+            format!("look closer: `{}`.", again(worst))
         }
-        Outcome::TooNoisy => format!(
-            "measure again on a quieter machine: `{}`.",
-            again(comparison, None, rounds * 2)
-        ),
-        Outcome::Pass if comparison.benches.is_empty() => {
-            "check `--layer` and `--filter`, and that both sides have benches.".to_owned()
-        }
-        Outcome::Pass => {
-            let mut gated = comparison.benches.iter().filter(|b| b.gated);
-            match gated.find(|b| worst(b) == Some(Verdict::Unstable)) {
-                Some(bench) => format!(
-                    "what is unstable has no verdict yet: `{}`.",
-                    again(comparison, Some(&bench.id), rounds * 2)
-                ),
-                None => "report.md is ready for the pull request.".to_owned(),
-            }
-        }
+        Outcome::TooNoisy => format!("measure again on a quieter machine: `{}`.", again(None)),
+        Outcome::Pass => match gated.find(|b| worst(b) == Some(Verdict::Unstable)) {
+            Some(bench) => format!(
+                "what is unstable has no verdict yet: `{}`.",
+                again(Some(bench))
+            ),
+            None => "report.md is ready for the pull request.".to_owned(),
+        },
     }
 }
 
@@ -193,17 +173,17 @@ pub(super) fn effort(comparison: &Comparison) -> String {
     )
 }
 
-/// The command that measures this again.
-pub(super) fn again(comparison: &Comparison, id: Option<&str>, rounds: usize) -> String {
+/// The command that measures this, or one bench of it, again.
+pub(super) fn again(comparison: &Comparison, bench: Option<&Bench>, rounds: usize) -> String {
     let mut command = format!(
         "cargo xtask bench-compare {}",
         quoted(&comparison.base.name)
     );
-    if comparison.head.name != super::model::WORKING_TREE {
+    if comparison.head.name != WORKING_TREE {
         command += &format!(" {}", quoted(&comparison.head.name));
     }
-    if let Some(id) = id {
-        let pattern = format!("^{}$", regex_lite::escape(id));
+    if let Some(bench) = bench {
+        let pattern = format!("^{}$", regex_lite::escape(&bench.id));
         command += &format!(" --filter {}", quoted(&pattern));
     }
     command + &format!(" --rounds {rounds}")
@@ -216,73 +196,5 @@ fn quoted(word: &str) -> String {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{again, headline, next_step, quoted, regressions, tally};
-    use crate::report::model::{Metric, Outcome};
-    use crate::report::sample;
-
-    #[test]
-    fn words_of_a_shell_stay_one_word() {
-        assert_eq!(quoted("origin/main~2"), "origin/main~2");
-        assert_eq!(quoted("it's $x"), r"'it'\''s $x'");
-        assert_eq!(quoted(""), "''");
-    }
-
-    #[test]
-    fn the_worst_regression_leads() {
-        let comparison = sample::comparison(42);
-        let found = regressions(&comparison);
-        let ratios: Vec<f64> = found.iter().map(|(_, r)| r.judgement.ratio.value).collect();
-        assert!(found.len() > 1 && ratios.is_sorted_by(|a, b| a >= b));
-        assert!(headline(&comparison).contains(&found[0].0.id));
-        assert!(next_step(&comparison).contains("--rounds 30"));
-        assert!(found.iter().all(|(bench, _)| bench.gated));
-    }
-
-    #[test]
-    fn slower_in_a_metric_that_does_not_fail_is_no_regression() {
-        let mut comparison = sample::comparison(42);
-        comparison.settings.fail_on = vec![Metric::Instr];
-        comparison.outcome = Outcome::Pass;
-        assert!(regressions(&comparison).is_empty());
-        assert!(headline(&comparison).starts_with("No regression that fails: "));
-    }
-
-    #[test]
-    fn every_bench_is_tallied_once() {
-        let mut comparison = sample::comparison(300);
-        comparison.benches[0].results.clear();
-        let words = tally(&comparison.benches);
-        let amounts = words.split(", ").filter_map(|part| part.split_once(' '));
-        let amounts = amounts.map(|(amount, _)| amount.parse::<usize>().expect("a number"));
-        assert_eq!(amounts.sum::<usize>(), 300, "{words}");
-    }
-
-    #[test]
-    fn the_working_tree_is_no_argument() {
-        let mut comparison = sample::comparison(1);
-        let command = again(&comparison, None, 5);
-        assert_eq!(command, "cargo xtask bench-compare main --rounds 5");
-        comparison.head.name = "topic".to_owned();
-        assert!(again(&comparison, None, 5).contains(" main topic "));
-    }
-
-    #[test]
-    fn every_outcome_has_its_words() {
-        let mut comparison = sample::extreme();
-        let outcomes = [
-            (Outcome::Failed, "Not measured: fork/panics", "cargo bench"),
-            (Outcome::TooNoisy, "too noisy to say: ", "--rounds"),
-            (Outcome::Missing, " and 36 more", "--require-all"),
-        ];
-        for (outcome, said, next) in outcomes {
-            comparison.outcome = outcome;
-            assert!(headline(&comparison).contains(said));
-            assert!(next_step(&comparison).contains(next));
-        }
     }
 }
