@@ -36,7 +36,7 @@ pub(crate) use failure::Failure;
 use git::{Repository, Revision};
 use plan::Plan;
 use programs::Wanted;
-use sides::{PACKAGE, Side, State, Which};
+use sides::{NAMES, PACKAGE, Side, State};
 
 /// Raised when a line of `runs.jsonl` means something else than before.
 const RUNS_SCHEMA: u32 = 2;
@@ -93,17 +93,13 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
         timed: metrics.iter().any(|m| *m != Metric::Instr),
         counted: metrics.contains(&Metric::Instr),
     };
-    let prepare = |which, revision, args: &[String]| {
-        sides::prepare(&state, &repository, which, revision, args, &wanted)
+    let prepare = |name, revision, args: &[String]| {
+        sides::prepare(&state, &repository, name, revision, args, &wanted)
     };
-    let base = prepare(Which::Base, base, &args.base_arg)?;
-    let head = if args.aa {
-        Side {
-            which: Which::Head,
-            ..base.clone()
-        }
-    } else {
-        prepare(Which::Head, head, &args.head_arg)?
+    let base = prepare(NAMES[0], base, &args.base_arg)?;
+    let head = match args.aa {
+        true => base.clone(),
+        false => prepare(NAMES[1], head, &args.head_arg)?,
     };
     let counts = |side: &Side| side.programs.iter().any(|built| built.program.counts());
     if counts(&base) || counts(&head) {
@@ -186,12 +182,11 @@ fn revisions(
         _ if args.aa => base.clone(),
         Some(name) => repository.resolve(name)?,
         None => {
-            let target = state.target();
             // What this command wrote is no change: with it a resumed run would be of another tree.
             let out = out.canonicalize()?;
             let written = report::FILES.iter().chain([&runs::NAME]);
             let mut excluded: Vec<PathBuf> = written.map(|name| out.join(name)).collect();
-            excluded.push(target.to_owned());
+            excluded.push(state.target.clone());
             repository.snapshot(&excluded)?
         }
     };
@@ -200,8 +195,8 @@ fn revisions(
 
 fn nothing(plan: &Plan, base: &Side, head: &Side) -> anyhow::Error {
     let amount = |side: &Side, ids: &[String]| match (side.has_benches, ids.len()) {
-        (false, _) => format!("{} has no `{PACKAGE}`", side.label()),
-        (true, n) => format!("{} has {n} that match", side.label()),
+        (false, _) => format!("{} has no `{PACKAGE}`", side.label),
+        (true, n) => format!("{} has {n} that match", side.label),
     };
     anyhow!(
         "no bench is on both sides: {}, {}; check the names, --layer and --filter",

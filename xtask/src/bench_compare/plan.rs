@@ -8,7 +8,7 @@ use regex_lite::Regex;
 
 use super::failure::of_bench;
 use super::programs::Built;
-use super::sides::Side;
+use super::sides::{NAMES, Side};
 use crate::measure::id::layer;
 use crate::measure::rounds::{Entry, Row};
 use crate::measure::runs::Kind;
@@ -75,7 +75,7 @@ impl Plan {
     fn add(&mut self, kind: Kind, id: String, base: Listed, head: Listed) {
         let identical = base.0.hash == head.0.hash;
         *self.both.entry(id.clone()).or_insert(true) &= identical;
-        let sides = [("base", base), ("head", head)].into_iter();
+        let sides = NAMES.into_iter().zip([base, head]);
         let entry = |(side, (built, call)): (&str, Listed)| Entry::new(side, &call, &built.program);
         let entries = sides.map(entry).collect();
         self.rows.push((kind, identical, Row { name: id, entries }));
@@ -94,7 +94,7 @@ fn list(side: &Side, selection: &Selection) -> Result<BTreeMap<(Kind, String), L
     for built in &side.programs {
         let program = &built.program;
         let (kind, all) = if program.counts() {
-            let all = program.list_counted().with_context(|| side.label())?;
+            let all = program.list_counted().with_context(|| side.label.clone())?;
             (Kind::Instructions, all)
         } else {
             let ids = program.list()?.into_iter();
@@ -103,7 +103,7 @@ fn list(side: &Side, selection: &Selection) -> Result<BTreeMap<(Kind, String), L
         for (id, call) in all.into_iter().filter(|(id, _)| selection.has(id)) {
             let listed = (built.clone(), call);
             if benches.insert((kind, id.clone()), listed).is_some() {
-                bail!("{} has two benches called `{id}`; rename one", side.label());
+                bail!("{} has two benches called `{id}`; rename one", side.label);
             }
         }
     }

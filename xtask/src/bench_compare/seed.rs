@@ -8,9 +8,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
-use super::sides::Which;
+use super::sides::NAMES;
+use crate::process::said;
 
 /// Where cargo records what it has built, in each directory of a profile.
 const RECORDS: &str = ".fingerprint";
@@ -18,8 +19,9 @@ const RECORDS: &str = ".fingerprint";
 const HASH: usize = 16;
 
 /// Fills the side's directory below `build`, if it is not there, from the other side's; `root` has the lock file.
-pub(super) fn seed(build: &Path, which: Which, root: &Path) -> Result<()> {
-    let (from, to) = (build.join(which.other().name()), build.join(which.name()));
+pub(super) fn seed(build: &Path, name: &str, root: &Path) -> Result<()> {
+    let to = build.join(name);
+    let from = build.join(NAMES[usize::from(name == NAMES[0])]);
     if to.exists() || !from.exists() {
         return Ok(());
     }
@@ -29,8 +31,11 @@ pub(super) fn seed(build: &Path, which: Which, root: &Path) -> Result<()> {
     // Complete or not there: what is half copied is no start.
     let half = build.join("seed");
     let _ = fs::remove_dir_all(&half);
-    copy(&from, &half)
-        .and_then(|()| forget(&half, &own))
+    // With the times of the files, by which cargo tells what is newer.
+    let mut copy = Command::new("cp");
+    copy.arg("-pR").args([&from, &half]);
+    said(copy)
+        .and_then(|_| forget(&half, &own))
         .and_then(|()| Ok(fs::rename(&half, &to)?))
         .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))
 }
@@ -44,22 +49,14 @@ fn packages_of_tree(lock: &Path) -> Option<Vec<String>> {
         .collect()
 }
 
-/// Copies a directory with the times of its files, by which cargo tells what is newer.
-fn copy(from: &Path, to: &Path) -> Result<()> {
-    let mut command = Command::new("cp");
-    let status = command.arg("-pR").args([from, to]).status();
-    let status = status.context("cannot start cp")?;
-    ensure!(status.success(), "`cp -pR` failed, {status}");
-    Ok(())
-}
-
 /// Removes the records of packages, wherever they lie in a target directory.
 fn forget(dir: &Path, own: &[String]) -> Result<()> {
     for entry in fs::read_dir(dir)? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if dir.ends_with(RECORDS) {
-            if own.iter().any(|package| belongs(&name, package)) {
+            let package = name.rsplit_once('-').filter(|(_, hash)| hash.len() == HASH);
+            if package.is_some_and(|(package, _)| own.iter().any(|own| own == package)) {
                 fs::remove_dir_all(path)?;
             }
         } else if path.is_dir() && name != "deps" && name != "build" {
@@ -69,20 +66,11 @@ fn forget(dir: &Path, own: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Whether a record is of the package.
-fn belongs(record: &str, package: &str) -> bool {
-    let hash = record
-        .strip_prefix(package)
-        .and_then(|rest| rest.strip_prefix('-'));
-    hash.is_some_and(|hash| hash.len() == HASH && !hash.contains('-'))
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
 
     use super::{RECORDS, seed};
-    use crate::bench_compare::sides::Which;
 
     #[test]
     fn the_other_side_is_copied_but_for_what_is_in_the_tree() {
@@ -94,8 +82,7 @@ mod tests {
         };
         write(
             "src/Cargo.lock",
-            "version = 4\n[[package]]\nname = \"code\"\nversion = \"0.1.0\"\n\n[[package]]\nname = \"slab\"\n\
-             version = \"1.0.0\"\nsource = \"registry\"\n",
+            "[[package]]\nname = \"code\"\n\n[[package]]\nname = \"slab\"\nsource = \"registry\"\n",
         );
         let record = |package: &str| format!("release/{RECORDS}/{package}-0123456789abcdef/x");
         let files = [
@@ -107,9 +94,9 @@ mod tests {
         for (path, _) in &files {
             write(&format!("base/{path}"), "bytes");
         }
-        let root = dir.path().join("src");
-        seed(dir.path(), Which::Base, &root).expect("it is there already");
-        seed(dir.path(), Which::Head, &root).expect("there is space");
+        for side in ["base", "head"] {
+            seed(dir.path(), side, &dir.path().join("src")).expect("there is space");
+        }
         let time = |side: &str, path: &str| {
             let data = dir.path().join(side).join(path).metadata().ok();
             data.map(|data| data.modified().expect("there are times"))

@@ -12,43 +12,24 @@ use super::failure::of_bench;
 use super::git::{self, Repository, Revision};
 use super::programs::{Built, Set, Wanted};
 use super::seed;
-use crate::measure::build::{self, Listed, Special, Tree};
+use crate::measure::build::{self, Tree};
 use crate::process::{program, said};
 
 /// The package of the benches, below the root of the repository.
 pub(super) const PACKAGE: &str = "benches";
+/// The names of the sides in files and messages. They are equally long, so are all paths: the length of a path shifts the
+/// stack of a program, and with it its times.
+pub(super) const NAMES: [&str; 2] = ["base", "head"];
 /// Raised when builds of the same inputs are no longer the same.
 const FORMAT: u32 = 3;
 /// Sets of programs that are kept.
 const KEPT: usize = 8;
 
-/// Which side; in lower case in files and messages. The names are equally long, so are all paths: the length
-/// of a path shifts the stack of a program, and with it its times.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Which {
-    Base,
-    Head,
-}
-
-impl Which {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Base => "base",
-            Self::Head => "head",
-        }
-    }
-
-    pub(super) fn other(self) -> Self {
-        match self {
-            Self::Base => Self::Head,
-            Self::Head => Self::Base,
-        }
-    }
-}
-
 /// The command's own directory below the target directory, held by one process at a time.
 pub(super) struct State {
     pub(super) dir: PathBuf,
+    /// The target directory.
+    pub(super) target: PathBuf,
     _lock: File,
 }
 
@@ -56,7 +37,7 @@ impl State {
     pub(super) fn lock(target: &Path) -> Result<Self> {
         let dir = target.join("bench-compare");
         fs_err::create_dir_all(&dir)?;
-        let dir = dir.canonicalize()?;
+        let (target, dir) = (target.canonicalize()?, dir.canonicalize()?);
         let path = dir.join("lock");
         let lock =
             File::create(&path).with_context(|| format!("cannot create {}", path.display()))?;
@@ -66,36 +47,24 @@ impl State {
                 dir.display()
             )
         })?;
-        Ok(Self { dir, _lock: lock })
-    }
-
-    /// The target directory.
-    pub(super) fn target(&self) -> &Path {
-        self.dir.parent().unwrap_or(&self.dir)
+        let _lock = lock;
+        Ok(Self { dir, target, _lock })
     }
 }
 
 /// A side, ready to be measured.
 #[derive(Clone, Debug)]
 pub(super) struct Side {
-    pub(super) which: Which,
     pub(super) revision: Revision,
     pub(super) args: Vec<String>,
+    /// For errors: which side, and of which commit.
+    pub(super) label: String,
     /// The hash of all that the programs depend on.
     pub(super) key: String,
     /// Whether the revision has the package.
     pub(super) has_benches: bool,
     /// Those that are wanted.
     pub(super) programs: Vec<Built>,
-}
-
-impl Side {
-    /// For errors.
-    pub(super) fn label(&self) -> String {
-        let commit = &self.revision.commit;
-        let short = &commit[..commit.len().min(9)];
-        format!("{} ({}, {short})", self.which.name(), self.revision.name)
-    }
 }
 
 /// Variables of the environment that change what cargo builds begin like this.
@@ -110,18 +79,16 @@ const VARIABLES: [&str; 6] = [
 /// Where the programs are built; it does not change them.
 const TARGET_DIR: &str = "CARGO_TARGET_DIR";
 
-/// What the environment and cargo's own files say about builds. Which of it matters is cargo's to know: all counts.
-fn settings(variables: impl Iterator<Item = (OsString, OsString)>, files: &[String]) -> String {
+/// What the environment says about builds. Which of it matters is cargo's to know: all counts.
+fn settings(variables: impl Iterator<Item = (OsString, OsString)>) -> Vec<String> {
+    let of_cargo =
+        |name: &str| name != TARGET_DIR && VARIABLES.iter().any(|start| name.starts_with(start));
     let mut lines: Vec<String> = variables
-        .filter(|(name, _)| {
-            let name = name.to_string_lossy();
-            name != TARGET_DIR && VARIABLES.iter().any(|start| name.starts_with(start))
-        })
+        .filter(|(name, _)| of_cargo(&name.to_string_lossy()))
         .map(|(name, value)| format!("{}={}", name.display(), value.display()))
         .collect();
     lines.sort();
-    lines.extend(files.iter().cloned());
-    lines.join("\n")
+    lines
 }
 
 /// The texts of the configuration files that cargo reads beside those of the tree: of the directories above it, and the
@@ -131,9 +98,8 @@ fn configurations(below: &Path) -> Vec<String> {
     let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo")));
     let above = below.ancestors().map(|directory| directory.join(".cargo"));
     let names = |directory: PathBuf| ["config.toml", "config"].map(|name| directory.join(name));
-    above
-        .chain(home)
-        .flat_map(names)
+    let files = above.chain(home).flat_map(names);
+    files
         .filter_map(|path| fs::read_to_string(path).ok())
         .collect()
 }
@@ -142,116 +108,100 @@ fn configurations(below: &Path) -> Vec<String> {
 pub(super) fn prepare(
     state: &State,
     repository: &Repository,
-    which: Which,
+    name: &str,
     revision: Revision,
     args: &[String],
     wanted: &Wanted,
 ) -> Result<Side> {
-    let rustc = said(program("rustc -vV"))?;
-    let flags = build::inherited_flags().unwrap_or_default();
     let manifest = repository.object(&revision, &format!("{PACKAGE}/Cargo.toml"))?;
-    let by_features = is_built_by_features(repository, manifest.as_deref(), args)?;
-    // With other features a program may be another one.
-    let selection = by_features.then(|| format!("{wanted:?}"));
-    // The lock file is part of the tree.
-    let inputs = format!(
-        "{FORMAT}\n{}\n{rustc}\n{flags}\n{}\n{}\n{}",
-        revision.tree,
-        settings(std::env::vars_os(), &configurations(&state.dir)),
-        args.join("\n"),
-        selection.unwrap_or_default()
-    );
-    let key = git::hash_text(&inputs)?;
+    // Whether programs are built with the features that they require alone.
+    let by_features = match &manifest {
+        Some(object) if !build::chooses_features(args) => {
+            build::needs_no_defaults(&repository.bytes(object)?)
+        }
+        _ => false,
+    };
+    // The lock file is part of the tree. With other features a program may be another one.
+    let inputs = [
+        vec![
+            format!("{FORMAT}\n{}", revision.tree),
+            said(program("rustc -vV"))?,
+        ],
+        vec![build::inherited_flags().unwrap_or_default()],
+        settings(std::env::vars_os()),
+        configurations(&state.dir),
+        args.to_vec(),
+        by_features
+            .then(|| format!("{wanted:?}"))
+            .into_iter()
+            .collect(),
+    ];
+    let short = &revision.commit[..revision.commit.len().min(9)];
+    let label = format!("{name} ({}, {short})", revision.name);
     let mut side = Side {
-        which,
+        key: git::hash_text(&inputs.concat().join("\n"))?,
         revision,
         args: args.to_vec(),
-        key,
-        has_benches: false,
+        label: label.clone(),
+        has_benches: manifest.is_some(),
         programs: Vec::new(),
     };
-    if manifest.is_none() {
+    if !side.has_benches {
         return Ok(side);
     }
-    side.has_benches = true;
     let set = Set::of(state.dir.join("bin").join(&side.key));
-    if let Some(programs) = set.programs(wanted, &side.label()) {
-        eprintln!("{}: built before", side.label());
+    if let Some(programs) = set.programs(wanted, &label) {
+        eprintln!("{label}: built before");
         side.programs = programs;
         return Ok(side);
     }
-    let sources = [Which::Base, Which::Head].map(|w| state.dir.join("src").join(w.name()));
-    let source = state.dir.join("src").join(which.name());
+    let sources = NAMES.map(|name| state.dir.join("src").join(name));
+    let source = state.dir.join("src").join(name);
     let index = source.with_extension("index");
     repository.write_out(&side.revision, &source, &index)?;
     let mut tree = Tree {
-        root: source,
         package: PACKAGE.into(),
-        target: state.dir.join("build").join(which.name()),
-        benches: Vec::new(),
-        features: None,
+        target: state.dir.join("build").join(name),
         args: args.to_vec(),
-        special: Special::default(),
         others: sources.to_vec(),
-        side: side.label(),
+        ..Tree::new(source, label.clone())
     };
-    let listed = tree.programs().filter(|listed| {
+    // Otherwise cargo says which programs there are, by what they require.
+    let is_known = |listed: &Vec<build::Listed>| {
         let by_default = listed.iter().all(|program| program.features.is_empty());
         (by_default || by_features) && !build::chooses_benches(args)
+    };
+    let listed = tree.programs().filter(is_known);
+    let targets = listed.as_ref().map(|listed| {
+        let names = listed.iter().map(|listed| listed.name.clone());
+        names.collect::<Vec<String>>()
     });
-    let names = |listed: &Vec<Listed>| listed.iter().map(|l| l.name.clone()).collect();
-    let targets: Option<Vec<String>> = listed.as_ref().map(names);
-    if let Some(targets) = &targets {
+    if let (Some(targets), Some(listed)) = (&targets, &listed) {
         tree.benches = wanted.of(targets);
         if by_features {
-            tree.features = Some(features_of(&listed.unwrap_or_default(), &tree.benches));
+            let wanted = listed.iter().filter(|l| tree.benches.contains(&l.name));
+            let features: BTreeSet<&String> = wanted.flat_map(|l| &l.features).collect();
+            tree.features = Some(features.into_iter().cloned().collect());
         }
         tree.benches.retain(|name| !set.has(name));
     }
+    let mut built = Vec::new();
     // Nothing is wanted of programs that are all known.
     if targets.is_none() || !tree.benches.is_empty() {
-        eprintln!("{}: building {}", side.label(), tree.benches.join(", "));
-        seed::seed(&state.dir.join("build"), which, &tree.root)?;
+        eprintln!("{label}: building {}", tree.benches.join(", "));
+        seed::seed(&state.dir.join("build"), name, &tree.root)?;
+        built = tree.build().map_err(of_bench)?;
     }
-    let executables = match &targets {
-        Some(_) if tree.benches.is_empty() => Vec::new(),
-        _ => tree.build().map_err(of_bench)?,
-    };
     forget_old(&state.dir.join("bin"), &set.dir)?;
-    let set = set.with(targets, executables)?;
-    side.programs = set.programs(wanted, &side.label()).unwrap_or_default();
+    let set = set.with(targets, built)?;
+    side.programs = set.programs(wanted, &label).unwrap_or_default();
     Ok(side)
-}
-
-/// Whether a side's programs are built with the features that they require alone: its manifest says that they need no others, and
-/// its arguments choose none. `manifest` is the hash of the manifest's object.
-fn is_built_by_features(
-    repository: &Repository,
-    manifest: Option<&str>,
-    args: &[String],
-) -> Result<bool> {
-    match manifest {
-        Some(object) if !build::chooses_features(args) => {
-            Ok(build::needs_no_defaults(&repository.bytes(object)?))
-        }
-        _ => Ok(false),
-    }
-}
-
-/// What the programs of these names require.
-fn features_of(listed: &[Listed], names: &[String]) -> Vec<String> {
-    let wanted = listed.iter().filter(|listed| names.contains(&listed.name));
-    let features: BTreeSet<&String> = wanted.flat_map(|listed| &listed.features).collect();
-    features.into_iter().cloned().collect()
 }
 
 /// Removes all but the latest sets of programs; `own` stays.
 fn forget_old(dir: &Path, own: &Path) -> Result<()> {
-    let Ok(entries) = fs::read_dir(dir) else {
-        return Ok(());
-    };
     let mut sets = Vec::new();
-    for entry in entries {
+    for entry in fs::read_dir(dir).into_iter().flatten() {
         let entry = entry?;
         sets.push((entry.metadata()?.modified()?, entry.path()));
     }
@@ -269,29 +219,28 @@ mod tests {
 
     #[test]
     fn what_changes_builds_counts() {
-        let of = |variables: &[(&str, &str)]| {
-            let pair = |(name, value): &(&str, &str)| ((*name).into(), (*value).into());
-            settings(variables.iter().map(pair), &[])
-        };
-        let profile = ("CARGO_PROFILE_BENCH_LTO", "fat");
-        let linker = ("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER", "ld");
-        assert_eq!(of(&[profile, linker]), of(&[linker, profile]));
-        assert_ne!(of(&[profile]), of(&[]));
-        let elsewhere = ("CARGO_TARGET_DIR", "elsewhere");
-        assert_eq!(of(&[elsewhere, ("CARGO_PKG_NAME", "xtask")]), of(&[]));
-    }
+        let variables = [
+            ("CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER", "ld"),
+            ("CARGO_PROFILE_BENCH_LTO", "fat"),
+            ("CARGO_TARGET_DIR", "elsewhere"),
+            ("CARGO_PKG_NAME", "xtask"),
+        ];
+        let found = settings(
+            variables
+                .map(|(name, value)| (name.into(), value.into()))
+                .into_iter(),
+        );
+        let linker = "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_LINKER=ld";
+        assert_eq!(found, ["CARGO_PROFILE_BENCH_LTO=fat", linker]);
 
-    #[test]
-    fn configurations_above_count() {
         let top = tempfile::tempdir().expect("a directory");
-        let below = top.path().join("a").join("b");
+        let below = top.path().join("a/b");
         let before = configurations(&below);
         fs_err::create_dir_all(top.path().join(".cargo")).expect("writable");
-        let text = "[profile.bench]\nlto = true\n";
-        fs_err::write(top.path().join(".cargo").join("config.toml"), text).expect("writable");
+        fs_err::write(top.path().join(".cargo/config.toml"), "lto").expect("writable");
         let mut after = configurations(&below);
-        assert!(after.contains(&text.to_owned()));
-        after.retain(|known| known != text);
+        after.retain(|text| text != "lto");
         assert_eq!(after, before);
+        assert!(configurations(&below).contains(&"lto".to_owned()));
     }
 }

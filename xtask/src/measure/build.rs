@@ -26,7 +26,7 @@ pub(crate) struct Special {
 }
 
 /// A tree with a package of benches.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Tree {
     /// The root, absolute.
     pub(crate) root: PathBuf,
@@ -64,34 +64,36 @@ pub(crate) struct Listed {
 /// Whether programs need no features but those that they require, as the package's manifest may say: `default-features = false` in
 /// `[package.metadata.bench-compare]`.
 pub(crate) fn needs_no_defaults(manifest: &[u8]) -> bool {
-    let read = || {
-        let manifest: toml::Value = toml::from_str(str::from_utf8(manifest).ok()?).ok()?;
-        let metadata = manifest.get("package")?.get("metadata")?;
-        metadata
-            .get("bench-compare")?
-            .get("default-features")?
-            .as_bool()
-    };
-    read() == Some(false)
+    let manifest = toml::from_slice::<toml::Value>(manifest).ok();
+    let path = ["package", "metadata", "bench-compare", "default-features"];
+    let found = path
+        .iter()
+        .try_fold(manifest.as_ref(), |table, key| Some(table?.get(key)));
+    found.flatten().and_then(toml::Value::as_bool) == Some(false)
 }
 
 /// Whether arguments for `cargo bench` choose features.
 pub(crate) fn chooses_features(args: &[String]) -> bool {
-    let of_features = |arg: &String| {
-        let begins = |start: &&str| arg.starts_with(*start);
-        [
-            "--features",
-            "--all-features",
-            "--no-default-features",
-            "-F",
-        ]
-        .iter()
-        .any(begins)
-    };
-    args.iter().any(of_features)
+    let starts = [
+        "--features",
+        "--all-features",
+        "--no-default-features",
+        "-F",
+    ];
+    let chooses = |arg: &String| starts.iter().any(|start| arg.starts_with(start));
+    args.iter().any(chooses)
 }
 
 impl Tree {
+    /// A tree whose programs are built as cargo builds them by default, with the compiler in use.
+    pub(crate) fn new(root: PathBuf, side: String) -> Self {
+        Self {
+            root,
+            side,
+            ..Self::default()
+        }
+    }
+
     /// Its bench programs; `None` where cargo cannot tell.
     pub(crate) fn programs(&self) -> Option<Vec<Listed>> {
         let manifest = self.root.join(&self.package).join("Cargo.toml");

@@ -173,38 +173,26 @@ mod tests {
     use std::process::Command;
     use std::time::Duration;
 
-    use super::run;
+    use super::{CpuClock, Ended, run};
 
-    fn sh(script: &str) -> Command {
+    fn sh(script: &str, millis: u64, seen: impl FnMut(&[u8], &CpuClock)) -> Ended {
         let mut command = Command::new("sh");
-        command.args(["-c", script]);
-        command
+        let limit = Duration::from_millis(millis);
+        run(command.args(["-c", script]), limit, seen).expect("sh starts")
     }
 
     #[test]
-    fn both_outputs_and_the_status_are_returned() {
-        let limit = Duration::from_secs(60);
+    fn outputs_and_the_status_are_returned_or_the_group_is_killed() {
         let mut seen = Vec::new();
         let script = "echo out; echo err >&2; exit 3";
-        let ended = run(&mut sh(script), limit, |bytes, _| {
-            seen.extend_from_slice(bytes)
-        })
-        .expect("sh starts");
-        assert_eq!(
-            (ended.stdout.as_str(), ended.stderr.as_str()),
-            ("out\n", "err\n")
-        );
-        assert_eq!(ended.status.and_then(|s| s.code()), Some(3));
-        assert_eq!(seen, b"err\n");
-        let error = ended.checked("sh").err().expect("it failed").to_string();
-        assert_eq!(error, "sh: exit status: 3\n    err");
-    }
-
-    #[test]
-    fn the_whole_group_is_killed_at_the_limit() {
-        let limit = Duration::from_millis(50);
-        let ended = run(&mut sh("sleep 600 & sleep 600"), limit, |_, _| {}).expect("sh starts");
-        assert!(ended.status.is_none() && ended.checked("sh").is_err());
+        let ended = sh(script, 60_000, |bytes, _| seen.extend_from_slice(bytes));
+        assert_eq!((&*ended.stdout, &*seen), ("out\n", &b"err\n"[..]));
+        let error = |ended: Ended| ended.checked("sh").err().expect("it failed").to_string();
+        assert_eq!(error(ended), "sh: exit status: 3\n    err");
+        let killed = sh("sleep 600 & sleep 600", 50, |_, _| {});
+        assert!(error(killed).starts_with("sh: killed"));
+        let missing = &mut Command::new("no-such-program-here");
+        assert!(run(missing, Duration::from_secs(1), |_, _| {}).is_err());
     }
 
     #[test]
@@ -212,19 +200,7 @@ mod tests {
         let script =
             "echo a >&2; i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; echo b >&2; sleep 0.05";
         let mut times = Vec::new();
-        run(&mut sh(script), Duration::from_secs(60), |_, clock| {
-            times.extend(clock.now())
-        })
-        .expect("sh starts");
-        if cfg!(target_os = "linux") {
-            assert_eq!(times.len(), 2);
-            assert!(times[1] > times[0]);
-        }
-    }
-
-    #[test]
-    fn a_missing_program_is_an_error() {
-        let limit = Duration::from_secs(1);
-        assert!(run(&mut Command::new("no-such-program-here"), limit, |_, _| {}).is_err());
+        sh(script, 60_000, |_, clock| times.extend(clock.now()));
+        assert!(times.len() == 2 && times[0] < times[1] || !cfg!(target_os = "linux"));
     }
 }

@@ -8,7 +8,6 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::child::{self, CpuClock};
-use super::files;
 use xtask_stats::median;
 
 /// A list takes milliseconds; this is for hangs.
@@ -179,6 +178,20 @@ impl Program {
     }
 }
 
+/// The files below a directory whose paths end like this.
+fn files(dir: &Path, end: &str) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in fs_err::read_dir(dir)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            found.extend(files(&path, end)?);
+        } else if path.ends_with(end) {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
+
 fn seconds(millis: u64) -> String {
     format!("{}", millis as f64 / 1e3)
 }
@@ -241,35 +254,33 @@ mod tests {
     use std::path::Path;
     use std::process::Command;
 
-    use super::{Length, Program};
-
-    const LENGTH: Length = Length {
-        warm_up_ms: 1,
-        time_ms: 10,
-        samples: 10,
-    };
+    use super::{Length, Program, Run};
 
     /// A program that speaks criterion's command line: `/bin/sh` runs the script.
     fn program(dir: &Path, script: &str) -> Program {
         let path = dir.join("bench");
         // Another process writes it: a fork of a parallel test would inherit an open file, and then it
         // could not be started ("text file busy").
-        let status = Command::new("sh")
-            .args([
-                "-c",
-                r#"printf '#!/bin/sh\n%s\n' "$1" > "$2" && chmod +x "$2""#,
-                "sh",
-                script,
-            ])
-            .arg(&path)
-            .status()
-            .expect("sh starts");
-        assert!(status.success());
+        let write = r#"printf '#!/bin/sh\n%s\n' "$1" > "$2" && chmod +x "$2""#;
+        let mut sh = Command::new("sh");
+        let status = sh.args(["-c", write, "sh", script]).arg(&path).status();
+        assert!(status.expect("sh starts").success());
         Program {
             path,
             side: "base (main)".to_owned(),
             ..Program::test()
         }
+    }
+
+    /// What a run of such a program finds, or its error.
+    fn run(script: &str) -> Result<Run, String> {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let home = dir.path().join("home");
+        // What an earlier run left is not read.
+        fs_err::create_dir_all(home.join("old/new")).expect("writable");
+        fs_err::write(home.join("old/new/sample.json"), "{").expect("writable");
+        let run = program(dir.path(), script).run("a/b", Length::of_millis(3), &home);
+        run.map_err(|error| error.to_string())
     }
 
     const WRITES: &str = r#"mkdir -p "$CRITERION_HOME/a/b/new"
@@ -279,13 +290,8 @@ echo '{"sampling_mode":"Flat","iters":[2.0,4.0,8.0],"times":[20.0,80.0,90.0]}' >
     fn ids_are_listed() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let script = "echo 'a/b/c/1: benchmark'; echo 'a/b c: benchmark'; echo";
-        let program = program(dir.path(), script);
-        assert_eq!(program.list().expect("it lists"), ["a/b/c/1", "a/b c"]);
-    }
-
-    #[test]
-    fn a_list_of_something_else_is_an_error() {
-        let dir = tempfile::tempdir().expect("a temporary directory");
+        let listed = program(dir.path(), script).list();
+        assert_eq!(listed.expect("it lists"), ["a/b/c/1", "a/b c"]);
         let error = program(dir.path(), "echo test")
             .list()
             .expect_err("no bench");
@@ -294,56 +300,25 @@ echo '{"sampling_mode":"Flat","iters":[2.0,4.0,8.0],"times":[20.0,80.0,90.0]}' >
 
     #[test]
     fn a_run_gives_the_median_and_the_cpu_time_of_its_phase() {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let of = |writes: &str| {
-            let script = format!(
-                "echo 'Benchmarking x: Collecting 3 samples in estimated 1 s (14 iterations)' >&2\n\
-                 i=0; while [ $i -lt 9999 ]; do i=$((i+1)); done\n\
-                 echo 'Benchmarking x: Analyzing' >&2\n{writes}"
-            );
-            let run = program(dir.path(), &script).run("x", LENGTH, &dir.path().join("home"));
-            run.expect("it runs")
-        };
-        let run = of(WRITES);
-        assert_eq!(run.wall, 11.25);
-        if cfg!(target_os = "linux") {
-            assert!(run.cpu.expect("both lines came") > 0.0);
-        }
+        let phases = "echo 'Benchmarking x: Collecting 3 samples in estimated 1 s (14 iterations)' >&2\n\
+                      i=0; while [ $i -lt 9999 ]; do i=$((i+1)); done\n\
+                      echo 'Benchmarking x: Analyzing' >&2\n";
+        let found = run(&format!("{phases}{WRITES}")).expect("it runs");
+        assert_eq!(found.wall, 11.25);
+        assert!(found.cpu.is_some_and(|cpu| cpu > 0.0) || !cfg!(target_os = "linux"));
         // Samples that took far longer than the lines are apart: the first line was seen too late.
-        assert_eq!(
-            of(&WRITES.replace("20.0,80.0,90.0", "2e12,8e12,9e12")).cpu,
-            None
-        );
-    }
-
-    #[test]
-    fn without_the_lines_there_is_no_cpu_time() {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let program = program(dir.path(), WRITES);
-        // What an earlier run left is not read.
-        let home = dir.path().join("home");
-        fs_err::create_dir_all(home.join("old/new")).expect("the directory is writable");
-        fs_err::write(home.join("old/new/sample.json"), "{").expect("the directory is writable");
-        let run = program.run("x", LENGTH, &home).expect("it runs");
-        assert_eq!((run.wall, run.cpu), (11.25, None));
+        let late = WRITES.replace("20.0,80.0,90.0", "2e12,8e12,9e12");
+        assert_eq!(run(&format!("{phases}{late}")).expect("it runs").cpu, None);
+        let without = run(WRITES).expect("it runs");
+        assert_eq!((without.wall, without.cpu), (11.25, None));
     }
 
     #[test]
     fn a_failing_bench_is_named_with_its_side_and_last_words() {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let program = program(dir.path(), "echo \"thread 'main' panicked\" >&2; exit 101");
-        let error = program
-            .run("a/b", LENGTH, &dir.path().join("home"))
-            .expect_err("it failed");
-        let text = error.to_string();
+        let error = run("echo \"thread 'main' panicked\" >&2; exit 101").expect_err("it failed");
         for part in ["`a/b`", "base (main)", "101", "panicked", "--exact a/b"] {
-            assert!(text.contains(part), "{part} is not in {text}");
+            assert!(error.contains(part), "{part} is not in {error}");
         }
-        let program = self::program(dir.path(), "exit 0");
-        let home = dir.path().join("home");
-        assert!(
-            program.run("a/b", LENGTH, &home).is_err(),
-            "it is not there"
-        );
+        assert!(run("exit 0").is_err(), "there is no sample");
     }
 }

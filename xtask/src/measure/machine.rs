@@ -80,20 +80,11 @@ mod tests {
     #[test]
     fn values_are_found_behind_their_names() {
         let cpuinfo = "processor\t: 0\nmodel name\t: A processor\n";
-        assert_eq!(
-            value(cpuinfo, "model name", ':').as_deref(),
-            Some("A processor")
-        );
+        let found = |text, name, separator| value(text, name, separator).unwrap_or_default();
+        assert_eq!(found(cpuinfo, "model name", ':'), "A processor");
         let release = "NAME=\"An OS\"\nPRETTY_NAME=\"An OS 12\"\n";
-        assert_eq!(
-            value(release, "PRETTY_NAME", '=').as_deref(),
-            Some("An OS 12")
-        );
-        assert_eq!(value("", "PRETTY_NAME", '='), None);
-    }
-
-    #[test]
-    fn a_load_that_is_not_there_is_no_number() {
+        assert_eq!(found(release, "PRETTY_NAME", '='), "An OS 12");
+        assert_eq!(found("", "PRETTY_NAME", '='), "");
         assert_eq!(load("0.25 0.5 0.75 1/99 1000"), 0.25);
         assert!(load("").is_nan());
     }

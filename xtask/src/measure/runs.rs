@@ -183,59 +183,42 @@ mod tests {
         seconds: 0.5,
     };
 
-    /// A file with runs of four rounds.
-    fn four(dir: &Path) -> String {
+    fn resumed(dir: &Path) -> (Runs, [bool; 4]) {
+        let runs = Runs::open(dir, "s", true).expect("it opens");
+        let there = [1, 2, 3, 4].map(|round| runs.get(&key(round)) == Some(FOUND));
+        (runs, there)
+    }
+
+    #[test]
+    fn what_can_be_read_is_taken_over() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let (dir, path) = (dir.path(), dir.path().join(NAME));
         let mut runs = Runs::open(dir, "s", false).expect("it opens");
         for round in 1..=4 {
             runs.add(key(round), FOUND).expect("there is room");
         }
-        fs::read_to_string(dir.join(NAME)).expect("it is there")
-    }
+        let text = fs::read_to_string(&path).expect("it is there");
 
-    fn resumed(dir: &Path) -> Runs {
-        Runs::open(dir, "s", true).expect("it opens")
-    }
-
-    #[test]
-    fn what_was_added_is_there_after_a_cut() {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let text = four(dir.path());
-        fs::write(dir.path().join(NAME), &text[..text.len() - 5]).expect("it can be written");
-        let mut runs = resumed(dir.path());
+        // The end of the process cut the last line.
+        fs::write(&path, &text[..text.len() - 5]).expect("it can be written");
+        let (mut runs, there) = resumed(dir);
+        assert_eq!(there, [true, true, true, false]);
         assert_eq!((runs.resumed, runs.last_round("a/b/c/1")), (3, 3));
-        assert_eq!(runs.get(&key(2)), Some(FOUND));
         runs.add(key(4), FOUND).expect("there is room");
-        let now = fs::read_to_string(dir.path().join(NAME)).expect("it is there");
-        assert_eq!(now, text);
-    }
+        assert_eq!(fs::read_to_string(&path).expect("it is there"), text);
 
-    #[test]
-    fn a_line_that_cannot_be_read_costs_its_run_only() {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let text = four(dir.path());
+        // A line that cannot be read costs its run only, and is kept.
         let mut lines: Vec<_> = text.lines().map(|line| line.as_bytes().to_vec()).collect();
         lines[2] = b"\0\0\xff no line".to_vec();
         lines[3].truncate(9);
         let broken = [lines.join(&b'\n'), b"\n".to_vec()].concat();
-        fs::write(dir.path().join(NAME), &broken).expect("it can be written");
-        for _ in 0..2 {
-            let runs = resumed(dir.path());
-            let there = [1, 2, 3, 4].map(|round| runs.get(&key(round)).is_some());
-            assert_eq!(there, [true, false, false, true]);
-            let kept = fs::read(dir.path().join(NAME)).expect("it is there");
-            assert!(kept == broken, "it is kept");
-        }
-    }
+        fs::write(&path, &broken).expect("it can be written");
+        assert_eq!(resumed(dir).1, [true, false, false, true]);
+        assert!(fs::read(&path).expect("it is there") == broken);
 
-    #[test]
-    fn runs_of_something_else_are_refused_or_dropped() {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        assert_eq!(resumed(dir.path()).resumed, 0);
-        four(dir.path());
-        let error = Runs::open(dir.path(), "other", true).err();
-        assert!(error.expect("refused").to_string().contains("--resume"));
-        assert_eq!(resumed(dir.path()).resumed, 4);
-        let anew = Runs::open(dir.path(), "s", false).expect("it opens");
+        let error = Runs::open(dir, "other", true).err().expect("refused");
+        assert!(error.to_string().contains("--resume"));
+        let anew = Runs::open(dir, "s", false).expect("it opens");
         assert_eq!((anew.resumed, anew.get(&key(1))), (0, None));
     }
 
