@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -35,7 +36,7 @@ pub(crate) struct BenchCompareArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..))]
     rounds: Option<u32>,
     /// Then go on with the benches that have no verdict yet, until this many minutes were measured in all
-    #[arg(long, value_name = "MINUTES", value_parser = minutes)]
+    #[arg(long, value_name = "MINUTES", value_parser = positive)]
     pub(super) budget: Option<f64>,
     /// How long one run measures, in milliseconds [default: 100, with --quick 40]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
@@ -44,7 +45,7 @@ pub(crate) struct BenchCompareArgs {
     #[arg(long)]
     quick: bool,
     /// The least change that counts, in percent [default: 5, instructions 1]
-    #[arg(long, value_name = "PERCENT", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", value_parser = positive)]
     threshold: Option<f64>,
     /// What is compared
     #[arg(
@@ -108,12 +109,9 @@ impl BenchCompareArgs {
 
     /// What is compared, each once.
     pub(super) fn metrics(&self) -> Vec<Metric> {
-        let mut metrics = Vec::new();
-        for metric in self.metrics.iter().copied() {
-            if !metrics.contains(&metric) {
-                metrics.push(metric);
-            }
-        }
+        let mut metrics = self.metrics.clone();
+        let mut seen = HashSet::new();
+        metrics.retain(|metric| seen.insert(*metric));
         metrics
     }
 
@@ -132,15 +130,8 @@ impl BenchCompareArgs {
     }
 }
 
-fn minutes(text: &str) -> Result<f64, String> {
-    let number = text.parse().ok();
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.trim_end_matches('%').parse().ok();
     let number = number.filter(|number: &f64| number.is_finite() && *number > 0.0);
-    number.ok_or_else(|| "a number of minutes is needed, such as 5 or 0.5".to_owned())
-}
-
-fn percent(text: &str) -> Result<f64, String> {
-    match text.trim_end_matches('%').parse::<f64>() {
-        Ok(value) if value > 0.0 && value < 1000.0 => Ok(value),
-        _ => Err("a positive number of percent is needed, such as 5".to_owned()),
-    }
+    number.ok_or_else(|| "a positive number of minutes or percent is needed, such as 5".to_owned())
 }

@@ -105,7 +105,7 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
     if counts(&base) || counts(&head) {
         instr::needs_valgrind().context("leave `instr` out of --metric, or help")?;
     }
-    let plan = Plan::new(&base, &head, &args.selection)?;
+    let plan = Plan::new(&base, &head, &args.selection).map_err(failure::of_bench)?;
     if plan.both.is_empty() {
         return Err(nothing(&plan, &base, &head));
     }

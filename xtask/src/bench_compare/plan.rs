@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use regex_lite::Regex;
 
-use super::failure::of_bench;
 use super::programs::Built;
 use super::sides::{NAMES, Side};
 use crate::measure::id::layer;
@@ -21,18 +20,15 @@ pub(super) struct Selection {
     pub(super) layers: Vec<String>,
     /// Only benches whose id matches
     #[arg(long, value_name = "REGEX")]
-    pub(super) filter: Option<Regex>,
+    filter: Option<Regex>,
 }
 
 impl Selection {
-    pub(super) fn has(&self, id: &str) -> bool {
+    fn has(&self, id: &str) -> bool {
         (self.layers.is_empty() || self.layers.iter().any(|l| l == layer(id)))
             && self.filter.as_ref().is_none_or(|f| f.is_match(id))
     }
 }
-
-/// A bench as one side lists it: its program, and what that has to be told.
-type Listed = (Built, String);
 
 /// The benches by the sides they are on.
 #[derive(Default)]
@@ -48,37 +44,30 @@ pub(super) struct Plan {
 impl Plan {
     /// Matches the benches.
     pub(super) fn new(base: &Side, head: &Side, selection: &Selection) -> Result<Self> {
-        let base = list(base, selection).map_err(of_bench)?;
-        let mut head = list(head, selection).map_err(of_bench)?;
+        let (base, mut head) = (list(base, selection)?, list(head, selection)?);
         let mut plan = Self::default();
         for ((kind, id), old) in base {
-            match head.remove(&(kind, id.clone())) {
-                Some(new) => plan.add(kind, id, old, new),
-                None => plan.removed.push(id),
-            }
+            let Some(new) = head.remove(&(kind, id.clone())) else {
+                plan.removed.push(id);
+                continue;
+            };
+            let identical = old.0.hash == new.0.hash;
+            *plan.both.entry(id.clone()).or_insert(true) &= identical;
+            let sides = NAMES.into_iter().zip([old, new]);
+            let entries =
+                sides.map(|(side, (built, call))| Entry::new(side, &call, &built.program));
+            let entries = entries.collect();
+            plan.rows.push((kind, identical, Row { name: id, entries }));
         }
         plan.added.extend(head.into_keys().map(|(_, id)| id));
         // A bench that is timed on both sides is not missing where it is not counted.
-        let rows = &plan.rows;
-        let is_timed = |id: &String| {
-            rows.iter()
-                .any(|(k, _, r)| *k == Kind::Time && r.name == *id)
-        };
+        let timed = plan.rows(Kind::Time, true);
         for list in [&mut plan.added, &mut plan.removed] {
-            list.retain(|id| !is_timed(id));
+            list.retain(|id| timed.iter().all(|row| row.name != *id));
             list.sort();
             list.dedup();
         }
         Ok(plan)
-    }
-
-    fn add(&mut self, kind: Kind, id: String, base: Listed, head: Listed) {
-        let identical = base.0.hash == head.0.hash;
-        *self.both.entry(id.clone()).or_insert(true) &= identical;
-        let sides = NAMES.into_iter().zip([base, head]);
-        let entry = |(side, (built, call)): (&str, Listed)| Entry::new(side, &call, &built.program);
-        let entries = sides.map(entry).collect();
-        self.rows.push((kind, identical, Row { name: id, entries }));
     }
 
     /// What has to be run: without `all` only what differs.
@@ -89,7 +78,8 @@ impl Plan {
     }
 }
 
-fn list(side: &Side, selection: &Selection) -> Result<BTreeMap<(Kind, String), Listed>> {
+/// The benches of a side: the program of each, and what that has to be told.
+fn list(side: &Side, selection: &Selection) -> Result<BTreeMap<(Kind, String), (Built, String)>> {
     let mut benches = BTreeMap::new();
     for built in &side.programs {
         let program = &built.program;
@@ -101,10 +91,12 @@ fn list(side: &Side, selection: &Selection) -> Result<BTreeMap<(Kind, String), L
             (Kind::Time, ids.map(|id| (id.clone(), id)).collect())
         };
         for (id, call) in all.into_iter().filter(|(id, _)| selection.has(id)) {
-            let listed = (built.clone(), call);
-            if benches.insert((kind, id.clone()), listed).is_some() {
-                bail!("{} has two benches called `{id}`; rename one", side.label);
-            }
+            let old = benches.insert((kind, id.clone()), (built.clone(), call));
+            ensure!(
+                old.is_none(),
+                "{} has two benches called `{id}`; rename one",
+                side.label
+            );
         }
     }
     Ok(benches)
@@ -112,9 +104,7 @@ fn list(side: &Side, selection: &Selection) -> Result<BTreeMap<(Kind, String), L
 
 #[cfg(test)]
 mod tests {
-    use regex_lite::Regex;
-
-    use super::Selection;
+    use super::{Regex, Selection};
 
     #[test]
     fn layers_are_whole_first_parts() {

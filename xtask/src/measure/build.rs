@@ -13,6 +13,8 @@ use super::criterion::Program;
 
 /// What paths below the tree are called in the programs.
 const REMAPPED: &str = "/source";
+/// Between flags, as cargo encodes them in the environment.
+const SEPARATOR: &str = "\u{1f}";
 /// A build may take this long before it counts as hanging.
 const LIMIT: Duration = Duration::from_secs(3 * 60 * 60);
 
@@ -104,14 +106,14 @@ impl Tree {
             .other_options(["--offline".to_owned()])
             .exec()
             .ok()?;
-        let package = metadata.packages.iter();
-        let package = package.into_iter().find(|p| p.manifest_path == manifest)?;
-        let benches = package.targets.iter().filter(|target| target.is_bench());
-        let listed = |bench: &Target| Listed {
-            name: bench.name.clone(),
-            features: bench.required_features.clone(),
-        };
-        Some(benches.map(listed).collect())
+        let mut packages = metadata.packages.into_iter();
+        let package = packages.find(|package| package.manifest_path == manifest)?;
+        let benches = package.targets.into_iter().filter(Target::is_bench);
+        let listed = benches.map(|bench| Listed {
+            name: bench.name,
+            features: bench.required_features,
+        });
+        Some(listed.collect())
     }
 
     /// Builds the bench programs. What cargo says goes to the terminal if there is one, and into the
@@ -161,34 +163,33 @@ impl Tree {
         command
             .args(["bench", "--no-run", "--locked"])
             .args(self.chosen())
-            .args(self.featured())
             .arg("--message-format=json-render-diagnostics")
             .arg("--manifest-path")
             .arg(self.root.join(&self.package).join("Cargo.toml"))
             .arg("--target-dir")
             .arg(&self.target)
-            .args(&self.args)
             .current_dir(&self.root);
         let mut roots: Vec<&PathBuf> = self.others.iter().chain([&self.root]).collect();
         roots.sort();
         roots.dedup();
         let remap = |root: &&PathBuf| format!("--remap-path-prefix={}={REMAPPED}", root.display());
-        let remaps: Vec<String> = (roots.iter().map(remap))
-            .chain(self.special.flags.iter().cloned())
-            .collect();
+        let remaps = roots.iter().map(remap);
+        let flags: Vec<String> = remaps.chain(self.special.flags.iter().cloned()).collect();
         command.envs(self.special.env.iter().map(|(key, value)| (key, value)));
         // Flags from the environment replace those of the configuration, and then have to be all.
         match inherited_flags() {
-            Some(flags) => {
+            Some(inherited) => {
+                // Set and empty they are none: rustc would take an empty one for the name of a file.
+                let inherited = inherited.split(SEPARATOR).filter(|flag| !flag.is_empty());
+                let all: Vec<&str> = inherited.chain(flags.iter().map(String::as_str)).collect();
                 command.env_remove("RUSTFLAGS");
-                command.env("CARGO_ENCODED_RUSTFLAGS", extended(&flags, &remaps));
+                command.env("CARGO_ENCODED_RUSTFLAGS", all.join(SEPARATOR));
             }
             None => {
                 // TOML reads a list of JSON's strings alike.
-                let list = serde_json::Value::from(remaps);
-                command
-                    .arg("--config")
-                    .arg(format!("build.rustflags={list}"));
+                let list = serde_json::Value::from(flags);
+                let setting = format!("build.rustflags={list}");
+                command.args(["--config", &setting]);
             }
         }
         // Its own incremental state would be one more difference between two trees.
@@ -198,34 +199,25 @@ impl Tree {
         command
     }
 
-    /// The arguments that choose programs.
-    fn chosen(&self) -> Vec<&str> {
+    /// The arguments that choose programs and features.
+    fn chosen(&self) -> Vec<String> {
+        let mut chosen: Vec<String> = Vec::new();
         if self.benches.is_empty() && !chooses_benches(&self.args) {
-            return vec!["--benches"];
+            chosen.push("--benches".to_owned());
         }
-        let names = self.benches.iter();
-        names.flat_map(|name| ["--bench", name]).collect()
-    }
-
-    /// The arguments that choose features.
-    fn featured(&self) -> Vec<String> {
-        let Some(features) = &self.features else {
-            return Vec::new();
-        };
-        let listed = format!("--features={}", features.join(","));
-        vec!["--no-default-features".to_owned(), listed]
+        chosen.extend(self.benches.iter().map(|name| format!("--bench={name}")));
+        if let Some(features) = &self.features {
+            chosen.push("--no-default-features".to_owned());
+            chosen.push(format!("--features={}", features.join(",")));
+        }
+        chosen.extend(self.args.iter().cloned());
+        chosen
     }
 
     fn shown(&self) -> String {
-        let mut words = vec!["cargo bench --no-run --locked".to_owned()];
-        words.extend(self.chosen().into_iter().map(str::to_owned));
-        words.extend(self.featured());
-        words.extend(self.args.iter().cloned());
-        format!(
-            "cd {} && {}",
-            self.root.join(&self.package).display(),
-            words.join(" ")
-        )
+        let (package, chosen) = (self.root.join(&self.package), self.chosen().join(" "));
+        let package = package.display();
+        format!("cd {package} && cargo bench --no-run --locked {chosen}")
     }
 }
 
@@ -235,45 +227,31 @@ pub(crate) fn inherited_flags() -> Option<String> {
         return Some(flags);
     }
     let flags = std::env::var("RUSTFLAGS").ok()?;
-    Some(flags.split_whitespace().collect::<Vec<_>>().join("\u{1f}"))
-}
-
-/// Encoded flags with more of them. Flags that are set and empty are none: rustc would take an empty one for
-/// the name of a file.
-fn extended(flags: &str, more: &[String]) -> String {
-    let flags = Some(flags).filter(|flags| !flags.is_empty());
-    let all = flags.into_iter().chain(more.iter().map(String::as_str));
-    all.collect::<Vec<_>>().join("\u{1f}")
+    Some(flags.split_whitespace().collect::<Vec<_>>().join(SEPARATOR))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{chooses_features, extended, needs_no_defaults};
+    use super::{chooses_features, needs_no_defaults};
 
     #[test]
-    fn a_manifest_says_that_defaults_are_not_needed() {
-        let of = |text: &str| needs_no_defaults(text.as_bytes());
-        assert!(of(
-            "[package.metadata.bench-compare]\ndefault-features = false\n"
-        ));
-        assert!(!of(
-            "[package.metadata.bench-compare]\ndefault-features = true\n"
-        ));
-        assert!(!of("[package]\nname = \"benches\"\n"));
-        assert!(!of("no manifest"));
-    }
-
-    #[test]
-    fn arguments_choose_features() {
-        let of = |arg: &str| chooses_features(&[arg.to_owned()]);
-        assert!(of("--features=a") && of("-Fa") && of("--no-default-features"));
-        assert!(!of("--profile=dev"));
-    }
-
-    #[test]
-    fn empty_flags_are_no_flag() {
-        let more = ["-x".to_owned()];
-        assert_eq!(extended("", &more), "-x");
-        assert_eq!(extended("-a\u{1f}-b", &more), "-a\u{1f}-b\u{1f}-x");
+    fn manifests_and_arguments_choose_features() {
+        let table = "[package.metadata.bench-compare]\ndefault-features = ";
+        for (text, expected) in [
+            (format!("{table}false\n"), true),
+            (format!("{table}true\n"), false),
+            ("[package]\nname = \"benches\"\n".to_owned(), false),
+            ("no manifest".to_owned(), false),
+        ] {
+            assert_eq!(needs_no_defaults(text.as_bytes()), expected, "{text}");
+        }
+        for (arg, expected) in [
+            ("--features=a", true),
+            ("-Fa", true),
+            ("--no-default-features", true),
+            ("--profile=dev", false),
+        ] {
+            assert_eq!(chooses_features(&[arg.to_owned()]), expected, "{arg}");
+        }
     }
 }

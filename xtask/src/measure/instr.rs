@@ -34,7 +34,7 @@ pub(crate) const PREFIX: &str = "instr_";
 const LIMIT: Duration = Duration::from_secs(20 * 60);
 
 /// A bench, as the runner prints it.
-#[derive(Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Deserialize, Serialize)]
 struct Bench {
     function: String,
     /// `CONTENDER__PARAM`.
@@ -197,22 +197,18 @@ mod tests {
         LibraryBenchmarkGroup, LibraryBenchmarkGroups, Tool, ToolSpec, ToolSpecs,
     };
 
-    use super::{Bench, MEASURED, Program, VERSION, benches, total};
-
-    fn function(name: &str, config: Option<LibraryBenchmarkConfig>) -> LibraryBenchmark {
-        let bench = LibraryBenchmarkBench {
-            function_name: name.to_owned(),
-            id: Some("static_fork__0_t1".to_owned()),
-            ..Default::default()
-        };
-        LibraryBenchmark {
-            benches: vec![bench],
-            config,
-        }
-    }
+    use super::{MEASURED, Program, VERSION, benches, total};
 
     #[test]
-    fn benches_have_their_place_and_functions_to_count() {
+    fn benches_have_ids_places_and_functions_to_count() {
+        let function = |name: &str, config| LibraryBenchmark {
+            benches: vec![LibraryBenchmarkBench {
+                function_name: name.to_owned(),
+                id: Some("static_fork__0_t1".to_owned()),
+                ..Default::default()
+            }],
+            config,
+        };
         let mut spec = ToolSpec::new(Tool::Callgrind);
         spec.entry_point = Some(EntryPoint::Custom("*look*".to_owned()));
         let config = LibraryBenchmarkConfig {
@@ -231,36 +227,21 @@ mod tests {
             has_setup: false,
             has_teardown: false,
         };
-        let bench = |function: &str, counted: &str, at| Bench {
-            function: function.to_owned(),
-            name: "static_fork__0_t1".to_owned(),
-            counted: Some(counted.to_owned()),
-            place: [1, at, 0],
-        };
-        let wanted = [bench("a", MEASURED, 0), bench("b", "*look*", 1)];
-        assert_eq!(benches(&all), wanted);
-    }
-
-    #[test]
-    fn names_become_ids() {
         let program = Program {
             name: "instr_fork".to_owned(),
             ..Program::test()
         };
-        let id = |name: &str| {
-            program.id(&Bench {
-                function: "empty_children".to_owned(),
-                name: name.to_owned(),
-                counted: None,
-                place: [0; 3],
-            })
-        };
-        let expected = "fork/empty_children/static_fork/0-t1";
-        assert_eq!(id("static_fork__0_t1").expect("a name"), expected);
-        for other in ["ring_64", ""] {
-            let error = id(other).expect_err("no id").to_string();
-            assert!(error.contains("CONTENDER__PARAM"), "{error}");
+        let mut found = benches(&all);
+        for (at, (function, counted)) in [("a", MEASURED), ("b", "*look*")].into_iter().enumerate()
+        {
+            let id = program.id(&found[at]).expect("a name");
+            assert_eq!(id, format!("fork/{function}/static_fork/0-t1"));
+            assert_eq!(found[at].counted.as_deref(), Some(counted));
+            assert_eq!(found[at].place, [1, at, 0]);
         }
+        found[0].name = "ring_64".to_owned();
+        let error = program.id(&found[0]).expect_err("no id").to_string();
+        assert!(error.contains("CONTENDER__PARAM"), "{error}");
     }
 
     #[test]

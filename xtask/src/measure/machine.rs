@@ -33,21 +33,25 @@ pub(crate) fn origin(ws: &Workspace) -> Origin {
         git.current_dir(&ws.root);
         said(git)
     };
-    let words: Vec<String> = std::env::args().skip(1).collect();
     Origin {
         schema: SCHEMA,
         created: now(),
-        command: format!("{}cargo xtask {}", fence(), words.join(" ")),
+        command: command_line(),
         commit: git("git rev-parse HEAD").unwrap_or_default(),
         dirty: git("git status --porcelain").is_ok_and(|text| !text.is_empty()),
         machine: machine(),
     }
 }
 
-/// The choice of fences, if the environment makes one: part of the command line.
-fn fence() -> String {
-    let chosen = std::env::var(FENCE).map(|kind| format!("{FENCE}={kind} "));
-    chosen.unwrap_or_default()
+/// What was typed; the choice of fences, if the environment makes one, is part of it.
+pub(crate) fn command_line() -> String {
+    let fence = std::env::var(FENCE).map(|kind| format!("{FENCE}={kind} "));
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    format!(
+        "{}cargo xtask {}",
+        fence.unwrap_or_default(),
+        words.join(" ")
+    )
 }
 
 fn unknown() -> String {

@@ -206,7 +206,7 @@ fn one_round(
 }
 
 /// The figures of two contenders, a value for each whole round.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Default)]
 pub(crate) struct Series {
     pub(crate) base: Vec<f64>,
     pub(crate) head: Vec<f64>,
@@ -261,35 +261,30 @@ mod tests {
 
     use anyhow::{Result, bail};
 
-    use super::{Effort, Entry, Failed, Row, Series, measure_all, series};
+    use super::{Effort, Entry, Failed, Row, measure_all, series};
     use crate::measure::child::Interrupted;
     use crate::measure::criterion::{Program, Run};
     use crate::measure::runs::{Found, Kind, Runs};
 
-    fn row(name: &str) -> Row {
-        let entry = |contender: &str| {
-            Entry::new(contender, &format!("{name}/{contender}"), &Program::test())
-        };
-        Row {
-            name: name.to_owned(),
-            entries: vec![entry("a"), entry("b")],
-        }
-    }
-
-    /// Measures two rows; `run` gets the number of the run and the id of its entry.
+    /// Measures two rows; `run` gets the number of the run and the id of its entry. The order of the runs is returned, too.
     fn rounds(
         rounds: u32,
         runs: &mut Runs,
         run: impl Fn(usize, &str) -> Result<Run>,
     ) -> (Result<Vec<Failed>>, Vec<String>) {
-        let effort = Effort::new("", Kind::Time, rounds);
+        let entry = |id: &str| Entry::new("", id, &Program::test());
+        let row = |name: &str, entries: [&str; 2]| Row {
+            name: name.to_owned(),
+            entries: entries.map(entry).into(),
+        };
+        let rows = [row("x", ["xa", "xb"]), row("y", ["ya", "yb"])];
         let order = RefCell::new(Vec::new());
         let run = |row: &Row, at: usize| {
             let id = &row.entries[at].id;
             order.borrow_mut().push(id.clone());
             run(order.borrow().len(), id)
         };
-        let rows = [row("x"), row("y")];
+        let effort = Effort::new("", Kind::Time, rounds);
         let failed = measure_all(effort, &rows, runs, run);
         (failed, order.into_inner())
     }
@@ -306,20 +301,18 @@ mod tests {
         };
         let (failed, order) = rounds(2, &mut runs, run);
         assert!(failed.expect("nothing ends it").is_empty());
-        let order = order.join(" ");
-        assert_eq!(
-            order,
-            "x/a x/b x/b x/a y/a y/b y/b y/a x/b x/a x/a x/b y/b y/a y/a y/b"
-        );
+        let expected = "xa xb xb xa ya yb yb ya xb xa xa xb yb ya ya yb";
+        assert_eq!(order.join(" "), expected);
         let of = |value: fn(Found) -> Option<f64>| series(&runs, "x", Kind::Time, 3, (0, 1), value);
         let wall = of(|found| Some(found.value));
-        let expected = Series {
-            base: vec![2.0, 3.0],
-            head: vec![4.0, 3.0],
-            aa: vec![4.0, 9.0],
-        };
-        assert_eq!(wall, expected);
-        assert_eq!(wall.ratios(), [2.0, 1.0]);
+        assert_eq!(
+            (&wall.base[..], &wall.head[..]),
+            (&[2.0, 3.0][..], &[4.0, 3.0][..])
+        );
+        assert_eq!(
+            (&wall.aa[..], &wall.ratios()[..]),
+            (&[4.0, 9.0][..], &[2.0, 1.0][..])
+        );
         // The first round told no CPU time.
         assert_eq!(of(|found| found.cpu).base, [1.0]);
         // What is there is not run again.
@@ -327,9 +320,9 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_takes_its_row_out() {
+    fn a_failure_takes_its_row_out_and_an_interrupt_ends_it() {
         let run = |_: usize, id: &str| match id {
-            "x/b" => bail!("it panicked"),
+            "xb" => bail!("it panicked"),
             _ => Ok(Run {
                 wall: 1.0,
                 cpu: None,
@@ -339,10 +332,6 @@ mod tests {
         let failed = failed.expect("the other row is measured");
         assert_eq!((failed.len(), &*failed[0].message), (1, "it panicked"));
         assert_eq!(order.len(), 2 + 3 * 4);
-    }
-
-    #[test]
-    fn an_interrupt_ends_it() {
         let (failed, _) = rounds(3, &mut Runs::default(), |_, _| bail!(Interrupted));
         assert!(failed.expect_err("interrupted").is::<Interrupted>());
     }

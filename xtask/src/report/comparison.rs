@@ -3,7 +3,7 @@
 use super::document::{Cell, Document, Part, Row, Table};
 use super::model::{Bench, Comparison, Judgement, Metric, Outcome, Side, Verdict};
 use super::units::{NONE, change, counted, estimate, percent, ratio, unique, values};
-use super::words::{again, effort, headline, next_step, verdicts, worst};
+use super::words::{effort, headline, next_step, verdicts, worst};
 
 const HARNESS: &str =
     "The benches' own sources differ between the sides: a ratio may be the harness's doing.";
@@ -137,54 +137,26 @@ fn means(comparison: &Comparison) -> Option<Part> {
 
 /// How it was measured.
 fn conditions(comparison: &Comparison) -> Vec<(&'static str, String)> {
-    let settings = &comparison.settings;
-    let machine = &comparison.machine;
+    let (settings, machine) = (&comparison.settings, &comparison.machine);
     let side = |side: &Side| {
         let dirty = if side.dirty {
             ", with changes in no commit"
         } else {
             ""
         };
-        let args = side.args.iter().map(|arg| format!(", built with {arg}"));
-        let args = args.collect::<String>();
-        format!("{} ({}{dirty}){args}", side.name, side.commit)
+        format!("{} ({}{dirty})", side.name, side.commit)
     };
-    let names = |metrics: &[Metric]| {
-        let names: Vec<&str> = metrics.iter().map(|m| m.name()).collect();
-        names.join(", ")
-    };
-    let flags = [
-        (settings.aa, "BASE against itself"),
-        (settings.strict, "noise fails"),
-        (settings.require_all, "missing benches fail"),
-        (comparison.resumed, "resumed"),
-    ];
-    let flags: Vec<&str> = flags.iter().filter(|f| f.0).map(|f| f.1).collect();
-    let warm_up = settings.warm_up_ms;
-    let mut list = vec![
+    let (run, warm_up) = (settings.time_ms, settings.warm_up_ms);
+    vec![
+        ("command", format!("`{}`", comparison.command)),
         ("BASE", side(&comparison.base)),
         ("HEAD", side(&comparison.head)),
         ("finished", comparison.created.clone()),
-        ("measured", names(&settings.metrics)),
-        ("fails on", names(&settings.fail_on)),
-        (
-            "a run",
-            format!("{} ms after {warm_up} ms of warm-up", settings.time_ms),
-        ),
-        ("threshold", percent(settings.threshold)),
+        ("a run", format!("{run} ms after {warm_up} ms of warm-up")),
         ("processor", machine.cpu.clone()),
         ("cores", machine.cores.to_string()),
         ("load before", machine.load()),
         ("system", machine.os.clone()),
         ("compiler", machine.rustc.clone()),
-        ("layers", settings.layers.join(", ")),
-        ("filter", settings.filter.clone().unwrap_or_default()),
-        ("also", flags.join(", ")),
-        (
-            "again",
-            format!("`{}`", again(comparison, None, settings.rounds)),
-        ),
-    ];
-    list.retain(|(_, value)| !value.is_empty());
-    list
+    ]
 }

@@ -28,6 +28,9 @@ pub(crate) struct Comparison {
     pub(crate) schema: u32,
     /// When it was finished: RFC 3339, UTC.
     pub(crate) created: String,
+    /// The command line, `cargo xtask …`.
+    #[serde(default)]
+    pub(crate) command: String,
     /// Wall time of the measuring, in seconds, of all runs if it was resumed.
     pub(crate) seconds: f64,
     /// Whether rounds of an earlier, interrupted run were taken over.
@@ -109,10 +112,6 @@ pub(crate) struct Settings {
     /// The metrics in which slower is a regression.
     pub(crate) fail_on: Vec<Metric>,
     pub(crate) aa: bool,
-    pub(crate) strict: bool,
-    pub(crate) require_all: bool,
-    pub(crate) filter: Option<String>,
-    pub(crate) layers: Vec<String>,
 }
 
 /// What is counted. A time is in nanoseconds, and all are of one iteration.

@@ -174,7 +174,7 @@ pub(super) fn effort(comparison: &Comparison) -> String {
 }
 
 /// The command that measures this, or one bench of it, again.
-pub(super) fn again(comparison: &Comparison, bench: Option<&Bench>, rounds: usize) -> String {
+fn again(comparison: &Comparison, bench: Option<&Bench>, rounds: usize) -> String {
     let mut command = format!(
         "cargo xtask bench-compare {}",
         quoted(&comparison.base.name)
