@@ -4,90 +4,27 @@ use std::collections::BTreeSet;
 
 use super::args::BenchCompareArgs;
 use super::plan::Plan;
-use super::sides::Side;
 use super::verdict::judge;
-use crate::measure::criterion::Length;
 use crate::measure::id;
-use crate::measure::machine::{command_line, now};
 use crate::measure::rounds::{Failed, LEAST_ROUNDS, series};
 use crate::measure::runs::{Found, Kind, Runs};
-use crate::report::model::{
-    self, Bench, Comparison, LayerMean, Machine, Metric, MetricResult, Outcome, SCHEMA, Settings,
-    Verdict,
-};
+use crate::report::model::{Bench, LayerMean, Metric, MetricResult, Outcome, Verdict};
 use xtask_stats::{mean_of_medians, median};
 
-/// All that a comparison is made of.
-pub(super) struct Parts<'a> {
+/// What was run, and how it went.
+pub(super) struct Measured<'a> {
     pub(super) args: &'a BenchCompareArgs,
-    pub(super) base: &'a Side,
-    pub(super) head: &'a Side,
     pub(super) plan: &'a Plan,
     pub(super) runs: &'a Runs,
-    pub(super) failed: Vec<Failed>,
-    pub(super) length: Length,
-    pub(super) machine: Machine,
-    pub(super) harness_changed: bool,
-    pub(super) warnings: Vec<String>,
+    pub(super) failed: &'a [Failed],
+    pub(super) cores: usize,
 }
 
-impl Parts<'_> {
-    /// Computes the figures, the verdicts and the outcome.
-    pub(super) fn compare(self) -> Comparison {
-        let (args, metrics) = (self.args, self.args.metrics());
+impl Measured<'_> {
+    /// The benches of both sides, with their figures and verdicts.
+    pub(super) fn benches(&self) -> Vec<Bench> {
         let both = self.plan.both.iter();
-        let benches: Vec<Bench> = both.map(|(id, same)| self.bench(id, *same)).collect();
-        let outcome = outcome(args, &benches, self.plan, &self.failed);
-        let mut warnings = self.warnings;
-        let lacks_cpu =
-            |b: &&Bench| b.result(Metric::Wall).is_some() && b.result(Metric::Cpu).is_none();
-        let without = benches.iter().filter(lacks_cpu).count();
-        if metrics.contains(&Metric::Cpu) && without > 0 {
-            warnings.push(format!(
-                "{without} benches have no CPU time: the machine was too busy to take it, or has no such clock"
-            ));
-        }
-        let many = benches.iter().filter(|b| !b.gated).count();
-        if many > 0 {
-            warnings.push(format!(
-                "{many} benches have more threads than the machine has cores: they are shown, and fail nothing"
-            ));
-        }
-        let side = |side: &Side| model::Side {
-            name: side.revision.name.clone(),
-            commit: side.revision.commit.clone(),
-            dirty: side.revision.dirty,
-            args: side.args.clone(),
-        };
-        let fail_on = metrics.iter().copied().filter(|m| args.fails_on(*m));
-        Comparison {
-            schema: SCHEMA,
-            created: now(),
-            command: command_line(),
-            seconds: self.runs.seconds(),
-            resumed: self.runs.resumed > 0,
-            base: side(self.base),
-            head: side(self.head),
-            machine: self.machine,
-            settings: Settings {
-                rounds: args.rounds() as usize,
-                budget_minutes: args.budget,
-                warm_up_ms: self.length.warm_up_ms,
-                time_ms: self.length.time_ms,
-                threshold: args.threshold(metrics[0]),
-                fail_on: fail_on.collect(),
-                metrics,
-                aa: args.aa,
-            },
-            harness_changed: self.harness_changed,
-            layers: layers(&benches, &args.metrics()),
-            benches,
-            added: self.plan.added.clone(),
-            removed: self.plan.removed.clone(),
-            failed: self.failed,
-            warnings,
-            outcome,
-        }
+        both.map(|(id, same)| self.bench(id, *same)).collect()
     }
 
     fn bench(&self, id: &str, identical: bool) -> Bench {
@@ -102,7 +39,7 @@ impl Parts<'_> {
         Bench {
             layer: id::layer(id).to_owned(),
             threads: id::threads(id),
-            gated: id::is_gated(id, self.machine.cores),
+            gated: id::is_gated(id, self.cores),
             identical,
             results: measured
                 .filter_map(|metric| judged(self.args, self.runs, id, metric, rounds))
@@ -110,6 +47,46 @@ impl Parts<'_> {
             id: id.to_owned(),
         }
     }
+
+    /// How the command ends with these benches.
+    pub(super) fn outcome(&self, benches: &[Bench]) -> Outcome {
+        let (args, plan) = (self.args, self.plan);
+        let gated = benches.iter().filter(|bench| bench.gated);
+        let results = gated.flat_map(|bench| &bench.results);
+        let counted = results.filter(|result| args.fails_on(result.metric));
+        let any = |verdict| counted.clone().any(|r| r.judgement.verdict == verdict);
+        if !self.failed.is_empty() {
+            Outcome::Failed
+        } else if any(Verdict::Slower) {
+            Outcome::Regression
+        } else if args.require_all && !(plan.added.is_empty() && plan.removed.is_empty()) {
+            Outcome::Missing
+        } else if args.strict && any(Verdict::Unstable) {
+            Outcome::TooNoisy
+        } else {
+            Outcome::Pass
+        }
+    }
+}
+
+/// What a reader of the figures has to know.
+pub(super) fn warnings(metrics: &[Metric], benches: &[Bench]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    let lacks_cpu =
+        |b: &&Bench| b.result(Metric::Wall).is_some() && b.result(Metric::Cpu).is_none();
+    let without = benches.iter().filter(lacks_cpu).count();
+    if metrics.contains(&Metric::Cpu) && without > 0 {
+        warnings.push(format!(
+            "{without} benches have no CPU time: the machine was too busy to take it, or has no such clock"
+        ));
+    }
+    let many = benches.iter().filter(|b| !b.gated).count();
+    if many > 0 {
+        warnings.push(format!(
+            "{many} benches have more threads than the machine has cores: they are shown, and fail nothing"
+        ));
+    }
+    warnings
 }
 
 /// Whether a metric of times has no verdict after that many rounds.
@@ -154,7 +131,8 @@ fn judged(
     })
 }
 
-fn layers(benches: &[Bench], metrics: &[Metric]) -> Vec<LayerMean> {
+/// The means of the gated benches of each layer.
+pub(super) fn layers(benches: &[Bench], metrics: &[Metric]) -> Vec<LayerMean> {
     let names: BTreeSet<&str> = benches.iter().map(|b| b.layer.as_str()).collect();
     let mut means = Vec::new();
     for layer in names {
@@ -173,22 +151,4 @@ fn layers(benches: &[Bench], metrics: &[Metric]) -> Vec<LayerMean> {
         }
     }
     means
-}
-
-fn outcome(args: &BenchCompareArgs, benches: &[Bench], plan: &Plan, failed: &[Failed]) -> Outcome {
-    let gated = benches.iter().filter(|bench| bench.gated);
-    let results = gated.flat_map(|bench| &bench.results);
-    let counted = results.filter(|result| args.fails_on(result.metric));
-    let any = |verdict| counted.clone().any(|r| r.judgement.verdict == verdict);
-    if !failed.is_empty() {
-        Outcome::Failed
-    } else if any(Verdict::Slower) {
-        Outcome::Regression
-    } else if args.require_all && !(plan.added.is_empty() && plan.removed.is_empty()) {
-        Outcome::Missing
-    } else if args.strict && any(Verdict::Unstable) {
-        Outcome::TooNoisy
-    } else {
-        Outcome::Pass
-    }
 }

@@ -28,9 +28,9 @@ use crate::measure::machine;
 use crate::measure::rounds::{self, Effort};
 use crate::measure::runs::{self, Kind, Runs};
 use crate::report;
-use crate::report::model::{Comparison, Metric, Outcome};
+use crate::report::model::{Comparison, Metric, Outcome, SCHEMA, Settings};
 pub(crate) use args::BenchCompareArgs;
-use comparison::Parts;
+use comparison::Measured;
 use failure::Code;
 pub(crate) use failure::Failure;
 use git::{Repository, Revision};
@@ -139,19 +139,45 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
         let wall = count.instructions;
         Ok(Run { wall, cpu: None })
     })?);
-    let parts = Parts {
+    let measured = Measured {
         args,
-        base: &base,
-        head: &head,
         plan: &plan,
         runs: &runs,
-        failed,
-        length,
+        failed: &failed,
+        cores: machine.cores,
+    };
+    let benches = measured.benches();
+    warnings.extend(comparison::warnings(&metrics, &benches));
+    let fail_on = metrics.iter().copied().filter(|m| args.fails_on(*m));
+    let comparison = Comparison {
+        schema: SCHEMA,
+        created: machine::now(),
+        command: machine::command_line(),
+        seconds: runs.seconds(),
+        resumed: runs.resumed > 0,
+        base: base.told(),
+        head: head.told(),
         machine,
+        settings: Settings {
+            rounds: args.rounds() as usize,
+            budget_minutes: args.budget,
+            warm_up_ms: length.warm_up_ms,
+            time_ms: length.time_ms,
+            threshold: args.threshold(metrics[0]),
+            fail_on: fail_on.collect(),
+            metrics: metrics.clone(),
+            aa: args.aa,
+        },
         harness_changed,
+        layers: comparison::layers(&benches, &metrics),
+        outcome: measured.outcome(&benches),
+        benches,
+        added: plan.added,
+        removed: plan.removed,
+        failed,
         warnings,
     };
-    Ok((parts.compare(), out))
+    Ok((comparison, out))
 }
 
 /// Prints and writes the result; what is not good is an error.

@@ -14,6 +14,7 @@ use super::programs::{Built, Set, Wanted};
 use super::seed;
 use crate::measure::build::{self, Tree};
 use crate::process::{program, said};
+use crate::report::model;
 
 /// The package of the benches, below the root of the repository.
 pub(super) const PACKAGE: &str = "benches";
@@ -65,6 +66,18 @@ pub(super) struct Side {
     pub(super) has_benches: bool,
     /// Those that are wanted.
     pub(super) programs: Vec<Built>,
+}
+
+impl Side {
+    /// For the reports.
+    pub(super) fn told(&self) -> model::Side {
+        model::Side {
+            name: self.revision.name.clone(),
+            commit: self.revision.commit.clone(),
+            dirty: self.revision.dirty,
+            args: self.args.clone(),
+        }
+    }
 }
 
 /// Variables of the environment that change what cargo builds begin like this.

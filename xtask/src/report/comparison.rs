@@ -11,13 +11,13 @@ const HARNESS: &str =
 /// The report.
 pub(super) fn document(comparison: &Comparison) -> Document {
     let benches = &comparison.benches;
-    let failed = comparison.failed.iter();
-    let failed = failed.map(|f| (f.id.clone(), f.message.clone()));
     let harness = comparison.harness_changed.then(|| HARNESS.to_owned());
     let warnings = harness.iter().chain(&comparison.warnings).cloned();
     let mut parts = vec![Part::Text(effort(comparison))];
     parts.extend(warnings.map(Part::Warning));
-    parts.extend(ids("could not be measured", failed));
+    let failed = comparison.failed.iter();
+    let failed = failed.map(|f| (f.id.clone(), f.message.clone()));
+    parts.extend(list("could not be measured", failed));
 
     let weight = |bench: &&Bench| match worst(bench) {
         Some(Verdict::Slower) => 0,
@@ -42,11 +42,17 @@ pub(super) fn document(comparison: &Comparison) -> Document {
         ("only in HEAD (added)", &comparison.added),
         ("only in BASE (removed)", &comparison.removed),
     ] {
-        parts.extend(ids(what, list.iter().map(|id| (id.clone(), String::new()))));
+        parts.extend(self::list(
+            what,
+            list.iter().map(|id| (id.clone(), String::new())),
+        ));
     }
-    parts.push(Part::Facts {
-        what: "Conditions",
-        facts: conditions(comparison),
+    let conditions = conditions(comparison).into_iter();
+    parts.push(Part::List {
+        title: "Conditions".to_owned(),
+        items: conditions
+            .map(|(name, value)| (Cell::Word(name.to_owned()), value))
+            .collect(),
     });
     let lead = vec![
         headline(comparison),
@@ -69,9 +75,11 @@ fn tone(comparison: &Comparison) -> Verdict {
     }
 }
 
-fn ids(what: &'static str, ids: impl Iterator<Item = (String, String)>) -> Option<Part> {
-    let ids: Vec<_> = ids.collect();
-    (!ids.is_empty()).then_some(Part::Ids { what, ids })
+/// Benches, if there are any, and what is said of each.
+fn list(what: &str, benches: impl Iterator<Item = (String, String)>) -> Option<Part> {
+    let items: Vec<_> = benches.map(|(id, said)| (Cell::Name(id), said)).collect();
+    let title = format!("{} {what}", counted(items.len(), "bench", "benches"));
+    (!items.is_empty()).then_some(Part::List { title, items })
 }
 
 /// The benches with the first metric's figures, and the ratios of the others.

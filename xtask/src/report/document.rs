@@ -17,15 +17,10 @@ pub(crate) enum Part {
     Text(String),
     Warning(String),
     Table(Table),
-    /// A folded list of benches, each with what is said of it.
-    Ids {
-        what: &'static str,
-        ids: Vec<(String, String)>,
-    },
-    /// A folded list of names and values.
-    Facts {
-        what: &'static str,
-        facts: Vec<(&'static str, String)>,
+    /// A folded list of benches or words, with what is said of each.
+    List {
+        title: String,
+        items: Vec<(Cell, String)>,
     },
 }
 

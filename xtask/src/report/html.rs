@@ -4,7 +4,6 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::document::{Cell, Document, Part, Row, Table, spans};
 use super::plot::{Axis, sign};
-use super::units::counted;
 
 pub(super) const STYLE: &str = include_str!("page.css");
 pub(super) const SCRIPT: &str = include_str!("page.js");
@@ -62,13 +61,9 @@ fn part(part: &Part, axis: &Axis) -> Markup {
             Part::Text(text) => p { (commands(text)) },
             Part::Warning(text) => p.warning { (commands(text)) },
             Part::Table(table) => (self::table(table, axis)),
-            Part::Ids { what, ids } => details open[ids.len() <= OPEN] {
-                summary { (counted(ids.len(), "bench", "benches")) " " (what) }
-                ul { @for (id, said) in ids { li { (name(id)) @if !said.is_empty() { ": " (said) } } } }
-            },
-            Part::Facts { what, facts } => section {
-                h2 { (what) }
-                dl { @for (name, value) in facts { div { dt { (name) } dd { (commands(value)) } } } }
+            Part::List { title, items } => details open[items.len() <= OPEN] {
+                summary { (title) }
+                ul { @for (item, said) in items { li { (label(item)) @if !said.is_empty() { ": " (commands(said)) } } } }
             },
         }
     }
@@ -123,6 +118,13 @@ fn cell(cell: &Cell) -> Markup {
             Cell::Verdict(words, Some(verdict)) => td class=(verdict) { span.icon aria-hidden="true" { (sign(*verdict)) } (words) },
             Cell::Verdict(words, None) => td { (words) },
         }
+    }
+}
+
+fn label(cell: &Cell) -> Markup {
+    match cell {
+        Cell::Name(id) => name(id),
+        other => html! { (other.text()) },
     }
 }
 

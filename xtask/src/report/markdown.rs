@@ -34,19 +34,14 @@ fn part(part: &Part, left: &mut usize) -> String {
         Part::Text(said) => text(said),
         Part::Warning(said) => format!("> {}", text(said)),
         Part::Table(table) => titled(table, left),
-        Part::Ids { what, ids } => {
-            let summary = format!("{} {what}", counted(ids.len(), "bench", "benches"));
-            let line = |(id, said): &(String, String)| match said.as_str() {
-                "" => format!("- {}", code(id)),
-                said => format!("- {}: {}", code(id), plain(said)),
+        Part::List { title, items } => {
+            let line = |(item, said): &(Cell, String)| match said.as_str() {
+                "" => format!("- {}", cell(item)),
+                said => format!("- {}: {}", cell(item), text(said)),
             };
-            let (mut lines, missing) = fitting(ids.iter().map(line), &mut LIST.clone());
+            let (mut lines, missing) = fitting(items.iter().map(line), &mut LIST.clone());
             lines.extend((missing > 0).then(|| format!("- … and {missing} more")));
-            details(&summary, &lines.join("\n"))
-        }
-        Part::Facts { what, facts } => {
-            let line = |(name, value): &(&str, String)| format!("- {name}: {}", text(value));
-            details(what, &facts.iter().map(line).collect::<Vec<_>>().join("\n"))
+            details(title, &lines.join("\n"))
         }
     }
 }

@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, Color};
 
 use super::document::{Cell, Document, Part, Table};
 use super::model::Verdict;
-use super::units::{counted, first};
+use super::units::first;
 
 /// Ids of a list that are shown.
 const SHOWN: usize = 5;
@@ -19,14 +19,17 @@ pub(super) fn document(document: &Document, colour: bool) -> String {
     format!("{title}\n\n{parts}\n\n{lead}\n")
 }
 
-/// Parts in their order. Tables are as wide as they need.
+/// Parts in their order, but for lists of words. Tables are as wide as they need.
 pub(crate) fn parts(parts: &[Part], colour: bool) -> String {
-    let texts = parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(printable(text)),
-        Part::Warning(text) => Some(format!("warning: {}", printable(text))),
-        Part::Table(table) => Some(block(table, colour)),
-        Part::Ids { what, ids } => Some(printable(&some(what, ids))),
-        Part::Facts { .. } => None,
+    let is_shown = |part: &&Part| match part {
+        Part::List { items, .. } => matches!(items.first(), Some((Cell::Name(_), _))),
+        _ => true,
+    };
+    let texts = parts.iter().filter(is_shown).map(|part| match part {
+        Part::Text(text) => printable(text),
+        Part::Warning(text) => format!("warning: {}", printable(text)),
+        Part::Table(table) => block(table, colour),
+        Part::List { title, items } => printable(&format!("{title}: {}", some(items))),
     });
     texts.collect::<Vec<_>>().join("\n\n")
 }
@@ -67,12 +70,11 @@ fn cell(cell: &Cell) -> comfy_table::Cell {
 }
 
 /// The first few, and how many more there are; what is said of one takes a line.
-fn some(what: &str, ids: &[(String, String)]) -> String {
-    let said = ids.iter().filter(|(_, said)| !said.is_empty());
-    let said: String = said.map(|(id, said)| format!("\n{id}: {said}")).collect();
-    let names: Vec<&str> = ids.iter().map(|(id, _)| id.as_str()).collect();
-    let amount = counted(ids.len(), "bench", "benches");
-    format!("{amount} {what}: {}{said}", first(&names, SHOWN))
+fn some(items: &[(Cell, String)]) -> String {
+    let names: Vec<&str> = items.iter().map(|(name, _)| name.text()).collect();
+    let said = items.iter().filter(|(_, said)| !said.is_empty());
+    let said = said.map(|(name, said)| format!("\n{}: {said}", name.text()));
+    first(&names, SHOWN) + &said.collect::<String>()
 }
 
 /// Without what moves a terminal's cursor or changes its colours.
