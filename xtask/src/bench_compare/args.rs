@@ -8,11 +8,6 @@ use clap::Args;
 use super::plan::Selection;
 use crate::report::model::Metric;
 
-/// Rounds, and milliseconds of one run, unless told otherwise; and with `--quick`.
-const ROUNDS: u32 = 10;
-const TIME_MS: u64 = 100;
-const QUICK_ROUNDS: u32 = 6;
-const QUICK_TIME_MS: u64 = 40;
 /// The change that counts, in percent: of times, and of instruction counts, which hardly vary.
 const THRESHOLD: f64 = 5.0;
 const INSTRUCTIONS_THRESHOLD: f64 = 1.0;
@@ -32,15 +27,17 @@ pub(crate) struct BenchCompareArgs {
     pub(super) head: Option<String>,
     #[command(flatten)]
     pub(super) selection: Selection,
-    /// Rounds; each runs every bench twice a side [default: 10, with --quick 6]
+    /// Rounds; each runs every bench twice a side; with --quick 6 by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(3..))]
-    rounds: Option<u32>,
+    #[arg(default_value = "10", default_value_if("quick", "true", "6"))]
+    pub(super) rounds: u32,
     /// Then go on with the benches that have no verdict yet, until this many minutes were measured in all
     #[arg(long, value_name = "MINUTES", value_parser = positive)]
     pub(super) budget: Option<f64>,
-    /// How long one run measures, in milliseconds [default: 100, with --quick 40]
-    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
-    time: Option<u64>,
+    /// How long one run measures, in milliseconds; with --quick 40 by default
+    #[arg(long = "time", value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(default_value = "100", default_value_if("quick", "true", "40"))]
+    pub(super) time_ms: u64,
     /// Fewer and shorter rounds: a first look
     #[arg(long)]
     quick: bool,
@@ -95,16 +92,6 @@ impl BenchCompareArgs {
         self.base
             .as_deref()
             .expect("only --self-test goes without BASE")
-    }
-
-    pub(super) fn rounds(&self) -> u32 {
-        let usual = if self.quick { QUICK_ROUNDS } else { ROUNDS };
-        self.rounds.unwrap_or(usual)
-    }
-
-    pub(super) fn time_ms(&self) -> u64 {
-        let usual = if self.quick { QUICK_TIME_MS } else { TIME_MS };
-        self.time.unwrap_or(usual)
     }
 
     /// What is compared, each once.

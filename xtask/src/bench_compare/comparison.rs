@@ -32,7 +32,7 @@ impl Measured<'_> {
         let failed = self.failed.iter().any(|f| f.id == id);
         let rounds = match self.args.budget {
             Some(_) => self.runs.last_round(id),
-            None => self.args.rounds(),
+            None => self.args.rounds,
         };
         let metrics = self.args.metrics().into_iter();
         let measured = metrics.filter(|_| !identical && !failed);

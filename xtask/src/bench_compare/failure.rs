@@ -48,12 +48,17 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// The error is that a side does not build or run.
-pub(super) fn of_bench(error: Error) -> Error {
+/// The error with this code, unless it has one or is an interruption.
+fn coded(error: Error, code: Code) -> Error {
     if error.is::<Failure>() || error.is::<Interrupted>() {
         return error;
     }
-    Failure::error(Code::Bench, format!("{error:#}"))
+    Failure::error(code, format!("{error:#}"))
+}
+
+/// The error is that a side does not build or run.
+pub(super) fn of_bench(error: Error) -> Error {
+    coded(error, Code::Bench)
 }
 
 /// The error as it leaves the command: every one has a code.
@@ -63,8 +68,5 @@ pub(super) fn finished(error: Error) -> Error {
         let message = "interrupted; the same command with `--resume` goes on where it stopped";
         return Failure::error(Code::Interrupted, message);
     }
-    if error.is::<Failure>() {
-        return error;
-    }
-    Failure::error(Code::Usage, format!("{error:#}"))
+    coded(error, Code::Usage)
 }

@@ -109,7 +109,7 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
     if plan.both.is_empty() {
         return Err(nothing(&plan, &base, &head));
     }
-    let length = Length::of_millis(args.time_ms());
+    let length = Length::of_millis(args.time_ms);
     let subject = (RUNS_SCHEMA, &base.key, &head.key, args.aa, length);
     let mut runs = Runs::open(&out, &serde_json::to_string(&subject)?, args.resume)?;
     if runs.resumed > 0 {
@@ -120,7 +120,7 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
     let mut failed = rounds::measure(
         Effort {
             budget: args.budget.map(|minutes| minutes * 60.0),
-            ..Effort::new("bench-compare", Kind::Time, args.rounds())
+            ..Effort::new("bench-compare", Kind::Time, args.rounds)
         },
         &plan.rows(Kind::Time, args.aa),
         &mut runs,
@@ -159,7 +159,7 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
         head: head.told(),
         machine,
         settings: Settings {
-            rounds: args.rounds() as usize,
+            rounds: args.rounds as usize,
             budget_minutes: args.budget,
             warm_up_ms: length.warm_up_ms,
             time_ms: length.time_ms,

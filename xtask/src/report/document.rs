@@ -85,3 +85,9 @@ pub(super) fn spans(text: &str) -> impl Iterator<Item = (bool, &str)> {
     let parts = text.split('`').enumerate();
     parts.map(|(index, part)| (index % 2 == 1, part))
 }
+
+/// Without what moves a terminal's cursor or changes its colours, and is forbidden in a page.
+pub(super) fn printable(text: &str) -> String {
+    let is_shown = |c: char| c == '\n' || !c.is_control();
+    text.replace(|c| !is_shown(c), "\u{fffd}")
+}

@@ -2,10 +2,12 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::document::{Cell, Document, Part, Row, Table, spans};
+use super::document::{Cell, Document, Part, Row, Table, printable, spans};
 use super::plot::{Axis, sign};
 
 pub(super) const STYLE: &str = include_str!("page.css");
+/// Hidden until the script that serves them runs.
+const TOOLS: &str = include_str!("tools.html");
 pub(super) const SCRIPT: &str = include_str!("page.js");
 
 /// Lists that are longer are closed at first.
@@ -39,7 +41,7 @@ pub(super) fn document(document: &Document) -> String {
                         span.icon aria-hidden="true" { (sign(document.tone)) }
                         div { @for sentence in &document.lead { p { (commands(sentence)) } } }
                     }
-                    (tools())
+                    (PreEscaped(TOOLS))
                     p.note { (LEGEND) }
                     @for part in &document.parts { (self::part(part, &axis)) }
                 }
@@ -47,12 +49,7 @@ pub(super) fn document(document: &Document) -> String {
             }
         }
     };
-    // Characters that XML forbids, whatever the names are.
-    let allowed = |c: char| !c.is_control() && !"\u{fffe}\u{ffff}".contains(c) || c == '\n';
-    let text = page.into_string() + "\n";
-    text.chars()
-        .map(|c| if allowed(c) { c } else { '\u{fffd}' })
-        .collect()
+    printable(&page.into_string()) + "\n"
 }
 
 fn part(part: &Part, axis: &Axis) -> Markup {
@@ -145,30 +142,6 @@ fn commands(text: &str) -> Markup {
     html! {
         @for (command, part) in spans(text) {
             @if command { code { (part) } } @else { (part) }
-        }
-    }
-}
-
-/// Hidden until the script that serves it runs.
-fn tools() -> Markup {
-    let verdicts = ["", "slower faster unstable", "slower", "faster", "unstable"];
-    let orders = [
-        ("id", "by name"),
-        ("down", "slowest first"),
-        ("up", "fastest first"),
-    ];
-    html! {
-        div #tools hidden="hidden" {
-            label { "Filter " input #filter type="search" autocomplete="off"; }
-            label { "Show "
-                select #show {
-                    @for verdicts in verdicts {
-                        option value=(verdicts) { (if verdicts.is_empty() { "all" } else { verdicts }) }
-                    }
-                }
-            }
-            label { "Order " select #order { @for (value, text) in orders { option value=(value) { (text) } } } }
-            span #shown role="status" {}
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, Color};
 
-use super::document::{Cell, Document, Part, Table};
+use super::document::{Cell, Document, Part, Table, printable};
 use super::model::Verdict;
 use super::units::first;
 
@@ -75,14 +75,4 @@ fn some(items: &[(Cell, String)]) -> String {
     let said = items.iter().filter(|(_, said)| !said.is_empty());
     let said = said.map(|(name, said)| format!("\n{}: {said}", name.text()));
     first(&names, SHOWN) + &said.collect::<String>()
-}
-
-/// Without what moves a terminal's cursor or changes its colours.
-fn printable(text: &str) -> String {
-    let shown = |c: char| match c {
-        '\n' => c,
-        c if c.is_control() => '\u{fffd}',
-        c => c,
-    };
-    text.chars().map(shown).collect()
 }

@@ -88,16 +88,6 @@ pub(super) fn unique<'n>(names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     names.filter(|name| seen.insert(*name)).collect()
 }
 
-/// Seconds as `41 s`, `12 min`, `1 h 05 min`.
-pub(super) fn span(seconds: f64) -> String {
-    let whole = seconds.round() as u64;
-    match (whole / 3600, whole / 60 % 60) {
-        (0, 0) => format!("{whole} s"),
-        (0, minutes) => format!("{minutes} min {:02} s", whole % 60),
-        (hours, minutes) => format!("{hours} h {minutes:02} min"),
-    }
-}
-
 /// Four digits, and all that stand before the point.
 fn digits(value: f64) -> String {
     match value {
@@ -110,7 +100,7 @@ fn digits(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Estimate, Metric, change, estimate, percent, span, values};
+    use super::{Estimate, Metric, change, estimate, percent, values};
 
     #[test]
     fn figures_keep_their_width() {
@@ -137,9 +127,6 @@ mod tests {
             (change(0.5), "−50.0 %"),
             (change(50.0), "×50.00"),
             (percent(f64::INFINITY), "–"),
-            (span(41.2), "41 s"),
-            (span(61.0), "1 min 01 s"),
-            (span(3900.0), "1 h 05 min"),
         ] {
             assert_eq!(found, expected);
         }

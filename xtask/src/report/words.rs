@@ -1,7 +1,11 @@
 //! What a comparison says, in sentences that all reports share.
 
+use std::time::Duration;
+
+use indicatif::FormattedDuration;
+
 use super::model::{Bench, Comparison, MetricResult, Outcome, Verdict, WORKING_TREE};
-use super::units::{change, counted, first, percent, span};
+use super::units::{change, counted, first, percent};
 
 /// Ids that a sentence names.
 const NAMED: usize = 5;
@@ -169,7 +173,7 @@ pub(super) fn effort(comparison: &Comparison) -> String {
         "{rounds}{more} of {} ms a run, at least {} counts{control}; took {}{resumed}",
         settings.time_ms,
         percent(settings.threshold),
-        span(comparison.seconds)
+        FormattedDuration(Duration::from_secs_f64(comparison.seconds))
     )
 }
 
