@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::git;
@@ -50,15 +50,11 @@ impl Wanted {
     }
 }
 
-/// Programs that were built of the same inputs, in a directory of theirs.
-pub(super) struct Set {
-    pub(super) dir: PathBuf,
-    list: List,
-}
-
-/// What `programs.json` says.
+/// Programs that were built of the same inputs, in a directory of theirs, whose list says this.
 #[derive(Default, Serialize, Deserialize)]
-struct List {
+pub(super) struct Set {
+    #[serde(skip)]
+    pub(super) dir: PathBuf,
     /// The programs that the tree has; unknown where all of them were built.
     targets: Option<Vec<String>>,
     /// The hashes of programs by their names.
@@ -69,30 +65,28 @@ impl Set {
     /// What is kept in the directory: nothing, unless all is as it was written.
     pub(super) fn of(dir: PathBuf) -> Self {
         let text = fs::read_to_string(dir.join(LIST)).unwrap_or_default();
-        let mut list: List = serde_json::from_str(&text).unwrap_or_default();
-        let mut programs = list.programs.iter();
-        let whole =
-            programs.all(|(name, hash)| git::hash(&dir.join(name)).is_ok_and(|now| now == *hash));
-        if !whole {
-            list = List::default();
-        }
-        Self { dir, list }
+        let kept: Option<Self> = serde_json::from_str(&text).ok();
+        let is_whole = |set: &Self| {
+            let mut programs = set.programs.iter();
+            programs.all(|(name, hash)| git::hash(&dir.join(name)).is_ok_and(|now| now == *hash))
+        };
+        let set = kept.filter(is_whole).unwrap_or_default();
+        Self { dir, ..set }
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
-        self.list.programs.contains_key(name)
+        self.programs.contains_key(name)
     }
 
     /// Those that are wanted, if all of them are kept; `side` is for errors.
     pub(super) fn programs(&self, wanted: &Wanted, side: &str) -> Option<Vec<Built>> {
-        let kept = &self.list.programs;
-        let names = match &self.list.targets {
+        let names = match &self.targets {
             Some(targets) => wanted.of(targets),
-            None if kept.is_empty() => return None,
-            None => kept.keys().cloned().collect(),
+            None if self.programs.is_empty() => return None,
+            None => self.programs.keys().cloned().collect(),
         };
         let built = |name: String| {
-            let hash = kept.get(&name)?.clone();
+            let hash = self.programs.get(&name)?.clone();
             let program = Program {
                 path: self.dir.join(&name),
                 name,
@@ -104,24 +98,17 @@ impl Set {
     }
 
     /// Adds programs.
-    pub(super) fn with(
-        mut self,
-        targets: Option<Vec<String>>,
-        built: Vec<Program>,
-    ) -> Result<Self> {
+    pub(super) fn add(&mut self, targets: Option<Vec<String>>, built: Vec<Program>) -> Result<()> {
         // A directory without a list is not looked at: whatever stops this leaves no half of a set.
-        let dir = &self.dir;
-        fs_err::create_dir_all(dir)?;
-        self.list.targets = targets;
+        fs_err::create_dir_all(&self.dir)?;
+        self.targets = targets;
         for program in built {
-            let path = dir.join(&program.name);
-            fs::copy(&program.path, &path)
-                .with_context(|| format!("cannot copy a program to {}", path.display()))?;
-            self.list.programs.insert(program.name, git::hash(&path)?);
+            let path = self.dir.join(&program.name);
+            fs_err::copy(&program.path, &path)?;
+            self.programs.insert(program.name, git::hash(&path)?);
         }
-        let text = serde_json::to_string_pretty(&self.list)?;
-        crate::report::write(&dir.join(LIST), &text)?;
-        Ok(self)
+        let text = serde_json::to_string_pretty(&self)?;
+        crate::report::write(&self.dir.join(LIST), &text)
     }
 }
 
@@ -133,21 +120,21 @@ mod tests {
     fn of_a_layer_its_own_programs_are_built() {
         let tree = ["queue", "queue_long", "local", "instr_queue", "instr_local"];
         let tree = tree.map(str::to_owned);
-        let of = |layers: &[&str], timed, counted| {
-            let layers = layers.iter().map(|layer| (*layer).to_owned()).collect();
+        for (layers, timed, counted, expected) in [
+            (&["queue"][..], true, false, "queue queue_long"),
+            (&["queue"], false, true, "instr_queue"),
+            (&["local"], true, true, "local instr_local"),
+            (&[], true, false, "queue queue_long local"),
+            // Benches of this layer may be in any program that is timed.
+            (&["alpha"], true, true, "queue queue_long local"),
+            (&["alpha", "local"], false, true, "instr_local"),
+        ] {
             let wanted = Wanted {
-                layers,
+                layers: layers.iter().map(|layer| (*layer).to_owned()).collect(),
                 timed,
                 counted,
             };
-            wanted.of(&tree).join(" ")
-        };
-        assert_eq!(of(&["queue"], true, false), "queue queue_long");
-        assert_eq!(of(&["queue"], false, true), "instr_queue");
-        assert_eq!(of(&["local"], true, true), "local instr_local");
-        assert_eq!(of(&[], true, false), "queue queue_long local");
-        // Benches of this layer may be in any program that is timed.
-        assert_eq!(of(&["alpha"], true, true), "queue queue_long local");
-        assert_eq!(of(&["alpha", "local"], false, true), "instr_local");
+            assert_eq!(wanted.of(&tree).join(" "), expected);
+        }
     }
 }

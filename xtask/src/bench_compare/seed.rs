@@ -85,25 +85,23 @@ mod tests {
             "[[package]]\nname = \"code\"\n\n[[package]]\nname = \"slab\"\nsource = \"registry\"\n",
         );
         let record = |package: &str| format!("release/{RECORDS}/{package}-0123456789abcdef/x");
-        let files = [
-            (record("code"), false),
-            (record("slab"), true),
-            (record("code-more"), true),
-            ("release/deps/libslab.rlib".to_owned(), true),
-        ];
-        for (path, _) in &files {
-            write(&format!("base/{path}"), "bytes");
-        }
+        let kept = ["slab", "code-more"].map(record);
+        let library = "release/deps/libslab.rlib".to_owned();
+        let kept = kept.into_iter().chain([library]);
+        write(&format!("base/{}", record("code")), "bytes");
+        kept.clone()
+            .for_each(|path| write(&format!("base/{path}"), "bytes"));
         for side in ["base", "head"] {
             seed(dir.path(), side, &dir.path().join("src")).expect("there is space");
         }
         let time = |side: &str, path: &str| {
-            let data = dir.path().join(side).join(path).metadata().ok();
-            data.map(|data| data.modified().expect("there are times"))
+            let data = dir.path().join(side).join(path).metadata();
+            data.and_then(|data| data.modified()).ok()
         };
-        for (path, copied) in &files {
-            let expected = time("base", path).filter(|_| *copied);
-            assert_eq!(time("head", path), expected, "{path}");
+        assert_eq!(time("head", &record("code")), None);
+        for path in kept {
+            assert!(time("head", &path).is_some(), "{path}");
+            assert_eq!(time("head", &path), time("base", &path), "{path}");
         }
     }
 }

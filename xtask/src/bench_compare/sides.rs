@@ -162,7 +162,7 @@ pub(super) fn prepare(
     if !side.has_benches {
         return Ok(side);
     }
-    let set = Set::of(state.dir.join("bin").join(&side.key));
+    let mut set = Set::of(state.dir.join("bin").join(&side.key));
     if let Some(programs) = set.programs(wanted, &label) {
         eprintln!("{label}: built before");
         side.programs = programs;
@@ -206,7 +206,7 @@ pub(super) fn prepare(
         built = tree.build().map_err(of_bench)?;
     }
     forget_old(&state.dir.join("bin"), &set.dir)?;
-    let set = set.with(targets, built)?;
+    set.add(targets, built)?;
     side.programs = set.programs(wanted, &label).unwrap_or_default();
     Ok(side)
 }

@@ -201,28 +201,14 @@ fn seconds(millis: u64) -> String {
 struct Phases {
     /// The line that is being printed.
     line: Vec<u8>,
-    start: Option<Moment>,
-    end: Option<Moment>,
-}
-
-/// When a line was seen, and the CPU time until then.
-struct Moment {
-    at: Instant,
-    cpu: Duration,
-}
-
-impl Moment {
-    fn now(clock: &CpuClock) -> Option<Self> {
-        let cpu = clock.now()?;
-        Some(Self {
-            at: Instant::now(),
-            cpu,
-        })
-    }
+    /// When the lines were seen, and the CPU time until then.
+    start: Option<(Instant, Duration)>,
+    end: Option<(Instant, Duration)>,
 }
 
 impl Phases {
     fn saw(&mut self, bytes: &[u8], clock: &CpuClock) {
+        let now = || Some((Instant::now(), clock.now()?));
         for piece in bytes.split_inclusive(|b| *b == b'\n') {
             self.line.extend_from_slice(piece);
             if !piece.ends_with(b"\n") {
@@ -230,10 +216,10 @@ impl Phases {
             }
             let line = String::from_utf8_lossy(&self.line);
             if line.starts_with("Benchmarking ") && line.contains(": Collecting ") {
-                self.start = Moment::now(clock);
+                self.start = now();
             } else if line.starts_with("Benchmarking ") && line.trim_end().ends_with(": Analyzing")
             {
-                self.end = Moment::now(clock);
+                self.end = now();
             }
             self.line.clear();
         }
@@ -242,10 +228,10 @@ impl Phases {
     /// The CPU time between the lines, unless the time between them is shorter than what was measured between
     /// them: then the first was seen too late.
     fn cpu(&self, measured: Duration) -> Option<Duration> {
-        let (start, end) = (self.start.as_ref()?, self.end.as_ref()?);
-        let seen = end.at.checked_duration_since(start.at)?;
+        let ((start, before), (end, after)) = (self.start?, self.end?);
+        let seen = end.checked_duration_since(start)?;
         let whole = seen.as_secs_f64() >= measured.as_secs_f64() * SEEN_IN_TIME;
-        end.cpu.checked_sub(start.cpu).filter(|_| whole)
+        after.checked_sub(before).filter(|_| whole)
     }
 }
 

@@ -41,6 +41,30 @@ fn a_dirty_tree_is_compared_and_left_as_it_was() {
 }
 
 #[test]
+fn files_directories_and_links_may_take_each_others_place() {
+    let fixture = Fixture::new();
+    fixture.write("directory/file.txt", "text\n");
+    fixture.write("file", "text\n");
+    fixture.commit("more files");
+    fs::remove_dir_all(fixture.path().join("directory")).expect("it is there");
+    std::os::unix::fs::symlink("code", fixture.path().join("directory")).expect("writable");
+    fs::remove_file(fixture.path().join("file")).expect("it is there");
+    fixture.write("file/below.txt", "text\n");
+    let before = fixture.everything();
+    fixture.compare(&["start", "--layer=gamma"]).succeeds();
+    before.is_still(&fixture.everything());
+    let result = fixture.result();
+    let files = fixture.snapshot_files(result.0["head"]["commit"].as_str().expect("a string"));
+    let mut of_these = files.lines().filter(|file| {
+        let top = file.split('/').next();
+        top == Some("file") || top == Some("directory")
+    });
+    assert_eq!(of_these.next(), Some("directory"), "{files}");
+    assert_eq!(of_these.next(), Some("file/below.txt"), "{files}");
+    assert_eq!(of_these.next(), None, "{files}");
+}
+
+#[test]
 fn it_works_in_a_linked_worktree_and_in_a_shallow_clone() {
     let fixture = Fixture::new();
     fixture.costs(120.0);

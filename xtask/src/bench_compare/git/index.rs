@@ -173,8 +173,7 @@ impl Index<'_> {
 pub(super) fn is_file_at(root: &Path, path: &Path) -> bool {
     let data = root.join(path).symlink_metadata();
     let mut above = path.ancestors().skip(1);
-    data.is_ok_and(|data| !data.is_dir())
-        && !above.any(|above| root.join(above).is_symlink() && above != Path::new(""))
+    data.is_ok_and(|data| !data.is_dir()) && !above.any(|above| root.join(above).is_symlink())
 }
 
 #[cfg(test)]
