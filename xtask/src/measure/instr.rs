@@ -187,7 +187,9 @@ impl Program {
 fn total(profile: &str) -> Option<f64> {
     let mut lines = profile.lines();
     let total = lines.find_map(|line| line.strip_prefix("totals: "))?;
-    total.split_whitespace().next()?.parse().ok()
+    let total = total.split_whitespace().next()?.parse().ok();
+    // Of nothing there is no ratio.
+    total.filter(|total| *total > 0.0)
 }
 
 #[cfg(test)]

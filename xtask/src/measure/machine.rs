@@ -72,9 +72,8 @@ fn value(text: &str, name: &str, separator: char) -> Option<String> {
 }
 
 /// The load average of one minute.
-fn load(text: &str) -> f64 {
-    let word = text.split_whitespace().next();
-    word.and_then(|word| word.parse().ok()).unwrap_or(f64::NAN)
+fn load(text: &str) -> Option<f64> {
+    text.split_whitespace().next()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -89,7 +88,7 @@ mod tests {
         let release = "NAME=\"An OS\"\nPRETTY_NAME=\"An OS 12\"\n";
         assert_eq!(found(release, "PRETTY_NAME", '='), "An OS 12");
         assert_eq!(found("", "PRETTY_NAME", '='), "");
-        assert_eq!(load("0.25 0.5 0.75 1/99 1000"), 0.25);
-        assert!(load("").is_nan());
+        assert_eq!(load("0.25 0.5 0.75 1/99 1000"), Some(0.25));
+        assert_eq!(load(""), None);
     }
 }

@@ -114,7 +114,7 @@ fn row(bench: &Bench, lead: Metric, others: &[Metric]) -> Row {
     }
     for other in others {
         let value = bench.result(*other).map(|r| r.judgement.ratio.value);
-        cells.push(Cell::Figure(ratio(value.unwrap_or(f64::NAN))));
+        cells.push(Cell::Figure(value.map_or(NONE.to_owned(), ratio)));
     }
     let words = verdicts(bench);
     cells.push(if bench.gated {

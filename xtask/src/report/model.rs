@@ -1,8 +1,7 @@
 //! `compare.json`: what one comparison of two trees measured and concluded.
 //!
 //! The engine fills these types, every renderer reads them, and nothing else passes between the two:
-//! a saved file renders to the same report. A figure that could not be computed is NaN here and
-//! `null` in the file.
+//! a saved file renders to the same report.
 
 use std::fmt;
 use std::path::Path;
@@ -15,7 +14,6 @@ use serde::{Deserialize, Serialize};
 use super::units;
 pub(crate) use crate::measure::rounds::Failed;
 pub(crate) use xtask_stats::Estimate;
-use xtask_stats::figure;
 
 /// The form of the files; counts up when a reader of the old form would misread the new one.
 pub(crate) const SCHEMA: u32 = 1;
@@ -79,19 +77,15 @@ pub(crate) struct Machine {
     pub(crate) os: String,
     /// The first line of `rustc --version`.
     pub(crate) rustc: String,
-    /// The load average of one minute when measuring began; NaN where the system has none.
-    #[serde(deserialize_with = "figure::read")]
-    pub(crate) load_before: f64,
+    /// The load average of one minute when measuring began, where the system has one.
+    pub(crate) load_before: Option<f64>,
 }
 
 impl Machine {
     /// The load in words.
     pub(super) fn load(&self) -> String {
-        if self.load_before.is_finite() {
-            format!("{:.2}", self.load_before)
-        } else {
-            units::NONE.to_owned()
-        }
+        let load = self.load_before.map(|load| format!("{load:.2}"));
+        load.unwrap_or(units::NONE.to_owned())
     }
 }
 
@@ -170,15 +164,11 @@ impl Bench {
 pub(crate) struct MetricResult {
     pub(crate) metric: Metric,
     /// Median over the rounds, in the metric's unit.
-    #[serde(deserialize_with = "figure::read")]
     pub(crate) base: f64,
-    #[serde(deserialize_with = "figure::read")]
     pub(crate) head: f64,
     /// HEAD/BASE of each round.
-    #[serde(deserialize_with = "figure::list")]
     pub(crate) rounds: Vec<f64>,
     /// BASE/BASE of each round: the two runs of BASE around those of HEAD.
-    #[serde(deserialize_with = "figure::list")]
     pub(crate) aa_rounds: Vec<f64>,
     #[serde(flatten)]
     pub(crate) judgement: Judgement,
@@ -190,12 +180,10 @@ pub(crate) struct Judgement {
     /// HEAD/BASE over the rounds, with its confidence interval.
     pub(crate) ratio: Estimate,
     /// What BASE against itself shows as a change, as a fraction.
-    #[serde(deserialize_with = "figure::read")]
     pub(crate) floor: f64,
     /// What the interval had to clear, as a fraction: the larger of the floor and
     /// [`Settings::threshold`]. Slower is a low end above `1 + threshold`, faster a high end below
     /// `1 / (1 + threshold)`.
-    #[serde(deserialize_with = "figure::read")]
     pub(crate) threshold: f64,
     pub(crate) verdict: Verdict,
 }

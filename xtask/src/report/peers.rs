@@ -6,7 +6,6 @@ use super::document::{Cell, Part, Table};
 use super::model::{Estimate, Machine, Metric};
 use super::terminal;
 use super::units::{NONE, estimate, unique, values};
-use xtask_stats::figure;
 
 /// Stands behind the threads of a row that is in no mean.
 const MARK: &str = " *";
@@ -56,16 +55,13 @@ pub(crate) struct PeerRow {
     pub(crate) ours: String,
     pub(crate) peer: String,
     /// Median over the rounds, nanoseconds an iteration.
-    #[serde(deserialize_with = "figure::read")]
     pub(crate) ours_ns: f64,
-    #[serde(deserialize_with = "figure::read")]
     pub(crate) peer_ns: f64,
     /// Ours/peer by the clock.
     pub(crate) wall: Estimate,
     /// Ours/peer of the processors' time, where it can be read.
     pub(crate) cpu: Option<Estimate>,
     /// Ours/peer by the clock of each round.
-    #[serde(deserialize_with = "figure::list")]
     pub(crate) rounds: Vec<f64>,
     /// The same of the processors' time, without the rounds in which it could not be read; empty if these are many.
     #[serde(skip)]

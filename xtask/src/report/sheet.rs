@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use anyhow::Result;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::document::{self, Part, Table};
 use super::model::Metric;
 use super::peers::Origin;
 use super::{terminal, units};
-use xtask_stats::figure;
 
 /// One table, for the terminal, a file and the results page.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -24,18 +23,23 @@ pub(crate) struct Sheet {
     pub(crate) rows: Vec<Vec<Cell>>,
 }
 
+/// Reads a figure. One that is unknown is NaN, and `null` in a file.
+fn figure<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or(f64::NAN))
+}
+
 /// A word or a figure with its unit.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Cell {
     Text(String),
-    Nanoseconds(#[serde(deserialize_with = "figure::read")] f64),
-    Instructions(#[serde(deserialize_with = "figure::read")] f64),
-    Ratio(#[serde(deserialize_with = "figure::read")] f64),
+    Nanoseconds(#[serde(deserialize_with = "figure")] f64),
+    Instructions(#[serde(deserialize_with = "figure")] f64),
+    Ratio(#[serde(deserialize_with = "figure")] f64),
     /// Of one.
-    Part(#[serde(deserialize_with = "figure::read")] f64),
+    Part(#[serde(deserialize_with = "figure")] f64),
     Count(u64),
-    Seconds(#[serde(deserialize_with = "figure::read")] f64),
+    Seconds(#[serde(deserialize_with = "figure")] f64),
 }
 
 impl Cell {

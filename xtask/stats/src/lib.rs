@@ -2,8 +2,6 @@
 //!
 //! The intervals resample a lot. This is a crate of its own so that the development profile optimises it alone.
 
-pub mod figure;
-
 use serde::{Deserialize, Serialize};
 
 /// Resamples of a bootstrap.
@@ -14,13 +12,10 @@ const CONFIDENCE: f64 = 0.95;
 /// A figure and its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
-    #[serde(deserialize_with = "figure::read")]
     /// The figure itself.
     pub value: f64,
-    #[serde(deserialize_with = "figure::read")]
     /// The lower end of the interval.
     pub low: f64,
-    #[serde(deserialize_with = "figure::read")]
     /// The upper end.
     pub high: f64,
 }
