@@ -126,15 +126,29 @@ pub(super) fn prepare(
     args: &[String],
     wanted: &Wanted,
 ) -> Result<Side> {
-    let manifest = repository.object(&revision, &format!("{PACKAGE}/Cargo.toml"))?;
-    // Whether programs are built with the features that they require alone.
-    let by_features = match &manifest {
-        Some(object) if !build::chooses_features(args) => {
-            build::needs_no_defaults(&repository.bytes(object)?)
-        }
-        _ => false,
+    let source = state.dir.join("src").join(name);
+    let short = &revision.commit[..revision.commit.len().min(9)];
+    let label = format!("{name} ({}, {short})", revision.name);
+    let mut tree = Tree {
+        package: PACKAGE.into(),
+        target: state.dir.join("build").join(name),
+        args: args.to_vec(),
+        others: NAMES.map(|name| state.dir.join("src").join(name)).into(),
+        ..Tree::new(source.clone(), label.clone())
     };
-    // The lock file is part of the tree. With other features a program may be another one.
+    let manifest = repository.object(&revision, &format!("{PACKAGE}/Cargo.toml"))?;
+    let mut listing = None;
+    if manifest.is_some() {
+        repository.write_out(&revision, &source, &source.with_extension("index"))?;
+        listing = tree.listing();
+    }
+    // Whether programs are built with the features that they require alone. With others a program may be another one.
+    let no_defaults = listing
+        .as_ref()
+        .is_some_and(|listing| listing.needs_no_defaults);
+    let by_features = no_defaults && !build::chooses_features(args);
+    let selection = by_features.then(|| format!("{wanted:?}"));
+    // The lock file is part of the tree.
     let inputs = [
         vec![
             format!("{FORMAT}\n{}", revision.tree),
@@ -144,13 +158,8 @@ pub(super) fn prepare(
         settings(std::env::vars_os()),
         configurations(&state.dir),
         args.to_vec(),
-        by_features
-            .then(|| format!("{wanted:?}"))
-            .into_iter()
-            .collect(),
+        selection.into_iter().collect(),
     ];
-    let short = &revision.commit[..revision.commit.len().min(9)];
-    let label = format!("{name} ({}, {short})", revision.name);
     let mut side = Side {
         key: git::hash_text(&inputs.concat().join("\n"))?,
         revision,
@@ -168,35 +177,24 @@ pub(super) fn prepare(
         side.programs = programs;
         return Ok(side);
     }
-    let sources = NAMES.map(|name| state.dir.join("src").join(name));
-    let source = state.dir.join("src").join(name);
-    let index = source.with_extension("index");
-    repository.write_out(&side.revision, &source, &index)?;
-    let mut tree = Tree {
-        package: PACKAGE.into(),
-        target: state.dir.join("build").join(name),
-        args: args.to_vec(),
-        others: sources.to_vec(),
-        ..Tree::new(source, label.clone())
-    };
-    // Otherwise cargo says which programs there are, by what they require.
-    let is_known = |listed: &Vec<build::Listed>| {
-        let by_default = listed.iter().all(|program| program.features.is_empty());
-        (by_default || by_features) && !build::chooses_benches(args)
-    };
-    let listed = tree.programs().filter(is_known);
-    let targets = listed.as_ref().map(|listed| {
-        let names = listed.iter().map(|listed| listed.name.clone());
-        names.collect::<Vec<String>>()
-    });
-    if let (Some(targets), Some(listed)) = (&targets, &listed) {
-        tree.benches = wanted.of(targets);
+    // Otherwise cargo chooses the programs, by what they require.
+    let by_default = |programs: &[(String, Vec<String>)]| programs.iter().all(|p| p.1.is_empty());
+    let listed = listing
+        .map(|listing| listing.programs)
+        .filter(|programs| (by_default(programs) || by_features) && !build::chooses_benches(args));
+    let mut targets = None;
+    if let Some(listed) = listed {
+        let names: Vec<String> = listed.iter().map(|(name, _)| name.clone()).collect();
+        tree.benches = wanted.of(&names);
         if by_features {
-            let wanted = listed.iter().filter(|l| tree.benches.contains(&l.name));
-            let features: BTreeSet<&String> = wanted.flat_map(|l| &l.features).collect();
+            let wanted = listed
+                .iter()
+                .filter(|(name, _)| tree.benches.contains(name));
+            let features: BTreeSet<&String> = wanted.flat_map(|(_, features)| features).collect();
             tree.features = Some(features.into_iter().cloned().collect());
         }
         tree.benches.retain(|name| !set.has(name));
+        targets = Some(names);
     }
     let mut built = Vec::new();
     // Nothing is wanted of programs that are all known.

@@ -56,22 +56,13 @@ pub(crate) fn chooses_benches(args: &[String]) -> bool {
         .any(|arg| arg == "--bench" || arg.starts_with("--bench="))
 }
 
-/// A bench program of a package.
-pub(crate) struct Listed {
-    pub(crate) name: String,
-    /// Features that it requires.
-    pub(crate) features: Vec<String>,
-}
-
-/// Whether programs need no features but those that they require, as the package's manifest may say: `default-features = false` in
-/// `[package.metadata.bench-compare]`.
-pub(crate) fn needs_no_defaults(manifest: &[u8]) -> bool {
-    let manifest = toml::from_slice::<toml::Value>(manifest).ok();
-    let path = ["package", "metadata", "bench-compare", "default-features"];
-    let found = path
-        .iter()
-        .try_fold(manifest.as_ref(), |table, key| Some(table?.get(key)));
-    found.flatten().and_then(toml::Value::as_bool) == Some(false)
+/// The bench programs of a package.
+pub(crate) struct Listing {
+    /// Their names, and the features that each requires.
+    pub(crate) programs: Vec<(String, Vec<String>)>,
+    /// Whether they need no other features, as the package's manifest may say: `default-features = false` in
+    /// `[package.metadata.bench-compare]`.
+    pub(crate) needs_no_defaults: bool,
 }
 
 /// Whether arguments for `cargo bench` choose features.
@@ -97,7 +88,7 @@ impl Tree {
     }
 
     /// Its bench programs; `None` where cargo cannot tell.
-    pub(crate) fn programs(&self) -> Option<Vec<Listed>> {
+    pub(crate) fn listing(&self) -> Option<Listing> {
         let manifest = self.root.join(&self.package).join("Cargo.toml");
         let metadata = MetadataCommand::new()
             .manifest_path(&manifest)
@@ -109,11 +100,10 @@ impl Tree {
         let mut packages = metadata.packages.into_iter();
         let package = packages.find(|package| package.manifest_path == manifest)?;
         let benches = package.targets.into_iter().filter(Target::is_bench);
-        let listed = benches.map(|bench| Listed {
-            name: bench.name,
-            features: bench.required_features,
-        });
-        Some(listed.collect())
+        Some(Listing {
+            programs: benches.map(|b| (b.name, b.required_features)).collect(),
+            needs_no_defaults: package.metadata["bench-compare"]["default-features"] == false,
+        })
     }
 
     /// Builds the bench programs. What cargo says goes to the terminal if there is one, and into the
@@ -232,19 +222,10 @@ pub(crate) fn inherited_flags() -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{chooses_features, needs_no_defaults};
+    use super::chooses_features;
 
     #[test]
-    fn manifests_and_arguments_choose_features() {
-        let table = "[package.metadata.bench-compare]\ndefault-features = ";
-        for (text, expected) in [
-            (format!("{table}false\n"), true),
-            (format!("{table}true\n"), false),
-            ("[package]\nname = \"benches\"\n".to_owned(), false),
-            ("no manifest".to_owned(), false),
-        ] {
-            assert_eq!(needs_no_defaults(text.as_bytes()), expected, "{text}");
-        }
+    fn arguments_choose_features() {
         for (arg, expected) in [
             ("--features=a", true),
             ("-Fa", true),

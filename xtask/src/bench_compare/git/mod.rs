@@ -144,15 +144,6 @@ impl Repository {
         Ok(output.status.success().then(|| line(&output.stdout)))
     }
 
-    /// The bytes of a file of the revision, given the hash of its object.
-    pub(super) fn bytes(&self, object: &str) -> Result<Vec<u8>> {
-        let mut read = self.store.git(Objects::All);
-        checked(
-            read.args(["cat-file", "blob", object]),
-            &format!("cannot read the object {object}"),
-        )
-    }
-
     /// Makes `dir` hold the revision's files and no others that git knew of there; files that are the same
     /// already are not touched. `index` keeps what was written.
     pub(super) fn write_out(&self, revision: &Revision, dir: &Path, index: &Path) -> Result<()> {

@@ -67,7 +67,22 @@ impl Worktree {
         };
         found.objects = found.git_path("objects")?;
         found.format = line(&found.query(&["rev-parse", "--show-object-format"])?);
-        found.read_settings()?;
+        for entry in parts(&found.query(&["config", "-z", "--list"])?) {
+            // Without a value the key stands alone, and means `true`.
+            let at = entry.iter().position(|byte| *byte == b'\n');
+            let key = String::from_utf8_lossy(&entry[..at.unwrap_or(entry.len())]);
+            if KEPT.contains(&&*key) {
+                let mut setting = entry.to_vec();
+                at.into_iter().for_each(|at| setting[at] = b'=');
+                found.settings.push(OsString::from_vec(setting));
+            }
+            // `filter.NAME.clean`, where the name may have points.
+            if let Some((name, _)) = key.strip_prefix("filter.").and_then(|k| k.rsplit_once('.')) {
+                found.filters.insert(name.as_bytes().to_vec());
+            }
+            found.is_partial |= key == "extensions.partialclone";
+            found.is_partial |= key.starts_with("remote.") && key.ends_with(".promisor");
+        }
         Ok(Some(found))
     }
 
@@ -101,29 +116,6 @@ impl Worktree {
         } else {
             ""
         }
-    }
-
-    fn read_settings(&mut self) -> Result<()> {
-        let all = self.query(&["config", "-z", "--list"])?;
-        for entry in parts(&all) {
-            // Without a value the key stands alone, and means `true`.
-            let at = entry.iter().position(|byte| *byte == b'\n');
-            let key = String::from_utf8_lossy(&entry[..at.unwrap_or(entry.len())]);
-            if KEPT.contains(&&*key) {
-                let mut setting = entry.to_vec();
-                if let Some(at) = at {
-                    setting[at] = b'=';
-                }
-                self.settings.push(OsString::from_vec(setting));
-            }
-            // `filter.NAME.clean`, where the name may have points.
-            if let Some((name, _)) = key.strip_prefix("filter.").and_then(|k| k.rsplit_once('.')) {
-                self.filters.insert(name.as_bytes().to_vec());
-            }
-            self.is_partial |= key == "extensions.partialclone";
-            self.is_partial |= key.starts_with("remote.") && key.ends_with(".promisor");
-        }
-        Ok(())
     }
 
     /// What a command prints that only asks.
