@@ -83,18 +83,6 @@ impl<'t> Effort<'t> {
     }
 }
 
-/// The contenders in the order of a round's runs: A B B A, and B A A B in every second round. What grows steadily falls
-/// out of a round's ratio, what the first run after another row pays falls out of the rounds'.
-fn order(round: u32, contenders: usize) -> Vec<usize> {
-    let there: Vec<usize> = (0..contenders).collect();
-    let back: Vec<usize> = (0..contenders).rev().collect();
-    if round % 2 == 1 {
-        [there, back].concat()
-    } else {
-        [back, there].concat()
-    }
-}
-
 /// How many rounds a row that has no verdict after `rounds` has when it is judged again: half as many more. Rarely, for
 /// each judgement is a further chance to take noise for a change.
 pub(crate) fn next_look(rounds: u32) -> u32 {
@@ -169,6 +157,9 @@ pub(crate) fn measure(
     Ok(failed)
 }
 
+/// Runs the contenders in the order A B B A, and B A A B in every second round. What grows steadily falls out of a round's
+/// ratio, what the first run after another row pays falls out of the rounds'.
+///
 /// The inner error is how the row failed; the outer one ends the measurement.
 fn one_round(
     row: &Row,
@@ -178,13 +169,20 @@ fn one_round(
     run: impl Fn(&Row, usize) -> Result<Run>,
 ) -> Result<Result<(), String>> {
     let contenders = row.entries.len();
-    for (slot, contender) in order(round, contenders).into_iter().enumerate() {
+    for slot in 0..2 * contenders {
+        let (turn, place) = (slot / contenders, slot % contenders);
+        let is_back = (round % 2 == 1) == (turn == 1);
+        let contender = if is_back {
+            contenders - 1 - place
+        } else {
+            place
+        };
         let key = Key {
             id: row.name.clone(),
             kind,
             round,
             contender,
-            turn: slot / contenders,
+            turn,
         };
         if runs.get(&key).is_some() {
             continue;

@@ -7,8 +7,9 @@ use std::process::Command;
 
 use anyhow::Result;
 
+use super::Repository;
 use super::call::{as_path, checked, fed, joined, line, parts, quoted};
-use super::store::{Objects, Store};
+use super::store::Objects;
 
 /// The mode of a commit of another repository.
 const COMMIT: &[u8] = b"160000";
@@ -53,7 +54,7 @@ impl Entry {
 
 /// Calls of git for an index of the command's own and files.
 pub(super) struct Index<'a> {
-    pub(super) store: &'a Store,
+    pub(super) own: &'a Repository,
     /// Of the user's working tree, `key=value`.
     pub(super) settings: &'a [OsString],
     /// Where the files lie.
@@ -63,7 +64,7 @@ pub(super) struct Index<'a> {
 
 impl Index<'_> {
     pub(super) fn git(&self, objects: Objects, args: &[&str]) -> Command {
-        let mut command = self.store.git_at(&self.root, objects);
+        let mut command = self.own.git_at(&self.root, objects);
         for setting in self.settings {
             command.arg("-c").arg(setting);
         }

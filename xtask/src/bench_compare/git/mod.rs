@@ -11,13 +11,14 @@ mod store;
 mod trees;
 mod worktree;
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, anyhow, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail};
 
 use self::call::{checked, fed, forget, line, run};
-use self::store::{Objects, Store};
+use self::store::Objects;
 pub(super) use self::worktree::Worktree;
 use crate::report::model::WORKING_TREE;
 
@@ -65,7 +66,10 @@ pub(super) fn hash_text(text: &str) -> Result<String> {
 /// The repository around a directory, and the command's own beside it.
 pub(super) struct Repository {
     worktree: Worktree,
-    store: Store,
+    /// Of the command's own repository.
+    dir: PathBuf,
+    /// Object directories of the user's, from which it borrows.
+    lenders: RefCell<Vec<PathBuf>>,
 }
 
 impl Repository {
@@ -77,12 +81,6 @@ impl Repository {
                 dir.display()
             )
         })
-    }
-
-    /// The repository of a working tree; the command's own is at `dir`.
-    pub(super) fn open(worktree: Worktree, dir: &Path) -> Result<Self> {
-        let store = Store::open(dir, &worktree)?;
-        Ok(Self { worktree, store })
     }
 
     /// The commit a user's name stands for.
@@ -115,15 +113,12 @@ impl Repository {
         let tree = self.current(excluded)?;
         let dirty = tree != committed;
         let commit = if dirty {
-            let mut commit = self.store.git(Objects::All);
+            let mut commit = self.git(Objects::All);
             commit
                 .envs(IDENTITY)
                 .args(["-c", "commit.gpgSign=false", "commit-tree", &tree])
                 .args(["-p", &head, "-m", "snapshot of a working tree"]);
-            line(&checked(
-                &mut commit,
-                "cannot take a snapshot of the working tree",
-            )?)
+            line(&checked(&mut commit, "cannot note a snapshot")?)
         } else {
             head
         };
@@ -139,7 +134,7 @@ impl Repository {
     /// The object at `path` in a revision.
     pub(super) fn object(&self, revision: &Revision, path: &str) -> Result<Option<String>> {
         let name = format!("{}:{path}", revision.tree);
-        let mut find = self.store.git(Objects::All);
+        let mut find = self.git(Objects::All);
         let output = run(find.args(["rev-parse", "--verify", "--quiet", &name]))?;
         Ok(output.status.success().then(|| line(&output.stdout)))
     }
@@ -147,12 +142,11 @@ impl Repository {
     /// Makes `dir` hold the revision's files and no others that git knew of there; files that are the same
     /// already are not touched. `index` keeps what was written.
     pub(super) fn write_out(&self, revision: &Revision, dir: &Path, index: &Path) -> Result<()> {
-        fs_err::create_dir_all(dir)?;
-        // A run that was killed may have left anything.
-        if index.with_extension("index.lock").exists()
-            || self.check_out(revision, dir, index).is_err()
-        {
+        let is_whole = index.exists() && !index.with_extension("index.lock").exists();
+        if !is_whole || self.check_out(revision, dir, index).is_err() {
+            // A run that was killed may have left anything.
             forget(index)?;
+            fs_err::create_dir_all(dir)?;
             fs_err::remove_dir_all(dir)?;
             fs_err::create_dir_all(dir)?;
             self.check_out(revision, dir, index)?;
@@ -161,12 +155,7 @@ impl Repository {
     }
 
     fn check_out(&self, revision: &Revision, dir: &Path, index: &Path) -> Result<()> {
-        let is_new = !index.exists();
-        ensure!(
-            !is_new || fs_err::read_dir(dir)?.next().is_none(),
-            "files of nobody"
-        );
-        let index = self.store.index_of(&self.worktree, dir, index)?;
+        let index = self.index_of(&self.worktree, dir, index)?;
         let hint = self.worktree.hint();
         let what = format!("cannot write {} to {}{hint}", revision.name, dir.display());
         for args in [

@@ -4,11 +4,12 @@
 use std::cell::RefCell;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use anyhow::Result;
 
+use super::Repository;
 use super::call::{checked, forget, git_in, quoted};
 use super::index::Index;
 use super::worktree::Worktree;
@@ -17,13 +18,6 @@ use super::worktree::Worktree;
 const CONFIGURATIONS: [&str; 3] = ["GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_CONFIG_COUNT"];
 /// Files of a git directory that say which files there are and what their bytes are.
 const INFO: [&str; 2] = ["exclude", "attributes"];
-
-/// The repository.
-pub(super) struct Store {
-    dir: PathBuf,
-    /// Object directories of the user's.
-    lenders: RefCell<Vec<PathBuf>>,
-}
 
 /// Where objects that are written are looked for before.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,18 +28,19 @@ pub(super) enum Objects {
     All,
 }
 
-impl Store {
+impl Repository {
     /// Opens the one at `dir`, or makes it, for objects as `worktree` has them.
-    pub(super) fn open(dir: &Path, worktree: &Worktree) -> Result<Self> {
-        let store = Self {
-            dir: dir.to_owned(),
+    pub(in crate::bench_compare) fn open(worktree: Worktree, dir: &Path) -> Result<Self> {
+        let own = Self {
             lenders: RefCell::new(vec![worktree.objects.clone()]),
+            worktree,
+            dir: dir.to_owned(),
         };
         let init = || {
             fs_err::create_dir_all(dir)?;
-            let mut init = store.git(Objects::Own);
+            let mut init = own.git(Objects::Own);
             init.args(["init", "--quiet", "--bare", "--template="]);
-            init.arg(format!("--object-format={}", worktree.format));
+            init.arg(format!("--object-format={}", own.worktree.format));
             checked(&mut init, &format!("cannot create {}", dir.display()))
         };
         // Git refuses one with objects of another kind.
@@ -53,7 +48,7 @@ impl Store {
             fs_err::remove_dir_all(dir)?;
             init()?;
         }
-        Ok(store)
+        Ok(own)
     }
 
     /// Also borrows from another repository.
@@ -108,7 +103,7 @@ impl Store {
             fs_err::write(info.join(name), std::fs::read(theirs).unwrap_or_default())?;
         }
         Ok(Index {
-            store: self,
+            own: self,
             settings: &worktree.settings,
             root: root.to_owned(),
             file: file.to_owned(),

@@ -32,7 +32,7 @@ impl Repository {
             let path = as_path(&entry.path);
             let found = self.worktree.below(path)?;
             if let Some(found) = &found {
-                self.store.borrow_from(found);
+                self.borrow_from(found);
             }
             if let (Some(found), Ok(files)) = (found, self.files(&entry.object)) {
                 nested.push(found);
@@ -47,7 +47,7 @@ impl Repository {
             }
         }
 
-        let index = self.store.index(&self.worktree, "tree.index")?;
+        let index = self.index(&self.worktree, "tree.index")?;
         index.set(&entries)?;
         let mut filters = self.worktree.filters.clone();
         filters.extend(nested.iter().flat_map(|found| found.filters.clone()));
@@ -72,7 +72,7 @@ impl Repository {
 
     /// The files of a commit or a tree.
     fn files(&self, commit: &str) -> Result<Vec<Entry>> {
-        let mut list = self.store.git(Objects::All);
+        let mut list = self.git(Objects::All);
         list.args(["ls-tree", "-r", "-z", "--full-tree", commit]);
         let all = checked(&mut list, "cannot list the files of a commit")?;
         Ok(parts(&all).filter_map(Entry::parse).collect())
@@ -83,7 +83,7 @@ impl Repository {
     fn unfiltered(&self, nested: &[Worktree]) -> Result<HashMap<String, PathBuf>> {
         let mut known = HashMap::new();
         for worktree in std::iter::once(&self.worktree).chain(nested) {
-            let index = self.store.index(worktree, "known.index")?;
+            let index = self.index(worktree, "known.index")?;
             let unchanged = worktree.listed()?.into_iter();
             let unchanged = unchanged.filter(|listed| listed.is_unchanged);
             let unchanged = unchanged.map(|listed| listed.entry);
@@ -100,13 +100,13 @@ impl Repository {
     pub(super) fn current(&self, excluded: &[PathBuf]) -> Result<String> {
         let cannot = "cannot take a snapshot of the working tree";
         let entries = self.capture(&self.worktree, excluded).context(cannot)?;
-        let index = self.store.index(&self.worktree, "tree.index")?;
+        let index = self.index(&self.worktree, "tree.index")?;
         index.set(&entries)?;
         index.write_tree()
     }
 
     fn capture(&self, worktree: &Worktree, excluded: &[PathBuf]) -> Result<Vec<Entry>> {
-        self.store.borrow_from(worktree);
+        self.borrow_from(worktree);
         let is_excluded = |path: &[u8]| {
             let path = worktree.root.join(as_path(path));
             excluded.iter().any(|excluded| path.starts_with(excluded))
@@ -128,7 +128,7 @@ impl Repository {
                 files.push(listed);
             }
         }
-        let index = self.store.index(worktree, "tree.index")?;
+        let index = self.index(worktree, "tree.index")?;
         let (mut kept, mut changed) = (Vec::new(), Vec::new());
         for listed in files {
             let path = &listed.entry.path;
