@@ -182,19 +182,12 @@ pub(super) fn prepare(
     let listed = listing
         .map(|listing| listing.programs)
         .filter(|programs| (by_default(programs) || by_features) && !build::chooses_benches(args));
-    let mut targets = None;
-    if let Some(listed) = listed {
-        let names: Vec<String> = listed.iter().map(|(name, _)| name.clone()).collect();
-        tree.benches = wanted.of(&names);
-        if by_features {
-            let wanted = listed
-                .iter()
-                .filter(|(name, _)| tree.benches.contains(name));
-            let features: BTreeSet<&String> = wanted.flat_map(|(_, features)| features).collect();
-            tree.features = Some(features.into_iter().cloned().collect());
-        }
+    let names = |listed: &Vec<(String, _)>| listed.iter().map(|(name, _)| name.clone()).collect();
+    let targets: Option<Vec<String>> = listed.as_ref().map(names);
+    if let (Some(listed), Some(targets)) = (listed, &targets) {
+        tree.benches = wanted.of(targets);
+        tree.features = by_features.then(|| features(&listed, &tree.benches));
         tree.benches.retain(|name| !set.has(name));
-        targets = Some(names);
     }
     let mut built = Vec::new();
     // Nothing is wanted of programs that are all known.
@@ -207,6 +200,13 @@ pub(super) fn prepare(
     set.add(targets, built)?;
     side.programs = set.programs(wanted, &label).unwrap_or_default();
     Ok(side)
+}
+
+/// What the programs of these names require.
+fn features(listed: &[(String, Vec<String>)], names: &[String]) -> Vec<String> {
+    let wanted = listed.iter().filter(|(name, _)| names.contains(name));
+    let features: BTreeSet<&String> = wanted.flat_map(|(_, features)| features).collect();
+    features.into_iter().cloned().collect()
 }
 
 /// Removes all but the latest sets of programs; `own` stays.
