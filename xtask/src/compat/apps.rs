@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
-use super::registry::{self, BEVY_TASKS};
-use super::sides::{BUILDS, build, listed};
+use super::registry::BEVY_TASKS;
+use super::sides::{BUILDS, Side, build, listed};
 use crate::process::run_limited;
 use crate::progress::run_all;
 use crate::workspace::Workspace;
@@ -21,39 +21,29 @@ const LIMIT: &str = "60";
 /// Ends a program whose watchdog does not, its dump included.
 const HARD_LIMIT: Duration = Duration::from_secs(240);
 
-/// One scenario of one build.
-struct Scenario {
-    /// `BUILD/NAME`.
-    shown: String,
-    name: String,
-    program: PathBuf,
-}
-
-/// Runs the scenarios whose names contain `filter`, also after one has failed.
+/// Runs the scenarios whose names contain `filter`, also after one has failed: `multi_threaded/empty`, say.
 pub(super) fn run(ws: &Workspace, filter: Option<&str>) -> Result<()> {
     let dir = ws.root.join("crates/compat/apps");
-    registry::prove(&dir, &[], &BEVY_TASKS, Some(&ws.root))?;
-    let mut scenarios = Vec::new();
+    Side::Ours.prove(ws, &dir, &BEVY_TASKS)?;
+    let mut scenarios: Vec<(String, PathBuf)> = Vec::new();
     for way in BUILDS {
-        let program = build(&dir, &ws.target.join("compat/apps"), "debug/apps", way)?;
-        for line in listed(&program)? {
-            let name = line.split('\t').next().unwrap_or_default().to_owned();
-            scenarios.push(Scenario {
-                shown: format!("{}/{name}", way.0),
-                name,
-                program: program.clone(),
-            });
-        }
+        let program = build(&dir, &ws.target.join("compat/apps"), "apps", way)?;
+        let scenario = |line: String| {
+            let name = line.split('\t').next().unwrap_or_default();
+            (format!("{}/{name}", way.0), program.clone())
+        };
+        scenarios.extend(listed(&program)?.into_iter().map(scenario));
     }
-    scenarios.retain(|scenario| filter.is_none_or(|text| scenario.shown.contains(text)));
+    scenarios.retain(|(name, _)| filter.is_none_or(|text| name.contains(text)));
     ensure!(
         !scenarios.is_empty(),
         "no scenario's name contains the filter"
     );
-    let name = |scenario: &Scenario| scenario.shown.clone();
-    run_all("compat --apps", &scenarios, name, |scenario| {
-        let mut command = Command::new(&scenario.program);
-        command.args(["--scenario", &scenario.name, "--limit", LIMIT]);
+    let name = |(name, _): &(String, PathBuf)| name.clone();
+    run_all("compat --apps", &scenarios, name, |(name, program)| {
+        let name = name.split_once('/').map_or(&**name, |(_, name)| name);
+        let mut command = Command::new(program);
+        command.args(["--scenario", name, "--limit", LIMIT]);
         let finished = run_limited(command, HARD_LIMIT)?;
         finished.passed()?;
         Ok(format!("{:.1?}", finished.time))

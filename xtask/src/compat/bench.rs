@@ -16,19 +16,19 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use clap::Args;
+use regex_lite::Regex;
 
+use super::sides::Side;
 use crate::bench::results::{means, pairs};
-use crate::measure::criterion::Program;
+use crate::measure::criterion::{Program, Run};
 use crate::measure::machine::origin;
-use crate::measure::rounds::{self, Effort, Entry, measure_whole};
+use crate::measure::rounds::{self, Effort, measure_whole};
 use crate::measure::runs::{self, Runs};
 use crate::report;
 use crate::report::peers::{BenchResults, PeerMean, PeerRow};
 use crate::workspace::Workspace;
-use program::{Kind, Length, Row};
-use subject::{ECS, RAYON, Subject, exceeding, name};
-
-use super::sides::{self, OPTIMISED};
+use program::{Kind, Length};
+use subject::{ECS, Limits, RAYON};
 
 /// Rounds, samples of a run and milliseconds of a sample, with `--quick`.
 const QUICK: (u32, usize, u64) = (5, 2, 25);
@@ -66,249 +66,203 @@ pub(crate) struct BenchArgs {
     counts: bool,
 }
 
-/// One build of the program.
-#[derive(Clone)]
-struct Side {
-    /// `stock` or `ours`.
-    name: &'static str,
-    program: PathBuf,
-}
-
-impl Side {
-    fn build(ws: &Workspace, side: sides::Side, subject: &Subject) -> Result<Self> {
-        let program = side.program(ws, subject.package, &[subject.drop_in], OPTIMISED)?;
-        let name = side.name();
-        Ok(Self { name, program })
-    }
-}
-
 /// Builds both sides, runs them in turn and prints the ratios.
 pub(super) fn run(
     ws: &Workspace,
     filter: Option<&str>,
     rayon: bool,
-    args: BenchArgs,
+    args: &BenchArgs,
 ) -> Result<()> {
-    if args.published {
-        return published::run(ws, filter, &args);
-    }
     if args.tunables {
-        return tunables::run(ws, filter, &args);
+        return tunables::run(ws, filter, args);
+    }
+    let filter = Regex::new(filter.unwrap_or_default())?;
+    if args.published {
+        return published::run(ws, &filter, args);
     }
     let subject = if rayon { &RAYON } else { &ECS };
-    let stock = Side::build(ws, sides::Side::Stock, subject)?;
-    let ours = if args.aa {
-        stock.clone()
-    } else {
-        Side::build(ws, sides::Side::Ours, subject)?
-    };
-    let rows = chosen_rows(&stock, filter, args.long)?;
+    let sides = sides(args, |side| subject.build(ws, side))?;
+    let mut rows = program::list(&sides[1])?;
+    rows.retain(|row| args.long || row.kind != Kind::Long);
+    rows.retain(|row| filter.is_match(&row.id));
+    ensure!(!rows.is_empty(), "no row matches the filter");
     if args.counts {
-        return counts::run(ws, &stock, &ours, &rows);
+        return counts::run(ws, &sides, &rows);
     }
     let (rounds, samples, millis) = if args.quick { QUICK } else { subject.full };
-    let rounds = args.rounds.unwrap_or(rounds);
     let length = Length {
         samples,
         sample: Duration::from_millis(millis),
     };
-    let sides = [ours, stock];
-    let entries: Vec<rounds::Row> = (rows.iter())
-        .map(|row| entries(subject, row, &sides))
-        .collect();
-    let mut runs = Runs::default();
+    let entries: Vec<_> = rows.iter().map(|r| subject.entries(r, &sides)).collect();
+    let kind = |name: &str| {
+        let mut named = rows.iter().zip(&entries).filter(|(_, e)| e.name == name);
+        named.next().map_or(Kind::Control, |(row, _)| row.kind)
+    };
+    let effort = Effort::new(
+        "compat --bench",
+        runs::Kind::Time,
+        args.rounds.unwrap_or(rounds),
+    );
+    let times = (0, samples as u64 * millis);
     let run = |row: &rounds::Row, at: usize| {
-        let id = &row.entries[at].id;
-        match sides.get(at) {
-            Some(side) => program::run(side, id, length),
-            None => program::ideal(&sides[0], id),
+        let entry = &row.entries[at];
+        match entry.contender == subject::IDEAL {
+            true => program::ideal(&entry.program, &entry.id),
+            false => program::run(&entry.program, &entry.id, length),
         }
     };
-    measure_whole(effort(rounds), &entries, &mut runs, run)?;
-    let results = evaluated(subject, &rows, &entries, &runs);
-    let failures = failures(subject, &rows, &results.0, &results.1);
-    show(ws, &args, (rounds, 0, samples as u64 * millis), results)?;
+    let failures = measured(
+        ws,
+        args,
+        (effort, times),
+        &entries,
+        run,
+        (kind, subject.limits),
+    )?;
     for row in rows.iter().filter(|row| row.kind != Kind::Counted) {
         println!("    {}: {}", row.id, row.why);
     }
-    ensure!(args.aa || failures.is_empty(), "{}", failures.join("; "));
+    ensure!(failures.is_empty(), "{}", failures.join("; "));
     Ok(())
 }
 
-/// Prints and saves figures, with the rounds and the milliseconds before and of each measurement.
-fn show(
+/// The programs of ours and of stock; of stock twice, where that is compared with itself.
+fn sides(args: &BenchArgs, build: impl Fn(Side) -> Result<Program>) -> Result<[Program; 2]> {
+    let stock = build(Side::Stock)?;
+    let ours = if args.aa {
+        stock.clone()
+    } else {
+        build(Side::Ours)?
+    };
+    Ok([ours, stock])
+}
+
+/// Measures rows, prints and saves the figures, and says what exceeds a limit. `warm_up_ms` and `time_ms` are the milliseconds before
+/// and of each measurement; a row of a name is of the `kind`.
+fn measured(
     ws: &Workspace,
     args: &BenchArgs,
-    (rounds, warm_up_ms, time_ms): (u32, u64, u64),
-    (rows, means): (Vec<PeerRow>, Vec<PeerMean>),
-) -> Result<()> {
+    (effort, (warm_up_ms, time_ms)): (Effort<'_>, (u64, u64)),
+    rows: &[rounds::Row],
+    run: impl Fn(&rounds::Row, usize) -> Result<Run>,
+    (kind, limits): (impl Fn(&str) -> Kind, Limits),
+) -> Result<Vec<String>> {
+    let mut runs = Runs::default();
+    measure_whole(effort, rows, &mut runs, run)?;
+    let (rows, means) = evaluated(rows, &runs, &kind);
+    ensure!(!rows.is_empty(), "nothing was compared");
+    let failures = limits.exceeded(&rows, &means, kind);
     let results = BenchResults {
         origin: origin(ws),
-        rounds: rounds as usize,
+        rounds: effort.rounds as usize,
         warm_up_ms,
         time_ms,
         rows,
         means,
     };
     println!("{}", results.terminal("in no mean:"));
-    args.json
-        .as_ref()
-        .map_or(Ok(()), |path| report::save(&results, path))
-}
-
-fn effort(rounds: u32) -> Effort<'static> {
-    Effort::new("compat --bench", runs::Kind::Time, rounds)
-}
-
-/// A row as the engine has it: ours, then the stock crate, then the ideal of a mixed row.
-fn entries(subject: &Subject, row: &Row, sides: &[Side; 2]) -> rounds::Row {
-    let entry = |(contender, side): (&str, &Side)| {
-        let program = Program {
-            name: subject.package.to_owned(),
-            path: side.program.clone(),
-            side: side.name.to_owned(),
-        };
-        Entry::new(contender, &row.id, &program)
-    };
-    let entries = ["ours", "stock"].into_iter().zip(sides);
-    let ideal = (row.kind == Kind::Mixed).then_some(("ideal", &sides[0]));
-    let entries = entries.chain(ideal).map(entry);
-    rounds::Row {
-        name: name(subject, row),
-        entries: entries.collect(),
+    if let Some(path) = &args.json {
+        report::save(&results, path)?;
     }
+    Ok(if args.aa { Vec::new() } else { failures })
 }
 
-/// Ours beside stock; the mean is over the rows that are counted.
+/// Ours beside stock; the means are over the rows that are counted.
 fn evaluated(
-    subject: &Subject,
-    rows: &[Row],
-    entries: &[rounds::Row],
+    rows: &[rounds::Row],
     runs: &Runs,
+    kind: impl Fn(&str) -> Kind,
 ) -> (Vec<PeerRow>, Vec<PeerMean>) {
-    let mut pairs = pairs(entries, runs, runs::Kind::Time, usize::MAX);
+    let mut pairs = pairs(rows, runs, runs::Kind::Time, usize::MAX);
     for pair in &mut pairs {
-        pair.gated = of(subject, rows, pair).kind == Kind::Counted;
+        pair.gated = kind(&pair.name()) == Kind::Counted;
     }
     let means = means(&pairs);
     (pairs, means)
 }
 
-/// The row of a pair, which has the same name.
-fn of<'r>(subject: &Subject, rows: &'r [Row], pair: &PeerRow) -> &'r Row {
-    let (mut rows, wanted) = (rows.iter(), pair.name());
-    rows.find(|row| name(subject, row) == wanted)
-        .expect("each pair comes from a row")
-}
-
-/// What exceeds a limit. The ideal of a mixed row is none.
-fn failures(subject: &Subject, rows: &[Row], pairs: &[PeerRow], means: &[PeerMean]) -> Vec<String> {
-    let is_limited = |pair: &PeerRow| {
-        let kind = of(subject, rows, pair).kind;
-        pair.peer == "stock" && !matches!(kind, Kind::Control | Kind::Long)
-    };
-    let pairs = pairs.iter().filter(|pair| is_limited(pair));
-    exceeding(pairs, means, subject.limits)
-}
-
-fn chosen_rows(side: &Side, filter: Option<&str>, long: bool) -> Result<Vec<Row>> {
-    let filter = filter.map(regex_lite::Regex::new).transpose()?;
-    let mut rows = program::list(side)?;
-    rows.retain(|row| long || row.kind != Kind::Long);
-    rows.retain(|row| filter.as_ref().is_none_or(|f| f.is_match(&row.id)));
-    ensure!(!rows.is_empty(), "no row matches the filter");
-    Ok(rows)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::program::Row;
-    use super::{ECS, RAYON, Side, Subject, effort, entries, evaluated, failures, name};
-    use crate::measure::criterion::Run;
-    use crate::measure::rounds::measure_all;
-    use crate::measure::runs::Runs;
+    use expect_test::expect;
+
+    use super::program::{Kind, Row};
+    use super::subject::{ECS, RAYON, Subject};
+    use super::{evaluated, rounds, runs};
+    use crate::measure::criterion::{Program, Run};
 
     /// A row as the program lists it.
-    fn listed(id: &str, kind: &str) -> Row {
-        let line = format!(r#"{{"row":"{id}","kind":"{kind}","threads":2,"why":""}}"#);
-        serde_json::from_str(&line).expect("the line has the program's form")
+    fn listed(id: &str, kind: Kind) -> Row {
+        Row {
+            id: id.to_owned(),
+            kind,
+            threads: 2,
+            why: String::new(),
+        }
     }
 
-    /// The failures where rows of these kinds have these ratios of ours to stock.
-    fn of(rows: &[(&str, f64)]) -> Vec<String> {
-        on(&ECS, rows)
-    }
-
-    fn on(subject: &Subject, rows: &[(&str, f64)]) -> Vec<String> {
-        let side = |name| Side {
-            name,
-            program: "bench".into(),
+    /// What exceeds a limit where rows of these kinds have these ratios of ours to stock.
+    fn exceeded(subject: &Subject, rows: &[(Kind, f64)]) -> Vec<String> {
+        let sides = [Program::test(), Program::test()];
+        let entry = |(at, (kind, _)): (usize, &(Kind, f64))| {
+            subject.entries(&listed(&format!("row/{at}"), *kind), &sides)
         };
-        let sides = [side("ours"), side("stock")];
-        let row = |(kind, ratio): &(&str, f64)| listed(&format!("{kind}/{ratio}"), kind);
-        let ratios: Vec<f64> = rows.iter().map(|(_, ratio)| *ratio).collect();
-        let rows: Vec<Row> = rows.iter().map(row).collect();
-        let entries: Vec<_> = (rows.iter())
-            .map(|row| entries(subject, row, &sides))
-            .collect();
-        let run = |row: &crate::measure::rounds::Row, at: usize| {
-            let nth = entries.iter().position(|entry| entry.name == row.name);
-            let wall = 100.0 * [ratios[nth.expect("it is one of them")], 1.0, 0.1][at];
+        let entries: Vec<_> = rows.iter().enumerate().map(entry).collect();
+        let nth = |name: &str| entries.iter().position(|e| e.name == name).unwrap();
+        let run = |row: &rounds::Row, at: usize| {
+            let wall = 100.0 * [rows[nth(&row.name)].1, 1.0, 0.1][at];
             let cpu = Some(wall);
             Ok(Run { wall, cpu })
         };
-        let mut runs = Runs::default();
-        measure_all(effort(9), &entries, &mut runs, run).expect("nothing fails");
-        let (pairs, means) = evaluated(subject, &rows, &entries, &runs);
-        failures(subject, &rows, &pairs, &means)
+        let mut all = runs::Runs::default();
+        let effort = rounds::Effort::new("", runs::Kind::Time, 9);
+        rounds::measure_whole(effort, &entries, &mut all, run).expect("nothing fails");
+        let kind = |name: &str| rows[nth(name)].0;
+        let (pairs, means) = evaluated(&entries, &all, kind);
+        subject.limits.exceeded(&pairs, &means, kind)
     }
 
     #[test]
-    fn a_fast_side_passes() {
-        assert_eq!(of(&[("counted", 0.5)]), [""; 0]);
+    fn rows_and_means_have_limits() {
+        use Kind::{Control, Counted, Gated, Long, Mixed};
+        let all = [
+            &[(Counted, 0.5)][..],
+            &[(Counted, 0.5), (Gated, 1.0), (Control, 3.0)],
+            &[(Counted, 0.7), (Control, 0.1)],
+            &[
+                (Counted, 0.1),
+                (Counted, 1.2),
+                (Gated, 1.2),
+                (Control, 1.2),
+                (Mixed, 1.2),
+            ],
+        ];
+        let found = all.map(|rows| exceeded(&ECS, rows).join("\n"));
+        expect![[r#"
+
+            --
+
+            --
+            the geometric mean 0.700 (0.700–0.700) of wall time is above 0.65
+            --
+            ecs/row/1/t2 is slower than stock: 1.200 (1.200–1.200)
+            ecs/row/2/t2 is slower than stock: 1.200 (1.200–1.200)
+            ecs/row/4/t2 is slower than stock: 1.200 (1.200–1.200)"#]]
+        .assert_eq(&found.join("\n--\n"));
+        // Rayon has a limit of CPU time, too.
+        let of_rayon = |rows: &[(Kind, f64)]| exceeded(&RAYON, rows).len();
+        assert_eq!(of_rayon(&[(Counted, 0.5), (Long, 3.0)]), 0);
+        assert_eq!(of_rayon(&[(Counted, 0.7)]), 1);
+        assert_eq!(of_rayon(&[(Counted, 0.9)]), 2);
     }
 
     #[test]
-    fn the_mean_is_gated_over_counted_rows_alone() {
-        let rows = [("counted", 0.5), ("gated", 1.0), ("control", 3.0)];
-        assert_eq!(of(&rows), [""; 0]);
-        assert_eq!(of(&[("counted", 0.7), ("control", 0.1)]).len(), 1);
-    }
-
-    #[test]
-    fn slow_rows_fail_unless_they_are_controls() {
-        let slow = |kind| (kind, 1.2);
-        let failures = of(&[
-            ("counted", 0.1),
-            slow("counted"),
-            slow("gated"),
-            slow("control"),
-            slow("mixed"),
-        ]);
-        assert_eq!(failures.len(), 3);
-        assert!(failures[0].starts_with("ecs/counted/1.2/t2 is slower"));
-        assert!(failures[1].starts_with("ecs/gated/1.2/t2 is slower"));
-        assert!(failures[2].starts_with("ecs/mixed/1.2/t2 is slower than stock"));
-    }
-
-    #[test]
-    fn rayon_has_a_limit_of_cpu_time_too() {
-        assert_eq!(on(&RAYON, &[("counted", 0.5), ("long", 3.0)]), [""; 0]);
-        let failures = on(&RAYON, &[("counted", 0.7)]);
-        assert_eq!(failures.len(), 1, "{failures:?}");
-        assert!(failures[0].contains("CPU time"), "{failures:?}");
-        assert_eq!(on(&RAYON, &[("counted", 0.9)]).len(), 2);
-    }
-
-    #[test]
-    fn a_row_that_says_its_threads_keeps_its_name() {
-        assert_eq!(
-            name(&RAYON, &listed("sum/100x0-t2", "counted")),
-            "rayon/sum/100x0-t2"
-        );
-        assert_eq!(
-            name(&ECS, &listed("busy/3-t1", "counted")),
-            "ecs/busy/3-t1/t2"
-        );
+    fn a_row_says_its_threads_once() {
+        let name = |subject: &Subject, id| {
+            let sides = [Program::test(), Program::test()];
+            subject.entries(&listed(id, Kind::Counted), &sides).name
+        };
+        assert_eq!(name(&RAYON, "sum/100x0-t2"), "rayon/sum/100x0-t2");
+        assert_eq!(name(&ECS, "busy/3-t1"), "ecs/busy/3-t1/t2");
     }
 }

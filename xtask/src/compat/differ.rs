@@ -14,7 +14,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use super::registry::{ASYNC_EXECUTOR, BEVY_TASKS, DropIn, RAYON_CORE};
+use super::registry::{ASYNC_EXECUTOR, BEVY_TASKS, Published, RAYON_CORE};
 use super::sides::{BUILDS, Side, Way, listed};
 use crate::process::{parallel, run_limited, same};
 use crate::progress::Progress;
@@ -36,7 +36,7 @@ const KILLED: &str = "killed at the time limit\n";
 struct Subject {
     /// Its name, and that of the list of what may differ.
     package: &'static str,
-    drop_in: DropIn,
+    drop_in: Published,
     builds: &'static [Way],
     /// Programs from seeds that are new in each run.
     new_seeds: u64,
@@ -92,101 +92,79 @@ impl SeedArgs {
     }
 }
 
-/// The two programs of one build.
-struct Sides {
-    build: &'static str,
-    programs: [PathBuf; 2],
-}
-
-/// What is compared.
-struct Case<'a> {
-    sides: &'a Sides,
+/// A program on both sides.
+struct Case {
+    /// `BUILD/ARGUMENTS`.
+    name: String,
+    sides: [PathBuf; 2],
     args: [String; 2],
     /// Why it may differ.
     allowed: Option<String>,
 }
 
-/// Both sides of each build, with debug assertions.
-fn compile(ws: &Workspace, subject: &Subject) -> Result<Vec<Sides>> {
-    let sides = subject.builds.iter().map(|way| {
-        let side = |side: Side| side.program(ws, subject.package, &[subject.drop_in], *way);
-        Ok(Sides {
-            build: way.0,
-            programs: [side(Side::Stock)?, side(Side::Ours)?],
-        })
-    });
-    sides.collect()
+impl Subject {
+    /// Whether the filter begins with the name of one of its builds.
+    fn is_named(&self, filter: &str) -> bool {
+        self.builds.iter().any(|way| filter.starts_with(way.0))
+    }
+
+    /// Builds it, and says what there is to compare.
+    fn cases(&self, ws: &Workspace, seeds: &SeedArgs) -> Result<Vec<Case>> {
+        let list = format!("crates/compat/expected/{}.txt", self.package);
+        let list = fs_err::read_to_string(ws.root.join(list))?;
+        let allowed = parse(&list)?;
+        let seeds = seeds.choose(self)?;
+        let mut cases = Vec::new();
+        for way in self.builds {
+            let program = |side: Side| side.program(ws, self.package, &[self.drop_in], *way);
+            let sides = [program(Side::Stock)?, program(Side::Ours)?];
+            let mut add = |kind: &str, which: String, allowed: Option<&&str>| {
+                cases.push(Case {
+                    name: format!("{}/{kind} {which}", way.0),
+                    sides: sides.clone(),
+                    args: [kind.to_owned(), which],
+                    allowed: allowed.map(|reason| (*reason).to_owned()),
+                });
+            };
+            if *way == self.builds[0] {
+                let known = listed(&sides[1])?;
+                ensure!(
+                    known.len() == allowed.len()
+                        && known.iter().all(|name| allowed.contains_key(&**name)),
+                    "the programs that are written out are {known:?}, and the list has {:?}",
+                    allowed.keys()
+                );
+                for name in known {
+                    let reason = allowed.get(&*name);
+                    add("--program", name, reason);
+                }
+            }
+            for seed in &seeds {
+                add("--seed", seed.to_string(), None);
+            }
+        }
+        Ok(cases)
+    }
 }
 
-/// The programs of a package.
-fn cases<'a>(
-    ws: &Workspace,
-    subject: &Subject,
-    builds: &'a [Sides],
-    seeds: &SeedArgs,
-) -> Result<Vec<Case<'a>>> {
-    let list = ws.root.join("crates/compat/expected");
-    let list = list.join(format!("{}.txt", subject.package));
-    let list = fs_err::read_to_string(&list)?;
-    let allowed = parse(&list)?;
-    let known = listed(&builds[0].programs[1])?;
-    ensure!(
-        known.iter().all(|name| allowed.contains_key(name.as_str()))
-            && known.len() == allowed.len(),
-        "the programs that are written out are {known:?}, and the list has {:?}",
-        allowed.keys()
-    );
-    let mut cases = Vec::new();
-    for name in &known {
-        cases.push(Case {
-            sides: &builds[0],
-            args: ["--program".to_owned(), name.clone()],
-            allowed: allowed.get(name.as_str()).map(|&reason| reason.to_owned()),
-        });
-    }
-    let seeds = seeds.choose(subject)?;
-    for sides in builds {
-        cases.extend(seeds.iter().map(|seed| Case {
-            sides,
-            args: ["--seed".to_owned(), seed.to_string()],
-            allowed: None,
-        }));
-    }
-    Ok(cases)
-}
-
-/// Those with a build whose name the filter starts with, or else all.
-fn subjects(filter: Option<&str>) -> Vec<&'static Subject> {
-    let is_named = |subject: &&Subject| {
-        let mut names = subject.builds.iter().map(|way| way.0);
-        filter.is_some_and(|filter| names.any(|name| filter.starts_with(name)))
-    };
-    let all = || SUBJECTS.iter();
-    if all().any(|subject| is_named(&subject)) {
-        return all().filter(is_named).collect();
-    }
-    all().collect()
-}
-
-/// Runs the programs whose names contain `filter`: `multi_threaded/--seed 7`, say.
+/// Runs the programs whose names contain `filter`: `multi_threaded/--seed 7`, say. Packages that have none of them are not built.
 pub(super) fn run(ws: &Workspace, filter: Option<&str>, seeds: &SeedArgs) -> Result<()> {
-    let subjects = subjects(filter);
-    let mut builds = Vec::new();
-    for subject in &subjects {
-        builds.push(compile(ws, subject)?);
-    }
+    let filter = filter.unwrap_or_default();
+    let is_any_named = SUBJECTS.iter().any(|subject| subject.is_named(filter));
     let mut cases = Vec::new();
-    for (subject, builds) in subjects.into_iter().zip(&builds) {
-        cases.extend(self::cases(ws, subject, builds, seeds)?);
+    for subject in &SUBJECTS {
+        if !is_any_named || subject.is_named(filter) {
+            cases.extend(subject.cases(ws, seeds)?);
+        }
     }
-    cases.retain(|case| filter.is_none_or(|text| case.shown().contains(text)));
+    cases.retain(|case| case.name.contains(filter));
     ensure!(!cases.is_empty(), "no program's name contains the filter");
 
     let progress = Progress::new("compat --differ", cases.len());
     let results = parallel(&cases, |case| {
         let result = case.check();
         if let Err(error) = &result {
-            progress.line(&format!("{}: FAILED: {error:#}", case.shown()));
+            progress.line(&format!("{}: FAILED: {error:#}", case.name));
         }
         progress.step();
         result.ok()
@@ -217,33 +195,26 @@ enum Verdict {
     StockHangs,
 }
 
-impl Case<'_> {
-    fn shown(&self) -> String {
-        format!("{}/{}", self.sides.build, self.args.join(" "))
-    }
-
+impl Case {
     fn check(&self) -> Result<Verdict> {
-        let [stock, ours] = &self.sides.programs;
-        let stock = self.lines(stock, STOCK_LIMIT)?;
-        let ours = self.lines(ours, LIMIT)?;
+        let stock = self.lines(&self.sides[0], STOCK_LIMIT)?;
+        let ours = self.lines(&self.sides[1], LIMIT)?;
         ensure!(
             ours.ends_with("end\n"),
             "the drop-in does not come to the end:\n{ours}"
         );
-        match &self.allowed {
-            Some(reason) => {
-                ensure!(
-                    stock != ours,
-                    "it prints the same on both sides, so the list need not say: {reason}"
-                );
-                Ok(Verdict::Allowed)
-            }
-            None if stock.ends_with(KILLED) => Ok(Verdict::StockHangs),
-            None => {
-                same([("stock", &stock), ("drop-in", &ours)])?;
-                Ok(Verdict::Same)
-            }
+        if let Some(reason) = &self.allowed {
+            ensure!(
+                stock != ours,
+                "it prints the same on both sides, so the list need not say: {reason}"
+            );
+            return Ok(Verdict::Allowed);
         }
+        if stock.ends_with(KILLED) {
+            return Ok(Verdict::StockHangs);
+        }
+        same([("stock", &stock), ("drop-in", &ours)])?;
+        Ok(Verdict::Same)
     }
 
     fn lines(&self, program: &Path, limit: Duration) -> Result<String> {
@@ -271,7 +242,7 @@ fn parse(list: &str) -> Result<BTreeMap<&str, &str>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{parse, subjects};
+    use super::{SUBJECTS, parse};
 
     #[test]
     fn every_line_has_a_reason() {
@@ -281,18 +252,15 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_names_a_build_chooses_its_package() {
-        let packages = |filter| {
-            subjects(filter)
-                .iter()
-                .map(|s| s.package)
-                .collect::<Vec<_>>()
-        };
-        let all = ["differ", "executor-differ", "rayon-differ"];
-        assert_eq!(packages(None), all);
-        assert_eq!(packages(Some("--seed 7")), all);
-        assert_eq!(packages(Some("multi_threaded/--seed 7")), ["differ"]);
-        assert_eq!(packages(Some("async-executor")), ["executor-differ"]);
-        assert_eq!(packages(Some("rayon-core/")), ["rayon-differ"]);
+    fn a_filter_may_name_a_build() {
+        for (filter, wanted) in [
+            ("", [false; 3]),
+            ("--seed 7", [false; 3]),
+            ("multi_threaded/--seed 7", [true, false, false]),
+            ("async-executor", [false, true, false]),
+            ("rayon-core/", [false, false, true]),
+        ] {
+            assert_eq!(SUBJECTS.map(|subject| subject.is_named(filter)), wanted);
+        }
     }
 }

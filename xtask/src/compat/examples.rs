@@ -10,20 +10,21 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::{NamedTempFile, TempDir};
 
-use super::registry::{self, ASYNC_EXECUTOR};
+use super::registry::{self, ASYNC_EXECUTOR, SMOL};
 use super::sides::Side;
 use crate::build::Build;
 use crate::process::same;
 use crate::progress::run_all;
 use crate::workspace::Workspace;
 
-const SMOL: (&str, &str) = ("smol", "2.0.2");
 /// Far more than an example needs to print a line.
 const LIMIT: Duration = Duration::from_secs(60);
 /// How often its output is looked at.
@@ -36,7 +37,7 @@ struct Examples {
     /// Where the programs lie.
     programs: PathBuf,
     /// The directory that they run in.
-    cwd: tempfile::TempDir,
+    cwd: TempDir,
 }
 
 /// What is done with examples: what they print.
@@ -61,9 +62,8 @@ const GET: &str = "GET /page HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\
 struct Running {
     name: &'static str,
     child: Child,
-    output: Arc<Mutex<String>>,
-    /// Ends when the example has closed its output.
-    reader: Option<JoinHandle<()>>,
+    /// What it prints.
+    output: NamedTempFile,
 }
 
 impl Drop for Running {
@@ -75,24 +75,38 @@ impl Drop for Running {
 }
 
 impl Running {
-    fn output(&self) -> String {
-        let output = self.output.lock();
-        output.unwrap_or_else(|error| error.into_inner()).clone()
+    fn output(&self) -> Result<String> {
+        let bytes = fs::read(self.output.path())?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
-    /// Waits until the output has `text` for the `times`th time.
-    fn expect(&self, text: &str, times: usize) -> Result<()> {
+    /// Waits until there is a value.
+    fn wait<T>(
+        &mut self,
+        what: &str,
+        mut value: impl FnMut(&mut Self) -> Result<Option<T>>,
+    ) -> Result<T> {
         let start = Instant::now();
-        while self.output().matches(text).count() < times {
-            let output = self.output();
+        loop {
+            if let Some(value) = value(self)? {
+                return Ok(value);
+            }
             ensure!(
                 start.elapsed() < LIMIT,
-                "{} does not print {text:?}:\n{output}",
-                self.name
+                "{} does not {what}:\n{}",
+                self.name,
+                self.output()?
             );
             thread::sleep(PAUSE);
         }
-        Ok(())
+    }
+
+    /// Waits until the output has `text` for the `times`th time.
+    fn expect(&mut self, text: &str, times: usize) -> Result<()> {
+        self.wait(&format!("print {text:?}"), |this| {
+            let has_it = this.output()?.matches(text).count() >= times;
+            Ok(has_it.then_some(()))
+        })
     }
 
     fn say(&mut self, line: &str) -> Result<()> {
@@ -103,24 +117,10 @@ impl Running {
     /// Waits for the end: what it has printed, and how it ended.
     fn ended(mut self) -> Result<String> {
         drop(self.child.stdin.take());
-        let start = Instant::now();
-        while start.elapsed() < LIMIT {
-            if let Some(status) = self.child.try_wait()? {
-                // The last lines may still be on their way.
-                if let Some(reader) = self.reader.take() {
-                    reader.join().ok().context("the reader panicked")?;
-                }
-                ensure!(
-                    status.success(),
-                    "{} failed: {status}\n{}",
-                    self.name,
-                    self.output()
-                );
-                return Ok(self.output());
-            }
-            thread::sleep(PAUSE);
-        }
-        bail!("{} does not end:\n{}", self.name, self.output())
+        let status = self.wait("end", |this| Ok(this.child.try_wait()?))?;
+        let output = self.output()?;
+        ensure!(status.success(), "{} failed: {status}\n{output}", self.name);
+        Ok(output)
     }
 }
 
@@ -130,8 +130,7 @@ impl Examples {
         let work = ws.target.join("compat");
         let packages = registry::locate(&work.join("locate-examples"), &[SMOL])?;
         let dir = work.join("examples").join(side.name());
-        let patch = registry::patch(&ws.root, side.patched(&[ASYNC_EXECUTOR]));
-        registry::copy(&packages[0], &dir, &patch)?;
+        registry::copy(&packages[0], &dir, &side.patch(ws, &[ASYNC_EXECUTOR]))?;
         side.prove(ws, &dir, &ASYNC_EXECUTOR)?;
         let build = Build::of(&dir, dir.join("target"));
         build.cargo(&["build", "--quiet", "--examples"])?;
@@ -142,37 +141,26 @@ impl Examples {
     }
 
     fn start(&self, name: &'static str) -> Result<Running> {
-        let mut child = Command::new(self.programs.join(name))
+        // Elsewhere than in `cwd`, whose files one example watches.
+        let output = NamedTempFile::new()?;
+        let child = Command::new(self.programs.join(name))
             .current_dir(self.cwd.path())
             .env("RUST_BACKTRACE", "0")
             .env("OPENSSL_CONF", self.cwd.path().join("openssl.cnf"))
             .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
+            .stdout(output.reopen()?)
             .spawn()
             .with_context(|| format!("cannot start {name}"))?;
-        let mut stdout = child.stdout.take().context("it has an output")?;
-        let output = Arc::new(Mutex::new(String::new()));
-        let kept = Arc::clone(&output);
-        let reader = thread::spawn(move || {
-            let mut buffer = [0; 1024];
-            while let Ok(read @ 1..) = stdout.read(&mut buffer) {
-                let text = String::from_utf8_lossy(&buffer[..read]);
-                kept.lock()
-                    .unwrap_or_else(|e| e.into_inner())
-                    .push_str(&text);
-            }
-        });
         Ok(Running {
             name,
             child,
             output,
-            reader: Some(reader),
         })
     }
 
     /// A server's answer to a request, and what it prints.
     fn serves(&self, name: &'static str, request: &str) -> Result<String> {
-        let server = self.start(name)?;
+        let mut server = self.start(name)?;
         server.expect("Listening on", 2)?;
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, 8000))?;
         stream.set_read_timeout(Some(LIMIT))?;
@@ -182,12 +170,12 @@ impl Examples {
         server.expect("Serving", 1)?;
         let answer = String::from_utf8_lossy(&answer).into_owned();
         ensure!(answer.contains("200 OK"), "not an answer: {answer:?}");
-        Ok(answer + &server.output())
+        Ok(answer + &server.output()?)
     }
 
     /// Three words of two clients, in turn.
     fn chat(&self) -> Result<String> {
-        let server = self.start("chat-server")?;
+        let mut server = self.start("chat-server")?;
         server.expect("Start a chat client", 1)?;
         let mut anna = self.start("chat-client")?;
         anna.expect("has joined", 1)?;
@@ -202,11 +190,11 @@ impl Examples {
         boris.expect("says: bye", 1)?;
         let boris = boris.ended()?;
         anna.expect("has left", 1)?;
-        Ok(anna.output() + &boris + &server.output())
+        Ok(anna.output()? + &boris + &server.output()?)
     }
 
     fn tcp(&self) -> Result<String> {
-        let server = self.start("tcp-server")?;
+        let mut server = self.start("tcp-server")?;
         server.expect("Now start", 1)?;
         let mut client = self.start("tcp-client")?;
         client.expect("Connected", 1)?;
@@ -215,28 +203,29 @@ impl Examples {
             client.expect(line, 1)?;
         }
         server.expect("Accepted", 1)?;
-        Ok(client.output() + &server.output())
+        Ok(client.output()? + &server.output()?)
     }
 
     /// The example ends at the signal of Ctrl-C.
     fn interrupted(&self, name: &'static str) -> Result<String> {
-        let example = self.start(name)?;
+        let mut example = self.start(name)?;
         example.expect("Waiting for Ctrl-C", 1)?;
-        let id = example.child.id().to_string();
-        let sent = Command::new("kill").args(["-INT", &id]).status()?;
-        ensure!(sent.success(), "cannot send the signal: {sent}");
+        kill(
+            Pid::from_raw(example.child.id().try_into()?),
+            Signal::SIGINT,
+        )?;
         example.ended()
     }
 
     fn inotify(&self) -> Result<String> {
-        let example = self.start("linux-inotify")?;
+        let mut example = self.start("linux-inotify")?;
         example.expect("Try opening a file", 1)?;
         let file = self.cwd.path().join("new");
         fs::write(&file, "text")?;
         example.expect("CLOSE_WRITE", 1)?;
         fs::remove_file(&file)?;
         example.expect("DELETE", 1)?;
-        Ok(example.output())
+        example.output()
     }
 }
 

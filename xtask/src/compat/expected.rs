@@ -1,6 +1,6 @@
 //! The recorded outcome of a suite on the stock crate: one committed file a suite.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -16,27 +16,24 @@ pub(super) fn record(file: &Path, title: &str, crate_name: &str, stock: &Outcome
     for (name, verdict) in &stock.tests {
         writeln!(text, "{} {name}", verdict.word())?;
     }
-    if let Some(dir) = file.parent() {
-        fs_err::create_dir_all(dir)?;
-    }
     Ok(fs_err::write(file, text)?)
 }
 
 /// Reads what the stock crate did.
 pub(super) fn read(file: &Path) -> Result<Outcome> {
-    let text = fs_err::read_to_string(file).with_context(|| {
-        format!(
-            "{} is missing: record it with `cargo xtask compat --bless`",
-            file.display()
-        )
-    })?;
-    let mut tests = BTreeMap::new();
-    for line in text.lines().filter(|line| !line.starts_with('#')) {
-        let (word, name) = line
-            .split_once(' ')
-            .with_context(|| format!("not a line of a record: {line}"))?;
-        tests.insert(name.to_owned(), Verdict::parse(word)?);
-    }
+    let text = fs_err::read_to_string(file).context(
+        "there is no record of the stock crate: make it with `cargo xtask compat --bless`",
+    )?;
+    parse(text.lines().filter(|line| !line.starts_with('#')))
+}
+
+fn parse<'l>(lines: impl Iterator<Item = &'l str>) -> Result<Outcome> {
+    let tests = lines.map(|line| {
+        let parts = line.split_once(' ');
+        let (word, name) = parts.with_context(|| format!("not a line of a record: {line}"))?;
+        Ok((name.to_owned(), Verdict::parse(word)?))
+    });
+    let tests = tests.collect::<Result<_>>()?;
     Ok(Outcome { tests })
 }
 
@@ -44,31 +41,19 @@ pub(super) fn read(file: &Path) -> Result<Outcome> {
 ///
 /// A test that passes on the stock crate in some runs only has to pass in some runs, or in all.
 pub(super) fn compare(stock: &Outcome, ours: &Outcome) -> Result<String> {
-    let required = stock.passed();
-    let unstable = stock.with(Verdict::Unstable);
     let mut differences = String::new();
     let names: BTreeSet<&String> = stock.tests.keys().chain(ours.tests.keys()).collect();
     for name in names {
         let [there, here] = [stock, ours].map(|side| side.tests.get(name).copied());
-        let word = |verdict: Option<Verdict>| verdict.map_or("not run", Verdict::word);
-        let passes = match there {
+        let is_same = match there {
             Some(Verdict::Unstable) => matches!(here, Some(Verdict::Ok | Verdict::Unstable)),
-            Some(Verdict::Ok) => here == there,
-            _ if here == Some(Verdict::Ok) => {
-                write!(
-                    differences,
-                    "\n  passes on the drop-in only: {name} ({})",
-                    word(there)
-                )?;
-                continue;
-            }
-            _ => continue,
+            _ => (there == Some(Verdict::Ok)) == (here == Some(Verdict::Ok)),
         };
-        if !passes {
+        if !is_same {
+            let [there, here] = [there, here].map(|v| v.map_or("not run", Verdict::word));
             write!(
                 differences,
-                "\n  passes on the stock crate only: {name} ({})",
-                word(here)
+                "\n  {name}: {there} on the stock crate, {here} on the drop-in"
             )?;
         }
     }
@@ -76,13 +61,17 @@ pub(super) fn compare(stock: &Outcome, ours: &Outcome) -> Result<String> {
         differences.is_empty(),
         "the sets of passing tests differ:{differences}"
     );
-    let mut line = format!("the same {} tests pass", required.len());
-    for (title, names) in [
-        ("fails on the stock crate, too", stock.with(Verdict::Failed)),
-        ("passes now and then, on the stock crate, too", unstable),
+    let passed = stock.with(Verdict::Ok).len();
+    let mut line = format!("the same {passed} tests pass");
+    for (title, verdict) in [
+        ("fails on the stock crate, too", Verdict::Failed),
+        (
+            "passes now and then, on the stock crate, too",
+            Verdict::Unstable,
+        ),
     ] {
+        let names = stock.with(verdict);
         if !names.is_empty() {
-            let names: Vec<_> = names.into_iter().collect();
             write!(line, "; {title}: {}", names.join(", "))?;
         }
     }
@@ -93,20 +82,14 @@ pub(super) fn compare(stock: &Outcome, ours: &Outcome) -> Result<String> {
 mod tests {
     use super::*;
 
-    /// An outcome of lines as a record has them.
     fn outcome(lines: &str) -> Outcome {
-        let tests = lines.split(", ").map(|line| {
-            let (word, name) = line.split_once(' ').unwrap();
-            (name.to_owned(), Verdict::parse(word).unwrap())
-        });
-        let tests = tests.collect();
-        Outcome { tests }
+        parse(lines.split(", ")).unwrap()
     }
 
     #[test]
     fn a_record_reads_back() {
         let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("sub/suite.txt");
+        let file = dir.path().join("suite.txt");
         let stock = outcome("ok a::b, FAILED src/c.rs (line 3), ignored d");
         record(&file, "a suite", "bevy_tasks", &stock).unwrap();
         assert_eq!(read(&file).unwrap(), stock);
@@ -125,24 +108,32 @@ mod tests {
             let wanted = "the same 2 tests pass; fails on the stock crate, too: c; passes now and then, on the stock crate, too: d";
             assert_eq!(line, wanted);
         }
-        let fails = [
+        for (ours, wanted) in [
             (
                 "ok a, FAILED b, FAILED c, ok d",
-                "stock crate only: b (FAILED)",
+                "b: ok on the stock crate, FAILED on the drop-in",
             ),
-            ("ok a, ok b, ok c, ok d", "drop-in only: c (FAILED)"),
-            ("ok a, ok b, ok d, ok e", "drop-in only: e (not run)"),
+            (
+                "ok a, ok b, ok c, ok d",
+                "c: FAILED on the stock crate, ok on the drop-in",
+            ),
+            (
+                "ok a, ok b, ok d, ok e",
+                "e: not run on the stock crate, ok on the drop-in",
+            ),
             (
                 "ok a, unstable b, FAILED c, ok d",
-                "stock crate only: b (unstable)",
+                "b: ok on the stock crate, unstable on the drop-in",
             ),
-            ("ok a, FAILED c, ok d", "stock crate only: b (not run)"),
+            (
+                "ok a, FAILED c, ok d",
+                "b: ok on the stock crate, not run on the drop-in",
+            ),
             (
                 "ok a, ok b, FAILED c, FAILED d",
-                "stock crate only: d (FAILED)",
+                "d: unstable on the stock crate, FAILED on the drop-in",
             ),
-        ];
-        for (ours, wanted) in fails {
+        ] {
             let error = compare(&stock, &outcome(ours)).unwrap_err().to_string();
             assert!(error.ends_with(wanted), "{error}");
         }

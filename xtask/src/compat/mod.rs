@@ -14,7 +14,6 @@ mod imported;
 mod interface;
 mod modules;
 mod outcome;
-mod parallel;
 mod programs;
 mod published;
 mod registry;
@@ -76,13 +75,13 @@ struct Only {
 pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
     let (filter, only) = (args.filter.as_deref(), args.only);
     if only.bench {
-        return bench::run(ws, filter, args.rayon, args.bench_args);
+        return bench::run(ws, filter, args.rayon, &args.bench_args);
     }
     if only.programs {
         return programs::run(ws, filter);
     }
     if args.rayon {
-        return parallel::run(ws, filter);
+        return programs::run_rayon(ws, filter);
     }
     if only.examples {
         return examples::run(ws, filter);
@@ -118,7 +117,7 @@ pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
         differ::run(ws, None, &differ::SeedArgs::default())?;
         apps::run(ws, None)?;
         examples::run(ws, None)?;
-        parallel::run(ws, None)?;
+        programs::run_rayon(ws, None)?;
     }
     Ok(())
 }

@@ -7,11 +7,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use cargo_metadata::Package;
 
-use super::published::published;
-use super::registry::{source, write_if_changed};
+use super::published::manifest;
+use super::registry::{copy_tree, source, write};
 
 /// The modules, and what their tests find in them by `super`.
 const MODULES: [(&str, &str); 5] = [
@@ -47,47 +47,37 @@ const DEPENDENCY: &str = "crossbeam-utils = \"0.8\"\n";
 const PRIVATE: &str = ".registry";
 
 /// Writes the package into `dir`. `patch` goes at the end of its manifest.
-pub(super) fn write(dir: &Path, package: &Package, patch: &str) -> Result<()> {
+pub(super) fn rebuild(dir: &Path, package: &Package, patch: &str) -> Result<()> {
     let source = source(package);
     let dependencies = format!("[dependencies]\nrayon-core = \"={}\"\n", package.version);
-    let manifest = published(package, &format!("[workspace]\n\n{dependencies}"))?;
-    let manifest = manifest + DEPENDENCY + patch;
-    write_if_changed(&dir.join("Cargo.toml"), manifest.as_bytes())?;
+    let manifest = manifest(package, &format!("[workspace]\n\n{dependencies}"))?;
+    write(dir, "Cargo.toml", manifest + DEPENDENCY + patch)?;
     let mut lib = format!(
         "#![allow(warnings)]\npub use rayon_core::*;\n{HELPERS}\n#[cfg(test)]\nmod test;\n"
     );
-    let mut files = vec![String::from("test.rs")];
+    let mut files = vec!["src/test.rs".to_owned()];
     for (name, imports) in MODULES {
         writeln!(lib, "#[cfg(test)]\nmod {name} {{ {imports}\nmod test; }}")?;
-        files.push(format!("{name}/test.rs"));
+        files.push(format!("src/{name}/test.rs"));
     }
     for file in files {
-        let path = source.join("src").join(&file);
-        let text = fs_err::read_to_string(&path)?;
-        write_if_changed(&dir.join("src").join(&file), public(&text).as_bytes())?;
+        let text = fs_err::read_to_string(source.join(&file))?;
+        write(dir, file, public(&text))?;
     }
-    write_if_changed(&dir.join("src/lib.rs"), lib.as_bytes())?;
-    for entry in fs_err::read_dir(source.join("tests"))? {
-        let path = entry?.path();
-        let file = path.file_name().context("an entry has a name")?;
-        write_if_changed(&dir.join("tests").join(file), &fs_err::read(&path)?)?;
-    }
-    Ok(())
+    write(dir, "src/lib.rs", lib)?;
+    copy_tree(&source.join("tests"), &dir.join("tests"))
 }
 
 /// The source of a test file without the tests that read private fields.
 fn public(source: &str) -> String {
-    let mut kept = String::new();
-    for (number, part) in source.split("#[test]").enumerate() {
+    let mut parts = source.split("#[test]");
+    let mut kept = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
         let end = part.find("\n}\n").map_or(part.len(), |at| at + 3);
         let (test, rest) = part.split_at(end);
-        if number == 0 {
-            kept.push_str(part);
-        } else if test.contains(PRIVATE) {
-            kept.push_str(rest);
-        } else {
-            kept.push_str("#[test]");
-            kept.push_str(part);
+        match test.contains(PRIVATE) {
+            true => kept += rest,
+            false => kept += &format!("#[test]{part}"),
         }
     }
     kept

@@ -1,32 +1,83 @@
-//! `cargo xtask compat --programs`: small real programs print the same on the stock packages and on the drop-ins; and what
-//! a fixed number of HTTP requests over loopback costs on each.
+//! `cargo xtask compat --programs` and `--rayon`: small real programs print the same on the stock packages and on the drop-ins.
 //!
-//! The package `crates/compat/programs` is built twice, from copies with generated manifests. The D-Bus service gets a bus of its
-//! own.
+//! The packages `programs` and `rayon-programs` of `crates/compat` are built twice, from copies with generated manifests. The programs
+//! run in turns on both sides. A fixed number of HTTP requests over loopback then says what they cost on each.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
 use super::bus::{self, Bus};
-use super::registry::{ASYNC_EXECUTOR, BEVY_TASKS, DropIn};
-use super::sides::{self, OPTIMISED, Side};
-use crate::process::run_limited;
+use super::registry::{ASYNC_EXECUTOR, BEVY_TASKS, RAYON_CORE};
+use super::sides::{OPTIMISED, Side, listed, printed};
+use crate::process::same;
+use crate::progress::run_all;
 use crate::workspace::Workspace;
 use xtask_stats::median;
 
-/// What the programs stand on.
-const BOTH: [DropIn; 2] = [ASYNC_EXECUTOR, BEVY_TASKS];
-/// Runs of each program on each side.
+/// Runs of each program on each side and in each environment.
 const RUNS: usize = 3;
 /// Far more than a program needs.
 const LIMIT: Duration = Duration::from_secs(120);
+/// Sizes of rayon's pool.
+const THREADS: [usize; 3] = [1, 2, 8];
 /// Requests of a load run, and runs of each side, which take turns.
 const REQUESTS: u64 = 40_000;
 const ROUNDS: usize = 9;
+
+/// A variable of a program's environment.
+type Variable = (&'static str, String);
+
+/// Compares what the programs on rayon print whose names contain `filter`, on pools of several sizes.
+pub(super) fn run_rayon(ws: &Workspace, filter: Option<&str>) -> Result<()> {
+    let build = |side: Side| side.program(ws, "rayon-programs", &[RAYON_CORE], OPTIMISED);
+    let sides = [build(Side::Stock)?, build(Side::Ours)?];
+    let pools = THREADS.map(|threads| ("RAYON_NUM_THREADS", threads.to_string()));
+    compare("compat --rayon", &sides, filter, &pools)
+}
+
+/// Compares what the servers and clients print whose names contain `filter`, and prints what the load costs. The D-Bus service gets
+/// a bus of its own.
+pub(super) fn run(ws: &Workspace, filter: Option<&str>) -> Result<()> {
+    let both = [ASYNC_EXECUTOR, BEVY_TASKS];
+    let build = |side: Side| side.program(ws, "programs", &both, OPTIMISED);
+    let sides = [build(Side::Stock)?, build(Side::Ours)?];
+    let bus = Bus::start()?;
+    let variable = (bus::VARIABLE, bus.address.clone());
+    compare("compat --programs", &sides, filter, &[variable])?;
+    load(&sides)
+}
+
+/// Runs the programs whose names contain `filter`. All runs of one print what the first one does.
+fn compare(
+    title: &str,
+    sides: &[PathBuf; 2],
+    filter: Option<&str>,
+    environments: &[Variable],
+) -> Result<()> {
+    let mut names = listed(&sides[0])?;
+    names.retain(|name| filter.is_none_or(|text| name.contains(text)));
+    ensure!(!names.is_empty(), "no program's name contains the filter");
+    let runs = RUNS * environments.len();
+    run_all(title, &names, String::clone, |name| {
+        let mut first = None;
+        for (variable, value) in environments {
+            for at in (0..2).cycle().take(2 * RUNS) {
+                let mut command = Command::new(&sides[at]);
+                command.args(["--program", name]).env(variable, value);
+                let text = printed(command, LIMIT)?;
+                let expected = first.get_or_insert_with(|| text.clone());
+                ensure!(!expected.is_empty(), "it prints nothing");
+                same([("the first run", expected), (Side::BOTH[at].name(), &text)])?;
+            }
+        }
+        let lines = first.unwrap_or_default().lines().count();
+        Ok(format!("the same {lines} lines, {runs} times on each side"))
+    })
+}
 
 /// What a load run says.
 #[derive(Deserialize)]
@@ -39,57 +90,50 @@ struct Load {
     p999_ns: f64,
 }
 
-/// What a program prints.
-fn output(program: &Path, args: &[&str], bus: &Bus) -> Result<String> {
-    let mut command = Command::new(program);
-    command.args(args).env(bus::VARIABLE, &bus.address);
-    let finished = run_limited(command, LIMIT)?;
-    finished.passed()?;
-    Ok(finished.output)
+/// A figure of a load run.
+type Figure = fn(&Load) -> f64;
+
+fn load_once(side: &Path) -> Result<Load> {
+    let mut command = Command::new(side);
+    command.args(["--load", &REQUESTS.to_string()]);
+    serde_json::from_str(&printed(command, LIMIT)?).context("no load line")
 }
 
-/// Compares what they print, and prints what the load costs.
-pub(super) fn run(ws: &Workspace, filter: Option<&str>) -> Result<()> {
-    let side = |side: Side| side.program(ws, "programs", &BOTH, OPTIMISED);
-    let sides = [side(Side::Stock)?, side(Side::Ours)?];
-    let bus = Bus::start()?;
-    let print = |side: &Path, name: &str, (): &()| output(side, &["--program", name], &bus);
-    sides::compare("compat --programs", &sides, filter, (RUNS, &[()]), print)?;
-    let mut loads = [Vec::new(), Vec::new()];
+/// Prints medians of the figures, and of their ratios in each round.
+fn load([stock, ours]: &[PathBuf; 2]) -> Result<()> {
+    let mut rounds = Vec::new();
     for round in 0..ROUNDS {
-        for turn in 0..2 {
-            let at = (round + turn) % 2;
-            let line = output(&sides[at], &["--load", &REQUESTS.to_string()], &bus)?;
-            let load = serde_json::from_str::<Load>(&line).context("no load line")?;
-            loads[at].push(load);
-        }
+        rounds.push(if round % 2 == 0 {
+            let stock = load_once(stock)?;
+            (stock, load_once(ours)?)
+        } else {
+            let ours = load_once(ours)?;
+            (load_once(stock)?, ours)
+        });
     }
-    let of = |value: fn(&Load) -> f64| {
-        let [stock, ours] = loads.each_ref().map(|side| side.iter().map(value));
-        let mut ratios: Vec<f64> = ours
-            .clone()
-            .zip(stock.clone())
-            .map(|(o, s)| o / s)
-            .collect();
-        let ratio = median(&mut ratios);
-        let [stock, ours] = [stock, ours].map(|side| median(&mut side.collect::<Vec<_>>()));
-        (stock, ours, ratio)
-    };
     println!(
         "{REQUESTS} requests, 16 connections, medians of {ROUNDS} rounds: stock, ours, ours/stock"
     );
-    let throughput = of(|load| load.requests / load.wall_ns * 1e9);
-    let rows = [
-        ("requests a second", throughput),
-        (
-            "CPU time a request, us",
-            of(|load| load.cpu_ns / load.requests / 1e3),
-        ),
-        ("latency p50, us", of(|load| load.p50_ns / 1e3)),
-        ("latency p99, us", of(|load| load.p99_ns / 1e3)),
-        ("latency p99.9, us", of(|load| load.p999_ns / 1e3)),
+    let figures: [(&str, Figure); 5] = [
+        ("requests a second", |load| {
+            load.requests / load.wall_ns * 1e9
+        }),
+        ("CPU time a request, us", |load| {
+            load.cpu_ns / load.requests / 1e3
+        }),
+        ("latency p50, us", |load| load.p50_ns / 1e3),
+        ("latency p99, us", |load| load.p99_ns / 1e3),
+        ("latency p99.9, us", |load| load.p999_ns / 1e3),
     ];
-    for (name, (stock, ours, ratio)) in rows {
+    for (name, of) in figures {
+        let median_of = |figure: &dyn Fn(&(Load, Load)) -> f64| {
+            median(&mut rounds.iter().map(figure).collect::<Vec<_>>())
+        };
+        let (stock, ours) = (
+            median_of(&|(stock, _)| of(stock)),
+            median_of(&|(_, ours)| of(ours)),
+        );
+        let ratio = median_of(&|(stock, ours)| of(ours) / of(stock));
         println!("{name:<24} {stock:>10.1} {ours:>10.1} {ratio:>8.3}");
     }
     Ok(())

@@ -5,7 +5,7 @@
 //! and the documentation comments on empty modules, each on its old line: so the names of the tests stay comparable.
 //! What is taken over is given by the record of the stock crate: the modules and files that ran there.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use cargo_metadata::{DependencyKind, Package};
 
 use super::outcome::Outcome;
-use super::registry::{source, write_if_changed};
+use super::registry::{source, write};
 
 /// What the test modules find by `use super::*`: the crate's interface, and imports of the modules they sat in.
 const PRELUDE: &str =
@@ -21,50 +21,39 @@ const PRELUDE: &str =
 
 /// Writes the package into `dir`: the modules and files that `stock` names, of the source of `package`. `patch` goes at
 /// the end of its manifest.
-pub(super) fn write(dir: &Path, package: &Package, patch: &str, stock: &Outcome) -> Result<()> {
-    let source = source(package);
-    let manifest = format!("{}\n[workspace]\n{patch}", manifest(package)?);
-    write_if_changed(&dir.join("Cargo.toml"), manifest.as_bytes())?;
+pub(super) fn rebuild(dir: &Path, package: &Package, patch: &str, stock: &Outcome) -> Result<()> {
+    let tables = format!(
+        "[features]\nmulti_threaded = [\"bevy_tasks/multi_threaded\"]\n\n[dependencies]\nbevy_tasks = \"={}\"\n",
+        package.version
+    );
+    let manifest = manifest(package, &tables)?;
+    write(
+        dir,
+        "Cargo.toml",
+        format!("{manifest}\n[workspace]\n{patch}"),
+    )?;
 
+    let text = |file: &str| fs_err::read_to_string(source(package).join(file));
     let mut unit = format!("#![allow(warnings)]\nextern crate alloc;\n{PRELUDE}\n");
     for module in unit_modules(stock) {
-        let file = source
-            .join("src")
-            .join(format!("{}.rs", module.replace("::", "/")));
-        let text = fs_err::read_to_string(&file)?;
-        unit.push_str(&under_path(
-            &module,
-            &test_module(&text).context("no test module in it")?,
-        ));
+        let text = text(&format!("src/{}.rs", module.replace("::", "/")))?;
+        let tests = test_module(&text).with_context(|| format!("{module} has no tests"))?;
+        unit += &under_path(module, tests);
     }
-    write_if_changed(&dir.join("tests/published.rs"), unit.as_bytes())?;
+    write(dir, "tests/published.rs", unit)?;
 
     let mut lib = String::new();
     for file in documented_files(stock) {
-        let text = fs_err::read_to_string(source.join(&file))?;
-        write_if_changed(&dir.join(&file), documentation(&text).as_bytes())?;
-        let name = Path::new(&file)
-            .file_stem()
-            .context("a file has a name")?
-            .to_string_lossy();
-        writeln!(lib, "pub mod {name};")?;
+        write(dir, file, documentation(&text(file)?))?;
+        let name = Path::new(file).file_stem().context("a file has a name")?;
+        writeln!(lib, "pub mod {};", name.display())?;
     }
-    write_if_changed(&dir.join("src/lib.rs"), lib.as_bytes())
-}
-
-/// The manifest: the crate under test, and what its tests depend on.
-fn manifest(package: &Package) -> Result<String> {
-    published(
-        package,
-        &format!(
-            "[features]\nmulti_threaded = [\"bevy_tasks/multi_threaded\"]\n\n[dependencies]\nbevy_tasks = \"={}\"\n",
-            package.version
-        ),
-    )
+    write(dir, "src/lib.rs", lib)?;
+    Ok(())
 }
 
 /// A manifest with these tables, and at its end what the tests of the package depend on; benches are left out.
-pub(super) fn published(package: &Package, tables: &str) -> Result<String> {
+pub(super) fn manifest(package: &Package, tables: &str) -> Result<String> {
     let (version, edition) = (&package.version, package.edition);
     let tests = dependencies(package, |name| name != "criterion")?;
     Ok(format!(
@@ -89,27 +78,27 @@ pub(super) fn dependencies(package: &Package, wanted: impl Fn(&str) -> bool) -> 
 }
 
 /// The modules whose tests ran: `a::b` of `a::b::tests::name`.
-fn unit_modules(stock: &Outcome) -> BTreeSet<String> {
-    let modules = stock.tests.keys().filter(|name| !name.contains(".rs "));
-    modules
-        .filter_map(|name| Some(name.rsplit_once("::")?.0.rsplit_once("::")?.0.to_owned()))
+fn unit_modules(stock: &Outcome) -> BTreeSet<&str> {
+    let names = stock.tests.keys().filter(|name| !name.contains(".rs "));
+    let module = |name: &'_ String| name.rmatch_indices("::").nth(1).map(|(at, _)| at);
+    names
+        .filter_map(|name| Some(&name[..module(name)?]))
         .collect()
 }
 
 /// The files whose examples ran: `a.rs` of `a.rs (line 3)`.
-fn documented_files(stock: &Outcome) -> BTreeSet<String> {
-    stock
-        .tests
-        .keys()
-        .filter_map(|name| Some(name.split_once(" (line ")?.0.to_owned()))
+fn documented_files(stock: &Outcome) -> BTreeSet<&str> {
+    let names = stock.tests.keys();
+    names
+        .filter_map(|name| Some(name.split_once(" (line ")?.0))
         .collect()
 }
 
 /// The module behind `#[cfg(test)]`, which a formatted file ends with a `}` at the start of a line.
-fn test_module(source: &str) -> Option<String> {
+fn test_module(source: &str) -> Option<&str> {
     let start = source.find("\n#[cfg(test)]\nmod ")? + 1;
-    let end = start + source[start..].find("\n}")? + 2;
-    Some(source[start..end].to_owned())
+    let end = source[start..].find("\n}")? + 2;
+    source[start..].get(..end)
 }
 
 /// `module` inside modules that make up `path`.
@@ -121,22 +110,21 @@ fn under_path(path: &str, module: &str) -> String {
 
 /// The documentation comments of a source, each before an empty module, everything on its old line.
 pub(super) fn documentation(source: &str) -> String {
-    let mut kept = BTreeMap::new();
-    let mut open = false;
+    let mut text = String::new();
+    let mut is_open = false;
     for (number, line) in source.lines().enumerate() {
         let comment = line.trim_start();
         let is_doc = comment.starts_with("///") && !comment.starts_with("////");
         if is_doc {
-            kept.insert(number, comment.to_owned());
-        } else if open {
-            kept.insert(number, format!("pub mod line_{} {{}}", number + 1));
+            text += comment;
+        } else if is_open {
+            text += &format!("pub mod line_{} {{}}", number + 1);
         }
-        open = is_doc;
+        text.push('\n');
+        is_open = is_doc;
     }
-    let last = kept.last_key_value().map_or(0, |(number, _)| *number);
-    (0..=last)
-        .map(|number| kept.remove(&number).unwrap_or_default() + "\n")
-        .collect()
+    text.truncate(text.trim_end().len());
+    text + "\n"
 }
 
 #[cfg(test)]
@@ -149,22 +137,16 @@ mod tests {
         let source =
             "fn f() {}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n    fn t() {\n    }\n}\n";
         let module = test_module(source).unwrap();
-        assert!(
-            module.starts_with("#[cfg(test)]\nmod tests {") && module.ends_with("    }\n}"),
-            "{module}"
-        );
-        let nested = under_path("a::b", &module);
-        assert!(
-            nested.starts_with("mod a { ") && nested.contains("mod b { "),
-            "{nested}"
-        );
+        assert!(module.starts_with("#[cfg(test)]\nmod tests {") && module.ends_with("    }\n}"));
+        let nested = under_path("a::b", module);
+        assert!(nested.starts_with("mod a { ") && nested.contains("mod b { "));
         assert_eq!(test_module("fn f() {}\n"), None);
     }
 
     #[test]
     fn documentation_stays_on_its_line() {
         let source =
-            "struct A;\n\n    /// One.\n    /// ```\n    fn f() {}\n// no\n/// Two.\nfn g() {}\n";
+            "struct A;\n\n    /// One.\n    /// ```\n    fn f() {}\n// no\n/// Two.\nfn g() {}\n\n";
         let docs = "\n\n/// One.\n/// ```\npub mod line_5 {}\n\n/// Two.\npub mod line_8 {}\n";
         assert_eq!(documentation(source), docs);
     }
@@ -176,8 +158,7 @@ mod tests {
         let stock = Outcome {
             tests: tests.collect(),
         };
-        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        assert_eq!(unit_modules(&stock), set(&["a", "b::c"]));
-        assert_eq!(documented_files(&stock), set(&["src/a.rs"]));
+        assert_eq!(unit_modules(&stock), BTreeSet::from(["a", "b::c"]));
+        assert_eq!(documented_files(&stock), BTreeSet::from(["src/a.rs"]));
     }
 }

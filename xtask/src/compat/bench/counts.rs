@@ -1,94 +1,69 @@
 //! `--counts`: where the time of an iteration goes, side by side.
 
-use anyhow::{Context, Result};
-use serde::Deserialize;
+use std::collections::BTreeMap;
 
-use super::Side;
+use anyhow::{Context, Result};
+
 use super::program::{self, Row};
 use crate::compat::sides::{self, OPTIMISED};
+use crate::measure::criterion::Program;
 use crate::measure::machine::origin;
 use crate::progress::Progress;
 use crate::report::sheet::{Cell, Sheet};
 use crate::workspace::Workspace;
 
-/// What the program says of one iteration.
-#[derive(Deserialize)]
-struct Counts {
-    wall_us: f64,
-    cpu_us: f64,
-    caller_cpu_us: f64,
-    system_us: f64,
-    voluntary_switches: f64,
-    involuntary_switches: f64,
-    /// System calls; absent if the preload library is.
-    futex_waits: Option<f64>,
-    futex_wakes: Option<f64>,
-    threads_woken: Option<f64>,
-    barriers: Option<f64>,
-}
-
-const HEADER: [&str; 12] = [
-    "row",
-    "",
-    "wall",
-    "CPU",
-    "caller's CPU",
-    "in kernel",
-    "slept",
-    "preempted",
-    "futex waits",
-    "futex wakes",
-    "woken",
-    "barriers",
+/// The columns of times: what heads each, and what the program calls it, in microseconds.
+const TIMES: [(&str, &str); 4] = [
+    ("wall", "wall_us"),
+    ("CPU", "cpu_us"),
+    ("caller's CPU", "caller_cpu_us"),
+    ("in kernel", "system_us"),
 ];
 
-/// Prints the table; all figures are means an iteration.
-pub(super) fn run(ws: &Workspace, stock: &Side, ours: &Side, rows: &[Row]) -> Result<()> {
+/// The same of what is counted. The program says nothing of system calls where the library is not preloaded.
+const AMOUNTS: [(&str, &str); 6] = [
+    ("slept", "voluntary_switches"),
+    ("preempted", "involuntary_switches"),
+    ("futex waits", "futex_waits"),
+    ("futex wakes", "futex_wakes"),
+    ("woken", "threads_woken"),
+    ("barriers", "barriers"),
+];
+
+const NOTE: &str = "means an iteration; `slept` and `preempted` are context switches, `barriers` make all running threads fence";
+
+/// Prints the table of both sides, ours and stock.
+pub(super) fn run(ws: &Workspace, sides: &[Program; 2], rows: &[Row]) -> Result<()> {
     // Counts futex calls and barriers when preloaded.
-    let dir = sides::copy(ws, "futex-count", "futex-count", &[])?;
-    let library = "release/libfutex_count.so";
-    let library = sides::build(&dir, &dir.join("target"), library, OPTIMISED)?;
+    let dir = sides::copy(ws, "futex-count", "futex-count", "")?;
+    let library = sides::build(&dir, &dir.join("target"), "libfutex_count.so", OPTIMISED)?;
     let mut lines = Vec::new();
     let progress = Progress::new("compat --bench --counts", rows.len());
     for row in rows {
         progress.at(&row.id);
-        for side in [stock, ours] {
+        for side in sides.iter().rev() {
             let args = ["--row", &row.id, "--counts"];
-            let counts: Vec<Counts> = program::lines(side, &args, Some(&library))?;
+            let counts: Vec<BTreeMap<String, Option<f64>>> =
+                program::lines(side, &args, Some(&library))?;
             let counts = counts.first().context("the program prints a line")?;
-            lines.push(line(row, side, counts));
+            let of = |key| counts.get(key).copied().flatten().unwrap_or(f64::NAN);
+            let mut line = vec![Cell::Text(row.id.clone()), Cell::Text(side.side.clone())];
+            line.extend(TIMES.map(|(_, key)| Cell::Nanoseconds(of(key) * 1e3)));
+            line.extend(AMOUNTS.map(|(_, key)| Cell::Ratio(of(key))));
+            lines.push(line);
         }
         progress.step();
     }
     progress.finish();
+    let columns = TIMES.iter().chain(&AMOUNTS).map(|(header, _)| *header);
+    let header = ["row", ""].into_iter().chain(columns);
     let sheet = Sheet {
         origin: origin(ws),
         title: "Counts".to_owned(),
-        note: "means an iteration; `slept` and `preempted` are context switches, `barriers` make all running threads fence".to_owned(),
-        header: HEADER.map(str::to_owned).into(),
+        note: NOTE.to_owned(),
+        header: header.map(str::to_owned).collect(),
         rows: lines,
     };
     println!("{}", sheet.terminal());
     Ok(())
-}
-
-fn line(row: &Row, side: &Side, counts: &Counts) -> Vec<Cell> {
-    let times = [
-        counts.wall_us,
-        counts.cpu_us,
-        counts.caller_cpu_us,
-        counts.system_us,
-    ];
-    let switches = [counts.voluntary_switches, counts.involuntary_switches];
-    let futex = [
-        counts.futex_waits,
-        counts.futex_wakes,
-        counts.threads_woken,
-        counts.barriers,
-    ];
-    let futex = futex.map(|amount| amount.unwrap_or(f64::NAN));
-    let mut cells = vec![Cell::Text(row.id.clone()), Cell::Text(side.name.to_owned())];
-    cells.extend(times.map(|micros| Cell::Nanoseconds(micros * 1e3)));
-    cells.extend(switches.into_iter().chain(futex).map(Cell::Ratio));
-    cells
 }

@@ -5,18 +5,18 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
-use super::Side;
-use crate::measure::criterion::Run;
-use crate::process::run_limited;
+use crate::compat::sides::printed;
+use crate::measure::criterion::{Program, Run};
 use xtask_stats::median;
 
 /// A run takes well below a second; this is for hangs.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// What a row is run for.
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Kind {
     /// Part of the mean, and gated.
@@ -32,7 +32,7 @@ pub(super) enum Kind {
 }
 
 /// A row of the program's list.
-#[derive(Clone, Deserialize, Serialize)]
+#[derive(Deserialize)]
 pub(super) struct Row {
     #[serde(rename = "row")]
     pub(super) id: String,
@@ -57,30 +57,21 @@ struct Sample {
 }
 
 /// The table of rows.
-pub(super) fn list(side: &Side) -> Result<Vec<Row>> {
-    lines(side, &["--list"], None)
+pub(super) fn list(program: &Program) -> Result<Vec<Row>> {
+    lines(program, &["--list"], None)
 }
 
 /// Runs a row once; its CPU time is the mean of the run's samples.
-pub(super) fn run(side: &Side, row: &str, length: Length) -> Result<Run> {
-    let samples: Vec<Sample> = lines(
-        side,
-        &[
-            "--row",
-            row,
-            "--samples",
-            &length.samples.to_string(),
-            "--sample-ms",
-            &length.sample.as_millis().to_string(),
-        ],
-        None,
-    )?;
-    evaluated(row, &samples)
+pub(super) fn run(program: &Program, row: &str, length: Length) -> Result<Run> {
+    let samples = length.samples.to_string();
+    let millis = length.sample.as_millis().to_string();
+    let args = ["--row", row, "--samples", &samples, "--sample-ms", &millis];
+    evaluated(row, &lines(program, &args, None)?)
 }
 
-/// Has a side measure the ideal of a row.
-pub(super) fn ideal(side: &Side, row: &str) -> Result<Run> {
-    evaluated(row, &lines(side, &["--row", row, "--ideal"], None)?)
+/// Has a program measure the ideal of a row.
+pub(super) fn ideal(program: &Program, row: &str) -> Result<Run> {
+    evaluated(row, &lines(program, &["--row", row, "--ideal"], None)?)
 }
 
 fn evaluated(row: &str, samples: &[Sample]) -> Result<Run> {
@@ -93,27 +84,16 @@ fn evaluated(row: &str, samples: &[Sample]) -> Result<Run> {
 }
 
 /// Runs the program, with a library preloaded or without, and reads the JSON lines it prints.
-pub(super) fn lines<T: for<'a> Deserialize<'a>>(
-    side: &Side,
+pub(super) fn lines<T: DeserializeOwned>(
+    program: &Program,
     args: &[&str],
     preload: Option<&Path>,
 ) -> Result<Vec<T>> {
-    let mut command = Command::new(&side.program);
+    let mut command = Command::new(&program.path);
     command.args(args);
-    if let Some(library) = preload {
-        command.env("LD_PRELOAD", library);
-    }
-    let shown = format!(
-        "{} `{} {}`",
-        side.name,
-        side.program.display(),
-        args.join(" ")
-    );
-    let finished = run_limited(command, TIME_LIMIT)?;
-    finished.passed().with_context(|| shown.clone())?;
-    finished
-        .output
-        .lines()
-        .map(|line| serde_json::from_str(line).with_context(|| format!("{shown} printed {line}")))
-        .collect()
+    command.envs(preload.map(|library| ("LD_PRELOAD", library)));
+    let text = printed(command, TIME_LIMIT)?;
+    let lines = text.lines().map(serde_json::from_str);
+    let lines: serde_json::Result<_> = lines.collect();
+    lines.with_context(|| format!("{} on {} printed\n{text}", program.name, program.side))
 }

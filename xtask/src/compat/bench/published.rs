@@ -1,18 +1,19 @@
 //! `--published`: the benches that `async-executor` publishes, as they are, on the stock crate and on the drop-in.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
+use regex_lite::Regex;
 
-use super::subject::{Limits, exceeding};
-use super::{BenchArgs, QUICK, show};
-use crate::bench::results::{means, pairs};
+use super::program::Kind;
+use super::subject::Limits;
+use super::{BenchArgs, QUICK, measured, sides};
 use crate::compat::published::dependencies;
-use crate::compat::registry::{self, ASYNC_EXECUTOR, source, write_if_changed};
+use crate::compat::registry::{self, ASYNC_EXECUTOR, Published, source, write};
 use crate::compat::sides::Side;
 use crate::measure::build::{Special, Tree};
 use crate::measure::child;
 use crate::measure::criterion::{Length, Program};
-use crate::measure::rounds::{Effort, Entry, Row, measure_whole};
-use crate::measure::runs::{Kind, Runs};
+use crate::measure::rounds::{Effort, Entry, Row};
+use crate::measure::runs;
 use crate::workspace::Workspace;
 
 /// Of all rows.
@@ -29,24 +30,20 @@ const MILLIS: (u64, u64) = (400, 100);
 /// Builds the program of a side.
 fn build(ws: &Workspace, side: Side) -> Result<Program> {
     let work = ws.target.join("compat");
-    let wanted = [(ASYNC_EXECUTOR.name, ASYNC_EXECUTOR.version)];
-    let packages = registry::locate(&work.join("locate-bench"), &wanted)?;
-    let dir = work
-        .join("bench")
-        .join(format!("published-{}", side.name()));
+    let package = &registry::locate(&work.join("locate-bench"), &[ASYNC_EXECUTOR])?[0];
+    let dir = work.join(format!("bench/published-{}", side.name()));
+    let Published { name, version } = ASYNC_EXECUTOR;
     let manifest = format!(
         "[package]\nname = \"published\"\nversion = \"0.0.0\"\nedition = \"{}\"\n\n[workspace]\n\n[[bench]]\nname = \"executor\"\n\
-         harness = false\n\n[dependencies]\n{} = {{ version = \"={}\", features = [\"static\"] }}\n\n[dev-dependencies]\n{}{}",
-        packages[0].edition,
-        ASYNC_EXECUTOR.name,
-        ASYNC_EXECUTOR.version,
-        dependencies(&packages[0], |_| true)?,
-        registry::patch(&ws.root, side.patched(&[ASYNC_EXECUTOR])),
+         harness = false\n\n[dependencies]\n{name} = {{ version = \"={version}\", features = [\"static\"] }}\n\n[dev-dependencies]\n{}{}",
+        package.edition,
+        dependencies(package, |_| true)?,
+        side.patch(ws, &[ASYNC_EXECUTOR]),
     );
-    write_if_changed(&dir.join("Cargo.toml"), manifest.as_bytes())?;
-    write_if_changed(&dir.join("src/lib.rs"), b"")?;
-    let bench = fs_err::read(source(&packages[0]).join("benches/executor.rs"))?;
-    write_if_changed(&dir.join("benches/executor.rs"), &bench)?;
+    write(&dir, "Cargo.toml", manifest)?;
+    write(&dir, "src/lib.rs", "")?;
+    let bench = fs_err::read(source(package).join("benches/executor.rs"))?;
+    write(&dir, "benches/executor.rs", bench)?;
     side.prove(ws, &dir, &ASYNC_EXECUTOR)?;
     let tree = Tree {
         target: dir.join("target"),
@@ -59,9 +56,7 @@ fn build(ws: &Workspace, side: Side) -> Result<Program> {
         others: Vec::new(),
         side: side.name().to_owned(),
     };
-    let programs = tree.build()?;
-    ensure!(programs.len() == 1, "there is one bench program");
-    Ok(programs[0].clone())
+    tree.build()?.pop().context("there is a bench program")
 }
 
 /// A row: ours, then the stock crate. The part of the bench's name before the `/` says how many threads there are.
@@ -76,40 +71,27 @@ fn row(id: &str, sides: &[Program; 2]) -> Row {
 }
 
 /// Builds both sides, runs them in turn and prints the ratios.
-pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: &BenchArgs) -> Result<()> {
+pub(super) fn run(ws: &Workspace, filter: &Regex, args: &BenchArgs) -> Result<()> {
     child::catch_interrupts()?;
-    let stock = build(ws, Side::Stock)?;
-    let ours = if args.aa {
-        stock.clone()
-    } else {
-        build(ws, Side::Ours)?
-    };
-    let filter = filter.map(regex_lite::Regex::new).transpose()?;
-    let mut ids = stock.list()?;
-    ids.retain(|id| filter.as_ref().is_none_or(|f| f.is_match(id)));
-    let sides = [ours, stock];
+    let sides = sides(args, |side| build(ws, side))?;
+    let mut ids = sides[1].list()?;
+    ids.retain(|id| filter.is_match(id));
+    ensure!(!ids.is_empty(), "no row matches the filter");
     let rows: Vec<Row> = ids.iter().map(|id| row(id, &sides)).collect();
-    ensure!(!rows.is_empty(), "no row matches the filter");
-    let (rounds, millis) = if args.quick {
-        (QUICK.0, MILLIS.1)
-    } else {
-        (ROUNDS, MILLIS.0)
+    let (rounds, millis) = match args.quick {
+        true => (QUICK.0, MILLIS.1),
+        false => (ROUNDS, MILLIS.0),
     };
     let (rounds, length) = (args.rounds.unwrap_or(rounds), Length::of_millis(millis));
     let home = tempfile::tempdir_in(&ws.target)?;
-    let effort = Effort::new("compat --bench --published", Kind::Time, rounds);
-    let mut runs = Runs::default();
+    let effort = Effort::new("compat --bench --published", runs::Kind::Time, rounds);
+    let times = (length.warm_up_ms, length.time_ms);
     let run = |row: &Row, at: usize| {
         let entry = &row.entries[at];
         entry.program.run(&entry.id, length, home.path())
     };
-    measure_whole(effort, &rows, &mut runs, run)?;
-    let pairs = pairs(&rows, &runs, Kind::Time, usize::MAX);
-    ensure!(!pairs.is_empty(), "nothing was compared");
-    let means = means(&pairs);
-    let failures = exceeding(pairs.iter(), &means, LIMITS);
-    let length = (rounds, length.warm_up_ms, length.time_ms);
-    show(ws, args, length, (pairs, means))?;
-    ensure!(args.aa || failures.is_empty(), "{}", failures.join("; "));
+    let limits = (|_: &str| Kind::Counted, LIMITS);
+    let failures = measured(ws, args, (effort, times), &rows, run, limits)?;
+    ensure!(failures.is_empty(), "{}", failures.join("; "));
     Ok(())
 }

@@ -1,28 +1,26 @@
 //! The programs that are built on both sides, and their limits.
 
-use super::program::Row;
-use crate::compat::registry::{BEVY_TASKS, DropIn, RAYON_CORE};
+use anyhow::Result;
+
+use super::program::{Kind, Row};
+use crate::compat::registry::{BEVY_TASKS, Published, RAYON_CORE};
+use crate::compat::sides::{OPTIMISED, Side};
+use crate::measure::criterion::Program;
+use crate::measure::rounds::{self, Entry};
 use crate::report::model::Metric;
 use crate::report::peers::{PeerMean, PeerRow};
 use crate::report::units::estimate;
+use crate::workspace::Workspace;
 
-/// What ratios of ours to stock must not exceed.
-#[derive(Clone, Copy)]
-pub(super) struct Limits {
-    /// A row is a regression if its interval lies wholly above this.
-    pub(super) row: f64,
-    /// The geometric mean over the counted rows, by the clock.
-    pub(super) wall: f64,
-    /// The same of the processors' time.
-    pub(super) cpu: f64,
-}
+/// The contender of a mixed row that is no side: the program knows how fast the row could be.
+pub(super) const IDEAL: &str = "ideal";
 
 /// A program that is built on both sides.
 pub(super) struct Subject {
-    pub(super) package: &'static str,
+    package: &'static str,
     /// The first part of its rows' names.
-    pub(super) layer: &'static str,
-    pub(super) drop_in: DropIn,
+    layer: &'static str,
+    drop_in: Published,
     pub(super) limits: Limits,
     /// Rounds, samples of a run and milliseconds of a sample.
     pub(super) full: (u32, usize, u64),
@@ -54,35 +52,77 @@ pub(super) const RAYON: Subject = Subject {
     full: (9, 3, 10),
 };
 
-/// What the engine calls a row: it says at the end how many threads there are.
-pub(super) fn name(subject: &Subject, row: &Row) -> String {
-    let (layer, id, threads) = (subject.layer, &row.id, row.threads);
-    match id.ends_with(&format!("-t{threads}")) {
-        true => format!("{layer}/{id}"),
-        false => format!("{layer}/{id}/t{threads}"),
+impl Subject {
+    pub(super) fn build(&self, ws: &Workspace, side: Side) -> Result<Program> {
+        Ok(Program {
+            name: self.package.to_owned(),
+            path: side.program(ws, self.package, &[self.drop_in], OPTIMISED)?,
+            side: side.name().to_owned(),
+        })
+    }
+
+    /// A row as the engine has it: ours, then the stock crate, then the ideal of a mixed row. Its name says at the end how many
+    /// threads there are.
+    pub(super) fn entries(&self, row: &Row, [ours, stock]: &[Program; 2]) -> rounds::Row {
+        let contenders = [("ours", ours), ("stock", stock), (IDEAL, ours)];
+        let count = if row.kind == Kind::Mixed { 3 } else { 2 };
+        let contenders = contenders.into_iter().take(count);
+        let (id, threads) = (&row.id, format!("t{}", row.threads));
+        let end = match id.ends_with(&format!("-{threads}")) {
+            true => String::new(),
+            false => format!("/{threads}"),
+        };
+        rounds::Row {
+            name: format!("{}/{id}{end}", self.layer),
+            entries: contenders
+                .map(|(contender, program)| Entry::new(contender, id, program))
+                .collect(),
+        }
     }
 }
 
-/// The rows whose intervals lie wholly above their limit, and the means above theirs.
-pub(super) fn exceeding<'r>(
-    pairs: impl Iterator<Item = &'r PeerRow>,
-    means: &[PeerMean],
-    limits: Limits,
-) -> Vec<String> {
-    let slower = pairs.filter(|pair| pair.wall.low > limits.row).map(|pair| {
-        let ratio = estimate(&pair.wall);
-        format!("{} is slower than stock: {ratio}", pair.name())
-    });
-    let limit = |mean: &PeerMean| match mean.metric {
-        Metric::Wall => limits.wall,
-        Metric::Cpu => limits.cpu,
-        Metric::Instr => f64::INFINITY,
-    };
-    let above = |mean: &&PeerMean| mean.mean.value > limit(mean);
-    let means = means.iter().filter(above).map(|mean| {
-        let (value, limit) = (estimate(&mean.mean), limit(mean));
-        let metric = mean.metric.name();
-        format!("the geometric mean {value} of {metric} is above {limit}")
-    });
-    slower.chain(means).collect()
+/// What ratios of ours to stock must not exceed.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    /// A row is a regression if its interval lies wholly above this.
+    pub(super) row: f64,
+    /// The geometric mean over the counted rows, by the clock.
+    pub(super) wall: f64,
+    /// The same of the processors' time.
+    pub(super) cpu: f64,
+}
+
+impl Limits {
+    /// The rows whose intervals lie wholly above their limit, and the means above theirs. A row that is only reported has no limit,
+    /// and neither has the ideal of a mixed row.
+    pub(super) fn exceeded(
+        &self,
+        pairs: &[PeerRow],
+        means: &[PeerMean],
+        kind: impl Fn(&str) -> Kind,
+    ) -> Vec<String> {
+        let mut all = Vec::new();
+        for pair in pairs.iter().filter(|pair| pair.peer != IDEAL) {
+            let name = pair.name();
+            let is_limited = !matches!(kind(&name), Kind::Control | Kind::Long);
+            if is_limited && pair.wall.low > self.row {
+                let ratio = estimate(&pair.wall);
+                all.push(format!("{name} is slower than stock: {ratio}"));
+            }
+        }
+        for mean in means {
+            let limit = match mean.metric {
+                Metric::Wall => self.wall,
+                Metric::Cpu => self.cpu,
+                Metric::Instr => f64::INFINITY,
+            };
+            if mean.mean.value > limit {
+                let (value, metric) = (estimate(&mean.mean), mean.metric.name());
+                all.push(format!(
+                    "the geometric mean {value} of {metric} is above {limit}"
+                ));
+            }
+        }
+        all
+    }
 }

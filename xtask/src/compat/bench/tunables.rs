@@ -6,12 +6,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, bail, ensure};
+use regex_lite::Regex;
 
 use super::program::{self, Length};
-use super::{BenchArgs, QUICK, Side};
+use super::{BenchArgs, QUICK};
 use crate::build::Build;
-use crate::compat::registry::write_if_changed;
+use crate::compat::registry::write;
 use crate::measure::criterion::Program;
 use crate::measure::machine::origin;
 use crate::measure::rounds::{Effort, Entry, Row, measure_whole, series};
@@ -40,7 +41,7 @@ struct Tunable {
     rows: &'static [&'static str],
 }
 
-const TUNABLES: [Tunable; 4] = [
+static TUNABLES: [Tunable; 4] = [
     Tunable {
         name: "beat",
         file: "crates/executor/src/pool/fork/consider.rs",
@@ -68,35 +69,28 @@ const TUNABLES: [Tunable; 4] = [
 ];
 
 impl Tunable {
-    /// The text of the file before the constant's value, the value in nanoseconds, and the text after it.
-    fn split<'t>(&self, text: &'t str) -> Result<(&'t str, u64, &'t str)> {
-        let lead = format!("const {}: Duration = ", self.constant);
-        let read = || {
-            let (before, rest) = text.split_once(&lead)?;
-            let (value, after) = rest.split_once(';')?;
-            let (unit, number) = value.strip_prefix("Duration::from_")?.split_once('(')?;
-            let unit = match unit {
-                "nanos" => 1,
-                "micros" => 1_000,
-                "millis" => 1_000_000,
-                _ => return None,
-            };
-            let number: u64 = number.strip_suffix(')')?.parse().ok()?;
-            let value = number * unit;
-            // The text after it begins with the semicolon.
-            let (before, after) = (before.len() + lead.len(), text.len() - after.len() - 1);
-            let is_single = !text[after..].contains(&lead);
-            is_single.then(|| (&text[..before], value, &text[after..]))
-        };
-        read().with_context(|| format!("{} has no single constant {}", self.file, self.constant))
-    }
-
     /// The file with a part of the constant's value, and that value.
     fn planted(&self, text: &str, quarters: u64) -> Result<(String, Duration)> {
-        let (before, nanos, after) = self.split(text)?;
-        let value = nanos * quarters / 4;
-        let text = format!("{before}Duration::from_nanos({value}){after}");
-        Ok((text, Duration::from_nanos(value)))
+        let pattern = format!(
+            r"(const {}: Duration = Duration::from_)(nanos|micros|millis)\((\d+)\);",
+            self.constant
+        );
+        let found: Vec<_> = Regex::new(&pattern)?.captures_iter(text).collect();
+        let [found] = &found[..] else {
+            bail!("{} has no single constant {}", self.file, self.constant);
+        };
+        let number: u64 = found[3].parse()?;
+        let whole = match &found[2] {
+            "nanos" => Duration::from_nanos(number),
+            "micros" => Duration::from_micros(number),
+            _ => Duration::from_millis(number),
+        };
+        let value = whole.as_nanos() as u64 * quarters / 4;
+        let planted = format!("{}nanos({value});", &found[1]);
+        Ok((
+            text.replace(&found[0], &planted),
+            Duration::from_nanos(value),
+        ))
     }
 }
 
@@ -104,96 +98,118 @@ impl Tunable {
 fn copied(ws: &Workspace) -> Result<PathBuf> {
     let tree = ws.target.join("tunables/tree");
     for file in ws.files()? {
-        write_if_changed(&tree.join(&file), &fs_err::read(ws.root.join(file))?)?;
+        write(&tree, &file, fs_err::read(ws.root.join(&file))?)?;
     }
     Ok(tree)
 }
 
+/// A constant's value and the program that has it.
+struct Value {
+    value: Duration,
+    program: Program,
+}
+
+/// A constant with its values.
+struct Built {
+    tunable: &'static Tunable,
+    values: Vec<Value>,
+}
+
 /// Builds the program in the copy; its name says of which value it is.
-fn build(ws: &Workspace, tree: &Path, name: &str) -> Result<Side> {
+fn build(ws: &Workspace, tree: &Path, name: &str) -> Result<Program> {
     let target = ws.target.join("tunables/build");
     let build = Build::of(&tree.join("crates/compat"), target.clone());
     build.quiet_cargo(&["build", "--release", "--quiet", "--locked", "-p", PACKAGE])?;
-    let built = target.join("release").join(PACKAGE);
-    let program = ws.target.join("tunables").join(name);
-    fs_err::copy(&built, &program)?;
-    let name = "ours";
-    Ok(Side { name, program })
+    let path = ws.target.join("tunables").join(name);
+    fs_err::copy(target.join("release").join(PACKAGE), &path)?;
+    Ok(Program {
+        name: PACKAGE.to_owned(),
+        path,
+        side: name.to_owned(),
+    })
 }
 
-/// A constant with its values and the program of each.
-type Built<'t> = (&'t Tunable, Vec<(Duration, Side)>);
-
 /// Builds the program for each value of each constant.
-fn build_all<'t>(ws: &Workspace, all: &[&'t Tunable]) -> Result<Vec<Built<'t>>> {
+fn build_all(ws: &Workspace, all: &[&'static Tunable]) -> Result<Vec<Built>> {
     let tree = copied(ws)?;
     eprintln!("building {PACKAGE} for each value of each constant");
     let shipped = build(ws, &tree, "shipped")?;
     let mut built = Vec::new();
     for tunable in all {
-        let path = tree.join(tunable.file);
-        let text = fs_err::read_to_string(&path)?;
+        let text = fs_err::read_to_string(tree.join(tunable.file))?;
         let mut values = Vec::new();
         for (at, quarters) in QUARTERS.into_iter().enumerate() {
             let (planted, value) = tunable.planted(&text, quarters)?;
-            let side = if at == SHIPPED {
+            let program = if at == SHIPPED {
                 shipped.clone()
             } else {
-                write_if_changed(&path, planted.as_bytes())?;
+                write(&tree, tunable.file, planted)?;
                 let name = format!("{}-{}", tunable.constant, value.as_nanos());
                 build(ws, &tree, &name)?
             };
-            values.push((value, side));
+            values.push(Value { value, program });
         }
-        write_if_changed(&path, text.as_bytes())?;
-        built.push((*tunable, values));
+        write(&tree, tunable.file, text)?;
+        built.push(Built { tunable, values });
     }
     Ok(built)
 }
 
-/// What the engine runs in turn: a row with all values of a constant.
-fn entries((tunable, values): &Built<'_>, id: &str) -> Row {
-    let entry = |(value, side): &(Duration, Side)| {
-        let program = Program {
-            name: PACKAGE.to_owned(),
-            path: side.program.clone(),
-            side: format!("{} of {value:?}", tunable.constant),
-        };
-        Entry::new(&format!("{value:?}"), id, &program)
-    };
-    Row {
-        name: format!("{}/{id}", tunable.constant),
-        entries: values.iter().map(entry).collect(),
+impl Built {
+    /// What the engine runs in turn: a row with all values of the constant.
+    fn row(&self, id: &str) -> Row {
+        let values = self.values.iter();
+        Row {
+            name: format!("{}/{id}", self.tunable.constant),
+            entries: values
+                .map(|Value { value, program }| Entry::new(&format!("{value:?}"), id, program))
+                .collect(),
+        }
     }
-}
 
-/// A workload's points, one for each value of the constant.
-fn curve((_, values): &Built<'_>, row: &Row, workload: &str, runs: &Runs) -> Curve {
-    let rounds = runs.last_round(&row.name);
-    let point = |(at, (value, _)): (usize, &(Duration, Side))| {
-        let of = |figure: fn(Found) -> Option<f64>| {
-            let mut series = series(runs, &row.name, Kind::Time, rounds, (SHIPPED, at), figure);
-            let ratios = series.ratios();
-            let is_known = !ratios.is_empty() && ratios.iter().all(|ratio| ratio.is_finite());
-            is_known.then(|| (median(&mut series.head), median_of_ratios(&ratios)))
+    /// A workload's points, one for each value of the constant.
+    fn curve(&self, id: &str, runs: &Runs) -> Curve {
+        let row = self.row(id).name;
+        let rounds = runs.last_round(&row);
+        let point = |(at, Value { value, .. }): (usize, &Value)| {
+            let of = |figure: fn(Found) -> Option<f64>| {
+                let mut series = series(runs, &row, Kind::Time, rounds, (SHIPPED, at), figure);
+                let ratios = series.ratios();
+                let is_known = !ratios.is_empty() && ratios.iter().all(|ratio| ratio.is_finite());
+                is_known.then(|| (median(&mut series.head), median_of_ratios(&ratios)))
+            };
+            Some(Point {
+                value: *value,
+                is_shipped: at == SHIPPED,
+                wall: of(|found| Some(found.value))?,
+                cpu: of(|found| found.cpu)?,
+            })
         };
-        Some(Point {
-            value: *value,
-            is_shipped: at == SHIPPED,
-            wall: of(|found| Some(found.value))?,
-            cpu: of(|found| found.cpu)?,
-        })
-    };
-    Curve {
-        workload: workload.to_owned(),
-        points: values.iter().enumerate().filter_map(point).collect(),
+        Curve {
+            workload: id.to_owned(),
+            points: self.values.iter().enumerate().filter_map(point).collect(),
+        }
+    }
+
+    fn panel(&self, runs: &Runs) -> Panel {
+        let Tunable {
+            name,
+            file,
+            constant,
+            rows,
+        } = self.tunable;
+        Panel {
+            name: (*name).to_owned(),
+            constant: format!("`{constant}` in `{file}`"),
+            curves: rows.iter().map(|id| self.curve(id, runs)).collect(),
+        }
     }
 }
 
 /// Builds, measures, prints and saves.
 pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: &BenchArgs) -> Result<()> {
     let wanted = |tunable: &&Tunable| filter.is_none_or(|text| tunable.name.contains(text));
-    let chosen: Vec<&Tunable> = TUNABLES.iter().filter(wanted).collect();
+    let chosen: Vec<&'static Tunable> = TUNABLES.iter().filter(wanted).collect();
     ensure!(!chosen.is_empty(), "no constant's name contains the filter");
     let built = build_all(ws, &chosen)?;
     let (rounds, samples, millis) = if args.quick { QUICK } else { FULL };
@@ -202,31 +218,18 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: &BenchArgs) -> Res
         samples,
         sample: Duration::from_millis(millis),
     };
-    let of = |built| move |id: &&'static str| (built, *id, entries(built, id));
-    let all: Vec<(&Built<'_>, &str, Row)> = (built.iter())
-        .flat_map(|built| built.0.rows.iter().map(of(built)))
-        .collect();
-    let rows: Vec<Row> = all.iter().map(|(_, _, row)| row.clone()).collect();
+    let rows = built.iter().flat_map(|built| {
+        let ids = built.tunable.rows.iter();
+        ids.map(|id| built.row(id))
+    });
+    let rows: Vec<Row> = rows.collect();
     let effort = Effort::new("compat --bench --tunables", Kind::Time, rounds);
     let mut runs = Runs::default();
-    let run = |row: &Row, at: usize| {
+    measure_whole(effort, &rows, &mut runs, |row, at| {
         let entry = &row.entries[at];
-        let side = Side {
-            name: "ours",
-            program: entry.program.path.clone(),
-        };
-        program::run(&side, &entry.id, length)
-    };
-    measure_whole(effort, &rows, &mut runs, run)?;
-    let panel = |built: &Built<'_>| Panel {
-        name: built.0.name.to_owned(),
-        constant: format!("`{}` in `{}`", built.0.constant, built.0.file),
-        curves: (all.iter())
-            .filter(|(of, _, _)| std::ptr::eq(*of, built))
-            .map(|(built, id, row)| curve(built, row, id, &runs))
-            .collect(),
-    };
-    let panels: Vec<Panel> = built.iter().map(panel).collect();
+        program::run(&entry.program, &entry.id, length)
+    })?;
+    let panels: Vec<Panel> = built.iter().map(|built| built.panel(&runs)).collect();
     let sheet = report::curves::sheet(&panels, origin(ws), rounds);
     println!("{}", sheet.terminal());
     if let Some(path) = &args.json {
@@ -248,12 +251,12 @@ mod tests {
     #[test]
     fn each_constant_is_in_its_file() {
         let ws = Workspace::find().expect("there is a workspace");
-        for tunable in TUNABLES {
+        for tunable in &TUNABLES {
             let text = fs_err::read_to_string(ws.root.join(tunable.file)).expect(tunable.file);
-            let (_, nanos, _) = tunable.split(&text).expect(tunable.name);
-            let shipped = Duration::from_nanos(nanos);
-            let same = tunable.planted(&text, QUARTERS[SHIPPED]);
-            assert_eq!(same.expect("it is there").1, shipped);
+            let (_, shipped) = tunable
+                .planted(&text, QUARTERS[SHIPPED])
+                .expect(tunable.name);
+            assert!(!shipped.is_zero());
         }
     }
 
@@ -268,15 +271,13 @@ mod tests {
         let text = "x\nconst A: Duration = Duration::from_micros(2);\ny\n";
         let planted = "x\nconst A: Duration = Duration::from_nanos(500);\ny\n";
         let value = Duration::from_nanos(500);
-        assert_eq!(
-            tunable.planted(text, 1).expect("it is there"),
-            (planted.to_owned(), value)
-        );
-        assert!(
-            tunable
-                .planted("const B: Duration = Duration::from_micros(2);", 1)
-                .is_err()
-        );
-        assert!(tunable.planted(&text.repeat(2), 1).is_err());
+        let quarter = tunable.planted(text, 1).expect("it is there");
+        assert_eq!(quarter, (planted.to_owned(), value));
+        for text in [
+            &text.repeat(2),
+            "const B: Duration = Duration::from_micros(2);",
+        ] {
+            assert!(tunable.planted(text, 1).is_err());
+        }
     }
 }
