@@ -67,32 +67,37 @@ mod tests {
     use super::{is_ours, opponents};
 
     #[test]
-    fn static_kinds_meet_static_kinds() {
-        let peers = ["async_executor", "static_async_executor", "tokio"];
-        assert_eq!(opponents("local", &peers), ["async_executor", "tokio"]);
-        assert_eq!(
-            opponents("static_local", &peers),
-            ["static_async_executor", "tokio"]
-        );
-        // Where there is one kind only, each of ours meets it.
-        assert_eq!(
-            opponents("static_local", &["async_executor"]),
-            ["async_executor"]
-        );
-    }
-
-    #[test]
-    fn groups_meet_groups() {
-        let peers = ["queued", "group_queued", "tokio"];
-        assert_eq!(opponents("eager", &peers), ["queued", "tokio"]);
-        assert_eq!(opponents("group_eager", &peers), ["group_queued", "tokio"]);
+    fn kinds_meet_their_kind_where_there_is_one() {
+        let executors = ["async_executor", "static_async_executor", "tokio"];
+        let children = ["queued", "group_queued", "tokio"];
+        for (ours, peers, wanted) in [
+            (
+                "local",
+                &executors[..],
+                ["async_executor", "tokio"].as_slice(),
+            ),
+            (
+                "static_local",
+                &executors,
+                &["static_async_executor", "tokio"],
+            ),
+            ("static_local", &executors[..1], &["async_executor"]),
+            ("eager", &children, &["queued", "tokio"]),
+            ("group_eager", &children, &["group_queued", "tokio"]),
+        ] {
+            assert_eq!(opponents(ours, peers), wanted, "{ours}");
+        }
     }
 
     #[test]
     fn ours_are_ours_in_their_layer() {
         assert!(is_ours("queue", "ring"));
-        assert!(!is_ours("park", "ring"));
-        assert!(!is_ours("queue", "crossbeam"));
-        assert!(!is_ours("nothing", "ring"));
+        for (layer, name) in [
+            ("park", "ring"),
+            ("queue", "crossbeam"),
+            ("nothing", "ring"),
+        ] {
+            assert!(!is_ours(layer, name));
+        }
     }
 }

@@ -19,7 +19,7 @@ use crate::report::sheet::{Cell, Sheet};
 use crate::report::terminal;
 use crate::workspace::Workspace;
 
-/// Of each bench the instructions, and which part of them, of one, is the executor's own.
+/// What was counted of a bench: instructions, and which part of them, of one, is the executor's own.
 type Counts = BTreeMap<String, (f64, f64)>;
 
 /// Below the rows.
@@ -40,11 +40,10 @@ const HEADER: [&str; 8] = [
 /// Counts, and prints a table. Counts are the same in every run: one round of what was counted once, no intervals.
 pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     instr::needs_valgrind()?;
-    let built = programs::build(ws, &args.selection.layers, PREFIX)?;
     let mut all = Vec::new();
-    for program in &built {
+    for program in programs::build(ws, &args.selection.layers, PREFIX)? {
         let benches = program.list_counted()?.into_iter();
-        all.extend(benches.map(|(id, call)| (id, call, program)));
+        all.extend(benches.map(|(id, call)| (id, call, program.clone())));
     }
     let progress = Progress::new("bench instructions", all.len());
     let home = tempfile::tempdir().context("cannot make a temporary directory")?;
@@ -52,18 +51,13 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
         progress.at(id);
         let count = program.count(call, home.path())?;
         progress.step();
-        anyhow::Ok((
-            id.clone(),
-            (count.instructions, share::own(&count.profile)?),
-        ))
+        let own = share::own(&count.profile)?;
+        anyhow::Ok((id.clone(), (count.instructions, own)))
     });
     progress.finish();
     let counts: Counts = counted.into_iter().collect::<Result<_>>()?;
-    let listed = all.into_iter();
-    let listed = listed
-        .map(|(id, _, program)| (id, program.clone()))
-        .collect();
-    let rows = rows::select(rows::group(listed)?, &args.selection)?;
+    let listed = all.into_iter().map(|(id, _, program)| (id, program));
+    let rows = rows::select(rows::group(listed.collect())?, &args.selection)?;
     let effort = Effort::new("bench instructions: rows", Kind::Instructions, 1);
     let mut runs = Runs::default();
     measure_all(effort, &rows, &mut runs, |row, at| {

@@ -112,7 +112,6 @@ pub(crate) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
 fn time(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     let programs = args.build(ws)?;
     let mut rows = rows::select(rows::group(programs::list(&programs)?)?, &args.selection)?;
-    fs_err::create_dir_all(&ws.target).context("cannot make the target directory")?;
     let home = tempfile::tempdir_in(&ws.target)
         .context("cannot make a temporary directory in the target directory")?;
     let effort = Effort::new("bench", Kind::Time, args.rounds().into());
@@ -134,18 +133,14 @@ fn time(ws: &Workspace, args: &BenchArgs) -> Result<()> {
         means: results::means(&pairs),
         rows: pairs,
     };
-    println!(
-        "{}",
-        results.terminal("more threads than the machine has cores: in no mean, not gated")
-    );
+    let note = "more threads than the machine has cores: in no mean, not gated";
+    println!("{}", results.terminal(note));
     results::print_alone(&rows, &runs, Kind::Time);
     if let Some(path) = &args.json {
         report::save(&results, path)?;
     }
-    let failed: Vec<_> = failed
-        .iter()
-        .map(|f| format!("{}: {}", f.id, f.message))
-        .collect();
+    let failed = failed.iter().map(|f| format!("{}: {}", f.id, f.message));
+    let failed: Vec<_> = failed.collect();
     ensure!(
         failed.is_empty(),
         "{} of {all} rows could not be measured:\n{}",

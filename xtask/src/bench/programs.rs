@@ -1,6 +1,6 @@
 //! The bench programs of the working tree.
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 
 use crate::measure::build::{Special, Tree};
 use crate::measure::criterion::Program;
@@ -11,38 +11,18 @@ use crate::workspace::Workspace;
 /// The package.
 const PACKAGE: &str = "terrace-benches";
 /// A program that is no layer: it takes times of its own.
-pub(super) const LATENCY: &str = "latency";
-/// A directory below the target directory, and the compiler in use: flags of their own would evict what other commands built.
-const PLAIN: (&str, Special) = (
-    "bench",
-    Special {
-        env: Vec::new(),
-        flags: Vec::new(),
-    },
-);
+const LATENCY: &str = "latency";
+/// The oldest compiler for the peer forte.
+const FORTE: &str = "1.96";
 
-/// The layers whose programs have the prefix, in the order of the package's manifest.
-fn layers<'w>(ws: &'w Workspace, prefix: &str) -> Result<Vec<&'w str>> {
+/// The layers whose programs have the prefix, in the order of the package's manifest: of these those that are wanted, or all.
+fn layers(ws: &Workspace, wanted: &[String], prefix: &str) -> Result<Vec<String>> {
     let targets = ws.package(PACKAGE)?.targets.iter();
     let benches = targets.filter(|target| target.is_bench());
-    let layers = benches.filter_map(|target| target.name.strip_prefix(prefix));
-    Ok(layers
+    let mut layers: Vec<&str> = benches
+        .filter_map(|target| target.name.strip_prefix(prefix))
         .filter(|name| !name.starts_with(PREFIX) && *name != LATENCY)
-        .collect())
-}
-
-/// Builds the programs of some layers or all: criterion's without a prefix, or those that count instructions.
-pub(super) fn build(ws: &Workspace, wanted: &[String], prefix: &str) -> Result<Vec<Program>> {
-    build_layers(ws, wanted, prefix, PLAIN)
-}
-
-fn build_layers(
-    ws: &Workspace,
-    wanted: &[String],
-    prefix: &str,
-    how: (&str, Special),
-) -> Result<Vec<Program>> {
-    let mut layers = layers(ws, prefix)?;
+        .collect();
     for layer in wanted {
         ensure!(
             layers.contains(&layer.as_str()),
@@ -51,12 +31,14 @@ fn build_layers(
         );
     }
     layers.retain(|layer| wanted.is_empty() || wanted.iter().any(|wanted| wanted == layer));
-    let names = layers.iter().map(|layer| format!("{prefix}{layer}"));
-    build_in(ws, names.collect(), how)
+    let layers = layers.into_iter();
+    Ok(layers.map(|layer| format!("{prefix}{layer}")).collect())
 }
 
-/// The oldest compiler for the peer forte.
-const FORTE: &str = "1.96";
+/// Builds the programs of some layers or all: criterion's without a prefix, or those that count instructions.
+pub(super) fn build(ws: &Workspace, wanted: &[String], prefix: &str) -> Result<Vec<Program>> {
+    build_in(ws, layers(ws, wanted, prefix)?, "bench", Special::default())
+}
 
 /// Builds programs of layers with forte as one more peer. Where there is no compiler for it, it is left out, and that is said.
 pub(super) fn build_with_forte(ws: &Workspace, wanted: &[String]) -> Result<Vec<Program>> {
@@ -71,25 +53,28 @@ pub(super) fn build_with_forte(ws: &Workspace, wanted: &[String]) -> Result<Vec<
         env: compiler.env(),
         flags: ["--cfg", "terrace_forte"].map(str::to_owned).into(),
     };
-    build_layers(ws, wanted, "", ("bench-forte", special))
+    build_in(ws, layers(ws, wanted, "")?, "bench-forte", special)
 }
 
-/// Builds bench targets by name.
-pub(super) fn build_targets(ws: &Workspace, names: Vec<String>) -> Result<Vec<Program>> {
-    build_in(ws, names, PLAIN)
+/// Builds the program of latencies.
+pub(super) fn build_latency(ws: &Workspace) -> Result<Program> {
+    let built = build_in(ws, vec![LATENCY.to_owned()], "bench", Special::default())?;
+    built.into_iter().next().context("cargo built no program")
 }
 
+/// Builds in a directory below the target directory: flags of their own would evict what other commands built.
 fn build_in(
     ws: &Workspace,
-    names: Vec<String>,
-    (target, special): (&str, Special),
+    benches: Vec<String>,
+    target: &str,
+    special: Special,
 ) -> Result<Vec<Program>> {
-    eprintln!("building the benches: {}", names.join(", "));
+    eprintln!("building the benches: {}", benches.join(", "));
     let tree = Tree {
         root: ws.root.clone(),
         package: "benches".into(),
         target: ws.target.join(target),
-        benches: names,
+        benches,
         features: None,
         args: Vec::new(),
         special,

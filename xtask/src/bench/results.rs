@@ -4,28 +4,24 @@ use anyhow::{Result, ensure};
 
 use super::rows;
 use crate::measure::id;
-use crate::measure::rounds::{Row, Series, series};
+use crate::measure::rounds::{Row, series};
 use crate::measure::runs::{Found, Kind, Runs};
 use crate::report::model::Metric;
 use crate::report::peers::{PeerMean, PeerRow};
 use crate::report::units;
 use xtask_stats::{mean_of_medians, median, median_of_ratios};
 
-/// What a kind of runs has beside CPU time.
-fn metric(kind: Kind) -> Metric {
-    match kind {
-        Kind::Time => Metric::Wall,
-        Kind::Instructions => Metric::Instr,
-    }
-}
-
 /// Prints a line for each bench without peers.
 pub(super) fn print_alone(rows: &[Row], runs: &Runs, kind: Kind) {
+    let metric = match kind {
+        Kind::Time => Metric::Wall,
+        Kind::Instructions => Metric::Instr,
+    };
     for row in rows.iter().filter(|row| rows::pairs(row).is_empty()) {
+        let rounds = runs.last_round(&row.name);
         for (at, entry) in row.entries.iter().enumerate() {
-            let rounds = runs.last_round(&row.name);
             let mut own = series(runs, &row.name, kind, rounds, (at, at), |f| Some(f.value));
-            let [figure] = units::values(metric(kind), [median(&mut own.base)]);
+            let [figure] = units::values(metric, [median(&mut own.base)]);
             println!("{}: {figure}, no peer has this", entry.id);
         }
     }
@@ -34,18 +30,17 @@ pub(super) fn print_alone(rows: &[Row], runs: &Runs, kind: Kind) {
 /// Fails if a gated row lies wholly above the gate.
 pub(super) fn check(rows: &[PeerRow], gate: Option<f64>) -> Result<()> {
     let gate = gate.unwrap_or(f64::INFINITY);
-    let above = rows.iter().filter(|row| row.gated && row.wall.low > gate);
-    let above: Vec<String> = above
-        .map(|row| {
-            let (name, ratio) = (row.name(), units::estimate(&row.wall));
-            format!("\n    {name}: {} against {}, {ratio}", row.ours, row.peer)
-        })
-        .collect();
+    let mut above = rows.to_vec();
+    above.retain(|row| row.gated && row.wall.low > gate);
+    let line = |row: &PeerRow| {
+        let (name, ratio) = (row.name(), units::estimate(&row.wall));
+        format!("\n    {name}: {} against {}, {ratio}", row.ours, row.peer)
+    };
     ensure!(
         above.is_empty(),
         "{} gated rows lie wholly above {gate}:{}",
         above.len(),
-        above.concat()
+        above.iter().map(line).collect::<String>()
     );
     Ok(())
 }
@@ -55,85 +50,66 @@ pub(super) fn check(rows: &[PeerRow], gate: Option<f64>) -> Result<()> {
 pub(crate) fn pairs(rows: &[Row], runs: &Runs, kind: Kind, cores: usize) -> Vec<PeerRow> {
     let mut all = Vec::new();
     for row in rows {
+        let name = row.name.strip_prefix(row.layer()).unwrap_or_default();
+        let (workload, param) = name.rsplit_once('/').unwrap_or((name, ""));
+        let rounds = runs.last_round(&row.name);
         for (ours, peer) in rows::pairs(row) {
-            let rounds = runs.last_round(&row.name);
             let of = |value: fn(Found) -> Option<f64>| {
                 series(runs, &row.name, kind, rounds, (peer, ours), value)
             };
-            let wall = of(|found| Some(found.value));
-            let cpu = of(|found| found.cpu.filter(|cpu| *cpu > 0.0)).ratios();
-            let cpu = if cpu.len() * 3 >= wall.base.len() * 2 {
-                cpu
-            } else {
-                Vec::new()
-            };
-            all.push(pair(row, (ours, peer), wall, cpu, cores));
+            let mut wall = of(|found| Some(found.value));
+            let mut cpu_rounds = of(|found| found.cpu.filter(|cpu| *cpu > 0.0)).ratios();
+            if cpu_rounds.len() * 3 < wall.base.len() * 2 {
+                cpu_rounds.clear();
+            }
+            let rounds = wall.ratios();
+            all.push(PeerRow {
+                layer: row.layer().to_owned(),
+                workload: workload.trim_start_matches('/').to_owned(),
+                param: Some(param.to_owned()),
+                threads: id::threads(&row.name),
+                gated: id::is_gated(&row.name, cores),
+                ours: row.entries[ours].contender.clone(),
+                peer: row.entries[peer].contender.clone(),
+                ours_ns: median(&mut wall.head),
+                peer_ns: median(&mut wall.base),
+                wall: median_of_ratios(&rounds),
+                cpu: (!cpu_rounds.is_empty()).then(|| median_of_ratios(&cpu_rounds)),
+                rounds,
+                cpu_rounds,
+            });
         }
     }
     all
 }
 
-fn pair(
-    row: &Row,
-    (ours, peer): (usize, usize),
-    mut wall: Series,
-    cpu_rounds: Vec<f64>,
-    cores: usize,
-) -> PeerRow {
-    let rounds = wall.ratios();
-    let name = row.name.strip_prefix(row.layer()).unwrap_or_default();
-    let (workload, param) = name.rsplit_once('/').unwrap_or((name, ""));
-    PeerRow {
-        layer: row.layer().to_owned(),
-        workload: workload.trim_start_matches('/').to_owned(),
-        param: Some(param.to_owned()),
-        threads: id::threads(&row.name),
-        gated: id::is_gated(&row.name, cores),
-        ours: row.entries[ours].contender.clone(),
-        peer: row.entries[peer].contender.clone(),
-        ours_ns: median(&mut wall.head),
-        peer_ns: median(&mut wall.base),
-        wall: median_of_ratios(&rounds),
-        cpu: (!cpu_rounds.is_empty()).then(|| median_of_ratios(&cpu_rounds)),
-        rounds,
-        cpu_rounds,
-    }
-}
-
 /// For each layer, contender of ours, peer and metric the mean of the gated rows.
 pub(crate) fn means(rows: &[PeerRow]) -> Vec<PeerMean> {
-    let key = |row: &PeerRow| (row.layer.clone(), row.ours.clone(), row.peer.clone());
-    let mut keys = Vec::new();
+    let mut groups: Vec<Vec<&PeerRow>> = Vec::new();
     for row in rows.iter().filter(|row| row.gated) {
-        if !keys.contains(&key(row)) {
-            keys.push(key(row));
+        let key = |row: &PeerRow| (row.layer.clone(), row.ours.clone(), row.peer.clone());
+        match groups.iter_mut().find(|group| key(group[0]) == key(row)) {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
         }
     }
-    let mut means = Vec::new();
-    for (layer, ours, peer) in keys {
-        let of_this = |row: &&PeerRow| {
-            row.gated && row.layer == layer && row.ours == ours && row.peer == peer
-        };
-        for metric in [Metric::Wall, Metric::Cpu] {
-            let figures = |row: &PeerRow| match metric {
-                Metric::Cpu => row.cpu_rounds.clone(),
-                _ => row.rounds.clone(),
-            };
-            let rounds = rows.iter().filter(of_this).map(figures);
-            let rounds: Vec<Vec<f64>> = rounds.filter(|rounds| !rounds.is_empty()).collect();
-            if !rounds.is_empty() {
-                means.push(PeerMean {
-                    layer: layer.clone(),
-                    ours: ours.clone(),
-                    peer: peer.clone(),
-                    metric,
-                    mean: mean_of_medians(&rounds),
-                    rows: rounds.len(),
-                });
-            }
-        }
-    }
-    means
+    let mean = |group: &[&PeerRow], metric, figures: fn(&PeerRow) -> &Vec<f64>| {
+        let rounds = group.iter().map(|row| figures(row).clone());
+        let rounds: Vec<Vec<f64>> = rounds.filter(|rounds| !rounds.is_empty()).collect();
+        (!rounds.is_empty()).then(|| PeerMean {
+            layer: group[0].layer.clone(),
+            ours: group[0].ours.clone(),
+            peer: group[0].peer.clone(),
+            metric,
+            mean: mean_of_medians(&rounds),
+            rows: rounds.len(),
+        })
+    };
+    let means = groups.iter().flat_map(|group| {
+        let wall = mean(group, Metric::Wall, |row| &row.rounds);
+        [wall, mean(group, Metric::Cpu, |row| &row.cpu_rounds)]
+    });
+    means.flatten().collect()
 }
 
 #[cfg(test)]

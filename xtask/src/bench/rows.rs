@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::Args;
 use regex_lite::Regex;
 
@@ -10,9 +10,6 @@ use super::contenders::{is_alone, is_ours, opponents};
 use crate::measure::criterion::Program;
 use crate::measure::id::Id;
 use crate::measure::rounds::{Entry, Row};
-
-/// Similar rows that an error names.
-const NEAR: usize = 5;
 
 /// What is asked for.
 #[derive(Args, Debug, Default)]
@@ -31,28 +28,17 @@ pub(super) struct Selection {
     ours: Vec<String>,
 }
 
-fn is_ours_in(row: &Row, entry: &Entry) -> bool {
-    is_ours(row.layer(), &entry.contender)
-}
-
 /// Each of ours with each peer that it is held against, as indexes of entries.
 pub(super) fn pairs(row: &Row) -> Vec<(usize, usize)> {
-    let is_ours = |entry: &&Entry| is_ours_in(row, entry);
-    let names = |entry: &'_ Entry| entry.contender.clone();
-    let peers: Vec<String> = row
-        .entries
-        .iter()
-        .filter(|e| !is_ours(e))
-        .map(names)
-        .collect();
-    let peers: Vec<&str> = peers.iter().map(String::as_str).collect();
-    let at = |name: &str| row.entries.iter().position(|e| e.contender == name);
+    let names = row.entries.iter().map(|entry| entry.contender.as_str());
+    let of_us = |(_, name): &(usize, &str)| is_ours(row.layer(), name);
+    let (ours, peers): (Vec<_>, Vec<_>) = names.enumerate().partition(of_us);
+    let all: Vec<&str> = peers.iter().map(|(_, name)| *name).collect();
     let mut pairs = Vec::new();
-    for (ours, entry) in row.entries.iter().enumerate() {
-        if is_ours(&entry) {
-            let opponents = opponents(&entry.contender, &peers).into_iter();
-            pairs.extend(opponents.filter_map(at).map(|peer| (ours, peer)));
-        }
+    for (at, name) in ours {
+        let opponents = opponents(name, &all);
+        let peers = peers.iter().filter(|(_, peer)| opponents.contains(peer));
+        pairs.extend(peers.map(|(peer, _)| (at, *peer)));
     }
     pairs
 }
@@ -62,140 +48,86 @@ pub(super) fn group(listed: Vec<(String, Program)>) -> Result<Vec<Row>> {
     let mut rows: Vec<Row> = Vec::new();
     let mut known = BTreeMap::new();
     for (text, program) in listed {
-        let Some(id) = Id::parse(&text) else {
-            bail!(
+        let id = Id::parse(&text).with_context(|| {
+            format!(
                 "the bench `{text}` is not called layer/workload/contender/param; see benches/README.md"
-            );
-        };
+            )
+        })?;
         let at = *known.entry(id.row()).or_insert_with(|| {
             let (name, entries) = (id.row(), Vec::new());
             rows.push(Row { name, entries });
             rows.len() - 1
         });
-        let row = &mut rows[at];
+        let entries = &mut rows[at].entries;
         ensure!(
-            row.entries.iter().all(|e| e.contender != id.contender),
+            entries.iter().all(|e| e.contender != id.contender),
             "there are two benches called `{text}`; rename one"
         );
-        row.entries.push(Entry {
-            contender: id.contender,
-            id: text,
-            program,
-        });
+        entries.push(Entry::new(&id.contender, &text, &program));
     }
     for row in &mut rows {
-        let layer = row.layer().to_owned();
+        let (layer, all) = (row.layer().to_owned(), row.entries.len());
         // A stable sort: ours, then the others, both as listed.
-        row.entries
-            .sort_by_key(|entry| !is_ours(&layer, &entry.contender));
-        check(row)?;
+        row.entries.sort_by_key(|e| !is_ours(&layer, &e.contender));
+        let ours = row.entries.iter();
+        let ours = ours.filter(|e| is_ours(&layer, &e.contender)).count();
+        let (name, list) = (&row.name, "the list in xtask/src/bench/contenders.rs");
+        ensure!(
+            ours > 0,
+            "no contender of row {name} is known as ours; add the contender to {list}"
+        );
+        ensure!(
+            ours < all || is_alone(name),
+            "row {name} has no peer; give it one, or add it to {list}"
+        );
     }
     Ok(rows)
 }
 
-fn check(row: &Row) -> Result<()> {
-    let ours = row.entries.iter().filter(|e| is_ours_in(row, e));
-    let (ours, all) = (ours.count(), row.entries.len());
-    ensure!(
-        ours > 0,
-        "no contender of row {} is known as ours; add the contender to the list in xtask/src/bench/contenders.rs",
-        row.name
-    );
-    ensure!(
-        ours < all || is_alone(&row.name),
-        "row {} has no peer; give it one, or add it to the list in xtask/src/bench/contenders.rs",
-        row.name
-    );
-    Ok(())
-}
-
 /// The rows that are asked for, with the contenders that are.
-pub(super) fn select(rows: Vec<Row>, selection: &Selection) -> Result<Vec<Row>> {
-    let in_layers: Vec<Row> = rows
-        .into_iter()
-        .filter(|row| {
-            let layers = &selection.layers;
-            layers.is_empty() || layers.iter().any(|layer| layer == row.layer())
-        })
-        .collect();
-    let matches = |row: &Row| match &selection.filter {
-        None => true,
-        Some(filter) => {
+pub(super) fn select(mut rows: Vec<Row>, selection: &Selection) -> Result<Vec<Row>> {
+    let layers = &selection.layers;
+    rows.retain(|row| layers.is_empty() || layers.iter().any(|layer| layer == row.layer()));
+    if let Some(filter) = &selection.filter {
+        let workload = |row: &Row| Some(row.name.rsplit_once('/')?.0.to_owned());
+        let known: BTreeSet<_> = rows.iter().filter_map(workload).collect();
+        rows.retain(|row| {
             filter.is_match(&row.name) || row.entries.iter().any(|e| filter.is_match(&e.id))
-        }
-    };
-    let (matching, others): (Vec<Row>, Vec<Row>) = in_layers.into_iter().partition(matches);
-    if matching.is_empty() {
-        let filter = selection.filter.as_ref().map_or("", Regex::as_str);
-        bail!(
-            "no row matches `{filter}`; similar are:{}",
-            near(filter, &others)
+        });
+        ensure!(
+            !rows.is_empty(),
+            "no row matches `{filter}`; there are rows of {known:?}"
         );
     }
-    let contenders = |ours: bool| -> BTreeSet<&str> {
-        let entries = matching.iter().flat_map(|row| {
-            let of = move |entry: &&Entry| is_ours_in(row, entry) == ours;
-            row.entries.iter().filter(of)
-        });
-        entries.map(|entry| entry.contender.as_str()).collect()
-    };
-    for (wanted, ours, what) in [
-        (&selection.peers, false, "peer"),
-        (&selection.ours, true, "contender of ours"),
+    for (wanted, side, ours) in [
+        (&selection.peers, "peer", false),
+        (&selection.ours, "contender of ours", true),
     ] {
-        let known = contenders(ours);
+        let mut known = BTreeSet::new();
+        for row in &mut rows {
+            let layer = row.layer().to_owned();
+            row.entries.retain(|entry| {
+                let is_of_side = is_ours(&layer, &entry.contender) == ours;
+                if is_of_side {
+                    known.insert(entry.contender.clone());
+                }
+                !is_of_side || wanted.is_empty() || wanted.contains(&entry.contender)
+            });
+        }
         for name in wanted {
             ensure!(
-                known.contains(name.as_str()),
-                "no selected row has a {what} called `{name}`; there are {}",
-                known.iter().copied().collect::<Vec<_>>().join(", ")
+                known.contains(name),
+                "no selected row has a {side} called `{name}`; there are {known:?}"
             );
         }
     }
-    let keep = |row: &Row, entry: &Entry| {
-        let wanted = if is_ours_in(row, entry) {
-            &selection.ours
-        } else {
-            &selection.peers
-        };
-        wanted.is_empty() || wanted.contains(&entry.contender)
-    };
-    let narrowed = matching.into_iter().map(|mut row| {
-        let all = std::mem::take(&mut row.entries);
-        row.entries = all.into_iter().filter(|e| keep(&row, e)).collect();
-        row
-    });
     // A row that is alone stays alone; one that lost a side is not comparable.
-    let rows: Vec<Row> = narrowed
-        .filter(|row| !pairs(row).is_empty() || is_alone(&row.name) && !row.entries.is_empty())
-        .collect();
+    rows.retain(|row| !pairs(row).is_empty() || is_alone(&row.name) && !row.entries.is_empty());
     ensure!(
         !rows.is_empty(),
         "no selected row has both sides; leave out --peer or --ours"
     );
     Ok(rows)
-}
-
-/// The rows most similar to `wanted`, a line each.
-fn near(wanted: &str, rows: &[Row]) -> String {
-    let mut names: Vec<(usize, String)> = (rows.iter().map(|row| row.name.clone()))
-        .map(|name| (common(wanted, &name), name))
-        .collect();
-    names.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    names
-        .iter()
-        .take(NEAR)
-        .map(|(_, name)| format!("\n    {name}"))
-        .collect()
-}
-
-/// How many pairs of neighbouring letters of `wanted` are in `name`.
-fn common(wanted: &str, name: &str) -> usize {
-    let letters: Vec<char> = wanted.chars().collect();
-    letters
-        .windows(2)
-        .filter(|pair| name.contains(&pair.iter().collect::<String>()))
-        .count()
 }
 
 #[cfg(test)]
@@ -225,10 +157,6 @@ mod tests {
         .expect("well-formed")
     }
 
-    fn names(rows: &[Row]) -> Vec<String> {
-        rows.iter().map(|row| row.name.clone()).collect()
-    }
-
     #[test]
     fn ours_come_first_and_meet_their_peers() {
         let rows = rows();
@@ -250,46 +178,56 @@ mod tests {
         }
     }
 
+    fn selection(layer: &str, filter: &str, peer: &str) -> Selection {
+        let listed = |text: &str| text.split_whitespace().map(str::to_owned).collect();
+        Selection {
+            layers: listed(layer),
+            filter: (!filter.is_empty()).then(|| Regex::new(filter).expect("a pattern")),
+            peers: listed(peer),
+            ours: Vec::new(),
+        }
+    }
+
     #[test]
     fn rows_are_selected_by_layer_filter_and_peer() {
-        let layer = Selection {
-            layers: vec!["queue".to_owned()],
-            ..Selection::default()
-        };
-        let selected = select(rows(), &layer).expect("two rows");
-        assert_eq!(names(&selected), ["queue/push_pop/64", "queue/steal/64-t2"]);
-        let filter = Selection {
-            filter: Some(Regex::new("steal/ring").expect("a pattern")),
-            ..Selection::default()
-        };
-        let selected = select(rows(), &filter).expect("a row");
-        assert_eq!(selected[0].entries.len(), 2);
-        let peer = Selection {
-            peers: vec!["tokio".to_owned()],
-            ..Selection::default()
-        };
-        let selected = select(rows(), &peer).expect("a row");
-        assert_eq!(names(&selected), ["local/spawn_one/1"]);
-        assert_eq!(pairs(&selected[0]), [(0, 2), (1, 2)]);
+        let both = [(0, 1)];
+        for (selection, wanted) in [
+            (
+                selection("queue", "", ""),
+                &[
+                    ("queue/push_pop/64", &both[..]),
+                    ("queue/steal/64-t2", &both),
+                ][..],
+            ),
+            (
+                selection("", "steal/ring", ""),
+                &[("queue/steal/64-t2", &both)],
+            ),
+            (
+                selection("", "", "tokio"),
+                &[("local/spawn_one/1", &[(0, 2), (1, 2)])],
+            ),
+        ] {
+            let selected = select(rows(), &selection).expect("there are some");
+            let selected = selected.iter().map(|row| (row.name.clone(), pairs(row)));
+            let wanted = wanted
+                .iter()
+                .map(|(name, pairs)| ((*name).to_owned(), pairs.to_vec()));
+            assert!(selected.eq(wanted), "{selection:?}");
+        }
     }
 
     #[test]
     fn nothing_selected_is_an_error_with_hints() {
-        let filter = |text: &str| Selection {
-            filter: Some(Regex::new(text).expect("a pattern")),
-            ..Selection::default()
-        };
-        let error = select(rows(), &filter("puch_pop")).expect_err("no such row");
-        let text = error.to_string();
-        assert!(
-            text.contains("`puch_pop`") && text.contains("\n    queue/push_pop/64"),
-            "{text}"
-        );
-        let peer = Selection {
-            peers: vec!["rayon".to_owned()],
-            ..Selection::default()
-        };
-        let error = select(rows(), &peer).expect_err("no such peer");
-        assert!(error.to_string().contains("crossbeam"), "{error}");
+        for (selection, hint) in [
+            (selection("", "puch_pop", ""), "queue/push_pop"),
+            (selection("", "", "rayon"), "crossbeam"),
+            (selection("queue", "", "tokio"), "crossbeam"),
+        ] {
+            let error = select(rows(), &selection)
+                .expect_err("there is none")
+                .to_string();
+            assert!(error.contains(hint), "{error}");
+        }
     }
 }

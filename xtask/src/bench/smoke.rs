@@ -18,25 +18,18 @@ const TESTING: &str = "Testing ";
 /// Runs every row once, all rows of a program in one process: they have to leave nothing behind.
 pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     let mut built = args.build(ws)?;
+    let selection = &args.selection;
     // Names and contenders are checked, too.
-    rows::select(rows::group(programs::list(&built)?)?, &args.selection)?;
-    if args.selection.layers.is_empty() {
-        built.extend(programs::build_targets(
-            ws,
-            vec![programs::LATENCY.to_owned()],
-        )?);
+    rows::select(rows::group(programs::list(&built)?)?, selection)?;
+    if selection.layers.is_empty() {
+        built.push(programs::build_latency(ws)?);
     }
+    let filter = selection.filter.as_ref().map(regex_lite::Regex::as_str);
     let progress = Progress::new("bench smoke", built.len());
     let mut rows = 0;
     for program in &built {
         progress.at(&program.name);
-        rows += test(
-            program,
-            args.selection
-                .filter
-                .as_ref()
-                .map(regex_lite::Regex::as_str),
-        )?;
+        rows += test(program, filter)?;
         progress.step();
     }
     progress.finish();
@@ -49,14 +42,12 @@ fn test(program: &Program, filter: Option<&str>) -> Result<usize> {
     let mut command = std::process::Command::new(&program.path);
     command.arg("--test").args(filter);
     let ended = child::run(&mut command, LIMIT, |_, _| {})?;
-    let rows = ended
-        .stdout
-        .lines()
-        .filter_map(|line| line.strip_prefix(TESTING));
-    let rows: Vec<String> = rows.map(str::to_owned).collect();
-    let (row, path) = (rows.last().unwrap_or(&program.name), program.path.display());
-    ended.checked(&format!(
-        "the bench `{row}` does not run; to see it alone: `{path} --test`"
-    ))?;
-    Ok(rows.len())
+    let lines = ended.stdout.lines();
+    let rows: Vec<&str> = lines.filter_map(|l| l.strip_prefix(TESTING)).collect();
+    let row = rows.last().copied().unwrap_or(&program.name);
+    let path = program.path.display();
+    let what = format!("the bench `{row}` does not run; to see it alone: `{path} --test`");
+    let count = rows.len();
+    ended.checked(&what)?;
+    Ok(count)
 }
