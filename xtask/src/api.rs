@@ -4,7 +4,7 @@
 //! the compiler: where another compiler is in use, rustup is asked for the one that is understood.
 
 use std::collections::{BTreeSet, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
@@ -32,19 +32,20 @@ pub(crate) struct ApiArgs {
     write: bool,
 }
 
-/// Writes or compares the lists of all layers.
+/// Writes or compares the lists of all layers, with all their features.
 pub(crate) fn run(ws: &Workspace, args: &ApiArgs) -> Result<()> {
     let layers: Vec<&str> = published(ws).iter().map(|l| l.name.as_str()).collect();
-    let docs = describe(ws, &layers)?;
-    let dir = ws.root.join(LISTS);
-    if args.write {
-        fs_err::create_dir_all(&dir).with_context(|| format!("cannot create {LISTS}"))?;
-    }
+    let build = describing(Build::special(ws, "api", ""))?;
+    let names = layers.iter().flat_map(|layer| ["-p", layer]);
+    let described = build.cargo(&words("doc --no-deps --all-features", names));
+    described.with_context(|| {
+        format!("this needs the compiler {COMPILER}, the one in use or one that rustup can fetch")
+    })?;
     let mut changed = Vec::new();
     for layer in &layers {
-        let description = docs.join(layer.replace('-', "_")).with_extension("json");
-        let items = items(&description, AutoTraits::Omitted)?;
-        let list = dir.join(layer).with_extension("txt");
+        let description = build.target().join("doc").join(layer.replace('-', "_"));
+        let items = items(&description.with_extension("json"), AutoTraits::Omitted)?;
+        let list = ws.root.join(LISTS).join(layer).with_extension("txt");
         if args.write {
             fs_err::write(&list, &items)?;
             continue;
@@ -63,20 +64,6 @@ pub(crate) fn run(ws: &Workspace, args: &ApiArgs) -> Result<()> {
     );
     println!("api: {} layers", layers.len());
     Ok(())
-}
-
-/// Lets rustdoc describe the layers with all their features; the directory of the descriptions.
-fn describe(ws: &Workspace, layers: &[&str]) -> Result<PathBuf> {
-    let build = describing(Build::special(ws, "api", ""))?;
-    let names = layers.iter().flat_map(|layer| ["-p", layer]);
-    build
-        .cargo(&words("doc --no-deps --all-features", names))
-        .with_context(|| {
-            format!(
-                "this needs the compiler {COMPILER}, the one in use or one that rustup can fetch"
-            )
-        })?;
-    Ok(build.target().join("doc"))
 }
 
 /// The build with what makes `cargo doc` write descriptions.

@@ -63,30 +63,20 @@ pub(crate) fn sanitizer(ws: &Workspace) -> Result<Sanitizer> {
     fs_err::create_dir_all(&ws.target)?;
     fs_err::write(&list, lines.concat())?;
     let leaks = format!("suppressions={}:print_suppressions=0", list.display());
+    let options = |leaks: bool| ("ASAN_OPTIONS", format!("{OPTIONS}={}", u8::from(leaks)));
     Ok(Sanitizer {
         name: "asan",
-        flag: "address",
-        flags: "--cfg terrace_asan",
+        flags: ["-Zsanitizer=address", "--cfg terrace_asan"],
         runs: vec![
             Run {
                 layers: &WITH_LEAKS,
-                env: vec![
-                    (
-                        "ASAN_OPTIONS",
-                        format!("{OPTIONS}={}", u8::from(FINDS_LEAKS)),
-                    ),
-                    ("LSAN_OPTIONS", leaks),
-                ],
+                env: vec![options(FINDS_LEAKS), ("LSAN_OPTIONS", leaks)],
             },
             Run {
                 layers: &WITHOUT_LEAKS,
-                env: vec![("ASAN_OPTIONS", format!("{OPTIONS}=0"))],
+                env: vec![options(false)],
             },
         ],
-        canaries: if FINDS_LEAKS {
-            &CANARIES
-        } else {
-            &CANARIES[..1]
-        },
+        canaries: &CANARIES[..1 + usize::from(FINDS_LEAKS)],
     })
 }

@@ -60,8 +60,7 @@ pub(crate) struct Step<'w> {
 
 impl<'w> Step<'w> {
     pub(crate) fn new(name: &str, run: impl FnOnce() -> Result<()> + 'w) -> Self {
-        let name = name.to_owned();
-        let run: Option<Box<dyn FnOnce() -> Result<()> + 'w>> = Some(Box::new(run));
+        let (name, run) = (name.to_owned(), Some(Box::new(run) as _));
         Self { name, run }
     }
 
@@ -74,19 +73,19 @@ impl<'w> Step<'w> {
 
 /// Runs the parts.
 pub(crate) fn run(ws: &Workspace, args: &CiArgs) -> Result<()> {
-    let chosen = match (args.all, args.quick) {
-        (true, _) => 0,
-        (false, false) => 1,
-        (false, true) => 2,
-    };
-    let step = |part: &[&str; 3]| match part[chosen] {
-        LEFT_OUT => Step {
-            name: part[0].to_owned(),
-            run: None,
-        },
-        words => Step::command(ws, words),
-    };
-    run_steps(PARTS.iter().map(step).collect())
+    let steps = PARTS.iter().map(|[all, usual, quick]| {
+        let words = match (args.all, args.quick) {
+            (true, _) => all,
+            (_, true) => quick,
+            _ => usual,
+        };
+        let (name, run) = ((*all).to_owned(), None);
+        match *words == LEFT_OUT {
+            true => Step { name, run },
+            false => Step::command(ws, words),
+        }
+    });
+    run_steps(steps.collect())
 }
 
 /// Runs steps up to the first that fails; prints a line for each, and a table at the end.
@@ -129,11 +128,8 @@ mod tests {
 
     #[test]
     fn every_part_is_a_command() {
-        for words in PARTS
-            .as_flattened()
-            .iter()
-            .filter(|words| **words != LEFT_OUT)
-        {
+        let parts = PARTS.as_flattened().iter();
+        for words in parts.filter(|words| **words != LEFT_OUT) {
             crate::parse(words).expect("a valid command line");
         }
     }
@@ -141,13 +137,9 @@ mod tests {
     #[test]
     fn the_workflow_runs_the_same_parts() {
         let workflow = include_str!("../../.github/workflows/ci.yml");
-        let matrix = workflow
-            .split_once("command:\n")
-            .expect("a matrix of commands")
-            .1;
-        let commands = matrix
-            .lines()
-            .map_while(|line| line.trim_start().strip_prefix("- "));
+        let (_, matrix) = workflow.split_once("command:\n").expect("a matrix");
+        let lines = matrix.lines().map(str::trim_start);
+        let commands = lines.map_while(|line| line.strip_prefix("- "));
         assert!(commands.eq(PARTS.map(|[all, ..]| all)));
     }
 }

@@ -72,7 +72,8 @@ fn packages(version: &str, sources: bool) -> Result<Vec<String>> {
     })?;
     let depends = |package: &str, prefix: &str| {
         let text = said(program(&format!("apt-cache show {package}")))?;
-        dependency(&text, prefix).with_context(|| format!("{package} depends on no {prefix}…"))
+        let found = dependency(&text, prefix).map(str::to_owned);
+        found.with_context(|| format!("{package} depends on no {prefix}…"))
     };
     let std_dev = format!("libstd-rust-web-dev={version}");
     let std = depends(&std_dev, "libstd-rust-web-")?;
@@ -84,23 +85,18 @@ fn packages(version: &str, sources: bool) -> Result<Vec<String>> {
 }
 
 /// The first version in `apt-cache madison`'s table (newest first) that starts so.
-fn pick(table: &str, version: &str) -> Option<String> {
-    table
-        .lines()
-        .filter_map(|line| line.split('|').nth(1))
-        .map(str::trim)
-        .find(|v| v.starts_with(version))
-        .map(str::to_owned)
+fn pick<'t>(table: &'t str, version: &str) -> Option<&'t str> {
+    let mut versions = table.lines().filter_map(|line| line.split('|').nth(1));
+    let found = versions.find(|found| found.trim_start().starts_with(version));
+    found.map(str::trim)
 }
 
 /// The first package in the `Depends` line of `apt-cache show` whose name starts so.
-fn dependency(text: &str, prefix: &str) -> Option<String> {
+fn dependency<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
     let depends = text.lines().find_map(|l| l.strip_prefix("Depends: "))?;
-    depends
-        .split([',', '|'])
-        .filter_map(|d| d.split_whitespace().next())
-        .find(|d| d.starts_with(prefix))
-        .map(str::to_owned)
+    let names = depends.split([',', '|']).map(str::trim_start);
+    let mut names = names.filter_map(|name| name.split(' ').next());
+    names.find(|name| name.starts_with(prefix))
 }
 
 /// Whether this is the kind of machine whose packages are meant.
@@ -116,8 +112,8 @@ mod tests {
     fn the_newest_version_with_the_prefix_is_picked() {
         let table =
             " rustc-web | 1.96.0+dfsg1-1 | a Packages\n rustc-web | 1.85.0+dfsg3-1 | b Packages\n";
-        assert_eq!(pick(table, "1.85.").as_deref(), Some("1.85.0+dfsg3-1"));
-        assert_eq!(pick(table, "").as_deref(), Some("1.96.0+dfsg1-1"));
+        assert_eq!(pick(table, "1.85."), Some("1.85.0+dfsg3-1"));
+        assert_eq!(pick(table, ""), Some("1.96.0+dfsg1-1"));
         assert_eq!(pick(table, "1.70."), None);
         assert_eq!(pick("", ""), None);
     }
@@ -125,7 +121,7 @@ mod tests {
     #[test]
     fn dependencies_are_found_by_prefix() {
         let text = "Package: a\nDepends: libc6 (>= 2.36), libllvm22, x | libllvm9\nSize: 1\n";
-        assert_eq!(dependency(text, "libllvm").as_deref(), Some("libllvm22"));
+        assert_eq!(dependency(text, "libllvm"), Some("libllvm22"));
         assert_eq!(dependency(text, "libz"), None);
         assert_eq!(dependency("Package: a\n", "libc6"), None);
     }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 
-use crate::build::Build;
+use crate::build::{Build, words};
 use crate::workspace::Workspace;
 
 /// Options of `cargo xtask demo`.
@@ -26,13 +26,12 @@ pub(crate) struct DemoArgs {
 /// Runs the app and prints frame times and what the pool did.
 pub(crate) fn run(ws: &Workspace, args: &DemoArgs) -> Result<()> {
     eprintln!("building Bevy and the demo (the first time takes a minute or two)");
-    let mut words = "run --release --quiet --package demo --".to_owned();
-    words += &format!(" --frames {} --entities {}", args.frames, args.entities);
-    words += &format!(" --fps {}", args.fps);
-    if let Some(threads) = args.threads {
-        words += &format!(" --threads {threads}");
-    }
-    let words: Vec<&str> = words.split_whitespace().collect();
+    let line = format!(
+        "run --release --quiet --package demo -- --frames {} --entities {} --fps {}",
+        args.frames, args.entities, args.fps
+    );
+    let threads = args.threads.map(|threads| threads.to_string());
+    let threads = threads.iter().flat_map(|threads| ["--threads", threads]);
     let target = ws.target.join("compat/demo");
-    Build::of(&ws.root.join("crates/compat"), target).cargo(&words)
+    Build::of(&ws.root.join("crates/compat"), target).cargo(&words(&line, threads))
 }

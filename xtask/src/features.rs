@@ -3,8 +3,8 @@
 use anyhow::Result;
 use cargo_metadata::Package;
 
-use crate::build::Build;
-use crate::progress::Progress;
+use crate::build::{Build, words};
+use crate::progress::run_all;
 use crate::workspace::Workspace;
 
 /// Up to this many features every subset is built; from there on each one alone, none and all.
@@ -27,18 +27,13 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
         let sets = sets(&names(layer)).into_iter();
         jobs.extend(sets.map(|set| (layer.name.as_str(), set)));
     }
-    let progress = Progress::new("features", jobs.len());
-    for (layer, set) in &jobs {
-        progress.at(&format!("{layer} [{}]", set.join(" ")));
-        let mut args = vec!["check", "--quiet", "-p", layer];
+    let name = |(layer, set): &(&str, Vec<String>)| format!("{layer} [{}]", set.join(" "));
+    run_all("features", &jobs, name, |(layer, set)| {
         let set = chosen(set);
-        args.extend(set.iter().map(String::as_str));
-        build.quiet_cargo(&args)?;
-        progress.step();
-    }
-    progress.finish();
-    println!("features: {} builds passed", jobs.len());
-    Ok(())
+        let set = set.iter().map(String::as_str);
+        build.quiet_cargo(&words("check --quiet -p", [*layer].into_iter().chain(set)))?;
+        Ok("builds".to_owned())
+    })
 }
 
 /// The arguments for as few features as its tests can do with and for every feature, of a layer that has any. Tests need `std` where there is
@@ -53,28 +48,30 @@ pub(crate) fn extremes(layer: &Package) -> Vec<Vec<String>> {
     }
 }
 
+/// Its features, in order.
 fn names(layer: &Package) -> Vec<String> {
-    let mut names: Vec<String> = layer.features.keys().cloned().collect();
-    names.retain(|n| n != "default");
-    names.sort_unstable();
-    names
+    let names = layer.features.keys().filter(|name| *name != "default");
+    names.cloned().collect()
 }
 
 fn sets(names: &[String]) -> Vec<Vec<String>> {
-    if names.len() <= EXHAUSTIVE {
-        let subset = |bits: usize| {
-            let chosen = names
-                .iter()
-                .enumerate()
-                .filter(|(at, _)| bits >> at & 1 == 1);
-            chosen.map(|(_, name)| name.clone()).collect()
-        };
-        return (0..1 << names.len()).map(subset).collect();
+    let subset = |bits: usize| {
+        let all = names.iter().enumerate();
+        let chosen = all.filter(|(at, _)| bits >> at & 1 == 1);
+        chosen.map(|(_, name)| name.clone()).collect()
+    };
+    let all = (1 << names.len()) - 1;
+    match names.len() {
+        ..=EXHAUSTIVE => (0..=all).map(subset).collect(),
+        count => {
+            let each = (0..count).map(|at| 1 << at);
+            [0].into_iter()
+                .chain(each)
+                .chain([all])
+                .map(subset)
+                .collect()
+        }
     }
-    let mut sets = vec![Vec::new()];
-    sets.extend(names.iter().map(|name| vec![name.clone()]));
-    sets.push(names.to_vec());
-    sets
 }
 
 #[cfg(test)]

@@ -46,7 +46,7 @@ pub(crate) struct FootprintArgs {
 }
 
 /// Bytes of heap.
-#[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
+#[derive(Deserialize)]
 struct Bytes {
     /// Of a pool with one worker.
     pool: u64,
@@ -56,41 +56,23 @@ struct Bytes {
     task: u64,
 }
 
-/// One project, and a package that depends on it and on nothing else.
-struct Probe {
-    name: &'static str,
-    dir: PathBuf,
+/// Writes a package that depends on the project `name` and on nothing else.
+fn probe(ws: &Workspace, dir: &Path, name: &str, source: &str) -> Result<Build> {
+    let dir = dir.join(name);
+    workspace::probe(&dir, &format!("{name} = {{ {source} }}\n"))?;
+    // The versions of this workspace; what it does not need cargo takes out.
+    fs_err::copy(ws.root.join("Cargo.lock"), dir.join("Cargo.lock"))?;
+    Ok(Build::of(&dir, dir.join("target")))
 }
 
-impl Probe {
-    fn new(ws: &Workspace, dir: &Path, name: &'static str, source: &str) -> Result<Self> {
-        let dir = dir.join(name);
-        workspace::probe(&dir, &format!("{name} = {{ {source} }}\n"))?;
-        // The versions of this workspace; what it does not need cargo takes out.
-        fs_err::copy(ws.root.join("Cargo.lock"), dir.join("Cargo.lock"))?;
-        Ok(Self { name, dir })
+/// Seconds of a clean build.
+fn build_anew(build: &Build) -> Result<f64> {
+    if build.target().exists() {
+        fs_err::remove_dir_all(build.target())?;
     }
-
-    fn dependencies(&self) -> Result<u64> {
-        let tree = ["tree", "--quiet", "--edges", "normal", "--prefix", "none"];
-        let tree = said(self.build().command(&tree))?;
-        Ok(dependencies(&tree, self.name))
-    }
-
-    fn build(&self) -> Build {
-        Build::of(&self.dir, self.dir.join("target"))
-    }
-
-    /// Seconds of a clean build.
-    fn build_anew(&self) -> Result<f64> {
-        let build = self.build();
-        if build.target().exists() {
-            fs_err::remove_dir_all(build.target())?;
-        }
-        let start = Instant::now();
-        build.quiet_cargo(&["build", "--quiet", "--release"])?;
-        Ok(start.elapsed().as_secs_f64())
-    }
+    let start = Instant::now();
+    build.quiet_cargo(&["build", "--quiet", "--release"])?;
+    Ok(start.elapsed().as_secs_f64())
 }
 
 /// The packages in what `cargo tree` printed, beside the probe and the project.
@@ -114,39 +96,40 @@ pub(crate) fn run(ws: &Workspace, args: &FootprintArgs) -> Result<()> {
     let dir = tempfile::tempdir().context("cannot create a temporary directory")?;
     let own = ws.root.join("crates/executor");
     let own = format!("path = {:?}", own.display().to_string());
-    let projects = [
+    let mut probes = Vec::new();
+    for (name, source) in [
         ("terrace-executor", own.as_str()),
         ("async-executor", r#"version = "1""#),
         ("tokio", r#"version = "1", features = ["rt-multi-thread"]"#),
-    ];
-    let mut probes = Vec::new();
-    for (name, source) in projects {
-        probes.push(Probe::new(ws, dir.path(), name, source)?);
+    ] {
+        probes.push((name, probe(ws, dir.path(), name, source)?, Vec::new()));
     }
     // In turn, so that what slows the machine for a while slows all of them.
-    let mut times = vec![Vec::new(); probes.len()];
     let progress = Progress::new("clean builds", args.builds * probes.len());
     for _ in 0..args.builds {
-        for (probe, times) in probes.iter().zip(&mut times) {
-            progress.at(probe.name);
-            times.push(probe.build_anew()?);
+        for (name, build, times) in &mut probes {
+            progress.at(name);
+            times.push(build_anew(build)?);
         }
     }
     let mut rows = Vec::new();
-    for (probe, mut times) in probes.iter().zip(times) {
-        let bytes = bytes.get(probe.name);
-        let bytes = bytes.with_context(|| format!("the program did not measure {}", probe.name))?;
-        let build = match times.is_empty() {
-            true => f64::NAN,
-            false => median(&mut times),
+    for (name, build, mut times) in probes {
+        let bytes = bytes.get(name);
+        let bytes = bytes.with_context(|| format!("the program did not measure {name}"))?;
+        let tree = ["tree", "--quiet", "--edges", "normal", "--prefix", "none"];
+        let tree = said(build.command(&tree))?;
+        let time = if times.is_empty() {
+            f64::NAN
+        } else {
+            median(&mut times)
         };
         rows.push(vec![
-            Cell::Text(probe.name.to_owned()),
+            Cell::Text(name.to_owned()),
             Cell::Count(bytes.pool),
             Cell::Count(bytes.worker),
             Cell::Count(bytes.task),
-            Cell::Count(probe.dependencies()?),
-            Cell::Seconds(build),
+            Cell::Count(dependencies(&tree, name)),
+            Cell::Seconds(time),
         ]);
     }
     let sheet = Sheet {
@@ -168,9 +151,5 @@ mod tests {
     fn packages_are_counted_once_and_the_project_not_at_all() {
         let tree = "probe v0.0.0 (/a)\ntokio v1.54.0\nbytes v1.0.0\npin v0.2.0\npin v0.2.0 (*)\npin v0.3.0\n";
         assert_eq!(dependencies(tree, "tokio"), 3);
-        assert_eq!(
-            dependencies("probe v0.0.0 (/a)\nalone v1.0.0\n", "alone"),
-            0
-        );
     }
 }

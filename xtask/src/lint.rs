@@ -48,13 +48,11 @@ fn modelled_layers(ws: &Workspace) -> Result<Vec<&str>> {
 
 /// actionlint is no cargo program: where it is not installed, that is said and not an error.
 fn workflows(ws: &Workspace) -> Result<()> {
-    let mut lint = program("actionlint");
-    lint.current_dir(&ws.root);
     if said(program("actionlint --version")).is_err() {
         println!("lint: actionlint is not installed, .github/workflows is not checked");
         return Ok(());
     }
-    let status = lint.status()?;
+    let status = program("actionlint").current_dir(&ws.root).status()?;
     ensure!(status.success(), "actionlint failed: {status}");
     Ok(())
 }

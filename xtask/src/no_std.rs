@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::build::Build;
-use crate::process::{run_limited, same};
+use crate::process::{program, run_limited, same};
 use crate::toolchain::Compiler;
 use crate::workspace::Workspace;
 
@@ -25,7 +25,7 @@ pub(crate) struct NoStdArgs {
 /// What cargo is told of every build, up to the target.
 const BUILD: [&str; 4] = ["build", "--locked", "-Zbuild-std=core,alloc", "--target"];
 
-/// What is built for each target.
+/// What is built for each target; the first has no atomics of its own.
 const LAYERS: [&str; 5] = [
     "terrace-trace",
     "terrace-sync",
@@ -38,7 +38,7 @@ const LAYERS: [&str; 5] = [
 struct Target {
     name: &'static str,
     flags: &'static str,
-    /// A feature of the layers besides the defaults, which are off.
+    /// A feature of the layers with atomics besides the defaults, which are off.
     feature: Option<&'static str>,
     /// Whether the drop-in is built, too: without features it is for machines without an operating system.
     drop_in: bool,
@@ -153,21 +153,23 @@ pub(crate) fn run(ws: &Workspace, args: &NoStdArgs) -> Result<()> {
 /// Builds the layers, and the drop-in without features, as a program without `std` depends on it.
 fn build_for(ws: &Workspace, build: &Build, target: &Target) -> Result<()> {
     let name = target.name;
-    let features: Vec<String> = target.feature.map_or(Vec::new(), |feature| {
-        let layers = LAYERS.iter().filter(|layer| **layer != "terrace-trace");
-        layers.map(|layer| format!("{layer}/{feature}")).collect()
+    let features = target.feature.iter().flat_map(|feature| {
+        let layers = LAYERS[1..].iter();
+        layers.map(move |layer| format!("{layer}/{feature}"))
     });
-    let features = features.join(",");
-    let mut args = [&BUILD[..], &[name, "--no-default-features"]].concat();
-    let mut layers = args.clone();
-    layers.extend(["--features", &features]);
-    layers.extend(LAYERS.iter().flat_map(|layer| ["-p", layer]));
-    build.cargo(&layers)?;
+    let features = features.collect::<Vec<_>>().join(",");
+    let common = [&BUILD[..], &[name, "--no-default-features"]].concat();
+    let layers = LAYERS.iter().flat_map(|layer| ["-p", layer]);
+    let layers: Vec<&str> = ["--features", &features]
+        .into_iter()
+        .chain(layers)
+        .collect();
+    build.cargo(&[&common[..], &layers].concat())?;
     println!("no-std: {} builds for {name}", LAYERS.join(", "));
     if target.drop_in {
         let manifest = ws.manifest("crates/compat");
-        args.extend(["--manifest-path", &manifest, "-p", "bevy_tasks"]);
-        build.cargo(&args)?;
+        let drop_in = ["--manifest-path", &manifest, "-p", "bevy_tasks"];
+        build.cargo(&[&common[..], &drop_in].concat())?;
         println!("no-std: the drop-in builds for {name}");
     }
     Ok(())
@@ -179,25 +181,21 @@ fn try_image(ws: &Workspace, build: &Build, image: &Image, expected: &str) -> Re
     let package = [image.target, "--release", "-p", image.package];
     build.cargo(&[&BUILD[..], &package, &["--manifest-path", &manifest]].concat())?;
     let directory = build.target().join(image.target).join("release");
-    let mut command = Command::new(image.qemu);
-    command
-        .args(image.machine.split(' '))
-        .args(HEADLESS.split(' '))
-        .arg(directory.join(image.binary));
+    let mut command = program(&format!("{} {} {HEADLESS}", image.qemu, image.machine));
+    command.arg(directory.join(image.binary));
     let finished = run_limited(command, LIMIT)?;
     // A machine may have parts that nothing is connected to.
     let warning = format!("{}: warning: ", image.qemu);
     let lines = finished.output.lines();
-    let lines = lines.filter(|line| !line.starts_with(&warning));
-    let output: String = lines.flat_map(|line| [line, "\n"]).collect();
-    let status = finished.status;
-    let status =
-        status.with_context(|| format!("no end within {LIMIT:?}; it printed:\n{output}"))?;
-    ensure!(
-        status.code() == Some(image.success),
-        "{status}; it printed:\n{output}"
-    );
-    same([("expected", expected), ("printed", &output)])
-        .with_context(|| format!("it printed:\n{output}"))?;
+    let lines: Vec<&str> = lines.filter(|line| !line.starts_with(&warning)).collect();
+    let output = lines.join("\n");
+    let judge = || {
+        let status = finished
+            .status
+            .with_context(|| format!("no end within {LIMIT:?}"))?;
+        ensure!(status.code() == Some(image.success), "{status}");
+        same([("expected", expected), ("printed", &output)])
+    };
+    judge().with_context(|| format!("it printed:\n{output}"))?;
     Ok(finished.time)
 }

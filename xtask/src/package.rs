@@ -1,6 +1,6 @@
 //! `cargo xtask package`: the layers' packages are complete and build by themselves, and a user's lock file grows by little.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use anyhow::{Context, Result, ensure};
@@ -32,22 +32,22 @@ pub(crate) fn published(ws: &Workspace) -> Vec<&Package> {
 
 /// What a reader of the registry would miss.
 fn missing(layer: &Package) -> Vec<String> {
-    let docs = layer.metadata.pointer("/docs/rs");
     let fields = [
-        ("description", layer.description.is_none()),
-        ("license", layer.license.is_none()),
-        ("repository", layer.repository.is_none()),
-        ("rust-version", layer.rust_version.is_none()),
-        ("keywords", layer.keywords.is_empty()),
-        ("categories", layer.categories.is_empty()),
-        ("package.metadata.docs.rs", docs.is_none()),
+        ("description", layer.description.is_some()),
+        ("license", layer.license.is_some()),
+        ("repository", layer.repository.is_some()),
+        ("rust-version", layer.rust_version.is_some()),
+        ("keywords", !layer.keywords.is_empty()),
+        ("categories", !layer.categories.is_empty()),
+        (
+            "package.metadata.docs.rs",
+            layer.metadata.pointer("/docs/rs").is_some(),
+        ),
     ];
     let dir = layer.manifest_path.with_file_name("");
-    let files = FILES.map(|file| (file, !dir.join(file).is_file()));
-    let all = fields.into_iter().chain(files);
-    let lacking = all.filter(|(_, lacks)| *lacks);
-    lacking
-        .map(|(what, _)| format!("{} {what}", layer.name))
+    let files = FILES.map(|file| (file, dir.join(file).is_file()));
+    let all = fields.into_iter().chain(files).filter(|(_, has)| !has);
+    all.map(|(what, _)| format!("{} {what}", layer.name))
         .collect()
 }
 
@@ -56,7 +56,11 @@ fn package(ws: &Workspace, layers: &[&Package]) -> Result<()> {
     let names = layers.iter().flat_map(|layer| ["-p", layer.name.as_str()]);
     let args = words("package --allow-dirty", names);
     forget_unpacked(layers)?;
-    let build = unused(ws)?;
+    // Without artifacts. To cargo a published version never changes, so it would link a layer that an earlier run has built,
+    // whatever the package contains now.
+    let target = ws.target.join("package-check");
+    remove(&target)?;
+    let build = Build::of(&ws.root, target);
     eprintln!("$ cargo {}", args.join(" "));
     let output = build.command(&args).output();
     let output = output.context("cannot start cargo; is it on the PATH?")?;
@@ -72,14 +76,11 @@ fn package(ws: &Workspace, layers: &[&Package]) -> Result<()> {
     Ok(())
 }
 
-/// A build in a target directory without artifacts. To cargo a published version never changes, so it would link a layer that
-/// an earlier run has built, whatever the package contains now.
-fn unused(ws: &Workspace) -> Result<Build> {
-    let target = ws.target.join("package-check");
-    if target.is_dir() {
-        fs_err::remove_dir_all(&target)?;
+fn remove(dir: &Path) -> Result<()> {
+    if dir.is_dir() {
+        fs_err::remove_dir_all(dir)?;
     }
-    Ok(Build::of(&ws.root, target))
+    Ok(())
 }
 
 /// Removes the copies of these packages that an earlier run has left in cargo's home. Cargo unpacks a package there to build the
@@ -88,21 +89,14 @@ fn forget_unpacked(layers: &[&Package]) -> Result<()> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(env::home_dir()?.join(".cargo")));
     let sources = home.context("where is cargo's home? Set CARGO_HOME")?;
-    let Ok(sources) = fs::read_dir(sources.join("registry/src")) else {
-        return Ok(());
-    };
-    for source in sources {
+    let sources = fs::read_dir(sources.join("registry/src"));
+    for source in sources.into_iter().flatten() {
         let source = source?;
         // A registry without a host: a directory of this machine.
-        if !source.file_name().as_encoded_bytes().starts_with(b"-") {
-            continue;
-        }
-        for layer in layers {
-            let copy = source
-                .path()
-                .join(format!("{}-{}", layer.name, layer.version));
-            if copy.is_dir() {
-                fs_err::remove_dir_all(&copy)?;
+        if source.file_name().as_encoded_bytes().starts_with(b"-") {
+            for layer in layers {
+                let copy = format!("{}-{}", layer.name, layer.version);
+                remove(&source.path().join(copy))?;
             }
         }
     }
@@ -146,22 +140,14 @@ fn locked(ws: &Workspace, dependencies: &str) -> Result<usize> {
     // The versions of this workspace; what it does not need cargo takes out.
     fs::copy(ws.root.join("Cargo.lock"), &lock)?;
     MetadataCommand::new().current_dir(dir.path()).exec()?;
-    Ok(packages(&fs::read_to_string(&lock)?))
-}
-
-fn packages(lock: &str) -> usize {
-    lock.lines().filter(|line| *line == "[[package]]").count()
+    Ok(fs::read_to_string(&lock)?.matches("[[package]]\n").count())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{packages, warnings};
-
     #[test]
-    fn packages_and_warnings_are_counted() {
-        let lock = "version = 4\n\n[[package]]\nname = \"a\"\n\n[[package]]\nname = \"b\"\n";
-        assert_eq!(packages(lock), 2);
+    fn warnings_of_tests_are_left_out() {
         let said = "   Packaging a v0.1.0\nwarning: ignoring test `b` as it is not included\nwarning: ignoring example `c`\n    Packaged warning v1\n";
-        assert!(warnings(said).eq(["warning: ignoring example `c`"]));
+        assert!(super::warnings(said).eq(["warning: ignoring example `c`"]));
     }
 }

@@ -167,8 +167,8 @@ struct Nets<'w> {
 impl<'w> Nets<'w> {
     fn new(ws: &'w Workspace, faults: &[Fault]) -> Result<Self> {
         let needed = |net| faults.iter().any(|fault| fault.net == net);
-        let asan = needed(Net::Asan).then(|| instrument(ws, &asan::sanitizer(ws)?));
-        let tsan = needed(Net::Tsan).then(|| instrument(ws, &tsan::sanitizer()));
+        let asan = needed(Net::Asan).then(|| instrument(ws, asan::sanitizer(ws)?));
+        let tsan = needed(Net::Tsan).then(|| instrument(ws, tsan::sanitizer()));
         Ok(Self {
             ws,
             loom: LOOM.build(ws),

@@ -30,10 +30,8 @@ pub(crate) struct SanitizerArgs {
 pub(crate) struct Sanitizer {
     /// The name of the command, of its target directory and of the runtime library.
     pub(crate) name: &'static str,
-    /// What `-Zsanitizer` calls it.
-    pub(crate) flag: &'static str,
-    /// Further flags for rustc.
-    pub(crate) flags: &'static str,
+    /// Flags for rustc, the first says which sanitizer it is.
+    pub(crate) flags: [&'static str; 2],
     /// What is run, one after the other; the first has its canaries.
     pub(crate) runs: Vec<Run>,
     /// Programs with a fault each, to see that the first run sees faults.
@@ -59,93 +57,84 @@ pub(crate) struct Canary {
     pub(crate) report: &'static str,
 }
 
+impl Sanitizer {
+    /// The run in which the tests of a layer mean something: the one that names it, or the last.
+    fn run_of(&self, layer: &str) -> usize {
+        let named = |run: &Run| run.layers.contains(&layer);
+        let found = self.runs.iter().position(named);
+        found.unwrap_or(self.runs.len() - 1)
+    }
+}
+
 /// The builds of one sanitizer, ready to be used: it has been seen that it sees faults.
 pub(crate) struct Instrumented {
-    /// With the layers of its run; none: all.
-    builds: Vec<(&'static [&'static str], Build)>,
+    sanitizer: Sanitizer,
+    /// One for each of its runs.
+    builds: Vec<Build>,
 }
 
 impl Instrumented {
     /// What cargo is told besides.
     pub(crate) const ARGS: [&'static str; 3] = ["-Zbuild-std", "--target", HOST];
 
-    /// The build in which the tests of `layer` mean something: that of the run that names it, or of the last.
+    /// The build in which the tests of `layer` mean something.
     pub(crate) fn build(&self, layer: &str) -> &Build {
-        let names = |(layers, _): &&(&[&str], Build)| layers.contains(&layer);
-        let found = self.builds.iter().find(names).or(self.builds.last());
-        &found.expect("a sanitizer has a run").1
+        &self.builds[self.sanitizer.run_of(layer)]
     }
 }
 
 /// Prepares the builds of `sanitizer`, and sees that it reports the faults of programs that have them.
-pub(crate) fn instrument(ws: &Workspace, sanitizer: &Sanitizer) -> Result<Instrumented> {
+pub(crate) fn instrument(ws: &Workspace, sanitizer: Sanitizer) -> Result<Instrumented> {
     let compiler = Compiler::with_sources(ws)?;
-    runtime(sanitizer, &compiler)?;
-    let flags = format!("-Zsanitizer={} {}", sanitizer.flag, sanitizer.flags);
+    runtime(&sanitizer, &compiler)?;
+    let name = sanitizer.name;
     let build = |run: &Run| {
-        let build = Build::special(ws, sanitizer.name, flags.trim())
+        Build::special(ws, name, &sanitizer.flags.join(" "))
             .env("RUSTC_BOOTSTRAP", "1")
             // Instrumented, the symbols of one backtrace take seconds.
             .env("RUST_BACKTRACE", "0")
             .envs(run.env.iter().cloned())
-            .envs(compiler.env());
-        (run.layers, build)
+            .envs(compiler.env())
     };
     let builds: Vec<_> = sanitizer.runs.iter().map(build).collect();
-    let dir = ws.target.join(sanitizer.name).join("canary");
+    let dir = ws.target.join(name).join("canary");
     fs_err::create_dir_all(&dir)?;
     for canary in sanitizer.canaries {
         let fault = canary.fault;
-        see(sanitizer, canary, &dir, &compiler)
-            .with_context(|| format!("the program with a {fault}"))?;
-        println!(
-            "{}: the {fault} of the test program is seen",
-            sanitizer.name
-        );
+        let seen = see(&sanitizer, canary, &dir, &compiler);
+        seen.with_context(|| format!("the program with a {fault}"))?;
+        println!("{name}: the {fault} of the test program is seen");
     }
-    Ok(Instrumented { builds })
+    Ok(Instrumented { sanitizer, builds })
 }
 
 /// Builds std and the layers instrumented and runs the layers' unit and integration tests.
-pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs, sanitizer: &Sanitizer) -> Result<()> {
-    let layers = layers(ws, sanitizer, args.layer.as_deref())?;
-    let instrumented = instrument(ws, sanitizer)?;
+pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs, sanitizer: Sanitizer) -> Result<()> {
+    // A wrong name is said before minutes are spent on a build.
+    let chosen = args.layer.as_deref();
+    chosen.map_or(Ok(()), |layer| ws.layer(layer).map(drop))?;
+    let Instrumented { sanitizer, builds } = instrument(ws, sanitizer)?;
     let mut result = Ok(());
-    for ((_, build), layers) in instrumented.builds.iter().zip(&layers) {
-        let more = layers.iter().flat_map(|layer| ["-p", layer]);
+    for (number, build) in builds.iter().enumerate() {
+        let layers = match (chosen, sanitizer.runs[number].layers) {
+            (Some(layer), _) if sanitizer.run_of(layer) != number => continue,
+            (Some(layer), _) => &[layer],
+            (None, layers) => layers,
+        };
+        let named: Vec<String> = layers.iter().map(|l| format!("-pterrace-{l}")).collect();
+        let all = if layers.is_empty() {
+            ws.layer_args()
+        } else {
+            Vec::new()
+        };
+        let more = named.iter().map(String::as_str).chain(all);
         let more = Instrumented::ARGS.into_iter().chain(more);
         let more = more.chain(args.filter.iter().flat_map(|filter| ["--", filter]));
         // All are run before the verdict.
-        if !layers.is_empty() {
-            let line = "test --no-fail-fast --all-features --lib --tests";
-            result = result.and(build.cargo(&words(line, more)));
-        }
+        let line = "test --no-fail-fast --all-features --lib --tests";
+        result = result.and(build.cargo(&words(line, more)));
     }
     result
-}
-
-/// Those of each run. A chosen one is in the run that names it, or in the last.
-fn layers<'w>(
-    ws: &'w Workspace,
-    sanitizer: &Sanitizer,
-    chosen: Option<&str>,
-) -> Result<Vec<Vec<&'w str>>> {
-    let named = |layer: &str| Ok(ws.layer(layer)?.name.as_str());
-    let runs = &sanitizer.runs;
-    let own = |layer| runs.iter().position(|run| run.layers.contains(&layer));
-    let of = |(number, run): (usize, &Run)| match (chosen, run.layers) {
-        (None, []) => Ok(ws
-            .layers()
-            .iter()
-            .map(|layer| layer.name.as_str())
-            .collect()),
-        (None, layers) => layers.iter().map(|layer| named(layer)).collect(),
-        (Some(layer), _) if own(layer).unwrap_or(runs.len() - 1) == number => {
-            Ok(vec![named(layer)?])
-        }
-        (Some(_), _) => Ok(Vec::new()),
-    };
-    runs.iter().enumerate().map(of).collect()
 }
 
 /// Debian's compiler comes without the sanitizer's runtime; that of the toolchain in use fits.
@@ -170,20 +159,16 @@ fn runtime(sanitizer: &Sanitizer, compiler: &Compiler) -> Result<()> {
 fn see(sanitizer: &Sanitizer, canary: &Canary, dir: &Path, compiler: &Compiler) -> Result<()> {
     let (source, program) = (dir.join("canary.rs"), dir.join("canary"));
     fs_err::write(&source, canary.source)?;
-    let flag = format!("-Zsanitizer={}", sanitizer.flag);
+    let [flag, _] = sanitizer.flags;
     let status = Command::new(&compiler.rustc)
-        .args(["--edition=2024", "--target", HOST, &flag, MIXED, "-o"])
+        .args(["--edition=2024", "--target", HOST, flag, MIXED, "-o"])
         .args([&program, &source])
         .envs(compiler.env())
         .env("RUSTC_BOOTSTRAP", "1")
         .status()?;
     ensure!(status.success(), "it does not build: {status}");
-    let env = sanitizer.runs[0]
-        .env
-        .iter()
-        .map(|(key, value)| (key, value));
     let output = Command::new(&program)
-        .envs(env)
+        .envs(sanitizer.runs[0].env.iter().cloned())
         .output()
         .with_context(|| format!("cannot start {}", program.display()))?;
     let report = String::from_utf8_lossy(&output.stderr);

@@ -1,7 +1,7 @@
 //! `cargo xtask soak`: random use of executors for minutes, with everything accounted for.
 
 use std::process::Command;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
@@ -26,36 +26,30 @@ pub(crate) struct SoakArgs {
     round: u64,
 }
 
-/// Builds the program optimised, with debug assertions, and runs it.
+/// Builds the program and runs it.
 pub(crate) fn run(ws: &Workspace, args: &SoakArgs) -> Result<()> {
     ensure!(
         args.minutes.is_finite() && args.minutes > 0.0,
         "--minutes is a number above 0"
     );
-    let seconds = Duration::from_secs_f64(args.minutes * 60.0)
-        .as_secs()
-        .max(1)
-        .to_string();
-    let seed = args.seed.unwrap_or_else(|| {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH);
-        since.map_or(0, |time| time.as_secs())
-    });
-    let numbers = [seconds, seed.to_string(), args.round.to_string()];
+    let seconds = (args.minutes * 60.0).max(1.0) as u64;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
+    let numbers = [seconds, args.seed.unwrap_or(now), args.round];
     let program = program(&build(ws))?;
     let status = Command::new(&program.path)
-        .args(numbers)
+        .args(numbers.map(|number| number.to_string()))
         .status()
         .with_context(|| format!("cannot start {}", program.path.display()))?;
     ensure!(status.success(), "the soak found a fault: {status}");
     Ok(())
 }
 
-/// Optimised, with debug assertions.
+/// Where the program is built.
 pub(crate) fn build(ws: &Workspace) -> Build {
     Build::special(ws, "soak", "")
 }
 
-/// Builds the program.
+/// Builds the program optimised, with debug assertions.
 pub(crate) fn program(build: &Build) -> Result<Binary> {
     let checked = "profile.release.debug-assertions=true";
     let args = ["build", "--release", "--config", checked, "-p", PACKAGE];

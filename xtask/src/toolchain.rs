@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use cargo_metadata::semver::Version;
 
 use crate::debian;
 use crate::process::{program, said};
@@ -54,7 +55,7 @@ impl Compiler {
     /// One of the version `MAJOR.MINOR`.
     pub(crate) fn of_version(ws: &Workspace, version: &str) -> Result<Self> {
         let in_use = in_use()?;
-        if is_version(&version_of(&in_use)?, version) {
+        if is_version(&version_of(&in_use)?.to_string(), version) {
             return Ok(Self::own(in_use));
         }
         if let Some(rustc) = of_rustup(version) {
@@ -71,7 +72,9 @@ impl Compiler {
     /// The one in use if it is of the version `MAJOR.MINOR` or later, else one of that version.
     pub(crate) fn since(ws: &Workspace, version: &str) -> Result<Self> {
         let in_use = in_use()?;
-        if is_since(&version_of(&in_use)?, version) {
+        let (found, least) = (version_of(&in_use)?, format!("{version}.0"));
+        let least: Version = least.parse()?;
+        if (found.major, found.minor) >= (least.major, least.minor) {
             return Ok(Self::own(in_use));
         }
         Self::of_version(ws, version)
@@ -94,13 +97,12 @@ impl Compiler {
 
     /// What has to be in the environment of a cargo that uses it.
     pub(crate) fn env(&self) -> Vec<(&'static str, String)> {
-        let mut env = vec![("RUSTC", self.rustc.display().to_string())];
-        let libraries = self
-            .unpacked
-            .as_ref()
-            .map(|root| root.join(debian::LIBRARIES));
-        env.extend(libraries.map(|path| ("LD_LIBRARY_PATH", path.display().to_string())));
-        env
+        let rustc = self.rustc.display().to_string();
+        let unpacked = self.unpacked.iter().map(|root| {
+            let libraries = root.join(debian::LIBRARIES);
+            ("LD_LIBRARY_PATH", libraries.display().to_string())
+        });
+        [("RUSTC", rustc)].into_iter().chain(unpacked).collect()
     }
 }
 
@@ -148,27 +150,18 @@ fn is_version(name: &str, version: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
 }
 
-/// Whether a version is `least` or later, by their first two numbers.
-fn is_since(version: &str, least: &str) -> bool {
-    let numbers = |version: &str| {
-        let mut numbers = version.split('.').map(|number| number.parse::<u32>().ok());
-        [numbers.next().flatten(), numbers.next().flatten()]
-    };
-    numbers(version) >= numbers(least)
-}
-
 /// `1.95.0`
-fn version_of(rustc: &Path) -> Result<String> {
+fn version_of(rustc: &Path) -> Result<Version> {
     let mut command = Command::new(rustc);
     command.arg("--version");
     let said = said(command)?;
     let version = said.split_whitespace().nth(1);
-    version.map(str::to_owned).context("rustc says no version")
+    Ok(version.context("rustc says no version")?.parse()?)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{is_since, is_version, toolchain};
+    use super::{is_version, toolchain};
 
     #[test]
     fn a_toolchain_is_found_by_its_version() {
@@ -177,11 +170,5 @@ mod tests {
         assert_eq!(toolchain(list, "1.86"), None);
         assert!(is_version("1.85", "1.85") && is_version("1.85.0", "1.85"));
         assert!(!is_version("1.850.0", "1.85"));
-    }
-
-    #[test]
-    fn versions_are_compared_by_their_numbers() {
-        assert!(is_since("1.96.0", "1.96") && is_since("1.100.1", "1.96"));
-        assert!(is_since("2.0.0", "1.96") && !is_since("1.95.3", "1.96"));
     }
 }

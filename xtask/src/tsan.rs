@@ -37,8 +37,7 @@ const CANARIES: [Canary; 1] = [Canary {
 pub(crate) fn sanitizer() -> Sanitizer {
     Sanitizer {
         name: "tsan",
-        flag: "thread",
-        flags: "--cfg terrace_tsan",
+        flags: ["-Zsanitizer=thread", "--cfg terrace_tsan"],
         runs: vec![Run {
             layers: &[],
             env: vec![("TSAN_OPTIONS", OPTIONS.to_owned())],
