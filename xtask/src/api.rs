@@ -24,7 +24,6 @@ const LISTS: &str = "docs/api";
 /// Items marked `#[doc(hidden)]` are left out.
 const RUSTDOCFLAGS: &str = "-Zunstable-options --output-format=json --cap-lints=allow";
 
-/// Options of `cargo xtask api`.
 #[derive(Args)]
 pub(crate) struct ApiArgs {
     /// Write the lists instead of comparing with them

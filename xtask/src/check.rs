@@ -10,7 +10,6 @@ use crate::ci::{Step, run_steps};
 use crate::models::layers;
 use crate::workspace::Workspace;
 
-/// Options of `cargo xtask check`.
 #[derive(Args)]
 pub(crate) struct CheckArgs {
     /// The layer, for example `queue`

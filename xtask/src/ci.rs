@@ -8,7 +8,6 @@ use comfy_table::Table;
 
 use crate::workspace::Workspace;
 
-/// Options of `cargo xtask ci`.
 #[derive(Args)]
 pub(crate) struct CiArgs {
     /// Leave out what needs minutes: package, msrv, the mutants of loom, shuttle, soak, tsan, asan, wasm, no-std, compat,

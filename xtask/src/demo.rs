@@ -6,7 +6,6 @@ use clap::Args;
 use crate::build::{Build, words};
 use crate::workspace::Workspace;
 
-/// Options of `cargo xtask demo`.
 #[derive(Args)]
 pub(crate) struct DemoArgs {
     /// Frames to run

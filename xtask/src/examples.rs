@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use cargo_metadata::{Package, TargetKind};
-use clap::Args;
 
 use crate::build::{Binary, Build, words};
 use crate::process::run_limited;
@@ -18,24 +17,14 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// What the features below change in the examples of these layers.
 const FEATURED: &str = "-p terrace-trace -p terrace-tasks --features terrace-trace/enabled,terrace-tasks/multi_threaded";
 
-/// Options of `cargo xtask examples`.
-#[derive(Args)]
-pub(crate) struct ExamplesArgs {
-    /// Build optimised
-    #[arg(long)]
-    release: bool,
-}
-
 /// Builds and runs all of them without arguments: with the default features, then those that a feature changes with it.
 /// An example checks its own results.
-pub(crate) fn run(ws: &Workspace, args: &ExamplesArgs) -> Result<()> {
+pub(crate) fn run(ws: &Workspace) -> Result<()> {
     let missing = without_example(&ws.layers());
     ensure!(missing.is_empty(), "no example: {}", missing.join(", "));
     let mut result = Ok(());
     for packages in [ws.layer_args(), words(FEATURED, [])] {
-        let packages = packages.into_iter();
-        let more = packages.chain(args.release.then_some("--release"));
-        let examples = Build::plain(ws).binaries(&words("build --examples", more), false)?;
+        let examples = Build::plain(ws).binaries(&words("build --examples", packages), false)?;
         let name = |example: &Binary| example.name.clone();
         result = result.and(run_all("examples", &examples, name, run_one));
     }

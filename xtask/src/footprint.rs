@@ -34,7 +34,6 @@ const NOTE: &str = "A pool is one with a worker that has run a task; bytes are t
 /// The program that counts bytes.
 const PROGRAM: [&str; 4] = ["-p", "terrace-benches", "--example", "footprint"];
 
-/// Options of `cargo xtask footprint`.
 #[derive(Args)]
 pub(crate) struct FootprintArgs {
     /// Clean builds of each project, whose median counts; 0 leaves the time out

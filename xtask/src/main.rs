@@ -71,7 +71,7 @@ enum Command {
     /// Run the tests of the workspace: debug, release, counted
     Test(test::TestArgs),
     /// Run every example of the layers to its end
-    Examples(examples::ExamplesArgs),
+    Examples,
     /// Build the documentation, warnings denied
     Doc,
     /// Build each layer alone with each combination of its features
@@ -156,7 +156,7 @@ fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
         Command::Lint => lint::run(ws),
         Command::Tidy => tidy::run(ws),
         Command::Test(args) => test::run(ws, &args),
-        Command::Examples(args) => examples::run(ws, &args),
+        Command::Examples => examples::run(ws),
         Command::Doc => doc::run(ws),
         Command::Features => features::run(ws),
         Command::Msrv => msrv::run(ws),

@@ -15,7 +15,6 @@ use crate::process::{program, run_limited, same};
 use crate::toolchain::Compiler;
 use crate::workspace::Workspace;
 
-/// Options of `cargo xtask no-std`.
 #[derive(Args)]
 pub(crate) struct NoStdArgs {
     /// Do only what has this text in its name: a target such as `thumbv7em`, or `qemu`

@@ -16,7 +16,6 @@ use crate::workspace::Workspace;
 /// Lets instrumented and plain code be linked.
 const MIXED: &str = "-Cunsafe-allow-abi-mismatch=sanitizer";
 
-/// Options of the commands.
 #[derive(Args)]
 pub(crate) struct SanitizerArgs {
     /// Run only the tests whose name contains this text

@@ -12,7 +12,6 @@ use crate::workspace::Workspace;
 /// The package with the program.
 const PACKAGE: &str = "terrace-soak";
 
-/// Options of `cargo xtask soak`.
 #[derive(Args)]
 pub(crate) struct SoakArgs {
     /// For how long

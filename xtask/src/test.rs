@@ -10,7 +10,6 @@ use crate::workspace::Workspace;
 /// Unit and integration tests; the others are documentation, which one build has to run.
 const TESTS: [&str; 2] = ["--lib", "--tests"];
 
-/// Options of `cargo xtask test`.
 #[derive(Args)]
 pub(crate) struct TestArgs {
     /// Only the debug build with the default features

@@ -15,7 +15,6 @@ use crate::workspace::Workspace;
 const TARGET: &str = "wasm32-unknown-unknown";
 const PACKAGE: &str = "terrace-conformance";
 
-/// Options of `cargo xtask wasm`.
 #[derive(Args)]
 pub(crate) struct WasmArgs {
     /// Run only the cases whose name contains this text

@@ -40,7 +40,6 @@ pub(crate) enum Counted {
     Instr,
 }
 
-/// Options of `cargo xtask bench`.
 #[derive(Args)]
 pub(crate) struct BenchArgs {
     #[command(flatten)]

@@ -23,9 +23,6 @@ pub(super) struct Selection {
     /// Only against this peer; may be repeated
     #[arg(long = "peer", value_name = "CONTENDER")]
     peers: Vec<String>,
-    /// Only this contender of ours; may be repeated
-    #[arg(long = "ours", value_name = "CONTENDER")]
-    ours: Vec<String>,
 }
 
 /// Each of ours with each peer that it is held against, as indexes of entries.
@@ -99,34 +96,24 @@ pub(super) fn select(mut rows: Vec<Row>, selection: &Selection) -> Result<Vec<Ro
             "no row matches `{filter}`; there are rows of {known:?}"
         );
     }
-    for (wanted, side, ours) in [
-        (&selection.peers, "peer", false),
-        (&selection.ours, "contender of ours", true),
-    ] {
-        let mut known = BTreeSet::new();
-        for row in &mut rows {
-            let layer = row.layer().to_owned();
-            row.entries.retain(|entry| {
-                let is_of_side = is_ours(&layer, &entry.contender) == ours;
-                if is_of_side {
-                    known.insert(entry.contender.clone());
-                }
-                !is_of_side || wanted.is_empty() || wanted.contains(&entry.contender)
-            });
-        }
-        for name in wanted {
-            ensure!(
-                known.contains(name),
-                "no selected row has a {side} called `{name}`; there are {known:?}"
-            );
-        }
+    let mut known = BTreeSet::new();
+    for row in &mut rows {
+        let layer = row.layer().to_owned();
+        row.entries.retain(|Entry { contender, .. }| {
+            is_ours(&layer, contender) || {
+                known.insert(contender.clone());
+                selection.peers.is_empty() || selection.peers.contains(contender)
+            }
+        });
     }
-    // A row that is alone stays alone; one that lost a side is not comparable.
-    rows.retain(|row| !pairs(row).is_empty() || is_alone(&row.name) && !row.entries.is_empty());
-    ensure!(
-        !rows.is_empty(),
-        "no selected row has both sides; leave out --peer or --ours"
-    );
+    for peer in &selection.peers {
+        ensure!(
+            known.contains(peer),
+            "no selected row has a peer called `{peer}`; there are {known:?}"
+        );
+    }
+    // One that lost its peers is not comparable.
+    rows.retain(|row| !pairs(row).is_empty() || is_alone(&row.name));
     Ok(rows)
 }
 
@@ -184,7 +171,6 @@ mod tests {
             layers: listed(layer),
             filter: (!filter.is_empty()).then(|| Regex::new(filter).expect("a pattern")),
             peers: listed(peer),
-            ours: Vec::new(),
         }
     }
 

@@ -33,7 +33,6 @@ use subject::{ECS, Limits, RAYON};
 /// Rounds, samples of a run and milliseconds of a sample, with `--quick`.
 const QUICK: (u32, usize, u64) = (5, 2, 25);
 
-/// Options of `cargo xtask compat --bench`.
 #[derive(Args)]
 pub(crate) struct BenchArgs {
     /// Rounds of the bench; each runs every row twice a side

@@ -1,5 +1,6 @@
-//! The published tests, examples and documentation of `async-executor`, made into a package whose only change is the name
-//! they import: that of a façade, which re-exports either the stock crate or ours.
+//! The published tests, examples and documentation of `async-executor` as a package of their own, on the stock crate or on ours.
+//!
+//! Our layers `terrace-executor` and `terrace-local` are not one crate: a façade re-exports both, under the published name.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -11,36 +12,42 @@ use super::published::{documentation, manifest};
 use super::registry::{source, write};
 use crate::workspace;
 
-/// What the tests import instead of the stock crate.
+/// The package of the façade, and what it offers of our layers.
 const FACADE: &str = "executor_facade";
-
-/// What the façade offers of our layers.
 const OURS: &str = "pub use terrace_executor::{Executor, FallibleTask, StaticExecutor, Task};
 pub use terrace_local::{LocalExecutor, StaticLocalExecutor};
 ";
 
-/// Writes the package into `dir`, and its façade beside it.
+/// Writes the package into `dir`.
 ///
-/// Behind the façade are our crates, in the workspace with the root `ours`, or the published crate or what `patch`, at the end of
-/// the manifest, puts in its place.
+/// It stands on our layers in the workspace with the root `ours`; without one on the published crate, or on what `patch`, at the end
+/// of the manifest, puts in its place.
 pub(super) fn rebuild(
     dir: &Path,
     package: &Package,
     ours: Option<&Path>,
     patch: &str,
 ) -> Result<()> {
+    let under_test = match ours {
+        None => format!(
+            "version = \"={}\", features = [\"static\"]",
+            package.version
+        ),
+        Some(root) => {
+            write_facade(&dir.join("facade"), root)?;
+            format!("path = \"facade\", package = \"{FACADE}\"")
+        }
+    };
     let tables = format!(
-        "[workspace]\nmembers = [\"facade\"]\n\n[dependencies]\n{FACADE} = {{ path = \"facade\" }}\n"
+        "[workspace]\n\n[dependencies]\n{} = {{ {under_test} }}\n",
+        package.name
     );
     write(dir, "Cargo.toml", manifest(package, &tables)? + patch)?;
-    write_facade(&dir.join("facade"), package, ours)?;
 
-    let crate_name = package.name.replace('-', "_");
     let mut tests = String::from("#![allow(warnings)]\n");
     for (folder, suffix) in [("tests", ""), ("examples", RUN_MAIN)] {
         for (name, text) in sources(package, folder)? {
-            let text = text.replace(&crate_name, FACADE) + suffix;
-            write(dir, format!("tests/published/{name}.rs"), text)?;
+            write(dir, format!("tests/published/{name}.rs"), text + suffix)?;
             writeln!(tests, "#[path = \"published/{name}.rs\"]\nmod {name};")?;
         }
     }
@@ -50,8 +57,7 @@ pub(super) fn rebuild(
     for (name, text) in sources(package, "src")? {
         // The crate's own documentation becomes that of an empty module, on its old lines.
         let outer = text.replace("\n//!", "\n///").replacen("//!", "///", 1);
-        let docs = documentation(&outer.replace(&crate_name, FACADE));
-        write(dir, format!("src/docs/{name}.rs"), docs)?;
+        write(dir, format!("src/docs/{name}.rs"), documentation(&outer))?;
         writeln!(lib, "#[path = \"docs/{name}.rs\"]\npub mod {name}_docs;")?;
     }
     write(dir, "src/lib.rs", lib)?;
@@ -72,26 +78,17 @@ fn sources(package: &Package, folder: &str) -> Result<Vec<(String, String)>> {
     texts.collect()
 }
 
-fn write_facade(dir: &Path, package: &Package, ours: Option<&Path>) -> Result<()> {
-    let (name, version) = (&package.name, &package.version);
-    let published = format!("{name} = {{ version = \"={version}\", features = [\"static\"] }}\n");
-    let (dependencies, lib) = match ours {
-        None => (
-            published,
-            format!("pub use {}::*;\n", name.replace('-', "_")),
-        ),
-        Some(root) => {
-            let layers = ["executor", "local"].map(|layer| {
-                let path = root.join("crates").join(layer).display().to_string();
-                format!("terrace-{layer} = {{ path = {path:?} }}\n")
-            });
-            (layers.concat(), OURS.to_owned())
-        }
-    };
+/// Writes the façade into `dir`.
+fn write_facade(dir: &Path, root: &Path) -> Result<()> {
+    let layers = ["executor", "local"].map(|layer| {
+        let path = root.join("crates").join(layer).display().to_string();
+        format!("terrace-{layer} = {{ path = {path:?} }}\n")
+    });
     let manifest = format!(
-        "[package]\nname = \"{FACADE}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{dependencies}"
+        "[package]\nname = \"{FACADE}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{}",
+        layers.concat()
     );
     write(dir, "Cargo.toml", manifest)?;
-    write(dir, "src/lib.rs", lib)?;
+    write(dir, "src/lib.rs", OURS)?;
     Ok(())
 }

@@ -13,7 +13,7 @@ use super::{expected, sides::Side};
 use crate::api::{self, AutoTraits};
 use crate::build::Build;
 use crate::progress::run_all;
-use crate::workspace::Workspace;
+use crate::workspace::{self, Workspace};
 
 /// Writes the package of a side: the tests, and what they need. These features are on by default.
 fn written(ws: &Workspace, features: &[&str], side: Side) -> Result<PathBuf> {
@@ -21,15 +21,13 @@ fn written(ws: &Workspace, features: &[&str], side: Side) -> Result<PathBuf> {
     let dir = dir.join(format!("{}{}", side.name(), features.concat()));
     let Published { name, version } = ASYNC_EXECUTOR;
     let testing = ws.root.join("crates/testing").display().to_string();
-    let manifest = format!(
-        "[package]\nname = \"interface\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-         [features]\ndefault = {features:?}\nstatic = [\"{name}/static\"]\n\n[dependencies]\n{name} = \"={version}\"\n\n\
+    let dependencies = format!(
+        "{name} = \"={version}\"\n\n[features]\ndefault = {features:?}\nstatic = [\"{name}/static\"]\n\n\
          [dev-dependencies]\nasync-task = \"4\"\nfutures-lite = \"2\"\nstatic_assertions = \"1\"\n\
          terrace-testing = {{ path = {testing:?} }}\n{}",
         side.patch(ws, &[ASYNC_EXECUTOR])
     );
-    write(&dir, "Cargo.toml", manifest)?;
-    write(&dir, "src/lib.rs", "")?;
+    workspace::probe(&dir, &dependencies)?;
     let tests = ws.root.join("crates/compat").join(name);
     let tests = fs_err::read(tests.join("tests/interface.rs"))?;
     write(&dir, "tests/interface.rs", tests)?;

@@ -27,7 +27,6 @@ use crate::progress::run_all;
 use crate::workspace::Workspace;
 use suites::{Runner, SUITES, Suite};
 
-/// Options of `cargo xtask compat`.
 #[derive(Args)]
 pub(crate) struct CompatArgs {
     #[command(flatten)]

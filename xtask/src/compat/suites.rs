@@ -20,7 +20,7 @@ enum Source {
     Package,
     /// `bevy_tasks`'s own tests, taken out of it; see [`mod@super::published`].
     Extracted,
-    /// Tests, examples and documentation that import another crate; see [`mod@imported`].
+    /// Tests, examples and documentation; see [`mod@imported`].
     Imported,
     /// Tests of private modules, in modules of the same names; see [`modules`].
     Modules,
