@@ -14,7 +14,8 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
         anyhow::bail!("the layers declare different `rust-version`s, or none: {versions:?}");
     };
     let version = format!("{}.{}", version.major, version.minor);
-    let build = Build::special(ws, "msrv", "").envs(Compiler::of_version(ws, &version)?.env());
+    let compiler = Compiler::of_version(ws, &version, false)?;
+    let build = Build::special(ws, "msrv", "").envs(compiler.env());
     let layers = ws.layer_args();
     build.cargo(&words("check --lib", layers.iter().copied()))?;
     build.cargo(&words("check --lib --all-features", layers))

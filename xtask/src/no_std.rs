@@ -66,7 +66,7 @@ const fn target(name: &'static str, drop_in: bool) -> Target {
 
 /// An image and the machine it runs on.
 struct Image {
-    package: &'static str,
+    /// The program; its package begins with `terrace-`.
     binary: &'static str,
     target: &'static str,
     flags: &'static str,
@@ -81,7 +81,6 @@ struct Image {
 
 const IMAGES: [Image; 2] = [
     Image {
-        package: "terrace-firmware-cortex-m",
         binary: "firmware-cortex-m",
         target: "thumbv7em-none-eabi",
         flags: "",
@@ -91,7 +90,6 @@ const IMAGES: [Image; 2] = [
         success: 0,
     },
     Image {
-        package: "terrace-firmware-x86-64",
         binary: "firmware-x86-64",
         target: "x86_64-unknown-none",
         flags: "-Crelocation-model=static -Ccode-model=small",
@@ -177,7 +175,8 @@ fn build_for(ws: &Workspace, build: &Build, target: &Target) -> Result<()> {
 /// Builds and runs an image, and returns the time that it ran.
 fn try_image(ws: &Workspace, build: &Build, image: &Image, expected: &str) -> Result<Duration> {
     let manifest = ws.manifest("crates/firmware");
-    let package = [image.target, "--release", "-p", image.package];
+    let package = format!("terrace-{}", image.binary);
+    let package = [image.target, "--release", "-p", &package];
     build.cargo(&[&BUILD[..], &package, &["--manifest-path", &manifest]].concat())?;
     let directory = build.target().join(image.target).join("release");
     let mut command = program(&format!("{} {} {HEADLESS}", image.qemu, image.machine));

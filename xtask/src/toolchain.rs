@@ -52,10 +52,13 @@ impl Compiler {
         debian::compiler(ws, "rustc-std", "", true)
     }
 
-    /// One of the version `MAJOR.MINOR`.
-    pub(crate) fn of_version(ws: &Workspace, version: &str) -> Result<Self> {
+    /// One of the version `MAJOR.MINOR`, or the one in use if that is later and `or_later` is fine.
+    pub(crate) fn of_version(ws: &Workspace, version: &str, or_later: bool) -> Result<Self> {
         let in_use = in_use()?;
-        if is_version(&version_of(&in_use)?.to_string(), version) {
+        let wanted = Version::parse(&format!("{version}.0"))?;
+        let found = version_of(&in_use)?;
+        let order = (found.major, found.minor).cmp(&(wanted.major, wanted.minor));
+        if order.is_eq() || or_later && order.is_gt() {
             return Ok(Self::own(in_use));
         }
         if let Some(rustc) = of_rustup(version) {
@@ -67,17 +70,6 @@ impl Compiler {
         );
         let (name, prefix) = (format!("rustc-{version}"), format!("{version}."));
         debian::compiler(ws, &name, &prefix, false)
-    }
-
-    /// The one in use if it is of the version `MAJOR.MINOR` or later, else one of that version.
-    pub(crate) fn since(ws: &Workspace, version: &str) -> Result<Self> {
-        let in_use = in_use()?;
-        let (found, least) = (version_of(&in_use)?, format!("{version}.0"));
-        let least: Version = least.parse()?;
-        if (found.major, found.minor) >= (least.major, least.minor) {
-            return Ok(Self::own(in_use));
-        }
-        Self::of_version(ws, version)
     }
 
     /// The flag for rustc by which it finds a linker for targets without an operating system. A toolchain of rustup finds
@@ -138,16 +130,11 @@ fn of_rustup(version: &str) -> Option<PathBuf> {
     path.ok().map(PathBuf::from)
 }
 
-/// The first toolchain in rustup's list whose name begins with the version.
+/// The first toolchain in rustup's list that is of the version, with a further number or not.
 fn toolchain<'l>(list: &'l str, version: &str) -> Option<&'l str> {
     let mut names = list.lines().filter_map(|l| l.split_whitespace().next());
-    names.find(|name| is_version(name, version))
-}
-
-/// Whether a name or a version is `version`, with a further number or not.
-fn is_version(name: &str, version: &str) -> bool {
-    let rest = name.strip_prefix(version);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
+    let rest = |name: &'l str| name.strip_prefix(version);
+    names.find(|name| rest(name).is_some_and(|rest| rest.starts_with(['.', '-'])))
 }
 
 /// `1.95.0`
@@ -161,14 +148,13 @@ fn version_of(rustc: &Path) -> Result<Version> {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_version, toolchain};
-
     #[test]
     fn a_toolchain_is_found_by_its_version() {
-        let list = "stable-a-b (active, default)\n1.8-a-b\n1.85.1-a-b\n";
-        assert_eq!(toolchain(list, "1.85"), Some("1.85.1-a-b"));
-        assert_eq!(toolchain(list, "1.86"), None);
-        assert!(is_version("1.85", "1.85") && is_version("1.85.0", "1.85"));
-        assert!(!is_version("1.850.0", "1.85"));
+        let list = "stable-a-b (active, default)\n1.850.0-a-b\n1.85.1-a-b\n1.86-a-b\n";
+        let of = |version| super::toolchain(list, version);
+        assert_eq!(
+            [of("1.85"), of("1.86"), of("1.8")],
+            [Some("1.85.1-a-b"), Some("1.86-a-b"), None]
+        );
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn build(ws: &Workspace, wanted: &[String], prefix: &str) -> Result<V
 
 /// Builds programs of layers with forte as one more peer. Where there is no compiler for it, it is left out, and that is said.
 pub(super) fn build_with_forte(ws: &Workspace, wanted: &[String]) -> Result<Vec<Program>> {
-    let compiler = match Compiler::since(ws, FORTE) {
+    let compiler = match Compiler::of_version(ws, FORTE, true) {
         Ok(compiler) => compiler,
         Err(error) => {
             eprintln!("forte is left out, it needs a rustc of {FORTE} or later: {error:#}");

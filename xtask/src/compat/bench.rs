@@ -12,7 +12,6 @@ mod subject;
 mod tunables;
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use clap::Args;
@@ -30,8 +29,12 @@ use crate::workspace::Workspace;
 use program::{Kind, Length};
 use subject::{ECS, Limits, RAYON};
 
-/// Rounds, samples of a run and milliseconds of a sample, with `--quick`.
-const QUICK: (u32, usize, u64) = (5, 2, 25);
+/// With `--quick`.
+const QUICK: Length = Length {
+    rounds: 5,
+    samples: 2,
+    millis: 25,
+};
 
 #[derive(Args)]
 pub(crate) struct BenchArgs {
@@ -65,6 +68,15 @@ pub(crate) struct BenchArgs {
     counts: bool,
 }
 
+impl BenchArgs {
+    /// How long rows are measured that take so long by default.
+    fn length(&self, full: Length) -> Length {
+        let length = if self.quick { QUICK } else { full };
+        let rounds = self.rounds.unwrap_or(length.rounds);
+        Length { rounds, ..length }
+    }
+}
+
 /// Builds both sides, runs them in turn and prints the ratios.
 pub(super) fn run(
     ws: &Workspace,
@@ -88,22 +100,14 @@ pub(super) fn run(
     if args.counts {
         return counts::run(ws, &sides, &rows);
     }
-    let (rounds, samples, millis) = if args.quick { QUICK } else { subject.full };
-    let length = Length {
-        samples,
-        sample: Duration::from_millis(millis),
-    };
+    let length = args.length(subject.length);
     let entries: Vec<_> = rows.iter().map(|r| subject.entries(r, &sides)).collect();
     let kind = |name: &str| {
         let mut named = rows.iter().zip(&entries).filter(|(_, e)| e.name == name);
         named.next().map_or(Kind::Control, |(row, _)| row.kind)
     };
-    let effort = Effort::new(
-        "compat --bench",
-        runs::Kind::Time,
-        args.rounds.unwrap_or(rounds),
-    );
-    let times = (0, samples as u64 * millis);
+    let effort = Effort::new("compat --bench", runs::Kind::Time, length.rounds);
+    let times = (0, length.samples * length.millis);
     let run = |row: &rounds::Row, at: usize| {
         let entry = &row.entries[at];
         match entry.contender == subject::IDEAL {

@@ -43,11 +43,13 @@ pub(super) struct Row {
     pub(super) why: String,
 }
 
-/// How long a run is.
+/// How long a row is measured.
 #[derive(Clone, Copy)]
 pub(super) struct Length {
-    pub(super) samples: usize,
-    pub(super) sample: Duration,
+    pub(super) rounds: u32,
+    /// Samples of a run, and milliseconds of each.
+    pub(super) samples: u64,
+    pub(super) millis: u64,
 }
 
 #[derive(Deserialize)]
@@ -64,7 +66,7 @@ pub(super) fn list(program: &Program) -> Result<Vec<Row>> {
 /// Runs a row once; its CPU time is the mean of the run's samples.
 pub(super) fn run(program: &Program, row: &str, length: Length) -> Result<Run> {
     let samples = length.samples.to_string();
-    let millis = length.sample.as_millis().to_string();
+    let millis = length.millis.to_string();
     let args = ["--row", row, "--samples", &samples, "--sample-ms", &millis];
     evaluated(row, &lines(program, &args, None)?)
 }

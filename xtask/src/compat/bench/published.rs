@@ -79,7 +79,7 @@ pub(super) fn run(ws: &Workspace, filter: &Regex, args: &BenchArgs) -> Result<()
     ensure!(!ids.is_empty(), "no row matches the filter");
     let rows: Vec<Row> = ids.iter().map(|id| row(id, &sides)).collect();
     let (rounds, millis) = match args.quick {
-        true => (QUICK.0, MILLIS.1),
+        true => (QUICK.rounds, MILLIS.1),
         false => (ROUNDS, MILLIS.0),
     };
     let (rounds, length) = (args.rounds.unwrap_or(rounds), Length::of_millis(millis));

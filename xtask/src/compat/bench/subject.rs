@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use super::program::{Kind, Row};
+use super::program::{Kind, Length, Row};
 use crate::compat::registry::{BEVY_TASKS, Published, RAYON_CORE};
 use crate::compat::sides::{OPTIMISED, Side};
 use crate::measure::criterion::Program;
@@ -22,8 +22,7 @@ pub(super) struct Subject {
     layer: &'static str,
     drop_in: Published,
     pub(super) limits: Limits,
-    /// Rounds, samples of a run and milliseconds of a sample.
-    pub(super) full: (u32, usize, u64),
+    pub(super) length: Length,
 }
 
 /// Systems and queries of Bevy.
@@ -36,7 +35,11 @@ pub(super) const ECS: Subject = Subject {
         wall: 0.65,
         cpu: f64::INFINITY,
     },
-    full: (9, 5, 30),
+    length: Length {
+        rounds: 9,
+        samples: 5,
+        millis: 30,
+    },
 };
 
 /// Parallel iterators, joins and scopes of rayon.
@@ -49,7 +52,11 @@ pub(super) const RAYON: Subject = Subject {
         wall: 0.80,
         cpu: 0.60,
     },
-    full: (9, 3, 10),
+    length: Length {
+        rounds: 9,
+        samples: 3,
+        millis: 10,
+    },
 };
 
 impl Subject {

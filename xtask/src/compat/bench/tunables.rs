@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::{Result, bail, ensure};
 use regex_lite::Regex;
 
+use super::BenchArgs;
 use super::program::{self, Length};
-use super::{BenchArgs, QUICK};
 use crate::build::Build;
 use crate::compat::registry::write;
 use crate::measure::criterion::Program;
@@ -22,8 +22,12 @@ use crate::report::curves::{Curve, Panel, Point};
 use crate::workspace::Workspace;
 use xtask_stats::{median, median_of_ratios};
 
-/// Rounds, samples of a run and milliseconds of a sample.
-const FULL: (u32, usize, u64) = (9, 3, 20);
+/// How long a row is measured by default.
+const FULL: Length = Length {
+    rounds: 9,
+    samples: 3,
+    millis: 20,
+};
 /// Quarters of the value that ships.
 const QUARTERS: [u64; 4] = [1, 4, 16, 64];
 /// The place of the value that ships among them.
@@ -212,25 +216,20 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: &BenchArgs) -> Res
     let chosen: Vec<&'static Tunable> = TUNABLES.iter().filter(wanted).collect();
     ensure!(!chosen.is_empty(), "no constant's name contains the filter");
     let built = build_all(ws, &chosen)?;
-    let (rounds, samples, millis) = if args.quick { QUICK } else { FULL };
-    let rounds = args.rounds.unwrap_or(rounds);
-    let length = Length {
-        samples,
-        sample: Duration::from_millis(millis),
-    };
+    let length = args.length(FULL);
     let rows = built.iter().flat_map(|built| {
         let ids = built.tunable.rows.iter();
         ids.map(|id| built.row(id))
     });
     let rows: Vec<Row> = rows.collect();
-    let effort = Effort::new("compat --bench --tunables", Kind::Time, rounds);
+    let effort = Effort::new("compat --bench --tunables", Kind::Time, length.rounds);
     let mut runs = Runs::default();
     measure_whole(effort, &rows, &mut runs, |row, at| {
         let entry = &row.entries[at];
         program::run(&entry.program, &entry.id, length)
     })?;
     let panels: Vec<Panel> = built.iter().map(|built| built.panel(&runs)).collect();
-    let sheet = report::curves::sheet(&panels, origin(ws), rounds);
+    let sheet = report::curves::sheet(&panels, origin(ws), length.rounds);
     println!("{}", sheet.terminal());
     if let Some(path) = &args.json {
         report::save(&sheet, path)?;
