@@ -1,32 +1,24 @@
 //! Which contenders are ours, and which of the others each of them is held against.
 
 /// The contenders of each layer that are ours; all others are peers.
-const OURS: [(&str, &[&str]); 12] = [
-    ("sync", &["terrace", "steal"]),
-    ("queue", &["ring", "injector", "inbox", "fork"]),
-    ("park", &["parker", "idle"]),
-    ("local", &["local", "static_local"]),
+const OURS: [(&str, &str); 12] = [
+    ("sync", "terrace steal"),
+    ("queue", "ring injector inbox fork"),
+    ("park", "parker idle"),
+    ("local", "local static_local"),
     // The others of ours are its peers: a child that starts at once is held against one that is queued, and against one whose
     // end wakes its parent.
-    ("eager", &["eager", "group_eager"]),
-    ("thread", &["thread_spawner"]),
+    ("eager", "eager group_eager"),
+    ("thread", "thread_spawner"),
     (
         "executor",
-        &[
-            "executor",
-            "executor_main",
-            "executor_main_tokio",
-            "static_executor",
-            "executor_run",
-            "static_executor_run",
-            "current",
-        ],
+        "executor executor_main executor_main_tokio static_executor executor_run static_executor_run current",
     ),
-    ("fork", &["fork", "fork_guest"]),
-    ("tasks", &["tasks"]),
-    ("ecs", &["ours"]),
-    ("rayon", &["ours"]),
-    ("async-executor", &["ours"]),
+    ("fork", "fork fork_guest"),
+    ("tasks", "tasks"),
+    ("ecs", "ours"),
+    ("rayon", "ours"),
+    ("async-executor", "ours"),
 ];
 
 /// How the names of contenders of a kind begin: executors that are never dropped, and children of a group.
@@ -37,8 +29,9 @@ const ALONE: [&str; 1] = ["park/publish/searching"];
 
 /// Whether the contender of a layer is ours.
 pub(super) fn is_ours(layer: &str, contender: &str) -> bool {
-    let known = OURS.iter().find(|(name, _)| *name == layer);
-    known.is_some_and(|(_, ours)| ours.contains(&contender))
+    let known = OURS.iter().filter(|(name, _)| *name == layer);
+    let mut ours = known.flat_map(|(_, ours)| ours.split(' '));
+    ours.any(|name| name == contender)
 }
 
 /// Whether a row may be without peers.
@@ -47,19 +40,21 @@ pub(super) fn is_alone(row: &str) -> bool {
 }
 
 /// The kind of a contender, and its name without that.
-fn kind(name: &str) -> (&'static str, &str) {
-    let of = |kind: &'static str| Some((kind, name.strip_prefix(kind)?));
-    KINDS.into_iter().find_map(of).unwrap_or(("", name))
+fn kind(name: &str) -> (&str, &str) {
+    let bare = KINDS.iter().find_map(|kind| name.strip_prefix(kind));
+    let bare = bare.unwrap_or(name);
+    (&name[..name.len() - bare.len()], bare)
 }
 
 /// The peers of a row that one of ours is held against: of a peer with several kinds the one of the same kind.
 pub(super) fn opponents<'p>(ours: &str, peers: &[&'p str]) -> Vec<&'p str> {
     let (ours, _) = kind(ours);
-    let fits = |peer: &&&str| {
+    let mut opponents = peers.to_vec();
+    opponents.retain(|peer| {
         let (theirs, bare) = kind(peer);
         theirs == ours || !peers.contains(&&*format!("{ours}{bare}"))
-    };
-    peers.iter().filter(fits).copied().collect()
+    });
+    opponents
 }
 
 #[cfg(test)]

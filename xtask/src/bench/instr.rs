@@ -26,16 +26,8 @@ type Counts = BTreeMap<String, (f64, f64)>;
 const NOTE: &str = "Instructions an iteration under callgrind; ours/peer, below 1 ours needs fewer. The executor's \
                     own part leaves out what the workload calls beside it: channels, allocator, the bench itself.";
 
-const HEADER: [&str; 8] = [
-    "row",
-    "ours",
-    "peer",
-    "our instructions",
-    "the peer's",
-    "ratio",
-    "our own part",
-    "the peer's own part",
-];
+const HEADER: &str =
+    "row, ours, peer, our instructions, the peer's, ratio, our own part, the peer's own part";
 
 /// Counts, and prints a table. Counts are the same in every run: one round of what was counted once, no intervals.
 pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
@@ -69,7 +61,7 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
         origin: origin(ws),
         title: "Instructions".to_owned(),
         note: NOTE.to_owned(),
-        header: HEADER.map(str::to_owned).into(),
+        header: HEADER.split(", ").map(str::to_owned).collect(),
         rows: pairs.iter().map(|pair| cells(pair, &counts)).collect(),
     };
     let means = results::means(&pairs);

@@ -107,16 +107,10 @@ fn copied(ws: &Workspace) -> Result<PathBuf> {
     Ok(tree)
 }
 
-/// A constant's value and the program that has it.
-struct Value {
-    value: Duration,
-    program: Program,
-}
-
-/// A constant with its values.
+/// A constant with its values, and the program of each.
 struct Built {
     tunable: &'static Tunable,
-    values: Vec<Value>,
+    values: Vec<(Duration, Program)>,
 }
 
 /// Builds the program in the copy; its name says of which value it is.
@@ -151,7 +145,7 @@ fn build_all(ws: &Workspace, all: &[&'static Tunable]) -> Result<Vec<Built>> {
                 let name = format!("{}-{}", tunable.constant, value.as_nanos());
                 build(ws, &tree, &name)?
             };
-            values.push(Value { value, program });
+            values.push((value, program));
         }
         write(&tree, tunable.file, text)?;
         built.push(Built { tunable, values });
@@ -166,7 +160,7 @@ impl Built {
         Row {
             name: format!("{}/{id}", self.tunable.constant),
             entries: values
-                .map(|Value { value, program }| Entry::new(&format!("{value:?}"), id, program))
+                .map(|(value, program)| Entry::new(&format!("{value:?}"), id, program))
                 .collect(),
         }
     }
@@ -175,7 +169,7 @@ impl Built {
     fn curve(&self, id: &str, runs: &Runs) -> Curve {
         let row = self.row(id).name;
         let rounds = runs.last_round(&row);
-        let point = |(at, Value { value, .. }): (usize, &Value)| {
+        let point = |(at, (value, _)): (usize, &(Duration, Program))| {
             let of = |figure: fn(Found) -> Option<f64>| {
                 let mut series = series(runs, &row, Kind::Time, rounds, (SHIPPED, at), figure);
                 let ratios = series.ratios();
@@ -196,16 +190,12 @@ impl Built {
     }
 
     fn panel(&self, runs: &Runs) -> Panel {
-        let Tunable {
-            name,
-            file,
-            constant,
-            rows,
-        } = self.tunable;
+        let tunable = self.tunable;
+        let ids = tunable.rows.iter();
         Panel {
-            name: (*name).to_owned(),
-            constant: format!("`{constant}` in `{file}`"),
-            curves: rows.iter().map(|id| self.curve(id, runs)).collect(),
+            name: tunable.name.to_owned(),
+            constant: format!("`{}` in `{}`", tunable.constant, tunable.file),
+            curves: ids.map(|id| self.curve(id, runs)).collect(),
         }
     }
 }
