@@ -98,44 +98,26 @@ mod tests {
     #[test]
     fn only_the_same_passing_set_is_accepted() {
         let stock = outcome("ok a, ok b, FAILED c, unstable d");
-        let passes = [
+        for ours in [
             "ok a, ok b, FAILED c, unstable d",
             "ok a, ok b, FAILED c, ok d",
             "ok a, ok b, unstable c, ok d",
-        ];
-        for ours in passes {
+        ] {
             let line = compare(&stock, &outcome(ours)).unwrap();
             let wanted = "the same 2 tests pass; fails on the stock crate, too: c; passes now and then, on the stock crate, too: d";
             assert_eq!(line, wanted);
         }
-        for (ours, wanted) in [
-            (
-                "ok a, FAILED b, FAILED c, ok d",
-                "b: ok on the stock crate, FAILED on the drop-in",
-            ),
-            (
-                "ok a, ok b, ok c, ok d",
-                "c: FAILED on the stock crate, ok on the drop-in",
-            ),
-            (
-                "ok a, ok b, ok d, ok e",
-                "e: not run on the stock crate, ok on the drop-in",
-            ),
-            (
-                "ok a, unstable b, FAILED c, ok d",
-                "b: ok on the stock crate, unstable on the drop-in",
-            ),
-            (
-                "ok a, FAILED c, ok d",
-                "b: ok on the stock crate, not run on the drop-in",
-            ),
-            (
-                "ok a, ok b, FAILED c, FAILED d",
-                "d: unstable on the stock crate, FAILED on the drop-in",
-            ),
+        for (ours, name, there, here) in [
+            ("ok a, FAILED b, FAILED c, ok d", "b", "ok", "FAILED"),
+            ("ok a, ok b, ok c, ok d", "c", "FAILED", "ok"),
+            ("ok a, ok b, ok d, ok e", "e", "not run", "ok"),
+            ("ok a, unstable b, FAILED c, ok d", "b", "ok", "unstable"),
+            ("ok a, FAILED c, ok d", "b", "ok", "not run"),
+            ("ok a, ok b, FAILED c, FAILED d", "d", "unstable", "FAILED"),
         ] {
             let error = compare(&stock, &outcome(ours)).unwrap_err().to_string();
-            assert!(error.ends_with(wanted), "{error}");
+            let wanted = format!("{name}: {there} on the stock crate, {here} on the drop-in");
+            assert!(error.ends_with(&wanted), "{error}");
         }
     }
 }

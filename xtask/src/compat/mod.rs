@@ -70,53 +70,43 @@ struct Only {
     bench: bool,
 }
 
-/// Runs the published suites, the apps, or the bench.
+/// Does one thing with what a filter lets through.
+type Part<'p> = &'p dyn Fn(Option<&str>) -> Result<()>;
+
+/// Runs what is asked for: a part, some of the suites, or all.
 pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
     let (filter, only) = (args.filter.as_deref(), args.only);
     if only.bench {
         return bench::run(ws, filter, args.rayon, &args.bench_args);
     }
-    if only.programs {
-        return programs::run(ws, filter);
-    }
-    if args.rayon {
-        return programs::run_rayon(ws, filter);
-    }
-    if only.examples {
-        return examples::run(ws, filter);
-    }
-    if only.interface {
-        return interface::run(ws);
-    }
-    if only.apps {
-        return apps::run(ws, filter);
-    }
-    if only.differ {
-        return differ::run(ws, filter, &args.seeds);
+    let parts: [(bool, Part<'_>); 6] = [
+        (only.interface, &|_| interface::run(ws)),
+        (only.differ, &|filter| differ::run(ws, filter, &args.seeds)),
+        (only.apps, &|filter| apps::run(ws, filter)),
+        (only.examples, &|filter| examples::run(ws, filter)),
+        (args.rayon, &|filter| programs::run_rayon(ws, filter)),
+        (only.programs, &|filter| programs::run(ws, filter)),
+    ];
+    if let Some((_, part)) = parts.iter().find(|(is_asked_for, _)| *is_asked_for) {
+        return part(filter);
     }
     let mut chosen: Vec<&Suite> = SUITES.iter().collect();
     chosen.retain(|suite| filter.is_none_or(|text| suite.name.contains(text)));
-    let known = SUITES.iter().map(|suite| suite.name);
-    let known = known.collect::<Vec<_>>().join(", ");
+    let known: Vec<&str> = SUITES.iter().map(|suite| suite.name).collect();
     ensure!(
         !chosen.is_empty(),
-        "no suite's name contains the filter (there are {known})"
+        "no suite's name contains the filter (there are {})",
+        known.join(", ")
     );
-    if only.bless {
-        chosen.retain(|suite| !suite.is_second());
-    }
-    let runner = Runner::set_up(ws, &chosen)?;
     let name = |suite: &&Suite| suite.name.to_owned();
     if only.bless {
+        chosen.retain(|suite| !suite.is_second());
+        let runner = Runner::set_up(ws, &chosen)?;
         return run_all("compat --bless", &chosen, name, |suite| runner.bless(suite));
     }
+    let runner = Runner::set_up(ws, &chosen)?;
     run_all("compat", &chosen, name, |suite| runner.check(suite))?;
-    if filter.is_none() {
-        interface::run(ws)?;
-        differ::run(ws, None, &differ::SeedArgs::default())?;
-        apps::run(ws, None)?;
-        examples::run(ws, None)?;
-        programs::run_rayon(ws, None)?;
-    }
-    Ok(())
+    // The load of the programs takes the machine for itself.
+    let others = if filter.is_none() { &parts[..5] } else { &[] };
+    others.iter().try_for_each(|(_, part)| part(None))
 }

@@ -80,21 +80,17 @@ pub(super) fn cargo_test(
     env: &[(&str, String)],
 ) -> Result<Outcome> {
     let build = Build::of(dir, target.to_owned()).envs(env.iter().cloned());
-    if args.contains(&"--doc") {
-        let command = build.command(&[&["test", "--no-fail-fast"], args].concat());
-        return run(command, false);
-    }
-    let programs = build
-        .test_binaries(args, true)
-        .context("it does not build")?;
-    ensure!(!programs.is_empty(), "cargo built no test");
     let mut outcome = Outcome::default();
-    for program in &programs {
-        for _ in 0..RUNS {
+    if args.contains(&"--doc") {
+        outcome.tests = run(build.command(&[&["test", "--no-fail-fast"], args].concat()))?;
+    } else {
+        let programs = build.test_binaries(args, true);
+        let programs = programs.context("it does not build")?;
+        for program in programs.iter().flat_map(|program| [program; RUNS]) {
             let mut command = Command::new(&program.path);
             command.current_dir(dir).env("CARGO_MANIFEST_DIR", dir);
             command.envs(build.environment());
-            for (name, verdict) in run(command, programs.len() > 1)?.tests {
+            for (name, verdict) in run(command)? {
                 let name = match programs.len() {
                     1 => name,
                     _ => format!("{}: {name}", program.name),
@@ -107,21 +103,21 @@ pub(super) fn cargo_test(
     Ok(outcome)
 }
 
-/// One run of the tests, of which there may be `none`.
-fn run(command: Command, none: bool) -> Result<Outcome> {
+/// One run of the tests: what ended how, even if some failed.
+fn run(command: Command) -> Result<BTreeMap<String, Verdict>> {
     let finished = run_limited(command, TIME_LIMIT)?;
-    let tests = finished.output.lines().filter_map(parse_line).collect();
-    let outcome = Outcome { tests };
-    if finished.status.is_none() {
-        let names = outcome.with(Verdict::Ok).join(", ");
-        bail!("no end after {TIME_LIMIT:?}; passed until then: {names}");
-    }
+    let lines = finished.output.lines().filter_map(parse_line);
+    let tests: BTreeMap<_, _> = lines.collect();
+    let Some(status) = finished.status else {
+        let seen: Vec<&String> = tests.keys().collect();
+        bail!("no end after {TIME_LIMIT:?}; until then there were {seen:?}");
+    };
     ensure!(
-        none && finished.status.is_some_and(|status| status.success()) || !outcome.tests.is_empty(),
+        status.success() || !tests.is_empty(),
         "no test ran:\n{}",
         finished.output
     );
-    Ok(outcome)
+    Ok(tests)
 }
 
 /// Reads `test NAME ... ok`, and the likes.
