@@ -43,25 +43,29 @@ struct Subject {
 }
 
 const SUBJECTS: [Subject; 3] = [
-    Subject {
-        package: "differ",
-        drop_in: BEVY_TASKS,
-        builds: &BUILDS,
-        new_seeds: 0,
-    },
-    Subject {
-        package: "executor-differ",
-        drop_in: ASYNC_EXECUTOR,
-        builds: &[("async-executor", &[])],
-        new_seeds: 100,
-    },
-    Subject {
-        package: "rayon-differ",
-        drop_in: RAYON_CORE,
-        builds: &[("rayon-core", &[])],
-        new_seeds: 100,
-    },
+    subject("differ", BEVY_TASKS, &BUILDS, 0),
+    subject(
+        "executor-differ",
+        ASYNC_EXECUTOR,
+        &[("async-executor", &[])],
+        100,
+    ),
+    subject("rayon-differ", RAYON_CORE, &[("rayon-core", &[])], 100),
 ];
+
+const fn subject(
+    package: &'static str,
+    drop_in: Published,
+    builds: &'static [Way],
+    new_seeds: u64,
+) -> Subject {
+    Subject {
+        package,
+        drop_in,
+        builds,
+        new_seeds,
+    }
+}
 
 /// Which random programs are run.
 #[derive(Args, Default)]

@@ -49,7 +49,9 @@ const SCENES: &[Scene] = &[
     ("ctrl-c", |on| on.interrupted("ctrl-c")),
     ("hyper-server", |on| on.serves("hyper-server", GET)),
     ("linux-inotify", Examples::inotify),
-    ("linux-timerfd", |on| on.start("linux-timerfd")?.ended()),
+    ("linux-timerfd", |on| {
+        on.start("linux-timerfd", "", 0)?.ended()
+    }),
     // It answers before it is asked.
     ("simple-server", |on| on.serves("simple-server", "")),
     ("tcp-server, tcp-client", Examples::tcp),
@@ -140,7 +142,8 @@ impl Examples {
         Ok(Self { programs, cwd })
     }
 
-    fn start(&self, name: &'static str) -> Result<Running> {
+    /// Starts an example, and waits until it has printed `text` so many times.
+    fn start(&self, name: &'static str, text: &str, times: usize) -> Result<Running> {
         // Elsewhere than in `cwd`, whose files one example watches.
         let output = NamedTempFile::new()?;
         let child = Command::new(self.programs.join(name))
@@ -151,17 +154,18 @@ impl Examples {
             .stdout(output.reopen()?)
             .spawn()
             .with_context(|| format!("cannot start {name}"))?;
-        Ok(Running {
+        let mut running = Running {
             name,
             child,
             output,
-        })
+        };
+        running.expect(text, times)?;
+        Ok(running)
     }
 
     /// A server's answer to a request, and what it prints.
     fn serves(&self, name: &'static str, request: &str) -> Result<String> {
-        let mut server = self.start(name)?;
-        server.expect("Listening on", 2)?;
+        let mut server = self.start(name, "Listening on", 2)?;
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, 8000))?;
         stream.set_read_timeout(Some(LIMIT))?;
         stream.write_all(request.as_bytes())?;
@@ -175,12 +179,9 @@ impl Examples {
 
     /// Three words of two clients, in turn.
     fn chat(&self) -> Result<String> {
-        let mut server = self.start("chat-server")?;
-        server.expect("Start a chat client", 1)?;
-        let mut anna = self.start("chat-client")?;
-        anna.expect("has joined", 1)?;
-        let mut boris = self.start("chat-client")?;
-        boris.expect("has joined", 1)?;
+        let server = self.start("chat-server", "Start a chat client", 1)?;
+        let mut anna = self.start("chat-client", "has joined", 1)?;
+        let mut boris = self.start("chat-client", "has joined", 1)?;
         anna.expect("has joined", 2)?;
         anna.say("hello\n")?;
         boris.expect("says: hello", 1)?;
@@ -194,10 +195,8 @@ impl Examples {
     }
 
     fn tcp(&self) -> Result<String> {
-        let mut server = self.start("tcp-server")?;
-        server.expect("Now start", 1)?;
-        let mut client = self.start("tcp-client")?;
-        client.expect("Connected", 1)?;
+        let mut server = self.start("tcp-server", "Now start", 1)?;
+        let mut client = self.start("tcp-client", "Connected", 1)?;
         for line in ["one\n", "two\n"] {
             client.say(line)?;
             client.expect(line, 1)?;
@@ -208,8 +207,7 @@ impl Examples {
 
     /// The example ends at the signal of Ctrl-C.
     fn interrupted(&self, name: &'static str) -> Result<String> {
-        let mut example = self.start(name)?;
-        example.expect("Waiting for Ctrl-C", 1)?;
+        let example = self.start(name, "Waiting for Ctrl-C", 1)?;
         kill(
             Pid::from_raw(example.child.id().try_into()?),
             Signal::SIGINT,
@@ -218,8 +216,7 @@ impl Examples {
     }
 
     fn inotify(&self) -> Result<String> {
-        let mut example = self.start("linux-inotify")?;
-        example.expect("Try opening a file", 1)?;
+        let mut example = self.start("linux-inotify", "Try opening a file", 1)?;
         let file = self.cwd.path().join("new");
         fs::write(&file, "text")?;
         example.expect("CLOSE_WRITE", 1)?;

@@ -5,7 +5,7 @@ use regex_lite::Regex;
 
 use super::program::Kind;
 use super::subject::Limits;
-use super::{BenchArgs, QUICK, measured, sides};
+use super::{BenchArgs, QUICK, measured};
 use crate::compat::published::dependencies;
 use crate::compat::registry::{self, ASYNC_EXECUTOR, Published, source, write};
 use crate::compat::sides::Side;
@@ -73,7 +73,7 @@ fn row(id: &str, sides: &[Program; 2]) -> Row {
 /// Builds both sides, runs them in turn and prints the ratios.
 pub(super) fn run(ws: &Workspace, filter: &Regex, args: &BenchArgs) -> Result<()> {
     child::catch_interrupts()?;
-    let sides = sides(args, |side| build(ws, side))?;
+    let sides = [build(ws, Side::Ours)?, build(ws, Side::Stock)?];
     let mut ids = sides[1].list()?;
     ids.retain(|id| filter.is_match(id));
     ensure!(!ids.is_empty(), "no row matches the filter");
