@@ -2,7 +2,7 @@
 //! bytes of heap, dependencies, time of a clean build.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -11,10 +11,11 @@ use serde::Deserialize;
 
 use crate::build::Build;
 use crate::measure::machine::origin;
+use crate::package::locked_probe;
 use crate::process::said;
 use crate::progress::Progress;
 use crate::report::sheet::{Cell, Sheet};
-use crate::workspace::{self, Workspace};
+use crate::workspace::Workspace;
 use xtask_stats::median;
 
 const HEADER: [&str; 6] = [
@@ -55,15 +56,6 @@ struct Bytes {
     task: u64,
 }
 
-/// Writes a package that depends on the project `name` and on nothing else.
-fn probe(ws: &Workspace, dir: &Path, name: &str, source: &str) -> Result<Build> {
-    let dir = dir.join(name);
-    workspace::probe(&dir, &format!("{name} = {{ {source} }}\n"))?;
-    // The versions of this workspace; what it does not need cargo takes out.
-    fs_err::copy(ws.root.join("Cargo.lock"), dir.join("Cargo.lock"))?;
-    Ok(Build::of(&dir, dir.join("target")))
-}
-
 /// Seconds of a clean build.
 fn build_anew(build: &Build) -> Result<f64> {
     if build.target().exists() {
@@ -101,7 +93,10 @@ pub(crate) fn run(ws: &Workspace, args: &FootprintArgs) -> Result<()> {
         ("async-executor", r#"version = "1""#),
         ("tokio", r#"version = "1", features = ["rt-multi-thread"]"#),
     ] {
-        probes.push((name, probe(ws, dir.path(), name, source)?, Vec::new()));
+        let dir = dir.path().join(name);
+        locked_probe(ws, &dir, &format!("{name} = {{ {source} }}\n"))?;
+        let build = Build::of(&dir, dir.join("target"));
+        probes.push((name, build, Vec::new()));
     }
     // In turn, so that what slows the machine for a while slows all of them.
     let progress = Progress::new("clean builds", args.builds * probes.len());

@@ -135,12 +135,18 @@ fn grown(ws: &Workspace) -> Result<()> {
 /// The packages in the lock file of a project with these dependencies.
 fn locked(ws: &Workspace, dependencies: &str) -> Result<usize> {
     let dir = tempfile::tempdir().context("cannot create a temporary directory")?;
-    workspace::probe(dir.path(), dependencies)?;
-    let lock = dir.path().join("Cargo.lock");
-    // The versions of this workspace; what it does not need cargo takes out.
-    fs::copy(ws.root.join("Cargo.lock"), &lock)?;
+    locked_probe(ws, dir.path(), dependencies)?;
     MetadataCommand::new().current_dir(dir.path()).exec()?;
-    Ok(fs::read_to_string(&lock)?.matches("[[package]]\n").count())
+    let lock = fs::read_to_string(dir.path().join("Cargo.lock"))?;
+    Ok(lock.matches("[[package]]\n").count())
+}
+
+/// Writes a project with these dependencies into `dir`, in the versions of this workspace.
+pub(crate) fn locked_probe(ws: &Workspace, dir: &Path, dependencies: &str) -> Result<()> {
+    workspace::probe(dir, dependencies)?;
+    // What the project does not need cargo takes out.
+    fs_err::copy(ws.root.join("Cargo.lock"), dir.join("Cargo.lock"))?;
+    Ok(())
 }
 
 #[cfg(test)]

@@ -120,13 +120,11 @@ pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs, sanitizer: Sanitizer) ->
             (Some(layer), _) => &[layer],
             (None, layers) => layers,
         };
-        let named: Vec<String> = layers.iter().map(|l| format!("-pterrace-{l}")).collect();
-        let all = if layers.is_empty() {
-            ws.layer_args()
-        } else {
-            Vec::new()
-        };
-        let more = named.iter().map(String::as_str).chain(all);
+        let mut packages: Vec<_> = layers.iter().map(|l| format!("-pterrace-{l}")).collect();
+        if layers.is_empty() {
+            packages.extend(ws.layer_args().into_iter().map(str::to_owned));
+        }
+        let more = packages.iter().map(String::as_str);
         let more = Instrumented::ARGS.into_iter().chain(more);
         let more = more.chain(args.filter.iter().flat_map(|filter| ["--", filter]));
         // All are run before the verdict.

@@ -75,25 +75,17 @@ impl BenchArgs {
 }
 
 /// Builds both sides, runs them in turn and prints the ratios.
-pub(super) fn run(
-    ws: &Workspace,
-    filter: Option<&str>,
-    rayon: bool,
-    args: &BenchArgs,
-) -> Result<()> {
+pub(super) fn run(ws: &Workspace, filter: &str, rayon: bool, args: &BenchArgs) -> Result<()> {
     if args.tunables {
         return tunables::run(ws, filter, args);
     }
-    let filter = Regex::new(filter.unwrap_or_default())?;
+    let filter = Regex::new(filter)?;
     if args.published {
         return published::run(ws, &filter, args);
     }
     let subject = if rayon { &RAYON } else { &ECS };
-    let sides = [
-        subject.build(ws, Side::Ours)?,
-        subject.build(ws, Side::Stock)?,
-    ];
-    let mut rows = program::list(&sides[1])?;
+    let sides = Side::both(|side| subject.build(ws, side))?;
+    let mut rows = program::list(&sides[0])?;
     rows.retain(|row| args.long || row.kind != Kind::Long);
     rows.retain(|row| filter.is_match(&row.id));
     ensure!(!rows.is_empty(), "no row matches the filter");

@@ -120,8 +120,7 @@ impl Subject {
         let seeds = seeds.choose(self)?;
         let mut cases = Vec::new();
         for way in self.builds {
-            let program = |side: Side| side.program(ws, self.package, &[self.drop_in], *way);
-            let sides = [program(Side::Stock)?, program(Side::Ours)?];
+            let sides = Side::both(|side| side.program(ws, self.package, &[self.drop_in], *way))?;
             let mut add = |kind: &str, which: String, allowed: Option<&&str>| {
                 cases.push(Case {
                     name: format!("{}/{kind} {which}", way.0),
@@ -152,8 +151,7 @@ impl Subject {
 }
 
 /// Runs the programs whose names contain `filter`: `multi_threaded/--seed 7`, say. Packages that have none of them are not built.
-pub(super) fn run(ws: &Workspace, filter: Option<&str>, seeds: &SeedArgs) -> Result<()> {
-    let filter = filter.unwrap_or_default();
+pub(super) fn run(ws: &Workspace, filter: &str, seeds: &SeedArgs) -> Result<()> {
     let is_any_named = SUBJECTS.iter().any(|subject| subject.is_named(filter));
     let mut cases = Vec::new();
     for subject in &SUBJECTS {

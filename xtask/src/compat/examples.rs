@@ -233,18 +233,14 @@ fn plain(text: &str) -> Result<String> {
 }
 
 /// Compares what the examples do whose names contain `filter`.
-pub(super) fn run(ws: &Workspace, filter: Option<&str>) -> Result<()> {
+pub(super) fn run(ws: &Workspace, filter: &str) -> Result<()> {
     let mut scenes = SCENES.to_vec();
-    scenes.retain(|(name, _)| filter.is_none_or(|text| name.contains(text)));
+    scenes.retain(|(name, _)| name.contains(filter));
     ensure!(!scenes.is_empty(), "no example's name contains the filter");
-    let sides = [
-        Examples::build(ws, Side::Stock)?,
-        Examples::build(ws, Side::Ours)?,
-    ];
+    let [stock, ours] = Side::both(|side| Examples::build(ws, side))?;
     let name = |(name, _): &Scene| (*name).to_owned();
     run_all("compat --examples", &scenes, name, |(_, scene)| {
-        let [stock, ours] = &sides;
-        let (stock, ours) = (plain(&scene(stock)?)?, plain(&scene(ours)?)?);
+        let (stock, ours) = (plain(&scene(&stock)?)?, plain(&scene(&ours)?)?);
         same([("stock", &stock), ("ours", &ours)])?;
         Ok(format!("the same {} lines", stock.lines().count()))
     })

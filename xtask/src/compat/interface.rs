@@ -71,8 +71,7 @@ pub(super) fn run(ws: &Workspace) -> Result<()> {
     let ways: [&[&str]; 2] = [&[], &["static"]];
     let shown = |features: &&[&str]| format!("features {features:?}");
     run_all("compat --interface", &ways, shown, |features| {
-        let stock = written(ws, features, Side::Stock)?;
-        let ours = written(ws, features, Side::Ours)?;
+        let [stock, ours] = Side::both(|side| written(ws, features, side))?;
         let tests = test(&stock)?;
         ensure!(
             tests.with(Verdict::Ok).len() == tests.tests.len(),

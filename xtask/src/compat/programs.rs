@@ -32,19 +32,17 @@ const ROUNDS: usize = 9;
 type Variable = (&'static str, String);
 
 /// Compares what the programs on rayon print whose names contain `filter`, on pools of several sizes.
-pub(super) fn run_rayon(ws: &Workspace, filter: Option<&str>) -> Result<()> {
-    let build = |side: Side| side.program(ws, "rayon-programs", &[RAYON_CORE], OPTIMISED);
-    let sides = [build(Side::Stock)?, build(Side::Ours)?];
+pub(super) fn run_rayon(ws: &Workspace, filter: &str) -> Result<()> {
+    let sides = Side::both(|side| side.program(ws, "rayon-programs", &[RAYON_CORE], OPTIMISED))?;
     let pools = THREADS.map(|threads| ("RAYON_NUM_THREADS", threads.to_string()));
     compare("compat --rayon", &sides, filter, &pools)
 }
 
 /// Compares what the servers and clients print whose names contain `filter`, and prints what the load costs. The D-Bus service gets
 /// a bus of its own.
-pub(super) fn run(ws: &Workspace, filter: Option<&str>) -> Result<()> {
+pub(super) fn run(ws: &Workspace, filter: &str) -> Result<()> {
     let both = [ASYNC_EXECUTOR, BEVY_TASKS];
-    let build = |side: Side| side.program(ws, "programs", &both, OPTIMISED);
-    let sides = [build(Side::Stock)?, build(Side::Ours)?];
+    let sides = Side::both(|side| side.program(ws, "programs", &both, OPTIMISED))?;
     let bus = Bus::start()?;
     let variable = (bus::VARIABLE, bus.address.clone());
     compare("compat --programs", &sides, filter, &[variable])?;
@@ -55,11 +53,11 @@ pub(super) fn run(ws: &Workspace, filter: Option<&str>) -> Result<()> {
 fn compare(
     title: &str,
     sides: &[PathBuf; 2],
-    filter: Option<&str>,
+    filter: &str,
     environments: &[Variable],
 ) -> Result<()> {
     let mut names = listed(&sides[0])?;
-    names.retain(|name| filter.is_none_or(|text| name.contains(text)));
+    names.retain(|name| name.contains(filter));
     ensure!(!names.is_empty(), "no program's name contains the filter");
     let runs = RUNS * environments.len();
     run_all(title, &names, String::clone, |name| {

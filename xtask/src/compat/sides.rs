@@ -98,6 +98,11 @@ pub(super) enum Side {
 impl Side {
     pub(super) const BOTH: [Self; 2] = [Self::Stock, Self::Ours];
 
+    /// What both have.
+    pub(super) fn both<T>(of: impl Fn(Self) -> Result<T>) -> Result<[T; 2]> {
+        Ok([of(Self::Stock)?, of(Self::Ours)?])
+    }
+
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Stock => "stock",

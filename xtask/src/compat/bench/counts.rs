@@ -32,7 +32,7 @@ const AMOUNTS: [(&str, &str); 6] = [
 
 const NOTE: &str = "means an iteration; `slept` and `preempted` are context switches, `barriers` make all running threads fence";
 
-/// Prints the table of both sides, ours and stock.
+/// Prints the table of both sides.
 pub(super) fn run(ws: &Workspace, sides: &[Program; 2], rows: &[Row]) -> Result<()> {
     // Counts futex calls and barriers when preloaded.
     let dir = sides::copy(ws, "futex-count", "futex-count", "")?;
@@ -41,7 +41,7 @@ pub(super) fn run(ws: &Workspace, sides: &[Program; 2], rows: &[Row]) -> Result<
     let progress = Progress::new("compat --bench --counts", rows.len());
     for row in rows {
         progress.at(&row.id);
-        for side in sides.iter().rev() {
+        for side in sides {
             let args = ["--row", &row.id, "--counts"];
             let counts: Vec<BTreeMap<String, Option<f64>>> =
                 program::lines(side, &args, Some(&library))?;

@@ -60,21 +60,22 @@ fn build(ws: &Workspace, side: Side) -> Result<Program> {
 }
 
 /// A row: ours, then the stock crate. The part of the bench's name before the `/` says how many threads there are.
-fn row(id: &str, sides: &[Program; 2]) -> Row {
+fn row(id: &str, [stock, ours]: &[Program; 2]) -> Row {
     let (group, name) = id.split_once('/').unwrap_or(("one", id));
-    let entries = ["ours", "stock"].into_iter().zip(sides);
-    let entries = entries.map(|(contender, program)| Entry::new(contender, id, program));
+    let entries = [("ours", ours), ("stock", stock)];
     Row {
         name: format!("async-executor/{name}/{group}"),
-        entries: entries.collect(),
+        entries: entries
+            .map(|(contender, program)| Entry::new(contender, id, program))
+            .into(),
     }
 }
 
 /// Builds both sides, runs them in turn and prints the ratios.
 pub(super) fn run(ws: &Workspace, filter: &Regex, args: &BenchArgs) -> Result<()> {
     child::catch_interrupts()?;
-    let sides = [build(ws, Side::Ours)?, build(ws, Side::Stock)?];
-    let mut ids = sides[1].list()?;
+    let sides = Side::both(|side| build(ws, side))?;
+    let mut ids = sides[0].list()?;
     ids.retain(|id| filter.is_match(id));
     ensure!(!ids.is_empty(), "no row matches the filter");
     let rows: Vec<Row> = ids.iter().map(|id| row(id, &sides)).collect();

@@ -70,7 +70,7 @@ impl Subject {
 
     /// A row as the engine has it: ours, then the stock crate, then the ideal of a mixed row. Its name says at the end how many
     /// threads there are.
-    pub(super) fn entries(&self, row: &Row, [ours, stock]: &[Program; 2]) -> rounds::Row {
+    pub(super) fn entries(&self, row: &Row, [stock, ours]: &[Program; 2]) -> rounds::Row {
         let contenders = [("ours", ours), ("stock", stock), (IDEAL, ours)];
         let count = if row.kind == Kind::Mixed { 3 } else { 2 };
         let contenders = contenders.into_iter().take(count);

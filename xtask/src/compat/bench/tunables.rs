@@ -201,9 +201,9 @@ impl Built {
 }
 
 /// Builds, measures, prints and saves.
-pub(super) fn run(ws: &Workspace, filter: Option<&str>, args: &BenchArgs) -> Result<()> {
-    let wanted = |tunable: &&Tunable| filter.is_none_or(|text| tunable.name.contains(text));
-    let chosen: Vec<&'static Tunable> = TUNABLES.iter().filter(wanted).collect();
+pub(super) fn run(ws: &Workspace, filter: &str, args: &BenchArgs) -> Result<()> {
+    let chosen = TUNABLES.iter().filter(|t| t.name.contains(filter));
+    let chosen: Vec<&'static Tunable> = chosen.collect();
     ensure!(!chosen.is_empty(), "no constant's name contains the filter");
     let built = build_all(ws, &chosen)?;
     let length = args.length(FULL);
