@@ -1,6 +1,6 @@
 //! The programs that are built on both sides, and their limits.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use super::program::{Kind, Length, Row};
 use crate::compat::registry::{BEVY_TASKS, Published, RAYON_CORE};
@@ -100,21 +100,21 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// The rows whose intervals lie wholly above their limit, and the means above theirs. A row that is only reported has no limit,
+    /// Fails if the interval of a row lies wholly above its limit, or a mean above its own. A row that is only reported has no limit,
     /// and neither has the ideal of a mixed row.
-    pub(super) fn exceeded(
+    pub(super) fn check(
         &self,
-        pairs: &[PeerRow],
+        rows: &[PeerRow],
         means: &[PeerMean],
         kind: impl Fn(&str) -> Kind,
-    ) -> Vec<String> {
-        let mut all = Vec::new();
-        for pair in pairs.iter().filter(|pair| pair.peer != IDEAL) {
-            let name = pair.name();
+    ) -> Result<()> {
+        let mut above = Vec::new();
+        for row in rows.iter().filter(|row| row.peer != IDEAL) {
+            let name = row.name();
             let is_limited = !matches!(kind(&name), Kind::Control | Kind::Long);
-            if is_limited && pair.wall.low > self.row {
-                let ratio = estimate(&pair.wall);
-                all.push(format!("{name} is slower than stock: {ratio}"));
+            if is_limited && row.wall.low > self.row {
+                let ratio = estimate(&row.wall);
+                above.push(format!("{name} is slower than stock: {ratio}"));
             }
         }
         for mean in means {
@@ -125,11 +125,12 @@ impl Limits {
             };
             if mean.mean.value > limit {
                 let (value, metric) = (estimate(&mean.mean), mean.metric.name());
-                all.push(format!(
+                above.push(format!(
                     "the geometric mean {value} of {metric} is above {limit}"
                 ));
             }
         }
-        all
+        ensure!(above.is_empty(), "{}", above.join("; "));
+        Ok(())
     }
 }
