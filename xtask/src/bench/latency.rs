@@ -19,8 +19,8 @@ use xtask_stats::median;
 
 /// Of one run of one bench.
 const LIMIT: Duration = Duration::from_secs(120);
-/// How many wakes a run samples by default, and with `--quick`.
-const SAMPLES: (usize, usize) = (1_000, 100);
+/// How many wakes a run samples.
+const SAMPLES: usize = 1_000;
 
 /// What the program prints of a run, as JSON.
 #[derive(Deserialize)]
@@ -36,13 +36,12 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     let ids = called(&program, &["--ids"])?;
     let listed = ids.lines().map(|id| (id.to_owned(), program.clone()));
     let rows = rows::select(rows::group(listed.collect())?, &args.selection)?;
-    let samples = if args.quick { SAMPLES.1 } else { SAMPLES.0 };
-    let rounds = args.rounds().into();
+    let rounds = args.rounds.into();
     let effort = Effort::new("bench latency", Kind::Time, rounds);
     let found = RefCell::new(BTreeMap::<_, Vec<Percentiles>>::new());
     measure_whole(effort, &rows, &mut Runs::default(), |row, at| {
         let id = &row.entries[at].id;
-        let one = measure(&program, id, samples)?;
+        let one = measure(&program, id)?;
         let wall = one.p50;
         found.borrow_mut().entry(id.clone()).or_default().push(one);
         Ok(Run { wall, cpu: None })
@@ -61,7 +60,7 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
         origin: origin(ws),
         title: "Latency".to_owned(),
         note: format!(
-            "From a wake to the woken task's poll: medians over {rounds} rounds of two runs, {samples} wakes each."
+            "From a wake to the woken task's poll: medians over {rounds} rounds of two runs, {SAMPLES} wakes each."
         ),
         header: ["wake to run", "p50", "p90", "p99"]
             .map(str::to_owned)
@@ -79,7 +78,7 @@ fn called(program: &Program, args: &[&str]) -> Result<String> {
     Ok(ended.checked(&format!("`{path} {args}` failed"))?.stdout)
 }
 
-fn measure(program: &Program, id: &str, samples: usize) -> Result<Percentiles> {
-    let printed = called(program, &["--id", id, "--samples", &samples.to_string()])?;
+fn measure(program: &Program, id: &str) -> Result<Percentiles> {
+    let printed = called(program, &["--id", id, "--samples", &SAMPLES.to_string()])?;
     serde_json::from_str(&printed).with_context(|| format!("`{id}` printed {}", printed.trim()))
 }

@@ -27,10 +27,6 @@ use crate::workspace::Workspace;
 
 use rows::Selection;
 
-/// Rounds and milliseconds a run, by default and with `--quick`.
-const FULL: (u16, u64) = (9, 200);
-const QUICK: (u16, u64) = (3, 50);
-
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Counted {
@@ -44,15 +40,12 @@ pub(crate) enum Counted {
 pub(crate) struct BenchArgs {
     #[command(flatten)]
     selection: Selection,
-    /// Rounds; a ratio is the median over them [default: 9]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    rounds: Option<u16>,
-    /// Milliseconds that each run measures; every contender has two runs a round [default: 200]
-    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..))]
-    time: Option<u64>,
-    /// Few and short rounds: to look at, not to quote
-    #[arg(long)]
-    quick: bool,
+    /// Rounds; a ratio is the median over them
+    #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u16).range(1..))]
+    rounds: u16,
+    /// Milliseconds that each run measures; every contender has two runs a round
+    #[arg(long, value_name = "MS", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
+    time: u64,
     /// Fail if a gated row's interval lies wholly above this ratio of ours to a peer
     #[arg(long, value_name = "RATIO")]
     gate: Option<f64>,
@@ -81,16 +74,6 @@ impl BenchArgs {
             false => programs::build(ws, &self.selection.layers, ""),
         }
     }
-
-    fn rounds(&self) -> u16 {
-        let default = if self.quick { QUICK.0 } else { FULL.0 };
-        self.rounds.unwrap_or(default)
-    }
-
-    fn length(&self) -> Length {
-        let default = if self.quick { QUICK.1 } else { FULL.1 };
-        Length::of_millis(self.time.unwrap_or(default))
-    }
 }
 
 /// Runs what is asked for.
@@ -113,9 +96,9 @@ fn time(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     let mut rows = rows::select(rows::group(programs::list(&programs)?)?, &args.selection)?;
     let home = tempfile::tempdir_in(&ws.target)
         .context("cannot make a temporary directory in the target directory")?;
-    let effort = Effort::new("bench", Kind::Time, args.rounds().into());
+    let effort = Effort::new("bench", Kind::Time, args.rounds.into());
     let mut runs = Runs::default();
-    let length = args.length();
+    let length = Length::of_millis(args.time);
     let failed = measure_all(effort, &rows, &mut runs, |row, at| {
         let entry = &row.entries[at];
         entry.program.run(&entry.id, length, home.path())
@@ -126,7 +109,7 @@ fn time(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     let pairs = results::pairs(&rows, &runs, Kind::Time, origin.machine.cores);
     let results = BenchResults {
         origin,
-        rounds: args.rounds().into(),
+        rounds: args.rounds.into(),
         warm_up_ms: length.warm_up_ms,
         time_ms: length.time_ms,
         means: results::means(&pairs),

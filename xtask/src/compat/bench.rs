@@ -26,24 +26,17 @@ use crate::measure::runs::{self, Runs};
 use crate::report;
 use crate::report::peers::{BenchResults, PeerMean, PeerRow};
 use crate::workspace::Workspace;
-use program::{Kind, Length};
+use program::Kind;
 use subject::{ECS, RAYON};
 
-/// With `--quick`.
-const QUICK: Length = Length {
-    rounds: 5,
-    samples: 2,
-    millis: 25,
-};
+/// Rounds by default.
+const ROUNDS: u32 = 9;
 
 #[derive(Args)]
 pub(crate) struct BenchArgs {
-    /// Rounds of the bench; each runs every row twice a side
+    /// Rounds of the bench, 9 by default; each runs every row twice a side
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), requires = "bench")]
     rounds: Option<u32>,
-    /// Fewer and shorter rounds: a first look
-    #[arg(long, requires = "bench")]
-    quick: bool,
     /// Instead, CPU time against time for values of the constants of fork-join
     #[arg(long, requires = "bench", conflicts_with_all = ["counts", "rayon", "published", "long"])]
     tunables: bool,
@@ -65,15 +58,6 @@ pub(crate) struct BenchArgs {
     counts: bool,
 }
 
-impl BenchArgs {
-    /// How long rows are measured that take so long by default.
-    fn length(&self, full: Length) -> Length {
-        let length = if self.quick { QUICK } else { full };
-        let rounds = self.rounds.unwrap_or(length.rounds);
-        Length { rounds, ..length }
-    }
-}
-
 /// Builds both sides, runs them in turn and prints the ratios.
 pub(super) fn run(ws: &Workspace, filter: &str, rayon: bool, args: &BenchArgs) -> Result<()> {
     if args.tunables {
@@ -92,13 +76,13 @@ pub(super) fn run(ws: &Workspace, filter: &str, rayon: bool, args: &BenchArgs) -
     if args.counts {
         return counts::run(ws, &sides, &rows);
     }
-    let length = args.length(subject.length);
+    let (length, rounds) = (subject.length, args.rounds.unwrap_or(ROUNDS));
     let entries: Vec<_> = rows.iter().map(|r| subject.entries(r, &sides)).collect();
     let kind = |name: &str| {
         let mut named = rows.iter().zip(&entries).filter(|(_, e)| e.name == name);
         named.next().map_or(Kind::Control, |(row, _)| row.kind)
     };
-    let effort = Effort::new("compat --bench", runs::Kind::Time, length.rounds);
+    let effort = Effort::new("compat --bench", runs::Kind::Time, rounds);
     let times = (0, length.samples * length.millis);
     let run = |row: &rounds::Row, at: usize| {
         let entry = &row.entries[at];

@@ -43,11 +43,9 @@ pub(super) struct Row {
     pub(super) why: String,
 }
 
-/// How long a row is measured.
+/// How long a run is: samples, and milliseconds of each.
 #[derive(Clone, Copy)]
 pub(super) struct Length {
-    pub(super) rounds: u32,
-    /// Samples of a run, and milliseconds of each.
     pub(super) samples: u64,
     pub(super) millis: u64,
 }

@@ -5,7 +5,7 @@ use regex_lite::Regex;
 
 use super::program::Kind;
 use super::subject::Limits;
-use super::{BenchArgs, QUICK, measured};
+use super::{BenchArgs, ROUNDS, measured};
 use crate::compat::published::dependencies;
 use crate::compat::registry::{self, ASYNC_EXECUTOR, Published, source, write};
 use crate::compat::sides::Side;
@@ -22,10 +22,8 @@ const LIMITS: Limits = Limits {
     wall: 0.60,
     cpu: f64::INFINITY,
 };
-/// Rounds by default.
-const ROUNDS: u32 = 9;
-/// Milliseconds that a run measures, by default and with `--quick`.
-const MILLIS: (u64, u64) = (400, 100);
+/// Milliseconds that a run measures.
+const MILLIS: u64 = 400;
 
 /// Builds the program of a side.
 fn build(ws: &Workspace, side: Side) -> Result<Program> {
@@ -79,11 +77,8 @@ pub(super) fn run(ws: &Workspace, filter: &Regex, args: &BenchArgs) -> Result<()
     ids.retain(|id| filter.is_match(id));
     ensure!(!ids.is_empty(), "no row matches the filter");
     let rows: Vec<Row> = ids.iter().map(|id| row(id, &sides)).collect();
-    let (rounds, millis) = match args.quick {
-        true => (QUICK.rounds, MILLIS.1),
-        false => (ROUNDS, MILLIS.0),
-    };
-    let (rounds, length) = (args.rounds.unwrap_or(rounds), Length::of_millis(millis));
+    let length = Length::of_millis(MILLIS);
+    let rounds = args.rounds.unwrap_or(ROUNDS);
     let home = tempfile::tempdir_in(&ws.target)?;
     let effort = Effort::new("compat --bench --published", runs::Kind::Time, rounds);
     let times = (length.warm_up_ms, length.time_ms);

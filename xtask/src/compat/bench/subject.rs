@@ -36,7 +36,6 @@ pub(super) const ECS: Subject = Subject {
         cpu: f64::INFINITY,
     },
     length: Length {
-        rounds: 9,
         samples: 5,
         millis: 30,
     },
@@ -53,7 +52,6 @@ pub(super) const RAYON: Subject = Subject {
         cpu: 0.60,
     },
     length: Length {
-        rounds: 9,
         samples: 3,
         millis: 10,
     },

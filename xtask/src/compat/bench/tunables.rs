@@ -9,8 +9,8 @@ use std::time::Duration;
 use anyhow::{Result, bail, ensure};
 use regex_lite::Regex;
 
-use super::BenchArgs;
 use super::program::{self, Length};
+use super::{BenchArgs, ROUNDS};
 use crate::build::Build;
 use crate::compat::registry::write;
 use crate::measure::criterion::Program;
@@ -22,9 +22,7 @@ use crate::report::curves::{Curve, Panel, Point};
 use crate::workspace::Workspace;
 use xtask_stats::{median, median_of_ratios};
 
-/// How long a row is measured by default.
-const FULL: Length = Length {
-    rounds: 9,
+const LENGTH: Length = Length {
     samples: 3,
     millis: 20,
 };
@@ -206,20 +204,20 @@ pub(super) fn run(ws: &Workspace, filter: &str, args: &BenchArgs) -> Result<()> 
     let chosen: Vec<&'static Tunable> = chosen.collect();
     ensure!(!chosen.is_empty(), "no constant's name contains the filter");
     let built = build_all(ws, &chosen)?;
-    let length = args.length(FULL);
+    let rounds = args.rounds.unwrap_or(ROUNDS);
     let rows = built.iter().flat_map(|built| {
         let ids = built.tunable.rows.iter();
         ids.map(|id| built.row(id))
     });
     let rows: Vec<Row> = rows.collect();
-    let effort = Effort::new("compat --bench --tunables", Kind::Time, length.rounds);
+    let effort = Effort::new("compat --bench --tunables", Kind::Time, rounds);
     let mut runs = Runs::default();
     measure_whole(effort, &rows, &mut runs, |row, at| {
         let entry = &row.entries[at];
-        program::run(&entry.program, &entry.id, length)
+        program::run(&entry.program, &entry.id, LENGTH)
     })?;
     let panels: Vec<Panel> = built.iter().map(|built| built.panel(&runs)).collect();
-    let sheet = report::curves::sheet(&panels, origin(ws), length.rounds);
+    let sheet = report::curves::sheet(&panels, origin(ws), rounds);
     println!("{}", sheet.terminal());
     if let Some(path) = &args.json {
         report::save(&sheet, path)?;
