@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
+use serde_json::Value;
 
 use super::program::{self, Row};
 use crate::compat::sides::{self, OPTIMISED};
@@ -20,7 +21,7 @@ const TIMES: [(&str, &str); 4] = [
     ("in kernel", "system_us"),
 ];
 
-/// The same of what is counted. The program says nothing of system calls where the library is not preloaded.
+/// The same of what is counted. The program says `null` of system calls where the library is not preloaded.
 const AMOUNTS: [(&str, &str); 6] = [
     ("slept", "voluntary_switches"),
     ("preempted", "involuntary_switches"),
@@ -43,13 +44,20 @@ pub(super) fn run(ws: &Workspace, sides: &[Program; 2], rows: &[Row]) -> Result<
         progress.at(&row.id);
         for side in sides {
             let args = ["--row", &row.id, "--counts"];
-            let counts: Vec<BTreeMap<String, Option<f64>>> =
-                program::lines(side, &args, Some(&library))?;
+            let counts: Vec<BTreeMap<String, Value>> = program::lines(side, &args, Some(&library))?;
             let counts = counts.first().context("the program prints a line")?;
-            let of = |key| counts.get(key).copied().flatten().unwrap_or(f64::NAN);
+            let of = |key| {
+                let value = counts.get(key);
+                let value = value.with_context(|| format!("the program says no {key}"))?;
+                anyhow::Ok(value.as_f64().unwrap_or(f64::NAN))
+            };
             let mut line = vec![Cell::Text(row.id.clone()), Cell::Text(side.side.clone())];
-            line.extend(TIMES.map(|(_, key)| Cell::Nanoseconds(of(key) * 1e3)));
-            line.extend(AMOUNTS.map(|(_, key)| Cell::Ratio(of(key))));
+            for (_, key) in TIMES {
+                line.push(Cell::Nanoseconds(of(key)? * 1e3));
+            }
+            for (_, key) in AMOUNTS {
+                line.push(Cell::Ratio(of(key)?));
+            }
             lines.push(line);
         }
         progress.step();
