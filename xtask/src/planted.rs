@@ -5,18 +5,18 @@
 //! terrace_weaken="NAME"`. A wrapper of rustc, with a path of its own for each fault, gives the cfg to workspace crates alone.
 //! Cargo keys their artifacts by that path, and builds nothing else anew.
 
-use std::path::Path;
-use std::time::Instant;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 
 use anyhow::{Context, Result, ensure};
-use comfy_table::Table;
+use comfy_table::{Table, presets};
 
 use crate::build::{Binary, Build};
 use crate::models::Verdict;
-use crate::process::parallel;
-use crate::progress::Progress;
+use crate::progress::{Told, run_timed};
 
 /// How it went with one fault.
+#[derive(Clone)]
 pub(crate) enum Outcome {
     /// The net caught it: what was said.
     Caught(String),
@@ -37,11 +37,11 @@ impl Outcome {
         }
     }
 
-    fn words(&self) -> (&'static str, &str) {
+    fn told(&self) -> Told {
         match self {
-            Self::Caught(how) => ("caught", how),
-            Self::Missed => ("MISSED", "it passes with the fault"),
-            Self::Error(why) => ("ERROR", why.lines().next().unwrap_or_default()),
+            Self::Caught(how) => ("caught", how.clone()),
+            Self::Missed => ("MISSED", "it passes with the fault".to_owned()),
+            Self::Error(why) => ("ERROR", why.clone()),
         }
     }
 }
@@ -54,37 +54,32 @@ pub(crate) fn try_all<F: Sync>(
     shown: impl Fn(&F) -> [String; 2] + Sync,
     net: impl Fn(&F) -> Result<Outcome> + Sync,
 ) -> Result<()> {
-    let progress = Progress::new(title, faults.len());
-    let outcomes = parallel(faults, |fault| {
-        let [name, _] = shown(fault);
-        progress.at(&name);
-        let start = Instant::now();
+    let name = |fault: &F| shown(fault)[0].clone();
+    let outcomes = run_timed(title, faults, name, |fault| {
         let outcome = net(fault).unwrap_or_else(|error| Outcome::Error(format!("{error:#}")));
-        let (time, word) = (start.elapsed().as_secs_f64(), outcome.words().0);
-        progress.line(&format!("{word:9} {time:7.2} s  {name}"));
-        progress.step();
-        if let Outcome::Error(why) = &outcome {
-            progress.line(why);
-        }
-        outcome
+        let (word, said) = outcome.told();
+        let is_error = matches!(outcome, Outcome::Error(_));
+        let more = if is_error { said } else { String::new() };
+        ((word, more), outcome)
     });
-    progress.finish();
+    let rows = faults.iter().zip(&outcomes).map(|(fault, (outcome, _))| {
+        let ([name, net], (word, how)) = (shown(fault), outcome.told());
+        let how = how.lines().next().unwrap_or_default().to_owned();
+        [name, net, word.to_owned(), how]
+    });
     let mut table = Table::new();
-    table.load_preset(comfy_table::presets::NOTHING);
+    table.load_preset(presets::NOTHING).add_rows(rows);
     table.set_header(["fault", "net", "", "how"]);
-    let mut missed = faults.len();
-    for (fault, outcome) in faults.iter().zip(&outcomes) {
-        let ([name, net], (word, how)) = (shown(fault), outcome.words());
-        missed -= usize::from(matches!(outcome, Outcome::Caught(_)));
-        table.add_row([&name, &net, word, how]);
-    }
     println!("{table}");
-    println!(
-        "{title}: {} of {} caught",
-        faults.len() - missed,
-        faults.len()
+    let caught = outcomes.iter();
+    let caught = caught.filter(|(outcome, _)| matches!(outcome, Outcome::Caught(_)));
+    let (all, caught) = (faults.len(), caught.count());
+    println!("{title}: {caught} of {all} caught");
+    ensure!(
+        caught == all,
+        "{} planted faults were not caught",
+        all - caught
     );
-    ensure!(missed == 0, "{missed} planted faults were not caught");
     Ok(())
 }
 
@@ -93,11 +88,11 @@ pub(crate) fn plant(build: &Build, name: &str) -> Result<Build> {
     let dir = build.target().join("mutants").join(name);
     let path = dir.join("rustc-wrapper");
     let text = format!("#!/bin/sh\nexec \"$@\" --cfg 'terrace_weaken=\"{name}\"'\n");
-    // The path is what tells builds apart: the file stays as it is.
+    // One that is there may be in use.
     if !fs_err::read_to_string(&path).is_ok_and(|old| old == text) {
         fs_err::create_dir_all(&dir)?;
         fs_err::write(&path, text)?;
-        make_executable(&path)?;
+        fs_err::set_permissions(&path, Permissions::from_mode(0o755))?;
     }
     let wrapper = path.display().to_string();
     Ok(build.clone().env("RUSTC_WORKSPACE_WRAPPER", wrapper))
@@ -111,16 +106,4 @@ pub(crate) fn program(build: &Build, args: &[&str], file: &str) -> Result<Binary
         .context("does not compile")?;
     let binary = binaries.into_iter().find(|b| b.name == file);
     binary.context("cargo built no test")
-}
-
-#[cfg(unix)]
-fn make_executable(path: &Path) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))?;
-    Ok(())
-}
-
-#[cfg(not(unix))]
-fn make_executable(_path: &Path) -> Result<()> {
-    anyhow::bail!("faults can be planted on Unix alone: the compiler's wrapper is a shell script")
 }

@@ -2,10 +2,12 @@
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::process::parallel;
 
 /// How often the bar shows the time that has passed.
 const TICK: Duration = Duration::from_millis(500);
@@ -87,6 +89,33 @@ impl Drop for Progress {
     fn drop(&mut self) {
         self.finish();
     }
+}
+
+/// What is printed of a job at its end: one word, and what else there is to say.
+pub(crate) type Told = (&'static str, String);
+
+/// Does `job` for every item, as many at a time as there are processors, and tells how each went. The results have the time
+/// that each took.
+pub(crate) fn run_timed<T: Sync, R: Send>(
+    title: &str,
+    items: &[T],
+    name: impl Fn(&T) -> String + Sync,
+    job: impl Fn(&T) -> (Told, R) + Sync,
+) -> Vec<(R, Duration)> {
+    let progress = Progress::new(title, items.len());
+    parallel(items, |item| {
+        let name = name(item);
+        progress.at(&name);
+        let start = Instant::now();
+        let ((word, more), result) = job(item);
+        let time = start.elapsed();
+        progress.line(&format!("{word:9} {:7.2} s  {name}", time.as_secs_f64()));
+        if !more.is_empty() {
+            progress.line(&more);
+        }
+        progress.step();
+        (result, time)
+    })
 }
 
 /// Does `job` for every item, also after one has failed, and says which have. A job that passes may say a line.

@@ -2,6 +2,7 @@
 //!
 //! Each net is run without the fault first, and must pass: one that fails anyway proves nothing.
 
+use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Duration;
 
@@ -10,11 +11,11 @@ use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
 use crate::build::Build;
-use crate::models::{LOOM, SHUTTLE, Verdict, judge};
+use crate::models::{Verdict, judge};
 use crate::planted::{self, Outcome};
 use crate::process::run_limited;
 use crate::sanitizer::{Instrumented, instrument};
-use crate::table::{self, Row, is_plain};
+use crate::table::{self, Row};
 use crate::workspace::Workspace;
 use crate::{asan, loom, shuttle, soak, tsan};
 
@@ -77,11 +78,6 @@ impl Row for Fault {
     }
 
     fn check(&self) -> Result<()> {
-        ensure!(
-            is_plain(&self.name, "-"),
-            "it has no name of letters, digits, `-`"
-        );
-        ensure!(!self.what.trim().is_empty(), "what is wrong?");
         let of_package = matches!(self.net, Net::Test | Net::Asan | Net::Tsan);
         ensure!(
             of_package == self.package.is_some(),
@@ -120,28 +116,20 @@ pub(crate) fn run(ws: &Workspace, args: &ProveArgs) -> Result<()> {
     let mut faults: Vec<Fault> = table::load(&ws.root, TABLE)?;
     let filter = args.filter.as_deref().unwrap_or_default();
     faults.retain(|fault| {
-        let texts = [Some(&fault.name), Some(&fault.what), fault.test.as_ref()];
-        let named = texts
-            .into_iter()
-            .flatten()
+        let test = fault.test.as_deref().unwrap_or_default();
+        let named = [&fault.name, &fault.what, test]
+            .iter()
             .any(|text| text.contains(filter));
         named && args.net.is_none_or(|net| net == fault.net)
     });
     ensure!(!faults.is_empty(), "no fault matches; see {TABLE}");
     let nets = Nets::new(ws, &faults)?;
-    let mut passed = Vec::new();
-    for fault in &faults {
-        let net = fault.net();
-        if passed.contains(&net) {
-            continue;
-        }
+    let of_net: BTreeMap<String, &Fault> = faults.iter().map(|f| (f.net(), f)).collect();
+    for (net, fault) in of_net {
         println!("prove: {net}, without a fault");
         let verdict = nets.run(fault, false)?;
-        ensure!(
-            verdict == Verdict::Passed,
-            "{net} does not pass without a fault: {verdict:?}"
-        );
-        passed.push(net);
+        let passed = verdict == Verdict::Passed;
+        ensure!(passed, "{net} does not pass without a fault: {verdict:?}");
     }
     let shown = |fault: &Fault| [fault.name.clone(), fault.net()];
     planted::try_all("prove", &faults, shown, |fault| {
@@ -153,13 +141,9 @@ pub(crate) fn run(ws: &Workspace, args: &ProveArgs) -> Result<()> {
     Ok(())
 }
 
-/// How the nets are built and run; the sanitizers where a fault needs them.
+/// What runs the nets; the sanitizers where a fault needs them.
 struct Nets<'w> {
     ws: &'w Workspace,
-    loom: Build,
-    shuttle: Build,
-    plain: Build,
-    soak: Build,
     asan: Option<Instrumented>,
     tsan: Option<Instrumented>,
 }
@@ -167,17 +151,10 @@ struct Nets<'w> {
 impl<'w> Nets<'w> {
     fn new(ws: &'w Workspace, faults: &[Fault]) -> Result<Self> {
         let needed = |net| faults.iter().any(|fault| fault.net == net);
-        let asan = needed(Net::Asan).then(|| instrument(ws, asan::sanitizer(ws)?));
-        let tsan = needed(Net::Tsan).then(|| instrument(ws, tsan::sanitizer()));
-        Ok(Self {
-            ws,
-            loom: LOOM.build(ws),
-            shuttle: SHUTTLE.build(ws),
-            plain: Build::plain(ws),
-            soak: soak::build(ws),
-            asan: asan.transpose()?,
-            tsan: tsan.transpose()?,
-        })
+        let asan = needed(Net::Asan).then(|| instrument(ws, &asan::sanitizer(ws)?));
+        let tsan = needed(Net::Tsan).then(|| instrument(ws, &tsan::sanitizer()));
+        let (asan, tsan) = (asan.transpose()?, tsan.transpose()?);
+        Ok(Self { ws, asan, tsan })
     }
 
     /// Builds and runs the net of `fault`, with the fault if it is to be `planted`.
@@ -194,12 +171,12 @@ impl<'w> Nets<'w> {
             self.test(&build, fault, &Instrumented::ARGS)
         };
         match fault.net {
-            Net::Loom => loom::run_one(&self.loom, fault.test()?, name),
-            Net::Shuttle => shuttle::run_one(&self.shuttle, fault.test()?, name),
-            Net::Test => self.test(&plant(&self.plain)?, fault, &[]),
+            Net::Loom => loom::run_one(self.ws, fault.test()?, name),
+            Net::Shuttle => shuttle::run_one(self.ws, fault.test()?, name),
+            Net::Test => self.test(&plant(&Build::plain(self.ws))?, fault, &[]),
             Net::Asan => instrumented(&self.asan),
             Net::Tsan => instrumented(&self.tsan),
-            Net::Soak => soak_for(&plant(&self.soak)?),
+            Net::Soak => soak_for(&plant(&soak::build(self.ws))?),
         }
     }
 
@@ -225,36 +202,41 @@ fn soak_for(build: &Build) -> Result<Verdict> {
     let mut command = Command::new(&binary.path);
     command.args(SOAK);
     let finished = run_limited(command, LIMIT)?;
-    let Some(status) = finished.status else {
-        return Ok(Verdict::TimedOut);
-    };
-    ensure!(
-        status.code() != Some(2),
-        "the soak program was called wrongly"
-    );
     let mut lines = finished.output.lines();
     let said = lines.find_map(|line| line.strip_prefix("soak: "));
-    Ok(match status.success() {
-        true => Verdict::Passed,
-        false => Verdict::Failed(said.unwrap_or_default().chars().take(90).collect()),
+    Ok(match finished.status {
+        None => Verdict::TimedOut,
+        Some(status) if status.success() => Verdict::Passed,
+        Some(_) => Verdict::Failed(said.unwrap_or_default().chars().take(90).collect()),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::Fault;
-    use crate::table::mistakes;
+    use crate::table::parse;
 
     #[test]
-    fn a_row_names_its_net() {
-        let of = |rows: &[&str]| mistakes::<Fault>("name = \"a\"\nwhat = \"w\"", rows);
-        let good = "net = \"loom\"\ntest = \"file::test\"";
-        let good_of_package = "net = \"asan\"\ntest = \"file::test\"\npackage = \"p\"";
-        assert_eq!(of(&[good, good_of_package, "net = \"soak\""]), "");
-        assert!(of(&[good, good]).contains("two rows"));
-        assert!(of(&["net = \"loom\"\ntest = \"file\""]).contains("FILE::TEST"));
-        assert!(of(&["net = \"asan\"\ntest = \"file::test\""]).contains("`package`"));
-        assert!(of(&["net = \"soak\"\ntest = \"file::test\""]).contains("no tests"));
-        assert!(of(&["net = \"fishing\""]).contains("fishing"));
+    fn what_is_wrong_with_a_table_is_said() {
+        let row = |net: &str| format!("[[fault]]\nname = 'a'\nwhat = 'w'\nnet = {net}\n");
+        let (good, soak) = (row("'loom'\ntest = 'file::test'"), row("'soak'"));
+        let of_package = row("'asan'\ntest = 'file::test'\npackage = 'p'");
+        assert!(parse::<Fault>(&[&*good, &soak, &of_package].concat()).is_ok());
+        let cases = [
+            (good.repeat(2), "two rows"),
+            (row("'loom'\ntest = 'file'"), "FILE::TEST"),
+            (row("'asan'\ntest = 'file::test'"), "`package`"),
+            (row("'soak'\ntest = 'file::test'"), "no tests"),
+            (row("'fishing'"), "fishing"),
+            (row("'soak'\nwhy = 1"), "unknown field `why`"),
+            (
+                soak.replace("fault", "default"),
+                "there are rows [\"default\"]",
+            ),
+        ];
+        for (text, wanted) in cases {
+            let error = parse::<Fault>(&text).expect_err(&text);
+            assert!(format!("{error:#}").contains(wanted), "{error:#}");
+        }
     }
 }

@@ -9,7 +9,6 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use clap::Args;
 
-use crate::build::Build;
 use crate::models::{self, Model, SHUTTLE, Verdict};
 use crate::planted::Outcome;
 use crate::process::Finished;
@@ -82,13 +81,11 @@ pub(crate) fn run(ws: &Workspace, args: &ShuttleArgs) -> Result<()> {
 }
 
 /// Builds the model `FILE::TEST` and runs it in the usual schedules, with a fault or without.
-pub(crate) fn run_one(build: &Build, test: (&str, &str), fault: Option<&str>) -> Result<Verdict> {
-    let model = SHUTTLE.model(build, test)?;
-    let iterations = match fault {
-        Some(_) => ITERATIONS_WITH_FAULT,
-        None => ITERATIONS,
-    };
-    let failed = model.notes(build, "prove-")?;
+pub(crate) fn run_one(ws: &Workspace, test: (&str, &str), fault: Option<&str>) -> Result<Verdict> {
+    let build = SHUTTLE.build(ws);
+    let model = SHUTTLE.model(&build, test)?;
+    let iterations = fault.map_or(ITERATIONS, |_| ITERATIONS_WITH_FAULT);
+    let failed = model.notes(&build, "prove-")?;
     Ok(explore(&model, fault, &failed, iterations, 0)?.0)
 }
 
@@ -118,10 +115,8 @@ fn shown_again(title: &str, failed: &Path, iterations: u32, seed: u64) -> Result
     );
     for entry in fs_err::read_dir(failed)? {
         let file = entry?.path();
-        text += &format!(
-            "\nthe failing schedule alone:\n  cargo xtask shuttle {title} --schedule {}",
-            file.display()
-        );
+        let replay = format!("cargo xtask shuttle {title} --schedule {}", file.display());
+        text += &format!("\nthe failing schedule alone:\n  {replay}");
     }
     Ok(text)
 }

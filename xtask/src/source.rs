@@ -66,6 +66,13 @@ pub(crate) struct Around {
     pub(crate) call: Option<(usize, usize)>,
 }
 
+impl Named {
+    /// The last segment.
+    pub(crate) fn last(&self) -> &str {
+        self.path.last().map_or("", String::as_str)
+    }
+}
+
 impl Source {
     pub(crate) fn new(path: impl Into<PathBuf>, text: &str) -> Result<Self> {
         let tokens: Option<TokenStream> = text.parse().ok();

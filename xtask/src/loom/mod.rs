@@ -31,8 +31,7 @@ const PREEMPTIONS: usize = 2;
 /// What says to a model in how many schedules it runs at most.
 const MOST_SCHEDULES: &str = "LOOM_MAX_PERMUTATIONS";
 
-/// How loom's message starts when a run has more steps than it follows: nothing is shown then, as
-/// with a timeout.
+/// How loom's message starts when a run has more steps than it follows: nothing is shown then.
 const EXHAUSTED: &str = "Model exceeded maximum number of branches";
 
 /// Options of `cargo xtask loom`.
@@ -97,22 +96,24 @@ pub(crate) fn run(ws: &Workspace, args: &LoomArgs) -> Result<()> {
     }
     LOOM.catch(&planned, |mutant, model| {
         let limit = weakened_limit(times.get(&model.title()));
-        let (verdict, finished) = explore(model, args.preemptions, limit, weakened(Some(mutant)))?;
-        Ok(match verdict {
-            Verdict::Failed(how) if how.starts_with(EXHAUSTED) => Outcome::Error(how),
-            // Loom explores for as long as there is something new; a thread that spins is a failure of its own.
-            Verdict::TimedOut => Outcome::Error(format!(
-                "neither passed nor failed in {:.0?}",
-                finished.time
-            )),
-            verdict => Outcome::of(verdict),
-        })
+        let (verdict, _) = explore(model, args.preemptions, limit, weakened(Some(mutant)))?;
+        Ok(outcome(verdict))
     })
 }
 
+/// What a run of a model with something weakened means. Loom explores for as long as there is something new, and a thread
+/// that spins is a failure of its own: one that does not end shows nothing.
+fn outcome(verdict: Verdict) -> Outcome {
+    match verdict {
+        Verdict::Failed(how) if how.starts_with(EXHAUSTED) => Outcome::Error(how),
+        Verdict::TimedOut => Outcome::Error("it neither passed nor failed in time".to_owned()),
+        verdict => Outcome::of(verdict),
+    }
+}
+
 /// Builds the model `FILE::TEST` and runs it with the default options, with a fault or without.
-pub(crate) fn run_one(build: &Build, test: (&str, &str), fault: Option<&str>) -> Result<Verdict> {
-    let model = LOOM.model(build, test)?;
+pub(crate) fn run_one(ws: &Workspace, test: (&str, &str), fault: Option<&str>) -> Result<Verdict> {
+    let model = LOOM.model(&LOOM.build(ws), test)?;
     Ok(explore(&model, PREEMPTIONS, LIMIT, weakened(fault))?.0)
 }
 
@@ -128,11 +129,7 @@ fn list(ws: &Workspace, build: &Build, layer: Option<&str>) -> Result<Vec<Model>
             _ => {}
         }
     }
-    ensure!(
-        !targets.is_empty(),
-        "layer {} has no models",
-        layer.unwrap_or("?")
-    );
+    ensure!(!targets.is_empty(), "layer {layer:?} has no models");
     LOOM.list(build, &targets)
 }
 

@@ -33,31 +33,20 @@ pub(super) fn command(build: &Build, model: &Model, args: &LoomArgs) -> Result<S
     let dir = model.noted(build, "");
     // Earlier bodies have passed: only the last one goes on from its note.
     super::explore(model, args.preemptions, LIMIT, notes(&dir, 1))?;
-    let Some(file) = last(&dir)? else {
+    let title = model.title();
+    let paths = fs_err::read_dir(&dir)?.map(|entry| Ok(entry?.path()));
+    let paths = paths.collect::<Result<Vec<PathBuf>>>()?;
+    // The note of the body that ran last.
+    let notes = paths.into_iter().filter(|path| body(path).is_some());
+    let Some(file) = notes.max_by_key(|path| body(path)) else {
         return Ok(format!(
-            "it fails in its first step:\n  cargo xtask loom {}",
-            model.title()
+            "it fails in its first step:\n  cargo xtask loom {title}"
         ));
     };
-    let preemptions = match args.preemptions {
-        super::PREEMPTIONS => String::new(),
-        other => format!(" --preemptions {other}"),
-    };
+    let (file, preemptions) = (file.display(), args.preemptions);
     Ok(format!(
-        "the failing schedule alone, with locations:\n  cargo xtask loom {}{preemptions} --schedule {}",
-        model.title(),
-        file.display()
+        "the failing schedule alone, with locations:\n  cargo xtask loom {title} --preemptions {preemptions} --schedule {file}"
     ))
-}
-
-/// The note of the body that ran last.
-fn last(dir: &Path) -> Result<Option<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in fs_err::read_dir(dir)? {
-        let path = entry?.path();
-        files.extend(body(&path).map(|number| (number, path)));
-    }
-    Ok(files.into_iter().max().map(|(_, path)| path))
 }
 
 /// The number of the body that a file is of.

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 
 use crate::build::{Binary, Build};
 use crate::planted;
-use crate::process::{Finished, parallel, run_limited, said};
-use crate::progress::Progress;
+use crate::process::{Finished, run_limited, said};
+use crate::progress::run_timed;
 use crate::workspace::Workspace;
 
 /// Debug assertions, and optimised dependencies; `.cargo/config.toml` has it.
@@ -93,9 +93,8 @@ impl Checker {
 
     /// Builds the `targets` and lists the models in them.
     pub(crate) fn list(&self, build: &Build, targets: &[&str]) -> Result<Vec<Model>> {
-        let args = [&self.args(), targets].concat();
         let mut models = Vec::new();
-        for binary in build.test_binaries(&args, false)? {
+        for binary in build.test_binaries(&[&self.args(), targets].concat(), false)? {
             let mut list = Command::new(&binary.path);
             list.args(["--list", "--format", "terse"]);
             let text = said(list)?;
@@ -124,32 +123,27 @@ impl Checker {
         run: impl Fn(&Model) -> Result<(Verdict, Finished)> + Sync,
         shown_again: impl Fn(&Model, &Verdict) -> Result<String> + Sync,
     ) -> Result<Times> {
-        let name = self.name;
-        let progress = Progress::new(&format!("{name} models"), models.len());
-        let results = parallel(models, |model| {
-            progress.at(&model.title());
-            let (verdict, finished) = run(model)?;
-            let (word, time) = (verdict.word(), finished.time.as_secs_f64());
-            progress.line(&format!("{word:9} {time:7.2} s  {}", model.title()));
-            progress.step();
-            if verdict != Verdict::Passed {
-                progress.line(&finished.output);
-                progress.line(&shown_again(model, &verdict)?);
-            }
-            anyhow::Ok((verdict, finished.time))
+        let title = format!("{} models", self.name);
+        let ran = run_timed(&title, models, Model::title, |model| {
+            let told = run(model).and_then(|(verdict, finished)| {
+                let word = match verdict {
+                    Verdict::Passed => return Ok(("ok", String::new())),
+                    Verdict::Failed(_) => "FAILED",
+                    Verdict::TimedOut => "TIMED OUT",
+                    Verdict::Missing => "MISSING",
+                };
+                Ok((word, finished.output + &shown_again(model, &verdict)?))
+            });
+            let told = told.unwrap_or_else(|error| ("ERROR", format!("{error:#}")));
+            let passed = told.0 == "ok";
+            (told, passed)
         });
-        progress.finish();
-        let mut times = Times::new();
-        let mut failed = 0;
-        for (model, result) in models.iter().zip(results) {
-            let (verdict, time) = result?;
-            failed += usize::from(verdict != Verdict::Passed);
-            times.insert(model.title(), time);
-        }
-        let passed = models.len() - failed;
-        println!("{name}: {passed} models passed, {failed} failed");
+        let passed = ran.iter().filter(|(passed, _)| *passed).count();
+        let failed = models.len() - passed;
+        println!("{}: {passed} models passed, {failed} failed", self.name);
         ensure!(failed == 0, "{failed} models failed");
-        Ok(times)
+        let times = ran.into_iter().map(|(_, time)| time);
+        Ok(models.iter().map(Model::title).zip(times).collect())
     }
 }
 
@@ -174,13 +168,12 @@ impl Model {
         command
     }
 
-    /// Runs it.
     pub(crate) fn run(&self, env: &Environment, limit: Duration) -> Result<(Verdict, Finished)> {
         let finished = run_limited(self.command(env), limit)?;
         Ok((judge(&finished), finished))
     }
 
-    /// An empty directory in which a run notes its schedule; `of` tells it from others.
+    /// An empty directory in which a run notes what it did; `of` tells it from others.
     pub(crate) fn notes(&self, build: &Build, of: &str) -> Result<PathBuf> {
         let dir = self.noted(build, of);
         if dir.exists() {
@@ -200,28 +193,14 @@ impl Model {
 /// Runs the one model that was chosen in the schedule of `file`; an error if it fails, as it should.
 pub(crate) fn replay(models: &[Model], file: &Path, env: &Environment) -> Result<()> {
     let [model] = models else {
-        bail!(
-            "--schedule needs a FILTER that names one model, and {} match",
-            models.len()
-        );
+        let count = models.len();
+        bail!("--schedule needs a FILTER that names one model, and {count} match");
     };
     ensure!(file.is_file(), "there is no file {}", file.display());
-    let status = model.command(env).status();
-    let status = status.with_context(|| format!("cannot start {}", model.binary.path.display()))?;
+    let status = model.command(env).status()?;
     ensure!(status.success(), "{} fails in this schedule", model.title());
     println!("{} passes in this schedule", model.title());
     Ok(())
-}
-
-impl Verdict {
-    fn word(&self) -> &'static str {
-        match self {
-            Self::Passed => "ok",
-            Self::Failed(_) => "FAILED",
-            Self::TimedOut => "TIMED OUT",
-            Self::Missing => "MISSING",
-        }
-    }
 }
 
 /// What the run of one test showed.
@@ -247,7 +226,7 @@ fn reason(output: &str) -> Option<String> {
     Some(message.chars().take(90).collect())
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use std::os::unix::process::ExitStatusExt;
     use std::process::ExitStatus;
@@ -258,25 +237,31 @@ mod tests {
 
     #[test]
     fn passes_need_a_test_that_ran_and_failures_say_why() {
-        let passed = "running 1 test\ntest a ... ok\n\ntest result: ok. 1 passed; 0 failed\n";
-        let none = "running 0 tests\n\ntest result: ok. 0 passed; 0 failed\n";
+        let (one, none) = (
+            "test result: ok. 1 passed\n",
+            "running 0 tests\n\ntest result: ok. 0 passed\n",
+        );
         let panic =
             "running 1 test\nthread 'a' (7) panicked at x.rs:1:2:\ndeadlock; threads = []\n";
         let failed = |how: &str| Verdict::Failed(how.to_owned());
         let cases = [
-            (Some(0), passed, Verdict::Passed),
+            (Some(0), one, Verdict::Passed),
             (Some(0), none, Verdict::Missing),
             (None, "running 1 test\n", Verdict::TimedOut),
             (Some(101 << 8), panic, failed("deadlock; threads = []")),
             (Some(6), "running 1 test\n", failed("signal: 6 (SIGABRT)")),
         ];
         for (status, output, wanted) in cases {
-            let finished = Finished {
-                status: status.map(ExitStatus::from_raw),
-                output: output.to_owned(),
-                time: Duration::ZERO,
-            };
-            assert_eq!(judge(&finished), wanted, "{output}");
+            let (status, output) = (status.map(ExitStatus::from_raw), output.to_owned());
+            let time = Duration::ZERO;
+            assert_eq!(
+                judge(&Finished {
+                    status,
+                    output,
+                    time
+                }),
+                wanted
+            );
         }
     }
 }

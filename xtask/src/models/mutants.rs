@@ -5,12 +5,12 @@ use std::path::Path;
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
-use super::{Checker, Model, layers};
+use super::{Checker, Model};
 use crate::planted::{self, Outcome};
-use crate::table::{Row, is_plain, load};
+use crate::table::{Row, load};
 
 /// A deliberately weakened line and the model that must notice. A mutant has a row for each model that must fail.
-#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Mutant {
     /// The argument of `weakened!`.
@@ -25,41 +25,21 @@ impl Row for Mutant {
     const NAME: &'static str = "mutant";
 
     fn keys(&self) -> Vec<String> {
-        vec![format!(
-            "mutant `{}` with model `{}`",
-            self.name, self.model
-        )]
-    }
-
-    fn check(&self) -> Result<()> {
-        ensure!(
-            is_plain(&self.name, "-_:"),
-            "it has no name of letters, digits, `-`, `_`"
-        );
-        ensure!(is_plain(&self.model, "-_:"), "it names no test");
-        let known = self
-            .layer
-            .as_ref()
-            .is_none_or(|l| layers::NAMES.contains(&l.as_str()));
-        ensure!(
-            known,
-            "there is no such layer, there are {}",
-            layers::NAMES.join(", ")
-        );
-        Ok(())
+        vec![format!("mutant `{}` with `{}`", self.name, self.model)]
     }
 }
 
-fn find(mutant: &Mutant, models: &[Model]) -> Result<Model> {
-    let Mutant { name, layer, model } = mutant;
-    let inside = format!("::{model}");
-    let of_layer = models.iter().filter(|m| m.layer() == layer.as_deref());
-    let found = of_layer.filter(|m| m.title() == *model || m.title().ends_with(&inside));
-    let place = layer.as_deref().unwrap_or("none");
-    match found.collect::<Vec<_>>()[..] {
-        [one] => Ok(one.clone()),
-        [] => bail!("mutant `{name}`: no model `{model}`, layer {place}"),
-        _ => bail!("mutant `{name}`: several models `{model}`; name the file: `FILE::{model}`"),
+impl Mutant {
+    fn find(&self, models: &[Model]) -> Result<Model> {
+        let Self { name, layer, model } = self;
+        let inside = format!("::{model}");
+        let of_layer = models.iter().filter(|m| m.layer() == layer.as_deref());
+        let found = of_layer.filter(|m| m.title() == *model || m.title().ends_with(&inside));
+        match found.collect::<Vec<_>>()[..] {
+            [one] => Ok(one.clone()),
+            [] => bail!("mutant `{name}`: layer {layer:?} has no model `{model}`"),
+            _ => bail!("mutant `{name}`: several models `{model}`; name the file: `FILE::{model}`"),
+        }
     }
 }
 
@@ -71,12 +51,12 @@ impl Checker {
         models: &[Model],
         chooses: impl Fn(&Mutant) -> bool,
     ) -> Result<Vec<(Mutant, Model)>> {
-        let chosen = load(root, self.mutants)?.into_iter().filter(chooses);
-        let planned = chosen.map(|mutant| {
-            let model = find(&mutant, models)?;
-            Ok((mutant, model))
-        });
-        planned.collect()
+        let chosen = load::<Mutant>(root, self.mutants)?
+            .into_iter()
+            .filter(chooses);
+        chosen
+            .map(|mutant| mutant.find(models).map(|model| (mutant, model)))
+            .collect()
     }
 
     /// Runs the model of every mutant by `run`, which is told the mutant's name; prints a table, fails unless each was caught.
@@ -100,57 +80,38 @@ impl Checker {
 
 #[cfg(test)]
 mod tests {
-    use super::{Model, Mutant, find};
+    use super::{Model, Mutant};
     use crate::build::Binary;
-    use crate::table::mistakes;
 
     #[test]
     fn one_model_is_found_by_its_name() {
-        let names = [
-            ("queue_ring", "steal"),
-            ("queue_inbox", "push::one"),
-            ("spawn", "one"),
-            ("queue_ring", "twice"),
-            ("queue_inbox", "twice"),
-        ];
-        let models = names.map(|(file, test)| Model {
-            binary: Binary {
-                name: file.to_owned(),
-                path: file.into(),
-            },
-            test: test.to_owned(),
+        let titles = "queue_ring::steal queue_inbox::push::one spawn::one queue_ring::twice queue_inbox::twice";
+        let models = titles.split(' ').filter_map(|title| {
+            let (file, test) = title.split_once("::")?;
+            let (name, path) = (file.to_owned(), file.into());
+            Some(Model {
+                binary: Binary { name, path },
+                test: test.to_owned(),
+            })
         });
-        let found = |layer: Option<&str>, model: &str| {
-            let mutant = Mutant {
-                name: "m".to_owned(),
-                layer: layer.map(str::to_owned),
-                model: model.to_owned(),
-            };
-            find(&mutant, &models).map_or("none".to_owned(), |model| model.title())
-        };
-        let queue = Some("queue");
-        assert_eq!(found(queue, "steal"), "queue_ring::steal");
-        assert_eq!(found(queue, "one"), "queue_inbox::push::one");
-        assert_eq!(found(None, "one"), "spawn::one");
-        assert_eq!(found(queue, "teal"), "none");
-        assert_eq!(found(None, "steal"), "none");
-        // Two of a name are told apart by the file.
-        assert_eq!(found(queue, "twice"), "none");
-        assert_eq!(found(queue, "queue_inbox::twice"), "queue_inbox::twice");
-    }
-
-    #[test]
-    fn bad_rows_are_named() {
-        let of = |rows: &[&str]| mistakes::<Mutant>("layer = \"queue\"", rows);
-        let row = "name = \"queue-a\"\nmodel = \"m::steal\"";
-        assert_eq!(of(&[]), "");
-        assert_eq!(of(&[row, "name = \"queue-a\"\nmodel = \"wake\""]), "");
-        assert!(of(&[row, row]).contains("two rows"));
-        assert!(of(&["name = \"a b\"\nmodel = \"m\""]).contains("no name"));
-        assert!(of(&["name = \"a\"\nmodel = \"\""]).contains("no test"));
-        assert!(of(&["name = \"a\""]).contains("model"));
-        assert!(of(&[&format!("{row}\nwhy = 1")]).contains("why"));
-        let cellar = mistakes::<Mutant>("layer = \"cellar\"", &[row]);
-        assert!(cellar.contains("no such layer"), "{cellar}");
+        let models: Vec<Model> = models.collect();
+        let cases = [
+            (Some("queue"), "steal", "queue_ring::steal"),
+            (Some("queue"), "one", "queue_inbox::push::one"),
+            (None, "one", "spawn::one"),
+            (Some("queue"), "teal", "none"),
+            (None, "steal", "none"),
+            // Two of a name are told apart by the file.
+            (Some("queue"), "twice", "none"),
+            (Some("queue"), "queue_inbox::twice", "queue_inbox::twice"),
+        ];
+        for (layer, model, wanted) in cases {
+            let (name, layer, model) = ("m".to_owned(), layer.map(str::to_owned), model.to_owned());
+            let found = Mutant { name, layer, model }.find(&models);
+            assert_eq!(
+                found.map_or("none".to_owned(), |found| found.title()),
+                wanted
+            );
+        }
     }
 }

@@ -5,7 +5,7 @@
 //! `#[track_caller]` reports. Where a name holds the ordering, the run of a model tells it: such a name is that of a mutant,
 //! which has a model that comes to it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -39,38 +39,47 @@ const ORDERS: [(Order, &[Order]); 5] = [
 pub(super) type Order = &'static str;
 
 /// One ordering of one call.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Site {
     /// Relative to the root of the workspace.
-    pub(super) file: String,
-    /// `Type::function`, or `function`.
-    pub(super) function: String,
-    /// The name of what is called; from the second of a name in a function on `name#2`.
-    pub(super) access: String,
+    file: String,
     pub(super) line: usize,
     column: usize,
     /// 0, or 1 for the ordering of a failed exchange.
     pub(super) place: usize,
     pub(super) order: Order,
+    /// `Type::function`, or `function`.
+    function: String,
+    /// The name of what is called; from the second of a name in a function on `name#2`.
+    access: String,
 }
 
+/// The calls of the layers by `FILE:LINE:COLUMN`, each as the site of an ordering that is not known yet.
+type Calls = HashMap<String, Site>;
+
 impl Site {
+    /// How the list names it.
+    pub(super) fn name(&self) -> String {
+        format!("{} {} {}", self.file, self.function, self.access)
+    }
+
+    /// Where the call is, as a checker's run reports it.
+    fn at(&self) -> String {
+        format!("{}:{}:{}", self.file, self.line, self.column)
+    }
+
     /// How a checker's run reports it.
     pub(super) fn reported(&self) -> String {
-        let Self {
-            file,
-            line,
-            column,
-            place,
-            order,
-            ..
-        } = self;
-        format!("{file}:{line}:{column}:{place}:{order}")
+        format!("{}:{}:{}", self.at(), self.place, self.order)
     }
 
     pub(super) fn weaker(&self) -> &'static [Order] {
         let found = ORDERS.iter().find(|(order, _)| *order == self.order);
         found.map_or(&[], |(_, weaker)| weaker)
+    }
+
+    pub(super) fn layer(&self) -> &str {
+        layer(&self.file)
     }
 }
 
@@ -81,10 +90,10 @@ pub(super) fn layer(file: &str) -> &str {
     if of_scope { "scope" } else { layer }
 }
 
-/// The sites of the layers below `root`, those that a run has `reached` by another name than that of an ordering too.
-pub(super) fn all(root: &Path, reached: &[&String]) -> Result<Vec<Site>> {
-    let mut sites = Vec::new();
-    let mut calls = HashMap::new();
+/// The sites of the layers below `root`: those in the source, and those that a run has `reached` where a name holds the
+/// ordering.
+pub(super) fn all(root: &Path, reached: &HashSet<&String>) -> Result<BTreeSet<Site>> {
+    let (mut sites, mut calls) = (BTreeSet::new(), Calls::new());
     for layer in LAYERS {
         let dir = root.join("crates").join(layer).join("src");
         for name in crate::workspace::rust_files(root, &dir)? {
@@ -97,75 +106,64 @@ pub(super) fn all(root: &Path, reached: &[&String]) -> Result<Vec<Site>> {
         }
     }
     for at in reached {
-        sites.extend(reached_by_name(at, &sites, &calls)?);
+        sites.extend(reached_at(at, &calls)?);
     }
-    sites.sort_by(|a, b| (&a.file, a.line).cmp(&(&b.file, b.line)));
     Ok(sites)
 }
 
-/// The sites of one file; its `calls` are added by `FILE:LINE:COLUMN`.
-fn of_file(name: &str, source: &Source, calls: &mut HashMap<String, Site>) -> Vec<Site> {
+/// The sites of one file; its `calls` are added.
+fn of_file(file: &str, source: &Source, calls: &mut Calls) -> Vec<Site> {
     let mut numbers = HashMap::new();
-    let mut sites = BTreeMap::new();
-    for (index, named) in source.names.iter().enumerate() {
-        if named.around.apart {
-            continue;
-        }
+    let mut sites = Vec::new();
+    for named in source.names.iter().filter(|named| !named.around.apart) {
         if named.role == Role::Call {
-            let call = call(name, named, &mut numbers);
+            let call = call(file, named, &mut numbers);
             // A fence without an argument.
-            if ["light", "heavy"].contains(&&**named.path.last().unwrap_or(&call.access)) {
+            if ["light", "heavy"].contains(&named.last()) {
                 let order = "SeqCst";
-                sites.insert(
-                    (index, 0, order),
-                    Site {
-                        order,
-                        ..call.clone()
-                    },
-                );
+                sites.push(Site {
+                    order,
+                    ..call.clone()
+                });
             }
-            calls.insert(format!("{name}:{}:{}", call.line, call.column), call);
+            calls.insert(call.at(), call);
         }
         if let (Some(order), Some((call, argument))) = (mentioned(named), named.around.call) {
             let call = &source.names[call];
-            let at = format!("{name}:{}:{}", call.line, call.column);
-            let access = call.path.last().map_or("", String::as_str);
             // Where a failed exchange has an ordering of its own.
-            let place = usize::from(match access {
-                "fetch_update" => argument == 1,
-                _ => argument == 3,
-            });
-            if let Some(call) = calls.get(&at).filter(|_| order != "Relaxed") {
-                let site = Site {
+            let last = if call.last() == "fetch_update" { 1 } else { 3 };
+            let place = usize::from(argument == last);
+            let call = calls.get(&format!("{file}:{}:{}", call.line, call.column));
+            if let Some(call) = call.filter(|_| order != "Relaxed") {
+                sites.push(Site {
                     place,
                     order,
                     ..call.clone()
-                };
-                sites.insert((index, place, order), site);
+                });
             }
         }
     }
-    sites.into_values().collect()
+    sites
 }
 
 fn call(file: &str, named: &Named, numbers: &mut HashMap<(String, String), usize>) -> Site {
     let function = named.around.function.to_string();
-    let name = named.path.last().cloned().unwrap_or_default();
-    let number = numbers.entry((function.clone(), name.clone())).or_insert(0);
+    let mut access = named.last().to_owned();
+    let number = numbers
+        .entry((function.clone(), access.clone()))
+        .or_insert(0);
     *number += 1;
-    let access = if *number == 1 {
-        name
-    } else {
-        format!("{name}#{number}")
-    };
+    if *number > 1 {
+        access += &format!("#{number}");
+    }
     Site {
         file: file.to_owned(),
-        function,
-        access,
         line: named.line,
         column: named.column,
         place: 0,
         order: "Relaxed",
+        function,
+        access,
     }
 }
 
@@ -183,33 +181,29 @@ fn order(name: &str) -> Option<Order> {
     known.find(|order| *order == name)
 }
 
-/// The site that a run reports, if it is not among the `known` ones: a name holds its ordering. A lock's orderings are those
-/// of the checker's stand-in for it.
-fn reached_by_name(
-    at: &str,
-    known: &[Site],
-    calls: &HashMap<String, Site>,
-) -> Result<Option<Site>> {
-    let mut parts = at.rsplitn(3, ':');
-    let order = parts.next().and_then(order).unwrap_or("Relaxed");
+/// The site that a run reports. A lock's orderings are those of the checker's stand-in for it, and those of `sync` are all in
+/// its source.
+fn reached_at(reported: &str, calls: &Calls) -> Result<Option<Site>> {
+    let mut parts = reported.rsplitn(3, ':');
+    let order = parts
+        .next()
+        .and_then(order)
+        .filter(|order| *order != "Relaxed");
     let place = parts.next().and_then(|place| place.parse().ok());
-    let place = parts.next().zip(place);
-    let is_ours =
-        at.starts_with("crates/") && !at.starts_with("crates/sync/") && order != "Relaxed";
-    let Some((call, place)) = place.filter(|_| is_ours) else {
+    let at = parts
+        .next()
+        .filter(|at| at.starts_with("crates/") && !at.starts_with("crates/sync/"));
+    let (Some(order), Some(place), Some(at)) = (order, place, at) else {
         return Ok(None);
     };
-    let call = calls.get(call).with_context(|| {
+    let call = calls.get(at).with_context(|| {
         format!(
             "a model uses an ordering at {at}, where no call is: a function that passes orderings on needs \
              `#[cfg_attr(terrace_loom, track_caller)]`"
         )
     })?;
-    let is_lock = ["lock", "try_lock"]
-        .iter()
-        .any(|lock| call.access.starts_with(lock));
-    let is_known = known.iter().any(|site| site.reported() == at);
-    Ok((!is_lock && !is_known).then(|| Site {
+    let is_lock = call.access.starts_with("lock") || call.access.starts_with("try_lock");
+    Ok((!is_lock).then(|| Site {
         place,
         order,
         ..call.clone()
@@ -218,17 +212,17 @@ fn reached_by_name(
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
+    use std::collections::BTreeSet;
 
-    use super::{of_file, reached_by_name};
+    use super::{Calls, of_file, reached_at};
     use crate::source::Source;
 
     fn found(text: &str, reached: &[&str]) -> Vec<String> {
         let source = Source::new("crates/a.rs", text).expect("it is Rust");
-        let mut calls = HashMap::new();
-        let mut sites = of_file("crates/a.rs", &source, &mut calls);
+        let mut calls = Calls::new();
+        let mut sites = BTreeSet::from_iter(of_file("crates/a.rs", &source, &mut calls));
         for at in reached {
-            sites.extend(reached_by_name(at, &sites, &calls).expect("a call is there"));
+            sites.extend(reached_at(at, &calls).expect("a call is there"));
         }
         let shown = sites.iter().map(|site| {
             let at = (site.line, site.column, site.place);
@@ -244,14 +238,14 @@ mod tests {
                     a.store(0, Ordering::Release);\n    x!(\"z\", heavy());\n    a.compare_exchange(0, 1, A, Ordering::Acquire);\n}\n";
         let mut wanted = vec![
             "Word::look load (4, 14, 0) Acquire",
-            "f swap (9, 15, 0) AcqRel",
             "f store (9, 7, 0) Release",
+            "f swap (9, 15, 0) AcqRel",
             "f store#2 (10, 7, 0) Release",
             "f heavy (11, 13, 0) SeqCst",
             "f compare_exchange (12, 7, 1) Acquire",
         ];
         assert_eq!(found(text, &[]), wanted);
-        wanted.push("f compare_exchange (12, 7, 0) Release");
+        wanted.insert(5, "f compare_exchange (12, 7, 0) Release");
         let reached = ["crates/a.rs:12:7:0:Release", "crates/a.rs:4:14:0:Acquire"];
         assert_eq!(found(text, &reached), wanted);
     }
