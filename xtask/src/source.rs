@@ -18,8 +18,6 @@ pub(crate) struct Source {
     pub(crate) text: String,
     /// Every path, keywords and single names too, in their order.
     pub(crate) names: Vec<Named>,
-    /// The macros that plant the fault that their argument names.
-    pub(crate) weakening: Vec<String>,
 }
 
 /// A path in the code, or one that an import brings in.
@@ -45,8 +43,6 @@ pub(crate) enum Role {
     Call,
     /// It is a macro that is used: the string that its argument begins with, and its last token.
     Macro(Option<String>, String),
-    /// A condition of a cfg says that it equals this.
-    Equals(String),
 }
 
 /// What a path stands in.

@@ -104,13 +104,9 @@ impl Source {
         }
         let mut arguments = None;
         let role = match &tokens[at..] {
-            [mark, TokenTree::Ident(name), TokenTree::Group(body), ..]
+            [mark, TokenTree::Ident(_), TokenTree::Group(body), ..]
                 if path == ["macro_rules"] && is(mark, '!') =>
             {
-                let text = body.stream().to_string().replace(' ', "");
-                let plants = ["terrace_weaken=$", "weakened!($"];
-                let plants = plants.iter().any(|start| text.contains(start));
-                self.weakening.extend(plants.then(|| name.to_string()));
                 let apart = true;
                 self.read(body.stream(), Around { apart, ..around }, false);
                 return at + 3;
@@ -120,9 +116,6 @@ impl Source {
                 let first = tokens.next();
                 let last = tokens.last().map(|last| last.to_string());
                 Role::Macro(first.and_then(|f| string(&f)), last.unwrap_or_default())
-            }
-            [equals, value, ..] if is(equals, '=') && string(value).is_some() => {
-                Role::Equals(string(value).unwrap_or_default())
             }
             [TokenTree::Group(group), ..] if group.delimiter() == Delimiter::Parenthesis => {
                 arguments = Some(group.clone());

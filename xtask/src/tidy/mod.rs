@@ -1,102 +1,71 @@
 //! `cargo xtask tidy`: the house rules that compilers do not check.
 //!
-//! Each rule is a function from what it looks at to findings, in a module with the rules of its
-//! kind, with a case that passes and one that fails beside it.
+//! Each rule is a function from the files to findings, in a module with the rules of its kind. `tests/planted.txt` breaks each.
 
 mod dependencies;
 mod floors;
 mod layout;
 mod mutants;
 mod sync_only;
+#[cfg(test)]
+mod tests;
 mod text;
 
-use std::fmt;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 
 use crate::source::Source;
 use crate::workspace::Workspace;
+use dependencies::Dependency;
 
-/// Whether a finding fails the command.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Level {
-    Warning,
-    Error,
-}
+/// The files that are text, by their paths below the root.
+type Files = BTreeMap<PathBuf, String>;
 
-/// One place that breaks a rule.
-#[derive(Debug, PartialEq)]
-struct Finding {
-    level: Level,
-    path: PathBuf,
-    /// Counted from 1; 0 for the file as a whole.
-    line: usize,
-    what: String,
-}
-
-impl Finding {
-    fn error(path: impl AsRef<Path>, line: usize, what: impl Into<String>) -> Self {
-        Self {
-            level: Level::Error,
-            path: path.as_ref().to_owned(),
-            line,
-            what: what.into(),
-        }
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let level = match self.level {
-            Level::Warning => "warning",
-            Level::Error => "error",
-        };
-        write!(f, "{level}: {}", self.path.display())?;
-        if self.line > 0 {
-            write!(f, ":{}", self.line)?;
-        }
-        write!(f, ": {}", self.what)
+/// One place that breaks a rule; the line is counted from 1, or 0 for the file as a whole.
+fn error(path: impl AsRef<Path>, line: usize, what: &str) -> String {
+    match (path.as_ref().display(), line) {
+        (path, 0) => format!("error: {path}: {what}"),
+        (path, line) => format!("error: {path}:{line}: {what}"),
     }
 }
 
 /// Checks every file that git tracks or would track.
 pub(crate) fn run(ws: &Workspace) -> Result<()> {
-    let paths = ws.files()?;
-    let mut findings = layout::check(&paths);
+    let texts = ws.files()?.into_iter().filter_map(|path| {
+        let text = fs_err::read_to_string(ws.root.join(&path)).ok()?;
+        Some((path, text))
+    });
+    let files: Files = texts.collect();
+    let findings = check(&files, &dependencies::all(ws))?;
+    for finding in &findings {
+        println!("{finding}");
+    }
+    let (errors, warnings): (Vec<_>, Vec<_>) = findings
+        .iter()
+        .partition(|found| found.starts_with("error"));
+    let (all, errors, warnings) = (files.len(), errors.len(), warnings.len());
+    println!("tidy: {all} files, {errors} errors, {warnings} warnings");
+    ensure!(errors == 0, "{errors} places break the house rules");
+    Ok(())
+}
+
+fn check(files: &Files, dependencies: &[Dependency]) -> Result<Vec<String>> {
+    let mut findings = layout::check(files);
     let mut sources = Vec::new();
-    for path in &paths {
-        let Ok(text) = fs_err::read_to_string(ws.root.join(path)) else {
-            continue; // not text
-        };
-        findings.extend(text::check(path, &text));
+    for (path, text) in files {
+        findings.extend(text::check(path, text));
         if path.extension().is_some_and(|e| e == "rs") {
-            match Source::new(path, &text) {
+            match Source::new(path, text) {
                 Ok(source) => sources.push(source),
-                Err(error) => findings.push(Finding::error(path, 0, error.to_string())),
+                Err(why) => findings.push(error(path, 0, &why.to_string())),
             }
         }
     }
-    for source in &sources {
-        findings.extend(sync_only::check(source));
-        findings.extend(layout::forbids_unsafe(source));
-    }
-    findings.extend(dependencies::check(ws, &sources));
-    findings.extend(mutants::check(ws, &sources)?);
-    let page = fs_err::read_to_string(ws.root.join(floors::PAGE)).unwrap_or_default();
-    findings.extend(floors::check(&sources, &page));
-    report(&findings, paths.len())
-}
-
-fn report(findings: &[Finding], files: usize) -> Result<()> {
-    for finding in findings {
-        println!("{finding}");
-    }
-    let errors = findings.iter().filter(|f| f.level == Level::Error).count();
-    let warnings = findings.len() - errors;
-    println!("tidy: {files} files, {errors} errors, {warnings} warnings");
-    if errors > 0 {
-        bail!("{errors} places break the house rules");
-    }
-    Ok(())
+    findings.extend(sources.iter().flat_map(sync_only::check));
+    findings.extend(dependencies::check(dependencies, &sources));
+    findings.extend(mutants::check(files, &sources)?);
+    findings.extend(floors::check(files, &sources));
+    Ok(findings)
 }

@@ -97,8 +97,7 @@ pub(super) fn all(root: &Path, reached: &HashSet<&String>) -> Result<BTreeSet<Si
     for layer in LAYERS {
         let dir = root.join("crates").join(layer).join("src");
         for name in crate::workspace::rust_files(root, &dir)? {
-            let passes_on = PASSING_ON.iter().any(|passing| name.starts_with(passing));
-            if !passes_on && !name.ends_with("/tests.rs") {
+            if !passes_on(&name) && !name.ends_with("/tests.rs") {
                 let text = fs_err::read_to_string(root.join(&name))?;
                 let source = Source::new(&name, &text).with_context(|| name.clone())?;
                 sites.extend(of_file(&name, &source, &mut calls));
@@ -181,18 +180,18 @@ fn order(name: &str) -> Option<Order> {
     known.find(|order| *order == name)
 }
 
-/// The site that a run reports. A lock's orderings are those of the checker's stand-in for it, and those of `sync` are all in
-/// its source.
+fn passes_on(file: &str) -> bool {
+    PASSING_ON.iter().any(|passing| file.starts_with(passing))
+}
+
+/// The site that a run reports. A lock's orderings are those of the checker's stand-in for it.
 fn reached_at(reported: &str, calls: &Calls) -> Result<Option<Site>> {
     let mut parts = reported.rsplitn(3, ':');
-    let order = parts
-        .next()
-        .and_then(order)
-        .filter(|order| *order != "Relaxed");
+    let order = parts.next().and_then(order);
+    let order = order.filter(|order| *order != "Relaxed");
     let place = parts.next().and_then(|place| place.parse().ok());
-    let at = parts
-        .next()
-        .filter(|at| at.starts_with("crates/") && !at.starts_with("crates/sync/"));
+    let at = parts.next();
+    let at = at.filter(|at| at.starts_with("crates/") && !passes_on(at));
     let (Some(order), Some(place), Some(at)) = (order, place, at) else {
         return Ok(None);
     };
