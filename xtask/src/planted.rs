@@ -8,12 +8,10 @@
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 
-use anyhow::{Context, Result, ensure};
-use comfy_table::{Table, presets};
+use anyhow::{Context, Result, bail};
 
 use crate::build::{Binary, Build};
 use crate::models::Verdict;
-use crate::progress::{Told, run_timed};
 
 /// How it went with one fault.
 #[derive(Clone)]
@@ -37,50 +35,14 @@ impl Outcome {
         }
     }
 
-    fn told(&self) -> Told {
+    /// What was said, if the net caught it.
+    pub(crate) fn caught(self) -> Result<String> {
         match self {
-            Self::Caught(how) => ("caught", how.clone()),
-            Self::Missed => ("MISSED", "it passes with the fault".to_owned()),
-            Self::Error(why) => ("ERROR", why.clone()),
+            Self::Caught(how) => Ok(format!("caught: {how}")),
+            Self::Missed => bail!("it passes with the fault"),
+            Self::Error(why) => bail!("nothing is learnt: {why}"),
         }
     }
-}
-
-/// Tries the net of every fault, prints a table, fails unless each was caught. `title` says whose they are, `shown` the name
-/// of a fault and its net.
-pub(crate) fn try_all<F: Sync>(
-    title: &str,
-    faults: &[F],
-    shown: impl Fn(&F) -> [String; 2] + Sync,
-    net: impl Fn(&F) -> Result<Outcome> + Sync,
-) -> Result<()> {
-    let name = |fault: &F| shown(fault)[0].clone();
-    let outcomes = run_timed(title, faults, name, |fault| {
-        let outcome = net(fault).unwrap_or_else(|error| Outcome::Error(format!("{error:#}")));
-        let (word, said) = outcome.told();
-        let is_error = matches!(outcome, Outcome::Error(_));
-        let more = if is_error { said } else { String::new() };
-        ((word, more), outcome)
-    });
-    let rows = faults.iter().zip(&outcomes).map(|(fault, (outcome, _))| {
-        let ([name, net], (word, how)) = (shown(fault), outcome.told());
-        let how = how.lines().next().unwrap_or_default().to_owned();
-        [name, net, word.to_owned(), how]
-    });
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).add_rows(rows);
-    table.set_header(["fault", "net", "", "how"]);
-    println!("{table}");
-    let caught = outcomes.iter();
-    let caught = caught.filter(|(outcome, _)| matches!(outcome, Outcome::Caught(_)));
-    let (all, caught) = (faults.len(), caught.count());
-    println!("{title}: {caught} of {all} caught");
-    ensure!(
-        caught == all,
-        "{} planted faults were not caught",
-        all - caught
-    );
-    Ok(())
 }
 
 /// The same build with the fault called `name` in it.

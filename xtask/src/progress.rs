@@ -1,6 +1,6 @@
 //! Progress of long commands: a bar on a terminal, plain numbered lines elsewhere.
 
-use std::io::IsTerminal;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,8 @@ const TICK: Duration = Duration::from_millis(500);
 
 /// Counts through a known number of steps and says which one runs; may be shared by threads.
 pub(crate) struct Progress {
-    bar: Option<ProgressBar>,
+    /// Hidden where standard error is no terminal.
+    bar: ProgressBar,
     total: usize,
     started: AtomicUsize,
 }
@@ -22,66 +23,53 @@ pub(crate) struct Progress {
 impl Progress {
     /// Starts at zero of `total` steps of the job called `title`.
     pub(crate) fn new(title: &str, total: usize) -> Self {
-        let bar = std::io::stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template(
-                "{prefix} [{bar:30}] {pos}/{len} {elapsed}, {eta} left: {msg}",
-            )
+        let template = "{prefix} [{bar:30}] {pos}/{len} {elapsed}, {eta} left: {msg}";
+        let style = ProgressStyle::with_template(template)
             .expect("the template is a constant and valid")
             .progress_chars("=> ");
-            let bar = ProgressBar::new(total as u64)
-                .with_style(style)
-                .with_prefix(title.to_owned());
-            bar.enable_steady_tick(TICK);
-            bar
-        });
-        if bar.is_none() {
+        let bar = ProgressBar::new(total as u64)
+            .with_style(style)
+            .with_prefix(title.to_owned());
+        if bar.is_hidden() {
             eprintln!("{title}: {total} to do");
+        } else {
+            bar.enable_steady_tick(TICK);
         }
+        let started = AtomicUsize::new(0);
         Self {
             bar,
             total,
-            started: AtomicUsize::new(0),
+            started,
         }
     }
 
     /// Says that `what` is being worked on now.
     pub(crate) fn at(&self, what: &str) {
-        match &self.bar {
-            Some(bar) => bar.set_message(what.to_owned()),
-            None => {
-                let number = self.started.fetch_add(1, Ordering::Relaxed) + 1;
-                eprintln!("[{number}/{}] {what}", self.total);
-            }
+        let number = self.started.fetch_add(1, Ordering::Relaxed) + 1;
+        if self.bar.is_hidden() {
+            eprintln!("[{number}/{}] {what}", self.total);
         }
+        self.detail(what);
     }
 
     /// Says on a terminal what of it is being worked on now.
     pub(crate) fn detail(&self, what: &str) {
-        if let Some(bar) = &self.bar {
-            bar.set_message(what.to_owned());
-        }
+        self.bar.set_message(what.to_owned());
     }
 
     /// One step is done.
     pub(crate) fn step(&self) {
-        if let Some(bar) = &self.bar {
-            bar.inc(1);
-        }
+        self.bar.inc(1);
     }
 
     /// Prints text above the bar.
     pub(crate) fn line(&self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.println(text),
-            None => eprintln!("{text}"),
-        }
+        self.bar.suspend(|| eprintln!("{text}"));
     }
 
     /// Takes the bar away.
     pub(crate) fn finish(&self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        self.bar.finish_and_clear();
     }
 }
 
@@ -91,33 +79,6 @@ impl Drop for Progress {
     }
 }
 
-/// What is printed of a job at its end: one word, and what else there is to say.
-pub(crate) type Told = (&'static str, String);
-
-/// Does `job` for every item, as many at a time as there are processors, and tells how each went. The results have the time
-/// that each took.
-pub(crate) fn run_timed<T: Sync, R: Send>(
-    title: &str,
-    items: &[T],
-    name: impl Fn(&T) -> String + Sync,
-    job: impl Fn(&T) -> (Told, R) + Sync,
-) -> Vec<(R, Duration)> {
-    let progress = Progress::new(title, items.len());
-    parallel(items, |item| {
-        let name = name(item);
-        progress.at(&name);
-        let start = Instant::now();
-        let ((word, more), result) = job(item);
-        let time = start.elapsed();
-        progress.line(&format!("{word:9} {:7.2} s  {name}", time.as_secs_f64()));
-        if !more.is_empty() {
-            progress.line(&more);
-        }
-        progress.step();
-        (result, time)
-    })
-}
-
 /// Does `job` for every item, also after one has failed, and says which have. A job that passes may say a line.
 pub(crate) fn run_all<T>(
     title: &str,
@@ -125,24 +86,69 @@ pub(crate) fn run_all<T>(
     name: impl Fn(&T) -> String,
     job: impl Fn(&T) -> Result<String>,
 ) -> Result<()> {
-    let progress = Progress::new(title, items.len());
-    let mut failed = Vec::new();
+    let jobs = Jobs::new(title, items.len());
     for item in items {
-        let name = name(item);
-        progress.at(&name);
-        match job(item) {
-            Ok(line) => progress.line(&format!("{name}: {line}")),
-            Err(error) => {
-                progress.line(&format!("{name}: FAILED: {error:#}"));
-                failed.push(name);
-            }
-        }
-        progress.step();
+        jobs.run(name(item), || job(item));
     }
-    progress.finish();
-    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
-    eprintln!("{title}: all {} passed", items.len());
-    Ok(())
+    jobs.end()
+}
+
+/// The same, as many at a time as there are processors; how long each took.
+pub(crate) fn run_parallel<T: Sync>(
+    title: &str,
+    items: &[T],
+    name: impl Fn(&T) -> String + Sync,
+    job: impl Fn(&T) -> Result<String> + Sync,
+) -> Result<Vec<Duration>> {
+    let jobs = Jobs::new(title, items.len());
+    let times = parallel(items, |item| jobs.run(name(item), || job(item)));
+    jobs.end()?;
+    Ok(times)
+}
+
+/// Jobs of which none is to fail.
+struct Jobs<'t> {
+    title: &'t str,
+    progress: Progress,
+    failed: Mutex<Vec<String>>,
+}
+
+impl<'t> Jobs<'t> {
+    fn new(title: &'t str, total: usize) -> Self {
+        Self {
+            title,
+            progress: Progress::new(title, total),
+            failed: Mutex::default(),
+        }
+    }
+
+    fn run(&self, name: String, job: impl FnOnce() -> Result<String>) -> Duration {
+        self.progress.at(&name);
+        let start = Instant::now();
+        let result = job();
+        let time = start.elapsed();
+        let said = match &result {
+            Ok(said) => said.clone(),
+            Err(error) => format!("FAILED: {error:#}"),
+        };
+        self.progress
+            .line(&format!("{:8.2} s  {name}: {said}", time.as_secs_f64()));
+        self.progress.step();
+        if result.is_err() {
+            self.failed.lock().expect("no job panics").push(name);
+        }
+        time
+    }
+
+    fn end(self) -> Result<()> {
+        self.progress.finish();
+        let (title, all) = (self.title, self.progress.total);
+        let failed = self.failed.lock().expect("no job panics");
+        let (count, names) = (failed.len(), failed.join(", "));
+        ensure!(count == 0, "{count} of {all} failed: {names}");
+        println!("{title}: all {all} passed");
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -156,6 +162,6 @@ mod tests {
         let run = |items: &[&str]| super::run_all("a test", items, |item| item.to_string(), job);
         assert!(run(&["a", "b"]).is_ok());
         let error = run(&["aa", "b", "cc"]).expect_err("two fail");
-        assert_eq!(error.to_string(), "failed: aa, cc");
+        assert_eq!(error.to_string(), "2 of 3 failed: aa, cc");
     }
 }

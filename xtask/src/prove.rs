@@ -14,6 +14,7 @@ use crate::build::Build;
 use crate::models::{Verdict, judge};
 use crate::planted::{self, Outcome};
 use crate::process::run_limited;
+use crate::progress::run_parallel;
 use crate::sanitizer::{Instrumented, instrument};
 use crate::table::{self, Row};
 use crate::workspace::Workspace;
@@ -131,14 +132,9 @@ pub(crate) fn run(ws: &Workspace, args: &ProveArgs) -> Result<()> {
         let passed = verdict == Verdict::Passed;
         ensure!(passed, "{net} does not pass without a fault: {verdict:?}");
     }
-    let shown = |fault: &Fault| [fault.name.clone(), fault.net()];
-    planted::try_all("prove", &faults, shown, |fault| {
-        Ok(Outcome::of(nets.run(fault, true)?))
-    })?;
-    for fault in &faults {
-        println!("- {}: {}", fault.name, fault.what);
-    }
-    Ok(())
+    let shown = |fault: &Fault| format!("{} ({}), {}", fault.name, fault.what, fault.net());
+    let caught = |fault: &Fault| Outcome::of(nets.run(fault, true)?).caught();
+    run_parallel("prove", &faults, shown, caught).map(drop)
 }
 
 /// What runs the nets; the sanitizers where a fault needs them.

@@ -10,9 +10,8 @@ use anyhow::{Result, bail, ensure};
 use clap::Args;
 
 use crate::build::Build;
-use crate::models::{self, Environment, LOOM, Model, Times, Verdict, layers, weakened};
+use crate::models::{self, LOOM, Model, Times, Verdict, layers, weakened};
 use crate::planted::Outcome;
-use crate::process::Finished;
 use crate::workspace::Workspace;
 
 /// The package with the models.
@@ -24,9 +23,6 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// The time that a model with something weakened gets: this, and this many times what it takes as it is.
 const WEAKENED_LIMIT: Duration = Duration::from_secs(60);
 const WEAKENED_FACTOR: u32 = 5;
-
-/// How often the schedule may switch away from a thread that could go on.
-const PREEMPTIONS: usize = 2;
 
 /// What says to a model in how many schedules it runs at most.
 const MOST_SCHEDULES: &str = "LOOM_MAX_PERMUTATIONS";
@@ -42,9 +38,6 @@ pub(crate) struct LoomArgs {
     /// Run only the models of one layer
     #[arg(long, value_parser = layers::NAMES)]
     layer: Option<String>,
-    /// How often the schedule may switch away from a thread that could go on
-    #[arg(long, value_name = "N", default_value_t = PREEMPTIONS)]
-    preemptions: usize,
     /// Then weaken the protocols line by line and require the named model to fail each time
     #[arg(long)]
     mutants: bool,
@@ -80,7 +73,7 @@ pub(crate) fn run(ws: &Workspace, args: &LoomArgs) -> Result<()> {
     let chosen = |m: &&Model| args.chooses(m.layer(), &[&m.title()]);
     if let Some(file) = &args.schedule {
         let models: Vec<Model> = models.iter().filter(chosen).cloned().collect();
-        let env = replay::environment(file, args.preemptions)?;
+        let env = replay::environment(file)?;
         return models::replay(&models, file, &env);
     }
     let planned = LOOM.plan(&ws.root, &models, |mutant| {
@@ -96,8 +89,7 @@ pub(crate) fn run(ws: &Workspace, args: &LoomArgs) -> Result<()> {
     }
     LOOM.catch(&planned, |mutant, model| {
         let limit = weakened_limit(times.get(&model.title()));
-        let (verdict, _) = explore(model, args.preemptions, limit, weakened(Some(mutant)))?;
-        Ok(outcome(verdict))
+        Ok(outcome(model.run(&weakened(Some(mutant)), limit)?.0))
     })
 }
 
@@ -114,7 +106,7 @@ fn outcome(verdict: Verdict) -> Outcome {
 /// Builds the model `FILE::TEST` and runs it with the default options, with a fault or without.
 pub(crate) fn run_one(ws: &Workspace, test: (&str, &str), fault: Option<&str>) -> Result<Verdict> {
     let model = LOOM.model(&LOOM.build(ws), test)?;
-    Ok(explore(&model, PREEMPTIONS, LIMIT, weakened(fault))?.0)
+    Ok(model.run(&weakened(fault), LIMIT)?.0)
 }
 
 /// Builds the models, all or one layer's, and lists them.
@@ -133,17 +125,6 @@ fn list(ws: &Workspace, build: &Build, layer: Option<&str>) -> Result<Vec<Model>
     LOOM.list(build, &targets)
 }
 
-/// Runs a model with `env` in its environment.
-fn explore(
-    model: &Model,
-    preemptions: usize,
-    limit: Duration,
-    mut env: Environment,
-) -> Result<(Verdict, Finished)> {
-    env.push(("TERRACE_LOOM_PREEMPTIONS", preemptions.to_string()));
-    model.run(&env, limit)
-}
-
 /// The time that a model with something weakened gets, which takes `time` as it is.
 fn weakened_limit(time: Option<&Duration>) -> Duration {
     WEAKENED_LIMIT + WEAKENED_FACTOR * time.copied().unwrap_or_default()
@@ -159,10 +140,10 @@ fn run_models(build: &Build, models: &[Model], args: &LoomArgs) -> Result<Times>
         if let (Some(most), false) = (args.schedules, args.sweep) {
             env.push((MOST_SCHEDULES, most.to_string()));
         }
-        explore(model, args.preemptions, LIMIT, env)
+        model.run(&env, LIMIT)
     };
     LOOM.run(models, run, |model, verdict| match verdict {
-        Verdict::Failed(_) => replay::command(build, model, args),
+        Verdict::Failed(_) => replay::command(build, model),
         _ => Ok(String::new()),
     })
 }

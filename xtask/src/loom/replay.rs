@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-use super::{LIMIT, LoomArgs};
+use super::LIMIT;
 use crate::build::Build;
 use crate::models::{Environment, Model};
 
@@ -29,24 +29,22 @@ fn notes(dir: &Path, interval: usize) -> Environment {
 }
 
 /// Finds the schedule in which `model` has failed; the command that runs it again.
-pub(super) fn command(build: &Build, model: &Model, args: &LoomArgs) -> Result<String> {
+pub(super) fn command(build: &Build, model: &Model) -> Result<String> {
     let dir = model.noted(build, "");
     // Earlier bodies have passed: only the last one goes on from its note.
-    super::explore(model, args.preemptions, LIMIT, notes(&dir, 1))?;
-    let title = model.title();
+    model.run(&notes(&dir, 1), LIMIT)?;
+    let command = format!("cargo xtask loom {}", model.title());
     let paths = fs_err::read_dir(&dir)?.map(|entry| Ok(entry?.path()));
     let paths = paths.collect::<Result<Vec<PathBuf>>>()?;
     // The note of the body that ran last.
     let notes = paths.into_iter().filter(|path| body(path).is_some());
-    let Some(file) = notes.max_by_key(|path| body(path)) else {
-        return Ok(format!(
-            "it fails in its first step:\n  cargo xtask loom {title}"
-        ));
-    };
-    let (file, preemptions) = (file.display(), args.preemptions);
-    Ok(format!(
-        "the failing schedule alone, with locations:\n  cargo xtask loom {title} --preemptions {preemptions} --schedule {file}"
-    ))
+    Ok(match notes.max_by_key(|path| body(path)) {
+        None => format!("it fails in its first step:\n  {command}"),
+        Some(file) => format!(
+            "the failing schedule alone, with locations:\n  {command} --schedule {}",
+            file.display()
+        ),
+    })
 }
 
 /// The number of the body that a file is of.
@@ -55,15 +53,17 @@ fn body(path: &Path) -> Option<usize> {
 }
 
 /// The environment in which a model runs in the schedule of `file`, and says what it does.
-pub(super) fn environment(file: &Path, preemptions: usize) -> Result<Environment> {
+pub(super) fn environment(file: &Path) -> Result<Environment> {
     let number =
         body(file).context("the file's name ends in the number of a body, as in `body.0`")?;
+    // As `terrace_sync::model` has it.
+    let preemptions = std::env::var("TERRACE_LOOM_PREEMPTIONS").unwrap_or("2".to_owned());
     Ok(vec![
         ("TERRACE_LOOM_REPLAY", number.to_string()),
         (FILE, std::path::absolute(file)?.display().to_string()),
         // It is the first of what would be a search: the file stays as it is.
         (EVERY, usize::MAX.to_string()),
-        ("LOOM_MAX_PREEMPTIONS", preemptions.to_string()),
+        ("LOOM_MAX_PREEMPTIONS", preemptions),
         ("LOOM_MAX_BRANCHES", "10000".to_owned()),
         ("LOOM_LOG", "trace".to_owned()),
         ("LOOM_LOCATION", "1".to_owned()),

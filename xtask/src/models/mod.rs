@@ -16,7 +16,7 @@ use anyhow::{Result, bail, ensure};
 use crate::build::{Binary, Build};
 use crate::planted;
 use crate::process::{Finished, run_limited, said};
-use crate::progress::run_timed;
+use crate::progress::run_parallel;
 use crate::workspace::Workspace;
 
 /// Debug assertions, and optimised dependencies; `.cargo/config.toml` has it.
@@ -124,25 +124,13 @@ impl Checker {
         shown_again: impl Fn(&Model, &Verdict) -> Result<String> + Sync,
     ) -> Result<Times> {
         let title = format!("{} models", self.name);
-        let ran = run_timed(&title, models, Model::title, |model| {
-            let told = run(model).and_then(|(verdict, finished)| {
-                let word = match verdict {
-                    Verdict::Passed => return Ok(("ok", String::new())),
-                    Verdict::Failed(_) => "FAILED",
-                    Verdict::TimedOut => "TIMED OUT",
-                    Verdict::Missing => "MISSING",
-                };
-                Ok((word, finished.output + &shown_again(model, &verdict)?))
-            });
-            let told = told.unwrap_or_else(|error| ("ERROR", format!("{error:#}")));
-            let passed = told.0 == "ok";
-            (told, passed)
-        });
-        let passed = ran.iter().filter(|(passed, _)| *passed).count();
-        let failed = models.len() - passed;
-        println!("{}: {passed} models passed, {failed} failed", self.name);
-        ensure!(failed == 0, "{failed} models failed");
-        let times = ran.into_iter().map(|(_, time)| time);
+        let times = run_parallel(&title, models, Model::title, |model| {
+            let (verdict, Finished { output, .. }) = run(model)?;
+            if verdict != Verdict::Passed {
+                bail!("{verdict:?}\n{output}\n{}", shown_again(model, &verdict)?);
+            }
+            Ok("ok".to_owned())
+        })?;
         Ok(models.iter().map(Model::title).zip(times).collect())
     }
 }

@@ -6,7 +6,8 @@ use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
 use super::{Checker, Model};
-use crate::planted::{self, Outcome};
+use crate::planted::Outcome;
+use crate::progress::run_parallel;
 use crate::table::{Row, load};
 
 /// A deliberately weakened line and the model that must notice. A mutant has a row for each model that must fail.
@@ -59,7 +60,7 @@ impl Checker {
             .collect()
     }
 
-    /// Runs the model of every mutant by `run`, which is told the mutant's name; prints a table, fails unless each was caught.
+    /// Runs the model of every mutant by `run`, which is told the mutant's name; fails unless each was caught.
     pub(crate) fn catch(
         &self,
         planned: &[(Mutant, Model)],
@@ -71,10 +72,10 @@ impl Checker {
             self.mutants
         );
         let title = format!("{} mutants", self.name);
-        let shown = |(mutant, model): &(Mutant, Model)| [mutant.name.clone(), model.title()];
-        planted::try_all(&title, planned, shown, |(mutant, model)| {
-            run(&mutant.name, model)
-        })
+        let shown =
+            |(mutant, model): &(Mutant, Model)| format!("{}, {}", mutant.name, model.title());
+        let caught = |(mutant, model): &(Mutant, Model)| run(&mutant.name, model)?.caught();
+        run_parallel(&title, planned, shown, caught).map(drop)
     }
 }
 

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use anyhow::{Result, ensure};
-use comfy_table::{Table, presets};
 use serde::Deserialize;
 
 use super::{Job, sites};
@@ -74,9 +73,6 @@ pub(super) fn judge(jobs: &[Job], rows: &[Row], args: &LoomArgs) -> Result<()> {
         entries.map(move |entry| (entry, row))
     });
     let rows: BTreeMap<String, &Row> = rows.collect();
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING);
-    table.set_header(["ordering", "", "model and failure, or reason"]);
     let mut wrong = Vec::new();
     let mut counts = BTreeMap::<&str, usize>::new();
     for job in jobs {
@@ -95,12 +91,11 @@ pub(super) fn judge(jobs: &[Job], rows: &[Row], args: &LoomArgs) -> Result<()> {
             ),
         };
         *counts.entry(word).or_default() += 1;
-        table.add_row([&title(job), word, &about]);
+        println!("{word:9} {}: {about}", title(job));
         if !mistake.is_empty() {
             wrong.push(format!("{}: {mistake}", title(job)));
         }
     }
-    println!("{table}");
     let known: HashSet<String> = jobs.iter().map(entry).collect();
     for (entry, row) in &rows {
         if args.chooses(Some(sites::layer(&row.file)), &[""]) && !known.contains(entry) {

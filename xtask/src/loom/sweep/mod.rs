@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
-use super::{LoomArgs, MOST_SCHEDULES, explore, outcome, weakened_limit};
+use super::{LoomArgs, MOST_SCHEDULES, outcome, weakened_limit};
 use crate::build::Build;
 use crate::models::{Environment, Model, Times};
 use crate::planted::Outcome;
@@ -162,7 +162,7 @@ impl Reach<'_> {
         let env = environment(WEAKEN, weakened.collect::<Vec<_>>().join(","), args);
         let limit = weakened_limit(Some(&self.time));
         let title = self.model.title();
-        let (verdict, _) = explore(self.model, args.preemptions, limit, env)?;
+        let (verdict, _) = self.model.run(&env, limit)?;
         let outcome = match outcome(verdict) {
             Outcome::Missed => return Ok(()),
             _ if !others.is_empty() => {

@@ -8,7 +8,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::source::{Named, Role, Source};
 
@@ -195,12 +195,15 @@ fn reached_at(reported: &str, calls: &Calls) -> Result<Option<Site>> {
     let (Some(order), Some(place), Some(at)) = (order, place, at) else {
         return Ok(None);
     };
-    let call = calls.get(at).with_context(|| {
-        format!(
+    let Some(call) = calls.get(at) else {
+        // `sync` has a checker's stand-ins, whose orderings are nobody's.
+        ensure!(
+            at.starts_with("crates/sync/"),
             "a model uses an ordering at {at}, where no call is: a function that passes orderings on needs \
              `#[cfg_attr(terrace_loom, track_caller)]`"
-        )
-    })?;
+        );
+        return Ok(None);
+    };
     let is_lock = call.access.starts_with("lock") || call.access.starts_with("try_lock");
     Ok((!is_lock).then(|| Site {
         place,
