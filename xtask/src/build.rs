@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use cargo_metadata::Message;
 
 use crate::workspace::Workspace;
@@ -12,6 +12,8 @@ use crate::workspace::Workspace;
 pub(crate) fn words<'w>(line: &'w str, more: impl IntoIterator<Item = &'w str>) -> Vec<&'w str> {
     line.split(' ').chain(more).collect()
 }
+
+const NO_CARGO: &str = "cannot start cargo; is it on the PATH?";
 
 /// One kind of build: flags, environment, target directory.
 #[derive(Clone)]
@@ -47,12 +49,9 @@ impl Build {
 
     /// A build of the package in `root`, whose artifacts go to `target`.
     pub(crate) fn of(root: &Path, target: PathBuf) -> Self {
-        let build = Self {
-            root: root.to_owned(),
-            env: Vec::new(),
-            target: target.clone(),
-        };
-        build.env("CARGO_TARGET_DIR", target.display().to_string())
+        let env = vec![("CARGO_TARGET_DIR".to_owned(), target.display().to_string())];
+        let root = root.to_owned();
+        Self { root, env, target }
     }
 
     /// Adds a variable to the environment.
@@ -62,9 +61,8 @@ impl Build {
 
     /// Adds variables to the environment.
     pub(crate) fn envs<'k>(mut self, all: impl IntoIterator<Item = (&'k str, String)>) -> Self {
-        let all = all.into_iter();
-        self.env
-            .extend(all.map(|(key, value)| (key.to_owned(), value)));
+        let all = all.into_iter().map(|(key, value)| (key.to_owned(), value));
+        self.env.extend(all);
         self
     }
 
@@ -94,10 +92,7 @@ impl Build {
 
     /// Like [`Build::cargo`], without printing the command.
     pub(crate) fn quiet_cargo(&self, args: &[&str]) -> Result<()> {
-        let status = self
-            .command(args)
-            .status()
-            .context("cannot start cargo; is it on the PATH?")?;
+        let status = self.command(args).status().context(NO_CARGO)?;
         ensure!(
             status.success(),
             "`cargo {}` failed: {status}",
@@ -114,36 +109,27 @@ impl Build {
 
     /// The programs that `cargo ARGS` builds.
     pub(crate) fn binaries(&self, args: &[&str], quiet: bool) -> Result<Vec<Binary>> {
-        let mut all = args.to_vec();
+        let mut command = self.command(args);
+        command.arg("--message-format=json-render-diagnostics");
+        command.stdin(Stdio::null());
         if !quiet {
-            eprintln!("{}", self.shown(&all));
+            eprintln!("{}", self.shown(args));
+            command.stderr(Stdio::inherit());
         }
-        all.push("--message-format=json-render-diagnostics");
-        let output = self
-            .command(&all)
-            .stdin(Stdio::null())
-            .stderr(if quiet {
-                Stdio::piped()
-            } else {
-                Stdio::inherit()
-            })
-            .output()
-            .context("cannot start cargo; is it on the PATH?")?;
-        if !output.status.success() {
-            let stderr = String::from_utf8_lossy(&output.stderr);
-            bail!(
-                "`cargo {}` failed: {}\n{stderr}",
-                all.join(" "),
-                output.status
-            );
-        }
+        let output = command.output().context(NO_CARGO)?;
+        let (args, said) = (args.join(" "), String::from_utf8_lossy(&output.stderr));
+        ensure!(
+            output.status.success(),
+            "`cargo {args}` failed: {}\n{said}",
+            output.status
+        );
         let mut binaries = Vec::new();
-        for message in Message::parse_stream(output.stdout.as_slice()) {
-            let message = message.context("cargo printed a message that cannot be read")?;
-            if let Message::CompilerArtifact(artifact) = message {
-                binaries.extend(artifact.executable.map(|path| Binary {
-                    name: artifact.target.name,
-                    path: path.into_std_path_buf(),
+        for message in Message::parse_stream(&*output.stdout) {
+            if let Message::CompilerArtifact(artifact) = message? {
+                let (name, program) = (artifact.target.name, artifact.executable);
+                binaries.extend(program.map(|path| Binary {
+                    name,
+                    path: path.into(),
                 }));
             }
         }

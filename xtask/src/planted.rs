@@ -45,8 +45,11 @@ impl Outcome {
     }
 }
 
-/// The same build with the fault called `name` in it.
-pub(crate) fn plant(build: &Build, name: &str) -> Result<Build> {
+/// The same build with the fault called `name` in it, if there is to be one.
+pub(crate) fn plant(build: Build, name: Option<&str>) -> Result<Build> {
+    let Some(name) = name else {
+        return Ok(build);
+    };
     let dir = build.target().join("mutants").join(name);
     let path = dir.join("rustc-wrapper");
     let text = format!("#!/bin/sh\nexec \"$@\" --cfg 'terrace_weaken=\"{name}\"'\n");
@@ -57,7 +60,7 @@ pub(crate) fn plant(build: &Build, name: &str) -> Result<Build> {
         fs_err::set_permissions(&path, Permissions::from_mode(0o755))?;
     }
     let wrapper = path.display().to_string();
-    Ok(build.clone().env("RUSTC_WORKSPACE_WRAPPER", wrapper))
+    Ok(build.env("RUSTC_WORKSPACE_WRAPPER", wrapper))
 }
 
 /// Builds the test program called `file` with `args`; that it does not compile is told apart from a test that fails.

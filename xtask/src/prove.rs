@@ -100,15 +100,17 @@ impl Fault {
             .with_context(|| format!("{test:?} is not FILE::TEST"))
     }
 
+    fn package(&self) -> Result<&str> {
+        let package = self.package.as_deref();
+        package.context("`package` says whose test it is")
+    }
+
     /// What has to catch it, as printed.
     fn net(&self) -> String {
         let net = format!("{:?}", self.net).to_lowercase();
-        let words = [
-            Some(net.as_str()),
-            self.package.as_deref(),
-            self.test.as_deref(),
-        ];
-        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+        let words = [Some(&net), self.package.as_ref(), self.test.as_ref()];
+        let words: Vec<&str> = words.into_iter().flatten().map(String::as_str).collect();
+        words.join(" ")
     }
 }
 
@@ -118,78 +120,53 @@ pub(crate) fn run(ws: &Workspace, args: &ProveArgs) -> Result<()> {
     let filter = args.filter.as_deref().unwrap_or_default();
     faults.retain(|fault| {
         let test = fault.test.as_deref().unwrap_or_default();
-        let named = [&fault.name, &fault.what, test]
-            .iter()
-            .any(|text| text.contains(filter));
-        named && args.net.is_none_or(|net| net == fault.net)
+        let texts = [&fault.name, &fault.what, test];
+        texts.iter().any(|text| text.contains(filter))
+            && args.net.is_none_or(|net| net == fault.net)
     });
     ensure!(!faults.is_empty(), "no fault matches; see {TABLE}");
-    let nets = Nets::new(ws, &faults)?;
+    let needed = |net| faults.iter().any(|fault| fault.net == net);
+    let asan = needed(Net::Asan).then(|| instrument(ws, &asan::sanitizer(ws)?));
+    let tsan = needed(Net::Tsan).then(|| instrument(ws, &tsan::sanitizer()));
+    let (asan, tsan) = (asan.transpose()?, tsan.transpose()?);
+    // Builds and runs the net of a fault, with the fault or without.
+    let run = |fault: &Fault, name: Option<&str>| {
+        let sanitizer = match fault.net {
+            Net::Loom => return loom::run_one(ws, fault.test()?, name),
+            Net::Shuttle => return shuttle::run_one(ws, fault.test()?, name),
+            Net::Soak => return soak_for(&planted::plant(soak::build(ws), name)?),
+            Net::Test => None,
+            Net::Asan => asan.as_ref(),
+            Net::Tsan => tsan.as_ref(),
+        };
+        let layer = fault.package()?.trim_start_matches("terrace-");
+        let build = sanitizer.map_or(Build::plain(ws), |with| with.build(layer).clone());
+        let args = sanitizer.map_or(&[][..], |_| &Instrumented::ARGS);
+        test(ws, &planted::plant(build, name)?, fault, args)
+    };
     let of_net: BTreeMap<String, &Fault> = faults.iter().map(|f| (f.net(), f)).collect();
     for (net, fault) in of_net {
         println!("prove: {net}, without a fault");
-        let verdict = nets.run(fault, false)?;
+        let verdict = run(fault, None)?;
         let passed = verdict == Verdict::Passed;
         ensure!(passed, "{net} does not pass without a fault: {verdict:?}");
     }
     let shown = |fault: &Fault| format!("{} ({}), {}", fault.name, fault.what, fault.net());
-    let caught = |fault: &Fault| Outcome::of(nets.run(fault, true)?).caught();
+    let caught = |fault: &Fault| Outcome::of(run(fault, Some(&fault.name))?).caught();
     run_parallel("prove", &faults, shown, caught).map(drop)
 }
 
-/// What runs the nets; the sanitizers where a fault needs them.
-struct Nets<'w> {
-    ws: &'w Workspace,
-    asan: Option<Instrumented>,
-    tsan: Option<Instrumented>,
-}
-
-impl<'w> Nets<'w> {
-    fn new(ws: &'w Workspace, faults: &[Fault]) -> Result<Self> {
-        let needed = |net| faults.iter().any(|fault| fault.net == net);
-        let asan = needed(Net::Asan).then(|| instrument(ws, &asan::sanitizer(ws)?));
-        let tsan = needed(Net::Tsan).then(|| instrument(ws, &tsan::sanitizer()));
-        let (asan, tsan) = (asan.transpose()?, tsan.transpose()?);
-        Ok(Self { ws, asan, tsan })
-    }
-
-    /// Builds and runs the net of `fault`, with the fault if it is to be `planted`.
-    fn run(&self, fault: &Fault, planted: bool) -> Result<Verdict> {
-        let name = planted.then_some(fault.name.as_str());
-        let plant = |build: &Build| match name {
-            Some(name) => planted::plant(build, name),
-            None => Ok(build.clone()),
-        };
-        let instrumented = |with: &Option<Instrumented>| {
-            let with = with.as_ref().context("the sanitizer was not prepared")?;
-            let package = fault.package.as_deref().unwrap_or_default();
-            let build = plant(with.build(package.trim_start_matches("terrace-")))?;
-            self.test(&build, fault, &Instrumented::ARGS)
-        };
-        match fault.net {
-            Net::Loom => loom::run_one(self.ws, fault.test()?, name),
-            Net::Shuttle => shuttle::run_one(self.ws, fault.test()?, name),
-            Net::Test => self.test(&plant(&Build::plain(self.ws))?, fault, &[]),
-            Net::Asan => instrumented(&self.asan),
-            Net::Tsan => instrumented(&self.tsan),
-            Net::Soak => soak_for(&plant(&soak::build(self.ws))?),
-        }
-    }
-
-    /// Runs the test program where cargo would run it, in the environment of its build.
-    fn test(&self, build: &Build, fault: &Fault, args: &[&str]) -> Result<Verdict> {
-        let package = fault.package.as_deref().unwrap_or_default();
-        let found = self.ws.package(package)?;
-        let (file, test) = fault.test()?;
-        let args = [&["-p", package, "--all-features"], args].concat();
-        let mut command = Command::new(planted::program(build, &args, file)?.path);
-        command
-            .current_dir(found.manifest_path.with_file_name(""))
-            .envs(build.environment())
-            .env("RUST_BACKTRACE", "0")
-            .args(["--exact", test, "--nocapture", "--test-threads=1"]);
-        Ok(judge(&run_limited(command, LIMIT)?))
-    }
+/// Runs the test program where cargo would run it, in the environment of its build.
+fn test(ws: &Workspace, build: &Build, fault: &Fault, args: &[&str]) -> Result<Verdict> {
+    let (package, (file, test)) = (fault.package()?, fault.test()?);
+    let args = [&["-p", package, "--all-features"], args].concat();
+    let mut command = Command::new(planted::program(build, &args, file)?.path);
+    command
+        .current_dir(ws.package(package)?.manifest_path.with_file_name(""))
+        .envs(build.environment())
+        .env("RUST_BACKTRACE", "0")
+        .args(["--exact", test, "--nocapture", "--test-threads=1"]);
+    Ok(judge(&run_limited(command, LIMIT)?))
 }
 
 /// Runs the soak program.

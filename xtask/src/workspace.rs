@@ -27,11 +27,9 @@ impl Workspace {
             .no_deps()
             .exec()
             .context("`cargo metadata` failed; is the top-level Cargo.toml valid?")?;
-        let root = metadata.workspace_root.clone().into_std_path_buf();
-        let target = metadata.target_directory.clone().into_std_path_buf();
         Ok(Self {
-            root,
-            target,
+            root: metadata.workspace_root.clone().into(),
+            target: metadata.target_directory.clone().into(),
             metadata,
         })
     }
@@ -39,13 +37,9 @@ impl Workspace {
     /// The packages under `crates/`: the layers.
     pub(crate) fn layers(&self) -> Vec<&Package> {
         let crates = self.root.join("crates");
-        let mut layers: Vec<_> = self
-            .metadata
-            .packages
-            .iter()
-            .filter(|p| p.manifest_path.as_std_path().starts_with(&crates))
-            .collect();
-        layers.sort_by(|a, b| a.name.as_str().cmp(b.name.as_str()));
+        let mut layers: Vec<&Package> = self.metadata.packages.iter().collect();
+        layers.retain(|package| package.manifest_path.as_std_path().starts_with(&crates));
+        layers.sort_by_key(|layer| layer.name.as_str());
         layers
     }
 
@@ -58,15 +52,9 @@ impl Workspace {
 
     /// The package of the layer `name`, for example `queue`.
     pub(crate) fn layer(&self, name: &str) -> Result<&Package> {
-        let full = format!("terrace-{name}");
-        let layers = self.layers();
-        let found = layers.iter().find(|layer| layer.name == full);
-        found.copied().with_context(|| {
-            let names = layers.iter().map(|layer| layer.name.as_str());
-            let names = names.map(|name| name.strip_prefix("terrace-").unwrap_or(name));
-            let names = names.collect::<Vec<_>>().join(", ");
-            format!("no layer is called `{name}`; there are {names}")
-        })
+        let mut layers = self.layers().into_iter();
+        let found = layers.find(|layer| layer.name.strip_prefix("terrace-") == Some(name));
+        found.with_context(|| format!("there is no layer `{name}`, see crates/"))
     }
 
     /// `-p NAME` for each layer.
@@ -86,11 +74,10 @@ impl Workspace {
         let mut list = program("git ls-files --cached --others --exclude-standard");
         list.current_dir(&self.root);
         let listed = said(list).context("this needs a git checkout")?;
-        let paths = listed.lines().map(PathBuf::from);
+        let mut paths: Vec<PathBuf> = listed.lines().map(PathBuf::from).collect();
         // One that is tracked and gone is left out.
-        Ok(paths
-            .filter(|path| self.root.join(path).is_file())
-            .collect())
+        paths.retain(|path| self.root.join(path).is_file());
+        Ok(paths)
     }
 }
 

@@ -122,7 +122,7 @@ fn jobs(ws: &Workspace, reach: &[Reach<'_>], args: &LoomArgs) -> Result<Vec<Job>
     let reached: HashSet<&String> = reach.iter().flat_map(|r| &r.orderings).collect();
     let mut jobs = Vec::new();
     for site in sites::all(&ws.root, &reached)? {
-        if !args.chooses(Some(site.layer()), &[&site.name()]) {
+        if !args.chooses(Some(sites::layer(&site.file)), &[&site.name()]) {
             continue;
         }
         if reached.contains(&site.reported()) {

@@ -11,6 +11,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 
 use crate::source::{Named, Role, Source};
+use crate::workspace::rust_files;
 
 /// The layers that models are made of.
 const LAYERS: [&str; 7] = [
@@ -42,7 +43,7 @@ pub(super) type Order = &'static str;
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Site {
     /// Relative to the root of the workspace.
-    file: String,
+    pub(super) file: String,
     pub(super) line: usize,
     column: usize,
     /// 0, or 1 for the ordering of a failed exchange.
@@ -58,6 +59,15 @@ pub(super) struct Site {
 type Calls = HashMap<String, Site>;
 
 impl Site {
+    fn with(&self, place: usize, order: Order) -> Self {
+        let call = self.clone();
+        Self {
+            place,
+            order,
+            ..call
+        }
+    }
+
     /// How the list names it.
     pub(super) fn name(&self) -> String {
         format!("{} {} {}", self.file, self.function, self.access)
@@ -77,10 +87,6 @@ impl Site {
         let found = ORDERS.iter().find(|(order, _)| *order == self.order);
         found.map_or(&[], |(_, weaker)| weaker)
     }
-
-    pub(super) fn layer(&self) -> &str {
-        layer(&self.file)
-    }
 }
 
 /// Of a file the layer, as in `cargo xtask loom --layer`.
@@ -96,7 +102,7 @@ pub(super) fn all(root: &Path, reached: &HashSet<&String>) -> Result<BTreeSet<Si
     let (mut sites, mut calls) = (BTreeSet::new(), Calls::new());
     for layer in LAYERS {
         let dir = root.join("crates").join(layer).join("src");
-        for name in crate::workspace::rust_files(root, &dir)? {
+        for name in rust_files(root, &dir)? {
             if !passes_on(&name) && !name.ends_with("/tests.rs") {
                 let text = fs_err::read_to_string(root.join(&name))?;
                 let source = Source::new(&name, &text).with_context(|| name.clone())?;
@@ -116,14 +122,23 @@ fn of_file(file: &str, source: &Source, calls: &mut Calls) -> Vec<Site> {
     let mut sites = Vec::new();
     for named in source.names.iter().filter(|named| !named.around.apart) {
         if named.role == Role::Call {
-            let call = call(file, named, &mut numbers);
+            let number = numbers.entry((&named.around.function, named.last()));
+            let number: &mut usize = number.and_modify(|number| *number += 1).or_insert(1);
+            let call = Site {
+                file: file.to_owned(),
+                line: named.line,
+                column: named.column,
+                place: 0,
+                order: "Relaxed",
+                function: named.around.function.to_string(),
+                access: match number {
+                    1 => named.last().to_owned(),
+                    _ => format!("{}#{number}", named.last()),
+                },
+            };
             // A fence without an argument.
             if ["light", "heavy"].contains(&named.last()) {
-                let order = "SeqCst";
-                sites.push(Site {
-                    order,
-                    ..call.clone()
-                });
+                sites.push(call.with(0, "SeqCst"));
             }
             calls.insert(call.at(), call);
         }
@@ -131,39 +146,12 @@ fn of_file(file: &str, source: &Source, calls: &mut Calls) -> Vec<Site> {
             let call = &source.names[call];
             // Where a failed exchange has an ordering of its own.
             let last = if call.last() == "fetch_update" { 1 } else { 3 };
-            let place = usize::from(argument == last);
             let call = calls.get(&format!("{file}:{}:{}", call.line, call.column));
-            if let Some(call) = call.filter(|_| order != "Relaxed") {
-                sites.push(Site {
-                    place,
-                    order,
-                    ..call.clone()
-                });
-            }
+            let call = call.filter(|_| order != "Relaxed");
+            sites.extend(call.map(|call| call.with(usize::from(argument == last), order)));
         }
     }
     sites
-}
-
-fn call(file: &str, named: &Named, numbers: &mut HashMap<(String, String), usize>) -> Site {
-    let function = named.around.function.to_string();
-    let mut access = named.last().to_owned();
-    let number = numbers
-        .entry((function.clone(), access.clone()))
-        .or_insert(0);
-    *number += 1;
-    if *number > 1 {
-        access += &format!("#{number}");
-    }
-    Site {
-        file: file.to_owned(),
-        line: named.line,
-        column: named.column,
-        place: 0,
-        order: "Relaxed",
-        function,
-        access,
-    }
 }
 
 /// The ordering that is named here.
@@ -205,11 +193,7 @@ fn reached_at(reported: &str, calls: &Calls) -> Result<Option<Site>> {
         return Ok(None);
     };
     let is_lock = call.access.starts_with("lock") || call.access.starts_with("try_lock");
-    Ok((!is_lock).then(|| Site {
-        place,
-        order,
-        ..call.clone()
-    }))
+    Ok((!is_lock).then(|| call.with(place, order)))
 }
 
 #[cfg(test)]
