@@ -1,4 +1,4 @@
-//! A Rust source file as commands look at it: its text, and the paths in its tokens.
+//! A Rust source file as commands look at it: the paths in its tokens.
 //!
 //! Tokens tell code from comments and strings, and they are there inside macros too, which no parser of items reads.
 
@@ -11,11 +11,9 @@ use anyhow::{Context, Result};
 use proc_macro2::TokenStream;
 
 /// One file.
-#[derive(Default)]
 pub(crate) struct Source {
     /// Relative to the root of the workspace.
     pub(crate) path: PathBuf,
-    pub(crate) text: String,
     /// Every path, keywords and single names too, in their order.
     pub(crate) names: Vec<Named>,
 }
@@ -72,11 +70,8 @@ impl Named {
 impl Source {
     pub(crate) fn new(path: impl Into<PathBuf>, text: &str) -> Result<Self> {
         let tokens: Option<TokenStream> = text.parse().ok();
-        let mut source = Self {
-            path: path.into(),
-            text: text.to_owned(),
-            ..Self::default()
-        };
+        let (path, names) = (path.into(), Vec::new());
+        let mut source = Self { path, names };
         source.read(tokens.context("it is no Rust")?, Around::default(), false);
         Ok(source)
     }
@@ -102,65 +97,64 @@ impl Source {
 
 #[cfg(test)]
 mod tests {
+    use expect_test::expect;
+
     use super::{Role, Source};
 
-    /// The paths of two segments or more, and imports.
-    fn names(text: &str) -> Vec<String> {
-        let source = Source::new("a.rs", text).expect("it is Rust");
-        let shown = source.names.iter().filter_map(|named| {
-            let name = match &named.role {
+    const TEXT: &str = r##"// a::b
+pub use std::{sync::{atomic::{self, AtomicBool}, Arc}, thread as t};
+#[cfg(x)] use a::b::*;
+pub(crate) use ::c::d;
+impl<T: Fn() -> u8> Look for Word<T> where T: A {
+    fn look() -> impl B + use<> { use e::g; a::b(c::c(d::e)); }
+}
+#[cfg(test)]
+#[x]
+pub(crate) mod tests { f::g(); }
+#[cfg(terrace_loom)]
+fn h<A, B>() { i::i(); }
+#[cfg(test)]
+mod out;
+fn j() { if weakened!("x") { k::k() } else { l::l() } }
+macro_rules! m { () => { n::o() } }
+let s = "a::b"; /* c::d */ let c = '"'; x!(e::f::<u8>(), g); $crate::h();
+pub(in i::j) fn r#type() {}
+"##;
+
+    #[test]
+    fn imports_and_paths_of_code_are_read_with_what_is_around_them() {
+        let source = Source::new("a.rs", TEXT).expect("it is Rust");
+        let mut shown = String::new();
+        for named in &source.names {
+            let (path, around) = (named.path.join("::"), &named.around);
+            let role = match &named.role {
                 Role::Import(name) => format!(" as {name}"),
-                _ if named.path.len() < 2 => return None,
-                Role::Call => format!("() in {}", named.around.function),
-                _ => String::new(),
+                Role::Call if named.path.len() > 1 => format!("() in {}", around.function),
+                _ if named.path.len() > 1 => String::new(),
+                _ => continue,
             };
-            let test = if named.around.test { " test" } else { "" };
-            let apart = if named.around.apart { " apart" } else { "" };
-            let path = named.path.join("::");
-            Some(format!("{}: {path}{name}{test}{apart}", named.line))
-        });
-        shown.collect()
-    }
-
-    #[test]
-    fn imports_are_expanded() {
-        let text = "pub use std::{\n    sync::{atomic::{self, AtomicBool}, Arc},\n    thread as t,\n};\n\
-                    #[cfg(x)] use a::b::*;\npub(crate) use ::c::d;\nfn f() { use e::g; }\n";
-        let wanted = [
-            "2: std::sync::atomic as atomic",
-            "2: std::sync::atomic::AtomicBool as AtomicBool",
-            "2: std::sync::Arc as Arc",
-            "3: std::thread as t",
-            "5: a::b::* as *",
-            "6: c::d as d",
-            "7: e::g as g",
-        ];
-        assert_eq!(names(text), wanted);
-    }
-
-    #[test]
-    fn paths_are_those_of_code_alone() {
-        let text = "// a::b\nlet s = \"a::b\"; /* c::d */ let c = '\"';\nx!(e::f::<u8>(), g);\n\
-                    $crate::h(); fn r#type() -> impl Sized + use<> {}\npub(in i::j) fn k() {}\n";
-        assert_eq!(names(text), ["3: e::f", "4: $::crate::h() in "]);
-    }
-
-    #[test]
-    fn what_is_around_is_told() {
-        let text = "impl<T: Fn() -> u8> Look for Word<T> where T: A {\n    fn look() -> impl B { a::b(c::c(d::e)); }\n}\n\
-                    #[cfg(test)]\n#[x]\npub(crate) mod tests {\n    f::g();\n}\n#[cfg(terrace_loom)]\nfn h<A, B>() { i::i(); }\n\
-                    #[cfg(test)]\nmod out;\nfn j() { if weakened!(\"x\") { k::k() } else { l::l() } }\n\
-                    macro_rules! m { () => { n::o() } }\n";
-        let wanted = [
-            "2: a::b() in Word::look",
-            "2: c::c() in Word::look",
-            "2: d::e",
-            "7: f::g() in  test apart",
-            "10: i::i() in h apart",
-            "13: k::k() in j apart",
-            "13: l::l() in j",
-            "14: n::o() in  apart",
-        ];
-        assert_eq!(names(text), wanted);
+            let test = if around.test { " test" } else { "" };
+            let apart = if around.apart { " apart" } else { "" };
+            shown += &format!("{}: {path}{role}{test}{apart}\n", named.line);
+        }
+        expect![[r#"
+            2: std::sync::atomic as atomic
+            2: std::sync::atomic::AtomicBool as AtomicBool
+            2: std::sync::Arc as Arc
+            2: std::thread as t
+            3: a::b::* as *
+            4: c::d as d
+            6: e::g as g
+            6: a::b() in Word::look
+            6: c::c() in Word::look
+            6: d::e
+            10: f::g() in  test apart
+            12: i::i() in h apart
+            15: k::k() in j apart
+            15: l::l() in j
+            16: n::o() in  apart
+            17: e::f
+            17: $::crate::h() in 
+        "#]].assert_eq(&shown);
     }
 }
