@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use proc_macro2::{Delimiter, Group, Ident, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 
 use super::{Around, Named, Role, Source};
 
@@ -102,7 +102,10 @@ impl Source {
             path.push(segment.to_string());
             at += 3;
         }
-        let mut arguments = None;
+        if !is_own {
+            path.insert(0, "$".to_owned());
+        }
+        let call = Some((self.names.len(), 0));
         let role = match &tokens[at..] {
             [mark, TokenTree::Ident(_), TokenTree::Group(body), ..]
                 if path == ["macro_rules"] && is(mark, '!') =>
@@ -113,33 +116,31 @@ impl Source {
             }
             [mark, TokenTree::Group(body), ..] if is(mark, '!') => {
                 let mut tokens = body.stream().into_iter();
-                let first = tokens.next();
+                let first = tokens.next().and_then(|first| string(&first));
                 let last = tokens.last().map(|last| last.to_string());
-                Role::Macro(first.and_then(|f| string(&f)), last.unwrap_or_default())
+                Role::Macro(first, last.unwrap_or_default())
             }
             [TokenTree::Group(group), ..] if group.delimiter() == Delimiter::Parenthesis => {
-                arguments = Some(group.clone());
-                Role::Call
+                self.name(first.span(), path, Role::Call, &around);
+                self.read(group.stream(), Around { call, ..around }, true);
+                return at + 1;
             }
             _ => Role::Used,
         };
-        let call = self.names.len();
-        if !is_own {
-            path.insert(0, "$".to_owned());
-        }
+        self.name(first.span(), path, role, &around);
+        at
+    }
+
+    fn name(&mut self, at: Span, path: Vec<String>, role: Role, around: &Around) {
+        let (line, column) = (at.start().line, at.start().column + 1);
+        let around = around.clone();
         self.names.push(Named {
-            line: first.span().start().line,
-            column: first.span().start().column + 1,
+            line,
+            column,
             path,
             role,
-            around: around.clone(),
+            around,
         });
-        let Some(arguments) = arguments else {
-            return at;
-        };
-        let call = Some((call, 0));
-        self.read(arguments.stream(), Around { call, ..around }, true);
-        at + 1
     }
 
     /// Reads the tree of a `use`.
@@ -157,8 +158,7 @@ impl Source {
                     TokenTree::Ident(word) => path.push(word.to_string()),
                     TokenTree::Group(group) => {
                         is_leaf = false;
-                        let inner: Vec<TokenTree> = group.stream().into_iter().collect();
-                        self.import(&inner, &path, around);
+                        self.import(&Vec::from_iter(group.stream()), &path, around);
                     }
                     TokenTree::Punct(_) if is(token, '*') => path.push("*".to_owned()),
                     _ => {}
@@ -168,14 +168,8 @@ impl Source {
                 path.pop_if(|last| last == "self");
             }
             if let Some(last) = path.last().cloned().filter(|_| is_leaf) {
-                let start = part[0].span().start();
-                self.names.push(Named {
-                    line: start.line,
-                    column: start.column + 1,
-                    path,
-                    role: Role::Import(name.unwrap_or(last)),
-                    around: around.clone(),
-                });
+                let role = Role::Import(name.unwrap_or(last));
+                self.name(part[0].span(), path, role, around);
             }
         }
     }
