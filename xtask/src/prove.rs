@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
 use crate::build::Build;
-use crate::models::{Verdict, judge};
+use crate::models::Verdict;
 use crate::planted::{self, Outcome};
 use crate::process::run_limited;
 use crate::progress::run_parallel;
@@ -166,7 +166,7 @@ fn test(ws: &Workspace, build: &Build, fault: &Fault, args: &[&str]) -> Result<V
         .envs(build.environment())
         .env("RUST_BACKTRACE", "0")
         .args(["--exact", test, "--nocapture", "--test-threads=1"]);
-    Ok(judge(&run_limited(command, LIMIT)?))
+    Ok(Verdict::of(&run_limited(command, LIMIT)?))
 }
 
 /// Runs the soak program.

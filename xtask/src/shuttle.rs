@@ -64,19 +64,16 @@ pub(crate) fn run(ws: &Workspace, args: &ShuttleArgs) -> Result<()> {
     );
     let (iterations, seed) = (args.iterations.unwrap_or(ITERATIONS), args.seed);
     println!("shuttle: 2 x {iterations} schedules a model, seed {seed}");
-    SHUTTLE.run(
-        &chosen,
-        |model| explore(model, None, &model.notes(&build, "")?, iterations, seed),
-        |model, _| shown_again(&model.title(), &model.noted(&build, ""), iterations, seed),
-    )?;
+    let run = |model: &Model| explore(model, None, &model.notes(&build, "")?, iterations, seed);
+    SHUTTLE.run(&build, &chosen, run, |_| Ok(()))?;
     if !args.mutants {
         return Ok(());
     }
     let iterations = args.iterations.unwrap_or(ITERATIONS_WITH_FAULT);
     SHUTTLE.catch(&planned, |name, model| {
         let failed = model.notes(&build, &format!("mutant-{name}-"))?;
-        let (verdict, _) = explore(model, Some(name), &failed, iterations, seed)?;
-        Ok(Outcome::of(verdict))
+        let finished = explore(model, Some(name), &failed, iterations, seed)?;
+        Ok(Outcome::of(Verdict::of(&finished)))
     })
 }
 
@@ -86,7 +83,8 @@ pub(crate) fn run_one(ws: &Workspace, test: (&str, &str), fault: Option<&str>) -
     let model = SHUTTLE.model(&build, test)?;
     let iterations = fault.map_or(ITERATIONS, |_| ITERATIONS_WITH_FAULT);
     let failed = model.notes(&build, "prove-")?;
-    Ok(explore(&model, fault, &failed, iterations, 0)?.0)
+    let finished = explore(&model, fault, &failed, iterations, 0)?;
+    Ok(Verdict::of(&finished))
 }
 
 /// Runs a model, with a `fault` or without. It leaves the schedule of a failure in the directory `failed`.
@@ -96,7 +94,7 @@ fn explore(
     failed: &Path,
     iterations: u32,
     seed: u64,
-) -> Result<(Verdict, Finished)> {
+) -> Result<Finished> {
     let mut env = models::weakened(fault);
     env.extend([
         ("TERRACE_SHUTTLE_RUNS", iterations.to_string()),
@@ -106,17 +104,4 @@ fn explore(
         ("TERRACE_SHUTTLE_FAILED", failed.display().to_string()),
     ]);
     model.run(&env, LIMIT + LIMIT_EACH * iterations)
-}
-
-/// The commands that show a failure again.
-fn shown_again(title: &str, failed: &Path, iterations: u32, seed: u64) -> Result<String> {
-    let mut text = format!(
-        "all schedules up to the failing one again:\n  cargo xtask shuttle {title} --iterations {iterations} --seed {seed}"
-    );
-    for entry in fs_err::read_dir(failed)? {
-        let file = entry?.path();
-        let replay = format!("cargo xtask shuttle {title} --schedule {}", file.display());
-        text += &format!("\nthe failing schedule alone:\n  {replay}");
-    }
-    Ok(text)
 }

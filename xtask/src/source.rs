@@ -155,6 +155,7 @@ pub(in i::j) fn r#type() {}
             16: n::o() in  apart
             17: e::f
             17: $::crate::h() in 
-        "#]].assert_eq(&shown);
+        "#]]
+        .assert_eq(&shown);
     }
 }

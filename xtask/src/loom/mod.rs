@@ -12,6 +12,7 @@ use clap::Args;
 use crate::build::Build;
 use crate::models::{self, LOOM, Model, Times, Verdict, layers, weakened};
 use crate::planted::Outcome;
+use crate::process::Finished;
 use crate::workspace::Workspace;
 
 /// The package with the models.
@@ -89,14 +90,14 @@ pub(crate) fn run(ws: &Workspace, args: &LoomArgs) -> Result<()> {
     }
     LOOM.catch(&planned, |mutant, model| {
         let limit = weakened_limit(times.get(&model.title()));
-        Ok(outcome(model.run(&weakened(Some(mutant)), limit)?.0))
+        Ok(outcome(&model.run(&weakened(Some(mutant)), limit)?))
     })
 }
 
 /// What a run of a model with something weakened means. Loom explores for as long as there is something new, and a thread
 /// that spins is a failure of its own: one that does not end shows nothing.
-fn outcome(verdict: Verdict) -> Outcome {
-    match verdict {
+fn outcome(finished: &Finished) -> Outcome {
+    match Verdict::of(finished) {
         Verdict::Failed(how) if how.starts_with(EXHAUSTED) => Outcome::Error(how),
         Verdict::TimedOut => Outcome::Error("it neither passed nor failed in time".to_owned()),
         verdict => Outcome::of(verdict),
@@ -106,7 +107,7 @@ fn outcome(verdict: Verdict) -> Outcome {
 /// Builds the model `FILE::TEST` and runs it with the default options, with a fault or without.
 pub(crate) fn run_one(ws: &Workspace, test: (&str, &str), fault: Option<&str>) -> Result<Verdict> {
     let model = LOOM.model(&LOOM.build(ws), test)?;
-    Ok(model.run(&weakened(fault), LIMIT)?.0)
+    Ok(Verdict::of(&model.run(&weakened(fault), LIMIT)?))
 }
 
 /// Builds the models, all or one layer's, and lists them.
@@ -142,8 +143,5 @@ fn run_models(build: &Build, models: &[Model], args: &LoomArgs) -> Result<Times>
         }
         model.run(&env, LIMIT)
     };
-    LOOM.run(models, run, |model, verdict| match verdict {
-        Verdict::Failed(_) => replay::command(build, model),
-        _ => Ok(String::new()),
-    })
+    LOOM.run(build, models, run, |model| replay::find(build, model))
 }

@@ -3,7 +3,7 @@
 //! Loom tries schedules in a fixed order, and can write to a file where it is. A run notes that now and then. After a failure
 //! the model runs again from there and notes every schedule, so that the last one noted is the one that fails.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result};
 
@@ -28,38 +28,21 @@ fn notes(dir: &Path, interval: usize) -> Environment {
     vec![(FILE, file), (EVERY, interval.to_string())]
 }
 
-/// Finds the schedule in which `model` has failed; the command that runs it again.
-pub(super) fn command(build: &Build, model: &Model) -> Result<String> {
-    let dir = model.noted(build, "");
+/// Runs a model that has failed from its last note on, so that it notes the failing schedule.
+pub(super) fn find(build: &Build, model: &Model) -> Result<()> {
     // Earlier bodies have passed: only the last one goes on from its note.
-    model.run(&notes(&dir, 1), LIMIT)?;
-    let command = format!("cargo xtask loom {}", model.title());
-    let paths = fs_err::read_dir(&dir)?.map(|entry| Ok(entry?.path()));
-    let paths = paths.collect::<Result<Vec<PathBuf>>>()?;
-    // The note of the body that ran last.
-    let notes = paths.into_iter().filter(|path| body(path).is_some());
-    Ok(match notes.max_by_key(|path| body(path)) {
-        None => format!("it fails in its first step:\n  {command}"),
-        Some(file) => format!(
-            "the failing schedule alone, with locations:\n  {command} --schedule {}",
-            file.display()
-        ),
-    })
-}
-
-/// The number of the body that a file is of.
-fn body(path: &Path) -> Option<usize> {
-    path.extension()?.to_str()?.parse().ok()
+    model.run(&notes(&model.noted(build, ""), 1), LIMIT)?;
+    Ok(())
 }
 
 /// The environment in which a model runs in the schedule of `file`, and says what it does.
 pub(super) fn environment(file: &Path) -> Result<Environment> {
-    let number =
-        body(file).context("the file's name ends in the number of a body, as in `body.0`")?;
+    let number = file.extension().and_then(|number| number.to_str());
+    let number = number.context("the file's name ends in the number of a body, as in `body.0`")?;
     // As `terrace_sync::model` has it.
     let preemptions = std::env::var("TERRACE_LOOM_PREEMPTIONS").unwrap_or("2".to_owned());
     Ok(vec![
-        ("TERRACE_LOOM_REPLAY", number.to_string()),
+        ("TERRACE_LOOM_REPLAY", number.to_owned()),
         (FILE, std::path::absolute(file)?.display().to_string()),
         // It is the first of what would be a search: the file stays as it is.
         (EVERY, usize::MAX.to_string()),

@@ -116,22 +116,42 @@ impl Checker {
         })
     }
 
-    /// Runs the models by `run`, prints a line for each, and `shown_again` of one that fails; an error unless all pass.
+    /// Runs the models by `run`; an error unless all pass. Of one that fails `find` sees to it that its notes end with the
+    /// failing schedule.
     pub(crate) fn run(
         &self,
+        build: &Build,
         models: &[Model],
-        run: impl Fn(&Model) -> Result<(Verdict, Finished)> + Sync,
-        shown_again: impl Fn(&Model, &Verdict) -> Result<String> + Sync,
+        run: impl Fn(&Model) -> Result<Finished> + Sync,
+        find: impl Fn(&Model) -> Result<()> + Sync,
     ) -> Result<Times> {
         let title = format!("{} models", self.name);
         let times = run_parallel(&title, models, Model::title, |model| {
-            let (verdict, Finished { output, .. }) = run(model)?;
+            let finished = run(model)?;
+            let verdict = Verdict::of(&finished);
+            if let Verdict::Failed(_) = verdict {
+                find(model)?;
+            }
             if verdict != Verdict::Passed {
-                bail!("{verdict:?}\n{output}\n{}", shown_again(model, &verdict)?);
+                let again = self.again(model, &model.noted(build, ""));
+                bail!("{verdict:?}\n{}\n{again}", finished.output);
             }
             Ok("ok".to_owned())
         })?;
         Ok(models.iter().map(Model::title).zip(times).collect())
+    }
+
+    /// The command that runs the last schedule again that a model has noted.
+    fn again(&self, model: &Model, notes: &Path) -> String {
+        let command = format!("cargo xtask {} {}", self.name, model.title());
+        let notes = fs_err::read_dir(notes).into_iter().flatten().flatten();
+        // They differ in a number at the end.
+        let last = notes.map(|note| note.path());
+        let last = last.max_by_key(|path| (path.as_os_str().len(), path.clone()));
+        match last.as_ref().map(|last| last.display()) {
+            None => format!("it has noted no schedule:\n  {command}"),
+            Some(last) => format!("the failing schedule alone:\n  {command} --schedule {last}"),
+        }
     }
 }
 
@@ -156,9 +176,8 @@ impl Model {
         command
     }
 
-    pub(crate) fn run(&self, env: &Environment, limit: Duration) -> Result<(Verdict, Finished)> {
-        let finished = run_limited(self.command(env), limit)?;
-        Ok((judge(&finished), finished))
+    pub(crate) fn run(&self, env: &Environment, limit: Duration) -> Result<Finished> {
+        run_limited(self.command(env), limit)
     }
 
     /// An empty directory in which a run notes what it did; `of` tells it from others.
@@ -191,18 +210,18 @@ pub(crate) fn replay(models: &[Model], file: &Path, env: &Environment) -> Result
     Ok(())
 }
 
-/// What the run of one test showed.
-pub(crate) fn judge(finished: &Finished) -> Verdict {
-    let Some(status) = finished.status else {
-        return Verdict::TimedOut;
-    };
-    let output = &finished.output;
-    if output.contains("running 0 tests") {
-        Verdict::Missing
-    } else if status.success() && output.contains("test result: ok. 1 passed") {
-        Verdict::Passed
-    } else {
-        Verdict::Failed(reason(output).unwrap_or_else(|| status.to_string()))
+impl Verdict {
+    /// What the run of one test showed.
+    pub(crate) fn of(finished: &Finished) -> Self {
+        let output = &finished.output;
+        match finished.status {
+            None => Self::TimedOut,
+            _ if output.contains("running 0 tests") => Self::Missing,
+            Some(status) if status.success() && output.contains("test result: ok. 1 passed") => {
+                Self::Passed
+            }
+            Some(status) => Self::Failed(reason(output).unwrap_or_else(|| status.to_string())),
+        }
     }
 }
 
@@ -220,36 +239,36 @@ mod tests {
     use std::process::ExitStatus;
     use std::time::Duration;
 
-    use super::{Verdict, judge};
+    use super::Verdict;
     use crate::process::Finished;
 
     #[test]
     fn passes_need_a_test_that_ran_and_failures_say_why() {
-        let (one, none) = (
-            "test result: ok. 1 passed\n",
-            "running 0 tests\n\ntest result: ok. 0 passed\n",
-        );
-        let panic =
-            "running 1 test\nthread 'a' (7) panicked at x.rs:1:2:\ndeadlock; threads = []\n";
-        let failed = |how: &str| Verdict::Failed(how.to_owned());
+        let panic = "a thread panicked at x.rs:1:2:\ndeadlock; threads = []\n";
         let cases = [
-            (Some(0), one, Verdict::Passed),
-            (Some(0), none, Verdict::Missing),
-            (None, "running 1 test\n", Verdict::TimedOut),
-            (Some(101 << 8), panic, failed("deadlock; threads = []")),
-            (Some(6), "running 1 test\n", failed("signal: 6 (SIGABRT)")),
+            (Some(0), "test result: ok. 1 passed\n", "Passed"),
+            (
+                Some(0),
+                "running 0 tests\ntest result: ok. 0 passed\n",
+                "Missing",
+            ),
+            (None, "running 1 test\n", "TimedOut"),
+            (Some(101 << 8), panic, "Failed(\"deadlock; threads = []\")"),
+            (
+                Some(6),
+                "running 1 test\n",
+                "Failed(\"signal: 6 (SIGABRT)\")",
+            ),
         ];
         for (status, output, wanted) in cases {
-            let (status, output) = (status.map(ExitStatus::from_raw), output.to_owned());
-            let time = Duration::ZERO;
-            assert_eq!(
-                judge(&Finished {
-                    status,
-                    output,
-                    time
-                }),
-                wanted
-            );
+            let (status, time) = (status.map(ExitStatus::from_raw), Duration::ZERO);
+            let output = output.to_owned();
+            let verdict = Verdict::of(&Finished {
+                status,
+                output,
+                time,
+            });
+            assert_eq!(format!("{verdict:?}"), wanted);
         }
     }
 }

@@ -55,63 +55,49 @@ pub(super) fn load(root: &Path) -> Result<Vec<Row>> {
 fn entry(Job { site, to, .. }: &Job) -> String {
     let failure = if site.place == 0 { "" } else { "failure " };
     let how = to.map(|to| format!("{failure}{} to {to}", site.order));
-    format!(
-        "{}, {}",
-        site.name(),
-        how.as_deref().unwrap_or("not reached")
-    )
-}
-
-pub(super) fn title(job: &Job) -> String {
-    format!("line {}: {}", job.site.line, entry(job))
+    let how = how.as_deref().unwrap_or("not reached");
+    format!("{}, {how}", site.name())
 }
 
 /// Prints what came of every ordering; an error unless what survived is what the list says.
 pub(super) fn judge(jobs: &[Job], rows: &[Row], args: &LoomArgs) -> Result<()> {
-    let rows = rows.iter().flat_map(|row| {
+    let entries = rows.iter().flat_map(|row| {
         let entries = table::Row::keys(row).into_iter();
         entries.map(move |entry| (entry, row))
     });
-    let rows: BTreeMap<String, &Row> = rows.collect();
+    let listed: BTreeMap<String, &Row> = entries.collect();
     let mut wrong = Vec::new();
-    let mut counts = BTreeMap::<&str, usize>::new();
     for job in jobs {
-        let reason = rows.get(&entry(job)).map(|row| &row.reason);
-        let (word, about, mistake) = match (job.outcome(), reason) {
-            (Outcome::Caught(by), None) => ("caught", by, ""),
-            (Outcome::Missed, Some(reason)) => ("listed", reason.clone(), ""),
-            (Outcome::Error(why), _) => ("ERROR", why, "nothing was learnt"),
-            (Outcome::Caught(by), Some(_)) => {
-                ("STALE", by, "the list has it, and a model catches it")
+        let (entry, line) = (entry(job), job.site.line);
+        match (job.outcome(), listed.get(&entry)) {
+            (Outcome::Caught(by), None) => println!("caught: line {line}: {entry}: {by}"),
+            (Outcome::Missed, Some(row)) => {
+                println!("listed: line {line}: {entry}: {}", row.reason);
             }
-            (Outcome::Missed, None) => (
-                "SURVIVED",
-                String::new(),
-                "no model misses it: write one, or list it",
-            ),
-        };
-        *counts.entry(word).or_default() += 1;
-        println!("{word:9} {}: {about}", title(job));
-        if !mistake.is_empty() {
-            wrong.push(format!("{}: {mistake}", title(job)));
+            (Outcome::Caught(by), Some(_)) => {
+                wrong.push(format!("{entry} is listed, and a model catches it: {by}"));
+            }
+            (Outcome::Missed, None) => {
+                let what = format!("line {line}: {entry}: no model misses it");
+                wrong.push(format!("{what}: write one, or list it"));
+            }
+            (Outcome::Error(why), _) => wrong.push(format!("{entry}: nothing is learnt: {why}")),
         }
     }
     let known: HashSet<String> = jobs.iter().map(entry).collect();
-    for (entry, row) in &rows {
+    for (entry, row) in &listed {
         if args.chooses(Some(sites::layer(&row.file)), &[""]) && !known.contains(entry) {
             wrong.push(format!("{LIST} lists {entry}: there is no such thing"));
         }
     }
-    let counts = counts.iter().map(|(word, count)| format!("{count} {word}"));
-    let counts = counts.collect::<Vec<_>>().join(", ");
-    println!("loom: {} weakened orderings: {counts}", jobs.len());
     for what in &wrong {
         println!("- {what}");
     }
-    let wrong = wrong.len();
+    let (all, wrong) = (jobs.len(), wrong.len());
+    println!("loom: {all} weakened orderings, {wrong} mistakes");
     ensure!(
         wrong == 0,
-        "{wrong} orderings are not accounted for by models or by {LIST}"
+        "models and {LIST} do not account for {wrong} orderings"
     );
     Ok(())
 }

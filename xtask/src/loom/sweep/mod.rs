@@ -22,8 +22,7 @@ use super::{LoomArgs, MOST_SCHEDULES, outcome, weakened_limit};
 use crate::build::Build;
 use crate::models::{Environment, Model, Times};
 use crate::planted::Outcome;
-use crate::process::parallel;
-use crate::progress::Progress;
+use crate::progress::run_parallel;
 use crate::workspace::Workspace;
 use sites::{Order, Site};
 
@@ -109,11 +108,10 @@ pub(super) fn run(
     reach.sort_by_key(|r| r.time);
     let jobs = jobs(ws, &reach, args)?;
     ensure!(!jobs.is_empty(), "no ordering matches");
-    let progress = Progress::new("models with weakened orderings", reach.len());
-    for result in parallel(&reach, |model| model.try_all(&jobs, &progress, args)) {
-        result?;
-    }
-    progress.finish();
+    let title = |reach: &Reach<'_>| reach.model.title();
+    run_parallel("models with weakened orderings", &reach, title, |reach| {
+        reach.try_all(&jobs, args)
+    })?;
     list::judge(&jobs, &rows, args)
 }
 
@@ -136,8 +134,8 @@ fn jobs(ws: &Workspace, reach: &[Reach<'_>], args: &LoomArgs) -> Result<Vec<Job>
 
 impl Reach<'_> {
     /// Tries all that the model comes to and none has caught.
-    fn try_all(&self, jobs: &[Job], progress: &Progress, args: &LoomArgs) -> Result<()> {
-        progress.at(&self.model.title());
+    fn try_all(&self, jobs: &[Job], args: &LoomArgs) -> Result<String> {
+        let (mut tried, mut caught) = (0, 0);
         // What an AcqRel may become are two things, one at a time.
         for choice in 0..2 {
             let open = |job: &&Job| {
@@ -145,14 +143,15 @@ impl Reach<'_> {
                 comes && job.to == job.site.weaker().get(choice).copied() && !job.is_caught()
             };
             let set: Vec<&Job> = jobs.iter().filter(open).collect();
-            self.try_set(&set, progress, args)?;
+            self.try_set(&set, args)?;
+            tried += set.len();
+            caught += set.iter().filter(|job| job.is_caught()).count();
         }
-        progress.step();
-        Ok(())
+        Ok(format!("{tried} tried, {caught} caught"))
     }
 
     /// Tries `set` at once, then in halves if the model fails.
-    fn try_set(&self, set: &[&Job], progress: &Progress, args: &LoomArgs) -> Result<()> {
+    fn try_set(&self, set: &[&Job], args: &LoomArgs) -> Result<()> {
         let [job, others @ ..] = set else {
             return Ok(());
         };
@@ -162,18 +161,14 @@ impl Reach<'_> {
         let env = environment(WEAKEN, weakened.collect::<Vec<_>>().join(","), args);
         let limit = weakened_limit(Some(&self.time));
         let title = self.model.title();
-        let (verdict, _) = self.model.run(&env, limit)?;
-        let outcome = match outcome(verdict) {
+        let outcome = match outcome(&self.model.run(&env, limit)?) {
             Outcome::Missed => return Ok(()),
             _ if !others.is_empty() => {
                 let (first, second) = set.split_at(set.len() / 2);
-                self.try_set(first, progress, args)?;
-                return self.try_set(second, progress, args);
+                self.try_set(first, args)?;
+                return self.try_set(second, args);
             }
-            Outcome::Caught(how) => {
-                progress.line(&format!("caught: {}", list::title(job)));
-                Outcome::Caught(format!("{title}: {how}"))
-            }
+            Outcome::Caught(how) => Outcome::Caught(format!("{title}: {how}")),
             Outcome::Error(why) => Outcome::Error(format!("{title}: {why}")),
         };
         if !job.is_caught() {
