@@ -24,21 +24,32 @@ pub(crate) struct Build {
     target: PathBuf,
 }
 
-/// A test program.
+/// A program.
 #[derive(Clone, Debug)]
 pub(crate) struct Binary {
-    /// The name of the target: the file in `tests/`.
+    /// The name of the target; of a test the file in `tests/`.
     pub(crate) name: String,
     pub(crate) path: PathBuf,
+}
+
+impl Binary {
+    /// The call that runs one test of it.
+    pub(crate) fn test(&self, name: &str) -> Command {
+        let mut command = Command::new(&self.path);
+        command.args(["--exact", name, "--nocapture", "--test-threads=1"]);
+        command.env("RUST_BACKTRACE", "0");
+        command
+    }
 }
 
 impl Build {
     /// The kind of build that `cargo build` does.
     pub(crate) fn plain(ws: &Workspace) -> Self {
+        let (root, target) = (ws.root.clone(), ws.target.clone());
         Self {
-            root: ws.root.clone(),
+            root,
             env: Vec::new(),
-            target: ws.target.clone(),
+            target,
         }
     }
 

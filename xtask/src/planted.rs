@@ -65,10 +65,8 @@ pub(crate) fn plant(build: Build, name: Option<&str>) -> Result<Build> {
 
 /// Builds the test program called `file` with `args`; that it does not compile is told apart from a test that fails.
 pub(crate) fn program(build: &Build, args: &[&str], file: &str) -> Result<Binary> {
-    let args = [args, &["--test", file]].concat();
-    let binaries = build
-        .test_binaries(&args, true)
-        .context("does not compile")?;
-    let binary = binaries.into_iter().find(|b| b.name == file);
+    let binaries = build.test_binaries(&[args, &["--test", file]].concat(), true);
+    let mut binaries = binaries.context("does not compile")?.into_iter();
+    let binary = binaries.find(|binary| binary.name == file);
     binary.context("cargo built no test")
 }

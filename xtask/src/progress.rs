@@ -18,6 +18,8 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     total: usize,
     started: AtomicUsize,
+    /// The jobs that have.
+    failed: Mutex<Vec<String>>,
 }
 
 impl Progress {
@@ -35,11 +37,12 @@ impl Progress {
         } else {
             bar.enable_steady_tick(TICK);
         }
-        let started = AtomicUsize::new(0);
+        let (started, failed) = (AtomicUsize::new(0), Mutex::default());
         Self {
             bar,
             total,
             started,
+            failed,
         }
     }
 
@@ -67,6 +70,35 @@ impl Progress {
         self.bar.suspend(|| eprintln!("{text}"));
     }
 
+    /// Does a job of this name, and says how it went; how long it took.
+    fn job(&self, name: String, job: impl FnOnce() -> Result<String>) -> Duration {
+        self.at(&name);
+        let start = Instant::now();
+        let result = job();
+        let time = start.elapsed();
+        let said = match &result {
+            Ok(said) => said.clone(),
+            Err(error) => format!("FAILED: {error:#}"),
+        };
+        self.line(&format!("{:8.2} s  {name}: {said}", time.as_secs_f64()));
+        self.step();
+        if result.is_err() {
+            self.failed.lock().expect("no push panics").push(name);
+        }
+        time
+    }
+
+    /// An error if a job has failed.
+    fn end(self) -> Result<()> {
+        self.finish();
+        let (title, all) = (self.bar.prefix(), self.total);
+        let failed = self.failed.lock().expect("no push panics");
+        let (count, names) = (failed.len(), failed.join(", "));
+        ensure!(count == 0, "{count} of {all} failed: {names}");
+        println!("{title}: all {all} passed");
+        Ok(())
+    }
+
     /// Takes the bar away.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
@@ -86,11 +118,11 @@ pub(crate) fn run_all<T>(
     name: impl Fn(&T) -> String,
     job: impl Fn(&T) -> Result<String>,
 ) -> Result<()> {
-    let jobs = Jobs::new(title, items.len());
+    let progress = Progress::new(title, items.len());
     for item in items {
-        jobs.run(name(item), || job(item));
+        progress.job(name(item), || job(item));
     }
-    jobs.end()
+    progress.end()
 }
 
 /// The same, as many at a time as there are processors; how long each took.
@@ -100,55 +132,10 @@ pub(crate) fn run_parallel<T: Sync>(
     name: impl Fn(&T) -> String + Sync,
     job: impl Fn(&T) -> Result<String> + Sync,
 ) -> Result<Vec<Duration>> {
-    let jobs = Jobs::new(title, items.len());
-    let times = parallel(items, |item| jobs.run(name(item), || job(item)));
-    jobs.end()?;
+    let progress = Progress::new(title, items.len());
+    let times = parallel(items, |item| progress.job(name(item), || job(item)));
+    progress.end()?;
     Ok(times)
-}
-
-/// Jobs of which none is to fail.
-struct Jobs<'t> {
-    title: &'t str,
-    progress: Progress,
-    failed: Mutex<Vec<String>>,
-}
-
-impl<'t> Jobs<'t> {
-    fn new(title: &'t str, total: usize) -> Self {
-        Self {
-            title,
-            progress: Progress::new(title, total),
-            failed: Mutex::default(),
-        }
-    }
-
-    fn run(&self, name: String, job: impl FnOnce() -> Result<String>) -> Duration {
-        self.progress.at(&name);
-        let start = Instant::now();
-        let result = job();
-        let time = start.elapsed();
-        let said = match &result {
-            Ok(said) => said.clone(),
-            Err(error) => format!("FAILED: {error:#}"),
-        };
-        self.progress
-            .line(&format!("{:8.2} s  {name}: {said}", time.as_secs_f64()));
-        self.progress.step();
-        if result.is_err() {
-            self.failed.lock().expect("no job panics").push(name);
-        }
-        time
-    }
-
-    fn end(self) -> Result<()> {
-        self.progress.finish();
-        let (title, all) = (self.title, self.progress.total);
-        let failed = self.failed.lock().expect("no job panics");
-        let (count, names) = (failed.len(), failed.join(", "));
-        ensure!(count == 0, "{count} of {all} failed: {names}");
-        println!("{title}: all {all} passed");
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -160,12 +160,9 @@ pub(crate) fn run(ws: &Workspace, args: &ProveArgs) -> Result<()> {
 fn test(ws: &Workspace, build: &Build, fault: &Fault, args: &[&str]) -> Result<Verdict> {
     let (package, (file, test)) = (fault.package()?, fault.test()?);
     let args = [&["-p", package, "--all-features"], args].concat();
-    let mut command = Command::new(planted::program(build, &args, file)?.path);
-    command
-        .current_dir(ws.package(package)?.manifest_path.with_file_name(""))
-        .envs(build.environment())
-        .env("RUST_BACKTRACE", "0")
-        .args(["--exact", test, "--nocapture", "--test-threads=1"]);
+    let mut command = planted::program(build, &args, file)?.test(test);
+    command.current_dir(ws.package(package)?.manifest_path.with_file_name(""));
+    command.envs(build.environment());
     Ok(Verdict::of(&run_limited(command, LIMIT)?))
 }
 

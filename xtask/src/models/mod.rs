@@ -22,7 +22,6 @@ use crate::workspace::Workspace;
 /// Debug assertions, and optimised dependencies; `.cargo/config.toml` has it.
 const PROFILE: &str = "loom";
 
-/// A model checker.
 pub(crate) struct Checker {
     /// The name of its command, and of the directory of its builds.
     pub(crate) name: &'static str,
@@ -50,7 +49,6 @@ pub(crate) const SHUTTLE: Checker = Checker {
     mutants: "loom-tests/shuttle/mutants.toml",
 };
 
-/// One model.
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
     pub(crate) binary: Binary,
@@ -97,12 +95,12 @@ impl Checker {
         for binary in build.test_binaries(&[&self.args(), targets].concat(), false)? {
             let mut list = Command::new(&binary.path);
             list.args(["--list", "--format", "terse"]);
-            let text = said(list)?;
-            let tests = text.lines().filter_map(|l| l.strip_suffix(": test"));
-            models.extend(tests.map(|test| Model {
-                binary: binary.clone(),
-                test: test.to_owned(),
-            }));
+            for line in said(list)?.lines() {
+                if let Some(test) = line.strip_suffix(": test") {
+                    let (binary, test) = (binary.clone(), test.to_owned());
+                    models.push(Model { binary, test });
+                }
+            }
         }
         models.sort_by_key(Model::title);
         Ok(models)
@@ -110,10 +108,11 @@ impl Checker {
 
     /// Builds the model `FILE::TEST`.
     pub(crate) fn model(&self, build: &Build, (file, test): (&str, &str)) -> Result<Model> {
-        Ok(Model {
-            binary: planted::program(build, &self.args(), file)?,
-            test: test.to_owned(),
-        })
+        let (binary, test) = (
+            planted::program(build, &self.args(), file)?,
+            test.to_owned(),
+        );
+        Ok(Model { binary, test })
     }
 
     /// Runs the models by `run`; an error unless all pass. Of one that fails `find` sees to it that its notes end with the
@@ -166,13 +165,9 @@ impl Model {
         layers::of(&self.binary.name)
     }
 
-    /// The call of the model, with `env` in its environment.
     fn command(&self, env: &Environment) -> Command {
-        let mut command = Command::new(&self.binary.path);
-        command
-            .args(["--exact", &self.test, "--nocapture", "--test-threads=1"])
-            .env("RUST_BACKTRACE", "0")
-            .envs(env.iter().map(|(key, value)| (key, value)));
+        let mut command = self.binary.test(&self.test);
+        command.envs(env.iter().cloned());
         command
     }
 
