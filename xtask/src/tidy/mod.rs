@@ -20,7 +20,7 @@ use crate::source::Source;
 use crate::workspace::Workspace;
 use dependencies::Dependency;
 
-/// The files that are text, by their paths below the root.
+/// The texts of all files, by their paths below the root; what is no text is empty.
 type Files = BTreeMap<PathBuf, String>;
 
 /// One place that breaks a rule; the line is counted from 1, or 0 for the file as a whole.
@@ -33,11 +33,11 @@ fn error(path: impl AsRef<Path>, line: usize, what: &str) -> String {
 
 /// Checks every file that git tracks or would track.
 pub(crate) fn run(ws: &Workspace) -> Result<()> {
-    let texts = ws.files()?.into_iter().filter_map(|path| {
-        let text = fs_err::read_to_string(ws.root.join(&path)).ok()?;
-        Some((path, text))
+    let files = ws.files()?.into_iter().map(|path| {
+        let text = fs_err::read_to_string(ws.root.join(&path));
+        (path, text.unwrap_or_default())
     });
-    let files: Files = texts.collect();
+    let files: Files = files.collect();
     let findings = check(&files, &dependencies::all(ws))?;
     for finding in &findings {
         println!("{finding}");

@@ -10,13 +10,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
+use crate::models::layers;
 use crate::source::{Named, Role, Source};
 use crate::workspace::rust_files;
-
-/// The layers that models are made of.
-const LAYERS: [&str; 7] = [
-    "sync", "queue", "park", "local", "thread", "executor", "fork",
-];
 
 /// What passes on the orderings of its callers, or stands in for the machine under a checker.
 const PASSING_ON: [&str; 6] = [
@@ -101,7 +97,8 @@ pub(super) fn layer(file: &str) -> &str {
 /// ordering.
 pub(super) fn all(root: &Path, reached: &HashSet<&String>) -> Result<BTreeSet<Site>> {
     let (mut sites, mut calls) = (BTreeSet::new(), Calls::new());
-    for layer in LAYERS {
+    // Scopes lie in the executor's folder.
+    for layer in layers::NAMES.iter().filter(|layer| **layer != "scope") {
         let dir = root.join("crates").join(layer).join("src");
         for name in rust_files(root, &dir)? {
             if !passes_on(&name) && !name.ends_with("/tests.rs") {
