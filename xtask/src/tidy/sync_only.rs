@@ -6,24 +6,16 @@
 use super::error;
 use crate::source::{Named, Role, Source};
 
-/// Paths forbidden in the layers, their inline tests included. A path below one is meant too.
-const ALWAYS: [&str; 6] = [
+/// Paths forbidden in the layers, their inline tests included. A path below one is meant too, and one of `core` or `alloc`.
+const ALWAYS: [&str; 4] = [
     "std::sync::atomic",
-    "core::sync::atomic",
     "std::cell::UnsafeCell",
-    "core::cell::UnsafeCell",
     "std::thread::park",
     "std::thread::park_timeout",
 ];
 
 /// Paths forbidden in the layers but for their inline tests.
-const OUTSIDE_TESTS: [&str; 5] = [
-    "std::sync::Arc",
-    "std::sync::Weak",
-    "alloc::sync::Arc",
-    "alloc::sync::Weak",
-    "std::thread_local",
-];
+const OUTSIDE_TESTS: [&str; 3] = ["std::sync::Arc", "std::sync::Weak", "std::thread_local"];
 
 pub(super) fn check(source: &Source) -> Vec<String> {
     let mut findings = Vec::new();
@@ -53,16 +45,19 @@ fn breaks(path: &str, rule: &str) -> bool {
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 
-/// The path, its first segment replaced by what that name was imported as.
+/// The path, its first segment replaced by what that name was imported as, and in `std`.
 fn resolve(named: &Named, all: &[Named]) -> String {
     let path = named.path.join("::");
     let first = &named.path[0];
     let is_it = |other: &&Named| matches!(&other.role, Role::Import(name) if name == first);
-    let is_macro = matches!(named.role, Role::Macro(..));
-    match all.iter().find(is_it) {
-        _ if matches!(named.role, Role::Import(_)) => path,
-        Some(import) => import.path.join("::") + &path[first.len()..],
-        None if path == "thread_local" && is_macro => "std::thread_local".to_owned(),
-        None => path,
+    let path = match (&named.role, all.iter().find(is_it)) {
+        (Role::Import(_), _) => path,
+        (_, Some(import)) => import.path.join("::") + &path[first.len()..],
+        (Role::Macro(..), None) if path == "thread_local" => "std::thread_local".to_owned(),
+        _ => path,
+    };
+    match path.split_once("::") {
+        Some(("core" | "alloc", rest)) => format!("std::{rest}"),
+        _ => path,
     }
 }

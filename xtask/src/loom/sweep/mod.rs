@@ -12,7 +12,6 @@ mod list;
 mod sites;
 
 use std::collections::HashSet;
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -63,15 +62,13 @@ impl Job {
     }
 }
 
+/// Where a model notes the orderings that it comes to, in its directory of this name.
+const NOTES: (&str, &str) = ("sweep-", "orderings");
+
 /// The environment in which `model` notes the orderings that it comes to; what it noted before is removed.
 pub(super) fn recording(build: &Build, model: &Model, args: &LoomArgs) -> Result<Environment> {
-    model.notes(build, "sweep-")?;
-    let file = record(build, model).display().to_string();
-    Ok(environment(RECORD, file, args))
-}
-
-fn record(build: &Build, model: &Model) -> PathBuf {
-    model.noted(build, "sweep-").join("orderings")
+    let file = model.notes(build, NOTES.0)?.join(NOTES.1);
+    Ok(environment(RECORD, file.display().to_string(), args))
 }
 
 /// What a model is told, and in how many schedules it runs at most. The order in which loom tries them is fixed, so that the
@@ -97,7 +94,8 @@ pub(super) fn run(
 ) -> Result<()> {
     let rows = list::load(&ws.root)?;
     let reach = models.iter().map(|model| {
-        let noted = fs_err::read_to_string(record(build, model)).unwrap_or_default();
+        let noted = model.noted(build, NOTES.0).join(NOTES.1);
+        let noted = fs_err::read_to_string(noted).unwrap_or_default();
         Reach {
             model,
             time: times.get(&model.title()).copied().unwrap_or_default(),
