@@ -8,42 +8,9 @@
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 
 use crate::build::{Binary, Build};
-use crate::models::Verdict;
-
-/// How it went with one fault.
-#[derive(Clone)]
-pub(crate) enum Outcome {
-    /// The net caught it: what was said.
-    Caught(String),
-    /// The net passed: it does not see the fault.
-    Missed,
-    /// Nothing was learnt.
-    Error(String),
-}
-
-impl Outcome {
-    /// What a run of the net means that ended.
-    pub(crate) fn of(verdict: Verdict) -> Self {
-        match verdict {
-            Verdict::Failed(how) => Self::Caught(how),
-            Verdict::TimedOut => Self::Caught("it does not end".to_owned()),
-            Verdict::Passed => Self::Missed,
-            Verdict::Missing => Self::Error("there is no such test".to_owned()),
-        }
-    }
-
-    /// What was said, if the net caught it.
-    pub(crate) fn caught(self) -> Result<String> {
-        match self {
-            Self::Caught(how) => Ok(format!("caught: {how}")),
-            Self::Missed => bail!("it passes with the fault"),
-            Self::Error(why) => bail!("nothing is learnt: {why}"),
-        }
-    }
-}
 
 /// The same build with the fault called `name` in it, if there is to be one.
 pub(crate) fn plant(build: Build, name: Option<&str>) -> Result<Build> {

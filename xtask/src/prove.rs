@@ -11,8 +11,8 @@ use clap::{Args, ValueEnum};
 use serde::Deserialize;
 
 use crate::build::Build;
-use crate::models::Verdict;
-use crate::planted::{self, Outcome};
+use crate::models::{ENDLESS, Verdict};
+use crate::planted;
 use crate::process::run_limited;
 use crate::progress::run_parallel;
 use crate::sanitizer::{Instrumented, instrument};
@@ -152,7 +152,7 @@ pub(crate) fn run(ws: &Workspace, args: &ProveArgs) -> Result<()> {
         ensure!(passed, "{net} does not pass without a fault: {verdict:?}");
     }
     let shown = |fault: &Fault| format!("{} ({}), {}", fault.name, fault.what, fault.net());
-    let caught = |fault: &Fault| Outcome::of(run(fault, Some(&fault.name))?).caught();
+    let caught = |fault: &Fault| run(fault, Some(&fault.name))?.caught();
     run_parallel("prove", &faults, shown, caught).map(drop)
 }
 
@@ -175,7 +175,7 @@ fn soak_for(build: &Build) -> Result<Verdict> {
     let mut lines = finished.output.lines();
     let said = lines.find_map(|line| line.strip_prefix("soak: "));
     Ok(match finished.status {
-        None => Verdict::TimedOut,
+        None => Verdict::Failed(ENDLESS.to_owned()),
         Some(status) if status.success() => Verdict::Passed,
         Some(_) => Verdict::Failed(said.unwrap_or_default().chars().take(90).collect()),
     })

@@ -10,7 +10,6 @@ use anyhow::{Result, ensure};
 use clap::Args;
 
 use crate::models::{self, Model, SHUTTLE, Verdict};
-use crate::planted::Outcome;
 use crate::process::Finished;
 use crate::workspace::Workspace;
 
@@ -73,7 +72,7 @@ pub(crate) fn run(ws: &Workspace, args: &ShuttleArgs) -> Result<()> {
     SHUTTLE.catch(&planned, |name, model| {
         let failed = model.notes(&build, &format!("mutant-{name}-"))?;
         let finished = explore(model, Some(name), &failed, iterations, seed)?;
-        Ok(Outcome::of(Verdict::of(&finished)))
+        Ok(Verdict::of(&finished))
     })
 }
 

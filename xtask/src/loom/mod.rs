@@ -10,8 +10,7 @@ use anyhow::{Result, bail, ensure};
 use clap::Args;
 
 use crate::build::Build;
-use crate::models::{self, LOOM, Model, Times, Verdict, layers, weakened};
-use crate::planted::Outcome;
+use crate::models::{self, ENDLESS, LOOM, Model, Times, Verdict, layers, weakened};
 use crate::process::Finished;
 use crate::workspace::Workspace;
 
@@ -90,17 +89,18 @@ pub(crate) fn run(ws: &Workspace, args: &LoomArgs) -> Result<()> {
     }
     LOOM.catch(&planned, |mutant, model| {
         let limit = weakened_limit(times.get(&model.title()));
-        Ok(outcome(&model.run(&weakened(Some(mutant)), limit)?))
+        Ok(verdict(&model.run(&weakened(Some(mutant)), limit)?))
     })
 }
 
-/// What a run of a model with something weakened means. Loom explores for as long as there is something new, and a thread
+/// What a run of a model with something weakened shows. Loom explores for as long as there is something new, and a thread
 /// that spins is a failure of its own: one that does not end shows nothing.
-fn outcome(finished: &Finished) -> Outcome {
+fn verdict(finished: &Finished) -> Verdict {
     match Verdict::of(finished) {
-        Verdict::Failed(how) if how.starts_with(EXHAUSTED) => Outcome::Error(how),
-        Verdict::TimedOut => Outcome::Error("it neither passed nor failed in time".to_owned()),
-        verdict => Outcome::of(verdict),
+        Verdict::Failed(how) if how.starts_with(EXHAUSTED) || how == ENDLESS => {
+            Verdict::Unclear(how)
+        }
+        verdict => verdict,
     }
 }
 

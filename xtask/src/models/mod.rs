@@ -19,6 +19,9 @@ use crate::process::{Finished, run_limited, said};
 use crate::progress::run_parallel;
 use crate::workspace::Workspace;
 
+/// How a run fails that is killed at its time limit.
+pub(crate) const ENDLESS: &str = "it does not end";
+
 /// Debug assertions, and optimised dependencies; `.cargo/config.toml` has it.
 const PROFILE: &str = "loom";
 
@@ -55,15 +58,14 @@ pub(crate) struct Model {
     pub(crate) test: String,
 }
 
-/// What a run of a model showed.
-#[derive(Debug, PartialEq)]
+/// What a run of a model, or of another net, showed.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Verdict {
     Passed,
-    /// It ran and failed; what it said first.
+    /// What it said first.
     Failed(String),
-    TimedOut,
-    /// There is no such test in the program.
-    Missing,
+    /// Why nothing is learnt.
+    Unclear(String),
 }
 
 /// What the environment of a model says.
@@ -128,7 +130,7 @@ impl Checker {
         let times = run_parallel(&title, models, Model::title, |model| {
             let finished = run(model)?;
             let verdict = Verdict::of(&finished);
-            if let Verdict::Failed(_) = verdict {
+            if matches!(verdict, Verdict::Failed(_)) && finished.status.is_some() {
                 find(model)?;
             }
             if verdict != Verdict::Passed {
@@ -210,12 +212,21 @@ impl Verdict {
     pub(crate) fn of(finished: &Finished) -> Self {
         let output = &finished.output;
         match finished.status {
-            None => Self::TimedOut,
-            _ if output.contains("running 0 tests") => Self::Missing,
+            None => Self::Failed(ENDLESS.to_owned()),
+            _ if output.contains("running 0 tests") => Self::Unclear("there is no test".to_owned()),
             Some(status) if status.success() && output.contains("test result: ok. 1 passed") => {
                 Self::Passed
             }
             Some(status) => Self::Failed(reason(output).unwrap_or_else(|| status.to_string())),
+        }
+    }
+
+    /// What was said of a fault, if this is the verdict with it.
+    pub(crate) fn caught(self) -> Result<String> {
+        match self {
+            Self::Failed(how) => Ok(format!("caught: {how}")),
+            Self::Passed => bail!("it passes with the fault"),
+            Self::Unclear(why) => bail!("nothing is learnt: {why}"),
         }
     }
 }
@@ -245,9 +256,9 @@ mod tests {
             (
                 Some(0),
                 "running 0 tests\ntest result: ok. 0 passed\n",
-                "Missing",
+                "Unclear(\"there is no test\")",
             ),
-            (None, "running 1 test\n", "TimedOut"),
+            (None, "running 1 test\n", "Failed(\"it does not end\")"),
             (Some(101 << 8), panic, "Failed(\"deadlock; threads = []\")"),
             (
                 Some(6),

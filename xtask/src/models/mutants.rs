@@ -5,8 +5,7 @@ use std::path::Path;
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
-use super::{Checker, Model};
-use crate::planted::Outcome;
+use super::{Checker, Model, Verdict};
 use crate::progress::run_parallel;
 use crate::table::{Row, load};
 
@@ -64,7 +63,7 @@ impl Checker {
     pub(crate) fn catch(
         &self,
         planned: &[(Mutant, Model)],
-        run: impl Fn(&str, &Model) -> Result<Outcome> + Sync,
+        run: impl Fn(&str, &Model) -> Result<Verdict> + Sync,
     ) -> Result<()> {
         ensure!(
             !planned.is_empty(),

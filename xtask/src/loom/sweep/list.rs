@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{Job, sites};
 use crate::loom::LoomArgs;
-use crate::planted::Outcome;
+use crate::models::Verdict;
 use crate::table;
 
 const LIST: &str = "loom-tests/orderings.toml";
@@ -69,19 +69,19 @@ pub(super) fn judge(jobs: &[Job], rows: &[Row], args: &LoomArgs) -> Result<()> {
     let mut wrong = Vec::new();
     for job in jobs {
         let (entry, line) = (entry(job), job.site.line);
-        match (job.outcome(), listed.get(&entry)) {
-            (Outcome::Caught(by), None) => println!("caught: line {line}: {entry}: {by}"),
-            (Outcome::Missed, Some(row)) => {
+        match (job.verdict(), listed.get(&entry)) {
+            (Verdict::Failed(by), None) => println!("caught: line {line}: {entry}: {by}"),
+            (Verdict::Passed, Some(row)) => {
                 println!("listed: line {line}: {entry}: {}", row.reason);
             }
-            (Outcome::Caught(by), Some(_)) => {
+            (Verdict::Failed(by), Some(_)) => {
                 wrong.push(format!("{entry} is listed, and a model catches it: {by}"));
             }
-            (Outcome::Missed, None) => {
+            (Verdict::Passed, None) => {
                 let what = format!("line {line}: {entry}: no model misses it");
                 wrong.push(format!("{what}: write one, or list it"));
             }
-            (Outcome::Error(why), _) => wrong.push(format!("{entry}: nothing is learnt: {why}")),
+            (Verdict::Unclear(why), _) => wrong.push(format!("{entry}: nothing is learnt: {why}")),
         }
     }
     let known: HashSet<String> = jobs.iter().map(entry).collect();

@@ -17,10 +17,9 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 
-use super::{LoomArgs, MOST_SCHEDULES, outcome, weakened_limit};
+use super::{LoomArgs, MOST_SCHEDULES, verdict, weakened_limit};
 use crate::build::Build;
-use crate::models::{Environment, Model, Times};
-use crate::planted::Outcome;
+use crate::models::{Environment, Model, Times, Verdict};
 use crate::progress::run_parallel;
 use crate::workspace::Workspace;
 use sites::{Order, Site};
@@ -44,21 +43,21 @@ struct Job {
     site: Site,
     /// Nothing where no model comes to it.
     to: Option<Order>,
-    outcome: Mutex<Outcome>,
+    verdict: Mutex<Verdict>,
 }
 
 impl Job {
     fn new(site: &Site, to: Option<Order>) -> Self {
-        let (site, outcome) = (site.clone(), Mutex::new(Outcome::Missed));
-        Self { site, to, outcome }
+        let (site, verdict) = (site.clone(), Mutex::new(Verdict::Passed));
+        Self { site, to, verdict }
     }
 
-    fn outcome(&self) -> Outcome {
-        self.outcome.lock().expect("no run panics").clone()
+    fn verdict(&self) -> Verdict {
+        self.verdict.lock().expect("no run panics").clone()
     }
 
     fn is_caught(&self) -> bool {
-        matches!(self.outcome(), Outcome::Caught(_))
+        matches!(self.verdict(), Verdict::Failed(_))
     }
 }
 
@@ -159,18 +158,18 @@ impl Reach<'_> {
         let env = environment(WEAKEN, weakened.collect::<Vec<_>>().join(","), args);
         let limit = weakened_limit(Some(&self.time));
         let title = self.model.title();
-        let outcome = match outcome(&self.model.run(&env, limit)?) {
-            Outcome::Missed => return Ok(()),
+        let verdict = match verdict(&self.model.run(&env, limit)?) {
+            Verdict::Passed => return Ok(()),
             _ if !others.is_empty() => {
                 let (first, second) = set.split_at(set.len() / 2);
                 self.try_set(first, args)?;
                 return self.try_set(second, args);
             }
-            Outcome::Caught(how) => Outcome::Caught(format!("{title}: {how}")),
-            Outcome::Error(why) => Outcome::Error(format!("{title}: {why}")),
+            Verdict::Failed(how) => Verdict::Failed(format!("{title}: {how}")),
+            Verdict::Unclear(why) => Verdict::Unclear(format!("{title}: {why}")),
         };
         if !job.is_caught() {
-            *job.outcome.lock().expect("no run panics") = outcome;
+            *job.verdict.lock().expect("no run panics") = verdict;
         }
         Ok(())
     }
