@@ -24,7 +24,6 @@ pub(crate) struct Build {
     target: PathBuf,
 }
 
-/// A program.
 #[derive(Clone, Debug)]
 pub(crate) struct Binary {
     /// The name of the target; of a test the file in `tests/`.
@@ -65,24 +64,20 @@ impl Build {
         Self { root, env, target }
     }
 
-    /// Adds a variable to the environment.
     pub(crate) fn env(self, key: &str, value: impl Into<String>) -> Self {
         self.envs([(key, value.into())])
     }
 
-    /// Adds variables to the environment.
     pub(crate) fn envs<'k>(mut self, all: impl IntoIterator<Item = (&'k str, String)>) -> Self {
         let all = all.into_iter().map(|(key, value)| (key.to_owned(), value));
         self.env.extend(all);
         self
     }
 
-    /// The variables of the environment.
     pub(crate) fn environment(&self) -> impl Iterator<Item = (&str, &str)> {
         self.env.iter().map(|(k, v)| (k.as_str(), v.as_str()))
     }
 
-    /// Where the artifacts go.
     pub(crate) fn target(&self) -> &PathBuf {
         &self.target
     }

@@ -60,7 +60,6 @@ impl Progress {
         self.bar.set_message(what.to_owned());
     }
 
-    /// One step is done.
     pub(crate) fn step(&self) {
         self.bar.inc(1);
     }

@@ -166,7 +166,6 @@ fn test(ws: &Workspace, build: &Build, fault: &Fault, args: &[&str]) -> Result<V
     Ok(Verdict::of(&run_limited(command, LIMIT)?))
 }
 
-/// Runs the soak program.
 fn soak_for(build: &Build) -> Result<Verdict> {
     let binary = soak::program(build).context("does not compile")?;
     let mut command = Command::new(&binary.path);

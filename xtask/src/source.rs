@@ -10,7 +10,6 @@ use std::rc::Rc;
 use anyhow::{Context, Result};
 use proc_macro2::TokenStream;
 
-/// One file.
 pub(crate) struct Source {
     /// Relative to the root of the workspace.
     pub(crate) path: PathBuf,
@@ -37,7 +36,6 @@ pub(crate) enum Role {
     Used,
     /// An import gives it this name.
     Import(String),
-    /// It is called.
     Call,
     /// It is a macro that is used: the string that its argument begins with, and its last token.
     Macro(Option<String>, String),
@@ -61,7 +59,6 @@ pub(crate) struct Around {
 }
 
 impl Named {
-    /// The last segment.
     pub(crate) fn last(&self) -> &str {
         self.path.last().map_or("", String::as_str)
     }

@@ -6,7 +6,6 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde::de::DeserializeOwned;
 
-/// One row.
 pub(crate) trait Row: DeserializeOwned {
     /// The name of such rows.
     const NAME: &'static str;
@@ -27,7 +26,6 @@ pub(crate) fn load<R: Row>(root: &Path, file: &str) -> Result<Vec<R>> {
     parse(&text).with_context(|| format!("{file} is not a table of [[{}]]", R::NAME))
 }
 
-/// Reads a table.
 pub(crate) fn parse<R: Row>(text: &str) -> Result<Vec<R>> {
     let mut tables: BTreeMap<String, Vec<R>> = toml::from_str(text)?;
     let rows = tables.remove(R::NAME).unwrap_or_default();

@@ -43,7 +43,6 @@ impl Workspace {
         layers
     }
 
-    /// The member called `name`.
     pub(crate) fn package(&self, name: &str) -> Result<&Package> {
         let mut packages = self.metadata.packages.iter();
         let found = packages.find(|package| package.name == name);

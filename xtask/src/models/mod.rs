@@ -157,7 +157,6 @@ impl Checker {
 }
 
 impl Model {
-    /// File and test, as printed.
     pub(crate) fn title(&self) -> String {
         format!("{}::{}", self.binary.name, self.test)
     }
