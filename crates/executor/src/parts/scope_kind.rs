@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 /// Kinds that are told apart. Two types may share a number; both are then as long as their mean.
 pub(crate) const KINDS: usize = 64;
 
-/// The kind of a scope, as a number below [`KINDS`].
+/// The kind of a scope, as one of 64 numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScopeKind(u32);
 
