@@ -88,12 +88,13 @@ pub(super) fn select(mut rows: Vec<Row>, selection: &Selection) -> Result<Vec<Ro
     if let Some(filter) = &selection.filter {
         let workload = |row: &Row| Some(row.name.rsplit_once('/')?.0.to_owned());
         let known: BTreeSet<_> = rows.iter().filter_map(workload).collect();
+        let known = Vec::from_iter(known).join(", ");
         rows.retain(|row| {
             filter.is_match(&row.name) || row.entries.iter().any(|e| filter.is_match(&e.id))
         });
         ensure!(
             !rows.is_empty(),
-            "no row matches `{filter}`; there are rows of {known:?}"
+            "no row matches `{filter}`; there are rows of {known}"
         );
     }
     let mut known = BTreeSet::new();
