@@ -105,19 +105,24 @@ impl Pacing {
         end
     }
 
-    /// Notes that a scope has waited for its children since then.
-    pub(crate) fn observe_wait(&self, since: Instant) {
-        self.observe_wait_of(nanos(since.elapsed()));
+    /// Notes that a scope has waited since then, for so many children.
+    pub(crate) fn observe_wait(&self, since: Instant, children: u32) {
+        self.observe_wait_of(nanos(since.elapsed()), children);
     }
 
-    fn observe_wait_of(&self, took: u32) {
+    fn observe_wait_of(&self, took: u32, children: u32) {
         let streak = self.streak.load(Ordering::Relaxed);
         if u64::from(took) < WAKE_WORTH {
             self.streak.store(0, Ordering::Relaxed);
             self.rhythm.tiny();
             return;
         }
-        self.rhythm.long();
+        // Many tiny children take long as well, and are no work for two threads.
+        if took / children.max(1) >= TAKE_WORTH {
+            self.rhythm.long();
+        } else {
+            self.rhythm.tiny();
+        }
         if streak < STREAK {
             self.streak
                 .store(streak.saturating_add(took), Ordering::Relaxed);
@@ -186,14 +191,14 @@ mod tests {
     #[test]
     fn after_a_tiny_scope_waits_must_be_long_for_a_while() {
         let pacing = Pacing::new();
-        pacing.observe_wait_of(1_000);
+        pacing.observe_wait_of(1_000, 1);
         assert!(!pacing.worth_waking(1_000_000));
         for waited in 1..=3 {
-            pacing.observe_wait_of(STREAK / 3 + 1);
+            pacing.observe_wait_of(STREAK / 3 + 1, 1);
             assert_eq!(pacing.worth_waking(1), waited == 3);
         }
-        pacing.observe_wait_of(u32::MAX);
-        pacing.observe_wait_of(u32::MAX);
+        pacing.observe_wait_of(u32::MAX, 1);
+        pacing.observe_wait_of(u32::MAX, 1);
         assert!(pacing.worth_waking(1));
     }
 
@@ -204,12 +209,22 @@ mod tests {
             for _ in 0..20 {
                 (0..40).for_each(|_| pacing.observe_child(100));
                 assert!(!pacing.worth_waking(1_000));
-                pacing.observe_wait_of(1_000);
+                pacing.observe_wait_of(1_000, 40);
             }
             assert_eq!(pacing.worth_waking(1), frame > 3);
             assert_eq!(pacing.worth_taking(), frame > 3);
-            pacing.observe_wait_of(100_000);
+            pacing.observe_wait_of(100_000, 2);
         }
+    }
+
+    #[test]
+    fn a_scope_of_many_tiny_children_is_never_due() {
+        let pacing = Pacing::new();
+        for _ in 0..100 {
+            (0..1_000).for_each(|_| pacing.observe_child(200));
+            pacing.observe_wait_of(200_000, 1_000);
+        }
+        assert!(!pacing.worth_waking(1_000) && !pacing.worth_taking());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! After how many tiny scopes a long one comes.
 //!
 //! A program with frames opens the same scopes in the same order in each of them. So a long scope often comes after as many tiny ones as
-//! in the frame before. A *run* is the tiny scopes between two long ones. The run to come is guessed from those that were:
+//! in the frame before. A scope is long if its wait and its children are: `pacing.rs` says how long. A *run* is the tiny scopes between two long ones. The run to come is guessed from those that were:
 //!
 //! | the run that has just ended            | the guess for the next one          |
 //! |----------------------------------------|-------------------------------------|

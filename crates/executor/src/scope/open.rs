@@ -217,7 +217,7 @@ impl<'p> ScopeShared<'p> {
             } else {
                 wait();
             }
-            pacing.observe_wait(began);
+            pacing.observe_wait(began, slot.core().spawned());
         }
         std::mem::forget(bomb);
         let panic = slot.core().take_panic();

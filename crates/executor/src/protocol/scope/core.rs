@@ -301,12 +301,17 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
         self.popped.load(Ordering::Relaxed)
     }
 
+    /// Children spawned so far, modulo 2^32; a hint.
+    pub fn spawned(&self) -> u32 {
+        // Ordering: Relaxed, a hint.
+        (self.counts.load(Ordering::Relaxed) >> 32) as u32
+    }
+
     /// A number that changes whenever a child is spawned, and whenever the waiter takes one. While it stays the same, the
     /// scope's thread is in the middle of something.
     pub fn progress(&self) -> u32 {
         // Ordering: Relaxed, a hint.
-        let spawned = (self.counts.load(Ordering::Relaxed) >> 32) as u32;
-        self.popped().wrapping_add(spawned)
+        self.popped().wrapping_add(self.spawned())
     }
 
     /// How many children lie in the list; a hint, exact when no other thread acts.
