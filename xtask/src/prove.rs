@@ -79,6 +79,7 @@ impl Row for Fault {
     }
 
     fn check(&self) -> Result<()> {
+        ensure!(!self.what.trim().is_empty(), "what is wrong?");
         let of_package = matches!(self.net, Net::Test | Net::Asan | Net::Tsan);
         ensure!(
             of_package == self.package.is_some(),
@@ -198,6 +199,7 @@ mod tests {
             (row("'soak'\ntest = 'file::test'"), "no tests"),
             (row("'fishing'"), "fishing"),
             (row("'soak'\nwhy = 1"), "unknown field `why`"),
+            (soak.replace("'w'", "' '"), "what is wrong?"),
             (
                 soak.replace("fault", "default"),
                 "there are rows [\"default\"]",

@@ -110,7 +110,8 @@ pub(super) fn select(mut rows: Vec<Row>, selection: &Selection) -> Result<Vec<Ro
     for peer in &selection.peers {
         ensure!(
             known.contains(peer),
-            "no selected row has a peer called `{peer}`; there are {known:?}"
+            "no selected row has a peer called `{peer}`; there are {}",
+            Vec::from_iter(known).join(", ")
         );
     }
     // One that lost its peers is not comparable.

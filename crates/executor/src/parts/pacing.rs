@@ -4,8 +4,8 @@
 //! later. Tiny children are gone by then, and two cores that fight over them finish later than one alone. So a push wakes a
 //! worker in two cases. Three things say together that it pays: how long children took lately, how many are queued, and how
 //! long the scopes before took ([`STREAK`]). Or a long scope is due, since one came as often before (`rhythm.rs`). The sentinel (`work/sentinel.rs`) covers the children that stay with the waiting
-//! thread. So a wrong guess that children are short costs little more than a wake, and a wrong guess that they are long
-//! one wake in `STREAK`.
+//! thread. So a wrong guess that children are short costs little more than a wake. A wrong guess that they are long costs one
+//! wake in `STREAK`, or one in three guesses of the rhythm.
 
 use std::time::Duration;
 

@@ -154,16 +154,11 @@ impl Polled<'_, '_> {
         let worker = self.worker;
         let runner = worker.runner();
         let (pool, index) = (runner.pool(), runner.index());
-        let asleep = goes_to_sleep(worker.runner());
+        let asleep = goes_to_sleep(runner);
         let scan = worker.scan(Looking::Parking);
         let mut token = self.progress.token.take();
-        if watches(worker.runner(), &self.progress.sentinel) {
-            match sleep_as_sentinel(
-                worker.runner(),
-                token,
-                &mut self.progress.sentinel,
-                Some(WATCH),
-            ) {
+        if watches(runner, &self.progress.sentinel) {
+            match sleep_as_sentinel(runner, token, &mut self.progress.sentinel, Some(WATCH)) {
                 Ok(Woken::Unparked(token)) => {
                     drop(asleep);
                     self.progress.token = Some(token);

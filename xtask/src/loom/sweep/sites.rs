@@ -182,7 +182,7 @@ fn reached_at(reported: &str, calls: &Calls) -> Result<Option<Site>> {
         return Ok(None);
     };
     let Some(call) = calls.get(at) else {
-        // `sync` has a checker's stand-ins, whose orderings are nobody's.
+        // `sync` has a checker's stand-ins: no thread of a program uses their orderings.
         ensure!(
             at.starts_with("crates/sync/"),
             "a model uses an ordering at {at}, where no call is: a function that passes orderings on needs \
