@@ -20,6 +20,7 @@ impl Executor<'_> {
     /// let (a, b) = executor.with_worker(|worker| worker.join(|_| 1, |_| 2));
     /// assert_eq!((a, b), (1, 2));
     /// ```
+    #[inline(always)]
     pub fn with_worker<T>(&self, f: impl FnOnce(&Worker) -> T) -> T {
         fork::with_worker(self.shared(), f)
     }

@@ -98,7 +98,8 @@ impl Rows {
 pub(crate) fn all() -> Vec<Row> {
     let mut rows = Rows(Table::new());
     let alone = Kind::Control("the items of the next rows without a pool");
-    rows.add("serial/100x0", alone, &[1], tiny::serial);
+    rows.add("serial_asleep/100x0", alone, &[1], || tiny::serial(true));
+    rows.add("serial/100x0", alone, &[1], || tiny::serial(false));
     rows.counted("asleep/100x0", ALL, || tiny::sum(true));
     rows.counted("idle/100x0", ALL, || tiny::sum(false));
     rows.counted("asleep/join", ALL, tiny::join);

@@ -21,11 +21,16 @@ pub(crate) fn sum(asleep: bool) -> Workload {
     })
 }
 
-/// The same sum without a pool.
-pub(crate) fn serial() -> Workload {
+/// The same sums without a pool. The caches are as cold after a pause.
+pub(crate) fn serial(asleep: bool) -> Workload {
     let items: Vec<u32> = (0..100).collect();
     let expected: u32 = items.iter().sum();
-    Box::new(move || assert_eq!(black_box(&items).iter().sum::<u32>(), expected))
+    Box::new(move || {
+        assert_eq!(black_box(&items).iter().sum::<u32>(), expected);
+        if asleep {
+            pause(PAUSE);
+        }
+    })
 }
 
 /// One join, and a pause.

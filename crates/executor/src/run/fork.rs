@@ -16,7 +16,7 @@ use super::wait::{WaitFor, wait};
 use crate::parts::fork_seat::JobWord;
 use crate::parts::spin::Patience;
 use crate::pool::fork::consider::{self, Considers};
-use crate::pool::fork::here::{self, Guest, Seat, innermost};
+use crate::pool::fork::here::{self, Guest, Seat, innermost, innermost_or_new};
 use crate::pool::fork::stolen::{Claimed, Job};
 use crate::pool::fork::worker::Worker;
 use crate::pool::runner;
@@ -237,14 +237,31 @@ where
 }
 
 /// Calls `f` with the place of this thread in `pool`, which it takes for the length of the call if it has none.
+// Inlined, so that the closures of a join inside of `f` are made where the join wants them.
+#[inline(always)]
 pub(crate) fn with_worker<T>(pool: &Shared, f: impl FnOnce(&Worker) -> T) -> T {
-    if takes_part(pool) {
-        return Worker::with_current(f);
-    }
-    let guest = Guest::enter(pool, stand_in::kind_in(pool));
-    // SAFETY: the guest gives the seat back after `f` has ended.
-    let worker = unsafe { Worker::in_seat(guest.seat()) };
+    let mut guest = None;
+    let innermost = innermost();
+    // SAFETY: the seat is this thread's, so the call that took it has not ended.
+    let seat = match unsafe { innermost.as_ref() } {
+        Some(seat) if seat.is_of(pool) => innermost,
+        _ => place_in(pool, &mut guest),
+    };
+    // SAFETY: the seat is left by a frame further out on this stack, or when `guest` is dropped: after `f` has ended.
+    let worker = unsafe { Worker::in_seat(seat) };
     f(&worker)
+}
+
+/// The seat of this thread in `pool` where its innermost one is not of that pool: that of its worker, or one that it takes as a guest.
+#[cold]
+#[inline(never)]
+fn place_in<'p>(pool: &'p Shared, guest: &mut Option<Guest<'p>>) -> *const Seat {
+    if innermost().is_null() && runner::is_worker_of(pool) {
+        return innermost_or_new();
+    }
+    guest
+        .insert(Guest::enter(pool, stand_in::kind_in(pool)))
+        .seat()
 }
 
 /// Calls `f` with the place of this thread in `pool`, if it has one now.
@@ -256,15 +273,4 @@ pub(crate) fn get_worker<T>(pool: &Shared, f: impl FnOnce(Option<&Worker>) -> T)
     // SAFETY: the seat is left by a frame further out on this stack, so not before `f` has ended.
     let worker = unsafe { Worker::in_seat(seat) };
     f(Some(&worker))
-}
-
-/// Whether the innermost place of this thread is one of `pool`, or will be at the first use: that of its worker.
-fn takes_part(pool: &Shared) -> bool {
-    // SAFETY: the seat is this thread's, so the call that took it has not ended.
-    match unsafe { innermost().as_ref() } {
-        Some(seat) => seat.is_of(pool),
-        None => {
-            runner::with_worker(|worker| worker.is_some_and(|own| std::ptr::eq(own.pool(), pool)))
-        }
-    }
 }
