@@ -79,3 +79,17 @@ pub fn heavy() {
 pub fn fence_kind() -> FenceKind {
     system::SLEEP.choose()
 }
+
+/// How often this process has asked the system to make all its running threads fence, wrapping: by each [`heavy`] and
+/// [`steal::heavy`] whose form is asymmetric. 0 where both forms are symmetric.
+///
+/// A barrier costs its caller a microsecond and more, and interrupts threads that compute. So a bench prints how many a workload takes.
+///
+/// ```
+/// let before = terrace_sync::barriers();
+/// terrace_sync::steal::heavy();
+/// assert!(terrace_sync::barriers() - before <= 1);
+/// ```
+pub fn barriers() -> usize {
+    system::barriers()
+}

@@ -51,7 +51,7 @@ pub use crossbeam_utils::CachePadded;
 #[cfg(feature = "std")]
 #[doc(hidden)]
 pub use fences::Choice;
-pub use fences::{FenceKind, fence_kind, heavy, light, steal};
+pub use fences::{FenceKind, barriers, fence_kind, heavy, light, steal};
 #[cfg(feature = "std")]
 pub use model::model;
 #[cfg(feature = "std")]

@@ -54,7 +54,10 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     let mut runs = Runs::default();
     measure_all(effort, &rows, &mut runs, |row, at| {
         let (wall, _) = counts[&row.entries[at].id];
-        Ok(Run { wall, cpu: None })
+        Ok(Run {
+            wall,
+            ..Run::default()
+        })
     })?;
     let pairs = results::pairs(&rows, &runs, Kind::Instructions, usize::MAX);
     let sheet = Sheet {

@@ -44,7 +44,10 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
         let one = measure(&program, id)?;
         let wall = one.p50;
         found.borrow_mut().entry(id.clone()).or_default().push(one);
-        Ok(Run { wall, cpu: None })
+        Ok(Run {
+            wall,
+            ..Run::default()
+        })
     })?;
     let found = found.into_inner();
     let line = |id: &String| {

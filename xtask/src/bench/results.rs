@@ -62,6 +62,8 @@ pub(crate) fn pairs(rows: &[Row], runs: &Runs, kind: Kind, cores: usize) -> Vec<
             if cpu_rounds.len() * 3 < wall.base.len() * 2 {
                 cpu_rounds.clear();
             }
+            let barriers = |found: Found| found.barriers;
+            let mut barriers = series(runs, &row.name, kind, rounds, (ours, ours), barriers).base;
             let rounds = wall.ratios();
             all.push(PeerRow {
                 layer: row.layer().to_owned(),
@@ -75,6 +77,7 @@ pub(crate) fn pairs(rows: &[Row], runs: &Runs, kind: Kind, cores: usize) -> Vec<
                 peer_ns: median(&mut wall.base),
                 wall: median_of_ratios(&rounds),
                 cpu: (!cpu_rounds.is_empty()).then(|| median_of_ratios(&cpu_rounds)),
+                barriers: (!barriers.is_empty()).then(|| median(&mut barriers)),
                 rounds,
                 cpu_rounds,
             });
@@ -143,7 +146,8 @@ mod tests {
             let (_, wall, cpu) = *time.expect("it is one of them");
             // One round of one row has none.
             let cpu = cpu.filter(|_| calls.get() > 1);
-            Ok(Run { wall, cpu })
+            let barriers = None;
+            Ok(Run { wall, cpu, barriers })
         };
         let effort = Effort::new("", Kind::Time, 9);
         measure_all(effort, &rows, &mut runs, run).expect("nothing fails");

@@ -137,7 +137,10 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
         let entry = &row.entries[at];
         let count = entry.program.count(&entry.id, home.path())?;
         let wall = count.instructions;
-        Ok(Run { wall, cpu: None })
+        Ok(Run {
+            wall,
+            ..Run::default()
+        })
     })?);
     let measured = Measured {
         args,

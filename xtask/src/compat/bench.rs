@@ -171,7 +171,8 @@ mod tests {
         let run = |row: &rounds::Row, at: usize| {
             let wall = 100.0 * [rows[nth(&row.name)].1, 1.0, 0.1][at];
             let cpu = Some(wall);
-            Ok(Run { wall, cpu })
+            let barriers = None;
+            Ok(Run { wall, cpu, barriers })
         };
         let mut all = runs::Runs::default();
         let effort = rounds::Effort::new("", runs::Kind::Time, 9);

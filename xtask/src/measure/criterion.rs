@@ -45,7 +45,7 @@ impl Length {
 }
 
 /// What one run found.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Run {
     /// Nanoseconds an iteration: the median of the run's samples.
     pub(crate) wall: f64,
@@ -53,7 +53,12 @@ pub(crate) struct Run {
     /// samples were taken, with the set-up of batches; absent where the system cannot tell, or was too busy
     /// to look at the right time.
     pub(crate) cpu: Option<f64>,
+    /// Barriers an iteration that Terrace has asked the system for, if the program prints them.
+    pub(crate) barriers: Option<f64>,
 }
+
+/// What stands before the number of barriers.
+const BARRIERS: &str = "barriers an iteration: ";
 
 /// A bench program of one side.
 #[derive(Clone, Debug)]
@@ -122,7 +127,9 @@ impl Program {
         let ended = child::run(&mut command, length.limit(), |bytes, clock| {
             phases.saw(bytes, clock);
         })?;
-        ended.checked(&self.failed(id))?;
+        let ended = ended.checked(&self.failed(id))?;
+        let mut lines = ended.stdout.lines();
+        let barriers = lines.find_map(|line| line.strip_prefix(BARRIERS)?.parse().ok());
         let sample = self.sample(id, home)?;
         let iterations: f64 = sample.iters.iter().sum();
         let mut walls: Vec<f64> = (sample.times.iter().zip(&sample.iters))
@@ -138,6 +145,7 @@ impl Program {
         Ok(Run {
             wall: median(&mut walls),
             cpu: cpu.map(|cpu| cpu.as_nanos() as f64 / iterations),
+            barriers,
         })
     }
 
@@ -283,14 +291,16 @@ echo '{"sampling_mode":"Flat","iters":[2.0,4.0,8.0],"times":[20.0,80.0,90.0]}' >
         let phases = "echo 'Benchmarking x: Collecting 3 samples in estimated 1 s (14 iterations)' >&2\n\
                       i=0; while [ $i -lt 9999 ]; do i=$((i+1)); done\n\
                       echo 'Benchmarking x: Analyzing' >&2\n";
-        let found = run(&format!("{phases}{WRITES}")).expect("it runs");
-        assert_eq!(found.wall, 11.25);
+        let prints = "echo 'barriers an iteration: 0.5'\n";
+        let found = run(&format!("{phases}{prints}{WRITES}")).expect("it runs");
+        assert_eq!((found.wall, found.barriers), (11.25, Some(0.5)));
         assert!(found.cpu.is_some_and(|cpu| cpu > 0.0) || !cfg!(target_os = "linux"));
         // Samples that took far longer than the lines are apart: the first line was seen too late.
         let late = WRITES.replace("20.0,80.0,90.0", "2e12,8e12,9e12");
         assert_eq!(run(&format!("{phases}{late}")).expect("it runs").cpu, None);
         let without = run(WRITES).expect("it runs");
         assert_eq!((without.wall, without.cpu), (11.25, None));
+        assert_eq!(without.barriers, None);
     }
 
     #[test]

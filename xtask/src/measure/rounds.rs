@@ -196,6 +196,7 @@ fn one_round(
         let found = Found {
             value: run.wall,
             cpu: run.cpu,
+            barriers: run.barriers,
             seconds: start.elapsed().as_secs_f64(),
         };
         runs.add(key, found)?;
@@ -295,6 +296,7 @@ mod tests {
             Ok(Run {
                 wall: values.get(nth - 1).copied().unwrap_or(1.0),
                 cpu: (nth > 4).then_some(1.0),
+                barriers: None,
             })
         };
         let (failed, order) = rounds(2, &mut runs, run);
@@ -323,7 +325,7 @@ mod tests {
             "xb" => bail!("it panicked"),
             _ => Ok(Run {
                 wall: 1.0,
-                cpu: None,
+                ..Run::default()
             }),
         };
         let (failed, order) = rounds(3, &mut Runs::default(), run);

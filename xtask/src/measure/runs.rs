@@ -40,6 +40,9 @@ pub(crate) struct Found {
     pub(crate) value: f64,
     /// Nanoseconds of CPU time an iteration.
     pub(crate) cpu: Option<f64>,
+    /// Barriers an iteration.
+    #[serde(default)]
+    pub(crate) barriers: Option<f64>,
     /// How long the run took, in seconds.
     pub(crate) seconds: f64,
 }
@@ -180,6 +183,7 @@ mod tests {
     const FOUND: Found = Found {
         value: 1.5,
         cpu: None,
+        barriers: None,
         seconds: 0.5,
     };
 

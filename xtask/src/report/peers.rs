@@ -5,10 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::document::{Cell, Part, Table};
 use super::model::{Estimate, Machine, Metric};
 use super::terminal;
-use super::units::{NONE, estimate, unique, values};
+use super::units::{NONE, estimate, ratio, unique, values};
 
 /// Stands behind the threads of a row that is in no mean.
 const MARK: &str = " *";
+/// Stands below a table that has them.
+const BARRIERS: &str = "A barrier makes all running threads of the process fence. The column has those of an iteration of ours.";
 /// How rows are to be read.
 pub(super) const READING: &str = "A ratio is ours/peer, so below 1 ours is faster; in brackets its 95 % confidence interval \
                                   over the rounds. Times are medians over the rounds for one iteration.";
@@ -61,6 +63,9 @@ pub(crate) struct PeerRow {
     pub(crate) wall: Estimate,
     /// Ours/peer of the processors' time, where it can be read.
     pub(crate) cpu: Option<Estimate>,
+    /// Median over the rounds of the barriers that an iteration of ours takes, where the program counts them.
+    #[serde(default)]
+    pub(crate) barriers: Option<f64>,
     /// Ours/peer by the clock of each round.
     pub(crate) rounds: Vec<f64>,
     /// The same of the processors' time, without the rounds in which it could not be read; empty if these are many.
@@ -119,7 +124,7 @@ pub(crate) fn parts(rows: &[&PeerRow], means: &[&PeerMean], note: &str) -> Vec<P
     parts
 }
 
-fn rows_table<'r>(layer: &str, rows: impl Iterator<Item = &'r &'r PeerRow>, note: &str) -> Table {
+fn rows_table<'r>(layer: &str, rows: impl Iterator<Item = &'r &'r PeerRow> + Clone, note: &str) -> Table {
     let header = [
         "workload",
         "ours",
@@ -132,11 +137,19 @@ fn rows_table<'r>(layer: &str, rows: impl Iterator<Item = &'r &'r PeerRow>, note
         "rounds",
     ];
     let mut table = Table::new(layer, &header);
+    let counted = rows
+        .clone()
+        .any(|row| row.barriers.is_some_and(|barriers| barriers > 0.0));
+    if counted {
+        table.header.push("our barriers".to_owned());
+        table.note = BARRIERS.to_owned();
+    }
+    let mut marked = false;
     for row in rows {
         let mut threads = row.threads.map_or(NONE.to_owned(), |n| n.to_string());
         if !row.gated {
             threads += MARK;
-            table.note = format!("{} {note}", MARK.trim());
+            marked = true;
         }
         let mut cells = vec![
             Cell::Name(row.bench()),
@@ -148,7 +161,15 @@ fn rows_table<'r>(layer: &str, rows: impl Iterator<Item = &'r &'r PeerRow>, note
         let cpu = row.cpu.as_ref().map_or(NONE.to_owned(), estimate);
         let rounds = row.rounds.len().to_string();
         cells.extend([estimate(&row.wall), cpu, rounds].map(Cell::Figure));
+        if counted {
+            let barriers = row.barriers.map_or(NONE.to_owned(), ratio);
+            cells.push(Cell::Figure(barriers));
+        }
         table.add(cells);
+    }
+    if marked {
+        let note = format!("{} {note}", MARK.trim());
+        table.note = [note, table.note].join("\n").trim_end().to_owned();
     }
     table
 }

@@ -58,6 +58,11 @@ pub(super) fn is_refused() -> bool {
     false
 }
 
+/// See [`super::barriers`].
+pub(super) fn barriers() -> usize {
+    0
+}
+
 /// Binds the compiler only; a full fence where a checker watches.
 #[inline(always)]
 #[cfg_attr(terrace_loom, track_caller)]

@@ -5,7 +5,7 @@ use super::kind::FenceKind;
 use crate::atomic::{Ordering, fence};
 use crate::count;
 use std::cell::Cell;
-use std::sync::atomic::compiler_fence;
+use std::sync::atomic::{AtomicUsize, compiler_fence};
 
 /// A pair of fences: its choice, and the two things that the choice depends on.
 pub(super) struct Pair {
@@ -80,6 +80,14 @@ impl Pair {
     }
 }
 
+/// Of this process, since it began. Not of the checked kind: it orders nothing.
+static BARRIERS: AtomicUsize = AtomicUsize::new(0);
+
+/// See [`super::barriers`].
+pub(super) fn barriers() -> usize {
+    BARRIERS.load(Ordering::Relaxed)
+}
+
 /// Binds the compiler only.
 #[inline(always)]
 pub(super) fn compiler_only() {
@@ -102,6 +110,8 @@ pub(super) fn is_refused() -> bool {
 #[cold]
 #[inline(never)]
 fn fence_all() -> bool {
+    // Ordering: Relaxed, a statistic. It costs nothing beside the call.
+    BARRIERS.fetch_add(1, Ordering::Relaxed);
     // A child of `fork` may have to register again.
     let fenced = barrier() || (prepare() && barrier());
     if !fenced {

@@ -80,6 +80,7 @@ fn evaluated(row: &str, samples: &[Sample]) -> Result<Run> {
     Ok(Run {
         wall: median(&mut walls),
         cpu: Some(samples.iter().map(|s| s.cpu_ns).sum::<f64>() / samples.len() as f64),
+        barriers: None,
     })
 }
 
