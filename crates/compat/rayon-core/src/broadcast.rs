@@ -6,10 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use crate::job::Job;
 use crate::member::Member;
-use crate::queue::{Job, lock};
+use crate::queue::lock;
 use crate::registry::{Registry, with_current};
-use crate::scope::Core;
+use crate::scope::ChildOf;
 use crate::wait::{Bell, WaitFor, contain, wait};
 
 /// What a broadcast closure learns of its thread.
@@ -107,7 +108,7 @@ where
         });
         for (place, result) in registry.places.iter().zip(&results) {
             let (op, left) = (&op, Arc::clone(&left));
-            let run = move |_: Option<&Core>| {
+            let run = move |_: Option<ChildOf>| {
                 let value = catch_unwind(AssertUnwindSafe(|| BroadcastContext::with(op)));
                 *lock(result) = Some(value);
                 if left.count.fetch_sub(1, Ordering::AcqRel) == 1 {

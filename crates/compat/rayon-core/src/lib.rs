@@ -14,6 +14,7 @@
 mod broadcast;
 mod builder;
 mod error;
+mod job;
 mod join;
 mod member;
 mod pool;

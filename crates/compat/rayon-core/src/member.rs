@@ -7,9 +7,10 @@ use std::{mem, ptr};
 
 use terrace_thread::ThreadSpawner;
 
-use crate::queue::{Entry, Fifo, Job, Len, Locked, Queue, lock};
+use crate::job::Job;
+use crate::queue::{Entry, Fifo, Len, Locked, Queue, lock};
 use crate::registry::Registry;
-use crate::scope::Core;
+use crate::scope::{ChildOf, Core};
 use crate::wait::Bell;
 
 thread_local! {
@@ -167,9 +168,9 @@ impl Member {
     }
 
     /// Queues a job at this thread, in the order of `fifo`.
-    pub(crate) fn push_fifo(&self, fifo: &Arc<Fifo>, job: Job, scope: Option<&Arc<Core>>) {
+    pub(crate) fn push_fifo(&self, fifo: &Arc<Fifo>, job: Job, scope: Option<ChildOf>) {
         fifo.push(job);
-        self.push_entry(Entry::OldestOf(Arc::clone(fifo), scope.cloned()));
+        self.push_entry(Entry::OldestOf(Arc::clone(fifo), scope));
     }
 
     fn push_entry(&self, entry: Entry) {

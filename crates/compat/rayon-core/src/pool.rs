@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use crate::broadcast::{self, BroadcastContext};
 use crate::builder::ThreadPoolBuilder;
+use crate::job::Job;
 use crate::join::join;
 use crate::member::Member;
-use crate::queue::Job;
 use crate::registry::{Registry, with_current};
 use crate::scope::{self, Scope, ScopeFifo};
 use crate::spawn;

@@ -1,4 +1,4 @@
-//! The jobs of one thread that wait for their turn, and what a job is.
+//! The jobs of one thread that wait for their turn.
 //!
 //! Its thread takes the newest job, other threads the oldest. An entry of a fifo stands for the oldest job of that fifo, which
 //! whoever comes to the entry takes: so jobs of a fifo run in the order in which they came, and the entries keep their places
@@ -10,55 +10,12 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::scope::Core;
+use crate::job::Job;
+use crate::scope::{ChildOf, Core};
 
 /// A lock whose holders run no code of users.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Gets the scope that its job is a child of.
-type Run<'a> = dyn FnOnce(Option<&Core>) + Send + 'a;
-
-/// A closure that runs once, on a thread of its pool.
-pub(crate) struct Job {
-    run: Box<Run<'static>>,
-    /// The scope that it is a child of.
-    scope: Option<Arc<Core>>,
-}
-
-impl Job {
-    /// A job of no scope. `run` does not unwind.
-    pub(crate) fn new(run: impl FnOnce() + Send + 'static) -> Self {
-        Self {
-            run: Box::new(|_| run()),
-            scope: None,
-        }
-    }
-
-    /// A job that may borrow. `run` does not unwind.
-    ///
-    /// # Safety
-    /// What `run` borrows lives until the job has run, and the job is run.
-    pub(crate) unsafe fn borrowing<'a>(
-        run: impl FnOnce(Option<&Core>) + Send + 'a,
-        scope: Option<Arc<Core>>,
-    ) -> Self {
-        let run: Box<Run<'a>> = Box::new(run);
-        // SAFETY: the two types differ in the lifetime only, and the closure is called within it (the caller's promise).
-        let run = unsafe { std::mem::transmute::<Box<Run<'a>>, Box<Run<'static>>>(run) };
-        Self { run, scope }
-    }
-
-    /// Runs it.
-    pub(crate) fn run(self) {
-        let scope = self.scope.as_deref();
-        Core::while_in(scope, || (self.run)(scope));
-    }
-
-    pub(crate) fn scope(&self) -> Option<&Core> {
-        self.scope.as_deref()
-    }
 }
 
 /// A queue under a lock, and a hint beside it.
@@ -133,15 +90,17 @@ impl Fifo {
 /// What lies in a queue.
 pub(crate) enum Entry {
     Job(Job),
-    /// The oldest job of the fifo, which has as many jobs as there are such entries. All are of one scope.
-    OldestOf(Arc<Fifo>, Option<Arc<Core>>),
+    /// The oldest job of the fifo, which has at least as many jobs as there are such entries. All are children of one scope, or
+    /// of none.
+    OldestOf(Arc<Fifo>, Option<ChildOf>),
 }
 
 impl Entry {
     fn scope(&self) -> Option<&Core> {
         match self {
             Self::Job(job) => job.scope(),
-            Self::OldestOf(_, scope) => scope.as_deref(),
+            // SAFETY: while the entry is queued, the fifo has a job of the scope that has not run.
+            Self::OldestOf(_, scope) => scope.map(|scope| unsafe { scope.as_ref() }),
         }
     }
 

@@ -16,10 +16,11 @@ use terrace_executor::{Builder, Executor, HostedWorker};
 
 use crate::builder::{Handler, PanicHandler, ThreadPoolBuilder};
 use crate::error::{Kind, ThreadPoolBuildError};
+use crate::job::Job;
 use crate::member::{Member, Place};
 use crate::pool::max_num_threads;
-use crate::queue::{Fifo, Job};
-use crate::scope::Core;
+use crate::queue::Fifo;
+use crate::scope::ChildOf;
 use crate::threads::{ThreadBuilder, ThreadSpawn};
 use crate::ticket::Tickets;
 use crate::wait::{AbortsIfDropped, Bell, Called, contain, wait};
@@ -275,7 +276,7 @@ impl Registry {
             let called = Called::new(Bell::here(member));
             let slot = &mut result;
             let ends = Arc::clone(&called);
-            let run = move |_: Option<&Core>| {
+            let run = move |_: Option<ChildOf>| {
                 *slot = Some(catch_unwind(AssertUnwindSafe(op)));
                 ends.set();
             };

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::job::Job;
 use crate::member::Member;
-use crate::queue::Job;
 use crate::registry::{Registry, with_current};
 use crate::wait::contain;
 

@@ -15,11 +15,12 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-pub(crate) use self::state::Core;
 use self::state::Waiting;
+pub(crate) use self::state::{ChildOf, Core};
 use crate::broadcast::BroadcastContext;
+use crate::job::Job;
 use crate::member::Member;
-use crate::queue::{Fifo, Job, lock};
+use crate::queue::{Fifo, lock};
 use crate::registry::{Registry, global, in_pool};
 use crate::wait::{Bell, wait};
 
@@ -29,7 +30,7 @@ type Body<'scope> = dyn FnOnce(&Scope<'scope>) + Send + Sync + 'scope;
 /// What both kinds of scope have.
 struct Base<'scope> {
     registry: Arc<Registry>,
-    core: Arc<Core>,
+    core: Core,
     /// Invariant in the lifetime, and Send and Sync.
     children: PhantomData<Box<Body<'scope>>>,
 }
@@ -64,7 +65,8 @@ impl<'scope> Base<'scope> {
     fn complete<R>(&self, member: Option<&Member>, body: impl FnOnce() -> R) -> R {
         let own = member.filter(|member| member.is_of(&self.registry));
         let own = own.map(|member| (member, member.place().queue.with(|queue| queue.top())));
-        let result = self.core.run(body);
+        // SAFETY: the count begins with the body.
+        let result = unsafe { self.core.child().run(body) };
         let core = &self.core;
         wait(member, &core.bell, &Waiting { core, own });
         if let Some(payload) = lock(&core.panic).take() {
@@ -76,13 +78,14 @@ impl<'scope> Base<'scope> {
     /// A child, counted in.
     fn child(&self, run: impl FnOnce() + Send + 'scope) -> Job {
         self.core.left.fetch_add(1, Ordering::Relaxed);
-        let core = Arc::clone(&self.core);
-        let run = move |core: Option<&Core>| {
-            core.expect("a child has a scope").run(run);
+        let run = move |scope: Option<ChildOf>| {
+            let scope = scope.expect("a child has a scope");
+            // SAFETY: this is the child that was counted in above, and a job runs once.
+            unsafe { scope.run(run) };
         };
         // SAFETY: the scope ends after the child, and `'scope` after the scope: `complete` waits for all children and does not
         // unwind. Every job that is queued runs.
-        unsafe { Job::borrowing(run, Some(core)) }
+        unsafe { Job::borrowing(run, Some(self.core.child())) }
     }
 
     fn broadcast(&self, run: impl Fn() + Send + Sync + 'scope) {
@@ -182,7 +185,7 @@ impl<'scope> ScopeFifo<'scope> {
         let core = &self.base.core;
         Member::with(|member| match member {
             Some(member) if member.is_of(&self.base.registry) => {
-                member.push_fifo(&self.fifos[member.index], child, Some(core));
+                member.push_fifo(&self.fifos[member.index], child, Some(core.child()));
             }
             _ => self.base.registry.inject(child),
         });

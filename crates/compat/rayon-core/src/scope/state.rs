@@ -1,20 +1,29 @@
 //! The state of a scope: the children that have not ended, the first panic, and the thread that waits for them.
+//!
+//! The state lies on the stack of the waiter. `left` counts its users: the body, and each child from its spawn to its end. Only a user
+//! adds a user, so a user that reads 1 is the last one, and stays it.
+//!
+//! | a user that ends reads  | does                                                                                      |
+//! |-------------------------|-------------------------------------------------------------------------------------------|
+//! | more than 1             | counts itself out, and touches the state no more                                          |
+//! | 1                       | takes a reference to the bell; counts itself out; the waiter may free the state; rings    |
 
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use crate::job::Job;
 use crate::member::Member;
-use crate::queue::{Job, lock};
+use crate::queue::lock;
 use crate::wait::{Bell, WaitFor};
 
 /// The state of a scope.
 pub(crate) struct Core {
-    /// The scope whose child the thread that began this one was in the middle of.
-    parent: Option<Arc<Core>>,
+    /// The scope whose child the thread that began this one is in the middle of.
+    parent: Option<ChildOf>,
     /// Children that have not ended, and the body.
     pub(super) left: AtomicUsize,
     /// The first panic.
@@ -30,27 +39,86 @@ thread_local! {
     static INSIDE: Cell<*const Core> = const { Cell::new(ptr::null()) };
 }
 
+/// The scope that a job is a child of: a pointer that holds until the child has been counted out.
+#[derive(Clone, Copy)]
+pub(crate) struct ChildOf(NonNull<Core>);
+
+// SAFETY: it is a reference to a `Core`, which is `Sync`, for as long as the users of `as_ref` promise.
+unsafe impl Send for ChildOf {}
+// SAFETY: as above.
+unsafe impl Sync for ChildOf {}
+
+impl ChildOf {
+    /// # Safety
+    /// A child of the scope that was counted in has not been counted out until the last use of the result.
+    pub(crate) unsafe fn as_ref<'c>(self) -> &'c Core {
+        // SAFETY: the waiter keeps the state while children are left (the caller's promise).
+        unsafe { self.0.as_ref() }
+    }
+
+    /// Runs a child or the body, keeps its panic, and counts it out. The scope may be gone afterwards.
+    ///
+    /// # Safety
+    /// The child was counted in, or it is the body, and this is called once for it.
+    pub(crate) unsafe fn run<R>(self, f: impl FnOnce() -> R) -> Option<R> {
+        let result = catch_unwind(AssertUnwindSafe(f));
+        let value = match result {
+            Ok(value) => Some(value),
+            Err(payload) => {
+                // SAFETY: this child is counted out below.
+                unsafe { self.as_ref() }.keep(payload);
+                None
+            }
+        };
+        // SAFETY: the caller's promise.
+        unsafe { self.count_out() };
+        value
+    }
+
+    /// # Safety
+    /// As [`run`](Self::run).
+    unsafe fn count_out(self) {
+        let core = self.0.as_ptr();
+        // SAFETY: this child is not counted out. The reference is to the counter alone, and to no `Core` whose memory goes while it is
+        // borrowed.
+        let left = unsafe { &(*core).left };
+        // Ordering: Relaxed, the exchange orders. It reads no value older than the one that this child was counted in with.
+        let mut users = left.load(Ordering::Relaxed);
+        while users > 1 {
+            // Ordering: AcqRel on success, pairs with the Acquire in `is_done`: the waiter sees what the child did.
+            match left.compare_exchange_weak(users, users - 1, Ordering::AcqRel, Ordering::Relaxed)
+            {
+                Ok(_) => return,
+                Err(now) => users = now,
+            }
+        }
+        // SAFETY: this child is not counted out.
+        let bell = Arc::clone(unsafe { &(*core).bell });
+        // Ordering: AcqRel, as above; Acquire for what the other children did.
+        left.fetch_sub(1, Ordering::AcqRel);
+        bell.ring();
+    }
+}
+
 impl Core {
-    pub(super) fn new(bell: Arc<Bell>) -> Arc<Self> {
+    pub(super) fn new(bell: Arc<Bell>) -> Self {
         let inside = INSIDE.with(Cell::get);
-        let parent = (!inside.is_null()).then(|| {
-            // SAFETY: `while_in` set it to the scope of a job that this thread is in the middle of. The job counts a reference
-            // to its scope, which came from an `Arc`.
-            unsafe { Arc::increment_strong_count(inside) };
-            // SAFETY: the line above raised the count for this handle.
-            unsafe { Arc::from_raw(inside) }
-        });
-        Arc::new(Self {
-            parent,
+        Self {
+            parent: NonNull::new(inside.cast_mut()).map(ChildOf),
             left: AtomicUsize::new(1),
             panic: Mutex::new(None),
             bell,
             sleeps: AtomicBool::new(false),
-        })
+        }
     }
 
-    /// Calls `run` as a child of `scope`, whose owner is an `Arc` that outlives the call.
-    pub(crate) fn while_in(scope: Option<&Core>, run: impl FnOnce()) {
+    /// The state is not moved any more.
+    pub(super) fn child(&self) -> ChildOf {
+        ChildOf(NonNull::from(self))
+    }
+
+    /// Calls `run` as a child of `scope`.
+    pub(crate) fn while_in(scope: Option<ChildOf>, run: impl FnOnce()) {
         struct Leave(*const Core);
 
         impl Drop for Leave {
@@ -59,14 +127,17 @@ impl Core {
             }
         }
 
-        let scope = scope.map_or(ptr::null(), ptr::from_ref);
+        let scope = scope.map_or(ptr::null(), |scope| scope.0.as_ptr().cast_const());
         let _leave = Leave(INSIDE.with(|inside| inside.replace(scope)));
         run();
     }
 
     /// This scope, and those that it is inside of.
     fn chain(&self) -> impl Iterator<Item = &Core> {
-        std::iter::successors(Some(self), |core| core.parent.as_deref())
+        std::iter::successors(Some(self), |core| {
+            // SAFETY: the thread that waits for this scope is in the middle of a child of the parent.
+            core.parent.map(|parent| unsafe { parent.as_ref() })
+        })
     }
 
     /// Whether this is the other scope, or its end is part of the other one's.
@@ -84,37 +155,21 @@ impl Core {
         }
     }
 
-    /// Runs a child or the body, keeps its panic, and counts it out.
-    pub(super) fn run<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
-        let result = catch_unwind(AssertUnwindSafe(f));
-        let value = match result {
-            Ok(value) => Some(value),
-            Err(payload) => {
-                let mut panic = lock(&self.panic);
-                let later = if panic.is_none() {
-                    *panic = Some(payload);
-                    None
-                } else {
-                    Some(payload)
-                };
-                drop(panic);
-                if let Some(payload) = later {
-                    terrace_executor::drop_payload(payload);
-                }
-                None
-            }
-        };
-        // Ordering: AcqRel, pairs with the Acquire in `is_done`: the waiter sees what the child did.
-        if self.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-            self.bell.ring();
+    /// Keeps the payload of a panic, if it is the first.
+    fn keep(&self, payload: Box<dyn Any + Send>) {
+        let mut panic = lock(&self.panic);
+        if panic.is_none() {
+            *panic = Some(payload);
+            return;
         }
-        value
+        drop(panic);
+        terrace_executor::drop_payload(payload);
     }
 }
 
 /// A scope that waits.
 pub(super) struct Waiting<'s> {
-    pub(super) core: &'s Arc<Core>,
+    pub(super) core: &'s Core,
     /// This thread's place in the scope's pool, and where its queue ended when the scope began.
     pub(super) own: Option<(&'s Member, usize)>,
 }

@@ -1,0 +1,131 @@
+//! A job: a closure on the heap that runs once, behind a pointer that fits into a register.
+//!
+//! A queue moves a job in and out under its lock. A fat pointer with the scope beside it takes three words, which each move writes to the
+//! stack and reads back.
+
+use std::mem;
+use std::ptr::NonNull;
+
+use crate::scope::{ChildOf, Core};
+
+/// A closure that runs once, on a thread of its pool. One that is dropped does not run.
+pub(crate) struct Job(NonNull<Header>);
+
+// SAFETY: it owns a closure that is `Send`: both makers require it. A `ChildOf` is `Send`.
+unsafe impl Send for Job {}
+
+/// What is done with the closure.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Run,
+    Drop,
+}
+
+/// What all jobs have.
+struct Header {
+    /// The scope that it is a child of. It is counted in until the job has run.
+    scope: Option<ChildOf>,
+    /// Frees the job, and runs or drops its closure.
+    end: unsafe fn(NonNull<Header>, End),
+}
+
+/// A job of one closure.
+#[repr(C)]
+struct Frame<F> {
+    header: Header,
+    run: F,
+}
+
+impl<F: FnOnce(Option<ChildOf>)> Frame<F> {
+    /// # Safety
+    /// `header` is that of a frame of this type out of `Box::into_raw`, and is not used afterwards.
+    unsafe fn end(header: NonNull<Header>, end: End) {
+        // SAFETY: the caller's promise; the header is the first field.
+        let frame = unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) };
+        let Self { header, run } = *frame;
+        if end == End::Run {
+            run(header.scope);
+        }
+    }
+}
+
+impl Job {
+    /// A job of no scope. `run` does not unwind.
+    pub(crate) fn new(run: impl FnOnce() + Send + 'static) -> Self {
+        // SAFETY: it borrows nothing, and has no scope.
+        unsafe { Self::borrowing(|_| run(), None) }
+    }
+
+    /// A job that may borrow. `run` does not unwind. It gets the scope.
+    ///
+    /// # Safety
+    /// What `run` borrows lives until the job has run, and the job is run. A child of `scope` is counted in for it, and `run` alone counts
+    /// that child out.
+    pub(crate) unsafe fn borrowing<F: FnOnce(Option<ChildOf>) + Send>(
+        run: F,
+        scope: Option<ChildOf>,
+    ) -> Self {
+        let end = Frame::<F>::end;
+        let header = Header { scope, end };
+        let frame = Box::into_raw(Box::new(Frame { header, run }));
+        // SAFETY: a box is not null.
+        Self(unsafe { NonNull::new_unchecked(frame.cast()) })
+    }
+
+    fn header(&self) -> &Header {
+        // SAFETY: the job owns its frame, and the header is its first field.
+        unsafe { self.0.as_ref() }
+    }
+
+    /// Runs it.
+    pub(crate) fn run(self) {
+        let Header { scope, end } = *self.header();
+        let frame = self.0;
+        mem::forget(self);
+        // SAFETY: the frame is this job's, which is forgotten.
+        Core::while_in(scope, || unsafe { end(frame, End::Run) });
+    }
+
+    /// The scope that it is a child of.
+    pub(crate) fn scope(&self) -> Option<&Core> {
+        // SAFETY: the job has not run.
+        self.header().scope.map(|scope| unsafe { scope.as_ref() })
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        let end = self.header().end;
+        // SAFETY: the frame is this job's, which goes.
+        unsafe { end(self.0, End::Drop) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::Job;
+
+    #[test]
+    fn a_closure_runs_or_is_dropped_once() {
+        let runs = Arc::new(AtomicUsize::new(0));
+        let job = || {
+            let runs = Arc::clone(&runs);
+            Job::new(move || {
+                runs.fetch_add(1, Ordering::Relaxed);
+            })
+        };
+        job().run();
+        assert_eq!(
+            (runs.load(Ordering::Relaxed), Arc::strong_count(&runs)),
+            (1, 1)
+        );
+        drop(job());
+        assert_eq!(
+            (runs.load(Ordering::Relaxed), Arc::strong_count(&runs)),
+            (1, 1)
+        );
+    }
+}
