@@ -96,6 +96,9 @@ impl ChildOf {
         let bell = Arc::clone(unsafe { &(*core).bell });
         // Ordering: AcqRel, as above; Acquire for what the other children did.
         left.fetch_sub(1, Ordering::AcqRel);
+        // So that the state of the test below is gone when this thread goes on.
+        #[cfg(test)]
+        std::thread::sleep(std::time::Duration::from_millis(1));
         bell.ring();
     }
 }
@@ -192,5 +195,49 @@ impl WaitFor for Waiting<'_> {
     fn announce(&self, sleeps: bool) {
         // Ordering: Relaxed, as in `tell_waiters`.
         self.core.sleeps.store(sleeps, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hint::{black_box, spin_loop};
+    use std::mem::{MaybeUninit, size_of};
+    use std::ptr;
+    use std::sync::atomic::Ordering;
+    use std::thread;
+
+    use super::{Core, Waiting};
+    use crate::wait::{Bell, WaitFor};
+
+    /// A scope of two users, which end on two threads. The waiter writes over the state as soon as both have ended.
+    #[test]
+    fn a_state_that_is_gone_is_not_touched() {
+        let _watchdog = terrace_testing::watchdog();
+        for _ in 0..100 {
+            let mut place = Box::new(MaybeUninit::<Core>::uninit());
+            let core: *mut Core = place.write(Core::new(Bell::here(None)));
+            // SAFETY: the place has a value until both have ended.
+            let state = unsafe { &*core };
+            let child = state.child();
+            state.left.fetch_add(1, Ordering::Relaxed);
+            thread::scope(|threads| {
+                for _ in 0..2 {
+                    // SAFETY: there are two users, and each is counted out once.
+                    threads.spawn(move || unsafe { child.run(|| ()) });
+                }
+                let waiting = Waiting {
+                    core: state,
+                    own: None,
+                };
+                while !waiting.is_done() {
+                    spin_loop();
+                }
+                // SAFETY: no thread uses it any more.
+                unsafe { ptr::drop_in_place(core) };
+                // SAFETY: the bytes are this place's.
+                unsafe { ptr::write_bytes(core.cast::<u8>(), 0xff, size_of::<Core>()) };
+                black_box(core);
+            });
+        }
     }
 }
