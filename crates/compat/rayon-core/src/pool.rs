@@ -242,6 +242,7 @@ pub fn max_num_threads() -> usize {
 }
 
 /// The number of threads of this thread's pool, or of the global one.
+#[inline]
 pub fn current_num_threads() -> usize {
     with_current(|registry| registry.threads())
 }

@@ -9,12 +9,15 @@ use terrace_sync::atomic::{AtomicU64, Ordering};
 
 /// Two sites may share an entry; both are then as long as their mean.
 const SITES: usize = 64;
-/// From this mean on, joins are long.
-const LONG: Duration = Duration::from_micros(25);
+/// From this mean on, joins are long. Nanoseconds, as all means here: a comparison of two `Duration`s takes a multiplication.
+const LONG: u32 = 25_000;
 /// Below this mean, joins are tiny.
-const TINY: Duration = Duration::from_micros(5);
+const TINY: u32 = 5_000;
 /// One tiny join of so many is timed.
 const SAMPLED: u64 = 16;
+
+/// The longest mean: four seconds.
+const MOST: u32 = u32::MAX - 1;
 
 /// The mean of a site whose job stood still.
 const STOOD_STILL: Duration = Duration::from_micros(400);
@@ -78,14 +81,13 @@ impl Sites {
     pub(crate) fn note(&self, site: usize, took: Duration) {
         let entry = self.entry(site);
         let word = entry.load(Ordering::Relaxed);
+        let took = u32::try_from(took.as_nanos()).map_or(MOST, |nanos| nanos.min(MOST));
         let new = match mean(word) {
             Some(mean) if took > mean => mean + (took - mean) / 2,
             Some(mean) => mean - (mean - took) / 8,
             None => took,
         };
-        let nanos = u32::try_from(new.as_nanos()).unwrap_or(u32::MAX - 1);
-        let nanos = u64::from(nanos.min(u32::MAX - 1)) + 1;
-        entry.store(word >> 32 << 32 | nanos, Ordering::Relaxed);
+        entry.store(word >> 32 << 32 | u64::from(new + 1), Ordering::Relaxed);
     }
 
     /// A job of `site` lay untaken for a whole period of a sentinel: its joiner was busy or blocked for as long.
@@ -94,9 +96,9 @@ impl Sites {
     }
 }
 
-fn mean(word: u64) -> Option<Duration> {
-    let nanos = (word as u32).checked_sub(1)?;
-    Some(Duration::from_nanos(u64::from(nanos)))
+/// The mean of an entry, in nanoseconds.
+fn mean(word: u64) -> Option<u32> {
+    (word as u32).checked_sub(1)
 }
 
 #[cfg(all(test, not(terrace_loom)))]
