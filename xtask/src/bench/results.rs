@@ -147,7 +147,11 @@ mod tests {
             // One round of one row has none.
             let cpu = cpu.filter(|_| calls.get() > 1);
             let barriers = None;
-            Ok(Run { wall, cpu, barriers })
+            Ok(Run {
+                wall,
+                cpu,
+                barriers,
+            })
         };
         let effort = Effort::new("", Kind::Time, 9);
         measure_all(effort, &rows, &mut runs, run).expect("nothing fails");

@@ -172,7 +172,11 @@ mod tests {
             let wall = 100.0 * [rows[nth(&row.name)].1, 1.0, 0.1][at];
             let cpu = Some(wall);
             let barriers = None;
-            Ok(Run { wall, cpu, barriers })
+            Ok(Run {
+                wall,
+                cpu,
+                barriers,
+            })
         };
         let mut all = runs::Runs::default();
         let effort = rounds::Effort::new("", runs::Kind::Time, 9);

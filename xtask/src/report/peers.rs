@@ -124,7 +124,11 @@ pub(crate) fn parts(rows: &[&PeerRow], means: &[&PeerMean], note: &str) -> Vec<P
     parts
 }
 
-fn rows_table<'r>(layer: &str, rows: impl Iterator<Item = &'r &'r PeerRow> + Clone, note: &str) -> Table {
+fn rows_table<'r>(
+    layer: &str,
+    rows: impl Iterator<Item = &'r &'r PeerRow> + Clone,
+    note: &str,
+) -> Table {
     let header = [
         "workload",
         "ours",
