@@ -80,8 +80,9 @@ pub fn fence_kind() -> FenceKind {
     system::SLEEP.choose()
 }
 
-/// How often this process has asked the system to make all its running threads fence, wrapping: by each [`heavy`] and
-/// [`steal::heavy`] whose form is asymmetric. 0 where both forms are symmetric.
+/// How often this process has asked the system to make all its running threads fence, wrapping: by each [`heavy`],
+/// [`steal::heavy`] and [`steal::try_heavy`] whose form is asymmetric. 0 where both forms are symmetric. The barrier by which a form is
+/// chosen does not count. A child of `fork` goes on with the number of its parent.
 ///
 /// A barrier costs its caller a microsecond and more, and interrupts threads that compute. So a bench prints how many a workload takes.
 ///

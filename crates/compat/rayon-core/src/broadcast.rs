@@ -10,7 +10,6 @@ use crate::job::Job;
 use crate::member::Member;
 use crate::queue::lock;
 use crate::registry::{Registry, with_current};
-use crate::scope::ChildOf;
 use crate::wait::{Bell, WaitFor, contain, wait};
 
 /// What a broadcast closure learns of its thread.
@@ -108,15 +107,17 @@ where
         });
         for (place, result) in registry.places.iter().zip(&results) {
             let (op, left) = (&op, Arc::clone(&left));
-            let run = move |_: Option<ChildOf>| {
+            let run = move || {
                 let value = catch_unwind(AssertUnwindSafe(|| BroadcastContext::with(op)));
                 *lock(result) = Some(value);
+            };
+            let ended = move || {
                 if left.count.fetch_sub(1, Ordering::AcqRel) == 1 {
                     left.bell.ring();
                 }
             };
-            // SAFETY: this frame waits until all jobs have run: `wait` does not unwind, and each thread runs what it was sent.
-            place.send(unsafe { Job::borrowing(run, None) });
+            // SAFETY: this frame waits until each `run` has returned: `wait` does not unwind, and each thread runs what it was sent.
+            place.send(unsafe { Job::borrowing(run, ended, None) });
         }
         wait(member, &left.bell, &*left);
     });

@@ -1,5 +1,9 @@
 //! A job: a closure on the heap that runs once, behind a pointer that fits into a register.
 //!
+//! A job that borrows has a second closure, which tells the waiter that the first one has returned. Then what the first one borrowed may go
+//! at once. The compiler may rely on a reference until the function returns that got it: so no function that has got the first closure
+//! is running any more.
+//!
 //! A queue moves a job in and out under its lock. A fat pointer with the scope beside it takes three words, which each move writes to the
 //! stack and reads back.
 
@@ -29,22 +33,24 @@ struct Header {
     end: unsafe fn(NonNull<Header>, End),
 }
 
-/// A job of one closure.
+/// A job of two closures.
 #[repr(C)]
-struct Frame<F> {
+struct Frame<F, E> {
     header: Header,
     run: F,
+    ended: E,
 }
 
-impl<F: FnOnce(Option<ChildOf>)> Frame<F> {
+impl<F: FnOnce(), E: FnOnce()> Frame<F, E> {
     /// # Safety
     /// `header` is that of a frame of this type out of `Box::into_raw`, and is not used afterwards.
     unsafe fn end(header: NonNull<Header>, end: End) {
         // SAFETY: the caller's promise; the header is the first field.
         let frame = unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) };
-        let Self { header, run } = *frame;
+        let Self { header, run, ended } = *frame;
         if end == End::Run {
-            run(header.scope);
+            Core::while_in(header.scope, run);
+            ended();
         }
     }
 }
@@ -53,21 +59,22 @@ impl Job {
     /// A job of no scope. `run` does not unwind.
     pub(crate) fn new(run: impl FnOnce() + Send + 'static) -> Self {
         // SAFETY: it borrows nothing, and has no scope.
-        unsafe { Self::borrowing(|_| run(), None) }
+        unsafe { Self::borrowing(run, || (), None) }
     }
 
-    /// A job that may borrow. `run` does not unwind. It gets the scope.
+    /// A job that may borrow: calls `run`, as a child of `scope`, and then `ended`. Neither unwinds.
     ///
     /// # Safety
-    /// What `run` borrows lives until the job has run, and the job is run. A child of `scope` is counted in for it, and `run` alone counts
-    /// that child out.
-    pub(crate) unsafe fn borrowing<F: FnOnce(Option<ChildOf>) + Send>(
+    /// The job is run. What `run` borrows lives until `run` has returned, and `ended` borrows nothing. A child of `scope` is counted in for
+    /// the job, and `ended` alone counts that child out.
+    pub(crate) unsafe fn borrowing<F: FnOnce() + Send, E: FnOnce() + Send>(
         run: F,
+        ended: E,
         scope: Option<ChildOf>,
     ) -> Self {
-        let end = Frame::<F>::end;
+        let end = Frame::<F, E>::end;
         let header = Header { scope, end };
-        let frame = Box::into_raw(Box::new(Frame { header, run }));
+        let frame = Box::into_raw(Box::new(Frame { header, run, ended }));
         // SAFETY: a box is not null.
         Self(unsafe { NonNull::new_unchecked(frame.cast()) })
     }
@@ -79,16 +86,15 @@ impl Job {
 
     /// Runs it.
     pub(crate) fn run(self) {
-        let Header { scope, end } = *self.header();
-        let frame = self.0;
+        let (frame, end) = (self.0, self.header().end);
         mem::forget(self);
         // SAFETY: the frame is this job's, which is forgotten.
-        Core::while_in(scope, || unsafe { end(frame, End::Run) });
+        unsafe { end(frame, End::Run) };
     }
 
     /// The scope that it is a child of.
     pub(crate) fn scope(&self) -> Option<&Core> {
-        // SAFETY: the job has not run.
+        // SAFETY: the child is counted out after the job has run.
         self.header().scope.map(|scope| unsafe { scope.as_ref() })
     }
 }

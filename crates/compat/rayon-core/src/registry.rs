@@ -20,7 +20,6 @@ use crate::job::Job;
 use crate::member::{Member, Place};
 use crate::pool::max_num_threads;
 use crate::queue::Fifo;
-use crate::scope::ChildOf;
 use crate::threads::{ThreadBuilder, ThreadSpawn};
 use crate::ticket::Tickets;
 use crate::wait::{AbortsIfDropped, Bell, Called, contain, wait};
@@ -276,12 +275,10 @@ impl Registry {
             let called = Called::new(Bell::here(member));
             let slot = &mut result;
             let ends = Arc::clone(&called);
-            let run = move |_: Option<ChildOf>| {
-                *slot = Some(catch_unwind(AssertUnwindSafe(op)));
-                ends.set();
-            };
-            // SAFETY: this frame waits until the job has run: `wait` does not unwind, and every injected job runs.
-            self.inject(unsafe { Job::borrowing(run, None) });
+            let run = move || *slot = Some(catch_unwind(AssertUnwindSafe(op)));
+            let ended = move || ends.set();
+            // SAFETY: this frame waits until `run` has returned: `wait` does not unwind, and every injected job runs.
+            self.inject(unsafe { Job::borrowing(run, ended, None) });
             wait(member, called.bell(), &*called);
         });
         match result.expect("the job has run") {

@@ -61,7 +61,6 @@ fn a_state_that_goes_at_once_is_not_touched() {
                     }
                 }),
             }
-            // It lies on this stack, as the scope's state did.
             assert_eq!(ended.into_inner(), ends(count));
         }
     };

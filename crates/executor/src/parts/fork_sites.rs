@@ -9,7 +9,7 @@ use terrace_sync::atomic::{AtomicU64, Ordering};
 
 /// Two sites may share an entry; both are then as long as their mean.
 const SITES: usize = 64;
-/// From this mean on, joins are long. Nanoseconds, as all means here: a comparison of two `Duration`s takes a multiplication.
+/// From this mean on, joins are long. In nanoseconds, as entries have it: a `Duration` made of these takes a division.
 const LONG: u32 = 25_000;
 /// Below this mean, joins are tiny.
 const TINY: u32 = 5_000;

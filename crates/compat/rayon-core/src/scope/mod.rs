@@ -65,8 +65,9 @@ impl<'scope> Base<'scope> {
     fn complete<R>(&self, member: Option<&Member>, body: impl FnOnce() -> R) -> R {
         let own = member.filter(|member| member.is_of(&self.registry));
         let own = own.map(|member| (member, member.place().queue.with(|queue| queue.top())));
+        let result = self.core.run(body);
         // SAFETY: the count begins with the body.
-        let result = unsafe { self.core.child().run(body) };
+        unsafe { self.core.child().count_out() };
         let core = &self.core;
         wait(member, &core.bell, &Waiting { core, own });
         if let Some(payload) = lock(&core.panic).take() {
@@ -78,14 +79,16 @@ impl<'scope> Base<'scope> {
     /// A child, counted in.
     fn child(&self, run: impl FnOnce() + Send + 'scope) -> Job {
         self.core.left.fetch_add(1, Ordering::Relaxed);
-        let run = move |scope: Option<ChildOf>| {
-            let scope = scope.expect("a child has a scope");
-            // SAFETY: this is the child that was counted in above, and a job runs once.
-            unsafe { scope.run(run) };
+        let scope = self.core.child();
+        let run = move || {
+            // SAFETY: this is the child that was counted in above, and it is counted out below.
+            unsafe { scope.as_ref() }.run(run);
         };
+        // SAFETY: this is that child, and a job runs once.
+        let ended = move || unsafe { scope.count_out() };
         // SAFETY: the scope ends after the child, and `'scope` after the scope: `complete` waits for all children and does not
         // unwind. Every job that is queued runs.
-        unsafe { Job::borrowing(run, Some(self.core.child())) }
+        unsafe { Job::borrowing(run, ended, Some(scope)) }
     }
 
     fn broadcast(&self, run: impl Fn() + Send + Sync + 'scope) {

@@ -56,28 +56,11 @@ impl ChildOf {
         unsafe { self.0.as_ref() }
     }
 
-    /// Runs a child or the body, keeps its panic, and counts it out. The scope may be gone afterwards.
+    /// A child, or the body, has ended. The scope may be gone afterwards.
     ///
     /// # Safety
     /// The child was counted in, or it is the body, and this is called once for it.
-    pub(crate) unsafe fn run<R>(self, f: impl FnOnce() -> R) -> Option<R> {
-        let result = catch_unwind(AssertUnwindSafe(f));
-        let value = match result {
-            Ok(value) => Some(value),
-            Err(payload) => {
-                // SAFETY: this child is counted out below.
-                unsafe { self.as_ref() }.keep(payload);
-                None
-            }
-        };
-        // SAFETY: the caller's promise.
-        unsafe { self.count_out() };
-        value
-    }
-
-    /// # Safety
-    /// As [`run`](Self::run).
-    unsafe fn count_out(self) {
+    pub(crate) unsafe fn count_out(self) {
         let core = self.0.as_ptr();
         // SAFETY: this child is not counted out. The reference is to the counter alone, and to no `Core` whose memory goes while it is
         // borrowed.
@@ -158,6 +141,12 @@ impl Core {
         }
     }
 
+    /// Runs a child or the body, and keeps its panic.
+    pub(super) fn run<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
+        let result = catch_unwind(AssertUnwindSafe(f));
+        result.map_err(|payload| self.keep(payload)).ok()
+    }
+
     /// Keeps the payload of a panic, if it is the first.
     fn keep(&self, payload: Box<dyn Any + Send>) {
         let mut panic = lock(&self.panic);
@@ -223,7 +212,7 @@ mod tests {
             thread::scope(|threads| {
                 for _ in 0..2 {
                     // SAFETY: there are two users, and each is counted out once.
-                    threads.spawn(move || unsafe { child.run(|| ()) });
+                    threads.spawn(move || unsafe { child.count_out() });
                 }
                 let waiting = Waiting {
                     core: state,
