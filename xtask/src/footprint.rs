@@ -14,6 +14,7 @@ use crate::measure::machine::origin;
 use crate::package::locked_probe;
 use crate::process::said;
 use crate::progress::Progress;
+use crate::report;
 use crate::report::sheet::{Cell, Sheet};
 use crate::workspace::Workspace;
 use xtask_stats::median;
@@ -134,7 +135,9 @@ pub(crate) fn run(ws: &Workspace, args: &FootprintArgs) -> Result<()> {
         rows,
     };
     println!("{}", sheet.terminal());
-    args.json.as_ref().map_or(Ok(()), |path| sheet.write(path))
+    args.json
+        .as_ref()
+        .map_or(Ok(()), |path| report::save(&sheet, path))
 }
 
 #[cfg(test)]

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 
 use super::{BenchArgs, programs, results, rows};
-use crate::measure::criterion::Run;
 use crate::measure::instr::{self, PREFIX};
 use crate::measure::machine::origin;
 use crate::measure::rounds::{Effort, measure_all};
-use crate::measure::runs::{Kind, Runs};
+use crate::measure::runs::{Kind, Run, Runs};
 use crate::measure::share;
 use crate::process::parallel;
 use crate::progress::Progress;
+use crate::report;
 use crate::report::document::Part;
 use crate::report::peers::{PeerRow, means_table};
 use crate::report::sheet::{Cell, Sheet};
@@ -53,11 +53,8 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     let effort = Effort::new("bench instructions: rows", Kind::Instructions, 1);
     let mut runs = Runs::default();
     measure_all(effort, &rows, &mut runs, |row, at| {
-        let (wall, _) = counts[&row.entries[at].id];
-        Ok(Run {
-            wall,
-            ..Run::default()
-        })
+        let (instructions, _) = counts[&row.entries[at].id];
+        Ok(Run::of(instructions))
     })?;
     let pairs = results::pairs(&rows, &runs, Kind::Instructions, usize::MAX);
     let sheet = Sheet {
@@ -73,7 +70,7 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     println!("{}\n\n{means}", sheet.terminal());
     results::print_alone(&rows, &runs, Kind::Instructions);
     if let Some(path) = &args.json {
-        sheet.write(path)?;
+        report::save(&sheet, path)?;
     }
     results::check(&pairs, args.gate)
 }

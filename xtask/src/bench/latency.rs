@@ -9,10 +9,11 @@ use serde::Deserialize;
 
 use super::{BenchArgs, programs, rows};
 use crate::measure::child;
-use crate::measure::criterion::{Program, Run};
+use crate::measure::criterion::Program;
 use crate::measure::machine::origin;
 use crate::measure::rounds::{Effort, measure_whole};
-use crate::measure::runs::{Kind, Runs};
+use crate::measure::runs::{Kind, Run, Runs};
+use crate::report;
 use crate::report::sheet::{Cell, Sheet};
 use crate::workspace::Workspace;
 use xtask_stats::median;
@@ -42,12 +43,9 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     measure_whole(effort, &rows, &mut Runs::default(), |row, at| {
         let id = &row.entries[at].id;
         let one = measure(&program, id)?;
-        let wall = one.p50;
+        let run = Run::of(one.p50);
         found.borrow_mut().entry(id.clone()).or_default().push(one);
-        Ok(Run {
-            wall,
-            ..Run::default()
-        })
+        Ok(run)
     })?;
     let found = found.into_inner();
     let line = |id: &String| {
@@ -71,7 +69,8 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
         rows: entries.map(|entry| line(&entry.id)).collect(),
     };
     println!("{}", sheet.terminal());
-    args.json.as_ref().map_or(Ok(()), |path| sheet.write(path))
+    let json = args.json.as_ref();
+    json.map_or(Ok(()), |path| report::save(&sheet, path))
 }
 
 fn called(program: &Program, args: &[&str]) -> Result<String> {

@@ -14,7 +14,7 @@ mod smoke;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, ensure};
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use crate::measure::child;
 use crate::measure::criterion::{Length, Program};
@@ -26,15 +26,6 @@ use crate::report::peers::BenchResults;
 use crate::workspace::Workspace;
 
 use rows::Selection;
-
-/// What is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Counted {
-    /// Time by the clock, and of the processors
-    Time,
-    /// Instructions under callgrind, of the benches called instr_*
-    Instr,
-}
 
 #[derive(Args)]
 pub(crate) struct BenchArgs {
@@ -57,7 +48,7 @@ pub(crate) struct BenchArgs {
     forte: bool,
     /// What to count
     #[arg(long, value_enum, default_value = "time")]
-    metric: Counted,
+    metric: Kind,
     /// Percentiles of the time from a wake to the woken task's poll, instead of the rows
     #[arg(long, conflicts_with_all = ["gate", "metric"])]
     latency: bool,
@@ -86,8 +77,8 @@ pub(crate) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
         return latency::run(ws, args);
     }
     match args.metric {
-        Counted::Time => time(ws, args),
-        Counted::Instr => instr::run(ws, args),
+        Kind::Time => time(ws, args),
+        Kind::Instructions => instr::run(ws, args),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 
-use crate::measure::build::{Special, Tree};
+use crate::measure::build::Tree;
 use crate::measure::criterion::Program;
 use crate::measure::instr::PREFIX;
 use crate::toolchain::Compiler;
@@ -37,7 +37,7 @@ fn layers(ws: &Workspace, wanted: &[String], prefix: &str) -> Result<Vec<String>
 
 /// Builds the programs of some layers or all: criterion's without a prefix, or those that count instructions.
 pub(super) fn build(ws: &Workspace, wanted: &[String], prefix: &str) -> Result<Vec<Program>> {
-    build_in(ws, layers(ws, wanted, prefix)?, "bench", Special::default())
+    build_in(ws, "bench", layers(ws, wanted, prefix)?, Tree::default())
 }
 
 /// Builds programs of layers with forte as one more peer. Where there is no compiler for it, it is left out, and that is said.
@@ -49,25 +49,26 @@ pub(super) fn build_with_forte(ws: &Workspace, wanted: &[String]) -> Result<Vec<
             return build(ws, wanted, "");
         }
     };
-    let special = Special {
+    let special = Tree {
         env: compiler.env(),
         flags: ["--cfg", "terrace_forte"].map(str::to_owned).into(),
+        ..Tree::default()
     };
-    build_in(ws, layers(ws, wanted, "")?, "bench-forte", special)
+    build_in(ws, "bench-forte", layers(ws, wanted, "")?, special)
 }
 
 /// Builds the program of latencies.
 pub(super) fn build_latency(ws: &Workspace) -> Result<Program> {
-    let built = build_in(ws, vec![LATENCY.to_owned()], "bench", Special::default())?;
+    let built = build_in(ws, "bench", vec![LATENCY.to_owned()], Tree::default())?;
     built.into_iter().next().context("cargo built no program")
 }
 
 /// Builds in a directory below the target directory: flags of their own would evict what other commands built.
 fn build_in(
     ws: &Workspace,
-    benches: Vec<String>,
     target: &str,
-    special: Special,
+    benches: Vec<String>,
+    special: Tree,
 ) -> Result<Vec<Program>> {
     eprintln!("building the benches: {}", benches.join(", "));
     let tree = Tree {
@@ -75,11 +76,8 @@ fn build_in(
         package: "benches".into(),
         target: ws.target.join(target),
         benches,
-        features: None,
-        args: Vec::new(),
-        special,
-        others: Vec::new(),
         side: "this tree".to_owned(),
+        ..special
     };
     tree.build()
 }

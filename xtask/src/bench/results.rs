@@ -5,7 +5,7 @@ use anyhow::{Result, ensure};
 use super::rows;
 use crate::measure::id;
 use crate::measure::rounds::{Row, series};
-use crate::measure::runs::{Found, Kind, Runs};
+use crate::measure::runs::{Kind, Run, Runs};
 use crate::report::model::Metric;
 use crate::report::peers::{PeerMean, PeerRow};
 use crate::report::units;
@@ -54,15 +54,15 @@ pub(crate) fn pairs(rows: &[Row], runs: &Runs, kind: Kind, cores: usize) -> Vec<
         let (workload, param) = name.rsplit_once('/').unwrap_or((name, ""));
         let rounds = runs.last_round(&row.name);
         for (ours, peer) in rows::pairs(row) {
-            let of = |value: fn(Found) -> Option<f64>| {
+            let of = |value: fn(Run) -> Option<f64>| {
                 series(runs, &row.name, kind, rounds, (peer, ours), value)
             };
-            let mut wall = of(|found| Some(found.value));
-            let mut cpu_rounds = of(|found| found.cpu.filter(|cpu| *cpu > 0.0)).ratios();
+            let mut wall = of(|run| Some(run.value));
+            let mut cpu_rounds = of(|run| run.cpu.filter(|cpu| *cpu > 0.0)).ratios();
             if cpu_rounds.len() * 3 < wall.base.len() * 2 {
                 cpu_rounds.clear();
             }
-            let barriers = |found: Found| found.barriers;
+            let barriers = |run: Run| run.barriers;
             let mut barriers = series(runs, &row.name, kind, rounds, (ours, ours), barriers).base;
             let rounds = wall.ratios();
             all.push(PeerRow {
@@ -121,9 +121,9 @@ mod tests {
 
     use super::{check, means, pairs};
     use crate::bench::rows::group;
-    use crate::measure::criterion::{Program, Run};
+    use crate::measure::criterion::Program;
     use crate::measure::rounds::{Effort, Row, measure_all};
-    use crate::measure::runs::{Kind, Runs};
+    use crate::measure::runs::{Kind, Run, Runs};
     use crate::report::model::Metric;
 
     #[test]
@@ -146,11 +146,9 @@ mod tests {
             let (_, wall, cpu) = *time.expect("it is one of them");
             // One round of one row has none.
             let cpu = cpu.filter(|_| calls.get() > 1);
-            let barriers = None;
             Ok(Run {
-                wall,
                 cpu,
-                barriers,
+                ..Run::of(wall)
             })
         };
         let effort = Effort::new("", Kind::Time, 9);

@@ -8,7 +8,7 @@ use regex_lite::Regex;
 
 use super::contenders::{is_alone, is_ours, opponents};
 use crate::measure::criterion::Program;
-use crate::measure::id::Id;
+use crate::measure::id::row_and_contender;
 use crate::measure::rounds::{Entry, Row};
 
 /// What is asked for.
@@ -45,22 +45,22 @@ pub(super) fn group(listed: Vec<(String, Program)>) -> Result<Vec<Row>> {
     let mut rows: Vec<Row> = Vec::new();
     let mut known = BTreeMap::new();
     for (text, program) in listed {
-        let id = Id::parse(&text).with_context(|| {
+        let (name, contender) = row_and_contender(&text).with_context(|| {
             format!(
                 "the bench `{text}` is not called layer/workload/contender/param; see benches/README.md"
             )
         })?;
-        let at = *known.entry(id.row()).or_insert_with(|| {
-            let (name, entries) = (id.row(), Vec::new());
+        let at = *known.entry(name.clone()).or_insert_with(|| {
+            let entries = Vec::new();
             rows.push(Row { name, entries });
             rows.len() - 1
         });
         let entries = &mut rows[at].entries;
         ensure!(
-            entries.iter().all(|e| e.contender != id.contender),
+            entries.iter().all(|e| e.contender != contender),
             "there are two benches called `{text}`; rename one"
         );
-        entries.push(Entry::new(&id.contender, &text, &program));
+        entries.push(Entry::new(contender, &text, &program));
     }
     for row in &mut rows {
         let (layer, all) = (row.layer().to_owned(), row.entries.len());

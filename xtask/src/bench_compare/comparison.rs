@@ -7,7 +7,7 @@ use super::plan::Plan;
 use super::verdict::judge;
 use crate::measure::id;
 use crate::measure::rounds::{Failed, LEAST_ROUNDS, series};
-use crate::measure::runs::{Found, Kind, Runs};
+use crate::measure::runs::{Kind, Run, Runs};
 use crate::report::model::{Bench, LayerMean, Metric, MetricResult, Outcome, Verdict};
 use xtask_stats::{mean_of_medians, median};
 
@@ -105,9 +105,9 @@ fn judged(
     metric: Metric,
     rounds: u32,
 ) -> Option<MetricResult> {
-    let wall = |found: Found| Some(found.value);
+    let wall = |run: Run| Some(run.value);
     // A process that slept through the samples has no ratio.
-    let cpu = |found: Found| found.cpu.filter(|cpu| *cpu > 0.0);
+    let cpu = |run: Run| run.cpu.filter(|cpu| *cpu > 0.0);
     let sides = (0, 1);
     let (mut series, least) = match metric {
         Metric::Wall => (

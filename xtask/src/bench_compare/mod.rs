@@ -21,12 +21,12 @@ use anyhow::{Context, Result, anyhow, bail};
 use cargo_metadata::MetadataCommand;
 
 use crate::measure::child;
-use crate::measure::criterion::{Length, Run};
+use crate::measure::criterion::Length;
 use crate::measure::id;
 use crate::measure::instr;
 use crate::measure::machine;
 use crate::measure::rounds::{self, Effort};
-use crate::measure::runs::{self, Kind, Runs};
+use crate::measure::runs::{self, Kind, Run, Runs};
 use crate::report;
 use crate::report::model::{Comparison, Metric, Outcome, SCHEMA, Settings};
 pub(crate) use args::BenchCompareArgs;
@@ -136,11 +136,7 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
     failed.extend(rounds::measure_all(effort, &rows, &mut runs, |row, at| {
         let entry = &row.entries[at];
         let count = entry.program.count(&entry.id, home.path())?;
-        let wall = count.instructions;
-        Ok(Run {
-            wall,
-            ..Run::default()
-        })
+        Ok(Run::of(count.instructions))
     })?);
     let measured = Measured {
         args,

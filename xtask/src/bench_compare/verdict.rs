@@ -57,10 +57,11 @@ fn floor(aa_rounds: &[f64]) -> f64 {
 mod tests {
     use std::iter::successors;
 
+    use fastrand::Rng;
+
     use super::judge;
     use crate::measure::rounds::next_look;
     use crate::report::model::Verdict::{self, Faster, Same, Slower, Unstable};
-    use xtask_stats::SplitMix64;
 
     const ROUNDS: usize = 10;
     /// What a budget suffices for.
@@ -83,15 +84,15 @@ mod tests {
     impl Machine {
         /// The ratios of `n` rounds of a bench that takes `change` times as long on the head side: HEAD/BASE, BASE/BASE.
         fn rounds(self, seed: u64, change: f64, n: usize) -> (Vec<f64>, Vec<f64>) {
-            let mut random = SplitMix64::new(seed);
+            let mut random = Rng::with_seed(seed);
             let mut now = 0.0;
             let mut run = |time: f64| {
                 now += self.drift;
                 // The sum of twelve uniform numbers is close to normal.
-                let normal = (0..12).map(|_| random.unit()).sum::<f64>() - 6.0;
+                let normal = (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
                 let mut burst = 0.0;
-                if random.unit() < self.bursts.0 {
-                    burst = self.bursts.1 * random.unit();
+                if random.f64() < self.bursts.0 {
+                    burst = self.bursts.1 * random.f64();
                 }
                 time * (self.noise * normal + burst + now).exp()
             };

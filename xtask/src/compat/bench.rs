@@ -19,10 +19,9 @@ use regex_lite::Regex;
 
 use super::sides::Side;
 use crate::bench::results::{means, pairs};
-use crate::measure::criterion::Run;
 use crate::measure::machine::origin;
 use crate::measure::rounds::{self, Effort, measure_whole};
-use crate::measure::runs::{self, Runs};
+use crate::measure::runs::{self, Run, Runs};
 use crate::report;
 use crate::report::peers::{BenchResults, PeerMean, PeerRow};
 use crate::workspace::Workspace;
@@ -148,7 +147,7 @@ mod tests {
     use super::program::{Kind, Row};
     use super::subject::{ECS, RAYON, Subject};
     use super::{evaluated, rounds, runs};
-    use crate::measure::criterion::{Program, Run};
+    use crate::measure::criterion::Program;
 
     /// A row as the program lists it.
     fn listed(id: &str, kind: Kind) -> Row {
@@ -171,11 +170,9 @@ mod tests {
         let run = |row: &rounds::Row, at: usize| {
             let wall = 100.0 * [rows[nth(&row.name)].1, 1.0, 0.1][at];
             let cpu = Some(wall);
-            let barriers = None;
-            Ok(Run {
-                wall,
+            Ok(runs::Run {
                 cpu,
-                barriers,
+                ..runs::Run::of(wall)
             })
         };
         let mut all = runs::Runs::default();

@@ -18,15 +18,6 @@ const SEPARATOR: &str = "\u{1f}";
 /// A build may take this long before it counts as hanging.
 const LIMIT: Duration = Duration::from_secs(3 * 60 * 60);
 
-/// What differs from the compiler in use.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Special {
-    /// Variables of the environment.
-    pub(crate) env: Vec<(&'static str, String)>,
-    /// Flags for rustc.
-    pub(crate) flags: Vec<String>,
-}
-
 /// A tree with a package of benches.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tree {
@@ -42,8 +33,10 @@ pub(crate) struct Tree {
     pub(crate) features: Option<Vec<String>>,
     /// Further arguments for `cargo bench`.
     pub(crate) args: Vec<String>,
-    /// Another compiler than the one in use, and what it is told.
-    pub(crate) special: Special,
+    /// Variables of the environment that choose another compiler than the one in use.
+    pub(crate) env: Vec<(&'static str, String)>,
+    /// Further flags for rustc.
+    pub(crate) flags: Vec<String>,
     /// Roots that are remapped beside this one: trees whose flags are the same can share what they depend on.
     pub(crate) others: Vec<PathBuf>,
     /// For errors: which side, and of which ref.
@@ -164,8 +157,8 @@ impl Tree {
         roots.dedup();
         let remap = |root: &&PathBuf| format!("--remap-path-prefix={}={REMAPPED}", root.display());
         let remaps = roots.iter().map(remap);
-        let flags: Vec<String> = remaps.chain(self.special.flags.iter().cloned()).collect();
-        command.envs(self.special.env.iter().map(|(key, value)| (key, value)));
+        let flags: Vec<String> = remaps.chain(self.flags.iter().cloned()).collect();
+        command.envs(self.env.iter().map(|(key, value)| (key, value)));
         // Flags from the environment replace those of the configuration, and then have to be all.
         match inherited_flags() {
             Some(inherited) => {

@@ -8,6 +8,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::child::{self, CpuClock};
+use super::runs::Run;
 use xtask_stats::median;
 
 /// A list takes milliseconds; this is for hangs.
@@ -15,6 +16,8 @@ const LIST_LIMIT: Duration = Duration::from_secs(60);
 /// How many times its nominal time a run may take, and what is added: slow set-up is no hang.
 const LIMIT_FACTOR: u32 = 20;
 const LIMIT_EXTRA: Duration = Duration::from_secs(60);
+/// The fewest that criterion accepts.
+const SAMPLES: &str = "10";
 /// Criterion's own analysis is not used: as little of it as it accepts without complaint.
 const RESAMPLES: &str = "1000";
 /// The part of the measured time that must lie between the two lines for CPU time to count.
@@ -25,36 +28,20 @@ const SEEN_IN_TIME: f64 = 0.97;
 pub(crate) struct Length {
     pub(crate) warm_up_ms: u64,
     pub(crate) time_ms: u64,
-    pub(crate) samples: u32,
 }
 
 impl Length {
-    /// A run that measures for this long: criterion's least number of samples, and a third more to warm
-    /// up.
+    /// A run that measures for this long, and warms up for a third more.
     pub(crate) fn of_millis(time_ms: u64) -> Self {
         Self {
             warm_up_ms: (time_ms / 3).max(1),
             time_ms,
-            samples: 10,
         }
     }
 
     fn limit(&self) -> Duration {
         Duration::from_millis(self.warm_up_ms + self.time_ms) * LIMIT_FACTOR + LIMIT_EXTRA
     }
-}
-
-/// What one run found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Run {
-    /// Nanoseconds an iteration: the median of the run's samples.
-    pub(crate) wall: f64,
-    /// Nanoseconds of CPU time an iteration, of all threads of the process, over the time in which
-    /// samples were taken, with the set-up of batches; absent where the system cannot tell, or was too busy
-    /// to look at the right time.
-    pub(crate) cpu: Option<f64>,
-    /// Barriers an iteration that Terrace has asked the system for, if the program prints them.
-    pub(crate) barriers: Option<f64>,
 }
 
 /// What stands before the number of barriers.
@@ -120,7 +107,7 @@ impl Program {
             .args(["--bench", "--exact", id, "--noplot", "--color", "never"])
             .args(["--warm-up-time", &seconds(length.warm_up_ms)])
             .args(["--measurement-time", &seconds(length.time_ms)])
-            .args(["--sample-size", &length.samples.to_string()])
+            .args(["--sample-size", SAMPLES])
             .args(["--nresamples", RESAMPLES])
             .env("CRITERION_HOME", home);
         let mut phases = Phases::default();
@@ -143,9 +130,9 @@ impl Program {
         let measured = Duration::from_nanos(sample.times.iter().sum::<f64>() as u64);
         let cpu = phases.cpu(measured);
         Ok(Run {
-            wall: median(&mut walls),
             cpu: cpu.map(|cpu| cpu.as_nanos() as f64 / iterations),
             barriers,
+            ..Run::of(median(&mut walls))
         })
     }
 
@@ -293,13 +280,13 @@ echo '{"sampling_mode":"Flat","iters":[2.0,4.0,8.0],"times":[20.0,80.0,90.0]}' >
                       echo 'Benchmarking x: Analyzing' >&2\n";
         let prints = "echo 'barriers an iteration: 0.5'\n";
         let found = run(&format!("{phases}{prints}{WRITES}")).expect("it runs");
-        assert_eq!((found.wall, found.barriers), (11.25, Some(0.5)));
+        assert_eq!((found.value, found.barriers), (11.25, Some(0.5)));
         assert!(found.cpu.is_some_and(|cpu| cpu > 0.0) || !cfg!(target_os = "linux"));
         // Samples that took far longer than the lines are apart: the first line was seen too late.
         let late = WRITES.replace("20.0,80.0,90.0", "2e12,8e12,9e12");
         assert_eq!(run(&format!("{phases}{late}")).expect("it runs").cpu, None);
         let without = run(WRITES).expect("it runs");
-        assert_eq!((without.wall, without.cpu), (11.25, None));
+        assert_eq!((without.value, without.cpu), (11.25, None));
         assert_eq!(without.barriers, None);
     }
 

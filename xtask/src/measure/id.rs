@@ -1,34 +1,14 @@
 //! Ids of benches: `layer/workload/contender/param`.
 
-/// The parts of an id.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Id {
-    pub(crate) layer: String,
-    pub(crate) workload: String,
-    pub(crate) contender: String,
-    pub(crate) param: String,
-}
-
-impl Id {
-    /// `None` if there are not exactly four parts, none of them empty.
-    pub(crate) fn parse(id: &str) -> Option<Self> {
-        let parts: Vec<&str> = id.split('/').filter(|part| !part.is_empty()).collect();
-        let [layer, workload, contender, param] = parts[..] else {
-            return None;
-        };
-        let whole = id.split('/').count() == parts.len();
-        whole.then(|| Self {
-            layer: layer.to_owned(),
-            workload: workload.to_owned(),
-            contender: contender.to_owned(),
-            param: param.to_owned(),
-        })
-    }
-
-    /// The id without the contender: what contenders have in common.
-    pub(crate) fn row(&self) -> String {
-        format!("{}/{}/{}", self.layer, self.workload, self.param)
-    }
+/// What contenders have in common, which is the id without the contender, and the contender; `None` if there are not exactly
+/// four parts, none of them empty.
+pub(crate) fn row_and_contender(id: &str) -> Option<(String, &str)> {
+    let parts: Vec<&str> = id.split('/').collect();
+    let [layer, workload, contender, param] = parts[..] else {
+        return None;
+    };
+    let is_whole = parts.iter().all(|part| !part.is_empty());
+    is_whole.then(|| (format!("{layer}/{workload}/{param}"), contender))
 }
 
 /// The layer of a bench: the first part of its id.
@@ -50,7 +30,7 @@ pub(crate) fn is_gated(id: &str, cores: usize) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Id, is_gated, threads};
+    use super::{is_gated, row_and_contender, threads};
 
     #[test]
     fn threads_stand_at_the_end() {
@@ -68,10 +48,10 @@ mod tests {
 
     #[test]
     fn ids_have_four_parts() {
-        let id = Id::parse("queue/push_pop/ring/64").expect("four parts");
-        assert_eq!(id.row(), "queue/push_pop/64");
+        let (row, contender) = row_and_contender("queue/push_pop/ring/64").expect("four parts");
+        assert_eq!((&*row, contender), ("queue/push_pop/64", "ring"));
         for wrong in ["queue/push_pop/ring", "a/b/c/d/e", "a//c/d", ""] {
-            assert_eq!(Id::parse(wrong), None, "{wrong}");
+            assert_eq!(row_and_contender(wrong), None, "{wrong}");
         }
     }
 }

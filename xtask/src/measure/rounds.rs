@@ -7,9 +7,9 @@ use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
 use super::child::Interrupted;
-use super::criterion::{Program, Run};
+use super::criterion::Program;
 use super::id;
-use super::runs::{Found, Key, Kind, Runs};
+use super::runs::{Key, Kind, Run, Runs};
 use crate::progress::Progress;
 
 /// With fewer whole rounds there is no figure of a time: its interval would look narrow by chance.
@@ -193,13 +193,8 @@ fn one_round(
             Err(error) => return Ok(Err(format!("{error:#}"))),
             Ok(run) => run,
         };
-        let found = Found {
-            value: run.wall,
-            cpu: run.cpu,
-            barriers: run.barriers,
-            seconds: start.elapsed().as_secs_f64(),
-        };
-        runs.add(key, found)?;
+        let seconds = start.elapsed().as_secs_f64();
+        runs.add(key, Run { seconds, ..run })?;
     }
     Ok(Ok(()))
 }
@@ -221,7 +216,7 @@ pub(crate) fn series(
     kind: Kind,
     rounds: u32,
     (base, head): (usize, usize),
-    value: impl Fn(Found) -> Option<f64>,
+    value: impl Fn(Run) -> Option<f64>,
 ) -> Series {
     let mut series = Series::default();
     for round in 1..=rounds {
@@ -262,8 +257,8 @@ mod tests {
 
     use super::{Effort, Entry, Failed, Row, measure_all, series};
     use crate::measure::child::Interrupted;
-    use crate::measure::criterion::{Program, Run};
-    use crate::measure::runs::{Found, Kind, Runs};
+    use crate::measure::criterion::Program;
+    use crate::measure::runs::{Kind, Run, Runs};
 
     /// Measures two rows; `run` gets the number of the run and the id of its entry. The order of the runs is returned, too.
     fn rounds(
@@ -294,17 +289,16 @@ mod tests {
         let values = [1.0, 8.0, 2.0, 4.0, 0.0, 0.0, 0.0, 0.0, 3.0, 1.0, 9.0, 3.0];
         let run = |nth: usize, _: &str| {
             Ok(Run {
-                wall: values.get(nth - 1).copied().unwrap_or(1.0),
                 cpu: (nth > 4).then_some(1.0),
-                barriers: None,
+                ..Run::of(values.get(nth - 1).copied().unwrap_or(1.0))
             })
         };
         let (failed, order) = rounds(2, &mut runs, run);
         assert!(failed.expect("nothing ends it").is_empty());
         let expected = "xa xb xb xa ya yb yb ya xb xa xa xb yb ya ya yb";
         assert_eq!(order.join(" "), expected);
-        let of = |value: fn(Found) -> Option<f64>| series(&runs, "x", Kind::Time, 3, (0, 1), value);
-        let wall = of(|found| Some(found.value));
+        let of = |value: fn(Run) -> Option<f64>| series(&runs, "x", Kind::Time, 3, (0, 1), value);
+        let wall = of(|run| Some(run.value));
         assert_eq!(
             (&wall.base[..], &wall.head[..]),
             (&[2.0, 3.0][..], &[4.0, 3.0][..])
@@ -314,7 +308,7 @@ mod tests {
             (&[4.0, 9.0][..], &[2.0, 1.0][..])
         );
         // The first round told no CPU time.
-        assert_eq!(of(|found| found.cpu).base, [1.0]);
+        assert_eq!(of(|run| run.cpu).base, [1.0]);
         // What is there is not run again.
         assert_eq!(rounds(3, &mut runs, run).1.len(), 8);
     }
@@ -323,10 +317,7 @@ mod tests {
     fn a_failure_takes_its_row_out_and_an_interrupt_ends_it() {
         let run = |_: usize, id: &str| match id {
             "xb" => bail!("it panicked"),
-            _ => Ok(Run {
-                wall: 1.0,
-                ..Run::default()
-            }),
+            _ => Ok(Run::of(1.0)),
         };
         let (failed, order) = rounds(3, &mut Runs::default(), run);
         let failed = failed.expect("the other row is measured");

@@ -7,6 +7,7 @@ use std::io::{ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 /// The name of the file.
@@ -26,25 +27,42 @@ pub(crate) struct Key {
 }
 
 /// What a run measures.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ValueEnum,
+)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
+    /// Time by the clock, and of the processors
     Time,
+    /// Instructions under callgrind, of the benches called instr_*
+    #[value(name = "instr")]
     Instructions,
 }
 
-/// What a run found.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Found {
-    /// Nanoseconds an iteration, or instructions.
+/// What one run found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Run {
+    /// Nanoseconds an iteration, the median of the run's samples; or instructions.
     pub(crate) value: f64,
-    /// Nanoseconds of CPU time an iteration.
+    /// Nanoseconds of CPU time an iteration, of all threads of the process, over the time in which
+    /// samples were taken, with the set-up of batches; absent where the system cannot tell, or was too busy
+    /// to look at the right time.
     pub(crate) cpu: Option<f64>,
-    /// Barriers an iteration.
+    /// Barriers an iteration that Terrace has asked the system for, if the program prints them.
     #[serde(default)]
     pub(crate) barriers: Option<f64>,
-    /// How long the run took, in seconds.
+    /// How long the run took, in seconds, which the engine notes.
     pub(crate) seconds: f64,
+}
+
+impl Run {
+    /// A run that found nothing else.
+    pub(crate) fn of(value: f64) -> Self {
+        Self {
+            value,
+            ..Self::default()
+        }
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -52,14 +70,14 @@ struct Line {
     #[serde(flatten)]
     key: Key,
     #[serde(flatten)]
-    found: Found,
+    run: Run,
 }
 
 /// All runs, and the file that has them.
 #[derive(Default)]
 pub(crate) struct Runs {
     file: Option<(PathBuf, File)>,
-    done: HashMap<Key, Found>,
+    done: HashMap<Key, Run>,
     /// Runs that were there when the file was opened.
     pub(crate) resumed: usize,
 }
@@ -92,8 +110,8 @@ impl Runs {
             for (line, number) in lines {
                 end += line.len();
                 match serde_json::from_slice::<Line>(line) {
-                    Ok(Line { key, found }) => {
-                        runs.done.insert(key, found);
+                    Ok(Line { key, run }) => {
+                        runs.done.insert(key, run);
                     }
                     // It costs its own run only.
                     Err(error) => eprintln!(
@@ -119,19 +137,19 @@ impl Runs {
         Ok(runs)
     }
 
-    pub(crate) fn get(&self, key: &Key) -> Option<Found> {
+    pub(crate) fn get(&self, key: &Key) -> Option<Run> {
         self.done.get(key).copied()
     }
 
     /// How long all runs took, in seconds.
     pub(crate) fn seconds(&self) -> f64 {
-        self.done.values().map(|found| found.seconds).sum()
+        self.done.values().map(|run| run.seconds).sum()
     }
 
     /// How long the runs of this kind took, in seconds.
     pub(crate) fn seconds_of(&self, kind: Kind) -> f64 {
         let done = self.done.iter().filter(|(key, _)| key.kind == kind);
-        done.map(|(_, found)| found.seconds).sum()
+        done.map(|(_, run)| run.seconds).sum()
     }
 
     /// The last round that a bench has a run of.
@@ -141,10 +159,10 @@ impl Runs {
     }
 
     /// Notes a run.
-    pub(crate) fn add(&mut self, key: Key, found: Found) -> Result<()> {
-        let line = Line { key, found };
+    pub(crate) fn add(&mut self, key: Key, run: Run) -> Result<()> {
+        let line = Line { key, run };
         self.write(&serde_json::to_string(&line)?)?;
-        self.done.insert(line.key, line.found);
+        self.done.insert(line.key, line.run);
         Ok(())
     }
 
@@ -168,7 +186,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use super::{Found, Key, Kind, NAME, Runs};
+    use super::{Key, Kind, NAME, Run, Runs};
 
     fn key(round: u32) -> Key {
         Key {
@@ -180,7 +198,7 @@ mod tests {
         }
     }
 
-    const FOUND: Found = Found {
+    const FOUND: Run = Run {
         value: 1.5,
         cpu: None,
         barriers: None,

@@ -1,8 +1,5 @@
 //! A table of figures with its origin: what `cargo xtask bench` counts once instead of timing it in rounds.
 
-use std::path::Path;
-
-use anyhow::Result;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::document::{self, Part, Table};
@@ -77,10 +74,5 @@ impl Sheet {
     pub(crate) fn terminal(&self) -> String {
         let parts = [Part::Table(self.table()), Part::Text(self.note.clone())];
         terminal::parts(&parts, false)
-    }
-
-    /// Saves it for the page.
-    pub(crate) fn write(&self, path: &Path) -> Result<()> {
-        super::save(self, path)
     }
 }

@@ -2,10 +2,13 @@
 //!
 //! The intervals resample a lot. This is a crate of its own so that the development profile optimises it alone.
 
+use fastrand::Rng;
 use serde::{Deserialize, Serialize};
 
 /// Resamples of a bootstrap.
 const RESAMPLES: usize = 10_000;
+/// A fixed one, so that a report can be computed again.
+const SEED: u64 = 0x7E44_ACE5;
 /// Two-sided confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
 
@@ -56,13 +59,13 @@ pub fn mean_of_medians(rows: &[Vec<f64>]) -> Estimate {
 fn bootstrap(rows: &[Vec<f64>], statistic: impl Fn(&[f64]) -> f64) -> Estimate {
     let mut medians: Vec<f64> = rows.iter().map(|row| median(&mut row.clone())).collect();
     let value = statistic(&medians);
-    let mut random = SplitMix64::new(0x7E44_ACE5);
+    let mut random = Rng::with_seed(SEED);
     let mut drawn = Vec::new();
     let mut resampled: Vec<f64> = (0..RESAMPLES)
         .map(|_| {
             for (median_, row) in medians.iter_mut().zip(rows) {
                 drawn.clear();
-                drawn.extend((0..row.len()).map(|_| row[random.below(row.len())]));
+                drawn.extend((0..row.len()).map(|_| row[random.usize(..row.len())]));
                 *median_ = median(&mut drawn);
             }
             statistic(&medians)
@@ -74,35 +77,6 @@ fn bootstrap(rows: &[Vec<f64>], statistic: impl Fn(&[f64]) -> f64) -> Estimate {
         value,
         low: resampled[tail],
         high: resampled[RESAMPLES - 1 - tail],
-    }
-}
-
-/// Steele, Lea and Flood's generator ("Fast splittable pseudorandom number generators", 2014); a fixed
-/// seed, so that a report can be computed again.
-pub struct SplitMix64(u64);
-
-impl SplitMix64 {
-    /// The same seed gives the same numbers.
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    /// A number from 0 to 1, without 1.
-    pub fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    /// A number below `bound`, which is small: the bias does not matter here.
-    fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
     }
 }
 

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::compat::sides::printed;
-use crate::measure::criterion::{Program, Run};
+use crate::measure::criterion::Program;
+use crate::measure::runs::Run;
 use xtask_stats::median;
 
 /// A run takes well below a second; this is for hangs.
@@ -78,9 +79,8 @@ fn evaluated(row: &str, samples: &[Sample]) -> Result<Run> {
     ensure!(!samples.is_empty(), "{row} printed no sample");
     let mut walls: Vec<_> = samples.iter().map(|s| s.wall_ns).collect();
     Ok(Run {
-        wall: median(&mut walls),
         cpu: Some(samples.iter().map(|s| s.cpu_ns).sum::<f64>() / samples.len() as f64),
-        barriers: None,
+        ..Run::of(median(&mut walls))
     })
 }
 

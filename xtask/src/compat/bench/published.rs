@@ -9,7 +9,7 @@ use super::{BenchArgs, ROUNDS, measured};
 use crate::compat::published::dependencies;
 use crate::compat::registry::{self, ASYNC_EXECUTOR, Published, source, write};
 use crate::compat::sides::Side;
-use crate::measure::build::{Special, Tree};
+use crate::measure::build::Tree;
 use crate::measure::child;
 use crate::measure::criterion::{Length, Program};
 use crate::measure::rounds::{Effort, Entry, Row};
@@ -46,13 +46,9 @@ fn build(ws: &Workspace, side: Side) -> Result<Program> {
     let tree = Tree {
         target: dir.join("target"),
         root: dir,
-        package: "".into(),
         benches: vec!["executor".to_owned()],
-        features: None,
-        args: Vec::new(),
-        special: Special::default(),
-        others: Vec::new(),
         side: side.name().to_owned(),
+        ..Tree::default()
     };
     tree.build()?.pop().context("there is a bench program")
 }

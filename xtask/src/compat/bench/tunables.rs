@@ -16,7 +16,7 @@ use crate::compat::registry::write;
 use crate::measure::criterion::Program;
 use crate::measure::machine::origin;
 use crate::measure::rounds::{Effort, Entry, Row, measure_whole, series};
-use crate::measure::runs::{Found, Kind, Runs};
+use crate::measure::runs::{Kind, Run, Runs};
 use crate::report;
 use crate::report::curves::{Curve, Panel, Point};
 use crate::workspace::Workspace;
@@ -168,7 +168,7 @@ impl Built {
         let row = self.row(id).name;
         let rounds = runs.last_round(&row);
         let point = |(at, (value, _)): (usize, &(Duration, Program))| {
-            let of = |figure: fn(Found) -> Option<f64>| {
+            let of = |figure: fn(Run) -> Option<f64>| {
                 let mut series = series(runs, &row, Kind::Time, rounds, (SHIPPED, at), figure);
                 let ratios = series.ratios();
                 let is_known = !ratios.is_empty() && ratios.iter().all(|ratio| ratio.is_finite());
@@ -177,8 +177,8 @@ impl Built {
             Some(Point {
                 value: *value,
                 is_shipped: at == SHIPPED,
-                wall: of(|found| Some(found.value))?,
-                cpu: of(|found| found.cpu)?,
+                wall: of(|run| Some(run.value))?,
+                cpu: of(|run| run.cpu)?,
             })
         };
         Curve {
