@@ -135,9 +135,7 @@ pub(crate) fn run(ws: &Workspace, args: &FootprintArgs) -> Result<()> {
         rows,
     };
     println!("{}", sheet.terminal());
-    args.json
-        .as_ref()
-        .map_or(Ok(()), |path| report::save(&sheet, path))
+    report::save(&sheet, args.json.as_ref())
 }
 
 #[cfg(test)]

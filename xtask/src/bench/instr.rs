@@ -64,21 +64,20 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
         header: HEADER.split(", ").map(str::to_owned).collect(),
         rows: pairs.iter().map(|pair| cells(pair, &counts)).collect(),
     };
-    let means = results::means(&pairs);
-    let means = means_table(&means.iter().collect::<Vec<_>>(), "ratio");
+    let means = means_table(&results::means(&pairs), "ratio");
     let means = terminal::parts(&[Part::Table(means)], false);
     println!("{}\n\n{means}", sheet.terminal());
     results::print_alone(&rows, &runs, Kind::Instructions);
-    if let Some(path) = &args.json {
-        report::save(&sheet, path)?;
-    }
+    report::save(&sheet, args.json.as_ref())?;
     results::check(&pairs, args.gate)
 }
 
 fn cells(pair: &PeerRow, counts: &Counts) -> Vec<Cell> {
     let own = |contender: &str| {
-        let (row, param) = (&pair.workload, pair.param.as_deref().unwrap_or_default());
-        let id = format!("{}/{row}/{contender}/{param}", pair.layer);
+        let id = format!(
+            "{}/{}/{contender}/{}",
+            pair.layer, pair.workload, pair.param
+        );
         Cell::Part(counts[&id].1)
     };
     vec![

@@ -69,8 +69,7 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
         rows: entries.map(|entry| line(&entry.id)).collect(),
     };
     println!("{}", sheet.terminal());
-    let json = args.json.as_ref();
-    json.map_or(Ok(()), |path| report::save(&sheet, path))
+    report::save(&sheet, args.json.as_ref())
 }
 
 fn called(program: &Program, args: &[&str]) -> Result<String> {

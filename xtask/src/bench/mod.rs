@@ -109,9 +109,7 @@ fn time(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     let note = "more threads than the machine has cores: in no mean, not gated";
     println!("{}", results.terminal(note));
     results::print_alone(&rows, &runs, Kind::Time);
-    if let Some(path) = &args.json {
-        report::save(&results, path)?;
-    }
+    report::save(&results, args.json.as_ref())?;
     let failed = failed.iter().map(|f| format!("{}: {}", f.id, f.message));
     let failed: Vec<_> = failed.collect();
     ensure!(

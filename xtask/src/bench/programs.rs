@@ -63,7 +63,8 @@ pub(super) fn build_latency(ws: &Workspace) -> Result<Program> {
     built.into_iter().next().context("cargo built no program")
 }
 
-/// Builds in a directory below the target directory: flags of their own would evict what other commands built.
+/// Builds in a directory below the target directory: flags of their own would evict what other commands built. `special` chooses the
+/// compiler and its flags.
 fn build_in(
     ws: &Workspace,
     target: &str,

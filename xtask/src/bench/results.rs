@@ -68,7 +68,7 @@ pub(crate) fn pairs(rows: &[Row], runs: &Runs, kind: Kind, cores: usize) -> Vec<
             all.push(PeerRow {
                 layer: row.layer().to_owned(),
                 workload: workload.trim_start_matches('/').to_owned(),
-                param: Some(param.to_owned()),
+                param: param.to_owned(),
                 threads: id::threads(&row.name),
                 gated: id::is_gated(&row.name, cores),
                 ours: row.entries[ours].contender.clone(),

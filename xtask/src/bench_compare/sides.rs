@@ -134,7 +134,9 @@ pub(super) fn prepare(
         target: state.dir.join("build").join(name),
         args: args.to_vec(),
         others: NAMES.map(|name| state.dir.join("src").join(name)).into(),
-        ..Tree::new(source.clone(), label.clone())
+        root: source.clone(),
+        side: label.clone(),
+        ..Tree::default()
     };
     let manifest = repository.object(&revision, &format!("{PACKAGE}/Cargo.toml"))?;
     let mut listing = None;

@@ -120,9 +120,7 @@ fn measured(
         means,
     };
     println!("{}", results.terminal("in no mean:"));
-    if let Some(path) = &args.json {
-        report::save(&results, path)?;
-    }
+    report::save(&results, args.json.as_ref())?;
     Ok(results)
 }
 

@@ -71,15 +71,6 @@ pub(crate) fn chooses_features(args: &[String]) -> bool {
 }
 
 impl Tree {
-    /// A tree whose programs are built as cargo builds them by default, with the compiler in use.
-    pub(crate) fn new(root: PathBuf, side: String) -> Self {
-        Self {
-            root,
-            side,
-            ..Self::default()
-        }
-    }
-
     /// Its bench programs; `None` where cargo cannot tell.
     pub(crate) fn listing(&self) -> Option<Listing> {
         let manifest = self.root.join(&self.package).join("Cargo.toml");

@@ -85,10 +85,12 @@ pub(crate) fn write_all(comparison: &Comparison, out: &Path) -> Result<Vec<PathB
         .collect()
 }
 
-/// Writes figures for `cargo xtask bench-page`, and says so.
-pub(crate) fn save(figures: &impl Serialize, path: &Path) -> Result<()> {
-    write(path, &(serde_json::to_string_pretty(figures)? + "\n"))?;
-    println!("wrote {}", path.display());
+/// Writes figures for `cargo xtask bench-page` if the user asked for a file, and says so.
+pub(crate) fn save(figures: &impl Serialize, json: Option<&PathBuf>) -> Result<()> {
+    if let Some(path) = json {
+        write(path, &(serde_json::to_string_pretty(figures)? + "\n"))?;
+        println!("wrote {}", path.display());
+    }
     Ok(())
 }
 

@@ -81,8 +81,14 @@ fn renewed(page: &str, part: &str) -> Option<String> {
 
 /// The generated part.
 fn part(results: &[BenchResults], sheets: &[Sheet]) -> Result<String> {
-    let rows: Vec<&PeerRow> = results.iter().flat_map(|result| &result.rows).collect();
-    let means: Vec<&PeerMean> = results.iter().flat_map(|result| &result.means).collect();
+    let rows: Vec<PeerRow> = results
+        .iter()
+        .flat_map(|result| result.rows.clone())
+        .collect();
+    let means: Vec<PeerMean> = results
+        .iter()
+        .flat_map(|result| result.means.clone())
+        .collect();
     let mut seen = HashSet::new();
     for row in &rows {
         let sides = (&row.ours, &row.peer);
@@ -191,7 +197,7 @@ mod tests {
         };
         assert!(of(&other).contains("is in two files"));
         for row in &mut other.rows {
-            row.param = Some("t64".to_owned());
+            row.param = "t64".to_owned();
         }
         assert!(of(&other).contains("in one run"));
         other.means.clear();

@@ -49,8 +49,8 @@ pub(crate) struct BenchResults {
 pub(crate) struct PeerRow {
     pub(crate) layer: String,
     pub(crate) workload: String,
-    /// The last part of the benches' ids, if they have one.
-    pub(crate) param: Option<String>,
+    /// The last part of the benches' ids.
+    pub(crate) param: String,
     pub(crate) threads: Option<usize>,
     /// False for a row of more threads than cores: shown, in no mean.
     pub(crate) gated: bool,
@@ -88,9 +88,7 @@ pub(crate) struct PeerMean {
 impl BenchResults {
     /// For the terminal; `note` says why marked rows are in no mean.
     pub(crate) fn terminal(&self, note: &str) -> String {
-        let rows: Vec<&PeerRow> = self.rows.iter().collect();
-        let means: Vec<&PeerMean> = self.means.iter().collect();
-        let mut parts = parts(&rows, &means, note);
+        let mut parts = parts(&self.rows, &self.means, note);
         parts.push(Part::Text(READING.to_owned()));
         terminal::parts(&parts, false)
     }
@@ -99,10 +97,7 @@ impl BenchResults {
 impl PeerRow {
     /// `workload/param`.
     fn bench(&self) -> String {
-        match &self.param {
-            Some(param) => format!("{}/{param}", self.workload),
-            None => self.workload.clone(),
-        }
+        format!("{}/{}", self.workload, self.param)
     }
 
     /// `layer/workload/param`.
@@ -112,7 +107,7 @@ impl PeerRow {
 }
 
 /// The means, and a table for each layer; `note` says why marked rows are in no mean.
-pub(crate) fn parts(rows: &[&PeerRow], means: &[&PeerMean], note: &str) -> Vec<Part> {
+pub(crate) fn parts(rows: &[PeerRow], means: &[PeerMean], note: &str) -> Vec<Part> {
     let mut parts = Vec::new();
     if !means.is_empty() {
         parts.push(Part::Table(means_table(means, Metric::Wall.name())));
@@ -126,7 +121,7 @@ pub(crate) fn parts(rows: &[&PeerRow], means: &[&PeerMean], note: &str) -> Vec<P
 
 fn rows_table<'r>(
     layer: &str,
-    rows: impl Iterator<Item = &'r &'r PeerRow> + Clone,
+    rows: impl Iterator<Item = &'r PeerRow> + Clone,
     note: &str,
 ) -> Table {
     let header = [
@@ -179,7 +174,7 @@ fn rows_table<'r>(
 }
 
 /// A line for each layer, contender of ours and peer; `lead` heads what is not CPU time.
-pub(crate) fn means_table(means: &[&PeerMean], lead: &str) -> Table {
+pub(crate) fn means_table(means: &[PeerMean], lead: &str) -> Table {
     let header = ["layer", "ours", "peer", "rows", lead, "CPU time"];
     let mut table = Table::new("Geometric means", &header);
     for mean in means.iter().filter(|m| m.metric != Metric::Cpu) {
