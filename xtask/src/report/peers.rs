@@ -164,7 +164,7 @@ fn rows_table<'r>(
             let barriers = row.barriers.map_or(NONE.to_owned(), ratio);
             cells.push(Cell::Figure(barriers));
         }
-        table.add(cells);
+        table.rows.push(cells);
     }
     if marked {
         let note = format!("{} {note}", MARK.trim());
@@ -181,7 +181,7 @@ pub(crate) fn means_table(means: &[PeerMean], lead: &str) -> Table {
         let sides = |m: &PeerMean| (m.layer.clone(), m.ours.clone(), m.peer.clone());
         let mut cpus = means.iter().filter(|m| m.metric == Metric::Cpu);
         let cpu = cpus.find(|cpu| sides(cpu) == sides(mean));
-        table.add(vec![
+        table.rows.push(vec![
             Cell::Word(mean.layer.clone()),
             Cell::Word(mean.ours.clone()),
             Cell::Word(mean.peer.clone()),

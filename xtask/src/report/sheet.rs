@@ -60,14 +60,14 @@ impl Cell {
 impl Sheet {
     /// The table, without a title.
     pub(super) fn table(&self) -> Table {
-        let mut table = Table {
+        let rows = self.rows.iter();
+        Table {
             header: self.header.clone(),
+            rows: rows
+                .map(|row| row.iter().map(Cell::shown).collect())
+                .collect(),
             ..Table::default()
-        };
-        for row in &self.rows {
-            table.add(row.iter().map(Cell::shown).collect());
         }
-        table
     }
 
     /// For the terminal, the note below.
