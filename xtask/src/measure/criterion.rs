@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
+use walkdir::WalkDir;
 
 use super::child::{self, CpuClock};
 use super::runs::Run;
@@ -153,32 +154,21 @@ impl Program {
 
     /// Reads the one `sample.json` below `home`.
     fn sample(&self, id: &str, home: &Path) -> Result<Sample> {
-        let found = files(home, "new/sample.json")?;
-        let [path] = &found[..] else {
+        let mut found = WalkDir::new(home)
+            .into_iter()
+            .collect::<Result<Vec<_>, _>>()?;
+        found.retain(|entry| entry.path().ends_with("new/sample.json"));
+        let [sample] = &found[..] else {
             bail!(
                 "`{id}` of {} left {} samples instead of one; is the id unique?",
                 self.side,
                 found.len()
             );
         };
-        let text = fs_err::read_to_string(path)?;
+        let text = fs_err::read_to_string(sample.path())?;
         serde_json::from_str(&text)
-            .with_context(|| format!("{} is no sample of criterion", path.display()))
+            .with_context(|| format!("{} is no sample of criterion", sample.path().display()))
     }
-}
-
-/// The files below a directory whose paths end like this.
-fn files(dir: &Path, end: &str) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in fs_err::read_dir(dir)? {
-        let path = entry?.path();
-        if path.is_dir() {
-            found.extend(files(&path, end)?);
-        } else if path.ends_with(end) {
-            found.push(path);
-        }
-    }
-    Ok(found)
 }
 
 fn seconds(millis: u64) -> String {

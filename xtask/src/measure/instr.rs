@@ -123,7 +123,8 @@ impl Program {
         self.name.starts_with(PREFIX)
     }
 
-    fn benches(&self) -> Result<Vec<Bench>> {
+    /// The ids of its benches that count, each with what [`Program::count`] has to be told.
+    pub(crate) fn list_counted(&self) -> Result<Vec<(String, String)>> {
         let runner = tempfile::tempdir().context("cannot make a temporary directory")?;
         symlink(
             format!("/proc/{}/exe", std::process::id()),
@@ -133,15 +134,11 @@ impl Program {
         command.arg("--bench").env("PATH", runner.path());
         let ended = child::run(&mut command, LIMIT, |_, _| {})?;
         let ended = ended.checked(&format!("{} does not list its benches", self.name))?;
-        let lines = ended.stdout.lines().map(serde_json::from_str);
-        let benches = lines.collect::<Result<_, _>>();
-        benches.with_context(|| format!("{} listed what is no bench", self.name))
-    }
-
-    /// The ids of its benches that count, each with what [`Program::count`] has to be told.
-    pub(crate) fn list_counted(&self) -> Result<Vec<(String, String)>> {
-        let benches = self.benches()?.into_iter();
-        let listed = benches.map(|bench| Ok((self.id(&bench)?, serde_json::to_string(&bench)?)));
+        let listed = ended.stdout.lines().map(|line| {
+            let bench = serde_json::from_str(line);
+            let bench = bench.with_context(|| format!("{} listed what is no bench", self.name))?;
+            Ok((self.id(&bench)?, line.to_owned()))
+        });
         listed.collect()
     }
 

@@ -2,12 +2,12 @@
 //! it ends. `--resume` does not run again what is in the file.
 
 use std::collections::HashMap;
-use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
+use fs_err::{self as fs, File, OpenOptions};
 use serde::{Deserialize, Serialize};
 
 /// The name of the file.
@@ -76,7 +76,7 @@ struct Line {
 /// All runs, and the file that has them.
 #[derive(Default)]
 pub(crate) struct Runs {
-    file: Option<(PathBuf, File)>,
+    file: Option<File>,
     done: HashMap<Key, Run>,
     /// Runs that were there when the file was opened.
     pub(crate) resumed: usize,
@@ -89,7 +89,7 @@ impl Runs {
         let shown = path.display();
         let text = match fs::read(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            read => read.with_context(|| format!("cannot read {shown}"))?,
+            read => read?,
         };
         // The end of the process may have cut the last line: it is dropped.
         let lines = text.split_inclusive(|byte| *byte == b'\n');
@@ -121,16 +121,12 @@ impl Runs {
             }
         }
         runs.resumed = runs.done.len();
-        let open = || -> std::io::Result<File> {
-            let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(false);
-            let mut file = options.open(&path)?;
-            file.set_len(end as u64)?;
-            file.seek(SeekFrom::End(0))?;
-            Ok(file)
-        };
-        let file = open().with_context(|| format!("cannot write {shown}"))?;
-        runs.file = Some((path.clone(), file));
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(false);
+        let mut file = options.open(&path)?;
+        file.set_len(end as u64)?;
+        file.seek(SeekFrom::End(0))?;
+        runs.file = Some(file);
         if end == 0 {
             runs.write(subject)?;
         }
@@ -167,7 +163,7 @@ impl Runs {
     }
 
     fn write(&mut self, line: &str) -> Result<()> {
-        let Some((path, file)) = &mut self.file else {
+        let Some(file) = &mut self.file else {
             return Ok(());
         };
         // One call, so that a process that is killed leaves a whole line or a cut one at the end.
@@ -175,7 +171,7 @@ impl Runs {
         file.write_all(line.as_bytes()).with_context(|| {
             format!(
                 "cannot append to {}; make room, then the same command with --resume goes on",
-                path.display()
+                file.path().display()
             )
         })
     }
@@ -183,8 +179,9 @@ impl Runs {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::path::Path;
+
+    use fs_err as fs;
 
     use super::{Key, Kind, NAME, Run, Runs};
 
@@ -249,9 +246,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let mut runs = Runs::open(dir.path(), "s", false).expect("it opens");
         // Like a full disk: the file is there and each write fails.
-        let path = dir.path().join(NAME);
-        let read_only = fs::File::open(&path).expect("it is there");
-        runs.file = Some((path, read_only));
+        runs.file = fs::File::open(dir.path().join(NAME)).ok();
         let error = runs.add(key(1), FOUND).expect_err("it cannot be written");
         let text = format!("{error:#}");
         assert!(text.contains(NAME) && text.contains("--resume"), "{text}");

@@ -82,9 +82,9 @@ fn list(what: &str, benches: impl Iterator<Item = (String, String)>) -> Option<P
 fn rows(comparison: &Comparison, title: &str, benches: &[&Bench]) -> Option<Part> {
     let (lead, others) = comparison.settings.metrics.split_first()?;
     benches.first()?;
-    let first = format!("{} head/base", lead.short());
+    let first = format!("{} head/base", lead.name());
     let mut header = vec!["bench", "base", "head", &first, "A/A floor"];
-    header.extend(others.iter().map(|metric| metric.short()));
+    header.extend(others.iter().map(|metric| metric.name()));
     header.push("verdict");
     let mut table = Table::new(title, &header);
     table.folded = title != "Changes";

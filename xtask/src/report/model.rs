@@ -128,15 +128,6 @@ impl Metric {
             Self::Instr => "instructions",
         }
     }
-
-    /// For a narrow place.
-    pub(crate) fn short(self) -> &'static str {
-        match self {
-            Self::Wall => "wall",
-            Self::Cpu => "CPU",
-            Self::Instr => "instr",
-        }
-    }
 }
 
 /// A bench that both sides have.

@@ -114,16 +114,12 @@ pub(crate) fn parts(rows: &[PeerRow], means: &[PeerMean], note: &str) -> Vec<Par
     }
     for layer in unique(rows.iter().map(|row| row.layer.as_str())) {
         let rows = rows.iter().filter(|row| row.layer == layer);
-        parts.push(Part::Table(rows_table(layer, rows, note)));
+        parts.push(Part::Table(rows_table(layer, &Vec::from_iter(rows), note)));
     }
     parts
 }
 
-fn rows_table<'r>(
-    layer: &str,
-    rows: impl Iterator<Item = &'r PeerRow> + Clone,
-    note: &str,
-) -> Table {
+fn rows_table(layer: &str, rows: &[&PeerRow], note: &str) -> Table {
     let header = [
         "workload",
         "ours",
@@ -136,9 +132,8 @@ fn rows_table<'r>(
         "rounds",
     ];
     let mut table = Table::new(layer, &header);
-    let counted = rows
-        .clone()
-        .any(|row| row.barriers.is_some_and(|barriers| barriers > 0.0));
+    let counts = |row: &&PeerRow| row.barriers.is_some_and(|barriers| barriers > 0.0);
+    let counted = rows.iter().any(counts);
     if counted {
         table.header.push("our barriers".to_owned());
         table.note = BARRIERS.to_owned();

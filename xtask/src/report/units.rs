@@ -17,23 +17,13 @@ pub(crate) fn values<const N: usize>(metric: Metric, values: [f64; N]) -> [Strin
     };
     let fits = steps.iter().find(|(size, _)| largest >= *size);
     let (size, unit) = fits.unwrap_or(&steps[steps.len() - 1]);
-    values.map(|value| {
-        if !value.is_finite() {
-            return NONE.to_owned();
-        }
-        format!("{} {unit}", digits(value / size))
-            .trim_end()
-            .to_owned()
-    })
+    let shown = |value| format!("{} {unit}", digits(value / size));
+    values.map(|value| known(value, shown).trim_end().to_owned())
 }
 
 /// A ratio: `1.052`.
 pub(crate) fn ratio(value: f64) -> String {
-    if value.is_finite() {
-        digits(value)
-    } else {
-        NONE.to_owned()
-    }
+    known(value, digits)
 }
 
 /// A ratio with its interval: `1.052 (1.031–1.073)`.
@@ -48,24 +38,19 @@ pub(crate) fn estimate(estimate: &Estimate) -> String {
 
 /// A fraction as a percentage: `2.1 %`.
 pub(super) fn percent(fraction: f64) -> String {
-    if fraction.is_finite() {
-        format!("{:.1} %", fraction * 100.0)
-    } else {
-        NONE.to_owned()
-    }
+    known(fraction, |fraction| format!("{:.1} %", fraction * 100.0))
 }
 
 /// A ratio as a change: `+5.2 %`, `−5.2 %`, and from the double on as a factor, `×2.3`.
 pub(super) fn change(ratio: f64) -> String {
-    if !ratio.is_finite() {
-        return NONE.to_owned();
-    }
-    if ratio >= 2.0 {
-        return format!("×{}", digits(ratio));
-    }
-    let percent = (ratio - 1.0) * 100.0;
-    let sign = if percent < 0.0 { "−" } else { "+" };
-    format!("{sign}{:.1} %", percent.abs())
+    known(ratio, |ratio| {
+        if ratio >= 2.0 {
+            return format!("×{}", digits(ratio));
+        }
+        let percent = (ratio - 1.0) * 100.0;
+        let sign = if percent < 0.0 { "−" } else { "+" };
+        format!("{sign}{:.1} %", percent.abs())
+    })
 }
 
 /// `1 bench`, `2 benches`.
@@ -86,6 +71,15 @@ pub(crate) fn first(names: &[impl AsRef<str>], most: usize) -> String {
 pub(super) fn unique<'n>(names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     let mut seen = HashSet::new();
     names.filter(|name| seen.insert(*name)).collect()
+}
+
+/// A figure as it is shown, if it could be computed.
+fn known(value: f64, shown: impl Fn(f64) -> String) -> String {
+    if value.is_finite() {
+        shown(value)
+    } else {
+        NONE.to_owned()
+    }
 }
 
 /// Four digits, and all that stand before the point.

@@ -63,7 +63,7 @@ pub(super) fn verdicts(bench: &Bench) -> String {
     let found =
         |r: &&MetricResult| matches!(r.judgement.verdict, Verdict::Slower | Verdict::Faster);
     let others = others.iter().filter(found);
-    let others = others.map(|r| format!(", {} {}", r.metric.short(), r.judgement.verdict));
+    let others = others.map(|r| format!(", {} {}", r.metric.name(), r.judgement.verdict));
     lead.judgement.verdict.to_string() + &others.collect::<String>()
 }
 
