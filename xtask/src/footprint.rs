@@ -14,7 +14,6 @@ use crate::measure::machine::origin;
 use crate::package::locked_probe;
 use crate::process::said;
 use crate::progress::Progress;
-use crate::report;
 use crate::report::sheet::{Cell, Sheet};
 use crate::workspace::Workspace;
 use xtask_stats::median;
@@ -134,8 +133,7 @@ pub(crate) fn run(ws: &Workspace, args: &FootprintArgs) -> Result<()> {
         header: HEADER.map(str::to_owned).into(),
         rows,
     };
-    println!("{}", sheet.terminal());
-    report::save(&sheet, args.json.as_ref())
+    sheet.conclude(args.json.as_ref())
 }
 
 #[cfg(test)]

@@ -12,7 +12,6 @@ use crate::measure::runs::{Kind, Run, Runs};
 use crate::measure::share;
 use crate::process::parallel;
 use crate::progress::Progress;
-use crate::report;
 use crate::report::document::Part;
 use crate::report::peers::{PeerRow, means_table};
 use crate::report::sheet::{Cell, Sheet};
@@ -66,9 +65,9 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     };
     let means = means_table(&results::means(&pairs), "ratio");
     let means = terminal::parts(&[Part::Table(means)], false);
-    println!("{}\n\n{means}", sheet.terminal());
+    sheet.conclude(args.json.as_ref())?;
+    println!("\n{means}");
     results::print_alone(&rows, &runs, Kind::Instructions);
-    report::save(&sheet, args.json.as_ref())?;
     results::check(&pairs, args.gate)
 }
 

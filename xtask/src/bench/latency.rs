@@ -13,7 +13,6 @@ use crate::measure::criterion::Program;
 use crate::measure::machine::origin;
 use crate::measure::rounds::{Effort, measure_whole};
 use crate::measure::runs::{Kind, Run, Runs};
-use crate::report;
 use crate::report::sheet::{Cell, Sheet};
 use crate::workspace::Workspace;
 use xtask_stats::median;
@@ -68,8 +67,7 @@ pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
             .into(),
         rows: entries.map(|entry| line(&entry.id)).collect(),
     };
-    println!("{}", sheet.terminal());
-    report::save(&sheet, args.json.as_ref())
+    sheet.conclude(args.json.as_ref())
 }
 
 fn called(program: &Program, args: &[&str]) -> Result<String> {

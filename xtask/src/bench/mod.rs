@@ -21,7 +21,6 @@ use crate::measure::criterion::{Length, Program};
 use crate::measure::machine::origin;
 use crate::measure::rounds::{Effort, measure_all};
 use crate::measure::runs::{Kind, Runs};
-use crate::report;
 use crate::report::peers::BenchResults;
 use crate::workspace::Workspace;
 
@@ -107,9 +106,8 @@ fn time(ws: &Workspace, args: &BenchArgs) -> Result<()> {
         rows: pairs,
     };
     let note = "more threads than the machine has cores: in no mean, not gated";
-    println!("{}", results.terminal(note));
+    results.conclude(note, args.json.as_ref())?;
     results::print_alone(&rows, &runs, Kind::Time);
-    report::save(&results, args.json.as_ref())?;
     let failed = failed.iter().map(|f| format!("{}: {}", f.id, f.message));
     let failed: Vec<_> = failed.collect();
     ensure!(

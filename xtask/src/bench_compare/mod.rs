@@ -181,11 +181,7 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
 
 /// Prints and writes the result; what is not good is an error.
 fn conclude(comparison: &Comparison, out: &Path) -> Result<()> {
-    let written = report::write_all(comparison, out)?;
-    print!("{}", report::table(comparison));
-    for path in written {
-        println!("wrote {}", path.display());
-    }
+    report::show(comparison, out)?;
     let code = match comparison.outcome {
         Outcome::Pass => return Ok(()),
         Outcome::Regression => Code::Regression,

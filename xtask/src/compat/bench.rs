@@ -22,7 +22,6 @@ use crate::bench::results::{means, pairs};
 use crate::measure::machine::origin;
 use crate::measure::rounds::{self, Effort, measure_whole};
 use crate::measure::runs::{self, Run, Runs};
-use crate::report;
 use crate::report::peers::{BenchResults, PeerMean, PeerRow};
 use crate::workspace::Workspace;
 use program::Kind;
@@ -119,8 +118,7 @@ fn measured(
         rows,
         means,
     };
-    println!("{}", results.terminal("in no mean:"));
-    report::save(&results, args.json.as_ref())?;
+    results.conclude("in no mean:", args.json.as_ref())?;
     Ok(results)
 }
 

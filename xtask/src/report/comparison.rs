@@ -3,7 +3,7 @@
 use super::document::{Cell, Document, Part, Table};
 use super::model::{Bench, Comparison, Judgement, Metric, Outcome, Side, Verdict};
 use super::units::{NONE, change, counted, estimate, percent, ratio, unique, values};
-use super::words::{effort, headline, next_step, verdicts, worst};
+use super::words::{effort, lead, verdicts, worst};
 
 const HARNESS: &str =
     "The benches' own sources differ between the sides: a ratio may be the harness's doing.";
@@ -54,10 +54,6 @@ pub(super) fn document(comparison: &Comparison) -> Document {
             .map(|(name, value)| (Cell::Word(name.to_owned()), value))
             .collect(),
     });
-    let lead = vec![
-        headline(comparison),
-        format!("Next: {}", next_step(comparison)),
-    ];
     let (base, head) = (&comparison.base.name, &comparison.head.name);
     Document {
         title: format!("Benches: `{base}` → `{head}`"),
@@ -66,7 +62,7 @@ pub(super) fn document(comparison: &Comparison) -> Document {
             Outcome::Regression | Outcome::Failed => "🔴",
             Outcome::TooNoisy | Outcome::Missing => "🟡",
         },
-        lead,
+        lead: lead(comparison),
         parts,
     }
 }

@@ -7,8 +7,8 @@ pub(crate) struct Document {
     pub(crate) title: String,
     /// Stands before the title in Markdown.
     pub(crate) mark: &'static str,
-    /// The conclusion in sentences; what stands between backticks is a command.
-    pub(crate) lead: Vec<String>,
+    /// The conclusion, and what to do next; what stands between backticks is a command.
+    pub(crate) lead: [String; 2],
     pub(crate) parts: Vec<Part>,
 }
 

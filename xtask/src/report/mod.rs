@@ -43,28 +43,29 @@ pub(crate) struct ReportArgs {
 pub(crate) fn run(args: &ReportArgs) -> Result<()> {
     let comparison: Comparison = model::read(&args.compare)?;
     let beside = args.compare.parent().unwrap_or(Path::new(""));
-    print!("{}", table(&comparison));
-    for path in write_all(&comparison, args.out.as_deref().unwrap_or(beside))? {
+    show(&comparison, args.out.as_deref().unwrap_or(beside))
+}
+
+/// Writes every report into a directory and prints the one for the terminal, in colour on one unless `NO_COLOR` is set.
+pub(crate) fn show(comparison: &Comparison, out: &Path) -> Result<()> {
+    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let colour = wanted && std::io::stdout().is_terminal();
+    let written = write_all(comparison, out)?;
+    let document = comparison::document(comparison);
+    print!("{}", terminal::document(&document, colour));
+    for path in written {
         println!("wrote {}", path.display());
     }
     Ok(())
 }
 
-/// The report for the terminal; in colour on one unless `NO_COLOR` is set.
-pub(crate) fn table(comparison: &Comparison) -> String {
-    let wanted = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let colour = wanted && std::io::stdout().is_terminal();
-    terminal::document(&comparison::document(comparison), colour)
-}
-
 /// The conclusion and what to do next, in one line.
 pub(crate) fn conclusion(comparison: &Comparison) -> String {
-    let next = words::next_step(comparison);
-    format!("{} Next: {next}", words::headline(comparison))
+    words::lead(comparison).join(" ")
 }
 
 /// Writes every report into a directory, which is made if it is not there; returns their paths.
-pub(crate) fn write_all(comparison: &Comparison, out: &Path) -> Result<Vec<PathBuf>> {
+fn write_all(comparison: &Comparison, out: &Path) -> Result<Vec<PathBuf>> {
     let texts = [
         serde_json::to_string_pretty(comparison)? + "\n",
         markdown::document(&comparison::document(comparison)),
@@ -81,7 +82,7 @@ pub(crate) fn write_all(comparison: &Comparison, out: &Path) -> Result<Vec<PathB
 }
 
 /// Writes figures for `cargo xtask bench-page` if the user asked for a file, and says so.
-pub(crate) fn save(figures: &impl Serialize, json: Option<&PathBuf>) -> Result<()> {
+fn save(figures: &impl Serialize, json: Option<&PathBuf>) -> Result<()> {
     if let Some(path) = json {
         write(path, &(serde_json::to_string_pretty(figures)? + "\n"))?;
         println!("wrote {}", path.display());

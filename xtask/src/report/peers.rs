@@ -1,11 +1,14 @@
 //! `cargo xtask bench --json FILE`: our layers measured against their peers in rounds.
 
+use std::path::PathBuf;
+
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::document::{Cell, Part, Table};
 use super::model::{Estimate, Machine, Metric};
-use super::terminal;
 use super::units::{NONE, estimate, ratio, unique, values};
+use super::{save, terminal};
 
 /// Stands behind the threads of a row that is in no mean.
 const MARK: &str = " *";
@@ -86,11 +89,12 @@ pub(crate) struct PeerMean {
 }
 
 impl BenchResults {
-    /// For the terminal; `note` says why marked rows are in no mean.
-    pub(crate) fn terminal(&self, note: &str) -> String {
+    /// Prints the figures, and saves them if the user asked for a file; `note` says why marked rows are in no mean.
+    pub(crate) fn conclude(&self, note: &str, json: Option<&PathBuf>) -> Result<()> {
         let mut parts = parts(&self.rows, &self.means, note);
         parts.push(Part::Text(READING.to_owned()));
-        terminal::parts(&parts, false)
+        println!("{}", terminal::parts(&parts, false));
+        save(self, json)
     }
 }
 

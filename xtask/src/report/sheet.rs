@@ -1,11 +1,14 @@
 //! A table of figures with its origin: what `cargo xtask bench` counts once instead of timing it in rounds.
 
+use std::path::PathBuf;
+
+use anyhow::Result;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::document::{self, Part, Table};
 use super::model::Metric;
 use super::peers::Origin;
-use super::{terminal, units};
+use super::{save, terminal, units};
 
 /// One table, for the terminal, a file and the results page.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -70,9 +73,10 @@ impl Sheet {
         }
     }
 
-    /// For the terminal, the note below.
-    pub(crate) fn terminal(&self) -> String {
+    /// Prints the table with the note below, and saves the figures if the user asked for a file.
+    pub(crate) fn conclude(&self, json: Option<&PathBuf>) -> Result<()> {
         let parts = [Part::Table(self.table()), Part::Text(self.note.clone())];
-        terminal::parts(&parts, false)
+        println!("{}", terminal::parts(&parts, false));
+        save(self, json)
     }
 }

@@ -87,8 +87,14 @@ fn regressions(comparison: &Comparison) -> Vec<(&Bench, &MetricResult)> {
     found
 }
 
+/// The conclusion, and what to do next.
+pub(super) fn lead(comparison: &Comparison) -> [String; 2] {
+    let next = next_step(comparison);
+    [headline(comparison), format!("Next: {next}")]
+}
+
 /// The outcome in one sentence.
-pub(super) fn headline(comparison: &Comparison) -> String {
+fn headline(comparison: &Comparison) -> String {
     let all = &comparison.benches;
     let benches = counted(all.len(), "bench", "benches");
     let some = |ids: Vec<&String>| first(&ids, NAMED);
@@ -124,7 +130,7 @@ pub(super) fn headline(comparison: &Comparison) -> String {
 }
 
 /// What to do next, in one sentence.
-pub(super) fn next_step(comparison: &Comparison) -> String {
+fn next_step(comparison: &Comparison) -> String {
     let again = |id: Option<&Bench>| again(comparison, id, comparison.settings.rounds * 2);
     let mut gated = comparison.benches.iter().filter(|b| b.gated);
     match comparison.outcome {

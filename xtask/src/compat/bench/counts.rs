@@ -72,6 +72,5 @@ pub(super) fn run(ws: &Workspace, sides: &[Program; 2], rows: &[Row]) -> Result<
         header: header.map(str::to_owned).collect(),
         rows: lines,
     };
-    println!("{}", sheet.terminal());
-    Ok(())
+    sheet.conclude(None)
 }

@@ -218,8 +218,7 @@ pub(super) fn run(ws: &Workspace, filter: &str, args: &BenchArgs) -> Result<()> 
     })?;
     let panels: Vec<Panel> = built.iter().map(|built| built.panel(&runs)).collect();
     let sheet = report::curves::sheet(&panels, origin(ws), rounds);
-    println!("{}", sheet.terminal());
-    report::save(&sheet, args.json.as_ref())?;
+    sheet.conclude(args.json.as_ref())?;
     if let Some(path) = &args.plot {
         report::write(path, &report::curves::svg(&panels))?;
         println!("wrote {}", path.display());
