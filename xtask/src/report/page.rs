@@ -8,7 +8,7 @@ use clap::Args;
 use serde::Deserialize;
 
 use super::document::Part;
-use super::peers::{self, BenchResults, Origin, PeerMean, PeerRow};
+use super::peers::{self, BenchResults, Origin};
 use super::sheet::Sheet;
 use super::units::counted;
 use super::{markdown, model, write};
@@ -81,14 +81,8 @@ fn renewed(page: &str, part: &str) -> Option<String> {
 
 /// The generated part.
 fn part(results: &[BenchResults], sheets: &[Sheet]) -> Result<String> {
-    let rows: Vec<PeerRow> = results
-        .iter()
-        .flat_map(|result| result.rows.clone())
-        .collect();
-    let means: Vec<PeerMean> = results
-        .iter()
-        .flat_map(|result| result.means.clone())
-        .collect();
+    let rows: Vec<_> = results.iter().flat_map(|r| r.rows.clone()).collect();
+    let means: Vec<_> = results.iter().flat_map(|r| r.means.clone()).collect();
     let mut seen = HashSet::new();
     for row in &rows {
         ensure!(
