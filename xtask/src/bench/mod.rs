@@ -17,7 +17,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::measure::child;
-use crate::measure::criterion::{Length, Program};
+use crate::measure::criterion::Length;
 use crate::measure::machine::origin;
 use crate::measure::rounds::{Effort, measure_all};
 use crate::measure::runs::{Kind, Runs};
@@ -56,16 +56,6 @@ pub(crate) struct BenchArgs {
     smoke: bool,
 }
 
-impl BenchArgs {
-    /// Builds the programs of the selected layers.
-    fn build(&self, ws: &Workspace) -> Result<Vec<Program>> {
-        match self.forte {
-            true => programs::build_with_forte(ws, &self.selection.layers),
-            false => programs::build(ws, &self.selection.layers, ""),
-        }
-    }
-}
-
 /// Runs what is asked for.
 pub(crate) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     if args.smoke {
@@ -82,7 +72,7 @@ pub(crate) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
 }
 
 fn time(ws: &Workspace, args: &BenchArgs) -> Result<()> {
-    let programs = args.build(ws)?;
+    let programs = programs::build_timed(ws, args)?;
     let mut rows = rows::select(rows::group(programs::list(&programs)?)?, &args.selection)?;
     let home = tempfile::tempdir_in(&ws.target)
         .context("cannot make a temporary directory in the target directory")?;

@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 
+use super::BenchArgs;
 use crate::measure::build::Tree;
 use crate::measure::criterion::Program;
 use crate::measure::instr::PREFIX;
@@ -40,8 +41,13 @@ pub(super) fn build(ws: &Workspace, wanted: &[String], prefix: &str) -> Result<V
     build_in(ws, "bench", layers(ws, wanted, prefix)?, Tree::default())
 }
 
-/// Builds programs of layers with forte as one more peer. Where there is no compiler for it, it is left out, and that is said.
-pub(super) fn build_with_forte(ws: &Workspace, wanted: &[String]) -> Result<Vec<Program>> {
+/// Builds criterion's programs of the selected layers, with forte as one more peer if the user asks for it. Where there is no
+/// compiler for it, the command leaves it out and says so.
+pub(super) fn build_timed(ws: &Workspace, args: &BenchArgs) -> Result<Vec<Program>> {
+    let wanted = &args.selection.layers;
+    if !args.forte {
+        return build(ws, wanted, "");
+    }
     let compiler = match Compiler::of_version(ws, FORTE, true) {
         Ok(compiler) => compiler,
         Err(error) => {

@@ -17,7 +17,7 @@ const TESTING: &str = "Testing ";
 
 /// Runs every row once, all rows of a program in one process: they have to leave nothing behind.
 pub(super) fn run(ws: &Workspace, args: &BenchArgs) -> Result<()> {
-    let mut built = args.build(ws)?;
+    let mut built = programs::build_timed(ws, args)?;
     let selection = &args.selection;
     // Names and contenders are checked, too.
     rows::select(rows::group(programs::list(&built)?)?, selection)?;

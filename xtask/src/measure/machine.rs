@@ -7,16 +7,18 @@ use crate::workspace::Workspace;
 
 /// Chooses the form of `terrace-sync`'s fences.
 const FENCE: &str = "TERRACE_FENCE";
+/// In place of what the system does not tell.
+const UNKNOWN: &str = "unknown";
 
 /// The machine as it is now, before measuring.
 pub(crate) fn machine() -> Machine {
     let read = |path: &str| fs_err::read_to_string(path).unwrap_or_default();
     Machine {
-        cpu: value(&read("/proc/cpuinfo"), "model name", ':').unwrap_or_else(unknown),
+        cpu: value(&read("/proc/cpuinfo"), "model name", ':').unwrap_or(UNKNOWN.to_owned()),
         cores: std::thread::available_parallelism().map_or(1, usize::from),
         os: value(&read("/etc/os-release"), "PRETTY_NAME", '=')
             .unwrap_or_else(|| std::env::consts::OS.to_owned()),
-        rustc: printed("rustc --version").unwrap_or_else(unknown),
+        rustc: printed("rustc --version").unwrap_or(UNKNOWN.to_owned()),
         load_before: load(&read("/proc/loadavg")),
     }
 }
@@ -52,10 +54,6 @@ pub(crate) fn command_line() -> String {
         fence.unwrap_or_default(),
         words.join(" ")
     )
-}
-
-fn unknown() -> String {
-    "unknown".to_owned()
 }
 
 /// The first line that a program prints.
