@@ -1,6 +1,6 @@
 //! What a comparison of two trees says: the parts of its reports.
 
-use super::document::{Cell, Document, Part, Table};
+use super::document::{Cell, Document, Part, Row, Table};
 use super::model::{Bench, Comparison, Judgement, Metric, Outcome, Side, Verdict};
 use super::units::{NONE, change, counted, estimate, percent, ratio, unique, values};
 use super::words::{effort, lead, verdicts, worst};
@@ -57,13 +57,17 @@ pub(super) fn document(comparison: &Comparison) -> Document {
     let (base, head) = (&comparison.base.name, &comparison.head.name);
     Document {
         title: format!("Benches: `{base}` → `{head}`"),
-        mark: match comparison.outcome {
-            Outcome::Pass => "🟢",
-            Outcome::Regression | Outcome::Failed => "🔴",
-            Outcome::TooNoisy | Outcome::Missing => "🟡",
-        },
+        tone: tone(comparison),
         lead: lead(comparison),
         parts,
+    }
+}
+
+fn tone(comparison: &Comparison) -> Verdict {
+    match comparison.outcome {
+        Outcome::Pass => Verdict::Same,
+        Outcome::Regression | Outcome::Failed => Verdict::Slower,
+        Outcome::TooNoisy | Outcome::Missing => Verdict::Unstable,
     }
 }
 
@@ -93,7 +97,7 @@ fn rows(comparison: &Comparison, title: &str, benches: &[&Bench]) -> Option<Part
     Some(Part::Table(table))
 }
 
-fn row(bench: &Bench, lead: Metric, others: &[Metric]) -> Vec<Cell> {
+fn row(bench: &Bench, lead: Metric, others: &[Metric]) -> Row {
     let figure = |text: &str| Cell::Figure(text.to_owned());
     let mut cells = vec![Cell::Name(bench.id.clone())];
     match bench.result(lead) {
@@ -114,14 +118,17 @@ fn row(bench: &Bench, lead: Metric, others: &[Metric]) -> Vec<Cell> {
     } else {
         Cell::Verdict(format!("({words})"), None)
     });
-    cells
+    Row {
+        cells,
+        plot: bench.results.iter().map(|r| r.judgement).collect(),
+    }
 }
 
 fn means(comparison: &Comparison) -> Option<Part> {
     let header = ["layer", "metric", "benches", "head/base", "change"];
     let mut table = Table::new("Geometric means", &header);
     for mean in &comparison.layers {
-        table.rows.push(vec![
+        table.add(vec![
             Cell::Word(mean.layer.clone()),
             Cell::Word(mean.metric.name().to_owned()),
             Cell::Figure(mean.benches.to_string()),

@@ -6,6 +6,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::model::Estimate;
 use super::peers::Origin;
+use super::plot::{Axis, px};
 use super::sheet::{Cell, Sheet};
 use super::units::estimate;
 
@@ -96,41 +97,23 @@ pub(crate) fn svg(panels: &[Panel]) -> String {
     drawn.into_string() + "\n"
 }
 
-/// A logarithmic axis along a side, from the reciprocal of `reach` to it.
-struct Axis {
-    reach: f64,
-}
-
-impl Axis {
-    /// An axis that suits all ratios.
-    fn of(ratios: impl Iterator<Item = f64>) -> Self {
-        let ratios = ratios.filter(|ratio| ratio.is_finite() && *ratio > 0.0);
-        let furthest = ratios
-            .map(|ratio| ratio.max(1.0 / ratio))
-            .fold(LEAST, f64::max);
-        Self {
-            reach: furthest * 1.1,
-        }
+/// An axis that suits all ratios.
+fn axis(ratios: impl Iterator<Item = f64>) -> Axis {
+    let furthest = Axis::distances(ratios)
+        .last()
+        .map_or(LEAST, |far| far.max(LEAST));
+    Axis {
+        reach: furthest * 1.1,
+        width: SIDE,
     }
-
-    /// The place of a ratio, that of the nearer end if it is beyond.
-    fn place(&self, ratio: f64) -> f64 {
-        let inside = ratio.clamp(1.0 / self.reach, self.reach);
-        (inside.ln() / self.reach.ln() + 1.0) / 2.0 * SIDE
-    }
-}
-
-/// A coordinate, to a tenth.
-fn px(value: f64) -> String {
-    format!("{value:.1}")
 }
 
 fn drawn(panel: &Panel) -> Markup {
     let points = || panel.curves.iter().flat_map(|curve| &curve.points);
-    let across = Axis::of(points().map(|point| point.wall.1.value));
-    let up = Axis::of(points().map(|point| point.cpu.1.value));
-    let x = |ratio: f64| across.place(ratio);
-    let y = |ratio: f64| SIDE - up.place(ratio);
+    let across = axis(points().map(|point| point.wall.1.value));
+    let up = axis(points().map(|point| point.cpu.1.value));
+    let x = |ratio: f64| across.place(ratio).unwrap_or_default();
+    let y = |ratio: f64| SIDE - up.place(ratio).unwrap_or_default();
     let at = |point: &Point| (x(point.wall.1.value), y(point.cpu.1.value));
     let path = |curve: &Curve| {
         let places = curve.points.iter().map(at);

@@ -1,12 +1,12 @@
-//! What a report says, before it has a form: the terminal and Markdown render the same parts.
+//! What a report says, before it has a form: the terminal, Markdown and HTML render the same parts.
 
-use super::model::Verdict;
+use super::model::{Judgement, Verdict};
 
 /// A report with a conclusion.
 pub(crate) struct Document {
     pub(crate) title: String,
-    /// Stands before the title in Markdown.
-    pub(crate) mark: &'static str,
+    /// What colours the conclusion.
+    pub(crate) tone: Verdict,
     /// The conclusion, and what to do next; what stands between backticks is a command.
     pub(crate) lead: [String; 2],
     pub(crate) parts: Vec<Part>,
@@ -31,10 +31,17 @@ pub(crate) struct Table {
     /// Whether Markdown folds it.
     pub(crate) folded: bool,
     pub(crate) header: Vec<String>,
-    /// Each of as many cells as the header has.
-    pub(crate) rows: Vec<Vec<Cell>>,
+    pub(crate) rows: Vec<Row>,
     /// Stands below the table.
     pub(crate) note: String,
+}
+
+/// As many cells as the header has.
+#[derive(Default)]
+pub(crate) struct Row {
+    pub(crate) cells: Vec<Cell>,
+    /// A drawn interval for each metric: HTML alone shows them.
+    pub(crate) plot: Vec<Judgement>,
 }
 
 /// A word or a figure.
@@ -66,4 +73,21 @@ impl Table {
             ..Self::default()
         }
     }
+
+    pub(crate) fn add(&mut self, cells: Vec<Cell>) {
+        let plot = Vec::new();
+        self.rows.push(Row { cells, plot });
+    }
+}
+
+/// The pieces of a text, and whether each is a command.
+pub(super) fn spans(text: &str) -> impl Iterator<Item = (bool, &str)> {
+    let parts = text.split('`').enumerate();
+    parts.map(|(index, part)| (index % 2 == 1, part))
+}
+
+/// Without what moves a terminal's cursor or changes its colours, and is forbidden in a page.
+pub(super) fn printable(text: &str) -> String {
+    let is_shown = |c: char| c == '\n' || !c.is_control();
+    text.replace(|c| !is_shown(c), "\u{fffd}")
 }

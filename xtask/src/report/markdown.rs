@@ -1,6 +1,6 @@
 //! Reports in Markdown: `report.md` for a pull request, and the generated part of the results page.
 
-use super::document::{Cell, Document, Part, Table};
+use super::document::{Cell, Document, Part, Table, spans};
 use super::model::Verdict;
 use super::units::counted;
 
@@ -11,8 +11,13 @@ const LIST: usize = 3_000;
 
 /// The report of a comparison, small enough for a comment.
 pub(super) fn document(document: &Document) -> String {
+    let mark = match document.tone {
+        Verdict::Slower => "🔴",
+        Verdict::Unstable => "🟡",
+        Verdict::Faster | Verdict::Same => "🟢",
+    };
     let mut left = BUDGET;
-    let mut texts = vec![format!("## {} {}", document.mark, text(&document.title))];
+    let mut texts = vec![format!("## {mark} {}", text(&document.title))];
     texts.extend(document.lead.iter().map(|sentence| text(sentence)));
     texts.extend(document.parts.iter().map(|p| part(p, &mut left)));
     texts.join("\n\n") + "\n"
@@ -65,7 +70,7 @@ fn rows(table: &Table, left: &mut usize) -> String {
         format!("|{aligns}"),
     ];
     let shown = table.rows.iter().map(|row| {
-        let cells: Vec<String> = row.iter().map(cell).collect();
+        let cells: Vec<String> = row.cells.iter().map(cell).collect();
         format!("| {} |", cells.join(" | "))
     });
     let (shown, missing) = fitting(shown, left);
@@ -73,7 +78,7 @@ fn rows(table: &Table, left: &mut usize) -> String {
     let mut out = lines.join("\n");
     if missing > 0 {
         let amount = counted(missing, "bench", "benches");
-        out += &format!("\n\n{amount} more do not fit into a comment and are in compare.json.");
+        out += &format!("\n\n{amount} more do not fit into a comment and are in report.html.");
     }
     if !table.note.is_empty() {
         out += &format!("\n\n{}", text(&table.note));
@@ -106,11 +111,8 @@ fn fitting(lines: impl ExactSizeIterator<Item = String>, left: &mut usize) -> (V
 
 /// Text in which what stands between backticks stays a command.
 fn text(text: &str) -> String {
-    let span = |(nth, part)| {
-        let is_command = nth % 2 == 1;
-        if is_command { code(part) } else { plain(part) }
-    };
-    text.split('`').enumerate().map(span).collect()
+    let span = |(command, part)| if command { code(part) } else { plain(part) };
+    spans(text).map(span).collect()
 }
 
 /// As a code span; also safe inside a table.

@@ -1,4 +1,4 @@
-//! Reports of measurements: a table for the terminal, JSON, Markdown.
+//! Reports of measurements: a table for the terminal, JSON, Markdown, one HTML file.
 //!
 //! [`model`] is what a comparison of two trees found, [`peers`] what one with other projects found. [`comparison`]
 //! and [`page`] make parts of a [`document`] out of these; the renderers compute nothing that decides.
@@ -6,10 +6,12 @@
 mod comparison;
 pub(crate) mod curves;
 pub(crate) mod document;
+mod html;
 mod markdown;
 pub(crate) mod model;
 pub(crate) mod page;
 pub(crate) mod peers;
+mod plot;
 pub(crate) mod sheet;
 pub(crate) mod terminal;
 #[cfg(test)]
@@ -27,7 +29,7 @@ use serde::Serialize;
 use model::Comparison;
 
 /// What [`write_all`] writes.
-pub(crate) const FILES: [&str; 2] = ["compare.json", "report.md"];
+pub(crate) const FILES: [&str; 3] = ["compare.json", "report.md", "report.html"];
 
 /// Options of `cargo xtask bench-report`.
 #[derive(Args)]
@@ -66,9 +68,12 @@ pub(crate) fn conclusion(comparison: &Comparison) -> String {
 
 /// Writes every report into a directory, which is made if it is not there; returns their paths.
 fn write_all(comparison: &Comparison, out: &Path) -> Result<Vec<PathBuf>> {
+    let json = serde_json::to_string_pretty(comparison)? + "\n";
+    let document = comparison::document(comparison);
     let texts = [
-        serde_json::to_string_pretty(comparison)? + "\n",
-        markdown::document(&comparison::document(comparison)),
+        json,
+        markdown::document(&document),
+        html::document(&document),
     ];
     FILES
         .into_iter()

@@ -163,7 +163,7 @@ fn rows_table(layer: &str, rows: &[&PeerRow], note: &str) -> Table {
             let barriers = row.barriers.map_or(NONE.to_owned(), ratio);
             cells.push(Cell::Figure(barriers));
         }
-        table.rows.push(cells);
+        table.add(cells);
     }
     if marked {
         let note = format!("{} {note}", MARK.trim());
@@ -180,7 +180,7 @@ pub(crate) fn means_table(means: &[PeerMean], lead: &str) -> Table {
         let sides = |m: &PeerMean| (m.layer.clone(), m.ours.clone(), m.peer.clone());
         let mut cpus = means.iter().filter(|m| m.metric == Metric::Cpu);
         let cpu = cpus.find(|cpu| sides(cpu) == sides(mean));
-        table.rows.push(vec![
+        table.add(vec![
             Cell::Word(mean.layer.clone()),
             Cell::Word(mean.ours.clone()),
             Cell::Word(mean.peer.clone()),

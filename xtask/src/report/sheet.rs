@@ -63,14 +63,14 @@ impl Cell {
 impl Sheet {
     /// The table, without a title.
     pub(super) fn table(&self) -> Table {
-        let rows = self.rows.iter();
-        Table {
+        let mut table = Table {
             header: self.header.clone(),
-            rows: rows
-                .map(|row| row.iter().map(Cell::shown).collect())
-                .collect(),
             ..Table::default()
+        };
+        for row in &self.rows {
+            table.add(row.iter().map(Cell::shown).collect());
         }
+        table
     }
 
     /// Prints the table with the note below, and saves the figures if the user asked for a file.

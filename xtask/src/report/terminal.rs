@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, Color};
 
-use super::document::{Cell, Document, Part, Table};
+use super::document::{Cell, Document, Part, Table, printable};
 use super::model::Verdict;
 use super::units::first;
 
@@ -45,7 +45,7 @@ fn block(table: &Table, colour: bool) -> String {
         drawn.force_no_tty();
     }
     for row in &table.rows {
-        drawn.add_row(row.iter().map(cell));
+        drawn.add_row(row.cells.iter().map(cell));
     }
     let mut text = drawn.trim_fmt();
     if !table.title.is_empty() {
@@ -75,10 +75,4 @@ fn some(items: &[(Cell, String)]) -> String {
     let said = items.iter().filter(|(_, said)| !said.is_empty());
     let said = said.map(|(name, said)| format!("\n{}: {said}", name.text()));
     first(&names, SHOWN) + &said.collect::<String>()
-}
-
-/// Without what moves a terminal's cursor or changes its colours.
-fn printable(text: &str) -> String {
-    let is_shown = |c: char| c == '\n' || !c.is_control();
-    text.replace(|c| !is_shown(c), "\u{fffd}")
 }

@@ -4,7 +4,7 @@
 use expect_test::expect_file;
 
 use super::model::{self, Bench, Comparison, Estimate, Metric, Outcome};
-use super::{comparison, conclusion, markdown, terminal, write_all};
+use super::{comparison, conclusion, html, markdown, terminal, write_all};
 
 fn usual() -> Comparison {
     serde_json::from_str(include_str!("snapshots/usual.json")).expect("it has the form")
@@ -22,11 +22,12 @@ fn extreme() -> Comparison {
 }
 
 /// What each renderer makes of a comparison, by the ending of the file.
-fn rendered(comparison: &Comparison) -> [(&'static str, String); 2] {
+fn rendered(comparison: &Comparison) -> [(&'static str, String); 3] {
     let document = comparison::document(comparison);
     [
         ("txt", terminal::document(&document, false)),
         ("md", markdown::document(&document)),
+        ("html", html::document(&document)),
     ]
 }
 
@@ -34,6 +35,9 @@ fn rendered(comparison: &Comparison) -> [(&'static str, String); 2] {
 fn reports_are_as_in_the_snapshots_and_have_no_figure_that_is_none() {
     for (name, sample) in [("usual", usual()), ("extreme", extreme())] {
         for (kind, text) in rendered(&sample) {
+            // The page has both files whole; the snapshot names them.
+            let text = text.replace(html::STYLE, "page.css");
+            let text = text.replace(html::SCRIPT, "page.js");
             expect_file![format!("snapshots/{name}.{kind}")].assert_eq(&text);
             let mut words = text.split(|c: char| !c.is_alphanumeric());
             let wrong = words.find(|word| ["NaN", "inf", "infinity"].contains(word));
@@ -72,12 +76,36 @@ fn every_outcome_has_its_words() {
 }
 
 #[test]
+fn pages_are_well_formed_and_fetch_nothing() {
+    // As XML, in which also elements without content are closed.
+    let empty = regex_lite::Regex::new("<(meta|wbr|input)([^>]*)>").expect("a pattern");
+    for sample in [usual(), extreme()] {
+        let [.., (_, text)] = rendered(&sample);
+        let text = text.replace("<details open>", "<details>");
+        let text = empty.replace_all(&text, "<$1$2/>");
+        let options = roxmltree::ParsingOptions {
+            allow_dtd: true,
+            ..Default::default()
+        };
+        let page = roxmltree::Document::parse_with_options(&text, options);
+        for node in page.expect("the page is well-formed").descendants() {
+            for attribute in ["src", "href", "srcset", "style", "onclick", "onload"] {
+                assert_eq!(node.attribute(attribute), None);
+            }
+        }
+        for fetch in ["http:", "https:", "url(", "@import", "fetch("] {
+            assert!(!text.contains(fetch), "{fetch}");
+        }
+    }
+}
+
+#[test]
 fn comments_fit_github_and_names_break_no_table() {
     let mut many = usual();
     let copies = |bench: &Bench| vec![bench.clone(); 200];
     many.benches = many.benches.iter().flat_map(copies).collect();
     for sample in [extreme(), many] {
-        let [_, (_, text)] = rendered(&sample);
+        let [_, (_, text), _] = rendered(&sample);
         assert!(text.chars().count() < 65_536);
         let is_short = sample.benches.len() < 100;
         assert!(is_short || text.contains("do not fit into a comment"));
@@ -88,6 +116,36 @@ fn comments_fit_github_and_names_break_no_table() {
                 assert_eq!(*header.get_or_insert(cells), cells, "{line}");
             } else {
                 header = None;
+            }
+        }
+    }
+}
+
+#[test]
+fn both_themes_have_contrast() {
+    /// The relative luminance of `#rrggbb`, after WCAG 2.
+    fn luminance(colour: &str) -> f64 {
+        let part = |from: usize| {
+            let byte = u8::from_str_radix(&colour[from..from + 2], 16).expect("hexadecimal");
+            let value = f64::from(byte) / 255.0;
+            if value <= 0.04045 {
+                value / 12.92
+            } else {
+                ((value + 0.055) / 1.055).powf(2.4)
+            }
+        };
+        0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5)
+    }
+    for theme in html::STYLE.split(":root").skip(1).take(2) {
+        let colour = |name: &str| {
+            let set = theme.split_once(&format!("--{name}: "));
+            luminance(&set.expect("the colour is set").1[..7])
+        };
+        for (paper, least) in [("page", 4.5), ("card", 4.5), ("band", 3.0), ("floor", 3.0)] {
+            for ink in ["text", "slower", "faster", "unstable", "accent"] {
+                let (a, b) = (colour(ink), colour(paper));
+                let contrast = (a.max(b) + 0.05) / (a.min(b) + 0.05);
+                assert!(contrast >= least, "{ink} on {paper}: {contrast:.2}");
             }
         }
     }

@@ -143,7 +143,7 @@ fn reports_in_the_tree_are_no_change_of_it() {
     fixture.costs(120.0);
     let args = ["start", "--layer=alpha", "--rounds=3", "--out=reports"];
     fixture.compare(&args).fails(1, &["slower", COSTS[0]]);
-    assert!(fixture.path().join("reports/report.md").is_file());
+    assert!(fixture.path().join("reports/report.html").is_file());
     let resumed = fixture.compare(&[&args[..], &["--resume"]].concat());
     resumed.fails(1, &["slower", COSTS[0]]);
     assert!(resumed.stderr.contains("taken over"), "{}", resumed.stderr);
