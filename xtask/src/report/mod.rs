@@ -1,4 +1,4 @@
-//! Reports of measurements: a table for the terminal, JSON, Markdown, one HTML file.
+//! Reports of measurements: a table for the terminal, JSON, Markdown, one HTML page.
 //!
 //! [`model`] is what a comparison of two trees found, [`peers`] what one with other projects found. [`comparison`]
 //! and [`page`] make parts of a [`document`] out of these; the renderers compute nothing that decides.
