@@ -138,10 +138,11 @@ pub(super) fn prepare(
         side: label.clone(),
         ..Tree::default()
     };
+    let index = source.with_extension("index");
     let manifest = repository.object(&revision, &format!("{PACKAGE}/Cargo.toml"))?;
     let mut listing = None;
     if manifest.is_some() {
-        repository.write_out(&revision, &source, &source.with_extension("index"))?;
+        repository.write_out(&revision, &source, &index)?;
         listing = tree.listing();
     }
     // Whether programs are built with the features that they require alone. With others a program may be another one.
@@ -195,7 +196,9 @@ pub(super) fn prepare(
     // Nothing is wanted of programs that are all known.
     if targets.is_none() || !tree.benches.is_empty() {
         eprintln!("{label}: building {}", tree.benches.join(", "));
-        seed::seed(&state.dir.join("build"), name, &tree.root)?;
+        if seed::seed(&state.dir.join("build"), name)? {
+            repository.write_anew(&side.revision, &source, &index)?;
+        }
         built = tree.build().map_err(of_bench)?;
     }
     forget_old(&state.dir.join("bin"), &set.dir)?;

@@ -1,6 +1,6 @@
 //! Calls of git, such that no configuration makes it run a program, write beside what it is told to, or ask the user.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::{Seek, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -83,31 +83,15 @@ pub(super) fn line(output: &[u8]) -> String {
     String::from_utf8_lossy(output).trim_end().to_owned()
 }
 
-/// A path that was printed: all but the end of the line is part of it.
-pub(super) fn path(output: &[u8]) -> PathBuf {
-    let bytes = output.strip_suffix(b"\n").unwrap_or(output);
+/// The bytes as a path.
+pub(super) fn path(bytes: &[u8]) -> PathBuf {
     OsString::from_vec(bytes.to_vec()).into()
 }
 
 /// What lies between the NULs of an output of which each part ends with one.
 pub(super) fn parts(output: &[u8]) -> impl Iterator<Item = &[u8]> {
-    let all = output.strip_suffix(b"\0").unwrap_or(output);
-    all.split(|byte| *byte == 0).filter(|part| !part.is_empty())
-}
-
-/// The parts, each with a NUL behind it.
-pub(super) fn joined<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> Vec<u8> {
-    let mut all = Vec::new();
-    for part in parts {
-        all.extend_from_slice(part);
-        all.push(0);
-    }
-    all
-}
-
-/// The bytes as a path.
-pub(super) fn as_path(bytes: &[u8]) -> &Path {
-    Path::new(OsStr::from_bytes(bytes))
+    let all = output.strip_suffix(b"\0");
+    all.into_iter().flat_map(|all| all.split(|byte| *byte == 0))
 }
 
 /// A path in the quotes in which git takes any byte.
@@ -124,29 +108,17 @@ pub(super) fn quoted(path: &Path) -> Vec<u8> {
     all
 }
 
-/// Removes an index, and what is there while git writes one, or was killed.
-pub(super) fn forget(index: &Path) -> Result<()> {
-    for file in [index.to_owned(), index.with_extension("index.lock")] {
-        match fs_err::remove_file(file) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
-    use super::{joined, parts, path, quoted};
+    use super::{parts, quoted};
 
     #[test]
     fn paths_keep_their_bytes() {
-        assert_eq!(path(b"/a b \n\n"), Path::new("/a b \n"));
         assert_eq!(quoted(Path::new("/a\"\\\n:")), b"\"/a\\\"\\\\\\n:\"");
-        let all = joined([&b"a\nb"[..], b"c"]);
-        assert_eq!(parts(&all).collect::<Vec<_>>(), [&b"a\nb"[..], b"c"]);
+        let all = b"a\nb\0\0c\0";
+        assert_eq!(parts(all).collect::<Vec<_>>(), [&b"a\nb"[..], b"", b"c"]);
         assert_eq!(parts(b"").count(), 0);
     }
 }

@@ -1,25 +1,27 @@
 //! What an index lists, and changes of one: the command's own, never the user's.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Result;
 
-use super::Repository;
-use super::call::{as_path, checked, fed, joined, line, parts, quoted};
-use super::store::Objects;
+use super::call::{checked, fed, line, parts, path};
+use super::{LENDERS, Repository};
 
 /// The mode of a commit of another repository.
 const COMMIT: &[u8] = b"160000";
+/// The mode of a directory; an index has them where a sparse checkout leaves them out.
+const DIRECTORY: &[u8] = b"040000";
 
 /// A file in a tree or an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     mode: Vec<u8>,
     pub(super) object: String,
-    pub(super) path: Vec<u8>,
+    pub(super) path: PathBuf,
 }
 
 impl Entry {
@@ -28,14 +30,18 @@ impl Entry {
         self.mode == COMMIT
     }
 
+    pub(super) fn is_directory(&self) -> bool {
+        self.mode == DIRECTORY
+    }
+
     /// Whether it is neither a link nor a commit.
     fn is_file(&self) -> bool {
         self.mode.starts_with(b"100")
     }
 
     /// The same in the directory `place`.
-    pub(super) fn below(mut self, place: &[u8]) -> Self {
-        self.path = [place, b"/", &self.path].concat();
+    pub(super) fn below(mut self, place: &Path) -> Self {
+        self.path = place.join(self.path);
         self
     }
 
@@ -47,7 +53,7 @@ impl Entry {
         Some(Self {
             mode,
             object: line(words.max_by_key(|word| word.len())?),
-            path: part[at + 1..].to_vec(),
+            path: path(&part[at + 1..]),
         })
     }
 }
@@ -63,8 +69,8 @@ pub(super) struct Index<'a> {
 }
 
 impl Index<'_> {
-    pub(super) fn git(&self, objects: Objects, args: &[&str]) -> Command {
-        let mut command = self.own.git_at(&self.root, objects);
+    pub(super) fn git(&self, args: &[&str]) -> Command {
+        let mut command = self.own.git_at(&self.root);
         for setting in self.settings {
             command.arg("-c").arg(setting);
         }
@@ -76,43 +82,52 @@ impl Index<'_> {
         command
     }
 
+    /// The same without the user's objects: git would renew the time of one that it finds there instead of writing it.
+    fn writing(&self, args: &[&str]) -> Command {
+        let mut command = self.git(args);
+        command.env_remove(LENDERS);
+        command
+    }
+
     /// What it lists.
     pub(super) fn entries(&self) -> Result<Vec<Entry>> {
-        let mut command = self.git(Objects::Own, &["ls-files", "--stage", "-z"]);
+        let mut command = self.git(&["ls-files", "--stage", "-z"]);
         let all = checked(&mut command, "cannot list the files of an index")?;
         Ok(parts(&all).filter_map(Entry::parse).collect())
     }
 
-    /// Files that it does not list and git does not ignore; repositories end with a slash.
-    pub(super) fn others(&self) -> Result<Vec<Vec<u8>>> {
+    /// Files that it does not list and git does not ignore, and repositories.
+    pub(super) fn others(&self) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
         let args = ["ls-files", "--others", "--exclude-standard", "-z"];
-        let all = checked(&mut self.git(Objects::Own, &args), "cannot list new files")?;
-        Ok(parts(&all).map(<[u8]>::to_vec).collect())
+        let all = checked(&mut self.git(&args), "cannot list new files")?;
+        let (repositories, files): (Vec<_>, Vec<_>) =
+            parts(&all).partition(|path| path.ends_with(b"/"));
+        let paths = |all: Vec<&[u8]>| all.into_iter().map(path).collect();
+        Ok((paths(files), paths(repositories)))
     }
 
     /// Makes it list these; of two with one path the later counts.
     pub(super) fn set<'e>(&self, entries: impl IntoIterator<Item = &'e Entry>) -> Result<()> {
         let mut input = Vec::new();
         for Entry { mode, object, path } in entries {
+            let path = path.as_os_str().as_bytes();
             input.extend([mode, &b" "[..], object.as_bytes(), b"\t", path, b"\0"].concat());
         }
-        let mut command = self.git(Objects::Own, &["update-index", "-z", "--index-info"]);
+        let mut command = self.writing(&["update-index", "-z", "--index-info"]);
         fed(&mut command, &input, "cannot write an index").map(drop)
     }
 
-    /// Makes it list these files as they lie there.
-    pub(super) fn add(&self, paths: &[Vec<u8>]) -> Result<()> {
+    /// Makes it list these files as they lie there: the command's own repository has no filters.
+    pub(super) fn add<'p>(&self, paths: impl IntoIterator<Item = &'p PathBuf>) -> Result<()> {
         let args = ["update-index", "--add", "--replace", "-z", "--stdin"];
-        // Not with the user's objects: git would renew the time of those that it finds there.
-        let mut command = self.git(Objects::Own, &args);
-        let input = joined(paths.iter().map(Vec::as_slice));
-        fed(&mut command, &input, "cannot read changed files").map(drop)
+        let mut command = self.writing(&args);
+        fed(&mut command, &joined(paths), "cannot read changed files").map(drop)
     }
 
     /// The tree of what it lists. All of its trees are written to the command's own objects.
     pub(super) fn write_tree(&self) -> Result<String> {
         // The files themselves may lie with the user.
-        let mut command = self.git(Objects::Own, &["write-tree", "--missing-ok"]);
+        let mut command = self.writing(&["write-tree", "--missing-ok"]);
         checked(&mut command, "cannot write a tree").map(|output| line(&output))
     }
 
@@ -123,51 +138,32 @@ impl Index<'_> {
         filters: &BTreeSet<Vec<u8>>,
         args: &[&str],
     ) -> Result<Vec<Entry>> {
-        let mut files: Vec<Entry> = entries.into_iter().filter(Entry::is_file).collect();
         if filters.is_empty() {
             return Ok(Vec::new());
         }
-        let mut command = self.git(Objects::All, &["check-attr", "-z", "--stdin"]);
-        let input = joined(files.iter().map(|entry| &entry.path[..]));
+        let files: Vec<Entry> = entries.into_iter().filter(Entry::is_file).collect();
+        let mut command = self.git(&["check-attr", "-z", "--stdin"]);
         let all = fed(
             command.args(args).arg("filter"),
-            &input,
+            &joined(files.iter().map(|entry| &entry.path)),
             "cannot read attributes",
         )?;
-        // A path, the attribute and its value.
-        let parts: Vec<_> = parts(&all).collect();
-        let found: HashMap<_, _> = parts.chunks_exact(3).map(|p| (p[0], p[2])).collect();
-        files.retain(|entry| {
-            let filter = found.get(&entry.path[..]);
-            filter.is_some_and(|filter| filters.contains(*filter))
-        });
-        Ok(files)
+        // Of each file the path, the attribute and its value.
+        let values = parts(&all).skip(2).step_by(3);
+        let files = files.into_iter().zip(values);
+        let files = files.filter(|(_, value)| filters.contains(*value));
+        Ok(files.map(|(entry, _)| entry).collect())
     }
+}
 
-    /// The entries with the bytes of a file as they are.
-    pub(super) fn with_bytes(
-        &self,
-        mut entries: Vec<Entry>,
-        file: impl Fn(&Entry) -> PathBuf,
-    ) -> Result<Vec<Entry>> {
-        let mut input = Vec::new();
-        for entry in &entries {
-            input.extend(quoted(&file(entry)));
-            input.push(b'\n');
-        }
-        let args = ["hash-object", "-w", "--no-filters", "--stdin-paths"];
-        let mut command = self.git(Objects::Own, &args);
-        let all = fed(&mut command, &input, "cannot read the files of the tree")?;
-        for (entry, object) in entries.iter_mut().zip(all.split(|byte| *byte == b'\n')) {
-            entry.object = line(object);
-        }
-        Ok(entries)
+/// The paths, each with a NUL behind it.
+fn joined<'p>(paths: impl IntoIterator<Item = &'p PathBuf>) -> Vec<u8> {
+    let mut all = Vec::new();
+    for path in paths {
+        all.extend_from_slice(path.as_os_str().as_bytes());
+        all.push(0);
     }
-
-    /// Where the file lies.
-    pub(super) fn place(&self, entry: &Entry) -> PathBuf {
-        self.root.join(as_path(&entry.path))
-    }
+    all
 }
 
 /// Whether there is a file or a link, and it is not behind a link below `root`.
@@ -179,6 +175,8 @@ pub(super) fn is_file_at(root: &Path, path: &Path) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::Entry;
 
     #[test]
@@ -186,11 +184,9 @@ mod tests {
         for kind in ["160000 0a1b2c3d 0", "160000 commit 0a1b2c3d"] {
             let entry = Entry::parse(format!("{kind}\ta\tb \n").as_bytes()).expect("an entry");
             assert!(entry.is_commit());
-            let entry = entry.below(b"c");
-            assert_eq!(
-                (&*entry.object, &entry.path[..]),
-                ("0a1b2c3d", &b"c/a\tb \n"[..])
-            );
+            let entry = entry.below(Path::new("c"));
+            assert_eq!(entry.object, "0a1b2c3d");
+            assert_eq!(entry.path, Path::new("c/a\tb \n"));
         }
         assert_eq!(Entry::parse(b"no entry"), None);
     }
