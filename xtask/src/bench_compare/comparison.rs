@@ -11,61 +11,58 @@ use crate::measure::runs::{Kind, Run, Runs};
 use crate::report::model::{Bench, LayerMean, Metric, MetricResult, Outcome, Verdict};
 use xtask_stats::{mean_of_medians, median};
 
-/// What was run, and how it went.
-pub(super) struct Measured<'a> {
-    pub(super) args: &'a BenchCompareArgs,
-    pub(super) plan: &'a Plan,
-    pub(super) runs: &'a Runs,
-    pub(super) failed: &'a [Failed],
-    pub(super) cores: usize,
-}
-
-impl Measured<'_> {
-    /// The benches of both sides, with their figures and verdicts.
-    pub(super) fn benches(&self) -> Vec<Bench> {
-        let both = self.plan.both.iter();
-        both.map(|(id, same)| self.bench(id, *same)).collect()
-    }
-
-    fn bench(&self, id: &str, identical: bool) -> Bench {
-        let identical = identical && !self.args.aa;
-        let failed = self.failed.iter().any(|f| f.id == id);
-        let rounds = match self.args.budget {
-            Some(_) => self.runs.last_round(id),
-            None => self.args.rounds,
+/// The benches of both sides, with their figures and verdicts.
+pub(super) fn benches(
+    args: &BenchCompareArgs,
+    plan: &Plan,
+    runs: &Runs,
+    failed: &[Failed],
+    cores: usize,
+) -> Vec<Bench> {
+    let mut benches = Vec::new();
+    for (id, is_same) in &plan.both {
+        let identical = *is_same && !args.aa;
+        let is_measured = !identical && failed.iter().all(|failed| failed.id != *id);
+        let rounds = match args.budget {
+            Some(_) => runs.last_round(id),
+            None => args.rounds,
         };
-        let metrics = self.args.metrics().into_iter();
-        let measured = metrics.filter(|_| !identical && !failed);
-        Bench {
+        let metrics = args.metrics().into_iter().filter(|_| is_measured);
+        benches.push(Bench {
+            id: id.clone(),
             layer: id::layer(id).to_owned(),
             threads: id::threads(id),
-            gated: id::is_gated(id, self.cores),
+            gated: id::is_gated(id, cores),
             identical,
-            results: measured
-                .filter_map(|metric| judged(self.args, self.runs, id, metric, rounds))
+            results: metrics
+                .filter_map(|metric| judged(args, runs, id, metric, rounds))
                 .collect(),
-            id: id.to_owned(),
-        }
+        });
     }
+    benches
+}
 
-    /// How the command ends with these benches.
-    pub(super) fn outcome(&self, benches: &[Bench]) -> Outcome {
-        let (args, plan) = (self.args, self.plan);
-        let gated = benches.iter().filter(|bench| bench.gated);
-        let results = gated.flat_map(|bench| &bench.results);
-        let counted = results.filter(|result| args.fails_on(result.metric));
-        let any = |verdict| counted.clone().any(|r| r.judgement.verdict == verdict);
-        if !self.failed.is_empty() {
-            Outcome::Failed
-        } else if any(Verdict::Slower) {
-            Outcome::Regression
-        } else if args.require_all && !(plan.added.is_empty() && plan.removed.is_empty()) {
-            Outcome::Missing
-        } else if args.strict && any(Verdict::Unstable) {
-            Outcome::TooNoisy
-        } else {
-            Outcome::Pass
-        }
+/// How the command ends with these benches.
+pub(super) fn outcome(
+    args: &BenchCompareArgs,
+    plan: &Plan,
+    failed: &[Failed],
+    benches: &[Bench],
+) -> Outcome {
+    let gated = benches.iter().filter(|bench| bench.gated);
+    let results = gated.flat_map(|bench| &bench.results);
+    let counted = results.filter(|result| args.fails_on(result.metric));
+    let any = |verdict| counted.clone().any(|r| r.judgement.verdict == verdict);
+    if !failed.is_empty() {
+        Outcome::Failed
+    } else if any(Verdict::Slower) {
+        Outcome::Regression
+    } else if args.require_all && !(plan.added.is_empty() && plan.removed.is_empty()) {
+        Outcome::Missing
+    } else if args.strict && any(Verdict::Unstable) {
+        Outcome::TooNoisy
+    } else {
+        Outcome::Pass
     }
 }
 
@@ -105,21 +102,16 @@ fn judged(
     metric: Metric,
     rounds: u32,
 ) -> Option<MetricResult> {
-    let wall = |run: Run| Some(run.value);
-    // A process that slept through the samples has no ratio.
-    let cpu = |run: Run| run.cpu.filter(|cpu| *cpu > 0.0);
-    let sides = (0, 1);
-    let (mut series, least) = match metric {
-        Metric::Wall => (
-            series(runs, id, Kind::Time, rounds, sides, wall),
-            LEAST_ROUNDS,
-        ),
-        Metric::Cpu => (
-            series(runs, id, Kind::Time, rounds, sides, cpu),
-            LEAST_ROUNDS,
-        ),
-        Metric::Instr => (series(runs, id, Kind::Instructions, 1, sides, wall), 1),
+    let (kind, rounds, least) = match metric {
+        Metric::Wall | Metric::Cpu => (Kind::Time, rounds, LEAST_ROUNDS),
+        Metric::Instr => (Kind::Instructions, 1, 1),
     };
+    let figure = |run: Run| match metric {
+        Metric::Wall | Metric::Instr => Some(run.value),
+        // A process that slept through the samples has no ratio.
+        Metric::Cpu => run.cpu.filter(|cpu| *cpu > 0.0),
+    };
+    let mut series = series(runs, id, kind, rounds, (0, 1), figure);
     let rounds = series.ratios();
     (rounds.len() >= least).then(|| MetricResult {
         metric,

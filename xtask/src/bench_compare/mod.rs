@@ -30,7 +30,6 @@ use crate::measure::runs::{self, Kind, Run, Runs};
 use crate::report;
 use crate::report::model::{Comparison, Metric, Outcome, SCHEMA, Settings};
 pub(crate) use args::BenchCompareArgs;
-use comparison::Measured;
 use failure::Code;
 pub(crate) use failure::Failure;
 use git::{Repository, Revision};
@@ -138,14 +137,7 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
         let count = entry.program.count(&entry.id, home.path())?;
         Ok(Run::of(count.instructions))
     })?);
-    let measured = Measured {
-        args,
-        plan: &plan,
-        runs: &runs,
-        failed: &failed,
-        cores: machine.cores,
-    };
-    let benches = measured.benches();
+    let benches = comparison::benches(args, &plan, &runs, &failed, machine.cores);
     warnings.extend(comparison::warnings(&metrics, &benches));
     let fail_on = metrics.iter().copied().filter(|m| args.fails_on(*m));
     let comparison = Comparison {
@@ -169,7 +161,7 @@ fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
         },
         harness_changed,
         layers: comparison::layers(&benches, &metrics),
-        outcome: measured.outcome(&benches),
+        outcome: comparison::outcome(args, &plan, &failed, &benches),
         benches,
         added: plan.added,
         removed: plan.removed,

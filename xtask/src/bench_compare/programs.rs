@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
@@ -68,7 +68,7 @@ impl Set {
         let kept: Option<Self> = serde_json::from_str(&text).ok();
         let is_whole = |set: &Self| {
             let mut programs = set.programs.iter();
-            programs.all(|(name, hash)| git::hash(&dir.join(name)).is_ok_and(|now| now == *hash))
+            programs.all(|(name, hash)| hash_of(&dir.join(name)).is_ok_and(|now| now == *hash))
         };
         let set = kept.filter(is_whole).unwrap_or_default();
         Self { dir, ..set }
@@ -105,11 +105,16 @@ impl Set {
         for program in built {
             let path = self.dir.join(&program.name);
             fs_err::copy(&program.path, &path)?;
-            self.programs.insert(program.name, git::hash(&path)?);
+            self.programs.insert(program.name, hash_of(&path)?);
         }
         let text = serde_json::to_string_pretty(&self)?;
         crate::report::write(&self.dir.join(LIST), &text)
     }
+}
+
+/// A hash of the program's bytes.
+fn hash_of(program: &Path) -> Result<String> {
+    git::hash(&fs_err::read(program)?)
 }
 
 #[cfg(test)]

@@ -9,7 +9,10 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use crate::process::{program, said};
-use crate::report::model::{self, Comparison, Verdict};
+use crate::report::{
+    self,
+    model::{self, Comparison, Verdict},
+};
 use crate::workspace::Workspace;
 
 /// The bench that gets slower; there is one that does not.
@@ -80,14 +83,14 @@ fn create(root: &Path, ws: &Workspace) -> Result<()> {
     let criterion = dependencies.find(|d| d.name == "criterion");
     let criterion = criterion.context("no package of the workspace uses criterion")?;
     for (path, text) in FILES {
-        write(
+        report::write(
             &root.join(path),
             &text.replace("VERSION", &criterion.req.to_string()),
         )?;
     }
     for (commit, turns) in COMMITS {
         let text = format!("//! How long the loop is.\n\npub const TURNS: u32 = {turns};\n");
-        write(&root.join("code/src/lib.rs"), &text)?;
+        report::write(&root.join("code/src/lib.rs"), &text)?;
         if commit == COMMITS[0].0 {
             // The versions that the workspace has already; what it does not need is dropped by the next command.
             fs_err::copy(ws.root.join("Cargo.lock"), root.join("Cargo.lock"))?;
@@ -103,11 +106,6 @@ fn create(root: &Path, ws: &Workspace) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    fs_err::create_dir_all(path.parent().unwrap_or(path))?;
-    Ok(fs_err::write(path, text)?)
 }
 
 /// In the repository, with nothing of this workspace's build.

@@ -164,7 +164,7 @@ pub(super) fn prepare(
         selection.into_iter().collect(),
     ];
     let mut side = Side {
-        key: git::hash_text(&inputs.concat().join("\n"))?,
+        key: git::hash(inputs.concat().join("\n").as_bytes())?,
         revision,
         args: args.to_vec(),
         label: label.clone(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::fixture::{COSTS, Fixture};
+use crate::fixture::{COSTS, Fixture, NOISE};
 
 /// A program called like a layer, beside ones that do not build.
 #[test]
@@ -34,22 +34,14 @@ fn of_a_layer_only_its_programs_are_built() {
     let ended = fixture.compare(&["start", "--layer=alpha"]);
     ended.fails(1, &["slower", COSTS[0]]);
     assert_eq!(fixture.result().0["removed"][0], COSTS[1]);
-    assert!(
-        ended.stderr.contains("building alpha\n"),
-        "{}",
-        ended.stderr
-    );
+    ended.says("building alpha\n");
 
     // A further layer is built when it is asked for; what is there is kept.
     fixture.commit("programs of layers");
     let layers = ["HEAD", "HEAD", "--layer=alpha", "--layer=gamma"];
     let ended = fixture.compare(&layers);
     ended.succeeds();
-    assert!(
-        ended.stderr.contains("building gamma\n"),
-        "{}",
-        ended.stderr
-    );
+    ended.says("building gamma\n");
     let again = fixture.compare(&layers);
     assert!(!again.stderr.contains("building"), "{}", again.stderr);
     fixture
@@ -97,11 +89,7 @@ fn programs_are_built_with_the_features_that_they_require() {
 #[test]
 fn a_budget_goes_where_a_verdict_is_missing() {
     let fixture = Fixture::new();
-    // The first bench costs what the clock says, the others what they cost.
-    fixture.cost_of(
-        "",
-        "100.0 + (std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |t| t.subsec_nanos()) % 199) as f64",
-    );
+    fixture.cost_of("", NOISE);
     fixture.commit("noise");
     let usual = ["main", "--aa", "--rounds=6"];
     fixture.compare(&usual).succeeds();

@@ -4,7 +4,7 @@
 use std::fs;
 
 use crate::fixture::{COSTS, Fixture, git};
-use crate::marks::{forget_marks, no_marks, with_filter};
+use crate::marks::with_filter;
 
 /// A submodule `sub` whose file `cost.rs` says what the first bench costs.
 fn with_submodule() -> Fixture {
@@ -12,25 +12,21 @@ fn with_submodule() -> Fixture {
     let origin = fixture.beside("origin");
     fs::create_dir(&origin).expect("writable");
     fs::write(origin.join("cost.rs"), "pub const COST: f64 = 100.0;\n").expect("writable");
-    let identity = [
-        "-c",
-        "user.name=Fixture",
-        "-c",
-        "user.email=fixture@localhost",
-    ];
     git(&origin, &["init", "--quiet", "--initial-branch=main"]);
+    git(&origin, &["config", "user.name", "Fixture"]);
+    git(&origin, &["config", "user.email", "fixture@localhost"]);
     git(&origin, &["add", "--all"]);
-    let commit = ["commit", "--quiet", "--message=cost"];
-    git(&origin, &[&identity[..], &commit].concat());
+    git(&origin, &["commit", "--quiet", "--message=cost"]);
     let url = origin.display().to_string();
-    let add = [
+    fixture.git(&[
         "-c",
         "protocol.file.allow=always",
         "submodule",
         "--quiet",
         "add",
-    ];
-    fixture.git(&[&add[..], &[&url, "sub"]].concat());
+        &url,
+        "sub",
+    ]);
     fixture.cost_of("#[path = \"../../sub/cost.rs\"]\nmod cost;", "cost::COST");
     fixture.commit("with a submodule");
     fixture
@@ -42,15 +38,10 @@ fn a_submodule_with_recursion_on_is_measured_and_left_alone() {
     fixture.git(&["config", "submodule.recurse", "true"]);
     fixture.write("sub/cost.rs", "pub const COST: f64 = 120.0;\n");
     fixture.write("sub/new.rs", "a file that git does not know\n");
-    let before = fixture.everything();
-    let status = fixture.git(&["status", "--porcelain"]);
-    fixture.compare(&["HEAD"]).fails(1, &["slower", COSTS[0]]);
-    before.is_still(&fixture.everything());
-    let result = fixture.result();
-    let commit = result.0["head"]["commit"].as_str().expect("a string");
-    let files = fixture.snapshot_files(commit);
+    let ended = fixture.left_alone(&["HEAD"]);
+    ended.fails(1, &["slower", COSTS[0]]);
+    let files = fixture.snapshot_files();
     assert!(files.contains("sub/new.rs"), "{files}");
-    fixture.clean(&status);
 }
 
 #[test]
@@ -63,15 +54,11 @@ fn commits_with_other_commits_of_a_submodule_are_compared() {
     git(&sub, &["config", "user.email", "fixture@localhost"]);
     git(&sub, &["commit", "--quiet", "--all", "--message=slower"]);
     fixture.commit("a slower submodule");
-    let before = fixture.everything();
-    fixture
-        .compare(&["HEAD~1", "HEAD"])
-        .fails(1, &["slower", COSTS[0]]);
+    let ended = fixture.left_alone(&["HEAD~1", "HEAD"]);
+    ended.fails(1, &["slower", COSTS[0]]);
     // The working tree is HEAD: nothing is dirty.
-    fixture.compare(&["HEAD"]).succeeds();
-    assert_eq!(fixture.result().0["head"]["dirty"], false);
-    before.is_still(&fixture.everything());
-    fixture.clean("");
+    fixture.left_alone(&["HEAD"]).succeeds();
+    assert!(!fixture.is_dirty());
 }
 
 #[test]
@@ -80,14 +67,9 @@ fn a_submodule_that_is_not_there_is_said() {
     fixture.git(&["submodule", "--quiet", "deinit", "--force", "sub"]);
     fixture.costs(100.0);
     fixture.commit("no use of it");
-    let before = fixture.everything();
-    fixture.compare(&["HEAD", "--layer=gamma"]).succeeds();
-    let result = fixture.result();
-    assert_eq!(result.0["head"]["dirty"], false);
-    let warnings = result.0["warnings"].to_string();
-    assert!(warnings.contains("sub"), "{warnings}");
-    before.is_still(&fixture.everything());
-    fixture.clean("");
+    fixture.left_alone(&["HEAD", "--layer=gamma"]).succeeds();
+    assert!(!fixture.is_dirty());
+    assert!(fixture.warnings().contains("sub"));
 }
 
 #[test]
@@ -97,11 +79,8 @@ fn a_repository_in_the_tree_is_part_of_it() {
     // Without a commit it is nothing that git could add.
     git(&fixture.path().join("inner"), &["init", "--quiet"]);
     fixture.cost_of("#[path = \"../../inner/cost.rs\"]\nmod cost;", "cost::COST");
-    let before = fixture.everything();
-    let status = fixture.git(&["status", "--porcelain"]);
-    fixture.compare(&["start"]).fails(1, &["slower", COSTS[0]]);
-    before.is_still(&fixture.everything());
-    fixture.clean(&status);
+    let ended = fixture.left_alone(&["start"]);
+    ended.fails(1, &["slower", COSTS[0]]);
 }
 
 #[test]
@@ -122,33 +101,17 @@ fn no_filter_is_run_and_the_bytes_of_the_tree_are_measured() {
         "(include_str!(\"new.dat\").trim().parse::<f64>().expect(\"a number\")\
          * include_str!(\"kept.dat\").trim().parse::<f64>().expect(\"a number\")) / 100.0",
     );
-    let status = fixture.git(&["status", "--porcelain"]);
-    forget_marks(&fixture);
-    let before = fixture.everything();
-    fixture.compare(&["HEAD"]).fails(1, &["slower", COSTS[0]]);
-    no_marks(&fixture);
-    before.is_still(&fixture.everything());
-    let warnings = fixture.result().0["warnings"].to_string();
-    assert!(!warnings.contains("filter"), "{warnings}");
+    let ended = fixture.left_alone(&["HEAD"]);
+    ended.fails(1, &["slower", COSTS[0]]);
+    assert!(!fixture.warnings().contains("filter"));
 
     // What the working tree does not have is written as it is stored, and that is said.
     fixture.commit("one more");
     fixture.write("code/src/new.dat", "130\n");
-    forget_marks(&fixture);
-    let before = fixture.everything();
-    let ended = fixture.compare(&["HEAD"]);
+    let ended = fixture.left_alone(&["HEAD"]);
     ended.fails(3, &["base (HEAD"]);
-    no_marks(&fixture);
-    before.is_still(&fixture.everything());
-    let noted = "files of HEAD are measured as they are stored";
-    assert!(ended.stderr.contains(noted), "{}", ended.stderr);
-    assert!(
-        ended.stderr.contains("code/src/new.dat"),
-        "{}",
-        ended.stderr
-    );
-    assert!(status.contains("new.dat"), "{status}");
-    fixture.clean(" M code/src/new.dat\n");
+    ended.says("files of HEAD are measured as they are stored");
+    ended.says("code/src/new.dat");
 }
 
 #[test]
@@ -159,12 +122,8 @@ fn a_filtered_tree_without_a_change_is_the_commit() {
     let link = fixture.path().join("link.dat");
     std::os::unix::fs::symlink("code/src/kept.dat", &link).expect("writable");
     fixture.commit("filtered");
-    forget_marks(&fixture);
-    let before = fixture.everything();
-    fixture.compare(&["HEAD"]).succeeds();
-    no_marks(&fixture);
-    assert_eq!(fixture.result().0["head"]["dirty"], false);
-    before.is_still(&fixture.everything());
+    fixture.left_alone(&["HEAD"]).succeeds();
+    assert!(!fixture.is_dirty());
 }
 
 #[test]
@@ -178,8 +137,6 @@ fn line_ends_are_converted_as_a_checkout_does() {
         "100.0",
     );
     fixture.commit("lines");
-    let before = fixture.everything();
-    fixture.compare(&["HEAD"]).succeeds();
-    assert_eq!(fixture.result().0["head"]["dirty"], false);
-    before.is_still(&fixture.everything());
+    fixture.left_alone(&["HEAD"]).succeeds();
+    assert!(!fixture.is_dirty());
 }

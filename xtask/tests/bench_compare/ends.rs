@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use crate::fixture::{CONSTANT, COSTS, Fixture, compare, ended};
+use crate::fixture::{CONSTANT, COSTS, Fixture, NOISE, compare, ended};
 
 #[test]
 fn an_unknown_ref_is_named() {
@@ -45,23 +45,19 @@ fn without_a_common_bench_there_is_nothing_to_do() {
 #[test]
 fn a_side_that_does_not_build_is_named() {
     let fixture = Fixture::new();
-    fixture.library("        _ => missing,\n    }\n}\n");
+    fixture.cost_of("", "missing");
     let ended = fixture.compare(&["start"]);
     ended.fails(3, &["head (working tree", "cargo bench"]);
-    assert!(ended.stderr.contains("missing"), "{}", ended.stderr);
+    ended.says("missing");
 }
 
 #[test]
 fn a_bench_that_panics_is_named_and_the_others_are_measured() {
     let fixture = Fixture::new();
-    let arms = format!(
-        "        \"{}\" => panic!(\"too much\"),\n        _ => 100.0,\n    }}\n}}\n",
-        COSTS[0]
-    );
-    fixture.library(&arms);
+    fixture.cost_of("", "panic!(\"too much\")");
     let ended = fixture.compare(&["start"]);
     ended.fails(3, &[COSTS[0], "head (working tree", "--exact"]);
-    assert!(ended.stderr.contains("too much"), "{}", ended.stderr);
+    ended.says("too much");
     let result = fixture.result();
     assert_eq!(result.with_verdict("same"), COSTS[1..]);
     assert_eq!(result.0["failed"][0]["id"], COSTS[0]);
@@ -80,10 +76,7 @@ fn a_place_that_cannot_be_written_is_found_before_anything_is_built() {
 #[test]
 fn what_is_too_noisy_fails_if_asked() {
     let fixture = Fixture::new();
-    // A library whose costs depend on the time.
-    fixture.library(
-        "        _ => 100.0 + (std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |t| t.subsec_nanos()) % 199) as f64,\n    }\n}\n",
-    );
+    fixture.cost_of("", NOISE);
     fixture.commit("noise");
     fixture
         .compare(&["main", "--aa", "--layer=alpha"])
@@ -171,17 +164,15 @@ fn stopped_and_resumed(name: &str, code: Option<i32>) {
         stopped.fails(130, &["--resume"]);
     }
     let before = fixture.runs();
-    assert!(
-        before.len() < COSTS.len() * 4 * ROUNDS,
-        "it was stopped too late"
-    );
+    let whole = COSTS.len() * 4 * ROUNDS;
+    assert!(before.len() < whole, "it was stopped too late");
     assert_eq!(fixture.git(&["worktree", "list"]).lines().count(), 1);
 
-    let resumed = ended(
-        slow(&fixture, &["--resume"])
-            .output()
-            .expect("the command starts"),
-    );
+    let resume = || {
+        let output = slow(&fixture, &["--resume"]).output();
+        ended(output.expect("the command starts"))
+    };
+    let resumed = resume();
     resumed.fails(1, &["slower", COSTS[0]]);
     assert!(
         resumed.stderr.matches("built before").count() == 2,
@@ -194,7 +185,6 @@ fn stopped_and_resumed(name: &str, code: Option<i32>) {
         before[..],
         "what was noted is left as it was"
     );
-    let whole = COSTS.len() * 4 * ROUNDS;
     assert_eq!(after.len(), whole);
     assert_eq!(after.iter().collect::<HashSet<_>>().len(), whole);
     let log = fs::read_to_string(fixture.path().join("target/log")).expect("runs are logged");
@@ -204,11 +194,7 @@ fn stopped_and_resumed(name: &str, code: Option<i32>) {
     assert_eq!(fixture.result().0["resumed"], true);
 
     // Nothing is left to do, and another comparison is refused.
-    let done = ended(
-        slow(&fixture, &["--resume"])
-            .output()
-            .expect("the command starts"),
-    );
+    let done = resume();
     done.fails(1, &["slower"]);
     assert_eq!(fixture.runs().len(), whole);
     fixture.costs(140.0);

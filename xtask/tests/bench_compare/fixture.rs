@@ -11,6 +11,8 @@ use std::time::SystemTime;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::marks::{forget_marks, no_marks};
+
 /// Benches of the program `costs`, whose times come from the library.
 pub(crate) const COSTS: [&str; 3] = [
     "alpha/one/ours/1",
@@ -22,6 +24,9 @@ pub(crate) const CONSTANT: &str = "gamma/one/ours/1";
 /// The first lines of the library; what they cost is the fixture's to say.
 const LIBRARY: &str =
     "//! What the benches cost.\n\npub fn cost(id: &str) -> f64 {\n    match id {\n";
+
+/// A cost that the clock says.
+pub(crate) const NOISE: &str = "100.0 + (std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |t| t.subsec_nanos()) % 199) as f64";
 
 /// The repository, in a temporary directory.
 pub(crate) struct Fixture {
@@ -92,32 +97,21 @@ impl Fixture {
 
     /// Says what the first bench costs; the others cost 100.
     pub(crate) fn costs(&self, first: f64) {
-        let arms = format!(
-            "        \"{}\" => {first:?},\n        \"panic\" => panic!(\"no such cost\"),\n        _ => 100.0,\n    }}\n}}\n",
-            COSTS[0]
-        );
-        self.write("code/src/lib.rs", &format!("{LIBRARY}{arms}"));
-    }
-
-    /// Makes the library something else.
-    pub(crate) fn library(&self, arms: &str) {
-        self.write("code/src/lib.rs", &format!("{LIBRARY}{arms}"));
+        self.cost_of("", &format!("{first:?}"));
     }
 
     /// The first bench costs what `number`, an expression, says; `items` are added to the library.
     pub(crate) fn cost_of(&self, items: &str, number: &str) {
-        self.library(&format!(
-            "        \"{}\" => {number},\n        _ => 100.0,\n    }}\n}}\n\n{items}\n",
-            COSTS[0]
-        ));
+        self.library(&format!("\"{}\" => {number}", COSTS[0]), items);
     }
 
-    /// Takes the target directory away, as a user does; the repository must not miss it.
-    #[track_caller]
-    pub(crate) fn clean(&self, status: &str) {
-        let target = self.path().join("target");
-        fs::remove_dir_all(target).expect("there is a target directory");
-        assert_eq!(self.git(&["status", "--porcelain"]), status);
+    /// Says what the benches of an arm of a match cost; the others cost 100.
+    pub(crate) fn library(&self, arm: &str, items: &str) {
+        let rest = "        _ => 100.0,\n    }\n}\n";
+        self.write(
+            "code/src/lib.rs",
+            &format!("{LIBRARY}        {arm},\n{rest}\n{items}\n"),
+        );
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -129,12 +123,40 @@ impl Fixture {
         self.dir.path().join(name)
     }
 
-    /// All that must not change: everything in the repository and beside it.
-    pub(crate) fn everything(&self) -> Everything {
+    /// Runs the command to its end in `dir`. Nothing of the repository and beside it changes, no program of the user's is
+    /// run, and git does not miss the target directory.
+    #[track_caller]
+    pub(crate) fn left_alone_in(&self, dir: &Path, args: &[&str]) -> Ended {
+        let status = || {
+            git(
+                dir,
+                &["-c", "core.fsmonitor=false", "status", "--porcelain"],
+            )
+        };
+        let status_before = status();
+        forget_marks(self);
+        let before = self.everything(dir);
+        let ended = compare(dir, args);
+        no_marks(self);
+        before.is_still(&self.everything(dir));
+        let (target, away) = (dir.join("target"), self.beside("away"));
+        fs::rename(&target, &away).expect("there is a target directory");
+        assert_eq!(status(), status_before);
+        fs::rename(&away, &target).expect("it was there");
+        ended
+    }
+
+    /// The same in the root of the repository.
+    #[track_caller]
+    pub(crate) fn left_alone(&self, args: &[&str]) -> Ended {
+        self.left_alone_in(self.path(), args)
+    }
+
+    /// Everything in the repository and beside it, but for the time of `dir`: the target directory comes and goes there.
+    pub(crate) fn everything(&self, dir: &Path) -> Everything {
         let mut all = BTreeMap::new();
         collect(self.dir.path(), &mut all);
-        // The target directory comes and goes in the root.
-        all.remove(self.path());
+        all.remove(dir);
         Everything(all)
     }
 
@@ -177,11 +199,23 @@ impl Fixture {
         Comparison(serde_json::from_str(&text).expect("it is JSON"))
     }
 
-    /// The names of the files in a snapshot, which is where the repository does not see it.
-    pub(crate) fn snapshot_files(&self, commit: &str) -> String {
+    /// The names of the files in the snapshot, which is where the repository does not see it.
+    pub(crate) fn snapshot_files(&self) -> String {
+        let result = self.result();
+        let tree = result.0["head"]["commit"].as_str().expect("a string");
         let store = self.path().join("target/bench-compare/repository");
         let store = format!("--git-dir={}", store.display());
-        self.git(&[&store, "ls-tree", "-r", "--name-only", commit])
+        self.git(&[&store, "ls-tree", "-r", "--name-only", tree])
+    }
+
+    /// Whether HEAD was something else than a commit.
+    pub(crate) fn is_dirty(&self) -> bool {
+        self.result().0["head"]["dirty"] == true
+    }
+
+    /// The warnings in the result.
+    pub(crate) fn warnings(&self) -> String {
+        self.result().0["warnings"].to_string()
     }
 
     pub(crate) fn report(&self) -> PathBuf {
@@ -197,11 +231,6 @@ impl Fixture {
 }
 
 impl Everything {
-    /// When it was written.
-    pub(crate) fn time(&self, path: &Path) -> SystemTime {
-        self.0[path].0
-    }
-
     /// Fails with the names of what is different now.
     #[track_caller]
     pub(crate) fn is_still(&self, now: &Self) {
@@ -302,6 +331,16 @@ impl Ended {
     pub(crate) fn succeeds(&self) {
         assert_eq!(self.code, Some(0), "{}", self.stderr);
     }
+
+    /// Asserts that this was said.
+    #[track_caller]
+    pub(crate) fn says(&self, part: &str) {
+        assert!(
+            self.stderr.contains(part),
+            "{part} is not in {}",
+            self.stderr
+        );
+    }
 }
 
 /// `compare.json`.
@@ -312,23 +351,23 @@ impl Comparison {
         self.0["benches"].as_array().expect("an array")
     }
 
+    /// The ids of the benches of which this holds.
+    fn ids(&self, holds: impl Fn(&Value) -> bool) -> Vec<&str> {
+        let benches = self.benches().iter().filter(|bench| holds(bench));
+        let ids = benches.map(|bench| bench["id"].as_str());
+        ids.map(|id| id.expect("a string")).collect()
+    }
+
     /// The ids of the benches that were not timed.
     pub(crate) fn identical(&self) -> Vec<&str> {
-        let benches = self.benches().iter().filter(|b| b["identical"] == true);
-        benches
-            .map(|b| b["id"].as_str().expect("a string"))
-            .collect()
+        self.ids(|bench| bench["identical"] == true)
     }
 
     /// The ids with this verdict.
     pub(crate) fn with_verdict(&self, verdict: &str) -> Vec<&str> {
-        let has = |b: &&Value| {
-            let results = b["results"].as_array().expect("an array");
-            results.iter().any(|r| r["verdict"] == verdict)
-        };
-        let benches = self.benches().iter().filter(has);
-        benches
-            .map(|b| b["id"].as_str().expect("a string"))
-            .collect()
+        self.ids(|bench| {
+            let results = bench["results"].as_array().expect("an array");
+            results.iter().any(|result| result["verdict"] == verdict)
+        })
     }
 }

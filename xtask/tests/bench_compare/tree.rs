@@ -20,16 +20,11 @@ fn a_dirty_tree_is_compared_and_left_as_it_was() {
         "code/src/a file with spaces.rs",
         "pub const COST: f64 = 120.0;\n",
     );
-    fixture.library(&format!(
-        "        \"{}\" => extra::COST,\n        _ => 100.0,\n    }}\n}}\n\n\
-         #[path = \"a file with spaces.rs\"]\nmod extra;\n",
-        COSTS[0]
-    ));
-    let before = fixture.everything();
+    let items = "#[path = \"a file with spaces.rs\"]\nmod extra;";
+    fixture.cost_of(items, "extra::COST");
     let status = fixture.git(&["status", "--porcelain"]);
-    fixture.compare(&["start"]).fails(1, &["slower", COSTS[0]]);
-    before.is_still(&fixture.everything());
-    assert_eq!(fixture.git(&["status", "--porcelain"]), status);
+    let ended = fixture.left_alone(&["start"]);
+    ended.fails(1, &["slower", COSTS[0]]);
     for line in [
         " M code/more.txt",
         " D notes.txt",
@@ -50,52 +45,11 @@ fn files_directories_and_links_may_take_each_others_place() {
     std::os::unix::fs::symlink("code", fixture.path().join("directory")).expect("writable");
     fs::remove_file(fixture.path().join("file")).expect("it is there");
     fixture.write("file/below.txt", "text\n");
-    let before = fixture.everything();
-    fixture.compare(&["start", "--layer=gamma"]).succeeds();
-    before.is_still(&fixture.everything());
-    let result = fixture.result();
-    let files = fixture.snapshot_files(result.0["head"]["commit"].as_str().expect("a string"));
-    let mut of_these = files.lines().filter(|file| {
-        let top = file.split('/').next();
-        top == Some("file") || top == Some("directory")
-    });
-    assert_eq!(of_these.next(), Some("directory"), "{files}");
-    assert_eq!(of_these.next(), Some("file/below.txt"), "{files}");
-    assert_eq!(of_these.next(), None, "{files}");
-}
-
-#[test]
-fn it_works_in_a_linked_worktree_and_in_a_shallow_clone() {
-    let fixture = Fixture::new();
-    fixture.costs(120.0);
-    fixture.commit("slow");
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    let linked = dir.path().join("linked");
-    fixture.git(&[
-        "worktree",
-        "add",
-        "--quiet",
-        "--detach",
-        &linked.display().to_string(),
-    ]);
-    let before = fixture.everything();
-    compare(&linked, &["start", "--layer=alpha"]).fails(1, &["slower", COSTS[0]]);
-    before.is_still(&fixture.everything());
-
-    let shallow = dir.path().join("shallow");
-    let url = format!("file://{}", fixture.path().display());
-    git(
-        dir.path(),
-        &[
-            "clone",
-            "--quiet",
-            "--depth=1",
-            &url,
-            &shallow.display().to_string(),
-        ],
-    );
-    compare(&shallow, &["HEAD", "--layer=gamma"]).succeeds();
-    compare(&shallow, &["HEAD~1"]).fails(2, &["`HEAD~1`", "--unshallow"]);
+    fixture.left_alone(&["start", "--layer=gamma"]).succeeds();
+    let files = fixture.snapshot_files();
+    let is_of_these = |file: &&str| matches!(file.split('/').next(), Some("file" | "directory"));
+    let of_these: Vec<&str> = files.lines().filter(is_of_these).collect();
+    assert_eq!(of_these, ["directory", "file/below.txt"]);
 }
 
 #[test]
@@ -130,9 +84,7 @@ fn a_target_directory_that_git_does_not_ignore_is_left_out() {
     fixture.write("target/inner/file.txt", "text\n");
     git(&fixture.path().join("target/inner"), &["init", "--quiet"]);
     fixture.compare(&["start", "--layer=gamma"]).succeeds();
-    let result = fixture.result();
-    let commit = result.0["head"]["commit"].as_str().expect("a string");
-    let files = fixture.snapshot_files(commit);
+    let files = fixture.snapshot_files();
     assert!(files.contains("code/src/lib.rs"), "{files}");
     assert!(!files.contains("target/"), "{files}");
 }
@@ -146,5 +98,5 @@ fn reports_in_the_tree_are_no_change_of_it() {
     assert!(fixture.path().join("reports/report.html").is_file());
     let resumed = fixture.compare(&[&args[..], &["--resume"]].concat());
     resumed.fails(1, &["slower", COSTS[0]]);
-    assert!(resumed.stderr.contains("taken over"), "{}", resumed.stderr);
+    resumed.says("taken over");
 }

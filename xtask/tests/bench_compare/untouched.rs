@@ -6,8 +6,8 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::fixture::{COSTS, Fixture, command, compare, ended, git};
-use crate::marks::{forget_marks, marking, no_marks, with_filter};
+use crate::fixture::{COSTS, Fixture, command, ended, git};
+use crate::marks::{marking, with_filter};
 
 /// All hooks that git knows leave a mark.
 fn with_hooks(fixture: &Fixture, dir: &Path) {
@@ -41,20 +41,16 @@ fn no_hook_is_run() {
         let monitor = marking(&fixture, "monitor", "");
         fixture.git(&["config", "core.fsmonitor", &monitor.display().to_string()]);
         fixture.costs(120.0);
-        let status = fixture.git(&["-c", "core.fsmonitor=false", "status", "--porcelain"]);
-        forget_marks(&fixture);
-        let before = fixture.everything();
-        fixture.compare(&["start"]).fails(1, &["slower", COSTS[0]]);
-        before.is_still(&fixture.everything());
-        no_marks(&fixture);
-        fixture.git(&["config", "core.fsmonitor", "false"]);
-        fixture.clean(&status);
+        let ended = fixture.left_alone(&["start"]);
+        ended.fails(1, &["slower", COSTS[0]]);
     }
 }
 
 #[test]
 fn a_linked_worktree_with_its_own_configuration_is_left_alone() {
     let fixture = Fixture::new();
+    fixture.costs(120.0);
+    fixture.commit("slow");
     fixture.git(&["config", "extensions.worktreeConfig", "true"]);
     let linked = fixture.beside("linked");
     let path = linked.display().to_string();
@@ -64,17 +60,8 @@ fn a_linked_worktree_with_its_own_configuration_is_left_alone() {
     git(&linked, &["config", "--worktree", "core.hooksPath", &hooks]);
     git(&linked, &["config", "--worktree", "core.bare", "false"]);
     fs::write(linked.join("more.txt"), "more\n").expect("writable");
-    forget_marks(&fixture);
-    let before = fixture.everything();
-    let status = git(&linked, &["status", "--porcelain"]);
-    compare(&linked, &["start", "--layer=gamma"]).succeeds();
-    no_marks(&fixture);
-    // Its own root got a target directory.
-    fs::remove_dir_all(linked.join("target")).expect("there is a target directory");
-    let root = fs::File::open(&linked).expect("it is there");
-    root.set_modified(before.time(&linked)).expect("ours");
-    before.is_still(&fixture.everything());
-    assert_eq!(git(&linked, &["status", "--porcelain"]), status);
+    let ended = fixture.left_alone_in(&linked, &["start", "--layer=alpha"]);
+    ended.fails(1, &["slower", COSTS[0]]);
 }
 
 #[test]
@@ -88,15 +75,10 @@ fn a_sparse_checkout_with_a_sparse_split_index_is_left_alone() {
         fixture.git(&["update-index", "--refresh"]);
         assert!(!fixture.path().join("far").exists(), "it is left out");
         fixture.costs(120.0);
-        let status = fixture.git(&["status", "--porcelain"]);
-        let before = fixture.everything();
-        fixture.compare(&["start"]).fails(1, &["slower", COSTS[0]]);
-        before.is_still(&fixture.everything());
-        let result = fixture.result();
-        let commit = result.0["head"]["commit"].as_str().expect("a string");
-        let files = fixture.snapshot_files(commit);
+        let ended = fixture.left_alone(&["start"]);
+        ended.fails(1, &["slower", COSTS[0]]);
+        let files = fixture.snapshot_files();
         assert!(files.contains("far/away/file.txt"), "{files}");
-        fixture.clean(&status);
     }
 }
 
@@ -106,10 +88,8 @@ fn changes_that_git_was_told_to_overlook_are_measured() {
         let fixture = Fixture::new();
         fixture.git(&["update-index", flag, "code/src/lib.rs"]);
         fixture.costs(120.0);
-        let before = fixture.everything();
-        fixture.compare(&["start"]).fails(1, &["slower", COSTS[0]]);
-        before.is_still(&fixture.everything());
-        fixture.clean("");
+        let ended = fixture.left_alone(&["start"]);
+        ended.fails(1, &["slower", COSTS[0]]);
     }
 }
 
@@ -129,24 +109,16 @@ fn shallow_and_partial_clones_are_left_alone() {
             &fixture.beside(""),
             &["clone", "--quiet", filter, &url, &path],
         );
-        let more = clone.join("code/more.txt");
-        fs::write(&more, "more\n").expect("writable");
-        let before = fixture.everything();
-        compare(&clone, &["HEAD", "--layer=gamma"]).succeeds();
+        fs::write(clone.join("code/more.txt"), "more\n").expect("writable");
+        let ended = fixture.left_alone_in(&clone, &["HEAD", "--layer=gamma"]);
+        ended.succeeds();
         // What the clone lacks is not fetched.
+        let ended = fixture.left_alone_in(&clone, &["HEAD~1"]);
         if filter == "--depth=1" {
-            compare(&clone, &["HEAD~1"]).fails(2, &["`HEAD~1`", "--unshallow"]);
+            ended.fails(2, &["`HEAD~1`", "--unshallow"]);
         } else {
-            compare(&clone, &["HEAD~1"]).fails(2, &["HEAD~1", "partial"]);
+            ended.fails(2, &["HEAD~1", "partial"]);
         }
-        fs::remove_dir_all(clone.join("target")).expect("there is a target directory");
-        let root = fs::File::open(&clone).expect("it is there");
-        root.set_modified(before.time(&clone)).expect("ours");
-        before.is_still(&fixture.everything());
-        assert_eq!(
-            git(&clone, &["status", "--porcelain"]),
-            "?? code/more.txt\n"
-        );
     }
 }
 
@@ -174,34 +146,28 @@ fn odd_names_are_taken_as_they_are() {
     }
     fixture.write(" odd\t#\n.dat", "120\n");
     fixture.costs(120.0);
-    let status = fixture.git(&["status", "--porcelain"]);
-    forget_marks(&fixture);
-    let before = fixture.everything();
-    fixture.compare(&["HEAD"]).fails(1, &["slower", COSTS[0]]);
-    before.is_still(&fixture.everything());
-    no_marks(&fixture);
-    let warnings = fixture.result().0["warnings"].to_string();
-    assert!(!warnings.contains("filter"), "{warnings}");
+    let ended = fixture.left_alone(&["HEAD"]);
+    ended.fails(1, &["slower", COSTS[0]]);
+    assert!(!fixture.warnings().contains("filter"));
     let head = fixture.path().join("target/bench-compare/src/head");
     for name in odd {
         let text = fs::read(head.join(OsStr::from_bytes(name))).expect("it was written out");
         assert_eq!(text, b"odd and changed\n");
     }
-    fixture.clean(&status);
 }
 
 #[test]
 fn a_root_that_is_no_unicode_needs_another_target_directory() {
     let fixture = Fixture::called(OsStr::from_bytes(b"r\xfft \n"));
     fixture.costs(120.0);
-    let before = fixture.everything();
+    let before = fixture.everything(fixture.path());
     fixture.compare(&["start"]).fails(2, &["CARGO_TARGET_DIR"]);
-    before.is_still(&fixture.everything());
+    before.is_still(&fixture.everything(fixture.path()));
     let target = fixture.beside("elsewhere");
     let args = ["start", "--metric=wall", "--time=1"];
     let mut command = command(fixture.path(), &args);
     command.env("CARGO_TARGET_DIR", target.join("target"));
     ended(command.output().expect("the command starts")).fails(1, &["slower", COSTS[0]]);
     fs::remove_dir_all(&target).expect("there is a target directory");
-    before.is_still(&fixture.everything());
+    before.is_still(&fixture.everything(fixture.path()));
 }

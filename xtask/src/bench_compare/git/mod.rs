@@ -44,21 +44,11 @@ pub(super) struct Revision {
     pub(super) notes: Vec<String>,
 }
 
-/// A hash of a file's bytes.
-pub(super) fn hash(path: &Path) -> Result<String> {
-    let mut command = Command::new("git");
-    command
-        .args(["hash-object", "--no-filters", "--"])
-        .arg(path);
-    let what = format!("cannot hash {}", path.display());
-    checked(&mut command, &what).map(|output| line(&output))
-}
-
-/// A hash of a text.
-pub(super) fn hash_text(text: &str) -> Result<String> {
+/// A hash of bytes.
+pub(super) fn hash(bytes: &[u8]) -> Result<String> {
     let mut command = Command::new("git");
     command.args(["hash-object", "--stdin"]);
-    fed(&mut command, text.as_bytes(), "cannot hash a text").map(|output| line(&output))
+    fed(&mut command, bytes, "cannot hash").map(|output| line(&output))
 }
 
 /// The repository around a directory, and the command's own beside it.

@@ -27,6 +27,7 @@ const KEPT: [&str; 8] = [
 ];
 
 /// A working tree.
+#[derive(Default)]
 pub(in crate::bench_compare) struct Worktree {
     /// Its top.
     pub(in crate::bench_compare) root: PathBuf,
@@ -57,10 +58,7 @@ impl Worktree {
         }
         let mut found = Self {
             root: printed_path(&output.stdout),
-            objects: PathBuf::new(),
-            settings: Vec::new(),
-            filters: BTreeSet::new(),
-            is_partial: false,
+            ..Self::default()
         };
         found.objects = found.git_path("objects")?;
         for entry in parts(&found.query(&["config", "-z", "--list"])?) {
