@@ -32,7 +32,7 @@ use crate::report::model::{Comparison, Metric, Outcome, SCHEMA, Settings};
 pub(crate) use args::BenchCompareArgs;
 use failure::Code;
 pub(crate) use failure::Failure;
-use git::{Repository, Revision};
+use git::{Repository, Revision, Worktree};
 use plan::Plan;
 use programs::Wanted;
 use sides::{NAMES, PACKAGE, Side, State};
@@ -53,7 +53,10 @@ pub(crate) fn run(args: &BenchCompareArgs) -> Result<()> {
 
 fn compare(args: &BenchCompareArgs) -> Result<(Comparison, PathBuf)> {
     let here = std::env::current_dir().context("there is no current directory")?;
-    let worktree = Repository::find(&here)?;
+    let worktree = Worktree::find(&here)?.with_context(|| {
+        let here = here.display();
+        format!("{here} is in no git repository with a working tree; go into one and run it again")
+    })?;
     let target = target_directory(&worktree.root);
     if target.to_str().is_none() {
         bail!(

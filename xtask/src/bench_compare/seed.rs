@@ -13,13 +13,17 @@ use anyhow::{Context, Result};
 use super::sides::NAMES;
 use crate::process::said;
 
-/// Fills the side's directory below `build`, if it is not there, from the other side's. Says whether it did: then the
-/// files of the side have to be written again.
-pub(super) fn seed(build: &Path, name: &str) -> Result<bool> {
+/// Fills the side's directory below `build`, if it is not there, from the other side's; `write_files` writes all files of
+/// the side's tree again.
+pub(super) fn seed(
+    build: &Path,
+    name: &str,
+    write_files: impl FnOnce() -> Result<()>,
+) -> Result<()> {
     let to = build.join(name);
     let from = build.join(NAMES[usize::from(name == NAMES[0])]);
     if to.exists() || !from.exists() {
-        return Ok(false);
+        return Ok(());
     }
     // Complete or not there: what is half copied is no start.
     let half = build.join("seed");
@@ -27,10 +31,11 @@ pub(super) fn seed(build: &Path, name: &str) -> Result<bool> {
     // With the times of the files, by which cargo tells what is newer.
     let mut copy = Command::new("cp");
     copy.arg("-pR").args([&from, &half]);
-    said(copy)
-        .and_then(|_| Ok(fs::rename(&half, &to)?))
-        .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))?;
-    Ok(true)
+    let cannot = || format!("cannot copy {} to {}", from.display(), to.display());
+    said(copy).with_context(cannot)?;
+    // Before the copy has its name: beside older files cargo would take the other side's programs for this one's.
+    write_files()?;
+    fs::rename(&half, &to).with_context(cannot)
 }
 
 #[cfg(test)]
@@ -44,9 +49,15 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary directory");
         fs::create_dir(dir.path().join("base")).expect("writable");
         fs::write(dir.path().join("base/record"), "bytes").expect("writable");
-        let seeded =
-            ["base", "head", "head"].map(|side| seed(dir.path(), side).expect("there is space"));
-        assert_eq!(seeded, [false, true, false]);
+        let mut seeded = Vec::new();
+        for side in ["base", "head", "head"] {
+            let write_files = || {
+                seeded.push((side, dir.path().join(side).exists()));
+                Ok(())
+            };
+            seed(dir.path(), side, write_files).expect("there is space");
+        }
+        assert_eq!(seeded, [("head", false)]);
         let [base, head] = ["base", "head"].map(|side| {
             let data = dir.path().join(side).join("record").metadata();
             data.and_then(|data| data.modified()).expect("it is there")

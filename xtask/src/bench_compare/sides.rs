@@ -196,9 +196,9 @@ pub(super) fn prepare(
     // Nothing is wanted of programs that are all known.
     if targets.is_none() || !tree.benches.is_empty() {
         eprintln!("{label}: building {}", tree.benches.join(", "));
-        if seed::seed(&state.dir.join("build"), name)? {
-            repository.write_anew(&side.revision, &source, &index)?;
-        }
+        seed::seed(&state.dir.join("build"), name, || {
+            repository.write_anew(&side.revision, &source, &index)
+        })?;
         built = tree.build().map_err(of_bench)?;
     }
     forget_old(&state.dir.join("bin"), &set.dir)?;

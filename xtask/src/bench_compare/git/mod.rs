@@ -16,7 +16,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 
 use self::call::{checked, fed, git_in, line, quoted, run};
 use self::index::Index;
@@ -61,16 +61,6 @@ pub(super) struct Repository {
 }
 
 impl Repository {
-    /// The working tree around `dir`.
-    pub(super) fn find(dir: &Path) -> Result<Worktree> {
-        Worktree::find(dir)?.ok_or_else(|| {
-            anyhow!(
-                "{} is in no git repository with a working tree; go into one and run it again",
-                dir.display()
-            )
-        })
-    }
-
     /// Opens the one at `dir`, or makes it, for objects as `worktree` has them.
     pub(super) fn open(worktree: Worktree, dir: &Path) -> Result<Self> {
         let format = worktree.query(&["rev-parse", "--show-object-format"])?;

@@ -51,7 +51,7 @@ pub(super) struct Listed {
 
 impl Worktree {
     /// The one around `dir`, if there is one.
-    pub(super) fn find(dir: &Path) -> Result<Option<Self>> {
+    pub(in crate::bench_compare) fn find(dir: &Path) -> Result<Option<Self>> {
         let output = run(git_in(dir).args(["rev-parse", "--show-toplevel"]))?;
         if !output.status.success() {
             return Ok(None);
