@@ -82,6 +82,19 @@ fn a_sparse_checkout_with_a_sparse_split_index_is_left_alone() {
     }
 }
 
+/// Git renews the time of a shared index that it reads.
+#[test]
+fn a_split_index_is_left_alone() {
+    let fixture = Fixture::new();
+    fixture.costs(120.0);
+    fixture.git(&["update-index", "--split-index"]);
+    let shared = fixture.git(&["rev-parse", "--shared-index-path"]);
+    assert!(fixture.path().join(shared.trim()).is_file(), "it is split");
+    fixture
+        .left_alone(&["start"])
+        .fails(1, &["slower", COSTS[0]]);
+}
+
 #[test]
 fn changes_that_git_was_told_to_overlook_are_measured() {
     for flag in ["--assume-unchanged", "--skip-worktree"] {

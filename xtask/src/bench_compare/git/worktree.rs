@@ -128,8 +128,7 @@ impl Worktree {
     pub(super) fn listed(&self) -> Result<Vec<Listed>> {
         let written = fs::metadata(self.git_path("index")?).and_then(|data| data.modified());
         let written = written.unwrap_or(SystemTime::UNIX_EPOCH);
-        // A directory that is left out as a whole stays one: to expand it git would write trees.
-        let all = self.query(&["ls-files", "-v", "--stage", "--sparse", "--debug", "-z"])?;
+        let all = self.listing()?;
         let mut listed = Vec::new();
         let mut rest = &all[..];
         while let Some(end) = rest.iter().position(|byte| *byte == 0) {
@@ -151,6 +150,39 @@ impl Worktree {
             });
         }
         Ok(listed)
+    }
+}
+
+impl Worktree {
+    /// The index as git prints it.
+    fn listing(&self) -> Result<Vec<u8>> {
+        // A directory that is left out as a whole stays one: to expand it git would write trees.
+        let args = ["ls-files", "-v", "--stage", "--sparse", "--debug", "-z"];
+        let index = self.git_path("index")?;
+        let files = index.parent().map(fs::read_dir).transpose()?;
+        let files = files.into_iter().flatten().filter_map(Result::ok);
+        let is_shared = |file: &fs::DirEntry| {
+            let name = file.file_name();
+            name.as_encoded_bytes().starts_with(b"sharedindex.")
+        };
+        let shared: Vec<_> = files.filter(is_shared).map(|file| file.path()).collect();
+        if shared.is_empty() {
+            return self.query(&args);
+        }
+        // Git renews the time of a shared index that it reads. So it reads copies, in a repository without anything else.
+        let copy = tempfile::tempdir()?;
+        let format = line(&self.query(&["rev-parse", "--show-object-format"])?);
+        let format = format!("--object-format={format}");
+        let init = ["init", "--quiet", "--bare", "--template=", &format];
+        checked(git_in(copy.path()).args(init), "cannot make a repository")?;
+        for file in shared.iter().chain([&index]) {
+            let name = file.file_name().unwrap_or_default();
+            fs_err::copy(file, copy.path().join(name))?;
+        }
+        let mut list = git_in(&self.root);
+        list.args(args).env("GIT_DIR", copy.path());
+        list.env("GIT_WORK_TREE", &self.root);
+        checked(&mut list, "cannot list the index")
     }
 }
 
