@@ -24,7 +24,7 @@ const HARD_LIMIT: Duration = Duration::from_secs(240);
 /// Runs the scenarios whose names contain `filter`, also after one has failed: `multi_threaded/empty`, say.
 pub(super) fn run(ws: &Workspace, filter: &str) -> Result<()> {
     let dir = ws.root.join("crates/compat/apps");
-    Side::Ours.prove(ws, &dir, &BEVY_TASKS)?;
+    Side::Ours.prove(ws, &dir, &[], &BEVY_TASKS)?;
     let mut scenarios: Vec<(String, PathBuf)> = Vec::new();
     for way in BUILDS {
         let program = build(&dir, &ws.target.join("compat/apps"), "apps", way)?;

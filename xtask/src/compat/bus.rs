@@ -5,13 +5,10 @@ use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-/// Tells programs where the bus is.
-pub(super) const VARIABLE: &str = "DBUS_SESSION_BUS_ADDRESS";
-
 /// A bus that ends when this is dropped.
 pub(super) struct Bus {
     daemon: Child,
-    pub(super) address: String,
+    address: String,
 }
 
 impl Bus {
@@ -36,6 +33,11 @@ impl Bus {
         bus.address.truncate(bus.address.trim_end().len());
         ensure!(!bus.address.is_empty(), "dbus-daemon printed no address");
         Ok(bus)
+    }
+
+    /// The variable of the environment that tells programs where it is.
+    pub(super) fn variable(&self) -> (&'static str, String) {
+        ("DBUS_SESSION_BUS_ADDRESS", self.address.clone())
     }
 }
 

@@ -129,11 +129,10 @@ impl Running {
 impl Examples {
     /// Builds them.
     fn build(ws: &Workspace, side: Side) -> Result<Self> {
-        let work = ws.target.join("compat");
-        let packages = registry::locate(&work.join("locate-examples"), &[SMOL])?;
-        let dir = work.join("examples").join(side.name());
-        registry::copy(&packages[0], &dir, &side.patch(ws, &[ASYNC_EXECUTOR]))?;
-        side.prove(ws, &dir, &ASYNC_EXECUTOR)?;
+        let dir = ws.target.join("compat/examples").join(side.name());
+        let package = registry::locate(ws, SMOL)?;
+        registry::copy(&package, &dir, &side.patch(ws, &[ASYNC_EXECUTOR]))?;
+        side.prove(ws, &dir, &[], &ASYNC_EXECUTOR)?;
         let build = Build::of(&dir, dir.join("target"));
         build.cargo(&["build", "--quiet", "--examples"])?;
         let cwd = tempfile::tempdir()?;

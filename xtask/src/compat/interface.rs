@@ -31,12 +31,12 @@ fn written(ws: &Workspace, features: &[&str], side: Side) -> Result<PathBuf> {
     let tests = ws.root.join("crates/compat").join(name);
     let tests = fs_err::read(tests.join("tests/interface.rs"))?;
     write(&dir, "tests/interface.rs", tests)?;
-    side.prove(ws, &dir, &ASYNC_EXECUTOR)?;
+    side.prove(ws, &dir, &[], &ASYNC_EXECUTOR)?;
     Ok(dir)
 }
 
 fn test(dir: &Path) -> Result<Outcome> {
-    cargo_test(dir, &dir.join("target"), &["--test", "interface"], &[])
+    cargo_test(dir, &dir.join("target"), &["--test", "interface"], None)
 }
 
 /// The public items, with their auto traits.

@@ -25,7 +25,7 @@ use clap::Args;
 
 use crate::progress::run_all;
 use crate::workspace::Workspace;
-use suites::{Runner, SUITES, Suite};
+use suites::{SUITES, Suite};
 
 #[derive(Args)]
 pub(crate) struct CompatArgs {
@@ -102,11 +102,9 @@ pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
     let name = |suite: &&Suite| suite.name.to_owned();
     if only.bless {
         chosen.retain(|suite| !suite.is_second());
-        let runner = Runner::set_up(ws, &chosen)?;
-        return run_all("compat --bless", &chosen, name, |suite| runner.bless(suite));
+        return run_all("compat --bless", &chosen, name, |suite| suite.bless(ws));
     }
-    let runner = Runner::set_up(ws, &chosen)?;
-    run_all("compat", &chosen, name, |suite| runner.check(suite))?;
+    run_all("compat", &chosen, name, |suite| suite.check(ws))?;
     // The load of the programs takes the machine for itself.
     let others = if filter.is_empty() { &parts[..5] } else { &[] };
     others.iter().try_for_each(|(_, part)| part(filter))

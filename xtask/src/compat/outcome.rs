@@ -69,7 +69,8 @@ impl Outcome {
     }
 }
 
-/// Runs the tests of the package in `dir` that `cargo test ARGS` selects; artifacts go to `target`.
+/// Runs the tests of the package in `dir` that `cargo test ARGS` selects, with this variable in the environment; artifacts
+/// go to `target`.
 ///
 /// First the build, without a time limit. A test program is then started directly, several times; cargo runs examples in
 /// documentation, once.
@@ -77,9 +78,9 @@ pub(super) fn cargo_test(
     dir: &Path,
     target: &Path,
     args: &[&str],
-    env: &[(&str, String)],
+    variable: Option<(&str, String)>,
 ) -> Result<Outcome> {
-    let build = Build::of(dir, target.to_owned()).envs(env.iter().cloned());
+    let build = Build::of(dir, target.to_owned()).envs(variable);
     let mut outcome = Outcome::default();
     if args.contains(&"--doc") {
         outcome.tests = run(build.command(&[&["test", "--no-fail-fast"], args].concat()))?;

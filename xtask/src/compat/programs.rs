@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use super::bus::{self, Bus};
+use super::bus::Bus;
 use super::registry::{ASYNC_EXECUTOR, BEVY_TASKS, RAYON_CORE};
 use super::sides::{OPTIMISED, Side, listed, printed};
 use crate::process::same;
@@ -44,8 +44,7 @@ pub(super) fn run(ws: &Workspace, filter: &str) -> Result<()> {
     let both = [ASYNC_EXECUTOR, BEVY_TASKS];
     let sides = Side::both(|side| side.program(ws, "programs", &both, OPTIMISED))?;
     let bus = Bus::start()?;
-    let variable = (bus::VARIABLE, bus.address.clone());
-    compare("compat --programs", &sides, filter, &[variable])?;
+    compare("compat --programs", &sides, filter, &[bus.variable()])?;
     load(&sides)
 }
 

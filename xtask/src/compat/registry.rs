@@ -1,13 +1,11 @@
-//! Published packages: finding cargo's unpacked copy of their source, copying it to work on, and putting ours in their place.
+//! Published packages: finding cargo's unpacked copy of their source, and copying it to work on.
 
 use std::path::Path;
-use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use cargo_metadata::{MetadataCommand, Package};
 
-use crate::process::said;
-use crate::workspace;
+use crate::workspace::{self, Workspace};
 
 /// A published package. For some there is one of ours in the compat workspace, of the same name and version.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,30 +28,19 @@ pub(super) const fn bevy(name: &'static str) -> Published {
     published(name, "0.20.1")
 }
 
-impl Published {
-    /// Where ours lies in the workspace with this root.
-    fn dir(&self, root: &Path) -> String {
-        let dir = root.join("crates/compat").join(self.name);
-        dir.display().to_string()
-    }
-}
-
-/// Has cargo fetch packages and says where they are. Writes a package into `dir` for it.
-pub(super) fn locate(dir: &Path, wanted: &[Published]) -> Result<Vec<Package>> {
-    let dependencies = wanted.iter().map(|Published { name, version }| {
-        format!("{name} = {{ version = \"={version}\", default-features = false }}\n")
-    });
-    workspace::probe(dir, &dependencies.collect::<String>())?;
+/// Has cargo fetch a package and says where it is. Writes a package that depends on it, below the target directory.
+pub(super) fn locate(ws: &Workspace, wanted: Published) -> Result<Package> {
+    let Published { name, version } = wanted;
+    let dir = ws.target.join("compat/locate").join(name);
+    let dependency = format!("{name} = {{ version = \"={version}\", default-features = false }}\n");
+    workspace::probe(&dir, &dependency)?;
     let metadata = MetadataCommand::new()
         .manifest_path(dir.join("Cargo.toml"))
         .exec()
-        .context("cannot fetch published packages: is the registry reachable?")?;
-    let find = |Published { name, version }: &Published| {
-        let is = |p: &&Package| p.name.as_str() == *name && p.version.to_string() == *version;
-        let found = metadata.packages.iter().find(is).cloned();
-        found.with_context(|| format!("cargo did not find {name}"))
-    };
-    wanted.iter().map(find).collect()
+        .context("cannot fetch a published package: is the registry reachable?")?;
+    let is_it = |p: &Package| p.name.as_str() == name && p.version.to_string() == version;
+    let found = metadata.packages.into_iter().find(is_it);
+    found.with_context(|| format!("cargo did not find {name}"))
 }
 
 /// Copies the source of `package` to `dir`, as a workspace of its own with `patch` at the end of its manifest. Its lock file stays
@@ -98,44 +85,4 @@ pub(super) fn write(dir: &Path, file: impl AsRef<Path>, content: impl AsRef<[u8]
     fs_err::create_dir_all(file.parent().unwrap_or(dir))?;
     fs_err::write(file, content)?;
     Ok(true)
-}
-
-/// The lines of a manifest that put ours, of the workspace with this root, in the place of published packages.
-pub(super) fn patch(root: &Path, drop_ins: &[Published]) -> String {
-    let line =
-        |drop_in: &Published| format!("{} = {{ path = {:?} }}\n", drop_in.name, drop_in.dir(root));
-    let lines: String = drop_ins.iter().map(line).collect();
-    format!("\n[patch.crates-io]\n{lines}")
-}
-
-/// Fails unless the package in `dir` gets the package of this name from the workspace with this `root` and nowhere else, or from
-/// the registry if there is none: cargo only warns about a patch that it does not use. `args` may choose features.
-pub(super) fn prove(
-    dir: &Path,
-    args: &[&str],
-    package: &Published,
-    root: Option<&Path>,
-) -> Result<()> {
-    let place = root.map(|root| format!(" ({})", package.dir(root)));
-    let wanted = format!(
-        "{} v{}{}",
-        package.name,
-        package.version,
-        place.unwrap_or_default()
-    );
-    let features = args.iter().skip_while(|arg| **arg != "--features").take(2);
-    let mut tree = Command::new("cargo");
-    tree.current_dir(dir)
-        .args(["tree", "--quiet", "--edges", "all", "--depth", "0"])
-        .args(["--invert", package.name])
-        .args(features);
-    // An ambiguous name (two packages of one name) makes cargo fail.
-    let text = said(tree)?;
-    ensure!(
-        text.lines().next() == Some(&wanted),
-        "{} does not run on {wanted}: `cargo tree --invert {}` says\n{text}",
-        dir.display(),
-        package.name,
-    );
-    Ok(())
 }

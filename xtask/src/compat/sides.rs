@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
-use super::registry::{self, Published, copy_tree, write};
+use super::registry::{Published, copy_tree, write};
 use crate::build::Build;
-use crate::process::run_limited;
+use crate::process::{run_limited, said};
 use crate::workspace::Workspace;
 
 /// Far more than a program needs to list what it has.
@@ -89,6 +89,12 @@ pub(super) fn listed(program: &Path) -> Result<Vec<String>> {
     Ok(lines.lines().map(str::to_owned).collect())
 }
 
+/// Where ours lies.
+fn place(ws: &Workspace, drop_in: &Published) -> String {
+    let dir = ws.root.join("crates/compat").join(drop_in.name);
+    dir.display().to_string()
+}
+
 /// A side of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Side {
@@ -113,16 +119,44 @@ impl Side {
         }
     }
 
-    /// What stands at the end of a manifest of this side.
+    /// What stands at the end of a manifest of this side: the lines that put ours in the place of published packages.
     pub(super) fn patch(self, ws: &Workspace, drop_ins: &[Published]) -> String {
         let drop_ins = if self == Self::Ours { drop_ins } else { &[] };
-        registry::patch(&ws.root, drop_ins)
+        let line = |drop_in: &Published| {
+            format!("{} = {{ path = {:?} }}\n", drop_in.name, place(ws, drop_in))
+        };
+        let lines: String = drop_ins.iter().map(line).collect();
+        format!("\n[patch.crates-io]\n{lines}")
     }
 
-    /// Fails unless the package in `dir` uses our drop-in, or else the package that it stands in for.
-    pub(super) fn prove(self, ws: &Workspace, dir: &Path, drop_in: &Published) -> Result<()> {
-        let root = (self == Self::Ours).then_some(&*ws.root);
-        registry::prove(dir, &[], drop_in, root)
+    /// Fails unless the package in `dir` uses our drop-in and nothing else of its name, or else the package that it stands in for:
+    /// cargo only warns about a patch that it does not use. `args` may choose features.
+    pub(super) fn prove(
+        self,
+        ws: &Workspace,
+        dir: &Path,
+        args: &[&str],
+        drop_in: &Published,
+    ) -> Result<()> {
+        let Published { name, version } = drop_in;
+        let wanted = match self {
+            Self::Stock => format!("{name} v{version}"),
+            Self::Ours => format!("{name} v{version} ({})", place(ws, drop_in)),
+        };
+        let features = args.iter().skip_while(|arg| **arg != "--features").take(2);
+        let mut tree = Command::new("cargo");
+        tree.current_dir(dir)
+            .args(["tree", "--quiet", "--edges", "all", "--depth", "0"])
+            .args(["--invert", name])
+            .args(features);
+        // An ambiguous name (two packages of one name) makes cargo fail.
+        let text = said(tree)?;
+        ensure!(
+            text.lines().next() == Some(&wanted),
+            "{} does not run on {wanted}: `cargo tree --invert {name}` says\n{text}",
+            dir.display(),
+        );
+        Ok(())
     }
 
     /// The program of a package, which bears its name.
@@ -136,7 +170,7 @@ impl Side {
         let to = format!("{package}/{}", self.name());
         let dir = copy(ws, package, &to, &self.patch(ws, drop_ins))?;
         for drop_in in drop_ins {
-            self.prove(ws, &dir, drop_in)?;
+            self.prove(ws, &dir, &[], drop_in)?;
         }
         build(&dir, &dir.join("target"), package, way)
     }

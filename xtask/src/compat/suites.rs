@@ -1,15 +1,15 @@
 //! The published test suites, and running one of them on the stock crate or on the drop-in.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result};
-use cargo_metadata::Package;
+use anyhow::Result;
 
-use super::bus::{self, Bus};
+use super::bus::Bus;
 use super::outcome::{Outcome, Verdict, cargo_test};
 use super::registry::{
     self, ASYNC_EXECUTOR, BEVY_TASKS, Published, RAYON_CORE, SMOL, bevy, published,
 };
+use super::sides::Side;
 use super::{expected, imported, modules};
 use crate::workspace::Workspace;
 
@@ -112,102 +112,75 @@ impl Suite {
         let first = SUITES.iter().find(|suite| suite.short() == self.short());
         first.is_some_and(|first| first.name != self.name)
     }
-}
-
-/// The directories the suites work in.
-pub(super) struct Runner<'w> {
-    ws: &'w Workspace,
-    /// Copies, and artifacts.
-    work: PathBuf,
-    /// The published packages.
-    packages: Vec<Package>,
-}
-
-impl<'w> Runner<'w> {
-    /// Locates everything.
-    pub(super) fn set_up(ws: &'w Workspace, suites: &[&Suite]) -> Result<Self> {
-        let work = ws.target.join("compat");
-        let mut wanted: Vec<_> = suites.iter().map(|suite| suite.package).collect();
-        wanted.sort_unstable_by_key(|package| package.name);
-        wanted.dedup();
-        let packages = registry::locate(&work.join("locate"), &wanted)?;
-        Ok(Self { ws, work, packages })
-    }
 
     /// The committed record.
-    fn record(&self, suite: &Suite) -> PathBuf {
-        let file = format!("crates/compat/expected/{}.txt", suite.short());
-        self.ws.root.join(file)
+    fn record(&self, ws: &Workspace) -> PathBuf {
+        let file = format!("crates/compat/expected/{}.txt", self.short());
+        ws.root.join(file)
     }
 
-    /// Writes the package of a suite into a directory of the side, with this at the end of its manifest: for the stock crate, or
-    /// for ours, which has to do what the `stock` one did. The directory, and what follows `cargo test` there.
-    fn write(
-        &self,
-        suite: &Suite,
-        side: &Path,
-        patch: &str,
-        stock: Option<&Outcome>,
-    ) -> Result<(PathBuf, String)> {
-        let name = suite.package.name;
-        let package = self.packages.iter().find(|p| p.name.as_str() == name);
-        let package = package.context("every suite's package was located")?;
-        let (mut dir, mut args) = (side.join(name), suite.args.to_owned());
-        match (suite.source, stock) {
-            (Source::Extracted, Some(stock)) => {
-                dir = side.join(suite.name);
+    /// Where the copies and the artifacts of a side lie.
+    fn work(&self, ws: &Workspace, side: Side) -> PathBuf {
+        let place = self.name.split_once(':').map_or("ours", |(place, _)| place);
+        let name = if side == Side::Stock { "stock" } else { place };
+        ws.target.join("compat").join(name)
+    }
+
+    /// Writes the package of the suite for a side. The directory, and what follows `cargo test` there.
+    fn write(&self, ws: &Workspace, side: Side) -> Result<(PathBuf, String)> {
+        let name = self.package.name;
+        let package = &registry::locate(ws, self.package)?;
+        let patch = &*side.patch(ws, self.drop_ins());
+        let work = self.work(ws, side);
+        let (mut dir, mut args) = (work.join(name), self.args.to_owned());
+        match (self.source, side) {
+            (Source::Extracted, Side::Ours) => {
+                dir = work.join(self.name);
                 // The tests of the library are those of a file now.
                 args = args.replace("--lib", "--test published");
-                super::published::rebuild(&dir, package, patch, stock)?;
+                let stock = expected::read(&self.record(ws))?;
+                super::published::rebuild(&dir, package, patch, &stock)?;
             }
             (Source::Package | Source::Extracted, _) => {
                 let left_out = if name == LEFT_OUT.0 { LEFT_OUT.1 } else { "" };
                 registry::copy(package, &dir, &format!("{patch}{left_out}"))?;
             }
             (Source::Modules, _) => modules::rebuild(&dir, package, patch)?,
-            (Source::Imported, stock) => {
-                let is_ours = stock.is_some() && suite.drop_ins().is_empty();
-                let ours = is_ours.then_some(&*self.ws.root);
+            (Source::Imported, _) => {
+                let is_ours = side == Side::Ours && self.drop_ins().is_empty();
+                let ours = is_ours.then_some(&*ws.root);
                 imported::rebuild(&dir, package, ours, patch)?;
             }
         }
         Ok((dir, args))
     }
 
-    /// Runs a suite on the stock crate and records what passes.
-    pub(super) fn bless(&self, suite: &Suite) -> Result<String> {
-        let Published { name, version } = suite.package;
-        let side = self.work.join("stock");
-        let (dir, args) = self.write(suite, &side, "", None)?;
-        let under_test = suite.drop_ins().first().unwrap_or(&ASYNC_EXECUTOR).name;
-        let stock = test(&dir, &side, &args)?;
-        let title = format!("{name} {version}: cargo test {}", suite.args);
-        expected::record(&self.record(suite), &title, under_test, &stock)?;
+    /// Runs the tests on a side. Those of `zbus` have a bus of their own.
+    fn run(&self, ws: &Workspace, side: Side) -> Result<Outcome> {
+        let (dir, args) = self.write(ws, side)?;
+        let args: Vec<&str> = args.split(' ').collect();
+        if let (Side::Ours, [drop_in, ..]) = (side, self.drop_ins()) {
+            side.prove(ws, &dir, &args, drop_in)?;
+        }
+        let bus = dir.ends_with("zbus").then(Bus::start).transpose()?;
+        let variable = bus.as_ref().map(Bus::variable);
+        cargo_test(&dir, &self.work(ws, side).join("target"), &args, variable)
+    }
+
+    /// Runs the suite on the stock crate and records what passes.
+    pub(super) fn bless(&self, ws: &Workspace) -> Result<String> {
+        let Published { name, version } = self.package;
+        let under_test = self.drop_ins().first().unwrap_or(&ASYNC_EXECUTOR).name;
+        let stock = self.run(ws, Side::Stock)?;
+        let title = format!("{name} {version}: cargo test {}", self.args);
+        expected::record(&self.record(ws), &title, under_test, &stock)?;
         let (passed, all) = (stock.with(Verdict::Ok).len(), stock.tests.len());
         Ok(format!("{passed} of {all} tests pass"))
     }
 
-    /// Runs a suite on the drop-in and compares with the record.
-    pub(super) fn check(&self, suite: &Suite) -> Result<String> {
-        let stock = expected::read(&self.record(suite))?;
-        let place = suite.name.split_once(':');
-        let side = self.work.join(place.map_or("ours", |(place, _)| place));
-        let patch = registry::patch(&self.ws.root, suite.drop_ins());
-        let (dir, args) = self.write(suite, &side, &patch, Some(&stock))?;
-        if let Some(drop_in) = suite.drop_ins().first() {
-            let args: Vec<&str> = args.split(' ').collect();
-            registry::prove(&dir, &args, drop_in, Some(&self.ws.root))?;
-        }
-        expected::compare(&stock, &test(&dir, &side, &args)?)
+    /// Runs the suite on the drop-in and compares with the record.
+    pub(super) fn check(&self, ws: &Workspace) -> Result<String> {
+        let stock = expected::read(&self.record(ws))?;
+        expected::compare(&stock, &self.run(ws, Side::Ours)?)
     }
-}
-
-/// Runs the tests with a bus of their own, which those of `zbus` need.
-fn test(dir: &Path, side: &Path, args: &str) -> Result<Outcome> {
-    let (target, args) = (side.join("target"), args.split(' ').collect::<Vec<_>>());
-    if !dir.ends_with("zbus") {
-        return cargo_test(dir, &target, &args, &[]);
-    }
-    let bus = Bus::start()?;
-    cargo_test(dir, &target, &args, &[(bus::VARIABLE, bus.address.clone())])
 }

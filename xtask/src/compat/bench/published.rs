@@ -27,9 +27,9 @@ const MILLIS: u64 = 400;
 
 /// Builds the program of a side.
 fn build(ws: &Workspace, side: Side) -> Result<Program> {
-    let work = ws.target.join("compat");
-    let package = &registry::locate(&work.join("locate-bench"), &[ASYNC_EXECUTOR])?[0];
-    let dir = work.join(format!("bench/published-{}", side.name()));
+    let package = &registry::locate(ws, ASYNC_EXECUTOR)?;
+    let dir = format!("compat/bench/published-{}", side.name());
+    let dir = ws.target.join(dir);
     let Published { name, version } = ASYNC_EXECUTOR;
     let manifest = format!(
         "[package]\nname = \"published\"\nversion = \"0.0.0\"\nedition = \"{}\"\n\n[workspace]\n\n[[bench]]\nname = \"executor\"\n\
@@ -42,7 +42,7 @@ fn build(ws: &Workspace, side: Side) -> Result<Program> {
     write(&dir, "src/lib.rs", "")?;
     let bench = fs_err::read(source(package).join("benches/executor.rs"))?;
     write(&dir, "benches/executor.rs", bench)?;
-    side.prove(ws, &dir, &ASYNC_EXECUTOR)?;
+    side.prove(ws, &dir, &[], &ASYNC_EXECUTOR)?;
     let tree = Tree {
         target: dir.join("target"),
         root: dir,
