@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::Result;
 use cargo_metadata::Package;
 
-use super::published::{documentation, manifest};
+use super::published::{write_documented, write_manifest};
 use super::registry::{source, write};
 use crate::workspace;
 
@@ -38,11 +38,7 @@ pub(super) fn rebuild(
             format!("path = \"facade\", package = \"{FACADE}\"")
         }
     };
-    let tables = format!(
-        "[workspace]\n\n[dependencies]\n{} = {{ {under_test} }}\n",
-        package.name
-    );
-    write(dir, "Cargo.toml", manifest(package, &tables)? + patch)?;
+    write_manifest(dir, package, "", &under_test, "criterion", patch)?;
 
     let mut tests = String::from("#![allow(warnings)]\n");
     for (folder, suffix) in [("tests", ""), ("examples", RUN_MAIN)] {
@@ -53,15 +49,12 @@ pub(super) fn rebuild(
     }
     write(dir, "tests/published.rs", tests)?;
 
-    let mut lib = String::new();
-    for (name, text) in sources(package, "src")? {
+    let files = sources(package, "src")?.into_iter().map(|(name, text)| {
         // The crate's own documentation becomes that of an empty module, on its old lines.
         let outer = text.replace("\n//!", "\n///").replacen("//!", "///", 1);
-        write(dir, format!("src/docs/{name}.rs"), documentation(&outer))?;
-        writeln!(lib, "#[path = \"docs/{name}.rs\"]\npub mod {name}_docs;")?;
-    }
-    write(dir, "src/lib.rs", lib)?;
-    Ok(())
+        (format!("src/docs/{name}.rs"), outer)
+    });
+    write_documented(dir, &files.collect::<Vec<_>>())
 }
 
 /// Turns an example into a test.

@@ -10,7 +10,7 @@ use std::path::Path;
 use anyhow::Result;
 use cargo_metadata::Package;
 
-use super::published::manifest;
+use super::published::write_manifest;
 use super::registry::{copy_tree, source, write};
 
 /// The modules, and what their tests find in them by `super`.
@@ -49,9 +49,9 @@ const PRIVATE: &str = ".registry";
 /// Writes the package into `dir`. `patch` goes at the end of its manifest.
 pub(super) fn rebuild(dir: &Path, package: &Package, patch: &str) -> Result<()> {
     let source = source(package);
-    let dependencies = format!("[dependencies]\nrayon-core = \"={}\"\n", package.version);
-    let manifest = manifest(package, &format!("[workspace]\n\n{dependencies}"))?;
-    write(dir, "Cargo.toml", manifest + DEPENDENCY + patch)?;
+    let version = format!("version = \"={}\"", package.version);
+    let patch = format!("{DEPENDENCY}{patch}");
+    write_manifest(dir, package, "", &version, "criterion", &patch)?;
     let mut lib = format!(
         "#![allow(warnings)]\npub use rayon_core::*;\n{HELPERS}\n#[cfg(test)]\nmod test;\n"
     );

@@ -22,16 +22,9 @@ const PRELUDE: &str =
 /// Writes the package into `dir`: the modules and files that `stock` names, of the source of `package`. `patch` goes at
 /// the end of its manifest.
 pub(super) fn rebuild(dir: &Path, package: &Package, patch: &str, stock: &Outcome) -> Result<()> {
-    let tables = format!(
-        "[features]\nmulti_threaded = [\"bevy_tasks/multi_threaded\"]\n\n[dependencies]\nbevy_tasks = \"={}\"\n",
-        package.version
-    );
-    let manifest = manifest(package, &tables)?;
-    write(
-        dir,
-        "Cargo.toml",
-        format!("{manifest}\n[workspace]\n{patch}"),
-    )?;
+    let tables = "[features]\nmulti_threaded = [\"bevy_tasks/multi_threaded\"]\n";
+    let version = format!("version = \"={}\"", package.version);
+    write_manifest(dir, package, tables, &version, "criterion", patch)?;
 
     let text = |file: &str| fs_err::read_to_string(source(package).join(file));
     let mut unit = format!("#![allow(warnings)]\nextern crate alloc;\n{PRELUDE}\n");
@@ -42,39 +35,52 @@ pub(super) fn rebuild(dir: &Path, package: &Package, patch: &str, stock: &Outcom
     }
     write(dir, "tests/published.rs", unit)?;
 
-    let mut lib = String::new();
-    for file in documented_files(stock) {
-        write(dir, file, documentation(&text(file)?))?;
-        let name = Path::new(file).file_stem().context("a file has a name")?;
-        writeln!(lib, "pub mod {};", name.display())?;
+    let files = documented_files(stock).into_iter();
+    let files = files.map(|file| Ok((file.to_owned(), text(file)?)));
+    write_documented(dir, &files.collect::<Result<Vec<_>>>()?)
+}
+
+/// Writes a manifest with these tables, which depends on the published package by `source`, and on all that its tests, benches and
+/// examples depend on but `left_out`. `patch` goes at the end.
+pub(super) fn write_manifest(
+    dir: &Path,
+    package: &Package,
+    tables: &str,
+    source: &str,
+    left_out: &str,
+    patch: &str,
+) -> Result<()> {
+    let (name, edition) = (&package.name, package.edition);
+    let mut text = format!(
+        "[package]\nname = \"published\"\nversion = \"0.0.0\"\nedition = \"{edition}\"\n\n[workspace]\n\n\
+         {tables}\n[dependencies]\n{name} = {{ {source} }}\n\n[dev-dependencies]\n"
+    );
+    for dependency in &package.dependencies {
+        if dependency.kind == DependencyKind::Development && dependency.name != left_out {
+            writeln!(
+                text,
+                "{} = {{ version = \"{}\", default-features = {}, features = {:?} }}",
+                dependency.name,
+                dependency.req,
+                dependency.uses_default_features,
+                dependency.features,
+            )?;
+        }
     }
-    write(dir, "src/lib.rs", lib)?;
+    write(dir, "Cargo.toml", text + patch)?;
     Ok(())
 }
 
-/// A manifest with these tables, and at its end what the tests of the package depend on; benches are left out.
-pub(super) fn manifest(package: &Package, tables: &str) -> Result<String> {
-    let (version, edition) = (&package.version, package.edition);
-    let tests = dependencies(package, |name| name != "criterion")?;
-    Ok(format!(
-        "[package]\nname = \"published\"\nversion = \"{version}\"\nedition = \"{edition}\"\n\n{tables}\n[dev-dependencies]\n{tests}"
-    ))
-}
-
-/// What its tests, benches and examples depend on, as far as `wanted` says.
-pub(super) fn dependencies(package: &Package, wanted: impl Fn(&str) -> bool) -> Result<String> {
-    let mut text = String::new();
-    let dependencies = package.dependencies.iter();
-    for dependency in
-        dependencies.filter(|d| d.kind == DependencyKind::Development && wanted(&d.name))
-    {
-        writeln!(
-            text,
-            "{} = {{ version = \"{}\", default-features = {}, features = {:?} }}",
-            dependency.name, dependency.req, dependency.uses_default_features, dependency.features,
-        )?;
+/// Writes a library with the documentation comments of these files below `src`, and nothing else.
+pub(super) fn write_documented(dir: &Path, files: &[(String, String)]) -> Result<()> {
+    let mut lib = String::new();
+    for (number, (file, text)) in files.iter().enumerate() {
+        write(dir, file, documentation(text))?;
+        let below = file.trim_start_matches("src/");
+        writeln!(lib, "#[path = \"{below}\"]\npub mod docs_{number};")?;
     }
-    Ok(text)
+    write(dir, "src/lib.rs", lib)?;
+    Ok(())
 }
 
 /// The modules whose tests ran: `a::b` of `a::b::tests::name`.
@@ -109,7 +115,7 @@ fn under_path(path: &str, module: &str) -> String {
 }
 
 /// The documentation comments of a source, each before an empty module, everything on its old line.
-pub(super) fn documentation(source: &str) -> String {
+fn documentation(source: &str) -> String {
     let mut text = String::new();
     let mut is_open = false;
     for (number, line) in source.lines().enumerate() {

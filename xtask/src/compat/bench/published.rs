@@ -6,8 +6,8 @@ use regex_lite::Regex;
 use super::program::Kind;
 use super::subject::Limits;
 use super::{BenchArgs, ROUNDS, measured};
-use crate::compat::published::dependencies;
-use crate::compat::registry::{self, ASYNC_EXECUTOR, Published, source, write};
+use crate::compat::published::write_manifest;
+use crate::compat::registry::{self, ASYNC_EXECUTOR, source, write};
 use crate::compat::sides::Side;
 use crate::measure::build::Tree;
 use crate::measure::child;
@@ -30,15 +30,11 @@ fn build(ws: &Workspace, side: Side) -> Result<Program> {
     let package = &registry::locate(ws, ASYNC_EXECUTOR)?;
     let dir = format!("compat/bench/published-{}", side.name());
     let dir = ws.target.join(dir);
-    let Published { name, version } = ASYNC_EXECUTOR;
-    let manifest = format!(
-        "[package]\nname = \"published\"\nversion = \"0.0.0\"\nedition = \"{}\"\n\n[workspace]\n\n[[bench]]\nname = \"executor\"\n\
-         harness = false\n\n[dependencies]\n{name} = {{ version = \"={version}\", features = [\"static\"] }}\n\n[dev-dependencies]\n{}{}",
-        package.edition,
-        dependencies(package, |_| true)?,
-        side.patch(ws, &[ASYNC_EXECUTOR]),
-    );
-    write(&dir, "Cargo.toml", manifest)?;
+    let table = "[[bench]]\nname = \"executor\"\nharness = false\n";
+    let version = ASYNC_EXECUTOR.version;
+    let version = format!("version = \"={version}\", features = [\"static\"]");
+    let patch = side.patch(ws, &[ASYNC_EXECUTOR]);
+    write_manifest(&dir, package, table, &version, "", &patch)?;
     write(&dir, "src/lib.rs", "")?;
     let bench = fs_err::read(source(package).join("benches/executor.rs"))?;
     write(&dir, "benches/executor.rs", bench)?;
