@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 
 use crate::process::{program, said};
 use crate::toolchain::Compiler;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, empty};
 
 /// Of an unpacked compiler, the libraries that it needs.
 pub(crate) const LIBRARIES: &str = "usr/lib/x86_64-linux-gnu";
@@ -37,10 +37,7 @@ pub(crate) fn compiler(
         "{name}: unpacking a rustc out of Debian's packages into {}",
         dir.display()
     );
-    if dir.exists() {
-        fs_err::remove_dir_all(&dir)?;
-    }
-    fs_err::create_dir_all(&dir)?;
+    empty(&dir)?;
     let here = |words: String| {
         let mut command = program(&words);
         command.current_dir(&dir);

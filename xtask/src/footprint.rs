@@ -15,7 +15,7 @@ use crate::package::locked_probe;
 use crate::process::said;
 use crate::progress::Progress;
 use crate::report::sheet::{Cell, Sheet};
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, empty};
 use xtask_stats::median;
 
 const HEADER: [&str; 6] = [
@@ -58,9 +58,7 @@ struct Bytes {
 
 /// Seconds of a clean build.
 fn build_anew(build: &Build) -> Result<f64> {
-    if build.target().exists() {
-        fs_err::remove_dir_all(build.target())?;
-    }
+    empty(build.target())?;
     let start = Instant::now();
     build.quiet_cargo(&["build", "--quiet", "--release"])?;
     Ok(start.elapsed().as_secs_f64())

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, ensure};
 use cargo_metadata::{MetadataCommand, Package};
 
 use crate::build::{Build, words};
-use crate::workspace::{self, Workspace};
+use crate::workspace::{self, Workspace, empty};
 
 /// By how many packages the drop-in may make a lock file longer than the stock crate does.
 const GROWTH: usize = 15;
@@ -59,7 +59,7 @@ fn package(ws: &Workspace, layers: &[&Package]) -> Result<()> {
     // Without artifacts. To cargo a published version never changes, so it would link a layer that an earlier run has built,
     // whatever the package contains now.
     let target = ws.target.join("package-check");
-    remove(&target)?;
+    empty(&target)?;
     let build = Build::of(&ws.root, target);
     eprintln!("$ cargo {}", args.join(" "));
     let output = build.command(&args).output();
@@ -76,13 +76,6 @@ fn package(ws: &Workspace, layers: &[&Package]) -> Result<()> {
     Ok(())
 }
 
-fn remove(dir: &Path) -> Result<()> {
-    if dir.is_dir() {
-        fs_err::remove_dir_all(dir)?;
-    }
-    Ok(())
-}
-
 /// Removes the copies of these packages that an earlier run has left in cargo's home. Cargo unpacks a package there to build the
 /// ones above it, and takes a copy of the same version that lies there already, whatever it contains.
 fn forget_unpacked(layers: &[&Package]) -> Result<()> {
@@ -96,7 +89,10 @@ fn forget_unpacked(layers: &[&Package]) -> Result<()> {
         if source.file_name().as_encoded_bytes().starts_with(b"-") {
             for layer in layers {
                 let copy = format!("{}-{}", layer.name, layer.version);
-                remove(&source.path().join(copy))?;
+                let copy = source.path().join(copy);
+                if copy.is_dir() {
+                    fs_err::remove_dir_all(copy)?;
+                }
             }
         }
     }

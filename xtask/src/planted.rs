@@ -11,6 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use anyhow::{Context, Result};
 
 use crate::build::{Binary, Build};
+use crate::workspace::write;
 
 /// The same build with the fault called `name` in it, if there is to be one.
 pub(crate) fn plant(build: Build, name: Option<&str>) -> Result<Build> {
@@ -20,10 +21,8 @@ pub(crate) fn plant(build: Build, name: Option<&str>) -> Result<Build> {
     let dir = build.target().join("mutants").join(name);
     let path = dir.join("rustc-wrapper");
     let text = format!("#!/bin/sh\nexec \"$@\" --cfg 'terrace_weaken=\"{name}\"'\n");
-    // One that is there may be in use.
-    if !fs_err::read_to_string(&path).is_ok_and(|old| old == text) {
-        fs_err::create_dir_all(&dir)?;
-        fs_err::write(&path, text)?;
+    // One that is there may be in use, and stays as it is.
+    if write(&dir, "rustc-wrapper", text)? {
         fs_err::set_permissions(&path, Permissions::from_mode(0o755))?;
     }
     let wrapper = path.display().to_string();

@@ -86,9 +86,28 @@ pub(crate) fn probe(dir: &Path, dependencies: &str) -> Result<()> {
         "[package]\nname = \"probe\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
          [dependencies]\n{dependencies}"
     );
-    fs_err::create_dir_all(dir.join("src"))?;
-    fs_err::write(dir.join("src/lib.rs"), "")?;
-    Ok(fs_err::write(dir.join("Cargo.toml"), manifest)?)
+    write(dir, "src/lib.rs", "")?;
+    write(dir, "Cargo.toml", manifest)?;
+    Ok(())
+}
+
+/// Writes a file in `dir`, and says so, unless it holds this already: cargo builds again what is newer.
+pub(crate) fn write(dir: &Path, file: impl AsRef<Path>, content: impl AsRef<[u8]>) -> Result<bool> {
+    let file = dir.join(file);
+    if fs_err::read(&file).is_ok_and(|old| old == content.as_ref()) {
+        return Ok(false);
+    }
+    fs_err::create_dir_all(file.parent().unwrap_or(dir))?;
+    fs_err::write(file, content)?;
+    Ok(true)
+}
+
+/// Sees to it that there is an empty directory here.
+pub(crate) fn empty(dir: &Path) -> Result<()> {
+    if dir.exists() {
+        fs_err::remove_dir_all(dir)?;
+    }
+    Ok(fs_err::create_dir_all(dir)?)
 }
 
 /// The Rust files below `dir`, relative to `root`, in order.

@@ -9,8 +9,8 @@ use anyhow::Result;
 use cargo_metadata::Package;
 
 use super::published::{write_documented, write_manifest};
-use super::registry::{source, write};
-use crate::workspace;
+use super::registry::source;
+use crate::workspace::{self, write};
 
 /// The package of the façade, and what it offers of our layers.
 const FACADE: &str = "executor_facade";

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 
 use super::outcome::{Outcome, Verdict, cargo_test};
-use super::registry::{ASYNC_EXECUTOR, Published, write};
+use super::registry::{ASYNC_EXECUTOR, Published};
 use super::{expected, sides::Side};
 use crate::api::{self, AutoTraits};
 use crate::build::Build;
 use crate::progress::run_all;
-use crate::workspace::{self, Workspace};
+use crate::workspace::{self, Workspace, write};
 
 /// Writes the package of a side: the tests, and what they need. These features are on by default.
 fn written(ws: &Workspace, features: &[&str], side: Side) -> Result<PathBuf> {

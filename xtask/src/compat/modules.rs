@@ -11,7 +11,8 @@ use anyhow::Result;
 use cargo_metadata::Package;
 
 use super::published::write_manifest;
-use super::registry::{copy_tree, source, write};
+use super::registry::{copy_tree, source};
+use crate::workspace::write;
 
 /// The modules, and what their tests find in them by `super`.
 const MODULES: [(&str, &str); 5] = [

@@ -13,7 +13,8 @@ use anyhow::{Context, Result};
 use cargo_metadata::{DependencyKind, Package};
 
 use super::outcome::Outcome;
-use super::registry::{source, write};
+use super::registry::source;
+use crate::workspace::write;
 
 /// What the test modules find by `use super::*`: the crate's interface, and imports of the modules they sat in.
 const PRELUDE: &str =

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use cargo_metadata::{MetadataCommand, Package};
 
-use crate::workspace::{self, Workspace};
+use crate::workspace::{self, Workspace, write};
 
 /// A published package. For some there is one of ours in the compat workspace, of the same name and version.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -74,15 +74,4 @@ pub(super) fn copy_tree(from: &Path, to: &Path) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Writes a file in `dir`, and says so, unless it holds this already: cargo builds again what is newer.
-pub(super) fn write(dir: &Path, file: impl AsRef<Path>, content: impl AsRef<[u8]>) -> Result<bool> {
-    let file = dir.join(file);
-    if fs_err::read(&file).is_ok_and(|old| old == content.as_ref()) {
-        return Ok(false);
-    }
-    fs_err::create_dir_all(file.parent().unwrap_or(dir))?;
-    fs_err::write(file, content)?;
-    Ok(true)
 }

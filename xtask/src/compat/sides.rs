@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-use super::registry::{Published, copy_tree, write};
+use super::registry::{Published, copy_tree};
 use crate::build::Build;
 use crate::process::{run_limited, said};
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, write};
 
 /// Far more than a program needs to list what it has.
 const LIST_LIMIT: Duration = Duration::from_secs(60);

@@ -17,7 +17,7 @@ use crate::build::{Binary, Build};
 use crate::planted;
 use crate::process::{Finished, run_limited, said};
 use crate::progress::run_parallel;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, empty};
 
 /// How a run fails that is killed at its time limit.
 pub(crate) const ENDLESS: &str = "it does not end";
@@ -179,10 +179,7 @@ impl Model {
     /// An empty directory in which a run notes what it did; `of` tells it from others.
     pub(crate) fn notes(&self, build: &Build, of: &str) -> Result<PathBuf> {
         let dir = self.noted(build, of);
-        if dir.exists() {
-            fs_err::remove_dir_all(&dir)?;
-        }
-        fs_err::create_dir_all(&dir)?;
+        empty(&dir)?;
         Ok(dir)
     }
 

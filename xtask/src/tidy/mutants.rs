@@ -39,33 +39,22 @@ pub(super) fn check(files: &Files, sources: &[Source]) -> Result<Vec<String>> {
             }
         }
     }
+    let mut found = |table, what: String| findings.push(error(table, 0, &what));
     for Fault { name, .. } in &faults {
         if !planted.contains(&name) {
-            findings.push(error(
-                FAULTS,
-                0,
-                &format!("fault `{name}` is planted in no line"),
-            ));
+            found(FAULTS, format!("fault `{name}` is planted in no line"));
         }
     }
     for Mutant { name, model, .. } in &mutants {
         if !planted.contains(&name) {
-            findings.push(error(
-                MUTANTS,
-                0,
-                &format!("mutant `{name}` weakens no line"),
-            ));
+            found(MUTANTS, format!("mutant `{name}` weakens no line"));
         }
         let head = format!("fn {}(", model.rsplit("::").next().unwrap_or_default());
-        let mut models = files
+        let mut tests = files
             .iter()
             .filter(|(path, _)| path.starts_with("loom-tests"));
-        if !models.any(|(_, text)| text.contains(&head)) {
-            findings.push(error(
-                MUTANTS,
-                0,
-                &format!("mutant `{name}`: no model `{model}`"),
-            ));
+        if !tests.any(|(_, text)| text.contains(&head)) {
+            found(MUTANTS, format!("mutant `{name}`: no model `{model}`"));
         }
     }
     Ok(findings)

@@ -7,14 +7,14 @@ use super::program::Kind;
 use super::subject::Limits;
 use super::{BenchArgs, ROUNDS, measured};
 use crate::compat::published::write_manifest;
-use crate::compat::registry::{self, ASYNC_EXECUTOR, source, write};
+use crate::compat::registry::{self, ASYNC_EXECUTOR, source};
 use crate::compat::sides::Side;
 use crate::measure::build::Tree;
 use crate::measure::child;
 use crate::measure::criterion::{Length, Program};
 use crate::measure::rounds::{Effort, Entry, Row};
 use crate::measure::runs;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, write};
 
 /// Of all rows.
 const LIMITS: Limits = Limits {

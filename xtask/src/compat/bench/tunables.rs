@@ -12,14 +12,13 @@ use regex_lite::Regex;
 use super::program::{self, Length};
 use super::{BenchArgs, ROUNDS};
 use crate::build::Build;
-use crate::compat::registry::write;
 use crate::measure::criterion::Program;
 use crate::measure::machine::origin;
 use crate::measure::rounds::{Effort, Entry, Row, measure_whole, series};
 use crate::measure::runs::{Kind, Run, Runs};
 use crate::report;
 use crate::report::curves::{Curve, Panel, Point};
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, write};
 use xtask_stats::{median, median_of_ratios};
 
 const LENGTH: Length = Length {
