@@ -34,16 +34,11 @@ pub(crate) struct ApiArgs {
 /// Writes or compares the lists of all layers, with all their features.
 pub(crate) fn run(ws: &Workspace, args: &ApiArgs) -> Result<()> {
     let layers: Vec<&str> = published(ws).iter().map(|l| l.name.as_str()).collect();
-    let build = describing(Build::special(ws, "api", ""))?;
-    let names = layers.iter().flat_map(|layer| ["-p", layer]);
-    let described = build.cargo(&words("doc --no-deps --all-features", names));
-    described.with_context(|| {
-        format!("this needs the compiler {COMPILER}, the one in use or one that rustup can fetch")
-    })?;
+    let build = Build::special(ws, "api", "");
+    let line = "doc --no-deps --all-features";
+    let described = describe(build, line, &layers, AutoTraits::Omitted)?;
     let mut changed = Vec::new();
-    for layer in &layers {
-        let description = build.target().join("doc").join(layer.replace('-', "_"));
-        let items = items(&description.with_extension("json"), AutoTraits::Omitted)?;
+    for (layer, items) in layers.iter().zip(described) {
         let list = ws.root.join(LISTS).join(layer).with_extension("txt");
         if args.write {
             fs_err::write(&list, &items)?;
@@ -65,16 +60,30 @@ pub(crate) fn run(ws: &Workspace, args: &ApiArgs) -> Result<()> {
     Ok(())
 }
 
-/// The build with what makes `cargo doc` write descriptions.
-pub(crate) fn describing(build: Build) -> Result<Build> {
-    let build = build
+/// Has rustdoc describe packages by the command `cargo LINE`: the public items of each.
+pub(crate) fn describe(
+    build: Build,
+    line: &str,
+    packages: &[&str],
+    auto: AutoTraits,
+) -> Result<Vec<String>> {
+    let mut build = build
         .env("RUSTDOCFLAGS", RUSTDOCFLAGS)
         // The output as JSON is not stable yet.
         .env("RUSTC_BOOTSTRAP", "1");
-    if said(program("rustc --version"))?.starts_with(&format!("rustc {COMPILER} ")) {
-        return Ok(build);
+    if !said(program("rustc --version"))?.starts_with(&format!("rustc {COMPILER} ")) {
+        build = build.env("RUSTUP_TOOLCHAIN", COMPILER);
     }
-    Ok(build.env("RUSTUP_TOOLCHAIN", COMPILER))
+    let names = packages.iter().flat_map(|package| ["-p", package]);
+    let described = build.cargo(&words(line, names));
+    described.with_context(|| {
+        format!("this needs the compiler {COMPILER}, the one in use or one that rustup can fetch")
+    })?;
+    let description = |package: &&str| {
+        let file = build.target().join("doc").join(package.replace('-', "_"));
+        items(&file.with_extension("json"), auto)
+    };
+    packages.iter().map(description).collect()
 }
 
 /// Whether a list has the auto traits of each type: `Send`, `Unpin` and others.
@@ -86,7 +95,7 @@ pub(crate) enum AutoTraits {
 
 /// The public items in a description, one a line, sorted. The methods of a trait are listed with the trait alone, not with each
 /// `impl` of it.
-pub(crate) fn items(description: &Path, auto: AutoTraits) -> Result<String> {
+fn items(description: &Path, auto: AutoTraits) -> Result<String> {
     let api = public_api::Builder::from_rustdoc_json(description)
         .sorted(true)
         .omit_blanket_impls(true)

@@ -126,12 +126,11 @@ pub(crate) fn run(ws: &Workspace, args: &NoStdArgs) -> Result<()> {
     let compiler = Compiler::with_sources(ws)?;
     let linker = compiler.linker_flag()?;
     let build = |flags: &str| {
-        Build::special(ws, "no-std", format!("{flags} {linker}").trim())
-            .env("RUSTC_BOOTSTRAP", "1")
+        compiler
+            .build(ws, "no-std", format!("{flags} {linker}").trim())
             // Most of the time goes to `core`, which is built for each target and workspace.
             .env("CARGO_PROFILE_DEV_DEBUG", "0")
             .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
-            .envs(compiler.env())
     };
     for target in targets {
         build_for(ws, &build(target.flags), target)?;

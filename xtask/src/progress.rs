@@ -110,13 +110,15 @@ impl Drop for Progress {
     }
 }
 
-/// Does `job` for every item, also after one has failed, and says which have. A job that passes may say a line.
+/// Does `job` for every item that a filter has left, also after one has failed, and says which have. A job that passes may say a
+/// line.
 pub(crate) fn run_all<T>(
     title: &str,
     items: &[T],
     name: impl Fn(&T) -> String,
     job: impl Fn(&T) -> Result<String>,
 ) -> Result<()> {
+    ensure!(!items.is_empty(), "{title}: no name contains the filter");
     let progress = Progress::new(title, items.len());
     for item in items {
         progress.job(name(item), || job(item));
@@ -147,6 +149,7 @@ mod tests {
         };
         let run = |items: &[&str]| super::run_all("a test", items, |item| item.to_string(), job);
         assert!(run(&["a", "b"]).is_ok());
+        assert!(run(&[]).is_err());
         let error = run(&["aa", "b", "cc"]).expect_err("two fail");
         assert_eq!(error.to_string(), "2 of 3 failed: aa, cc");
     }

@@ -129,8 +129,8 @@ pub(crate) fn run(ws: &Workspace, args: &ProveArgs) -> Result<()> {
     });
     ensure!(!faults.is_empty(), "no fault matches; see {TABLE}");
     let needed = |net| faults.iter().any(|fault| fault.net == net);
-    let asan = needed(Net::Asan).then(|| instrument(ws, asan::sanitizer(ws)?));
-    let tsan = needed(Net::Tsan).then(|| instrument(ws, tsan::sanitizer()));
+    let asan = needed(Net::Asan).then(|| instrument(ws, &asan::sanitizer(ws)?));
+    let tsan = needed(Net::Tsan).then(|| instrument(ws, &tsan::sanitizer()));
     let (asan, tsan) = (asan.transpose()?, tsan.transpose()?);
     // Builds and runs the net of a fault, with the fault or without.
     let run = |fault: &Fault, name: Option<&str>| {

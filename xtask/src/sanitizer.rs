@@ -56,70 +56,56 @@ pub(crate) struct Canary {
     pub(crate) report: &'static str,
 }
 
-impl Sanitizer {
-    /// The run in which the tests of a layer mean something: the one that names it, or the last.
-    fn run_of(&self, layer: &str) -> usize {
-        let named = |run: &Run| run.layers.contains(&layer);
-        let found = self.runs.iter().position(named);
-        found.unwrap_or(self.runs.len() - 1)
-    }
-}
-
 /// The builds of one sanitizer, ready to be used: it has been seen that it sees faults.
 pub(crate) struct Instrumented {
-    sanitizer: Sanitizer,
-    /// One for each of its runs.
-    builds: Vec<Build>,
+    /// One for each of its runs, with the layers whose tests mean something in it.
+    builds: Vec<(&'static [&'static str], Build)>,
 }
 
 impl Instrumented {
     /// What cargo is told besides.
     pub(crate) const ARGS: [&'static str; 3] = ["-Zbuild-std", "--target", HOST];
 
-    /// The build in which the tests of `layer` mean something.
+    /// The build in which the tests of `layer` mean something: the one that names it, or the last.
     pub(crate) fn build(&self, layer: &str) -> &Build {
-        &self.builds[self.sanitizer.run_of(layer)]
+        let named = self
+            .builds
+            .iter()
+            .find(|(layers, _)| layers.contains(&layer));
+        &named.unwrap_or(&self.builds[self.builds.len() - 1]).1
     }
 }
 
 /// Prepares the builds of `sanitizer`, and sees that it reports the faults of programs that have them.
-pub(crate) fn instrument(ws: &Workspace, sanitizer: Sanitizer) -> Result<Instrumented> {
+pub(crate) fn instrument(ws: &Workspace, sanitizer: &Sanitizer) -> Result<Instrumented> {
     let compiler = Compiler::with_sources(ws)?;
-    runtime(&sanitizer, &compiler)?;
+    runtime(sanitizer, &compiler)?;
     let name = sanitizer.name;
     let build = |run: &Run| {
-        Build::special(ws, name, &sanitizer.flags.join(" "))
-            .env("RUSTC_BOOTSTRAP", "1")
-            // Instrumented, the symbols of one backtrace take seconds.
-            .env("RUST_BACKTRACE", "0")
-            .envs(run.env.iter().cloned())
-            .envs(compiler.env())
+        let build = compiler.build(ws, name, &sanitizer.flags.join(" "));
+        // Instrumented, the symbols of one backtrace take seconds.
+        let build = build.env("RUST_BACKTRACE", "0");
+        (run.layers, build.envs(run.env.iter().cloned()))
     };
-    let builds: Vec<_> = sanitizer.runs.iter().map(build).collect();
+    let builds = sanitizer.runs.iter().map(build).collect();
     let dir = ws.target.join(name).join("canary");
     fs_err::create_dir_all(&dir)?;
     for canary in sanitizer.canaries {
         let fault = canary.fault;
-        let seen = see(&sanitizer, canary, &dir, &compiler);
+        let seen = see(sanitizer, canary, &dir, &compiler);
         seen.with_context(|| format!("the program with a {fault}"))?;
         println!("{name}: the {fault} of the test program is seen");
     }
-    Ok(Instrumented { sanitizer, builds })
+    Ok(Instrumented { builds })
 }
 
 /// Builds std and the layers instrumented and runs the layers' unit and integration tests.
-pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs, sanitizer: Sanitizer) -> Result<()> {
+pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs, sanitizer: &Sanitizer) -> Result<()> {
     // A wrong name is said before minutes are spent on a build.
     let chosen = args.layer.as_deref();
     chosen.map_or(Ok(()), |layer| ws.layer(layer).map(drop))?;
-    let Instrumented { sanitizer, builds } = instrument(ws, sanitizer)?;
-    let mut result = Ok(());
-    for (number, build) in builds.iter().enumerate() {
-        let layers = match (chosen, sanitizer.runs[number].layers) {
-            (Some(layer), _) if sanitizer.run_of(layer) != number => continue,
-            (Some(layer), _) => &[layer],
-            (None, layers) => layers,
-        };
+    let instrumented = instrument(ws, sanitizer)?;
+    let test = |build: &Build, layers: &[&str]| {
         let mut packages: Vec<_> = layers.iter().map(|l| format!("-pterrace-{l}")).collect();
         if layers.is_empty() {
             packages.extend(ws.layer_args().into_iter().map(str::to_owned));
@@ -127,9 +113,16 @@ pub(crate) fn run(ws: &Workspace, args: &SanitizerArgs, sanitizer: Sanitizer) ->
         let more = packages.iter().map(String::as_str);
         let more = Instrumented::ARGS.into_iter().chain(more);
         let more = more.chain(args.filter.iter().flat_map(|filter| ["--", filter]));
-        // All are run before the verdict.
         let line = "test --no-fail-fast --all-features --lib --tests";
-        result = result.and(build.cargo(&words(line, more)));
+        build.cargo(&words(line, more))
+    };
+    if let Some(layer) = chosen {
+        return test(instrumented.build(layer), &[layer]);
+    }
+    // All are run before the verdict.
+    let mut result = Ok(());
+    for (layers, build) in &instrumented.builds {
+        result = result.and(test(build, layers));
     }
     result
 }

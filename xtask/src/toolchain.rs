@@ -10,6 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::semver::Version;
 
+use crate::build::Build;
 use crate::debian;
 use crate::process::{program, said};
 use crate::workspace::Workspace;
@@ -85,6 +86,13 @@ impl Compiler {
             linker.display()
         );
         Ok(format!("-Clinker={}", linker.display()))
+    }
+
+    /// A build in the subdirectory `dir` of the target directory, of the standard library too, with these flags for rustc.
+    pub(crate) fn build(&self, ws: &Workspace, dir: &str, rustflags: &str) -> Build {
+        Build::special(ws, dir, rustflags)
+            .env("RUSTC_BOOTSTRAP", "1")
+            .envs(self.env())
     }
 
     /// What has to be in the environment of a cargo that uses it.

@@ -35,9 +35,7 @@ pub(crate) fn run(ws: &Workspace, args: &WasmArgs) -> Result<()> {
     if !toolchain::has_target(TARGET)? {
         words.push("-Zbuild-std=std,panic_abort");
         let compiler = Compiler::with_sources(ws)?;
-        build = Build::special(ws, "wasm", &compiler.linker_flag()?)
-            .env("RUSTC_BOOTSTRAP", "1")
-            .envs(compiler.env());
+        build = compiler.build(ws, "wasm", &compiler.linker_flag()?);
     }
     build.cargo(&words)?;
     let module = build

@@ -43,29 +43,25 @@ struct Subject {
 }
 
 const SUBJECTS: [Subject; 3] = [
-    subject("differ", BEVY_TASKS, &BUILDS, 0),
-    subject(
-        "executor-differ",
-        ASYNC_EXECUTOR,
-        &[("async-executor", &[])],
-        100,
-    ),
-    subject("rayon-differ", RAYON_CORE, &[("rayon-core", &[])], 100),
-];
-
-const fn subject(
-    package: &'static str,
-    drop_in: Published,
-    builds: &'static [Way],
-    new_seeds: u64,
-) -> Subject {
     Subject {
-        package,
-        drop_in,
-        builds,
-        new_seeds,
-    }
-}
+        package: "differ",
+        drop_in: BEVY_TASKS,
+        builds: &BUILDS,
+        new_seeds: 0,
+    },
+    Subject {
+        package: "executor-differ",
+        drop_in: ASYNC_EXECUTOR,
+        builds: &[("async-executor", &[])],
+        new_seeds: 100,
+    },
+    Subject {
+        package: "rayon-differ",
+        drop_in: RAYON_CORE,
+        builds: &[("rayon-core", &[])],
+        new_seeds: 100,
+    },
+];
 
 /// Which random programs are run.
 #[derive(Args, Default)]
@@ -101,7 +97,6 @@ struct Case {
     /// `BUILD/ARGUMENTS`.
     name: String,
     sides: [PathBuf; 2],
-    args: [String; 2],
     /// Why it may differ.
     allowed: Option<String>,
 }
@@ -121,11 +116,10 @@ impl Subject {
         let mut cases = Vec::new();
         for way in self.builds {
             let sides = Side::both(|side| side.program(ws, self.package, &[self.drop_in], *way))?;
-            let mut add = |kind: &str, which: String, allowed: Option<&&str>| {
+            let mut add = |args: String, allowed: Option<&&str>| {
                 cases.push(Case {
-                    name: format!("{}/{kind} {which}", way.0),
+                    name: format!("{}/{args}", way.0),
                     sides: sides.clone(),
-                    args: [kind.to_owned(), which],
                     allowed: allowed.map(|reason| (*reason).to_owned()),
                 });
             };
@@ -137,13 +131,12 @@ impl Subject {
                     "the programs that are written out are {known:?}, and the list has {:?}",
                     allowed.keys()
                 );
-                for name in known {
-                    let reason = allowed.get(&*name);
-                    add("--program", name, reason);
+                for name in &known {
+                    add(format!("--program {name}"), allowed.get(&**name));
                 }
             }
             for seed in &seeds {
-                add("--seed", seed.to_string(), None);
+                add(format!("--seed {seed}"), None);
             }
         }
         Ok(cases)
@@ -221,7 +214,8 @@ impl Case {
 
     fn lines(&self, program: &Path, limit: Duration) -> Result<String> {
         let mut command = Command::new(program);
-        command.args(&self.args);
+        let args = self.name.split_once('/').map_or("", |(_, args)| args);
+        command.args(args.split(' '));
         let finished = run_limited(command, limit)?;
         let end = match finished.status {
             None => KILLED.to_owned(),

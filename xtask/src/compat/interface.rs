@@ -41,12 +41,9 @@ fn test(dir: &Path) -> Result<Outcome> {
 
 /// The public items, with their auto traits.
 fn items(dir: &Path) -> Result<String> {
-    let name = ASYNC_EXECUTOR.name;
-    let build = api::describing(Build::of(dir, dir.join("target")))?;
-    build.quiet_cargo(&["doc", "--quiet", "--no-deps", "-p", name])?;
-    let description = build.target().join("doc").join(name.replace('-', "_"));
-    let items = api::items(&description.with_extension("json"), AutoTraits::Listed)?;
-    Ok(plain(&items))
+    let (build, name) = (Build::of(dir, dir.join("target")), ASYNC_EXECUTOR.name);
+    let items = api::describe(build, "doc --quiet --no-deps", &[name], AutoTraits::Listed)?;
+    Ok(plain(&items.concat()))
 }
 
 /// The items without what no program sees: which lifetimes have names in an `impl`, and who implements `Drop`.
@@ -78,7 +75,7 @@ pub(super) fn run(ws: &Workspace) -> Result<()> {
             "not all tests pass on the published package: {tests:?}"
         );
         let tests = expected::compare(&tests, &test(&ours)?)?;
-        let (stock, ours) = (items(&stock)?, items(&ours)?);
+        let [stock, ours] = [items(&stock)?, items(&ours)?];
         let difference = api::difference(&stock, &ours);
         ensure!(
             difference.is_empty(),

@@ -3,7 +3,7 @@
 //! The packages `programs` and `rayon-programs` of `crates/compat` are built twice, from copies with generated manifests. The programs
 //! run in turns on both sides. A fixed number of HTTP requests over loopback then says what they cost on each.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
@@ -57,7 +57,6 @@ fn compare(
 ) -> Result<()> {
     let mut names = listed(&sides[0])?;
     names.retain(|name| name.contains(filter));
-    ensure!(!names.is_empty(), "no program's name contains the filter");
     let runs = RUNS * environments.len();
     run_all(title, &names, String::clone, |name| {
         let mut first = None;
@@ -90,47 +89,40 @@ struct Load {
 /// A figure of a load run.
 type Figure = fn(&Load) -> f64;
 
-fn load_once(side: &Path) -> Result<Load> {
-    let mut command = Command::new(side);
-    command.args(["--load", &REQUESTS.to_string()]);
-    serde_json::from_str(&printed(command, LIMIT)?).context("no load line")
-}
+/// What is printed.
+const FIGURES: [(&str, Figure); 5] = [
+    ("requests a second", |load| {
+        load.requests / load.wall_ns * 1e9
+    }),
+    ("CPU time a request, us", |load| {
+        load.cpu_ns / load.requests / 1e3
+    }),
+    ("latency p50, us", |load| load.p50_ns / 1e3),
+    ("latency p99, us", |load| load.p99_ns / 1e3),
+    ("latency p99.9, us", |load| load.p999_ns / 1e3),
+];
 
 /// Prints medians of the figures, and of their ratios in each round.
-fn load([stock, ours]: &[PathBuf; 2]) -> Result<()> {
-    let mut rounds = Vec::new();
+fn load(sides: &[PathBuf; 2]) -> Result<()> {
+    let mut runs: [Vec<Load>; 2] = Default::default();
     for round in 0..ROUNDS {
-        rounds.push(if round % 2 == 0 {
-            let stock = load_once(stock)?;
-            (stock, load_once(ours)?)
-        } else {
-            let ours = load_once(ours)?;
-            (load_once(stock)?, ours)
-        });
+        for at in [round % 2, 1 - round % 2] {
+            let mut command = Command::new(&sides[at]);
+            command.args(["--load", &REQUESTS.to_string()]);
+            let printed = printed(command, LIMIT)?;
+            runs[at].push(serde_json::from_str(&printed).context("no load line")?);
+        }
     }
     println!(
         "{REQUESTS} requests, 16 connections, medians of {ROUNDS} rounds: stock, ours, ours/stock"
     );
-    let figures: [(&str, Figure); 5] = [
-        ("requests a second", |load| {
-            load.requests / load.wall_ns * 1e9
-        }),
-        ("CPU time a request, us", |load| {
-            load.cpu_ns / load.requests / 1e3
-        }),
-        ("latency p50, us", |load| load.p50_ns / 1e3),
-        ("latency p99, us", |load| load.p99_ns / 1e3),
-        ("latency p99.9, us", |load| load.p999_ns / 1e3),
-    ];
-    for (name, of) in figures {
-        let median_of = |figure: &dyn Fn(&(Load, Load)) -> f64| {
-            median(&mut rounds.iter().map(figure).collect::<Vec<_>>())
-        };
-        let (stock, ours) = (
-            median_of(&|(stock, _)| of(stock)),
-            median_of(&|(_, ours)| of(ours)),
-        );
-        let ratio = median_of(&|(stock, ours)| of(ours) / of(stock));
+    for (name, of) in FIGURES {
+        let [mut stock, mut ours] = runs
+            .each_ref()
+            .map(|runs| Vec::from_iter(runs.iter().map(of)));
+        let ratios = stock.iter().zip(&ours).map(|(stock, ours)| ours / stock);
+        let ratio = median(&mut Vec::from_iter(ratios));
+        let (stock, ours) = (median(&mut stock), median(&mut ours));
         println!("{name:<24} {stock:>10.1} {ours:>10.1} {ratio:>8.3}");
     }
     Ok(())
