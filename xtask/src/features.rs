@@ -60,18 +60,10 @@ fn sets(names: &[String]) -> Vec<Vec<String>> {
         let chosen = all.filter(|(at, _)| bits >> at & 1 == 1);
         chosen.map(|(_, name)| name.clone()).collect()
     };
-    let all = (1 << names.len()) - 1;
-    match names.len() {
-        ..=EXHAUSTIVE => (0..=all).map(subset).collect(),
-        count => {
-            let each = (0..count).map(|at| 1 << at);
-            [0].into_iter()
-                .chain(each)
-                .chain([all])
-                .map(subset)
-                .collect()
-        }
-    }
+    let all = (1_usize << names.len()) - 1;
+    let is_built =
+        |bits: &usize| names.len() <= EXHAUSTIVE || bits.count_ones() <= 1 || *bits == all;
+    (0..=all).filter(is_built).map(subset).collect()
 }
 
 #[cfg(test)]

@@ -4,14 +4,13 @@
 //! `core` and `alloc` are built along with them, by a compiler that comes with their sources: it needs no further targets. What
 //! the images print is compared with the list of behaviours in `crates/firmware/expected.txt`.
 
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::build::Build;
-use crate::process::{program, run_limited, same};
+use crate::process::{needs, program, run_limited, same};
 use crate::toolchain::Compiler;
 use crate::workspace::Workspace;
 
@@ -118,10 +117,7 @@ pub(crate) fn run(ws: &Workspace, args: &NoStdArgs) -> Result<()> {
     );
     // Said before minutes are spent on builds.
     for Image { qemu, apt, .. } in &images {
-        let started = Command::new(qemu).arg("--version").output();
-        started.with_context(|| {
-            format!("{qemu} does not start; install it, on Debian by `apt-get install {apt}`")
-        })?;
+        needs(qemu, apt)?;
     }
     let compiler = Compiler::with_sources(ws)?;
     let linker = compiler.linker_flag()?;

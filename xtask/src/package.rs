@@ -7,6 +7,8 @@ use anyhow::{Context, Result, ensure};
 use cargo_metadata::{MetadataCommand, Package};
 
 use crate::build::{Build, words};
+use crate::compat::registry::{BEVY_TASKS, Published};
+use crate::compat::sides::Side;
 use crate::workspace::{self, Workspace, empty};
 
 /// By how many packages the drop-in may make a lock file longer than the stock crate does.
@@ -108,14 +110,10 @@ fn warnings(said: &str) -> impl Iterator<Item = &str> {
 
 /// Compares the lock file of a project on the stock `bevy_tasks` with one on the drop-in.
 fn grown(ws: &Workspace) -> Result<()> {
-    let drop_in = ws.root.join("crates/compat/bevy_tasks");
-    let manifest: toml::Table = fs::read_to_string(drop_in.join("Cargo.toml"))?.parse()?;
-    let version = manifest["package"]["version"].as_str();
-    let version = version.context("the drop-in has no version")?;
-    let path = drop_in.display().to_string();
+    let Published { name, version } = BEVY_TASKS;
     let stock =
-        format!("bevy_tasks = {{ version = \"={version}\", features = [\"multi_threaded\"] }}\n");
-    let patched = format!("{stock}\n[patch.crates-io]\nbevy_tasks = {{ path = {path:?} }}\n");
+        format!("{name} = {{ version = \"={version}\", features = [\"multi_threaded\"] }}\n");
+    let patched = stock.clone() + &Side::Ours.patch(ws, &[BEVY_TASKS]);
     let (stock, ours) = (locked(ws, &stock)?, locked(ws, &patched)?);
     println!(
         "package: {stock} packages in a lock file with the stock crate, {ours} with the drop-in"

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{Read, Seek};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -54,6 +54,14 @@ pub(crate) fn program(words: &str) -> Command {
     command
 }
 
+/// Fails unless a program starts, which Debian has in the package `apt`.
+pub(crate) fn needs(name: &str, apt: &str) -> Result<()> {
+    let version = said(program(&format!("{name} --version")));
+    let hint =
+        || format!("{name} does not start; install it, on Debian by `apt-get install {apt}`");
+    version.map(drop).with_context(hint)
+}
+
 /// Fails with the first line in which two texts differ, the one above the other.
 pub(crate) fn same([(this, these), (other, others)]: [(&str, &str); 2]) -> Result<()> {
     let [mut these, mut others] = [these, others].map(str::lines);
@@ -62,6 +70,17 @@ pub(crate) fn same([(this, these), (other, others)]: [(&str, &str); 2]) -> Resul
         ensure!(a == b, "line {number}\n  {this}: {a}\n  {other}: {b}");
     }
     Ok(())
+}
+
+/// A program that is killed when this is dropped.
+pub(crate) struct Killed(pub(crate) Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ended = self.0.kill();
+        let _status = self.0.wait();
+    }
 }
 
 /// Runs a program that starts no others; kills it when the time is up.

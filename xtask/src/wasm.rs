@@ -9,6 +9,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::build::Build;
+use crate::process::needs;
 use crate::toolchain::{self, Compiler};
 use crate::workspace::Workspace;
 
@@ -24,11 +25,7 @@ pub(crate) struct WasmArgs {
 /// Builds the suite as a module and runs its cases.
 pub(crate) fn run(ws: &Workspace, args: &WasmArgs) -> Result<()> {
     // Said before minutes are spent on a build.
-    let node = Command::new("node").arg("--version").output();
-    ensure!(
-        node.is_ok_and(|output| output.status.success()),
-        "`node` does not start; install it, on Debian by `apt-get install nodejs`"
-    );
+    needs("node", "nodejs")?;
     let mut build = Build::special(ws, "wasm", "");
     let mut words = vec!["rustc", "-p", PACKAGE, "--lib", "--crate-type", "cdylib"];
     words.extend(["--target", TARGET]);

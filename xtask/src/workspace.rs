@@ -110,19 +110,29 @@ pub(crate) fn empty(dir: &Path) -> Result<()> {
     Ok(fs_err::create_dir_all(dir)?)
 }
 
-/// The Rust files below `dir`, relative to `root`, in order.
-pub(crate) fn rust_files(root: &Path, dir: &Path) -> Result<Vec<String>> {
+/// All files below `dir`, in order.
+pub(crate) fn files_below(dir: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let entries = fs_err::read_dir(dir).with_context(|| format!("no {}", dir.display()))?;
     for entry in entries {
         let path = entry?.path();
         if path.is_dir() {
-            files.extend(rust_files(root, &path)?);
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            let relative = path.strip_prefix(root).context("a file outside")?;
-            files.push(relative.display().to_string());
+            files.extend(files_below(&path)?);
+        } else {
+            files.push(path);
         }
     }
     files.sort();
     Ok(files)
+}
+
+/// The Rust files below `dir`, relative to `root`, in order.
+pub(crate) fn rust_files(root: &Path, dir: &Path) -> Result<Vec<String>> {
+    let mut files = files_below(dir)?;
+    files.retain(|path| path.extension().is_some_and(|e| e == "rs"));
+    let relative = files.iter().map(|path| {
+        let path = path.strip_prefix(root).context("a file outside")?;
+        Ok(path.display().to_string())
+    });
+    relative.collect()
 }

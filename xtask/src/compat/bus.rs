@@ -1,13 +1,15 @@
 //! A message bus of its own for programs that need one: a `dbus-daemon` on a socket in a temporary directory.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
+use crate::process::Killed;
+
 /// A bus that ends when this is dropped.
 pub(super) struct Bus {
-    daemon: Child,
+    _daemon: Killed,
     address: String,
 }
 
@@ -18,33 +20,27 @@ impl Bus {
         command.args(["--session", "--nofork", "--print-address=1"]);
         let sockets = std::env::temp_dir();
         command.arg(format!("--address=unix:tmpdir={}", sockets.display()));
-        let mut daemon = command
+        let daemon = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
             .context("cannot start dbus-daemon (Debian: apt install dbus)")?;
-        let stdout = daemon.stdout.take().context("the daemon has an output")?;
         // From here on a failure ends the daemon.
-        let mut bus = Self {
-            daemon,
-            address: String::new(),
-        };
-        BufReader::new(stdout).read_line(&mut bus.address)?;
-        bus.address.truncate(bus.address.trim_end().len());
-        ensure!(!bus.address.is_empty(), "dbus-daemon printed no address");
-        Ok(bus)
+        let mut daemon = Killed(daemon);
+        let stdout = daemon.0.stdout.take();
+        let mut stdout = BufReader::new(stdout.context("the daemon has an output")?);
+        let mut address = String::new();
+        stdout.read_line(&mut address)?;
+        address.truncate(address.trim_end().len());
+        ensure!(!address.is_empty(), "dbus-daemon printed no address");
+        Ok(Self {
+            _daemon: daemon,
+            address,
+        })
     }
 
     /// The variable of the environment that tells programs where it is.
     pub(super) fn variable(&self) -> (&'static str, String) {
         ("DBUS_SESSION_BUS_ADDRESS", self.address.clone())
-    }
-}
-
-impl Drop for Bus {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ended = self.daemon.kill();
-        let _status = self.daemon.wait();
     }
 }

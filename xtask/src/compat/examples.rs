@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ use tempfile::{NamedTempFile, TempDir};
 use super::registry::{self, ASYNC_EXECUTOR, SMOL};
 use super::sides::Side;
 use crate::build::Build;
-use crate::process::same;
+use crate::process::{Killed, same};
 use crate::progress::run_all;
 use crate::workspace::Workspace;
 
@@ -63,17 +63,9 @@ const GET: &str = "GET /page HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\
 /// An example that runs, until dropped.
 struct Running {
     name: &'static str,
-    child: Child,
+    child: Killed,
     /// What it prints.
     output: NamedTempFile,
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // It may have ended already.
-        let _ended = self.child.kill();
-        let _status = self.child.wait();
-    }
 }
 
 impl Running {
@@ -112,14 +104,14 @@ impl Running {
     }
 
     fn say(&mut self, line: &str) -> Result<()> {
-        let input = self.child.stdin.as_mut().context("it has an input")?;
+        let input = self.child.0.stdin.as_mut().context("it has an input")?;
         Ok(input.write_all(line.as_bytes())?)
     }
 
     /// Waits for the end: what it has printed, and how it ended.
     fn ended(mut self) -> Result<String> {
-        drop(self.child.stdin.take());
-        let status = self.wait("end", |this| Ok(this.child.try_wait()?))?;
+        drop(self.child.0.stdin.take());
+        let status = self.wait("end", |this| Ok(this.child.0.try_wait()?))?;
         let output = self.output()?;
         ensure!(status.success(), "{} failed: {status}\n{output}", self.name);
         Ok(output)
@@ -155,7 +147,7 @@ impl Examples {
             .with_context(|| format!("cannot start {name}"))?;
         let mut running = Running {
             name,
-            child,
+            child: Killed(child),
             output,
         };
         running.expect(text, times)?;
@@ -208,7 +200,7 @@ impl Examples {
     fn interrupted(&self, name: &'static str) -> Result<String> {
         let example = self.start(name, "Waiting for Ctrl-C", 1)?;
         kill(
-            Pid::from_raw(example.child.id().try_into()?),
+            Pid::from_raw(example.child.0.id().try_into()?),
             Signal::SIGINT,
         )?;
         example.ended()

@@ -16,8 +16,8 @@ mod modules;
 mod outcome;
 mod programs;
 mod published;
-mod registry;
-mod sides;
+pub(crate) mod registry;
+pub(crate) mod sides;
 mod suites;
 
 use anyhow::{Result, ensure};

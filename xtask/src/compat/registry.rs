@@ -5,20 +5,20 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use cargo_metadata::{MetadataCommand, Package};
 
-use crate::workspace::{self, Workspace, write};
+use crate::workspace::{self, Workspace, files_below, write};
 
 /// A published package. For some there is one of ours in the compat workspace, of the same name and version.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Published {
-    pub(super) name: &'static str,
-    pub(super) version: &'static str,
+#[derive(Clone, Copy)]
+pub(crate) struct Published {
+    pub(crate) name: &'static str,
+    pub(crate) version: &'static str,
 }
 
 pub(super) const fn published(name: &'static str, version: &'static str) -> Published {
     Published { name, version }
 }
 
-pub(super) const BEVY_TASKS: Published = bevy("bevy_tasks");
+pub(crate) const BEVY_TASKS: Published = bevy("bevy_tasks");
 pub(super) const ASYNC_EXECUTOR: Published = published("async-executor", "1.14.1");
 pub(super) const RAYON_CORE: Published = published("rayon-core", "1.13.0");
 pub(super) const SMOL: Published = published("smol", "2.0.2");
@@ -64,13 +64,9 @@ pub(super) fn source(package: &Package) -> &Path {
 
 /// Copies all files but manifests and lock files.
 pub(super) fn copy_tree(from: &Path, to: &Path) -> Result<()> {
-    for entry in fs_err::read_dir(from)? {
-        let entry = entry?;
-        let (path, name) = (entry.path(), entry.file_name());
-        if path.is_dir() {
-            copy_tree(&path, &to.join(name))?;
-        } else if name != "Cargo.toml" && name != "Cargo.lock" {
-            write(to, name, fs_err::read(&path)?)?;
+    for file in files_below(from)? {
+        if !file.ends_with("Cargo.toml") && !file.ends_with("Cargo.lock") {
+            write(to, file.strip_prefix(from)?, fs_err::read(&file)?)?;
         }
     }
     Ok(())

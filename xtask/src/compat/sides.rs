@@ -97,7 +97,7 @@ fn place(ws: &Workspace, drop_in: &Published) -> String {
 
 /// A side of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(crate) enum Side {
     /// The published packages.
     Stock,
     /// Ours in their place.
@@ -120,7 +120,7 @@ impl Side {
     }
 
     /// What stands at the end of a manifest of this side: the lines that put ours in the place of published packages.
-    pub(super) fn patch(self, ws: &Workspace, drop_ins: &[Published]) -> String {
+    pub(crate) fn patch(self, ws: &Workspace, drop_ins: &[Published]) -> String {
         let drop_ins = if self == Self::Ours { drop_ins } else { &[] };
         let line = |drop_in: &Published| {
             format!("{} = {{ path = {:?} }}\n", drop_in.name, place(ws, drop_in))
