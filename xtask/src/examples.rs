@@ -3,11 +3,11 @@
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use cargo_metadata::Package;
 
 use crate::build::{Binary, Build, words};
-use crate::process::run_limited;
+use crate::process::printed;
 use crate::progress::run_all;
 use crate::workspace::Workspace;
 
@@ -33,11 +33,9 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
 
 /// Runs an example; its last line.
 fn run_one(example: &Binary) -> Result<String> {
-    let finished = run_limited(Command::new(&example.path), LIMIT)?;
-    finished.passed()?;
-    let last = finished.output.lines().last();
-    ensure!(last.is_some(), "it printed nothing");
-    Ok(last.unwrap_or_default().to_owned())
+    let output = printed(Command::new(&example.path), LIMIT)?;
+    let last = output.lines().last();
+    Ok(last.context("it printed nothing")?.to_owned())
 }
 
 /// The layers that users depend on and that have no example.

@@ -116,6 +116,14 @@ pub(crate) fn run_limited(mut command: Command, limit: Duration) -> Result<Finis
     })
 }
 
+/// What a program prints, to its end.
+pub(crate) fn printed(command: Command, limit: Duration) -> Result<String> {
+    let shown = format!("{command:?}");
+    let finished = run_limited(command, limit)?;
+    finished.passed().context(shown)?;
+    Ok(finished.output)
+}
+
 /// Calls `f` on each item, as many at a time as there are processors; the results keep the order.
 pub(crate) fn parallel<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);

@@ -12,8 +12,8 @@ use serde::Deserialize;
 
 use super::bus::Bus;
 use super::registry::{ASYNC_EXECUTOR, BEVY_TASKS, RAYON_CORE};
-use super::sides::{OPTIMISED, Side, listed, printed};
-use crate::process::same;
+use super::sides::{OPTIMISED, Side, listed};
+use crate::process::{printed, same};
 use crate::progress::run_all;
 use crate::workspace::Workspace;
 use xtask_stats::median;

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
 use super::registry::{Published, copy_tree};
 use crate::build::Build;
-use crate::process::{run_limited, said};
+use crate::process::{printed, said};
 use crate::workspace::{Workspace, write};
 
 /// Far more than a program needs to list what it has.
@@ -71,14 +71,6 @@ pub(super) fn build(dir: &Path, target: &Path, file: &str, (name, args): Way) ->
     let own = target.join(profile).join(format!("{file}-{name}"));
     fs_err::copy(built, &own)?;
     Ok(own)
-}
-
-/// What a program prints, to its end.
-pub(super) fn printed(command: Command, limit: Duration) -> Result<String> {
-    let shown = format!("{command:?}");
-    let finished = run_limited(command, limit)?;
-    finished.passed().context(shown)?;
-    Ok(finished.output)
 }
 
 /// What a program prints that is told to list what it has.

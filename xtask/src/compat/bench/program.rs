@@ -8,9 +8,9 @@ use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::compat::sides::printed;
 use crate::measure::criterion::Program;
 use crate::measure::runs::Run;
+use crate::process::printed;
 use xtask_stats::median;
 
 /// A run takes well below a second; this is for hangs.
@@ -62,20 +62,25 @@ pub(super) fn list(program: &Program) -> Result<Vec<Row>> {
     lines(program, &["--list"], None)
 }
 
-/// Runs a row once; its CPU time is the mean of the run's samples.
+/// Runs a row once.
 pub(super) fn run(program: &Program, row: &str, length: Length) -> Result<Run> {
     let samples = length.samples.to_string();
     let millis = length.millis.to_string();
-    let args = ["--row", row, "--samples", &samples, "--sample-ms", &millis];
-    evaluated(row, &lines(program, &args, None)?)
+    sampled(
+        program,
+        row,
+        &["--samples", &samples, "--sample-ms", &millis],
+    )
 }
 
 /// Has a program measure the ideal of a row.
 pub(super) fn ideal(program: &Program, row: &str) -> Result<Run> {
-    evaluated(row, &lines(program, &["--row", row, "--ideal"], None)?)
+    sampled(program, row, &["--ideal"])
 }
 
-fn evaluated(row: &str, samples: &[Sample]) -> Result<Run> {
+/// Runs a row with these arguments; its CPU time is the mean of the run's samples.
+fn sampled(program: &Program, row: &str, args: &[&str]) -> Result<Run> {
+    let samples: Vec<Sample> = lines(program, &[&["--row", row], args].concat(), None)?;
     ensure!(!samples.is_empty(), "{row} printed no sample");
     let mut walls: Vec<_> = samples.iter().map(|s| s.wall_ns).collect();
     Ok(Run {
