@@ -1,10 +1,9 @@
-//! `cargo xtask lint`: formatting, clippy with warnings denied under every cfg, workflow files.
+//! `cargo xtask lint`: formatting, and clippy with warnings denied under every cfg.
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use crate::build::{Build, words};
 use crate::models::LOOM;
-use crate::process::{program, said};
 use crate::workspace::Workspace;
 
 /// Checks all of it; stops at the first that is not clean.
@@ -29,8 +28,7 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
     clippy(&compat, all, manifest.to_vec())?;
     // Builds for no host, so there is no clippy for it.
     let firmware = ws.manifest("crates/firmware");
-    plain.cargo(&words(FORMAT, ["--manifest-path", &firmware]))?;
-    workflows(ws)
+    plain.cargo(&words(FORMAT, ["--manifest-path", &firmware]))
 }
 
 fn clippy(build: &Build, line: &str, mut more: Vec<&str>) -> Result<()> {
@@ -44,15 +42,4 @@ fn modelled_layers(ws: &Workspace) -> Result<Vec<&str>> {
     let layers = ws.layers().into_iter().map(|layer| layer.name.as_str());
     let layers = layers.filter(|layer| modelled.iter().any(|d| d.name == *layer));
     Ok(layers.flat_map(|layer| ["-p", layer]).collect())
-}
-
-/// actionlint is no cargo program: where it is not installed, that is said and not an error.
-fn workflows(ws: &Workspace) -> Result<()> {
-    if said(program("actionlint --version")).is_err() {
-        println!("lint: actionlint is not installed, .github/workflows is not checked");
-        return Ok(());
-    }
-    let status = program("actionlint").current_dir(&ws.root).status()?;
-    ensure!(status.success(), "actionlint failed: {status}");
-    Ok(())
 }

@@ -62,25 +62,20 @@ pub(super) fn list(program: &Program) -> Result<Vec<Row>> {
     lines(program, &["--list"], None)
 }
 
-/// Runs a row once.
+/// Runs a row once; its CPU time is the mean of the run's samples.
 pub(super) fn run(program: &Program, row: &str, length: Length) -> Result<Run> {
     let samples = length.samples.to_string();
     let millis = length.millis.to_string();
-    sampled(
-        program,
-        row,
-        &["--samples", &samples, "--sample-ms", &millis],
-    )
+    let args = ["--row", row, "--samples", &samples, "--sample-ms", &millis];
+    evaluated(row, &lines(program, &args, None)?)
 }
 
 /// Has a program measure the ideal of a row.
 pub(super) fn ideal(program: &Program, row: &str) -> Result<Run> {
-    sampled(program, row, &["--ideal"])
+    evaluated(row, &lines(program, &["--row", row, "--ideal"], None)?)
 }
 
-/// Runs a row with these arguments; its CPU time is the mean of the run's samples.
-fn sampled(program: &Program, row: &str, args: &[&str]) -> Result<Run> {
-    let samples: Vec<Sample> = lines(program, &[&["--row", row], args].concat(), None)?;
+fn evaluated(row: &str, samples: &[Sample]) -> Result<Run> {
     ensure!(!samples.is_empty(), "{row} printed no sample");
     let mut walls: Vec<_> = samples.iter().map(|s| s.wall_ns).collect();
     Ok(Run {
