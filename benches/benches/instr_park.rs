@@ -10,7 +10,7 @@ use event_listener::Event;
 use gungraun::{library_benchmark, library_benchmark_group, main};
 use terrace_benches::counted::{Job, warm};
 use terrace_benches::park::{
-    Crossbeam, Listener, Std, StdGroup, publish_nobody, publish_searching,
+    Crossbeam, Listener, Std, StdGroup, publish_none_parked, publish_searching,
     unpark_then_park as unpark_then_park_of,
 };
 use terrace_park::{Idle, Parker};
@@ -26,9 +26,9 @@ fn unpark_then_park(mut job: Job) -> Job {
 }
 
 #[library_benchmark]
-#[bench::idle__nobody(warm(publish_nobody::<Idle>()))]
-#[bench::event_listener__nobody(warm(publish_nobody::<Event>()))]
-#[bench::std__nobody(warm(publish_nobody::<StdGroup>()))]
+#[bench::idle__none_parked(warm(publish_none_parked::<Idle>()))]
+#[bench::event_listener__none_parked(warm(publish_none_parked::<Event>()))]
+#[bench::std__none_parked(warm(publish_none_parked::<StdGroup>()))]
 #[bench::idle__searching(warm(publish_searching()))]
 fn publish(mut job: Job) -> Job {
     job();

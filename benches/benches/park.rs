@@ -12,7 +12,12 @@ fn parker<P: Park>(rows: &mut Rows<'_>) {
 }
 
 fn group<A: Announce>(rows: &mut Rows<'_>) {
-    rows.row("publish", A::NAME, "nobody", park::publish_nobody::<A>);
+    rows.row(
+        "publish",
+        A::NAME,
+        "none-parked",
+        park::publish_none_parked::<A>,
+    );
     for workers in [1, 2, 8] {
         // The others sleep: two threads run at a time.
         let param = format!("1of{workers}-t2");

@@ -18,7 +18,7 @@ impl Gate {
     pub fn open(&self) {
         // Ordering: Release, pairs with the swap in `pass`; the lock orders it with the registration.
         self.open.store(true, Ordering::Release);
-        let waiter = self.waiter.lock().expect("nobody panics").take();
+        let waiter = self.waiter.lock().expect("no holder panics").take();
         if let Some(waiter) = waiter {
             waiter.wake();
         }
@@ -27,7 +27,7 @@ impl Gate {
     /// Waits until opened, then closes again.
     pub async fn pass(&self) {
         poll_fn(|context| {
-            let mut waiter = self.waiter.lock().expect("nobody panics");
+            let mut waiter = self.waiter.lock().expect("no holder panics");
             // Ordering: Acquire, pairs with the store in `open`.
             if self.open.swap(false, Ordering::AcqRel) {
                 return Poll::Ready(());
@@ -40,6 +40,6 @@ impl Gate {
 
     /// Whether a task waits here.
     pub fn is_waited_for(&self) -> bool {
-        self.waiter.lock().expect("nobody panics").is_some()
+        self.waiter.lock().expect("no holder panics").is_some()
     }
 }

@@ -49,7 +49,7 @@ impl Woken {
         for _ in 0..samples {
             self.gate.pass().await;
             let time = self.now() - self.opened.load(Ordering::Relaxed);
-            self.times.lock().expect("nobody panics").push(time);
+            self.times.lock().expect("no holder panics").push(time);
         }
     }
 
@@ -67,7 +67,7 @@ impl Woken {
     }
 
     fn times(&self) -> Vec<u64> {
-        std::mem::take(&mut *self.times.lock().expect("nobody panics"))
+        std::mem::take(&mut *self.times.lock().expect("no holder panics"))
     }
 }
 

@@ -154,7 +154,7 @@ pub struct StdGroup {
 
 impl StdGroup {
     fn wake(&self, at_most: usize) {
-        let mut parked = self.parked.lock().expect("nobody panics");
+        let mut parked = self.parked.lock().expect("no holder panics");
         let kept = parked.len().saturating_sub(at_most);
         let woken = parked.split_off(kept);
         self.asleep.store(parked.len(), Ordering::Relaxed);
@@ -164,7 +164,7 @@ impl StdGroup {
 
     /// Whether the current thread is still in the list.
     fn is_listed(&self) -> bool {
-        let parked = self.parked.lock().expect("nobody panics");
+        let parked = self.parked.lock().expect("no holder panics");
         parked
             .iter()
             .any(|thread| thread.id() == thread::current().id())
@@ -196,13 +196,13 @@ impl Announce for StdGroup {
                 continue;
             }
             {
-                let mut parked = self.parked.lock().expect("nobody panics");
+                let mut parked = self.parked.lock().expect("no holder panics");
                 parked.push(thread::current());
                 self.asleep.store(parked.len(), Ordering::Relaxed);
             }
             fence(Ordering::SeqCst);
             if items.any() {
-                let mut parked = self.parked.lock().expect("nobody panics");
+                let mut parked = self.parked.lock().expect("no holder panics");
                 parked.retain(|thread| thread.id() != thread::current().id());
                 self.asleep.store(parked.len(), Ordering::Relaxed);
             }
@@ -218,7 +218,7 @@ impl Announce for StdGroup {
 }
 
 /// The cost of a publish while all workers run: no worker sleeps, and none searches.
-pub fn publish_nobody<A: Announce>() -> impl FnMut() {
+pub fn publish_none_parked<A: Announce>() -> impl FnMut() {
     let (group, items) = (A::running(WORKERS), Items::default());
     move || group.publish(&items)
 }

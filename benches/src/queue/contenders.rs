@@ -201,8 +201,8 @@ shared! {
         |queue: &Self, item| queue.push(item).expect("never closed"),
         |queue: &Self| queue.pop().ok();
     Mutexed<Item>, "mutex", Mutex::default(),
-        |queue: &Self, item| queue.lock().expect("nobody panics").push_back(item),
-        |queue: &Self| queue.lock().expect("nobody panics").pop_front();
+        |queue: &Self, item| queue.lock().expect("no holder panics").push_back(item),
+        |queue: &Self| queue.lock().expect("no holder panics").pop_front();
 }
 
 impl Batched for Injector<Item> {

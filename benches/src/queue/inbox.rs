@@ -97,8 +97,8 @@ mail! {
         |queue: &Self, letter| queue.push(letter).expect("never closed"),
         ConcurrentQueue::try_iter;
     Mutexed<Box<usize>>, "mutex", Mutexed::default(),
-        |queue: &Self, letter| queue.lock().expect("nobody panics").push_back(letter),
-        |queue: &Self| std::mem::take(&mut *queue.lock().expect("nobody panics")).into_iter();
+        |queue: &Self, letter| queue.lock().expect("no holder panics").push_back(letter),
+        |queue: &Self| std::mem::take(&mut *queue.lock().expect("no holder panics")).into_iter();
 }
 
 /// [`BATCH`] letters in and out again on one thread; they are used again.

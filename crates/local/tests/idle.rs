@@ -96,7 +96,7 @@ fn futures_channel() -> (std::task::Waker, impl Future<Output = ()>) {
     impl Wake for Shared {
         fn wake(self: Arc<Self>) {
             self.rung.store(true, Ordering::Release);
-            let waiter = self.waiter.lock().expect("nobody panics").take();
+            let waiter = self.waiter.lock().expect("no holder panics").take();
             if let Some(waiter) = waiter {
                 waiter.wake();
             }
@@ -105,7 +105,7 @@ fn futures_channel() -> (std::task::Waker, impl Future<Output = ()>) {
     let shared = Arc::<Shared>::default();
     let bell = Waker::from(shared.clone());
     let future = std::future::poll_fn(move |context| {
-        *shared.waiter.lock().expect("nobody panics") = Some(context.waker().clone());
+        *shared.waiter.lock().expect("no holder panics") = Some(context.waker().clone());
         match shared.rung.load(Ordering::Acquire) {
             true => Poll::Ready(()),
             false => Poll::Pending,

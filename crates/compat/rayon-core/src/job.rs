@@ -29,7 +29,7 @@ enum End {
 struct Header {
     /// The scope that it is a child of. It is counted in until the job has run.
     scope: Option<ChildOf>,
-    /// Frees the job, and runs or drops its closure.
+    /// Frees the job, and runs or drops its closures.
     end: unsafe fn(NonNull<Header>, End),
 }
 

@@ -1,7 +1,7 @@
 //! The jobs of one thread that wait for their turn.
 //!
 //! Its thread takes the newest job, other threads the oldest. An entry of a fifo stands for the oldest job of that fifo, which
-//! whoever comes to the entry takes: so jobs of a fifo run in the order in which they came, and the entries keep their places
+//! the thread that comes to the entry takes: so jobs of a fifo run in the order in which they came, and the entries keep their places
 //! among the other jobs.
 //!
 //! A queue has a lock, held for a few instructions and never while a job runs.

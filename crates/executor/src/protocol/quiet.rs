@@ -11,7 +11,7 @@
 //! - Two enders at the same time: the counts of ends are one word a thread, so each may see the other's task as active. The later one
 //!   to fence by `F` sees both ends.
 //!
-//! A task's end costs one load and one branch where nobody waits: the word that counts the waiters also says whether `l` is
+//! A task's end costs one load and one branch where no thread waits: the word that counts the waiters also says whether `l` is
 //! an instruction in this process. Not an API; public for its models.
 
 use terrace_sync::atomic::{AtomicUsize, Ordering, fence};
