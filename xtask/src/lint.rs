@@ -1,9 +1,10 @@
-//! `cargo xtask lint`: formatting, and clippy with warnings denied under every cfg.
+//! `cargo xtask lint`: formatting, clippy with warnings denied under every cfg, workflow files.
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use crate::build::{Build, words};
 use crate::models::LOOM;
+use crate::process::{program, said};
 use crate::workspace::Workspace;
 
 /// Checks all of it; stops at the first that is not clean.
@@ -28,7 +29,8 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
     clippy(&compat, all, manifest.to_vec())?;
     // Builds for no host, so there is no clippy for it.
     let firmware = ws.manifest("crates/firmware");
-    plain.cargo(&words(FORMAT, ["--manifest-path", &firmware]))
+    plain.cargo(&words(FORMAT, ["--manifest-path", &firmware]))?;
+    workflows(ws)
 }
 
 fn clippy(build: &Build, line: &str, mut more: Vec<&str>) -> Result<()> {
@@ -42,4 +44,15 @@ fn modelled_layers(ws: &Workspace) -> Result<Vec<&str>> {
     let layers = ws.layers().into_iter().map(|layer| layer.name.as_str());
     let layers = layers.filter(|layer| modelled.iter().any(|d| d.name == *layer));
     Ok(layers.flat_map(|layer| ["-p", layer]).collect())
+}
+
+/// actionlint is no cargo program: where it is not installed, that is said and not an error.
+fn workflows(ws: &Workspace) -> Result<()> {
+    if said(program("actionlint --version")).is_err() {
+        println!("lint: actionlint is not installed, .github/workflows is not checked");
+        return Ok(());
+    }
+    let status = program("actionlint").current_dir(&ws.root).status()?;
+    ensure!(status.success(), "actionlint failed: {status}");
+    Ok(())
 }

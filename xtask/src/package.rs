@@ -32,9 +32,12 @@ pub(crate) fn published(ws: &Workspace) -> Vec<&Package> {
     layers.filter(|layer| layer.publish.is_none()).collect()
 }
 
-/// What a reader of the registry would miss, and neither `cargo package` nor `cargo xtask msrv` asks for.
+/// What a reader of the registry would miss.
 fn missing(layer: &Package) -> Vec<String> {
     let fields = [
+        ("description", layer.description.is_some()),
+        ("license", layer.license.is_some()),
+        ("rust-version", layer.rust_version.is_some()),
         ("repository", layer.repository.is_some()),
         ("keywords", !layer.keywords.is_empty()),
         ("categories", !layer.categories.is_empty()),

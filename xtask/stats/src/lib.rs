@@ -82,7 +82,7 @@ fn bootstrap(rows: &[Vec<f64>], statistic: impl Fn(&[f64]) -> f64) -> Estimate {
 
 #[cfg(test)]
 mod tests {
-    use super::{mean_of_medians, median, median_of_ratios};
+    use super::{geometric_mean, mean_of_medians, median, median_of_ratios};
 
     #[test]
     fn medians_of_odd_and_even_amounts() {
@@ -106,5 +106,17 @@ mod tests {
         let many = mean_of_medians(&vec![row; 20]);
         assert!(many.high - many.low < one.high - one.low);
         assert!((many.value - one.value).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_doubling_and_a_halving_cancel() {
+        let mean = geometric_mean([0.5, 2.0].into_iter());
+        assert!((mean - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn equal_rounds_have_no_spread() {
+        let estimate = median_of_ratios(&[0.7; 9]);
+        assert_eq!((estimate.low, estimate.high), (0.7, 0.7));
     }
 }
