@@ -6,10 +6,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
-use walkdir::WalkDir;
 
 use super::child::{self, CpuClock};
 use super::runs::Run;
+use crate::workspace::{empty, files_below};
 use xtask_stats::median;
 
 /// A list takes milliseconds; this is for hangs.
@@ -99,10 +99,7 @@ impl Program {
 
     /// Runs one bench. `home` is emptied and then holds what criterion wrote.
     pub(crate) fn run(&self, id: &str, length: Length, home: &Path) -> Result<Run> {
-        if home.exists() {
-            fs_err::remove_dir_all(home)?;
-        }
-        fs_err::create_dir_all(home)?;
+        empty(home)?;
         let mut command = self.command();
         command
             .args(["--bench", "--exact", id, "--noplot", "--color", "never"])
@@ -154,10 +151,8 @@ impl Program {
 
     /// Reads the one `sample.json` below `home`.
     fn sample(&self, id: &str, home: &Path) -> Result<Sample> {
-        let mut found = WalkDir::new(home)
-            .into_iter()
-            .collect::<Result<Vec<_>, _>>()?;
-        found.retain(|entry| entry.path().ends_with("new/sample.json"));
+        let mut found = files_below(home)?;
+        found.retain(|path| path.ends_with("new/sample.json"));
         let [sample] = &found[..] else {
             bail!(
                 "`{id}` of {} left {} samples instead of one; is the id unique?",
@@ -165,9 +160,9 @@ impl Program {
                 found.len()
             );
         };
-        let text = fs_err::read_to_string(sample.path())?;
+        let text = fs_err::read_to_string(sample)?;
         serde_json::from_str(&text)
-            .with_context(|| format!("{} is no sample of criterion", sample.path().display()))
+            .with_context(|| format!("{} is no sample of criterion", sample.display()))
     }
 }
 

@@ -22,6 +22,7 @@ use self::call::{checked, fed, git_in, line, quoted, run};
 use self::index::Index;
 pub(super) use self::worktree::Worktree;
 use crate::report::model::WORKING_TREE;
+use crate::workspace::empty;
 
 /// Files of a git directory that say which files there are and what their bytes are.
 const INFO: [&str; 2] = ["exclude", "attributes"];
@@ -199,11 +200,4 @@ impl Repository {
             file: file.to_owned(),
         })
     }
-}
-
-/// Makes an empty directory.
-fn empty(dir: &Path) -> Result<()> {
-    fs_err::create_dir_all(dir)?;
-    fs_err::remove_dir_all(dir)?;
-    Ok(fs_err::create_dir(dir)?)
 }
