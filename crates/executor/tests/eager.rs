@@ -58,11 +58,11 @@ fn a_pending_child_is_as_any_other() {
         });
         assert_eq!(polls.load(Ordering::Relaxed), 1);
         slot.waker().wake();
-        if workers == 0 {
-            assert!(executor.try_tick());
-        }
         while polls.load(Ordering::Relaxed) < 2 {
-            thread::yield_now();
+            // Without workers a waiting thread of another test may be faster.
+            if workers > 0 || !executor.try_tick() {
+                thread::yield_now();
+            }
         }
         let waker = loop {
             if let Some(waker) = slot.take() {

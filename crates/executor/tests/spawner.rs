@@ -25,10 +25,12 @@ fn a_task_that_keeps_a_spawner_keeps_no_executor() {
                 pending::<()>().await;
             })
             .detach();
-        if workers == 0 {
-            assert!(executor.try_tick());
+        // Without workers a waiting thread of another test may be faster.
+        while polls.try_recv().is_err() {
+            if workers > 0 || !executor.try_tick() {
+                thread::yield_now();
+            }
         }
-        polls.recv().unwrap();
         drop(executor);
         assert_eq!(Arc::strong_count(&drops), 1);
     }
