@@ -2,7 +2,7 @@
 
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use terrace_sync::thread::{self, JoinHandle};
-use terrace_sync::{Arc, Mutex, OnceLock};
+use terrace_sync::{Arc, Mutex, OnceLock, weakened};
 use terrace_thread::ThreadSpawner;
 
 use super::config::Config;
@@ -133,6 +133,20 @@ impl Threads {
     pub(crate) fn running(&self) -> usize {
         // Ordering: Relaxed, a number to report.
         self.running.load(Ordering::Relaxed)
+    }
+
+    /// Counts a thread in that is being started; false for a spare that no thread of the pool needs any more. The caller holds the
+    /// list's lock.
+    pub(crate) fn thread_starts(&self, kind: Kind) -> bool {
+        let one_more = |running: usize| match kind {
+            Kind::Spare if running == 0 && !weakened!("executor-spare-late") => None,
+            Kind::Spare | Kind::Worker => Some(running + 1),
+        };
+        // Ordering: Relaxed, a count; the Release at the end of `live` orders the threads' ends.
+        let counted = self
+            .running
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
+        counted.is_ok()
     }
 
     /// A worker is being started.

@@ -78,8 +78,7 @@ impl Place {
         seat.expect("an acquired seat exists").reset();
         pool.idle.ensure(index);
         pool.idle.adopt_live(index);
-        // Ordering: Relaxed, a count, as for threads that the pool starts.
-        pool.threads.running.fetch_add(1, Ordering::Relaxed);
+        pool.threads.thread_starts(Kind::Worker);
         pool.threads.worker_starts();
         pool.holders.enter();
         pool.threads.list.lock().push(Thread {

@@ -133,7 +133,8 @@ fn start_missing(pool: &Arc<Shared>, before: usize) -> io::Result<()> {
     }
 }
 
-/// Starts a spare worker; false if it cannot start a thread.
+/// Starts a spare worker; false if it cannot start a thread, and after the end of the last thread of the pool: a shutdown
+/// may have returned by then.
 pub(crate) fn start_spare(pool: &Arc<Shared>) -> bool {
     // The function that names threads may wait, as all users' code may: the start of a spare would call it again. A
     // pool that is being dropped starts no more threads, but the jobs that its workers are in still end. The closer
@@ -163,7 +164,7 @@ fn start_thread(
         builder = builder.stack_size(size);
     }
     let mut list = pool.threads.list.lock();
-    if !wanted(&list) {
+    if !wanted(&list) || !pool.threads.thread_starts(kind) {
         drop(list);
         pool.seats.workers.release(index);
         return Ok(false);
@@ -180,8 +181,6 @@ fn start_thread(
     }
     // It counts as live before it runs, so that the pool does not look stuck until then.
     pool.idle.adopt_live(index);
-    // Ordering: Relaxed, a count; the Release at the end of `live` orders the threads' ends.
-    pool.threads.running.fetch_add(1, Ordering::Relaxed);
     if kind == Kind::Worker {
         pool.threads.worker_starts();
     }
