@@ -1,4 +1,4 @@
-//! Fork-join: the latch of a stolen half, the frame of a join, and the roots that a joiner looks for.
+//! Fork-join: the latch of a stolen half, the frame of a join, and the seat that is kept.
 
 #![cfg(terrace_loom)]
 
@@ -6,12 +6,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use loom::sync::Notify as LoomNotify;
 use terrace_executor::protocol::fork::job::{Forker, Header, JobRef, join};
+use terrace_executor::protocol::fork::kept::Kept;
 use terrace_executor::protocol::fork::latch::Latch;
-use terrace_executor::protocol::fork::nest::Nest;
 use terrace_queue::fork::{Considered, Depth, ForkDeque, Gives, Offer, Owner, Pace, Popped};
 use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use terrace_sync::cell::UnsafeCell;
-use terrace_sync::{Arc, heavy, light, model, thread};
+use terrace_sync::{Arc, model, thread};
 
 /// What wakes a joiner: a notification, and a cell that the joiner writes before it announces itself, and when it goes.
 struct Sleeper {
@@ -111,7 +111,8 @@ fn executor_fork_latch_hands_the_frame_over() {
 /// The job of a latch pushes work that its joiner may run, and waits for it: either the joiner sees the work before it sleeps, or the
 /// job sees the sleeper and wakes it.
 ///
-/// Seen to fail if the look at the sleeper is relaxed (`executor-latch-sleeper-relaxed`).
+/// Seen to fail if the look at the sleeper is relaxed (`executor-latch-sleeper-relaxed`), and without the fence of the joiner
+/// (`executor-latch-work-unfenced`).
 #[test]
 fn executor_fork_latch_shows_the_sleeper_to_its_job() {
     model(|| {
@@ -123,9 +124,8 @@ fn executor_fork_latch_shows_the_sleeper_to_its_job() {
             thread::spawn(move || {
                 let [pushed, has_run] = &*work;
                 pushed.store(true, Ordering::Relaxed);
-                light();
                 // SAFETY: this thread runs the job, and sets the latch below.
-                if let Some(sleeper) = unsafe { latch.sleeper() } {
+                if let Some(sleeper) = unsafe { latch.sleeper_for_work() } {
                     sleeper.copy().notify();
                 }
                 while !has_run.load(Ordering::Relaxed) {
@@ -139,7 +139,7 @@ fn executor_fork_latch_shows_the_sleeper_to_its_job() {
         sleeper.write();
         // SAFETY: the sleeper lives until the latch is done.
         assert!(unsafe { latch.announce(&sleeper) });
-        heavy();
+        latch.fence_before_look();
         while !pushed.load(Ordering::Relaxed) {
             sleeper.notify.wait();
         }
@@ -250,158 +250,50 @@ fn executor_fork_unwinds_after_both_halves() {
     });
 }
 
-/// A seat: its deque, of jobs that are numbers, and its roots.
-struct Seat {
-    deque: Box<ForkDeque<usize>>,
-    nest: Nest,
+/// A seat of which one thread has the cell at a time.
+struct KeptSeat {
+    kept: Kept,
+    cell: UnsafeCell<u32>,
 }
 
-impl Seat {
-    fn new() -> Arc<Self> {
-        Arc::new(Self {
-            deque: ForkDeque::boxed(),
-            nest: Nest::of_seat(3).expect("a small number"),
-        })
-    }
+// SAFETY: the thread that has taken the seat touches the cell. The model checks that.
+unsafe impl Sync for KeptSeat {}
+// SAFETY: it holds numbers.
+unsafe impl Send for KeptSeat {}
 
-    fn owner(&self) -> Owner<'_, usize> {
-        // SAFETY: the body of each model makes the only handle, on its own thread.
-        unsafe { self.deque.owner() }
-    }
-
-    /// Forks a job and joins it. Whether the owner got it.
-    fn fork_and_join(&self, job: usize) -> bool {
-        let pace = |_: Considered| Pace {
-            pushes: 4,
-            offer: Offer::Open,
-            gives: Gives::Asked,
+impl KeptSeat {
+    /// The thread is in the seat for a while, if it is kept.
+    fn visit(&self) {
+        let Some(number) = self.kept.take() else {
+            return;
         };
-        let at = self.owner().push(job, pace).expect("there is room");
-        // SAFETY: the job of the last push.
-        unsafe { self.owner().pop(at) == Popped::Mine }
+        assert_eq!(number, 5);
+        self.cell.with_mut(|cell| {
+            // SAFETY: the seat was taken, and is kept again afterwards.
+            unsafe { *cell += 1 }
+        });
+        assert!(self.kept.keep(number));
     }
 }
 
-/// A joiner of a root looks for jobs inside of it while the root ends and another one begins: it takes none of the other.
+/// Two threads take the seat that a third one has kept: one of them has it at a time, and sees what the one before has written.
 ///
-/// Seen to fail if the root is not checked (`executor-root-unchecked`), hidden after the epoch (`executor-root-hidden-late`), and
-/// if its end begins no epoch (`executor-root-same-epoch`).
+/// Seen to fail if a thread takes the seat by a relaxed exchange (`executor-fork-kept-relaxed`).
 #[test]
-fn executor_fork_joiner_takes_its_own_root_only() {
+fn executor_fork_kept_seat_changes_hands() {
     model(|| {
-        let seat = Seat::new();
-        let root = seat.nest.begin(&seat.owner()).expect("idle");
-        assert_eq!(root.seat(), 3);
-        let joiner = {
+        let seat = Arc::new(KeptSeat {
+            kept: Kept::new(),
+            cell: UnsafeCell::new(0),
+        });
+        assert!(seat.kept.keep(5));
+        assert!(!seat.kept.keep(6), "another one is kept");
+        let other = {
             let seat = Arc::clone(&seat);
-            thread::spawn(move || seat.nest.steal(&seat.deque, root, Offer::Quiet, || false))
+            thread::spawn(move || seat.visit())
         };
-        seat.nest.end(&seat.owner(), root);
-        let other = seat.nest.begin(&seat.owner()).expect("idle");
-        assert!(seat.fork_and_join(2), "a job of the other root was taken");
-        seat.nest.end(&seat.owner(), other);
-        assert_eq!(joiner.join().unwrap(), None);
-    });
-}
-
-/// The same while jobs are inside of the root: the joiner or the owner gets each.
-#[test]
-fn executor_fork_joiner_helps_inside_of_its_root() {
-    model(|| {
-        let seat = Seat::new();
-        let root = seat.nest.begin(&seat.owner()).expect("idle");
-        let joiner = {
-            let seat = Arc::clone(&seat);
-            thread::spawn(move || seat.nest.steal(&seat.deque, root, Offer::Quiet, || false))
-        };
-        let mine = seat.fork_and_join(1);
-        seat.nest.end(&seat.owner(), root);
-        assert_eq!(joiner.join().unwrap(), (!mine).then_some(1));
-    });
-}
-
-/// The owner has given a job away before it began a root: that gift is none of the root's joiner's.
-///
-/// Seen to fail if the root of a gift is not compared (`executor-root-old-gift`).
-#[test]
-fn executor_fork_joiner_takes_no_older_gift() {
-    model(|| {
-        let seat = Seat::new();
-        seat.deque.ask();
-        let pace = |_: Considered| Pace {
-            pushes: 4,
-            offer: Offer::Open,
-            gives: Gives::Asked,
-        };
-        let at = seat.owner().push(1, pace).expect("there is room");
-        let root = seat.nest.begin(&seat.owner()).expect("all is given away");
-        let joiner = {
-            let seat = Arc::clone(&seat);
-            thread::spawn(move || seat.nest.steal(&seat.deque, root, Offer::Quiet, || false))
-        };
-        seat.nest.end(&seat.owner(), root);
-        // SAFETY: the job of the last push.
-        assert_eq!(unsafe { seat.owner().pop(at) }, Popped::Mine);
-        assert_eq!(joiner.join().unwrap(), None);
-    });
-}
-
-/// The thief of a half gives a job of its root away and looks for its sleeping joiner, which announces itself and looks for the job: one
-/// sees the other.
-///
-/// Seen to fail if the joiner sees no gifts (`executor-root-gift-unseen`).
-#[test]
-fn executor_fork_joiner_sees_a_gift_before_it_sleeps() {
-    model(|| {
-        let seat = Seat::new();
-        let root = seat.nest.begin(&seat.owner()).expect("idle");
-        let announced = Arc::new(AtomicBool::new(false));
-        let joiner = {
-            let (seat, announced) = (Arc::clone(&seat), Arc::clone(&announced));
-            thread::spawn(move || {
-                announced.store(true, Ordering::Relaxed);
-                heavy();
-                seat.nest.has_jobs(&seat.deque, root)
-            })
-        };
-        let pace = |_: Considered| Pace {
-            pushes: 4,
-            offer: Offer::Quiet,
-            gives: Gives::Unasked,
-        };
-        let at = seat.owner().push(1, pace).expect("there is room");
-        light();
-        let told = announced.load(Ordering::Relaxed);
-        let saw = joiner.join().unwrap();
-        assert!(told || saw, "the joiner sleeps, and the job waits for it");
-        // SAFETY: the job of the last push.
-        assert_eq!(unsafe { seat.owner().pop(at) }, Popped::Mine);
-        seat.nest.end(&seat.owner(), root);
-    });
-}
-
-/// A thread waits inside of a root, and then inside of another one. A joiner of the first does not follow the second wait.
-///
-/// Seen to fail with a wait that is a relaxed store (`executor-root-wait-relaxed`).
-#[test]
-fn executor_fork_joiner_follows_waits_of_its_root_only() {
-    model(|| {
-        let seat = Seat::new();
-        let far = Seat::new();
-        let inner = far.nest.begin(&far.owner()).expect("idle");
-        let outer = seat.nest.begin(&seat.owner()).expect("idle");
-        seat.nest.set_wait(Some(inner));
-        let joiner = {
-            let seat = Arc::clone(&seat);
-            thread::spawn(move || seat.nest.next_of(outer))
-        };
-        seat.nest.set_wait(None);
-        seat.nest.end(&seat.owner(), outer);
-        far.nest.end(&far.owner(), inner);
-        let foreign = far.nest.begin(&far.owner()).expect("idle");
-        let other = seat.nest.begin(&seat.owner()).expect("idle");
-        seat.nest.set_wait(Some(foreign));
-        seat.nest.end(&seat.owner(), other);
-        assert_ne!(joiner.join().unwrap(), Some(foreign));
+        seat.visit();
+        other.join().unwrap();
+        assert_eq!(seat.kept.take(), Some(5));
     });
 }

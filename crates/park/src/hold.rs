@@ -21,7 +21,7 @@
 use std::task::Waker;
 
 use terrace_sync::atomic::Ordering;
-use terrace_sync::{heavy, weakened};
+use terrace_sync::{heavy, ordering, weakened};
 
 use crate::group::Group;
 use crate::idle::{Idle, Work};
@@ -74,7 +74,8 @@ impl Idle {
             let bit = word::highest(parked & !sentinels).or_else(|| word::highest(parked))?;
             // Ordering: the Acquire pairs with the Release by which the worker set its bit, the Release with the Acquire of the
             // worker that looks at it. Relaxed on failure: the next round decides on that word.
-            match group.swap(word, word.taken(bit), Ordering::AcqRel, Ordering::Relaxed) {
+            let order = ordering!("park-hold-relaxed", AcqRel);
+            match group.swap(word, word.taken(bit), order, Ordering::Relaxed) {
                 Ok(()) => {
                     let worker = group.base + bit as usize;
                     let held = Held { worker };
@@ -102,8 +103,10 @@ impl Idle {
             group.load(Ordering::Relaxed).is_held(place.bit),
             "gave back a place that is not held"
         );
-        // Ordering: AcqRel as for every change of the word.
-        let after = group.clear_restricted(place.bit, Ordering::AcqRel);
+        // Ordering: the Release pairs with the Acquire by which another thread takes the place, or the worker wakes; AcqRel as for
+        // every change of the word.
+        let order = ordering!("park-unhold-relaxed", AcqRel);
+        let after = group.clear_restricted(place.bit, order);
         // Fence pair: `light` in publish and wake_worker. Either they see the worker parked, or this thread sees their item or wish.
         unless_weakened!("park-unhold-fence", heavy());
         if !weakened!("park-unhold-wish") && group.seat(place.bit).take_wish() {

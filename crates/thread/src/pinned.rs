@@ -7,7 +7,7 @@ use std::mem::ManuallyDrop;
 use terrace_local::task::Runnable;
 use terrace_local::{LocalCore, LocalExecutor, LocalSpawner, OnOwner, OwnedCore, Task, task};
 use terrace_queue::Injector;
-use terrace_sync::{Arc, light};
+use terrace_sync::Arc;
 
 use crate::closed::Closed;
 use crate::notify::{Notify, NotifyRef};
@@ -304,8 +304,7 @@ impl Pinned {
     /// Queues a runnable that only this thread may run, from any thread, and wakes the thread.
     pub(crate) fn push_child(&self, child: Runnable) {
         self.children.push(child);
-        // Fence pair: the fence between the thread's announcement of its sleep and its last look at the queues.
-        light();
+        // No fence of its own: `Wakeup` has the handshake, from the item on.
         self.waking.notify();
     }
 }

@@ -4,6 +4,7 @@ use std::task::{Wake, Waker};
 
 use terrace_park::{Parker, Restricted, Unparker};
 use terrace_sync::atomic::Ordering::Relaxed;
+use terrace_sync::cell::UnsafeCell;
 use terrace_sync::{Arc, Mutex, model, thread};
 
 use crate::fixture::{Fixture, RUN_ONE, Shape, model_of_two};
@@ -88,6 +89,91 @@ fn idle_hold_beside_another_worker() {
         f.publish_one();
         hold_once(f);
         f.publish_one();
+    });
+}
+
+/// What belongs to the thread that has the place of the only worker.
+struct Handed {
+    f: Arc<Fixture>,
+    cell: UnsafeCell<u32>,
+}
+
+// SAFETY: the thread that has the place touches the cell. The model checks that.
+unsafe impl Sync for Handed {}
+// SAFETY: it holds numbers, and what threads share.
+unsafe impl Send for Handed {}
+
+impl Handed {
+    fn touch(&self) {
+        self.cell.with_mut(|cell| {
+            // SAFETY: the thread has the place.
+            unsafe { *cell += 1 }
+        });
+    }
+
+    fn hold_once(&self) {
+        if let Some(held) = self.f.idle.hold(&*self.f) {
+            self.touch();
+            self.f.idle.unhold(held, &*self.f);
+        }
+    }
+}
+
+/// The place of the only worker passes from the worker to two holders, one after the other: each sees what the one before has written.
+///
+/// Seen to fail if a holder takes or gives it by a relaxed exchange (`park-hold-relaxed`, `park-unhold-relaxed`).
+#[test]
+fn idle_held_place_changes_hands() {
+    model(|| {
+        let all = Arc::new(Handed {
+            f: Fixture::new(Shape::OneOfOne, 1),
+            cell: UnsafeCell::new(0),
+        });
+        let (mine, holder) = (all.clone(), all.clone());
+        let threads = [
+            thread::spawn(move || {
+                let token = mine.f.idle.enter(0);
+                mine.touch();
+                let token = mine.f.idle.park(0, token, &*mine.f);
+                mine.f.idle.stop_search(token, &*mine.f);
+            }),
+            thread::spawn(move || holder.hold_once()),
+        ];
+        all.hold_once();
+        all.f.private[0].store(1, Relaxed);
+        all.f.idle.wake_worker(0);
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    });
+}
+
+/// A holder passes a worker over that parks in a poll.
+///
+/// Seen to fail if it takes the place by a relaxed exchange (`park-hold-relaxed`).
+#[test]
+fn idle_hold_passes_a_polled_worker_over() {
+    model(|| {
+        let f = Fixture::new(Shape::OneOfOne, 1);
+        let mine = f.clone();
+        let worker = thread::spawn(move || {
+            let waker = Waker::noop().clone();
+            let token = mine.idle.enter(0);
+            let parked = mine
+                .idle
+                .park_in_poll(0, Some(token), &*mine, waker)
+                .is_none();
+            if parked {
+                let token = mine.idle.end_park(0);
+                mine.idle.stop_search(token, &*mine);
+            }
+            parked
+        });
+        if let Some(held) = f.idle.hold(&*f) {
+            f.idle.unhold(held, &*f);
+            panic!("the worker is polled");
+        }
+        assert!(worker.join().unwrap(), "there was no work");
     });
 }
 

@@ -6,16 +6,17 @@ use terrace_sync::atomic::{AtomicUsize, Ordering};
 use super::fork_seat::{By, ForkPlace, ForkSeat};
 use super::fork_sites::Sites;
 use super::slot_table::SlotTable;
+use crate::protocol::fork::kept::Kept;
 use crate::protocol::sight::Sight;
 
-/// Only a seat with a lower number is kept open.
+/// Only a seat with a lower number is kept open: looks go through all seats up to the highest open one.
 const KEPT_BELOW: usize = 8;
 
 /// The fork seats of a pool `P`: of workers that have forked, and of guests.
 pub(crate) struct Forks<P> {
     places: SlotTable<ForkPlace<P>, 1>,
-    /// The number, plus one, of a seat that a thread gave back and that stays open for the next thread; else 0.
-    kept: AtomicUsize,
+    /// A seat that a thread gave back and that stays open for the next thread.
+    kept: Kept,
     /// How long joins take.
     pub(crate) sites: Sites,
     /// Guests that have come so far, wrapping.
@@ -47,7 +48,7 @@ impl<P> Forks<P> {
     pub(crate) fn new() -> Self {
         Self {
             places: SlotTable::new(),
-            kept: AtomicUsize::new(0),
+            kept: Kept::new(),
             sites: Sites::new(),
             entries: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),
@@ -57,12 +58,7 @@ impl<P> Forks<P> {
     /// Takes a free seat for the calling thread. One read-modify-write, and a lock besides where no seat is kept. The first thread in
     /// a seat allocates its deque.
     pub(crate) fn enter(&self, pool: *const P, by: By) -> &ForkSeat<P> {
-        // Ordering: Acquire pairs with the Release in `leave`: the seat passes from one thread to the next.
-        let kept = self.kept.swap(0, Ordering::Acquire);
-        let number = match kept.checked_sub(1) {
-            Some(number) => number,
-            None => self.places.acquire(),
-        };
+        let number = self.kept.take().unwrap_or_else(|| self.places.acquire());
         let place = self.places.get(number).expect("it was acquired");
         let seat = place.make(pool, number);
         seat.enter(by);
@@ -76,13 +72,7 @@ impl<P> Forks<P> {
     /// Gives back the seat of the calling thread.
     pub(crate) fn leave(&self, seat: &ForkSeat<P>) {
         seat.leave();
-        // Ordering: Release pairs with the Acquire in `enter`.
-        let keep = || {
-            self.kept
-                .compare_exchange(0, seat.number + 1, Ordering::Release, Ordering::Relaxed)
-        };
-        // Looks go through all seats up to the highest open one.
-        if seat.number >= KEPT_BELOW || keep().is_err() {
+        if seat.number >= KEPT_BELOW || !self.kept.keep(seat.number) {
             self.places.release(seat.number);
         }
     }

@@ -7,7 +7,7 @@
 use std::mem;
 
 use terrace_queue::fork::{Depth, Offer, Popped};
-use terrace_sync::{Arc, OnceLock, heavy};
+use terrace_sync::{Arc, OnceLock};
 use terrace_thread::Notify;
 
 use super::stand_in;
@@ -140,8 +140,8 @@ impl WaitFor for Stolen<'_> {
             // SAFETY: the sleeper is dropped after the wait, which ends when the latch is done.
             let _announced = unsafe { self.job.latch.announce(sleeper) };
         }
-        // Ordering: pairs with `light` in `Considers::published`: either the pusher sees this sleeper, or `has_work` sees its job.
-        heavy();
+        // Either `Considers::published` sees this sleeper, or `has_work` sees its job.
+        self.job.latch.fence_before_look();
     }
 
     /// The thief runs the half.

@@ -25,7 +25,7 @@ use crate::workspace::Workspace;
 use sites::{Order, Site};
 
 /// How many schedules a model runs in at most.
-const SCHEDULES: usize = 20_000;
+const SCHEDULES: usize = 60_000;
 /// What says to a model where to note the orderings that it comes to.
 const RECORD: &str = "TERRACE_SWEEP_RECORD";
 /// What says to a model which ordering is weakened.

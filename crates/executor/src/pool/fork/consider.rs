@@ -17,8 +17,8 @@
 use std::time::Duration;
 
 use terrace_queue::fork::{Consider, Considered, Gives, Offer, Pace};
+use terrace_sync::Arc;
 use terrace_sync::time::Instant;
-use terrace_sync::{Arc, light};
 
 use super::super::shared::Shared;
 use super::here::Seat;
@@ -72,13 +72,17 @@ impl<'s> Considers<'s> {
         self.worker.seat().expect("a push has a seat")
     }
 
-    /// The sleeping joiner of the root that the thread is inside of.
-    fn joiner(&self) -> Option<&'s Arc<dyn terrace_thread::Notify>> {
+    /// The root that the thread is inside of.
+    fn root(&self) -> Option<Job> {
         let root = self.seat().mine.root.get()?;
         // SAFETY: deques of a pool hold jobs of this type.
-        let job = unsafe { root.typed::<Job>() };
+        Some(unsafe { root.typed::<Job>() })
+    }
+
+    /// Its sleeping joiner.
+    fn joiner(&self) -> Option<&'s Arc<dyn terrace_thread::Notify>> {
         // SAFETY: the thread is in the middle of the job, and sets its latch only after this push was popped.
-        unsafe { job.sleeper() }
+        unsafe { self.root()?.sleeper() }
     }
 
     fn anyone_sleeps(&self) -> bool {
@@ -205,10 +209,9 @@ impl Consider for Considers<'_> {
         let tells = self.tell != Tell::Nothing || now.asked;
         // The joiner of the root may have gone to sleep since `pace` looked, before the job was visible.
         if tells || (self.is_open && !self.joiner_slept) {
-            if self.seat().mine.root.get().is_some() {
-                // Ordering: pairs with `heavy` in `announce_sleep`.
-                light();
-                if let Some(joiner) = self.joiner() {
+            if let Some(root) = self.root() {
+                // SAFETY: the thread is in the middle of the job, and sets its latch only after this push was popped.
+                if let Some(joiner) = unsafe { root.sleeper_for_work() } {
                     joiner.notify();
                 }
             }

@@ -19,7 +19,7 @@ use terrace_local::{Payload, drop_payload};
 use terrace_queue::fork::{Depth, Popped, Word};
 use terrace_sync::atomic::{AtomicU64, Ordering};
 use terrace_sync::cell::UnsafeCell;
-use terrace_sync::weakened;
+use terrace_sync::{ordering, weakened};
 
 use super::latch::Latch;
 use super::nest::Root;
@@ -104,8 +104,9 @@ impl<F: Forker> JobRef<F> {
     pub unsafe fn begun(self, root: Root) {
         // SAFETY: the joiner keeps the frame until the latch is done.
         let header = unsafe { self.0.as_ref() };
+        let release = ordering!("executor-root-begun-relaxed", Release);
         // Ordering: Release pairs with the Acquire in `thief`.
-        header.thief.store(root.pack(), Ordering::Release);
+        header.thief.store(root.pack(), release);
     }
 
     /// The function that runs jobs of this call-site.
@@ -128,6 +129,18 @@ impl<F: Forker> JobRef<F> {
         let header = unsafe { self.0.as_ref() };
         // SAFETY: the calling thread runs the job.
         unsafe { header.latch.sleeper() }
+    }
+
+    /// As [`sleeper`](Self::sleeper), by a thread that has made work visible to the joiner: see [`Latch::sleeper_for_work`].
+    ///
+    /// # Safety
+    /// As [`sleeper`](Self::sleeper).
+    #[inline]
+    pub unsafe fn sleeper_for_work<'s>(self) -> Option<&'s F::Sleeper> {
+        // SAFETY: the joiner keeps the frame until the latch is done.
+        let header = unsafe { self.0.as_ref() };
+        // SAFETY: the calling thread runs the job.
+        unsafe { header.latch.sleeper_for_work() }
     }
 
     /// Runs the job on its thief. Its result, or the payload of its panic, is for the joiner.

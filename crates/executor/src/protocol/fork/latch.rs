@@ -13,12 +13,20 @@
 //!
 //! A wake is not lost. Announcement and `DONE` exchange one word. If the announcement comes first, the thief wakes. Else the joiner
 //! sees `DONE`. What wakes it (`Notify`) keeps a notification for a thread that is about to sleep.
+//!
+//! The joiner also sleeps for work that the job makes visible, and looks for it. Of the two the later one to fence sees the other:
+//!
+//! ```text
+//! joiner:  announces itself, in this sleep or in an earlier one;  H;  looks for work
+//! job:     work;  l;  a sleeper -> wakes it
+//! ```
+//!
 //! Not an API; public for its models.
 
 use std::ptr;
 
 use terrace_sync::atomic::{AtomicPtr, Ordering};
-use terrace_sync::{ordering, weakened};
+use terrace_sync::{heavy, light, ordering, weakened};
 
 /// The latch. `S` wakes the joiner.
 pub struct Latch<S>(AtomicPtr<S>);
@@ -70,6 +78,28 @@ impl<S> Latch<S> {
         let sleeper = self.0.load(acquire);
         // SAFETY: the latch is not done (the caller's promise), so this is null or a sleeper, which lives until it is.
         unsafe { sleeper.as_ref() }
+    }
+
+    /// As [`sleeper`](Self::sleeper), by a job that has made work visible: the joiner is returned, or sees the work
+    /// behind its [fence](Self::fence_before_look).
+    ///
+    /// # Safety
+    /// As [`sleeper`](Self::sleeper).
+    #[inline]
+    pub unsafe fn sleeper_for_work(&self) -> Option<&S> {
+        // Fence pair: `heavy` in `fence_before_look`.
+        light();
+        // SAFETY: the caller's promise.
+        unsafe { self.sleeper() }
+    }
+
+    /// The joiner, which has announced itself, calls this before it looks for work of the job, in each sleep.
+    #[inline]
+    pub fn fence_before_look(&self) {
+        // Fence pair: `light` in `sleeper_for_work`.
+        if !weakened!("executor-latch-work-unfenced") {
+            heavy();
+        }
     }
 
     /// The job has ended: the joiner may go on. Wakes it with `wake` if it sleeps, by what `copy` made of its sleeper.

@@ -1,0 +1,245 @@
+//! Fork-join: the roots that a joiner looks for.
+
+#![cfg(terrace_loom)]
+
+use terrace_executor::protocol::fork::job::{Forker, Header, JobRef, join};
+use terrace_executor::protocol::fork::nest::Nest;
+use terrace_queue::fork::{Considered, Depth, ForkDeque, Gives, Offer, Owner, Pace, Popped};
+use terrace_sync::atomic::{AtomicBool, Ordering};
+use terrace_sync::{Arc, heavy, light, model, thread};
+
+/// A seat: its deque, of jobs that are numbers, and its roots.
+struct Seat {
+    deque: Box<ForkDeque<usize>>,
+    nest: Nest,
+}
+
+impl Seat {
+    fn new() -> Arc<Self> {
+        Arc::new(Self::alone())
+    }
+
+    fn alone() -> Self {
+        Self {
+            deque: ForkDeque::boxed(),
+            nest: Nest::of_seat(3).expect("a small number"),
+        }
+    }
+
+    fn owner(&self) -> Owner<'_, usize> {
+        // SAFETY: the body of each model makes the only handle, on its own thread.
+        unsafe { self.deque.owner() }
+    }
+
+    /// Forks a job and joins it. Whether the owner got it.
+    fn fork_and_join(&self, job: usize) -> bool {
+        let pace = |_: Considered| Pace {
+            pushes: 4,
+            offer: Offer::Open,
+            gives: Gives::Asked,
+        };
+        let at = self.owner().push(job, pace).expect("there is room");
+        // SAFETY: the job of the last push.
+        unsafe { self.owner().pop(at) == Popped::Mine }
+    }
+}
+
+/// A joiner of a root looks for jobs inside of it while the root ends and another one begins: it takes none of the other.
+///
+/// Seen to fail if the root is not checked (`executor-root-unchecked`), hidden after the epoch (`executor-root-hidden-late`), and
+/// if its end begins no epoch (`executor-root-same-epoch`).
+#[test]
+fn executor_fork_joiner_takes_its_own_root_only() {
+    model(|| {
+        let seat = Seat::new();
+        let root = seat.nest.begin(&seat.owner()).expect("idle");
+        assert_eq!(root.seat(), 3);
+        let joiner = {
+            let seat = Arc::clone(&seat);
+            thread::spawn(move || seat.nest.steal(&seat.deque, root, Offer::Quiet, || false))
+        };
+        seat.nest.end(&seat.owner(), root);
+        let other = seat.nest.begin(&seat.owner()).expect("idle");
+        assert!(seat.fork_and_join(2), "a job of the other root was taken");
+        seat.nest.end(&seat.owner(), other);
+        assert_eq!(joiner.join().unwrap(), None);
+    });
+}
+
+/// The same while jobs are inside of the root: the joiner or the owner gets each.
+#[test]
+fn executor_fork_joiner_helps_inside_of_its_root() {
+    model(|| {
+        let seat = Seat::new();
+        let root = seat.nest.begin(&seat.owner()).expect("idle");
+        let joiner = {
+            let seat = Arc::clone(&seat);
+            thread::spawn(move || seat.nest.steal(&seat.deque, root, Offer::Quiet, || false))
+        };
+        let mine = seat.fork_and_join(1);
+        seat.nest.end(&seat.owner(), root);
+        assert_eq!(joiner.join().unwrap(), (!mine).then_some(1));
+    });
+}
+
+/// The owner has given a job away before it began a root: that gift is none of the root's joiner's.
+///
+/// Seen to fail if the root of a gift is not compared (`executor-root-old-gift`).
+#[test]
+fn executor_fork_joiner_takes_no_older_gift() {
+    model(|| {
+        let seat = Seat::new();
+        seat.deque.ask();
+        let pace = |_: Considered| Pace {
+            pushes: 4,
+            offer: Offer::Open,
+            gives: Gives::Asked,
+        };
+        let at = seat.owner().push(1, pace).expect("there is room");
+        let root = seat.nest.begin(&seat.owner()).expect("all is given away");
+        let joiner = {
+            let seat = Arc::clone(&seat);
+            thread::spawn(move || seat.nest.steal(&seat.deque, root, Offer::Quiet, || false))
+        };
+        seat.nest.end(&seat.owner(), root);
+        // SAFETY: the job of the last push.
+        assert_eq!(unsafe { seat.owner().pop(at) }, Popped::Mine);
+        assert_eq!(joiner.join().unwrap(), None);
+    });
+}
+
+/// The thief of a half gives a job of its root away and looks for its sleeping joiner, which announces itself and looks for the job: one
+/// sees the other.
+///
+/// Seen to fail if the joiner sees no gifts (`executor-root-gift-unseen`).
+#[test]
+fn executor_fork_joiner_sees_a_gift_before_it_sleeps() {
+    model(|| {
+        let seat = Seat::new();
+        let root = seat.nest.begin(&seat.owner()).expect("idle");
+        let announced = Arc::new(AtomicBool::new(false));
+        let joiner = {
+            let (seat, announced) = (Arc::clone(&seat), Arc::clone(&announced));
+            thread::spawn(move || {
+                announced.store(true, Ordering::Relaxed);
+                heavy();
+                seat.nest.has_jobs(&seat.deque, root)
+            })
+        };
+        let pace = |_: Considered| Pace {
+            pushes: 4,
+            offer: Offer::Quiet,
+            gives: Gives::Unasked,
+        };
+        let at = seat.owner().push(1, pace).expect("there is room");
+        light();
+        let told = announced.load(Ordering::Relaxed);
+        let saw = joiner.join().unwrap();
+        assert!(told || saw, "the joiner sleeps, and the job waits for it");
+        // SAFETY: the job of the last push.
+        assert_eq!(unsafe { seat.owner().pop(at) }, Popped::Mine);
+        seat.nest.end(&seat.owner(), root);
+    });
+}
+
+/// A thread waits inside of a root, and then inside of another one. A joiner of the first does not follow the second wait.
+///
+/// Seen to fail with a wait that is a relaxed store (`executor-root-wait-relaxed`).
+#[test]
+fn executor_fork_joiner_follows_waits_of_its_root_only() {
+    model(|| {
+        let seat = Seat::new();
+        let far = Seat::new();
+        let inner = far.nest.begin(&far.owner()).expect("idle");
+        let outer = seat.nest.begin(&seat.owner()).expect("idle");
+        seat.nest.set_wait(Some(inner));
+        let joiner = {
+            let seat = Arc::clone(&seat);
+            thread::spawn(move || seat.nest.next_of(outer))
+        };
+        seat.nest.set_wait(None);
+        seat.nest.end(&seat.owner(), outer);
+        far.nest.end(&far.owner(), inner);
+        let foreign = far.nest.begin(&far.owner()).expect("idle");
+        let other = seat.nest.begin(&seat.owner()).expect("idle");
+        seat.nest.set_wait(Some(foreign));
+        seat.nest.end(&seat.owner(), other);
+        assert_ne!(joiner.join().unwrap(), Some(foreign));
+    });
+}
+
+/// A place in which a thread forks jobs that are frames, and the roots of a thief of such a job.
+struct Thieved {
+    deque: Box<ForkDeque<JobRef<Thieved>>>,
+    thief: Seat,
+}
+
+impl Thieved {
+    fn owner(&self) -> Owner<'_, JobRef<Self>> {
+        // SAFETY: the body of the model makes the only handle, on its own thread.
+        unsafe { self.deque.owner() }
+    }
+
+    /// Takes the job, if one is there, and runs it as a root, of which the thread shows no end.
+    fn steal(&self) {
+        let Some(job) = self.deque.force() else {
+            return;
+        };
+        let root = self.thief.nest.begin(&self.thief.owner()).expect("idle");
+        // SAFETY: this thread has claimed the job, and sets its latch below.
+        unsafe { job.begun(root) };
+        // SAFETY: this thread has claimed the job, and runs it once.
+        unsafe { job.execute(self) };
+        // SAFETY: this thread has run the job, and sets its latch once. No joiner of this model announces itself.
+        unsafe { job.set(|&()| (), |()| ()) };
+    }
+}
+
+impl Forker for Thieved {
+    type Sleeper = ();
+
+    fn push(&self, job: JobRef<Self>) -> Option<Depth> {
+        let pace = |_: Considered| Pace {
+            pushes: 4,
+            offer: Offer::Quiet,
+            gives: Gives::Asked,
+        };
+        self.owner().push(job, pace).ok()
+    }
+
+    unsafe fn pop(&self, at: Depth) -> Popped {
+        // SAFETY: the contract of this function is that of the other.
+        unsafe { self.owner().pop(at) }
+    }
+
+    fn wait(&self, job: &Header<Self>) {
+        loop {
+            if let Some(root) = job.thief() {
+                assert!(self.thief.nest.is_inside(root), "the root is not shown");
+            }
+            if job.latch.is_done() {
+                return;
+            }
+            thread::yield_now();
+        }
+    }
+}
+
+/// A joiner that knows which root its thief has begun sees that root at the thief's seat.
+///
+/// Seen to fail if the thief says so by a relaxed store (`executor-root-begun-relaxed`).
+#[test]
+fn executor_fork_joiner_sees_the_root_of_its_thief() {
+    model(|| {
+        let place = Arc::new(Thieved {
+            deque: ForkDeque::boxed(),
+            thief: Seat::alone(),
+        });
+        let thief = {
+            let place = Arc::clone(&place);
+            thread::spawn(move || place.steal())
+        };
+        assert_eq!(join(&*place, |_| 7, |_| 8), (7, 8));
+        thief.join().unwrap();
+    });
+}
