@@ -23,13 +23,21 @@ fn requests(executor: &Executor<'static>, count: usize) -> (Vec<Task<()>>, Vec<S
         .unzip()
 }
 
+/// An executor with so many workers. Without workers, the waiting threads of other tests do not drive it, either.
+fn alone(workers: usize) -> Executor<'static> {
+    match workers {
+        0 => Executor::new(),
+        workers => Builder::new().workers(workers).build(),
+    }
+}
+
 /// Five requests wait for their answers. `FinishAll` ends the threads after the last of them.
 #[test]
 fn a_shutdown_finishes_tasks_that_wait() {
     let _watchdog = watchdog();
     for workers in [0, 1, 3] {
         for limit in [None, LONG] {
-            let executor = Builder::new().workers(workers).build();
+            let executor = alone(workers);
             let (tasks, signals) = requests(&executor, 5);
             let answers = thread::spawn(move || {
                 for signal in signals {
@@ -50,7 +58,7 @@ fn a_shutdown_finishes_tasks_that_wait() {
 fn a_shutdown_that_finishes_too_late_ends_no_thread() {
     let _watchdog = watchdog();
     for workers in [0, 2] {
-        let executor = Builder::new().workers(workers).build();
+        let executor = alone(workers);
         let (tasks, signals) = requests(&executor, 5);
         for limit in [SHORT, Some(Duration::ZERO)] {
             let left = executor.shutdown(Shutdown::FinishAll, limit).unwrap_err();

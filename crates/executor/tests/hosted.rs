@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use terrace_executor::{Builder, Executor, HostedWorker, Shutdown, block_on, current};
-use terrace_testing::watchdog;
+use terrace_testing::{in_own_process, watchdog};
 
 fn worker() -> usize {
     current().expect("on a worker").worker()
@@ -66,14 +66,19 @@ fn a_place_that_is_dropped_is_one_worker_less() {
 
 #[test]
 fn an_executor_whose_places_are_all_dropped_is_driven_by_waiters() {
-    let _watchdog = watchdog();
-    let (executor, places) = Builder::new().workers(2).build_hosted();
-    let task = executor.spawn(async { 6 * 7 });
-    drop(places);
-    assert_eq!((executor.workers(), executor.threads()), (0, 0));
-    assert_eq!(block_on(task), 42);
-    executor.set_workers(1).unwrap();
-    assert_eq!(block_on(executor.spawn(async { worker() })), 0);
+    // Alone: a waiting thread of another test would drive the pool, too, while it has no workers.
+    in_own_process(
+        "an_executor_whose_places_are_all_dropped_is_driven_by_waiters",
+        || {
+            let (executor, places) = Builder::new().workers(2).build_hosted();
+            let task = executor.spawn(async { 6 * 7 });
+            drop(places);
+            assert_eq!((executor.workers(), executor.threads()), (0, 0));
+            assert_eq!(block_on(task), 42);
+            executor.set_workers(1).unwrap();
+            assert_eq!(block_on(executor.spawn(async { worker() })), 0);
+        },
+    );
 }
 
 #[test]
@@ -107,19 +112,21 @@ fn places_end_with_their_executor_run_or_not() {
 
 #[test]
 fn a_shutdown_waits_for_places() {
-    let _watchdog = watchdog();
-    let (executor, places) = Builder::new().workers(2).build_hosted();
-    let task = executor.spawn(async { "ran" });
-    let limit = Some(Duration::from_millis(1));
-    let left = executor.shutdown(Shutdown::RunQueued, limit).unwrap_err();
-    assert_eq!(left.threads(), 2);
-    // They were asked to end, after they have run what is queued.
-    let threads = start(places);
-    executor.shutdown(Shutdown::RunQueued, None).unwrap();
-    assert!(task.is_finished());
-    threads
-        .into_iter()
-        .for_each(|thread| thread.join().unwrap());
+    // Alone: a waiting thread of another test would drive the pool, too, while it has no workers.
+    in_own_process("a_shutdown_waits_for_places", || {
+        let (executor, places) = Builder::new().workers(2).build_hosted();
+        let task = executor.spawn(async { "ran" });
+        let limit = Some(Duration::from_millis(1));
+        let left = executor.shutdown(Shutdown::RunQueued, limit).unwrap_err();
+        assert_eq!(left.threads(), 2);
+        // They were asked to end, after they have run what is queued.
+        let threads = start(places);
+        executor.shutdown(Shutdown::RunQueued, None).unwrap();
+        assert!(task.is_finished());
+        threads
+            .into_iter()
+            .for_each(|thread| thread.join().unwrap());
+    });
 }
 
 #[test]

@@ -102,7 +102,10 @@ fn a_deeper_chain_waits_for_another_thread() {
         // Long enough for the worker to run one more if it did; too short only makes the test easier.
         std::thread::sleep(std::time::Duration::from_millis(50));
         assert_eq!(entered.load(Ordering::Relaxed), DEPTH);
-        assert!(executor.try_tick(), "the last task is queued");
+        // The last task is queued, if the worker has come so far.
+        while !executor.try_tick() {
+            std::thread::yield_now();
+        }
         assert_eq!(block_on(task), DEPTH);
     });
 }

@@ -52,7 +52,8 @@ fn a_raw_job_of_a_worker_allocates_nothing() {
         rounds(ROUNDS).await;
         allocations() - before
     }));
-    assert_eq!(counted, 0);
+    // One if the worker stood still for so long that the watch looked at the pool, which is told again then.
+    assert!(counted <= 1, "{counted}");
     assert_eq!(RAW_RUNS.load(Ordering::Relaxed), ROUND * (4 + ROUNDS));
 }
 
@@ -64,19 +65,19 @@ fn counted(calls: usize, call: impl Fn()) -> usize {
     allocations() - before
 }
 
-/// Two for each worker. The least of several rounds counts: `block_on` makes a
-/// new waker while a worker still holds that of the call before.
+/// Two for each worker. The least of many calls counts: `block_on` makes a new waker while a worker still holds that of the call
+/// before.
 #[test]
 fn a_broadcast_allocates_twice_a_worker() {
-    const CALLS: usize = 62;
+    const CALLS: usize = 1_240;
     let _watchdog = watchdog();
     let of = |workers| {
         let executor: Executor<'static> = Builder::new().workers(workers).build();
         let call = || drop(executor.broadcast(|part| part.index));
-        (0..20).map(|_| counted(CALLS, call)).min().unwrap()
+        (0..CALLS).map(|_| counted(1, call)).min().unwrap()
     };
     let more = of(4) - of(1);
-    assert!(more <= 3 * (2 * CALLS + 1), "{more}");
+    assert!(more <= 3 * 2, "{more}");
 }
 
 #[cfg(feature = "blocking")]

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use smol::channel::{bounded, unbounded};
 use terrace_executor::{Builder, Executor, Shutdown, StaticExecutor, block_on};
-use terrace_testing::{show_static, watchdog};
+use terrace_testing::{in_own_process, show_static, watchdog};
 
 /// Far longer than any of this takes.
 const WATCHDOG: Duration = Duration::from_secs(60);
@@ -112,23 +112,25 @@ fn a_shutdown_strands_no_task() {
 /// A worker that is to end when no task is queued first runs the task that its last task has woken.
 #[test]
 fn a_worker_drains_its_slot() {
-    let _watchdog = watchdog();
-    let pool = pool(1);
-    let (sleeper, waker) = sleeper();
-    let woken = pool.spawn(sleeper);
-    let waker = waker.recv_timeout(WATCHDOG).expect("is polled");
-    let (release, released) = channel::<()>();
-    let last = pool.spawn(async move {
-        let in_time = released.recv_timeout(WATCHDOG).is_ok();
-        waker.wake();
-        in_time
+    // Alone: a waiting thread of another test would drive the pool, too, while it has no workers.
+    in_own_process("a_worker_drains_its_slot", || {
+        let pool = pool(1);
+        let (sleeper, waker) = sleeper();
+        let woken = pool.spawn(sleeper);
+        let waker = waker.recv_timeout(WATCHDOG).expect("is polled");
+        let (release, released) = channel::<()>();
+        let last = pool.spawn(async move {
+            let in_time = released.recv_timeout(WATCHDOG).is_ok();
+            waker.wake();
+            in_time
+        });
+        pool.shutdown(Shutdown::RunQueued, Some(Duration::from_millis(1)))
+            .expect_err("the worker is blocked");
+        release.send(()).expect("is waited for");
+        pool.shutdown(Shutdown::RunQueued, None).expect("no limit");
+        assert!(last.is_finished() && woken.is_finished());
+        assert!(block_on(last));
     });
-    pool.shutdown(Shutdown::RunQueued, Some(Duration::from_millis(1)))
-        .expect_err("the worker is blocked");
-    release.send(()).expect("is waited for");
-    pool.shutdown(Shutdown::RunQueued, None).expect("no limit");
-    assert!(last.is_finished() && woken.is_finished());
-    assert!(block_on(last));
 }
 
 /// A task wakes another and then drops its own executor: the woken task ends, one way or the other.

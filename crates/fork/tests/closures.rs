@@ -174,7 +174,9 @@ fn a_closure_takes_one_allocation() {
         allocations() - before
     };
     allocations_of(30);
-    assert_eq!(allocations_of(30) - allocations_of(10), 20);
+    // A wait allocates once more where another test has made a pool without workers since the last one.
+    let least_of = |children| (0..9).map(|_| allocations_of(children)).min();
+    assert_eq!(least_of(30), least_of(10).map(|few| few + 20));
 }
 
 /// Workers come and go while scopes send children to them: each child is called or dropped, and every scope ends.

@@ -74,5 +74,8 @@ fn a_pool_whose_workers_opened_scopes_is_freed() {
         }));
     }
     drop(sole(executor));
-    assert_eq!(Arc::strong_count(&freed), 1);
+    // The watch may be looking at the pool. If the pool stays, the watchdog ends the test.
+    while Arc::strong_count(&freed) > 1 {
+        thread::yield_now();
+    }
 }

@@ -316,10 +316,10 @@ fn a_holder_that_waits_counts_for_the_last_resort() {
         p.await_awake(1);
         let waker = Waker::noop();
         assert!(!p.idle.begin_wait(&held, p, waker.clone()));
-        // The worker in `R` goes first, then the holder, which is woken once.
-        p.items.store(1, Ordering::Relaxed);
+        // The worker in `R` goes first, then the holder, which is woken once. The item comes later: the worker may be about to look.
         assert_eq!(p.idle.publish(), Woke::WokeRestricted(0));
         assert_eq!(waiter.outcome(), Restricted::Woken);
+        p.items.store(1, Ordering::Relaxed);
         eventually(|| p.idle.publish() == Woke::WokeRestricted(1));
         p.idle.end_wait(&held);
         assert!(p.idle.begin_wait(&held, p, waker.clone()), "the last one");

@@ -264,9 +264,13 @@ echo '{"sampling_mode":"Flat","iters":[2.0,4.0,8.0],"times":[20.0,80.0,90.0]}' >
                       i=0; while [ $i -lt 9999 ]; do i=$((i+1)); done\n\
                       echo 'Benchmarking x: Analyzing' >&2\n";
         let prints = "echo 'barriers an iteration: 0.5'\n";
-        let found = run(&format!("{phases}{prints}{WRITES}")).expect("it runs");
-        assert_eq!((found.value, found.barriers), (11.25, Some(0.5)));
-        assert!(found.cpu.is_some_and(|cpu| cpu > 0.0) || !cfg!(target_os = "linux"));
+        // If this thread stands still, it may see both lines at once: the phase has taken no time then.
+        let tells = |_| {
+            let found = run(&format!("{phases}{prints}{WRITES}")).expect("it runs");
+            assert_eq!((found.value, found.barriers), (11.25, Some(0.5)));
+            found.cpu.is_some_and(|cpu| cpu > 0.0)
+        };
+        assert!((0..20).any(tells) || !cfg!(target_os = "linux"));
         // Samples that took far longer than the lines are apart: the first line was seen too late.
         let late = WRITES.replace("20.0,80.0,90.0", "2e12,8e12,9e12");
         assert_eq!(run(&format!("{phases}{late}")).expect("it runs").cpu, None);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::fixture::{COSTS, Fixture, NOISE};
+use crate::fixture::{COSTS, Fixture};
 
 /// A program called like a layer, beside ones that do not build.
 #[test]
@@ -89,7 +89,7 @@ fn programs_are_built_with_the_features_that_they_require() {
 #[test]
 fn a_budget_goes_where_a_verdict_is_missing() {
     let fixture = Fixture::new();
-    fixture.cost_of("", NOISE);
+    fixture.noise();
     fixture.commit("noise");
     let usual = ["main", "--aa", "--rounds=6"];
     fixture.compare(&usual).succeeds();

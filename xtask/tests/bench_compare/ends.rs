@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use crate::fixture::{CONSTANT, COSTS, Fixture, NOISE, compare, ended};
+use crate::fixture::{CONSTANT, COSTS, Fixture, compare, ended};
 
 #[test]
 fn an_unknown_ref_is_named() {
@@ -76,7 +76,7 @@ fn a_place_that_cannot_be_written_is_found_before_anything_is_built() {
 #[test]
 fn what_is_too_noisy_fails_if_asked() {
     let fixture = Fixture::new();
-    fixture.cost_of("", NOISE);
+    fixture.noise();
     fixture.commit("noise");
     fixture
         .compare(&["main", "--aa", "--layer=alpha"])

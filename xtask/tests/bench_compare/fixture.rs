@@ -25,9 +25,6 @@ pub(crate) const CONSTANT: &str = "gamma/one/ours/1";
 const LIBRARY: &str =
     "//! What the benches cost.\n\npub fn cost(id: &str) -> f64 {\n    match id {\n";
 
-/// A cost that the clock says.
-pub(crate) const NOISE: &str = "100.0 + (std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |t| t.subsec_nanos()) % 199) as f64";
-
 /// The repository, in a temporary directory.
 pub(crate) struct Fixture {
     dir: TempDir,
@@ -98,6 +95,17 @@ impl Fixture {
     /// Says what the first bench costs; the others cost 100.
     pub(crate) fn costs(&self, first: f64) {
         self.cost_of("", &format!("{first:?}"));
+    }
+
+    /// From now on two runs of the first bench cost 100, the next two 300, and so on. In each round the sides are alike, and a side
+    /// is not like itself.
+    pub(crate) fn noise(&self) {
+        let runs = self.beside("noise");
+        let items = format!(
+            "fn noise() -> f64 {{\n    use std::io::Write;\n    let mut runs = std::fs::OpenOptions::new().create(true).append(true).open({runs:?})\
+             .unwrap();\n    runs.write_all(b\".\").unwrap();\n    if (runs.metadata().unwrap().len() - 1) % 4 < 2 {{ 100.0 }} else {{ 300.0 }}\n}}\n"
+        );
+        self.cost_of(&items, "noise()");
     }
 
     /// The first bench costs what `number`, an expression, says; `items` are added to the library.

@@ -1,8 +1,9 @@
 //! Programs of a user's that leave a mark when they are run.
 
+use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::process::Command;
 
 use crate::fixture::Fixture;
 
@@ -11,9 +12,19 @@ pub(crate) fn marking(fixture: &Fixture, name: &str, rest: &str) -> PathBuf {
     let path = fixture.beside(name);
     let mark = fixture.beside("mark");
     let text = format!("#!/bin/sh\necho {name} >> '{}'\n{rest}\n", mark.display());
-    fs::write(&path, text).expect("writable");
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("ours");
+    by_sh(
+        "printf %s \"$1\" > \"$2\" && chmod +x \"$2\"",
+        &[text.as_ref(), path.as_os_str()],
+    );
     path
+}
+
+/// Another process writes programs: a process that a parallel test starts would inherit an open file, and such a program cannot be
+/// started ("text file busy").
+pub(crate) fn by_sh(script: &str, args: &[&OsStr]) {
+    let mut sh = Command::new("sh");
+    let status = sh.args(["-c", script, "sh"]).args(args).status();
+    assert!(status.expect("sh starts").success());
 }
 
 /// Forgets marks that the test's own use of git has left.

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::fixture::{COSTS, Fixture, command, ended, git};
-use crate::marks::{marking, with_filter};
+use crate::marks::{by_sh, marking, with_filter};
 
 /// All hooks that git knows leave a mark.
 fn with_hooks(fixture: &Fixture, dir: &Path) {
@@ -23,7 +23,8 @@ fn with_hooks(fixture: &Fixture, dir: &Path) {
     ] {
         let script = marking(fixture, &format!("hook-{name}"), "");
         fs::create_dir_all(dir).expect("writable");
-        fs::copy(script, dir.join(name)).expect("writable");
+        let hook = dir.join(name);
+        by_sh("cp \"$1\" \"$2\"", &[script.as_os_str(), hook.as_os_str()]);
     }
 }
 

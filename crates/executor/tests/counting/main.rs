@@ -36,7 +36,11 @@ fn a_spawn_on_a_worker_allocates_once() {
         rounds(executor, ROUNDS).await;
         allocations() - before
     }));
-    assert_eq!(counted, ROUND * ROUNDS);
+    // One more if the worker stood still for so long that the watch looked at the pool, which is told again then.
+    assert!(
+        (ROUND * ROUNDS..=ROUND * ROUNDS + 1).contains(&counted),
+        "{counted}"
+    );
 }
 
 #[test]
@@ -166,7 +170,8 @@ fn a_spawn_on_a_worker_adds_one_rmw_and_one_fence() {
     // The pop from the ring; each round's own turn, and every 61st turn's look at the injector, are the rest.
     assert!(counts.rmws <= tasks + tasks / 20, "{counts:?}");
     assert!(counts.fences <= tasks + tasks / 20, "{counts:?}");
-    assert_eq!(counts.locks, 0, "{counts:?}");
+    // One if the watch was told of the pool again.
+    assert!(counts.locks <= 1, "{counts:?}");
 }
 
 #[cfg(terrace_count)]
