@@ -117,7 +117,7 @@ where
                 }
             };
             // SAFETY: this frame waits until each `run` has returned: `wait` does not unwind, and each thread runs what it was sent.
-            place.send(unsafe { Job::borrowing(run, ended, None) });
+            place.send(unsafe { Job::borrowing(run, ended) });
         }
         wait(member, &left.bell, &*left);
     });

@@ -33,7 +33,7 @@ struct Header {
     end: unsafe fn(NonNull<Header>, End),
 }
 
-/// A job of two closures.
+/// A job of two closures, which get the scope.
 #[repr(C)]
 struct Frame<F, E> {
     header: Header,
@@ -41,7 +41,7 @@ struct Frame<F, E> {
     ended: E,
 }
 
-impl<F: FnOnce(), E: FnOnce()> Frame<F, E> {
+impl<F: FnOnce(Option<ChildOf>), E: FnOnce(Option<ChildOf>)> Frame<F, E> {
     /// # Safety
     /// `header` is that of a frame of this type out of `Box::into_raw`, and is not used afterwards.
     unsafe fn end(header: NonNull<Header>, end: End) {
@@ -49,8 +49,8 @@ impl<F: FnOnce(), E: FnOnce()> Frame<F, E> {
         let frame = unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) };
         let Self { header, run, ended } = *frame;
         if end == End::Run {
-            Core::while_in(header.scope, run);
-            ended();
+            Core::while_in(header.scope, || run(header.scope));
+            ended(header.scope);
         }
     }
 }
@@ -58,20 +58,37 @@ impl<F: FnOnce(), E: FnOnce()> Frame<F, E> {
 impl Job {
     /// A job of no scope. `run` does not unwind.
     pub(crate) fn new(run: impl FnOnce() + Send + 'static) -> Self {
-        // SAFETY: it borrows nothing, and has no scope.
-        unsafe { Self::borrowing(run, || (), None) }
+        // SAFETY: it borrows nothing.
+        unsafe { Self::borrowing(run, || ()) }
     }
 
-    /// A job that may borrow: calls `run`, as a child of `scope`, and then `ended`. Neither unwinds.
+    /// A job of no scope that may borrow: calls `run`, and then `ended`. Neither unwinds.
     ///
     /// # Safety
-    /// The job is run. What `run` borrows lives until `run` has returned, and `ended` borrows nothing. A child of `scope` is counted in for
-    /// the job, and `ended` alone counts that child out.
-    pub(crate) unsafe fn borrowing<F: FnOnce() + Send, E: FnOnce() + Send>(
-        run: F,
-        ended: E,
-        scope: Option<ChildOf>,
-    ) -> Self {
+    /// The job is run. What `run` borrows lives until `run` has returned, and `ended` borrows nothing.
+    pub(crate) unsafe fn borrowing(run: impl FnOnce() + Send, ended: impl FnOnce() + Send) -> Self {
+        Self::boxed(None, |_| run(), |_| ended())
+    }
+
+    /// A child of `scope`, counted out after `run` has returned, which does not unwind.
+    ///
+    /// # Safety
+    /// The child was counted in, and the job is run. What `run` borrows lives until the child is counted out.
+    pub(crate) unsafe fn child(scope: ChildOf, run: impl FnOnce(&Core) + Send) -> Self {
+        const SCOPE: &str = "a child has a scope";
+        // SAFETY: the child is not counted out yet.
+        let run = |scope: Option<ChildOf>| run(unsafe { scope.expect(SCOPE).as_ref() });
+        // SAFETY: the child was counted in (the caller's promise), and a job runs once.
+        let ended = |scope: Option<ChildOf>| unsafe { scope.expect(SCOPE).count_out() };
+        Self::boxed(Some(scope), run, ended)
+    }
+
+    /// A frame on the heap.
+    fn boxed<F, E>(scope: Option<ChildOf>, run: F, ended: E) -> Self
+    where
+        F: FnOnce(Option<ChildOf>) + Send,
+        E: FnOnce(Option<ChildOf>) + Send,
+    {
         let end = Frame::<F, E>::end;
         let header = Header { scope, end };
         let frame = Box::into_raw(Box::new(Frame { header, run, ended }));

@@ -278,7 +278,7 @@ impl Registry {
             let run = move || *slot = Some(catch_unwind(AssertUnwindSafe(op)));
             let ended = move || ends.set();
             // SAFETY: this frame waits until `run` has returned: `wait` does not unwind, and every injected job runs.
-            self.inject(unsafe { Job::borrowing(run, ended, None) });
+            self.inject(unsafe { Job::borrowing(run, ended) });
             wait(member, called.bell(), &*called);
         });
         match result.expect("the job has run") {

@@ -79,16 +79,12 @@ impl<'scope> Base<'scope> {
     /// A child, counted in.
     fn child(&self, run: impl FnOnce() + Send + 'scope) -> Job {
         self.core.left.fetch_add(1, Ordering::Relaxed);
-        let scope = self.core.child();
-        let run = move || {
-            // SAFETY: this is the child that was counted in above, and it is counted out below.
-            unsafe { scope.as_ref() }.run(run);
+        let run = move |core: &Core| {
+            core.run(run);
         };
-        // SAFETY: this is that child, and a job runs once.
-        let ended = move || unsafe { scope.count_out() };
-        // SAFETY: the scope ends after the child, and `'scope` after the scope: `complete` waits for all children and does not
-        // unwind. Every job that is queued runs.
-        unsafe { Job::borrowing(run, ended, Some(scope)) }
+        // SAFETY: the child was counted in. The scope ends after the child, and `'scope` after the scope: `complete` waits for all
+        // children and does not unwind. Every job that is queued runs.
+        unsafe { Job::child(self.core.child(), run) }
     }
 
     fn broadcast(&self, run: impl Fn() + Send + Sync + 'scope) {
