@@ -26,21 +26,20 @@ fn tree(worker: &Worker, leaves: usize) -> usize {
     1 + a + b
 }
 
-/// The costs of joins that no thread takes: of a nested one nothing, of a flat one at most a read-modify-write.
-fn joins_cost_nothing(worker: &Worker) {
+/// The costs of joins that no thread takes: of a nested one nothing, of a flat one at most a read-modify-write. Whether no round had more
+/// read-modify-writes.
+fn joins_cost_nothing(worker: &Worker) -> bool {
     const LEAVES: usize = 1_024;
     // The first push of a thread tells that it forks.
     assert_eq!(tree(worker, LEAVES), LEAVES - 1);
-    // If the system takes the processor away in the middle of a join that is timed, its call-site looks long for some rounds. Then a
-    // flat join gives its job away, for two read-modify-writes more.
-    let mut cheap = [0; 2];
+    let mut cheap = true;
     for round in 0..ROUNDS {
         let (counts, before) = (Counts::now(), allocations());
         assert_eq!(tree(worker, LEAVES), LEAVES - 1);
         assert_eq!(allocations() - before, 0, "round {round}");
         let counts = Counts::now() - counts;
         // A join is flat where no other is open: the root, the one in its second turn, the one in that one's, and so on.
-        cheap[0] += usize::from(counts.rmws <= u64::from(LEAVES.ilog2()));
+        cheap &= counts.rmws <= u64::from(LEAVES.ilog2());
         assert_eq!(counts.steal_heavy_fences, 0, "round {round}: {counts:?}");
         if fence_kind() == FenceKind::Asymmetric {
             assert_eq!(counts.fences, 0, "round {round}: {counts:?}");
@@ -51,18 +50,17 @@ fn joins_cost_nothing(worker: &Worker) {
         }
         assert_eq!(allocations() - before, 0, "round {round}");
         let counts = Counts::now() - counts;
-        cheap[1] += usize::from(counts.rmws <= FLAT as u64);
+        cheap &= counts.rmws <= FLAT as u64;
     }
-    assert!(
-        cheap.iter().all(|rounds| *rounds >= ROUNDS / 2),
-        "{cheap:?} of {ROUNDS} rounds"
-    );
+    cheap
 }
 
 #[test]
 fn joins_that_no_thread_takes_cost_nothing() {
     let _watchdog = watchdog();
     let executor = Builder::new().workers(1).build();
-    let joins = executor.spawn(async { Worker::with_current(joins_cost_nothing) });
-    block_on(joins);
+    // If the system takes the processor away in the middle of a join that is timed, its call-site looks long for some rounds. Then a
+    // flat join gives its job away, for two read-modify-writes more.
+    let cheap = || block_on(executor.spawn(async { Worker::with_current(joins_cost_nothing) }));
+    assert!((0..3).any(|_| cheap()), "too many read-modify-writes");
 }

@@ -72,8 +72,9 @@ impl Idle {
         loop {
             let parked = word.parked() & !refused;
             let bit = word::highest(parked & !sentinels).or_else(|| word::highest(parked))?;
-            // Ordering: the Acquire pairs with the Release by which the worker set its bit, the Release with the Acquire of the
-            // worker that looks at it. Relaxed on failure: the next round decides on that word.
+            // Ordering: the Acquire pairs with the Release by which the worker set its bit, or another holder gave the place back.
+            // The Release hands nothing over: AcqRel as for every change of the word. Relaxed on failure: the next round decides on
+            // that word.
             let order = ordering!("park-hold-relaxed", AcqRel);
             match group.swap(word, word.taken(bit), order, Ordering::Relaxed) {
                 Ok(()) => {

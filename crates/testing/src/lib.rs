@@ -22,7 +22,7 @@ pub use processor::{processors, stay_on};
 pub use random::Random;
 #[cfg(target_os = "linux")]
 pub use sandbox::refuse_membarrier;
-pub use values::{Dropped, Drops, Homebody, OnDrop, sole};
+pub use values::{Dropped, Drops, Homebody, OnDrop, least, sole};
 pub use wakers::Wakes;
 pub use watchdog::{
     Watchdog, in_own_process, on_own_thread, on_stack_of, show, show_static, succeeds, watchdog,

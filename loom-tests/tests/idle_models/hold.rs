@@ -132,10 +132,8 @@ fn idle_held_place_changes_hands() {
         let (mine, holder) = (all.clone(), all.clone());
         let threads = [
             thread::spawn(move || {
-                let token = mine.f.idle.enter(0);
                 mine.touch();
-                let token = mine.f.idle.park(0, token, &*mine.f);
-                mine.f.idle.stop_search(token, &*mine.f);
+                mine.f.park_for_inlet(0);
             }),
             thread::spawn(move || holder.hold_once()),
         ];

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use crate::kind::{Caps, Handle, Kind};
-use crate::tools::{Limit, Slot, Tracker, arrived, text_of, until, wait, yields};
+use crate::tools::{Slot, Tracker, arrived, text_of, until, wait, yields};
 
 pub(crate) fn a_child_is_polled_in_the_call<K: Kind>(kind: K, tracker: &Tracker) {
     for n in 0..100 {
@@ -133,24 +133,27 @@ pub(crate) fn children_nest_deep<K: Kind>(kind: K, _tracker: &Tracker) {
 
 /// A task that spawns and awaits eager children lets others run before it has had a thousand of them.
 pub(crate) fn a_parent_that_spawns_yields<K: Kind>(kind: K, tracker: &Tracker) {
+    // Another thread may take the other task, and be kept off its processor in the middle of it.
+    let tries = if K::CAPS.has(Caps::ONE_THREAD) { 1 } else { 3 };
+    let children = (0..tries).map(|_| children_before_another(&kind, tracker));
+    let least = children.min().expect("there is a try");
+    assert!(least < 1_000, "the other task has had no turn");
+}
+
+/// How many eager children a task has, up to a thousand, before another task has run.
+fn children_before_another<K: Kind>(kind: &K, tracker: &Tracker) -> usize {
     let (ran, handle) = (tracker.counter(), kind.handle());
-    let parent = kind.spawn({
-        let ran = ran.clone();
-        async move {
-            let seen = ran.clone();
-            let other = handle.spawn(async move { seen.add() });
-            other.expect("the executor is there").detach();
-            let mut children = 0;
-            while ran.get() == 0 && children < 1_000 {
-                let child = handle.spawn_eager(async {});
-                child.expect("the executor is there").await;
-                children += 1;
-            }
-            // Another thread may have taken the other task, and stand still in the middle of it.
-            let mut limit = Limit::new(K::patience());
-            while ran.get() == 0 && !K::CAPS.has(Caps::ONE_THREAD) && limit.idle() {}
-            ran.get()
+    let parent = kind.spawn(async move {
+        let seen = ran.clone();
+        let other = handle.spawn(async move { seen.add() });
+        other.expect("the executor is there").detach();
+        let mut children = 0;
+        while ran.get() == 0 && children < 1_000 {
+            let child = handle.spawn_eager(async {});
+            child.expect("the executor is there").await;
+            children += 1;
         }
+        children
     });
-    assert_eq!(wait(&kind, parent), 1, "the other task has had no turn");
+    wait(kind, parent)
 }

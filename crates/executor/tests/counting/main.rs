@@ -8,7 +8,7 @@ use std::thread;
 
 use terrace_executor::{Builder, StaticExecutor, block_on};
 use terrace_local::settle::{IS_GLIBC, POLLS};
-use terrace_testing::{CountingAllocator, Yields, allocations, watchdog};
+use terrace_testing::{CountingAllocator, Yields, allocations, least, watchdog};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -30,17 +30,16 @@ async fn rounds(executor: &'static StaticExecutor, rounds: usize) {
 fn a_spawn_on_a_worker_allocates_once() {
     let _watchdog = watchdog();
     let executor = Builder::new().workers(1).try_build_static().unwrap();
-    let counted = block_on(executor.spawn(async move {
-        rounds(executor, 4).await;
-        let before = allocations();
-        rounds(executor, ROUNDS).await;
-        allocations() - before
-    }));
-    // One more if the worker stood still for so long that the watch looked at the pool, which is told again then.
-    assert!(
-        (ROUND * ROUNDS..=ROUND * ROUNDS + 1).contains(&counted),
-        "{counted}"
-    );
+    let count = || {
+        block_on(executor.spawn(async move {
+            rounds(executor, 4).await;
+            let before = allocations();
+            rounds(executor, ROUNDS).await;
+            allocations() - before
+        }))
+    };
+    // If the worker stands still for long, the watch looks at the pool, and is told of it anew by one more allocation.
+    assert_eq!(least(count), ROUND * ROUNDS);
 }
 
 #[test]
@@ -160,18 +159,22 @@ fn a_spawn_on_a_worker_adds_one_rmw_and_one_fence() {
     use terrace_sync::count::Counts;
 
     let executor = Builder::new().workers(1).try_build_static().unwrap();
-    let counts = block_on(executor.spawn(async move {
-        rounds(executor, 4).await;
-        let before = Counts::now();
-        rounds(executor, ROUNDS).await;
-        Counts::now() - before
-    }));
+    let count = |_| {
+        block_on(executor.spawn(async move {
+            rounds(executor, 4).await;
+            let before = Counts::now();
+            rounds(executor, ROUNDS).await;
+            Counts::now() - before
+        }))
+    };
+    // If the worker stands still for long, the watch looks at the pool, and is told of it anew under a lock.
+    let counts = [(); 3].map(count);
+    let counts = counts.iter().min_by_key(|counts| counts.locks).unwrap();
     let tasks = (ROUND * ROUNDS) as u64;
     // The pop from the ring; each round's own turn, and every 61st turn's look at the injector, are the rest.
     assert!(counts.rmws <= tasks + tasks / 20, "{counts:?}");
     assert!(counts.fences <= tasks + tasks / 20, "{counts:?}");
-    // One if the watch was told of the pool again.
-    assert!(counts.locks <= 1, "{counts:?}");
+    assert_eq!(counts.locks, 0, "{counts:?}");
 }
 
 #[cfg(terrace_count)]

@@ -1,6 +1,8 @@
-//! Fork-join: the latch of a stolen half, the frame of a join, and the seat that is kept.
+//! Fork-join: the latch of a stolen half, the frame of a join, the seat that is kept, and the roots that a joiner looks for.
 
 #![cfg(terrace_loom)]
+
+mod roots;
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -153,21 +155,52 @@ fn executor_fork_latch_shows_the_sleeper_to_its_job() {
     });
 }
 
-/// A place whose owner joins while a thief takes by force.
-struct Place {
-    deque: Box<ForkDeque<JobRef<Place>>>,
+/// How an owner pushes: it considers each fourth time.
+fn pace(offer: Offer, gives: Gives) -> impl Fn(Considered) -> Pace {
+    move |_| Pace {
+        pushes: 4,
+        offer,
+        gives,
+    }
 }
+
+/// The deque of a place in which a thread forks.
+struct Jobs<F: Forker>(Box<ForkDeque<JobRef<F>>>);
+
+impl<F: Forker> Jobs<F> {
+    fn new() -> Self {
+        Self(ForkDeque::boxed())
+    }
+
+    fn owner(&self) -> Owner<'_, JobRef<F>> {
+        // SAFETY: the body of each model makes the only handle, on its own thread.
+        unsafe { self.0.owner() }
+    }
+
+    fn push(&self, job: JobRef<F>) -> Option<Depth> {
+        let pace = pace(Offer::Quiet, Gives::Asked);
+        self.owner().push(job, pace).ok()
+    }
+
+    /// # Safety
+    /// As [`Forker::pop`].
+    unsafe fn pop(&self, at: Depth) -> Popped {
+        // SAFETY: the contract of this function is that of the other.
+        unsafe { self.owner().pop(at) }
+    }
+}
+
+/// A place whose owner joins while a thief takes by force.
+struct Place(Jobs<Self>);
 
 impl Place {
     fn new() -> Arc<Self> {
-        Arc::new(Self {
-            deque: ForkDeque::boxed(),
-        })
+        Arc::new(Self(Jobs::new()))
     }
 
     /// The thief's part: takes the oldest job, runs it, and sets its latch.
     fn steal(&self) -> bool {
-        let Some(job) = self.deque.force() else {
+        let Some(job) = self.0.0.force() else {
             return false;
         };
         // SAFETY: this thread has claimed the job, and runs it once.
@@ -176,28 +209,18 @@ impl Place {
         unsafe { job.set(Sleeper::copy, |notify| notify.notify()) };
         true
     }
-
-    fn owner(&self) -> Owner<'_, JobRef<Self>> {
-        // SAFETY: the body of each model makes the only handle, on its own thread.
-        unsafe { self.deque.owner() }
-    }
 }
 
 impl Forker for Place {
     type Sleeper = Sleeper;
 
     fn push(&self, job: JobRef<Self>) -> Option<Depth> {
-        let pace = |_: Considered| Pace {
-            pushes: 4,
-            offer: Offer::Quiet,
-            gives: Gives::Asked,
-        };
-        self.owner().push(job, pace).ok()
+        self.0.push(job)
     }
 
     unsafe fn pop(&self, at: Depth) -> Popped {
         // SAFETY: the contract of this function is that of the other.
-        unsafe { self.owner().pop(at) }
+        unsafe { self.0.pop(at) }
     }
 
     fn wait(&self, job: &Header<Self>) {
@@ -218,7 +241,7 @@ fn executor_fork_stolen_half_comes_back() {
         let results = join(&*place, |_| *forked + 1, |_| 8);
         assert_eq!(results, (7, 8));
         thief.join().unwrap();
-        assert!(place.deque.is_empty());
+        assert!(place.0.0.is_empty());
     });
 }
 

@@ -1,12 +1,12 @@
 //! Fork-join: the roots that a joiner looks for.
 
-#![cfg(terrace_loom)]
-
 use terrace_executor::protocol::fork::job::{Forker, Header, JobRef, join};
 use terrace_executor::protocol::fork::nest::Nest;
-use terrace_queue::fork::{Considered, Depth, ForkDeque, Gives, Offer, Owner, Pace, Popped};
+use terrace_queue::fork::{Depth, ForkDeque, Gives, Offer, Owner, Popped};
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::{Arc, heavy, light, model, thread};
+
+use crate::{Jobs, pace};
 
 /// A seat: its deque, of jobs that are numbers, and its roots.
 struct Seat {
@@ -33,11 +33,7 @@ impl Seat {
 
     /// Forks a job and joins it. Whether the owner got it.
     fn fork_and_join(&self, job: usize) -> bool {
-        let pace = |_: Considered| Pace {
-            pushes: 4,
-            offer: Offer::Open,
-            gives: Gives::Asked,
-        };
+        let pace = pace(Offer::Open, Gives::Asked);
         let at = self.owner().push(job, pace).expect("there is room");
         // SAFETY: the job of the last push.
         unsafe { self.owner().pop(at) == Popped::Mine }
@@ -90,11 +86,7 @@ fn executor_fork_joiner_takes_no_older_gift() {
     model(|| {
         let seat = Seat::new();
         seat.deque.ask();
-        let pace = |_: Considered| Pace {
-            pushes: 4,
-            offer: Offer::Open,
-            gives: Gives::Asked,
-        };
+        let pace = pace(Offer::Open, Gives::Asked);
         let at = seat.owner().push(1, pace).expect("there is room");
         let root = seat.nest.begin(&seat.owner()).expect("all is given away");
         let joiner = {
@@ -126,11 +118,7 @@ fn executor_fork_joiner_sees_a_gift_before_it_sleeps() {
                 seat.nest.has_jobs(&seat.deque, root)
             })
         };
-        let pace = |_: Considered| Pace {
-            pushes: 4,
-            offer: Offer::Quiet,
-            gives: Gives::Unasked,
-        };
+        let pace = pace(Offer::Quiet, Gives::Unasked);
         let at = seat.owner().push(1, pace).expect("there is room");
         light();
         let told = announced.load(Ordering::Relaxed);
@@ -168,21 +156,16 @@ fn executor_fork_joiner_follows_waits_of_its_root_only() {
     });
 }
 
-/// A place in which a thread forks jobs that are frames, and the roots of a thief of such a job.
+/// A place in which a thread forks, and the roots of the thief of its job.
 struct Thieved {
-    deque: Box<ForkDeque<JobRef<Thieved>>>,
+    jobs: Jobs<Self>,
     thief: Seat,
 }
 
 impl Thieved {
-    fn owner(&self) -> Owner<'_, JobRef<Self>> {
-        // SAFETY: the body of the model makes the only handle, on its own thread.
-        unsafe { self.deque.owner() }
-    }
-
     /// Takes the job, if one is there, and runs it as a root, of which the thread shows no end.
     fn steal(&self) {
-        let Some(job) = self.deque.force() else {
+        let Some(job) = self.jobs.0.force() else {
             return;
         };
         let root = self.thief.nest.begin(&self.thief.owner()).expect("idle");
@@ -199,17 +182,12 @@ impl Forker for Thieved {
     type Sleeper = ();
 
     fn push(&self, job: JobRef<Self>) -> Option<Depth> {
-        let pace = |_: Considered| Pace {
-            pushes: 4,
-            offer: Offer::Quiet,
-            gives: Gives::Asked,
-        };
-        self.owner().push(job, pace).ok()
+        self.jobs.push(job)
     }
 
     unsafe fn pop(&self, at: Depth) -> Popped {
         // SAFETY: the contract of this function is that of the other.
-        unsafe { self.owner().pop(at) }
+        unsafe { self.jobs.pop(at) }
     }
 
     fn wait(&self, job: &Header<Self>) {
@@ -232,7 +210,7 @@ impl Forker for Thieved {
 fn executor_fork_joiner_sees_the_root_of_its_thief() {
     model(|| {
         let place = Arc::new(Thieved {
-            deque: ForkDeque::boxed(),
+            jobs: Jobs::new(),
             thief: Seat::alone(),
         });
         let thief = {
