@@ -23,6 +23,9 @@ pub(crate) struct SoakArgs {
     /// The round to begin with
     #[arg(long, value_name = "R", default_value_t = 0)]
     round: u64,
+    /// Delay threads at random between two steps of their handshakes
+    #[arg(long)]
+    jitter: bool,
 }
 
 /// Builds the program and runs it.
@@ -34,7 +37,11 @@ pub(crate) fn run(ws: &Workspace, args: &SoakArgs) -> Result<()> {
     let seconds = (args.minutes * 60.0).max(1.0) as u64;
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
     let numbers = [seconds, args.seed.unwrap_or(now), args.round];
-    let program = program(&build(ws))?;
+    let build = match args.jitter {
+        true => Build::special(ws, "jitter", "--cfg terrace_jitter"),
+        false => build(ws),
+    };
+    let program = program(&build)?;
     let status = Command::new(&program.path)
         .args(numbers.map(|number| number.to_string()))
         .status()

@@ -1,13 +1,18 @@
 //! The end of every future: an account that each carries, and the sums.
 
 use std::any::Any;
+use std::backtrace::Backtrace;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use terrace_executor::Task;
 use terrace_sync::Arc;
 use terrace_sync::atomic::{AtomicU64, Ordering};
+
+use crate::events;
+use crate::watchdog::Watchdog;
 
 /// The payload of panics that the soak wants.
 #[derive(Debug)]
@@ -18,20 +23,16 @@ pub(crate) fn panic_as_planned() -> ! {
     resume_unwind(Box::new(Planned))
 }
 
-/// Panics that reached the panic hook: planned ones do not.
-static UNPLANNED: AtomicU64 = AtomicU64::new(0);
-
-/// Counts the panics that the hook reports.
-pub(crate) fn hide_planned_panics() {
-    let report = std::panic::take_hook();
+/// From now on a panic that is not planned ends the process, with a report. Planned ones do not reach the panic hook.
+pub(crate) fn report_unplanned_panics(watchdog: &Watchdog) {
+    let (report, watchdog) = (std::panic::take_hook(), watchdog.clone());
     std::panic::set_hook(Box::new(move |info| {
-        UNPLANNED.fetch_add(1, Ordering::Relaxed);
         report(info);
+        let backtrace = Backtrace::force_capture();
+        let report = watchdog.report();
+        eprintln!("soak: a panic that was not planned, see above\n{backtrace}\n{report}");
+        std::process::exit(4);
     }));
-}
-
-pub(crate) fn unplanned_panics() -> u64 {
-    UNPLANNED.load(Ordering::Relaxed)
 }
 
 /// Goes on if `payload` is planned.
@@ -69,6 +70,7 @@ impl Ledger {
         // Ordering: Relaxed for all sums: they are compared when all is over.
         let number = self.spawned.fetch_add(1, Ordering::Relaxed);
         self.open_accounts().insert(number, what);
+        events::note(what, Some(number));
         Account {
             ledger: Arc::clone(self),
             number,
@@ -118,6 +120,17 @@ pub(crate) struct Account {
 }
 
 impl Account {
+    /// The output of a task that this future has spawned onto its own executor and awaits.
+    ///
+    /// # Panics
+    /// If the task was cancelled. No executor drops a task under a poll of its own: while it is being dropped, the last thread that
+    /// polls its tasks drops them all, this future among them.
+    pub(crate) async fn child_of_own<T>(&self, child: Task<T>, name: &'static str) -> T {
+        let number = self.number;
+        let end = child.fallible().await;
+        end.unwrap_or_else(|| panic!("{name} #{number}: a child that it awaits was cancelled"))
+    }
+
     /// The future is done.
     pub(crate) fn finish(mut self) {
         self.finished = true;
@@ -128,13 +141,14 @@ impl Drop for Account {
     fn drop(&mut self) {
         let ledger = &self.ledger;
         ledger.open_accounts().remove(&self.number);
-        let sum = if std::thread::panicking() {
-            &ledger.panicked
+        let (end, sum) = if std::thread::panicking() {
+            ("panicked", &ledger.panicked)
         } else if self.finished {
-            &ledger.finished
+            ("finished", &ledger.finished)
         } else {
-            &ledger.cancelled
+            ("cancelled", &ledger.cancelled)
         };
+        events::note(end, Some(self.number));
         sum.fetch_add(1, Ordering::Relaxed);
     }
 }

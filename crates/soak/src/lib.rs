@@ -5,6 +5,7 @@
 
 mod account;
 mod act;
+mod events;
 mod futures;
 mod mixed;
 mod numbers;
@@ -36,20 +37,16 @@ pub struct Plan {
 /// # Errors
 /// An account did not add up; the text names it and its round.
 pub fn run(plan: Plan) -> Result<(), String> {
-    account::hide_planned_panics();
     println!("soak: seed {}, {:.0?}", plan.seed, plan.time);
-    let watchdog = Watchdog::start();
+    let watchdog = Watchdog::start(plan.seed);
+    account::report_unplanned_panics(&watchdog);
     let start = Instant::now();
     let mut said = start;
     let mut totals = Totals::default();
     let mut round = plan.round;
     loop {
-        let counted = round::run(plan.seed, round, &watchdog).map_err(|fault| {
-            format!(
-                "{fault}\nagain: cargo xtask soak --seed {} --round {round}",
-                plan.seed
-            )
-        })?;
+        let counted = round::run(plan.seed, round, &watchdog)
+            .map_err(|fault| format!("{fault}\n{}{}", events::dump(), again(plan.seed, round)))?;
         totals.add(&counted);
         round += 1;
         let over = start.elapsed() >= plan.time;
@@ -65,8 +62,15 @@ pub fn run(plan: Plan) -> Result<(), String> {
             break;
         }
     }
-    match account::unplanned_panics() {
-        0 => Ok(()),
-        panics => Err(format!("{panics} panics that nobody planned, see above")),
-    }
+    Ok(())
+}
+
+/// The command that begins with the round again.
+pub(crate) fn again(seed: u64, round: u64) -> String {
+    let jitter = if cfg!(terrace_jitter) {
+        " --jitter"
+    } else {
+        ""
+    };
+    format!("again: cargo xtask soak{jitter} --seed {seed} --round {round}")
 }

@@ -8,7 +8,8 @@ use terrace_executor::Executor;
 use terrace_sync::Arc;
 use terrace_sync::unmodelled::Weak;
 
-use crate::account::{Ledger, unplanned_panics};
+use crate::account::Ledger;
+use crate::{again, events};
 
 /// How long a round may take; most take less than a tenth of a second.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -26,19 +27,25 @@ struct Watched {
 
 /// The watchdog, and its present round.
 #[derive(Clone)]
-pub(crate) struct Watchdog(Arc<Mutex<Watched>>);
+pub(crate) struct Watchdog {
+    seed: u64,
+    watched: Arc<Mutex<Watched>>,
+}
 
 impl Watchdog {
     /// Starts its thread, which ends the process if no round ends any more.
-    pub(crate) fn start() -> Self {
-        let watchdog = Self(Arc::new(Mutex::default()));
+    pub(crate) fn start(seed: u64) -> Self {
+        let watchdog = Self {
+            seed,
+            watched: Arc::new(Mutex::default()),
+        };
         let own = watchdog.clone();
         std::thread::spawn(move || own.watch());
         watchdog
     }
 
     fn locked<T>(&self, f: impl FnOnce(&mut Watched) -> T) -> T {
-        f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        f(&mut self.watched.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A new round begins.
@@ -61,6 +68,7 @@ impl Watchdog {
 
     /// Thread `thread` of the round begins to do `what`.
     pub(crate) fn doing(&self, thread: usize, what: &'static str) {
+        events::note(what, None);
         self.locked(|watched| watched.doing[thread] = what);
     }
 
@@ -69,19 +77,16 @@ impl Watchdog {
         let mut since = Instant::now();
         loop {
             std::thread::sleep(LOOK);
-            if unplanned_panics() > 0 {
-                eprintln!(
-                    "soak: a panic that nobody planned, see above\n{}",
-                    self.dump()
-                );
-                std::process::exit(4);
-            }
             let now = self.locked(|watched| watched.round);
             if now != last {
                 last = now;
                 since = Instant::now();
             } else if since.elapsed() >= PATIENCE {
-                eprintln!("soak: a round does not end\n{}", self.dump());
+                eprintln!(
+                    "soak: a round does not end\n{}{}",
+                    events::dump(),
+                    self.dump()
+                );
                 // Whether it stands still or runs in circles.
                 std::thread::sleep(LOOK);
                 eprintln!("soak: a little later\n{}", self.dump());
@@ -90,7 +95,18 @@ impl Watchdog {
         }
     }
 
-    /// The report on a round: for a stall, and for accounts that do not balance.
+    /// Everything that is known of a fault, and the command that runs the round again.
+    pub(crate) fn report(&self) -> String {
+        let round = self.locked(|watched| watched.round);
+        format!(
+            "{}{}{}",
+            events::dump(),
+            self.dump(),
+            again(self.seed, round)
+        )
+    }
+
+    /// The report on a round: for a stall, for a panic, and for accounts that do not balance.
     pub(crate) fn dump(&self) -> String {
         // An executor must not be dropped under the lock, nor by this thread if it hangs.
         let (mut text, executors) = self.locked(|watched| {

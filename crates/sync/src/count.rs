@@ -87,6 +87,8 @@ macro_rules! counters {
     ($($name:ident => $field:ident),+ $(,)?) => {$(
         #[inline(always)]
         pub(crate) fn $name() {
+            #[cfg(all(terrace_jitter, feature = "std"))]
+            crate::jitter::step();
             #[cfg(all(terrace_count, feature = "std"))]
             TOTALS.with(|totals| {
                 let mut now = totals.get();

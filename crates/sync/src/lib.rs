@@ -30,6 +30,8 @@ pub mod cell;
 pub mod count;
 mod fences;
 pub mod hint;
+#[cfg(all(terrace_jitter, feature = "std"))]
+mod jitter;
 #[cfg(feature = "std")]
 mod model;
 #[cfg(feature = "std")]

@@ -23,7 +23,7 @@ use std::cell::Cell;
 use std::ptr;
 
 use terrace_local::task::Runnable;
-use terrace_sync::weakened;
+use terrace_sync::{Arc, weakened};
 
 use super::shared::Shared;
 use super::{poll, runner};
@@ -189,6 +189,14 @@ pub(crate) fn is_borrowed(pool: *const Shared) -> bool {
 /// Whether the thread is in the middle of a poll of a task of `pool` that has a frame.
 pub(crate) fn is_in(pool: *const Shared) -> bool {
     frames().any(|frame| ptr::eq(frame.pool, pool))
+}
+
+/// The pools that are being dropped while the thread is in the middle of a poll of them that has a frame.
+pub(crate) fn closing_pools() -> impl Iterator<Item = Arc<Shared>> {
+    let pools = frames().map(Frame::pool);
+    pools
+        .filter(|pool| pool.holders.is_closing())
+        .map(Shared::arc)
 }
 
 /// Gives back the permits that the thread holds, in all pools, until the result is dropped. The thread calls this

@@ -8,9 +8,12 @@
 //!
 //! ```text
 //! close:   closing; count up; the workers are joined; count down, last -> drop the tasks
-//! guest:   take a task; count up; closing -> drop it, else poll it; count down, last and closing -> drop the tasks
+//! guest:   take a task; count up; closing -> put it back, else poll it; count down, last and closing -> drop the tasks
 //! worker:  counted up by its starter, before closing; count down, last and closing -> drop the tasks
 //! ```
+//!
+//! So no task is dropped for the end of its pool while another one of the pool is in a poll, which may have spawned it and look at
+//! it. A guest that is inside of a poll of the closing pool polls its tasks, for that poll waits for them.
 //!
 //! Every change of the count is a read-modify-write. If the guest's first change precedes the closer's last one, the
 //! closer is not the last holder, and the guest or a later holder is. Else the guest's change reads a value that the

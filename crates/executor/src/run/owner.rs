@@ -49,6 +49,8 @@ impl Pool {
         shared.holders.close();
         shared.holders.enter();
         shared.idle.unpark_all();
+        // Of the threads that wait, only those inside of a poll of the pool still drive it.
+        shared.external_waiters.notify(usize::MAX);
         // Threads start under the same lock; from now on none starts.
         let threads = shared.threads.take();
         if stand_in::is_worker_or_stands_in() {

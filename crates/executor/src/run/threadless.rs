@@ -18,8 +18,8 @@ use terrace_thread::internal::Sleeper;
 
 use crate::parts::event::{EventListener, Listener};
 use crate::parts::scopes::Looking;
-use crate::pool::runner;
 use crate::pool::shared::Shared;
+use crate::pool::{frames, runner};
 use crate::protocol::broadcast::Broadcast;
 use crate::protocol::sight::Sight;
 use crate::work::order::{self, Order};
@@ -139,6 +139,14 @@ impl<'a> ThreadlessPools<'a> {
             Drives::Only(pool) if pool.workers() == 0 => vec![pool.arc()],
             Drives::Only(_) | Drives::Nothing => Vec::new(),
         };
+        if matches!(drives, Drives::All) {
+            // No other thread runs what a poll of a pool waits for that is being dropped.
+            for pool in frames::closing_pools() {
+                if !pools.iter().any(|other| Arc::ptr_eq(other, &pool)) {
+                    pools.push(pool);
+                }
+            }
+        }
         // A worker adopts no task of its own pool, even if it was asked to end: the last resort takes care of these.
         pools.retain(|pool| !runner::is_worker_of(&raw const **pool));
         Self {
@@ -165,8 +173,11 @@ impl<'a> ThreadlessPools<'a> {
 
     fn pools(&self) -> impl Iterator<Item = &Arc<Shared>> {
         // A pool may have got workers since, and may be losing them again: the workers that a shutdown drains run its
-        // tasks.
+        // tasks. While a pool is being dropped, only a thread inside of a poll of it does.
         let ours = |pool: &&Arc<Shared>| match self.drives {
+            _ if pool.holders.is_closing() && !weakened!("executor-guest-drops") => {
+                frames::is_in(&raw const ***pool)
+            }
             Drives::Only(_) => pool.workers() == 0,
             Drives::All | Drives::Nothing => pool.external_waiters.may_drive(),
         };
@@ -249,45 +260,41 @@ pub(crate) enum Notified {
 /// Listeners on pools without workers, for one sleep of the current thread.
 pub(crate) struct Listening<'a> {
     pools: &'a ThreadlessPools<'a>,
-    listeners: Vec<EventListener>,
+    /// One for each pool that the thread drives.
+    listeners: Vec<(&'a Shared, EventListener)>,
     /// Whether a notification came while the listeners were made.
     notified: Notified,
 }
 
 impl<'a> Listening<'a> {
     fn listen(threadless: &'a ThreadlessPools<'a>) -> Self {
-        let pools = &threadless.pools;
+        let mut listening = Self {
+            pools: threadless,
+            listeners: Vec::new(),
+            notified: Notified::No,
+        };
+        let pools: Vec<&Shared> = threadless.pools().map(|pool| &**pool).collect();
         if pools.is_empty() {
-            return Self {
-                pools: threadless,
-                listeners: Vec::new(),
-                notified: Notified::No,
-            };
+            return listening;
         }
-        for pool in pools {
+        for pool in &pools {
             pool.external_waiters.enter();
         }
         // Fence pair: `light` in a publish: either it sees the count, or the caller sees its item.
         heavy();
         let waker = thread_waker();
         let mut context = Context::from_waker(&waker);
-        let mut notified = Notified::No;
-        let listeners = pools.iter().map(|pool| {
+        for pool in pools {
             let mut listener = pool.external_waiters.listen();
             if let Poll::Ready(()) = Pin::new(&mut listener).poll(&mut context) {
                 // A publisher notified the listener between the two lines. The notification is for one thread, and this
                 // thread serves it as any other.
-                notified = Notified::Yes;
+                listening.notified = Notified::Yes;
                 listener = pool.external_waiters.listen();
             }
-            listener
-        });
-        let listeners = listeners.collect();
-        Self {
-            pools: threadless,
-            listeners,
-            notified,
+            listening.listeners.push((pool, listener));
         }
+        listening
     }
 
     /// Whether any of the pools has something to run, or there may be another pool. Also whether the thread was notified: its
@@ -296,25 +303,29 @@ impl<'a> Listening<'a> {
         let notified = self.notified == Notified::Yes && !weakened!("executor-notified-sleeps");
         notified || self.pools.is_stale() || self.pools.pools().any(|pool| has_work(pool))
     }
-}
 
-impl Listening<'_> {
     /// Ends the sleep. A notified listener that is merely dropped notifies the next thread, which would notify the next
     /// one, without end.
     pub(crate) fn end(mut self) -> Notified {
         let mut notified = self.notified;
-        for listener in std::mem::take(&mut self.listeners) {
+        for (pool, listener) in std::mem::take(&mut self.listeners) {
             if listener.discard() {
                 notified = Notified::Yes;
+                if pool.holders.is_closing() && !frames::is_in(pool) {
+                    // A thread that waits inside of a poll of the pool may have to run the task. This one listens no more.
+                    pool.external_waiters.notify(1);
+                }
             }
+            pool.external_waiters.leave();
         }
         notified
     }
 }
 
 impl Drop for Listening<'_> {
+    /// On unwinding: [`end`](Self::end) has left none.
     fn drop(&mut self) {
-        for pool in &self.pools.pools {
+        for (pool, _) in &self.listeners {
             pool.external_waiters.leave();
         }
     }

@@ -124,8 +124,9 @@ impl Found<'_> {
         }
         pool.holders.enter();
         let _guest = Guest(pool);
-        if pool.holders.is_closing() {
-            return self.discard(pool);
+        // What a poll under way waits for still runs, on the thread that waits inside of it.
+        if pool.holders.is_closing() && !frames::is_in(pool) {
+            return self.leave_to_last_holder(pool);
         }
         self.run_without_seat(pool, Borrows::Pool);
     }
@@ -162,15 +163,24 @@ impl Found<'_> {
         }
     }
 
-    /// Drops it unpolled.
-    fn discard(self, pool: &Shared) {
+    /// Puts it back unpolled: the caller is a holder, and the last one drops it.
+    fn leave_to_last_holder(self, pool: &Shared) {
         if self.permit() == Permit::Held {
             pool.give_permit_back();
         }
         match self {
+            Found::Task(task) | Found::Lane(task, _) => {
+                if weakened!("executor-guest-drops") {
+                    return drop(task);
+                }
+                pool.injector.push(task);
+                // A thread that waits inside of a poll of the pool may have missed it.
+                pool.publish();
+            }
+            // Its scope borrows the executor, so the process is about to exit in that scope.
+            child @ Found::Child(..) => drop(child),
             // Its joiner waits, and borrows nothing of the pool that has ended.
             Found::Fork(job) => job.run(pool),
-            found => drop(found),
         }
     }
 }

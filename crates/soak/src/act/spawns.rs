@@ -55,7 +55,7 @@ impl Actor {
             };
             let mut sum = 0;
             for child in children {
-                sum += child.await;
+                sum += account.child_of_own(child, "spawn_inside").await;
             }
             account.finish();
             sum

@@ -1,0 +1,146 @@
+//! Polls that are under way while their executor is dropped: what they have spawned is neither dropped nor lost before they end.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::thread;
+use std::time::Duration;
+
+use terrace_executor::{Builder, Task, block_on};
+use terrace_testing::{on_own_thread, watchdog};
+
+/// Waits for another thread, which computes.
+fn wait_for(flag: &AtomicBool) {
+    while !flag.load(Ordering::Acquire) {
+        thread::sleep(Duration::from_micros(100));
+    }
+}
+
+/// Lets the wait that polls it run jobs of pools without workers, which it does between two polls.
+fn lets_others_run(times: u32) -> impl Future<Output = ()> {
+    let mut left = times;
+    poll_fn(move |context| {
+        if left == 0 {
+            return Poll::Ready(());
+        }
+        left -= 1;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    })
+}
+
+/// Whether the task has not been cancelled: it is done, or still waits.
+fn is_kept(task: Task<u32>) -> bool {
+    let mut task = Box::pin(task.fallible());
+    let polled = Pin::new(&mut task).poll(&mut Context::from_waker(Waker::noop()));
+    !matches!(polled, Poll::Ready(None))
+}
+
+/// A worker is in a poll, and its executor, which has lost its last worker otherwise, is being dropped. A thread that waits
+/// finds a child of that poll in the queue: it must not drop it, as the parent may be about to look at it.
+#[test]
+fn a_waiting_thread_drops_no_child_of_a_poll_under_way() {
+    let _watchdog = watchdog();
+    let executor = Builder::new().workers(1).build();
+    let spawner = executor.spawner();
+    let [begun, go, spawned, looked] = [(); 4].map(|()| Arc::new(AtomicBool::new(false)));
+    let (kept, dropped) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+    let parent = {
+        let flags = [&begun, &go, &spawned, &looked].map(Arc::clone);
+        let counts = [&kept, &dropped].map(Arc::clone);
+        async move {
+            let [begun, go, spawned, looked] = flags;
+            begun.store(true, Ordering::Release);
+            wait_for(&go);
+            let children: Vec<_> = (0..8).map(|n| spawner.spawn(async move { n })).collect();
+            spawned.store(true, Ordering::Release);
+            wait_for(&looked);
+            for child in children {
+                counts[usize::from(!is_kept(child))].fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    };
+    executor.spawn(parent).detach();
+    wait_for(&begun);
+    executor.set_workers(0).unwrap();
+    let end = thread::spawn(move || drop(executor));
+    // Until the drop has begun, most likely. Should the waiter be earlier, it runs the children, which is as good.
+    thread::sleep(Duration::from_millis(20));
+    go.store(true, Ordering::Release);
+    on_own_thread(move || {
+        wait_for(&spawned);
+        block_on(lets_others_run(100));
+        looked.store(true, Ordering::Release);
+    });
+    end.join().unwrap();
+    let ends = [&kept, &dropped].map(|count| count.load(Ordering::Relaxed));
+    assert_eq!(ends, [8, 0], "children kept, and dropped under the poll");
+}
+
+/// The poll that a waiting thread is in waits for a task of the same executor, which is gone: no thread but this one can run that task.
+#[test]
+fn a_wait_inside_of_such_a_poll_runs_its_task() {
+    let _watchdog = watchdog();
+    on_own_thread(|| {
+        let executor = Builder::new().workers(0).build();
+        let (spawner, result) = (executor.spawner(), Arc::new(AtomicU32::new(0)));
+        let (own, sum) = (Arc::new(executor), Arc::clone(&result));
+        let last = Arc::clone(&own);
+        let parent = async move {
+            drop(last);
+            let child = spawner.spawn(async { 42 });
+            sum.store(block_on(child), Ordering::Relaxed);
+        };
+        let mut parent = Some(own.spawn(parent));
+        drop(own);
+        block_on(lets_others_run(10));
+        drop(parent.take());
+        assert_eq!(result.load(Ordering::Relaxed), 42);
+    });
+}
+
+/// A task takes the executor's last reference, spawns onto the executor, lets the reference go and awaits its children, all in one
+/// poll. Waiting threads run such tasks, and look for others at the same time.
+#[test]
+fn the_last_reference_goes_in_a_poll_that_awaits_its_children() {
+    const ROUNDS: usize = 3_000;
+    let _watchdog = watchdog();
+    let cancelled = Arc::new(AtomicU32::new(0));
+    let stop = Arc::new(AtomicBool::new(false));
+    let waiters = [(); 3].map(|()| {
+        let stop = Arc::clone(&stop);
+        thread::spawn(move || {
+            while !stop.load(Ordering::Acquire) {
+                block_on(lets_others_run(100));
+            }
+        })
+    });
+    for _ in 0..ROUNDS {
+        let executor = Arc::new(Builder::new().workers(0).build());
+        for _ in 0..3 {
+            let (own, cancelled) = (Arc::downgrade(&executor), Arc::clone(&cancelled));
+            let parent = async move {
+                let Some(own) = own.upgrade() else { return };
+                let children: Vec<_> = (0..8).map(|n| own.spawn(async move { n })).collect();
+                drop(own);
+                for child in children {
+                    if child.fallible().await.is_none() {
+                        cancelled.fetch_add(1, Ordering::Relaxed);
+                    }
+                }
+            };
+            executor.spawn(parent).detach();
+        }
+    }
+    stop.store(true, Ordering::Release);
+    for waiter in waiters {
+        waiter.join().unwrap();
+    }
+    assert_eq!(
+        cancelled.load(Ordering::Relaxed),
+        0,
+        "children cancelled under their parent"
+    );
+}
