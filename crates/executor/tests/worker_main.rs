@@ -4,7 +4,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
@@ -50,6 +50,8 @@ fn each_reactor(test: impl Fn(Builder)) {
     let builder = || Builder::new().workers(2);
     test(builder().worker_main(|worker| park_on(worker)));
     test(builder().worker_main(|worker| async_io::block_on(worker)));
+    test(builder().worker_main(|worker| block_on(worker)));
+    test(builder().worker_main(|worker| block_on(beside_another(worker))));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -63,6 +65,31 @@ fn each_reactor(test: impl Fn(Builder)) {
             .unwrap();
         runtime.block_on(worker);
     }));
+}
+
+/// The loop of a worker, with a waker of its own that wakes the outer one, as in the combinators of `futures`. It is polled only if its
+/// own waker was called.
+async fn beside_another(worker: impl Future<Output = ()>) {
+    struct Inner(AtomicBool, Mutex<Option<Waker>>);
+    impl Wake for Inner {
+        fn wake(self: Arc<Self>) {
+            self.0.store(true, Ordering::Release);
+            if let Some(outer) = self.1.lock().unwrap().take() {
+                outer.wake();
+            }
+        }
+    }
+    let inner = Arc::new(Inner(AtomicBool::new(true), Mutex::new(None)));
+    let mut worker = pin!(worker);
+    poll_fn(|outer| {
+        *inner.1.lock().unwrap() = Some(outer.waker().clone());
+        if !inner.0.swap(false, Ordering::AcqRel) {
+            return Poll::Pending;
+        }
+        let waker = Waker::from(Arc::clone(&inner));
+        worker.as_mut().poll(&mut Context::from_waker(&waker))
+    })
+    .await;
 }
 
 /// Payloads as text.
@@ -186,6 +213,42 @@ fn a_worker_waits_in_the_reactor() {
         .collect();
     for nap in naps {
         block_on(nap);
+    }
+}
+
+/// The executor's own `block_on` polls the loop: its sleep ends with the worker, and for everything that the worker runs.
+#[test]
+fn the_own_block_on_is_a_reactor() {
+    let _watchdog = watchdog();
+    for end in 0..4 {
+        let executor = Builder::new()
+            .workers(1)
+            .worker_main(|worker| block_on(worker))
+            .build();
+        for i in 0..20 {
+            let task =
+                executor.spawn(async move { (thread::current().name().map(String::from), i) });
+            // The worker sleeps in between, most likely.
+            thread::sleep(Duration::from_micros(300));
+            assert_eq!(block_on(task), (Some(String::from("terrace-0")), i));
+        }
+        // A pool without workers that this thread does not drive: the worker does, while it waits.
+        let other = Builder::new().workers(0).build();
+        let task = other.spawn(async { 5 });
+        while !task.is_finished() {
+            thread::yield_now();
+        }
+        match end {
+            0 => drop(executor),
+            1 => executor.shutdown(Shutdown::FinishAll, None).unwrap(),
+            2 => executor.shutdown(Shutdown::DropQueued, None).unwrap(),
+            _ => {
+                executor.set_workers(0).unwrap();
+                while executor.threads() > 0 {
+                    thread::yield_now();
+                }
+            }
+        }
     }
 }
 
@@ -329,8 +392,10 @@ fn random_programs() {
     for seed in 0..40 {
         let mut random = Random::new(seed);
         let builder = Builder::new().workers(1 + random.below(3));
-        let builder = match seed % 2 {
+        let builder = match seed % 4 {
             0 => builder.worker_main(|worker| park_on(worker)),
+            1 => builder.worker_main(|worker| block_on(worker)),
+            2 => builder.worker_main(|worker| block_on(beside_another(worker))),
             _ => builder.worker_main(|worker| async_io::block_on(worker)),
         };
         let executor = Arc::new(builder.build());

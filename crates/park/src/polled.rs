@@ -4,7 +4,7 @@
 //! |-----------------|-----------------------------------------------------------|-------------------------------------|
 //! | `park_in_poll`  | puts its waker into its seat, then does what `park` does up to the sleep | clears `P`, adds a token, takes the waker and wakes it |
 //! | `poll_park`     | puts its waker into its seat, then looks at `P`            | –                                   |
-//! | `end_park`      | clears `P` itself, or owns the token of the thread that did | –                                   |
+//! | `end_park`      | clears `P` itself, or owns the token of the thread that did; wakes its own waker | –              |
 //!
 //! The waker lies in the seat before the worker sets `P` or looks at it. So the thread that clears `P` finds a waker, or a late
 //! waker of an earlier park has taken it, and wakes it. Either way a poll follows, which sees `P` clear.
@@ -63,7 +63,8 @@ impl Idle {
         Some(Token::new(place.group))
     }
 
-    /// Ends the park of a worker that is parked in a poll: it owns a token, as if it had been woken.
+    /// Ends the park of a worker that is parked in a poll: it owns a token, as if it had been woken. Its waker is called, so that
+    /// its future is polled again and parks it again.
     ///
     /// Cost: one read-modify-write and one lock.
     pub fn end_park(&self, worker: usize) -> Token {
@@ -72,7 +73,17 @@ impl Idle {
             // A thread that has taken the place finds that the worker is parked in a poll, and gives it back.
             yield_now();
         }
-        group.seat(place.bit).take_waker();
+        group.seat(place.bit).wake_waker();
         Token::new(place.group)
+    }
+
+    /// Unparks the thread of a worker, whatever it sleeps in: its waker may stand for a wait on that very thread.
+    ///
+    /// Cost: two read-modify-writes and the unpark.
+    pub fn unpark_thread(&self, worker: usize) {
+        let (group, place) = self.groups.place(worker);
+        if !weakened!("park-thread-unparked") {
+            group.seat(place.bit).unpark_thread();
+        }
     }
 }

@@ -99,6 +99,14 @@ impl Seat {
         discard(old);
     }
 
+    /// As [`take_waker`](Self::take_waker), and wakes the waker. A panic of it is contained.
+    pub(crate) fn wake_waker(&self) {
+        let waker = self.polled.lock().take();
+        if let Some(waker) = waker {
+            contain(|| waker.wake());
+        }
+    }
+
     /// Makes the calling thread the one that [`unpark`](Self::unpark) wakes. Waits for wakers that read the old handle.
     pub(crate) fn bind(&self) {
         let current = thread::current();
@@ -146,6 +154,11 @@ impl Seat {
                 return;
             }
         }
+        self.unpark_thread();
+    }
+
+    /// Unparks the thread bound here, unless another thread takes the place just now. Never waits.
+    pub(crate) fn unpark_thread(&self) {
         // Ordering: Acquire pairs with the Release at the end of `bind`.
         let gate = self
             .gate

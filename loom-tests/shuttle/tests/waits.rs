@@ -163,3 +163,25 @@ fn work_comes_while_all_workers_wait() {
         }
     });
 }
+
+/// A worker whose loop the executor's own `block_on` polls: it gets a task from outside, one that another thread wakes, and its end.
+///
+/// Fails where the wakes do not unpark the worker's thread (`park-thread-unparked`).
+#[test]
+fn a_worker_blocks_on_its_loop() {
+    explore(|| {
+        let executor = Builder::new()
+            .workers(1)
+            .worker_main(|worker| block_on(worker))
+            .build();
+        let gate = Gate::new();
+        let pass = gate.pass();
+        let first = executor.spawn(async { 1 });
+        let second = executor.spawn(pass);
+        pause();
+        assert_eq!(block_on(first), 1);
+        gate.open();
+        block_on(second);
+        drop(executor);
+    });
+}

@@ -3,8 +3,9 @@
 use std::task::{Wake, Waker};
 
 use terrace_park::{Parker, Token, Unparker};
-use terrace_sync::atomic::Ordering::Relaxed;
-use terrace_sync::{model, thread};
+use terrace_sync::atomic::AtomicBool;
+use terrace_sync::atomic::Ordering::{AcqRel, Relaxed};
+use terrace_sync::{Arc, model, thread};
 
 use crate::fixture::{Fixture, Shape};
 
@@ -107,6 +108,58 @@ fn idle_polled_park_is_ended_while_it_is_woken() {
         });
         f.private[0].store(1, Relaxed);
         f.idle.wake_worker(0);
+        worker.join().unwrap();
+        f.assert_at_rest();
+    });
+}
+
+/// What a wait of the worker's own thread hands to its loop as a waker: it says that the loop is to be polled, and notifies the worker.
+struct Again {
+    fixture: Arc<Fixture>,
+    polls: Arc<AtomicBool>,
+}
+
+impl Wake for Again {
+    fn wake(self: std::sync::Arc<Self>) {
+        if !self.polls.swap(true, AcqRel) {
+            self.fixture.idle.wake_worker(0);
+            self.fixture.idle.unpark_thread(0);
+        }
+    }
+}
+
+/// The wait that polls the loop sleeps on the worker's thread, in the park that the loop has made. It gets an item, and a wake of the
+/// future around the loop.
+///
+/// Seen to deadlock where the wake does not unpark the thread (`park-thread-unparked`): the worker's bit is clear, and its waker taken.
+#[test]
+fn idle_polled_park_on_the_own_thread() {
+    model(|| {
+        let f = Fixture::new(Shape::OneOfOne, 1);
+        let polls = Arc::new(AtomicBool::new(false));
+        let waker = Waker::from(std::sync::Arc::new(Again {
+            fixture: f.clone(),
+            polls: Arc::clone(&polls),
+        }));
+        let (other, around) = (f.clone(), waker.clone());
+        let worker = thread::spawn(move || {
+            let f = &*other;
+            let mut token = Some(f.idle.enter(0));
+            while !f.take() {
+                token = f.idle.park_in_poll(0, token.take(), f, waker.clone());
+                while token.is_none() {
+                    if polls.swap(false, AcqRel) {
+                        token = f.idle.poll_park(0, waker.clone());
+                    } else {
+                        thread::park();
+                    }
+                }
+            }
+            f.idle.stop_search(token.expect("it has searched"), f);
+        });
+        let waking = thread::spawn(move || around.wake());
+        f.publish_one();
+        waking.join().unwrap();
         worker.join().unwrap();
         f.assert_at_rest();
     });

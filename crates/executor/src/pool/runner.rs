@@ -59,6 +59,8 @@ pub(crate) struct Runner<'p> {
     pub(crate) polled: Cell<bool>,
     /// Whether it is parked in a poll of that future.
     pub(crate) parked: Cell<bool>,
+    /// How often that future has parked, wrapping.
+    pub(crate) parkings: Cell<u32>,
     /// Kept while it is.
     asleep: Cell<Option<Asleep>>,
     /// The seat's polls when the allocator last put its lists in order. Not at the seat, which a few bytes more would make longer by
@@ -120,6 +122,7 @@ impl<'p> Runner<'p> {
             fork: Cell::new(None),
             polled: Cell::new(false),
             parked: Cell::new(false),
+            parkings: Cell::new(0),
             asleep: Cell::new(None),
             settled: Cell::new(polls - polls % POLLS),
             arrival: Cell::new(Arrival::Arrived),
@@ -146,6 +149,7 @@ impl<'p> Runner<'p> {
     pub(crate) fn parks(&self, asleep: Asleep) {
         self.asleep.set(Some(asleep));
         self.parked.set(true);
+        self.parkings.set(self.parkings.get().wrapping_add(1));
     }
 
     /// The worker is parked in a poll no more.

@@ -18,7 +18,8 @@ use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
 use crate::work::order::bystander_sight;
 
-/// Wakes one worker, whether it searches, parks, or waits.
+/// Wakes one worker, whether it searches, parks, or waits. If the program polls the worker's loop, it may do so by `block_on`, whose
+/// sleep in the loop's park ends by an unpark (`wait::sleep_in_park`).
 struct WorkerNotify {
     pool: Arc<Shared>,
     index: usize,
@@ -26,7 +27,11 @@ struct WorkerNotify {
 
 impl Notify for WorkerNotify {
     fn notify(&self) {
-        self.pool.idle.wake_worker(self.index);
+        let idle = &self.pool.idle;
+        idle.wake_worker(self.index);
+        if self.pool.threads.config.main.is_some() {
+            idle.unpark_thread(self.index);
+        }
     }
 }
 

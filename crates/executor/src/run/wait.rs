@@ -10,7 +10,7 @@
 
 use terrace_local::cells;
 use terrace_park::Restricted;
-use terrace_sync::thread::yield_now;
+use terrace_sync::thread::{park, yield_now};
 use terrace_sync::weakened;
 use terrace_thread::internal::{self, Locals};
 
@@ -96,11 +96,22 @@ impl LocalTasks {
 /// Waits until `own` is done, and runs the tasks of pools without workers until then.
 pub(crate) fn wait(own: &mut impl WaitFor, mut threadless: ThreadlessPools<'_>) {
     let mut local = LocalTasks::new();
+    let mut before = None;
     loop {
         // No other thread looks at this worker's slot before a sentinel does.
-        runner::with_worker(|worker| worker.map(Runner::empty_slot));
+        let parkings = runner::with_worker(|worker| {
+            let worker = worker?;
+            worker.empty_slot();
+            Some(worker.parkings.get())
+        });
+        let before = *before.get_or_insert(parkings);
         if own.is_done() {
             return;
+        }
+        if parkings != before {
+            // `own` has parked this worker: it polls the worker's loop.
+            wait_in_park(own, &mut local, &mut threadless);
+            continue;
         }
         threadless.refresh();
         // The waiter runs one pinned task, then one piece of own work: neither starves the other. Either may await a
@@ -144,6 +155,49 @@ pub(crate) fn wait(own: &mut impl WaitFor, mut threadless: ThreadlessPools<'_>) 
     }
 }
 
+/// One round of a wait for a future that polls this worker's loop (`Builder::worker_main`). The worker sleeps in the park that the loop
+/// has made, so that publishers find it there. What the loop does not run, the thread runs out of that park.
+fn wait_in_park(
+    own: &mut impl WaitFor,
+    local: &mut LocalTasks,
+    threadless: &mut ThreadlessPools<'_>,
+) {
+    threadless.refresh();
+    local.before_own();
+    let ran = own.run_one();
+    local.after_own();
+    if ran {
+        return;
+    }
+    threadless::subscribe();
+    own.announce_sleep();
+    let listening = threadless.listen();
+    let others = listening.has_work();
+    // Each wake of the worker, and of `own`, unparks the thread afterwards (`life::WorkerNotify`). The loop runs pinned tasks.
+    if !others && !own.is_done() && !own.has_work() {
+        park();
+    }
+    let notified = listening.end();
+    own.end_sleep();
+    if others || notified == Notified::Yes {
+        leave_park();
+        threadless.run_one();
+    }
+}
+
+/// The worker is not parked in a poll any more, if it was: it is going to wait, or to run something, beside its loop.
+fn leave_park() {
+    runner::with_worker(|worker| {
+        let Some(worker) = worker.filter(|worker| worker.parked.get()) else {
+            return;
+        };
+        let token = worker.end_park();
+        let scan = Scan::of_worker(worker, Looking::ToWake);
+        worker.pool().idle.stop_search(token, &scan);
+        worker.pool().attend(|| scan.finds_something());
+    });
+}
+
 /// Whether the threads that may bring this one's next item can run while it spins: the thread that woke it last, and the awake
 /// workers.
 fn spin_pays() -> bool {
@@ -166,16 +220,16 @@ fn sleep_off_workers(
     // Pools without workers wake through their event, so the thread listens before its last look.
     let listening = threadless.listen();
     let ready = || anything(own, local) || listening.has_work();
-    let park = || {
+    let sleep = || {
         terrace_trace::park(terrace_trace::EXTERNAL);
         terrace_thread::park();
         terrace_trace::unpark(terrace_trace::EXTERNAL);
     };
     stand_in::with_place(|place| match place {
-        Some(place) => place.sleep(ready, threadless::thread_waker, park),
+        Some(place) => place.sleep(ready, threadless::thread_waker, sleep),
         // Work came in the last moment, or a pusher has announced it and not pushed it yet.
         None if ready() => yield_now(),
-        None => park(),
+        None => sleep(),
     });
     listening.end()
 }
@@ -189,13 +243,8 @@ fn sleep_on_worker(
 ) -> Notified {
     let pool = worker.pool();
     worker.waits();
-    if worker.parked.get() {
-        // The program waits beside its worker's future, between two polls.
-        let token = worker.end_park();
-        let scan = Scan::of_worker(worker, Looking::ToWake);
-        pool.idle.stop_search(token, &scan);
-        pool.attend(|| scan.finds_something());
-    }
+    // The program may wait beside its worker's future, between two polls.
+    leave_park();
     let listening = threadless.listen();
     let ready = || anything(own, local) || listening.has_work();
     terrace_trace::park(worker.index());
