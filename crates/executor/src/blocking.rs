@@ -110,7 +110,7 @@ impl Spawner {
 }
 
 impl Current {
-    /// As [`Executor::spawn_blocking`], on the executor whose worker or `run` future polls the caller.
+    /// As [`Executor::spawn_blocking`], on the executor whose task is being polled.
     ///
     /// # Panics
     /// If there is none: see [`Current::spawner`], which returns `None` instead.

@@ -205,7 +205,7 @@ impl<'a> Executor<'a> {
     /// future are queued, so that other threads find some.
     ///
     /// In the child's first poll [`current`](fn@crate::current) is that of the caller, on the normal lane, if the caller is a task
-    /// of this executor. Else it is `None`. The poll, and what it wakes, runs inside of this call. So the caller holds no lock
+    /// of this executor. Else it is a [visitor](Current::VISITOR) of this executor. The poll, and what it wakes, runs inside of this call. So the caller holds no lock
     /// that the child may want. A panic of the poll is the task's, as ever.
     ///
     /// Cost of a child that is done at once: no queue, no wake. A thread whose last four eager children all were done at once

@@ -17,8 +17,9 @@ use terrace_sync::{Arc, light};
 
 use crate::parts::current::{Current, ExecutorId, current};
 use crate::parts::lanes::Lane;
+use crate::pool::frames::with_pool;
 use crate::pool::place::Cause;
-use crate::pool::runner::{is_inside, reference, with_pool};
+use crate::pool::runner::{is_inside, reference};
 use crate::pool::schedule::OnLane;
 use crate::pool::shared::Shared;
 
@@ -173,15 +174,14 @@ impl fmt::Debug for Spawner {
 
 /// Spawning on the executor that polls the caller.
 impl Current {
-    /// A handle of the executor whose worker or `run` future polls the caller; of several that are nested, the innermost. `None`
-    /// where [`current`](fn@crate::current) is `None`: outside of an executor, and in a task that `tick`, `try_tick` or a waiting
-    /// thread polls.
+    /// A handle of the executor whose task is being polled; of several that are nested, the innermost. `None` where
+    /// [`current`](fn@crate::current) is `None`: outside of such tasks.
     #[must_use]
     pub fn spawner() -> Option<Spawner> {
         with_pool(|pool| Some(Spawner::new(pool?.arc())))
     }
 
-    /// Spawns a task on the executor whose worker or `run` future polls the caller.
+    /// Spawns a task on the executor whose task is being polled.
     ///
     /// # Panics
     /// If there is none: see [`Current::spawner`], which returns `None` instead.
@@ -204,8 +204,7 @@ impl Current {
         match Self::spawner() {
             Some(spawner) => spawner,
             None => panic!(
-                "no executor polls the caller of `Current::{verb}`. Call it in a task that a worker or a `run` future polls; \
-                 elsewhere keep a `Spawner`, which `Executor::spawner` makes"
+                "no executor polls the caller of `Current::{verb}`. Call it in a task of an executor; elsewhere keep a `Spawner`, which `Executor::spawner` makes"
             ),
         }
     }
@@ -229,7 +228,7 @@ impl Current {
     #[track_caller]
     pub fn spawn_local<T: 'static>(future: impl Future<Output = T> + 'static) -> Task<T> {
         assert!(
-            current().is_some_and(|current| !current.is_driver()),
+            current().is_some_and(|current| !current.is_driver() && !current.is_visitor()),
             "no worker polls the caller of `Current::spawn_local`. Call it in a task on a worker; on a thread of your own, use a \
              `terrace_local::LocalExecutor`"
         );

@@ -102,14 +102,18 @@ fn the_child_runs_on_its_parents_worker_and_its_own_lane() {
 }
 
 #[test]
-fn elsewhere_the_child_has_no_worker() {
+fn elsewhere_the_child_is_polled_by_a_visitor() {
     let _watchdog = watchdog();
     let executor = pool(1).leak();
+    let visitor = |current: Option<Option<Current>>| {
+        let current = current.flatten();
+        current
+            .filter(Current::is_visitor)
+            .map(|own| own.executor())
+    };
     // A thread that is no worker.
-    assert_eq!(
-        executor.spawn_eager(async { current() }).try_take(),
-        Some(None)
-    );
+    let inside = executor.spawn_eager(async { current() }).try_take();
+    assert_eq!(visitor(inside), Some(executor.id()));
     // A worker of another pool.
     let other = pool(1).leak();
     let [before, inside, after] = block_on(other.spawn(async {
@@ -117,8 +121,8 @@ fn elsewhere_the_child_has_no_worker() {
         let inside = executor.spawn_eager(async { current() }).try_take();
         [before, inside.expect("polled"), current()]
     }));
-    assert!(before.is_some_and(|current| Some(current.executor()) != executor_id(executor)));
-    assert_eq!(inside, None);
+    assert!(before.is_some_and(|current| current.executor() == other.id()));
+    assert_eq!(visitor(Some(inside)), Some(executor.id()));
     assert_eq!(before, after);
     // A `run` future.
     let threadless: &'static StaticExecutor = Executor::new().leak();
@@ -129,10 +133,6 @@ fn elsewhere_the_child_has_no_worker() {
         )
     }));
     assert_eq!(inside, Some(before));
-}
-
-fn executor_id(executor: &Executor<'static>) -> Option<terrace_executor::ExecutorId> {
-    executor.current_or_any().map(|current| current.executor())
 }
 
 #[test]

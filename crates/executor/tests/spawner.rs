@@ -159,6 +159,75 @@ fn current_spawns_where_the_caller_is_polled() {
     );
 }
 
+/// Drives an executor without workers until the task is done.
+type Drive = fn(Arc<Executor<'static>>, terrace_executor::Task<bool>) -> bool;
+
+/// A task that says whether it is polled as one of its own executor, and spawns there.
+async fn is_at_home(home: terrace_executor::ExecutorId) -> bool {
+    let here = || current().is_some_and(|current| current.executor() == home);
+    let before = here();
+    let task = Current::spawner().map(|spawner| (spawner.executor(), spawner.spawn(async { 5 })));
+    let Some((executor, task)) = task else {
+        return false;
+    };
+    let spawned = Current::spawn(async move { current().map(|current| current.executor()) });
+    let ends = task.await == 5 && spawned.await == Some(home);
+    before && executor == home && ends && here()
+}
+
+#[test]
+fn current_names_the_tasks_own_executor_wherever_it_is_polled() {
+    let _watchdog = watchdog();
+    let spawn = |executor: &Arc<Executor<'static>>| executor.spawn(is_at_home(executor.id()));
+    let pool = |workers| Arc::new(Builder::new().workers(workers).build());
+    let other = pool(1);
+    // A worker; a thread that waits for a pool without workers; a worker of another pool that does.
+    assert!(block_on(spawn(&pool(1))));
+    assert!(block_on(spawn(&pool(0))));
+    let threadless = pool(0);
+    let task = spawn(&threadless);
+    assert!(block_on(other.spawn(async { block_on(task) })));
+    // `run`, `tick` and `try_tick`, on a plain thread, in a `run` of another executor, and on a worker.
+    let drives: [Drive; 3] = [
+        |own, task| block_on(own.run(task)),
+        |own, task| {
+            while !task.is_finished() {
+                block_on(own.tick());
+            }
+            block_on(task)
+        },
+        |own, task| {
+            while !task.is_finished() {
+                own.try_tick();
+            }
+            block_on(task)
+        },
+    ];
+    for drive in drives {
+        for lane in [Lane::Normal, Lane::High, Lane::Background] {
+            let executor = || {
+                let own = Arc::new(Executor::new());
+                let task = own.spawn_on(lane, is_at_home(own.id()));
+                (own, task)
+            };
+            let (own, task) = executor();
+            assert!(drive(own, task), "{lane:?}");
+            let (own, task) = executor();
+            assert!(block_on(other.run(async { drive(own, task) })));
+            let (own, task) = executor();
+            assert!(block_on(other.spawn(async move { drive(own, task) })));
+        }
+    }
+    // An eager child, on a plain thread and in a task of another pool.
+    let own = pool(1);
+    assert!(block_on(own.spawn_eager(is_at_home(own.id()))));
+    let (inner, home) = (Arc::clone(&own), own.id());
+    assert!(block_on(other.spawn(async move {
+        inner.spawn_eager(is_at_home(home)).await
+    })));
+    assert!(current().is_none());
+}
+
 #[test]
 fn current_spawns_tasks_that_stay() {
     let _watchdog = watchdog();

@@ -11,7 +11,7 @@ use std::task::{Poll, Waker};
 use std::thread;
 
 use pools::{WORKERS, with_each};
-use terrace_executor::{Builder, Executor};
+use terrace_executor::{Builder, Current, Executor, block_on, current};
 use terrace_fork::{scope, scope_with};
 use terrace_testing::{Yields, watchdog};
 use ticked::with_external;
@@ -320,4 +320,40 @@ fn many_threads_share_one_pool() {
             }
         });
     });
+}
+
+/// A child's `current` names the pool of its scope, whatever thread polls it: a worker of the pool, the plain thread that waits, or a
+/// waiting thread that is a worker or `run` future of another pool.
+#[test]
+fn current_names_the_scopes_pool() {
+    let _watchdog = watchdog();
+    let other = Builder::new().workers(1).build();
+    for workers in [0, 1] {
+        let own = Arc::new(Builder::new().workers(workers).build());
+        let scope_in_it = {
+            let own = Arc::clone(&own);
+            move || {
+                let at_home = AtomicUsize::new(0);
+                scope(&own, |scope| {
+                    for _ in 0..20 {
+                        scope.spawn(async {
+                            let home = Some(own.id());
+                            let here = current().map(|current| current.executor()) == home;
+                            let spawner = Current::spawner().map(|spawner| spawner.executor());
+                            let next =
+                                Current::spawn(async { current().map(|own| own.executor()) });
+                            let all = here && spawner == home && next.await == home;
+                            at_home.fetch_add(usize::from(all), Ordering::Relaxed);
+                        });
+                    }
+                });
+                at_home.into_inner()
+            }
+        };
+        assert_eq!(scope_in_it(), 20);
+        let again = scope_in_it.clone();
+        assert_eq!(block_on(other.run(async { again() })), 20);
+        assert_eq!(block_on(other.spawn(async move { scope_in_it() })), 20);
+    }
+    assert!(current().is_none());
 }

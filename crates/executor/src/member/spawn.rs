@@ -5,7 +5,7 @@ use std::future::Future;
 use super::spawnable::{Place, Spawnable, SpawnableLocal};
 use crate::parts::current::{Current, ExecutorId};
 use crate::pool::fork::worker::Worker;
-use crate::pool::runner::with_pool;
+use crate::pool::frames::with_pool;
 use crate::pool::shared::Shared;
 use crate::run::block_on::block_on;
 use crate::run::spawners::worker_spawner;

@@ -8,8 +8,8 @@ use terrace_sync::atomic::{AtomicU64, Ordering};
 use super::lanes::Lane;
 
 terrace_sync::thread_local! {
-    /// Of the innermost worker or driver. A runner writes it when it is entered or left, and around tasks of other
-    /// lanes than the normal one. Plain data without a destructor, so that it can be read at any time in the thread's
+    /// Of the innermost worker, driver or visitor. A runner writes it when it is entered or left, and around tasks of other
+    /// lanes than the normal one; a visitor around each task. Plain data without a destructor, so that it can be read at any time in the thread's
     /// life.
     static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
 }
@@ -30,7 +30,7 @@ impl ExecutorId {
     }
 }
 
-/// What [`current`] tells about the worker or driver whose task is being polled.
+/// What [`current`] tells about the worker, `run` future or visiting thread whose task is being polled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Current {
     executor: ExecutorId,
@@ -41,6 +41,9 @@ pub struct Current {
 impl Current {
     /// From here on [`worker`](Self::worker) counts async drivers.
     pub const FIRST_DRIVER: usize = 1 << 31;
+    /// What [`worker`](Self::worker) returns for a visitor: a thread without a place in the executor. It polls the task in
+    /// [`tick`](crate::Executor::tick) or [`try_tick`](crate::Executor::try_tick), in a wait, or as it spawns it eagerly.
+    pub const VISITOR: usize = u32::MAX as usize;
 
     pub(crate) fn of(executor: ExecutorId, worker: usize) -> Self {
         Self {
@@ -50,19 +53,34 @@ impl Current {
         }
     }
 
+    fn visitor(executor: ExecutorId, lane: Lane) -> Self {
+        Self {
+            lane,
+            ..Self::of(executor, Self::VISITOR)
+        }
+    }
+
     /// The worker's index in its executor, counted from 0, spare workers included; a `run` future has an index from
-    /// [`FIRST_DRIVER`](Self::FIRST_DRIVER) on. No two that run at the same time have the same one.
+    /// [`FIRST_DRIVER`](Self::FIRST_DRIVER) on. No two that run at the same time have the same one, but for visitors, which all have
+    /// [`VISITOR`](Self::VISITOR).
     #[inline]
     #[must_use]
     pub const fn worker(&self) -> usize {
         self.worker as usize
     }
 
-    /// Whether this is a `run` future rather than a worker thread.
+    /// Whether this is a `run` future.
     #[inline]
     #[must_use]
     pub const fn is_driver(&self) -> bool {
-        self.worker() >= Self::FIRST_DRIVER
+        self.worker() >= Self::FIRST_DRIVER && !self.is_visitor()
+    }
+
+    /// Whether this is a thread without a place in the executor, see [`VISITOR`](Self::VISITOR).
+    #[inline]
+    #[must_use]
+    pub const fn is_visitor(&self) -> bool {
+        self.worker() == Self::VISITOR
     }
 
     /// The lane of the task.
@@ -80,7 +98,8 @@ impl Current {
     }
 }
 
-/// The worker, or `run` future, whose tasks the current thread polls; of several that are nested, the innermost.
+/// The worker, `run` future or visiting thread whose task the current thread polls; of several that are nested, the innermost. So it
+/// always names the executor of the task. `None` outside of tasks, and in tasks of executors of one thread.
 ///
 /// Cost: one thread-local load of two words, on a worker and off.
 #[inline]
@@ -96,6 +115,12 @@ pub(crate) struct RestoresCurrent(Option<Current>);
 #[inline]
 pub(crate) fn replace_current(current: Option<Current>) -> RestoresCurrent {
     RestoresCurrent(CURRENT.with(|cell| cell.replace(current)))
+}
+
+/// [`current`] returns a visitor of this executor, which polls a task of this lane, until the guard is dropped.
+#[inline]
+pub(crate) fn visit(executor: ExecutorId, lane: Lane) -> RestoresCurrent {
+    replace_current(Some(Current::visitor(executor, lane)))
 }
 
 /// [`current`] returns the same worker or driver with this lane, until the guard is dropped.

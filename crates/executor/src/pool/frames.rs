@@ -7,6 +7,7 @@
 //! |--------------------------------------------------------|-------------------------------------------------------------|
 //! | of a background task, by a worker or a driver           | whose permit is held, until the poll ends                   |
 //! | of any task, by a *guest*: a thread without a seat      | in which pool; and whose permit is held, if one is          |
+//! | of a scope's children, by its thread, without a seat    | in which pool                                               |
 //!
 //! A permit belongs to the frame, not to the lane that [`current`](fn@crate::current) returns. Between the frame and a
 //! wait there may be polls of other pools.
@@ -27,6 +28,8 @@ use terrace_sync::{Arc, weakened};
 
 use super::shared::Shared;
 use super::{poll, runner};
+use crate::parts::current::{current, visit};
+use crate::parts::lanes::Lane;
 
 terrace_sync::thread_local! {
     /// The innermost frame; null where there is none. Plain data without a destructor, so that it can be read at any time
@@ -155,8 +158,7 @@ impl Outside {
         outside.then_some(Self(()))
     }
 
-    /// Polls a task of the normal lane on a thread that borrows the executor of `pool`: there is no lane, no permit and no
-    /// runner to hide from it.
+    /// Polls a task of the normal lane on a thread that borrows the executor of `pool`: there is no permit and no runner to hide from it.
     #[inline]
     pub(crate) fn poll(self, pool: &Shared, task: Runnable) {
         let frame = Frame {
@@ -165,6 +167,7 @@ impl Outside {
             permit: Cell::new(Permit::None),
             outer: ptr::null(),
         };
+        let _current = visit(pool.id, Lane::Normal);
         linked(&frame, || poll::poll_task(task));
     }
 }
@@ -179,6 +182,24 @@ fn frames<'s>() -> impl Iterator<Item = &'s Frame> {
     std::iter::successors(follow(FRAMES.with(Cell::get)), move |frame| {
         follow(frame.outer)
     })
+}
+
+/// Calls `f`, which polls tasks of `pool`, on a thread that borrows its executor and has no place in it.
+pub(crate) fn visiting<T>(pool: &Shared, f: impl FnOnce() -> T) -> T {
+    let _current = visit(pool.id, Lane::Normal);
+    enter_without_permit(pool, Borrows::Executor, f)
+}
+
+/// Calls `f` with the pool that polls the caller, if there is one: that of the innermost runner or visitor.
+#[inline]
+pub(crate) fn with_pool<T>(f: impl FnOnce(Option<&Shared>) -> T) -> T {
+    match current() {
+        Some(current) if current.is_visitor() => {
+            let mut pools = frames().map(Frame::pool);
+            f(pools.find(|pool| pool.id == current.executor()))
+        }
+        _ => runner::with_pool(f),
+    }
 }
 
 /// Whether the thread is in the middle of a poll that borrows the executor of `pool`.

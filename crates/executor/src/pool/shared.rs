@@ -119,7 +119,9 @@ impl Shared {
     #[inline]
     pub(crate) fn current_or_any(&self) -> Option<Current> {
         match current() {
-            Some(current) if current.executor() == self.id => Some(current),
+            Some(current) if current.executor() == self.id && !current.is_visitor() => {
+                Some(current)
+            }
             _ => self.any_worker(),
         }
     }

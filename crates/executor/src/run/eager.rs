@@ -3,7 +3,7 @@
 //! | the spawning thread                       | polls the child                                                             |
 //! |-------------------------------------------|-----------------------------------------------------------------------------|
 //! | a worker or `run` future of the pool      | in the middle of its own poll: [`current`](fn@crate::current) is the same, on the normal lane |
-//! | any other                                 | as `try_tick` does: it has no seat, and `current` returns `None`             |
+//! | any other                                 | as `try_tick` does: it has no seat, and `current` returns a visitor          |
 //!
 //! A background task that spawns keeps its permit: the child's first poll is a part of its own.
 //!

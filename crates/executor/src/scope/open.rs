@@ -19,10 +19,12 @@ use super::driving::{Record, count_driver};
 use super::push;
 use super::waiting::ScopeWait;
 use crate::executor::Executor;
+use crate::parts::current::current;
 use crate::parts::scope_kind::ScopeKind;
 use crate::parts::scope_slot::Slot;
 use crate::parts::trace_index;
 use crate::pool::fork::worker::Worker;
+use crate::pool::frames;
 use crate::pool::shared::Shared;
 use crate::run::fork;
 use crate::run::threadless::ThreadlessPools;
@@ -133,7 +135,14 @@ impl<'p> OpenScope<'p> {
     }
 
     /// Cancels all children: the body panicked.
+    ///
+    /// # Panics
+    /// If the scope was waited for before: another scope may have its place in the pool by then.
     pub fn cancel(&self) {
+        assert!(
+            !self.waited.get(),
+            "a scope is cancelled before it is waited for"
+        );
         if let Some(taken) = self.shared.slot.get() {
             self.shared.slot_of(taken).core().cancel().cancel(0);
         }
@@ -210,6 +219,10 @@ impl<'p> ScopeShared<'p> {
             has_counted |= count_driver(pool);
             let mut own = ScopeWait::new(pool, slot, executors, began);
             let mut wait = || wait(&mut own, ThreadlessPools::only(pool));
+            let mut wait = || match current() {
+                Some(current) if current.executor() == pool.id => wait(),
+                _ => frames::visiting(pool, &mut wait),
+            };
             // Ordering: Relaxed, a hint.
             if self.has_calls.load(Ordering::Relaxed) {
                 // One place for all closures that the wait runs, in lieu of one each.

@@ -1,5 +1,7 @@
 //! The thread of scopes that are nested in each other, as the pool counts it.
 
+use terrace_sync::atomic::{AtomicBool, Ordering};
+
 use super::{OpenScope, ScopeKind};
 use crate::Builder;
 
@@ -58,4 +60,32 @@ fn a_thread_is_counted_once_however_its_scopes_open() {
         assert!(outer.wait(&[]).is_none());
         assert_eq!(drivers(), 0, "{first:?}");
     }
+}
+
+/// The place of a scope that has ended is another scope's by then: a cancel that came late would reach its children.
+#[test]
+fn a_scope_that_was_waited_for_cannot_be_cancelled() {
+    let _watchdog = terrace_testing::watchdog();
+    let executor = &Builder::new().workers(1).build();
+    let first = OpenScope::open(executor, ScopeKind::of::<()>());
+    // SAFETY: the scope is open, and is waited for below.
+    unsafe { first.handle().spawn(async {}) };
+    assert!(first.wait(&[]).is_none());
+    let second = OpenScope::open(executor, ScopeKind::of::<()>());
+    let (future, signal) = terrace_testing::signal();
+    let ran = AtomicBool::new(false);
+    let child = async {
+        future.await;
+        ran.store(true, Ordering::Relaxed);
+    };
+    // SAFETY: the scope is open, and is waited for below, before the flag goes.
+    unsafe { second.handle().spawn(child) };
+    let late = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| first.cancel()));
+    assert!(late.is_err(), "the first scope has ended");
+    signal.set();
+    assert!(second.wait(&[]).is_none());
+    assert!(
+        ran.load(Ordering::Relaxed),
+        "a child of the second scope was cancelled"
+    );
 }

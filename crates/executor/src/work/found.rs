@@ -4,7 +4,7 @@ use terrace_local::task::Runnable;
 use terrace_queue::Owner;
 use terrace_sync::weakened;
 
-use crate::parts::current::{current, replace_current, replace_lane};
+use crate::parts::current::{replace_lane, visit};
 use crate::parts::eager;
 use crate::parts::injector::Refilled;
 use crate::parts::lanes::Lane;
@@ -29,7 +29,7 @@ pub(crate) enum Found<'p> {
 /// Calls `poll`, which polls a task of `pool`, on a thread that borrows its executor. The thread is in the middle of none of its
 /// runners.
 pub(crate) fn poll_borrowed<T>(pool: &Shared, poll: impl FnOnce() -> T) -> T {
-    let _current = current().is_some().then(|| replace_current(None));
+    let _current = visit(pool.id, Lane::Normal);
     frames::enter_without_permit(pool, Borrows::Executor, || poll_elsewhere(poll))
 }
 
@@ -135,16 +135,21 @@ impl Found<'_> {
     fn run_without_seat(self, pool: &Shared, borrows: Borrows) {
         match self {
             // The usual case, for less.
-            Found::Task(task) if current().is_none() => {
+            Found::Task(task) => {
+                let _current = visit(pool.id, Lane::Normal);
                 frames::enter_without_permit(pool, borrows, || run_task(task));
             }
-            found => found.run_hidden(pool, borrows),
+            found => found.run_unusual(pool, borrows),
         }
     }
 
-    fn run_hidden(self, pool: &Shared, borrows: Borrows) {
+    fn run_unusual(self, pool: &Shared, borrows: Borrows) {
         let permit = self.permit();
-        let _current = replace_current(None);
+        let lane = match self {
+            Found::Lane(_, lane) => lane,
+            Found::Task(_) | Found::Child(..) | Found::Fork(_) => Lane::Normal,
+        };
+        let _current = visit(pool.id, lane);
         frames::enter(pool, borrows, permit, || self.poll(pool));
     }
 

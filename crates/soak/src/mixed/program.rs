@@ -151,7 +151,8 @@ impl Program {
             return;
         };
         let pool = &pools.executors[0];
-        let is_worker = current().is_some_and(|current| !current.is_driver());
+        let is_worker =
+            current().is_some_and(|current| !current.is_driver() && !current.is_visitor());
         if !is_worker || pool.current_or_any() != current() {
             return;
         }
