@@ -2,6 +2,7 @@
 
 use crate::executor::Executor;
 use crate::member::broadcast::{self, Broadcast};
+use crate::member::spawnable::Half;
 use crate::pool::fork::worker::Worker;
 use crate::run::{fork, stand_in};
 
@@ -108,4 +109,26 @@ impl Executor<'_> {
     {
         self.with_worker(|worker| worker.join(a, b))
     }
+}
+
+/// [`Worker::join`] in the current thread's place. On a thread that is in no pool, both closures run in order.
+///
+/// A closure takes no argument, or `|worker: &Worker|` with its type.
+///
+/// # Panics
+/// If a closure panics, when both have ended: with the payload of `b` if both panic.
+///
+/// ```
+/// let (left, right) = terrace_executor::join(|| 6, || 7);
+/// assert_eq!(left * right, 42);
+/// ```
+#[inline(always)]
+pub fn join<A, B, RA, RB, MA, MB>(a: A, b: B) -> (RA, RB)
+where
+    A: Half<MA, RA> + Send,
+    B: Half<MB, RB> + Send,
+    RA: Send,
+    RB: Send,
+{
+    Worker::with_current(|worker| worker.join(|worker| a.call(worker), |worker| b.call(worker)))
 }

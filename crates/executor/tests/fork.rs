@@ -25,7 +25,7 @@ fn free_fib(n: u64) -> u64 {
     if n < 2 {
         return n;
     }
-    let (a, b) = join(|_| free_fib(n - 1), |_| free_fib(n - 2));
+    let (a, b) = join(|| free_fib(n - 1), |_: &Worker| free_fib(n - 2));
     a + b
 }
 
@@ -62,8 +62,8 @@ fn the_forked_half_is_taken_while_the_other_one_waits_for_it() {
         let (send, receive) = channel();
         block_on(executor.spawn(async move {
             join(
-                move |_| send.send(7).expect("the other half waits"),
-                move |_| assert_eq!(receive.recv(), Ok(7)),
+                move || send.send(7).expect("the other half waits"),
+                move || assert_eq!(receive.recv(), Ok(7)),
             )
         }));
     }
@@ -292,7 +292,7 @@ fn both_halves_run_in_order_where_no_pool_is() {
             }
             index
         };
-        let joined = catch_unwind(AssertUnwindSafe(|| join(|_| half(0), |_| half(1))));
+        let joined = catch_unwind(AssertUnwindSafe(|| join(|| half(0), || half(1))));
         assert_eq!(*ran.lock().unwrap(), [1, 0]);
         joined.map_err(|payload| *payload.downcast::<&str>().expect("the payload of a half"))
     };

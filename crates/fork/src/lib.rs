@@ -18,7 +18,7 @@ pub use pool::{Membership, ThreadPool};
 pub use scope::{Config, MemberScope, Scope, scope, scope_with};
 pub use spawner::Spawner;
 pub use terrace_executor::{
-    Broadcast, ExecutorId, Payload, RawJob, Spawnable, SpawnableLocal, Task, Worker, Yield,
+    Broadcast, ExecutorId, Half, Payload, RawJob, Spawnable, SpawnableLocal, Task, Worker, Yield,
     block_on, join, yield_local, yield_now,
 };
 pub use work::SpawnScoped;

@@ -207,16 +207,17 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// use terrace_executor::{Builder, Worker};
     ///
     /// let executor = Builder::new().workers(2).build();
-    /// let mut sums = [0; 2];
-    /// let [closure, future] = &mut sums;
+    /// let mut sums = [0; 3];
+    /// let [closure, future, call] = &mut sums;
     /// terrace_fork::scope(&executor, |scope| {
     ///     scope.spawn(|worker: &Worker| {
     ///         let (a, b) = worker.join(|_| 1, |_| 2);
     ///         *closure = a + b;
     ///     });
     ///     scope.spawn(async { *future = std::future::ready(4).await });
+    ///     scope.spawn(|| *call = 5);
     /// });
-    /// assert_eq!(sums, [3, 4]);
+    /// assert_eq!(sums, [3, 4, 5]);
     /// ```
     #[inline]
     pub fn spawn<M>(&self, work: impl SpawnScoped<'scope, M> + Send) {
@@ -232,13 +233,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// If there is no worker with this number.
     ///
     /// ```
-    /// use terrace_executor::{Builder, Worker};
-    ///
-    /// let executor = Builder::new().workers(2).build();
+    /// let executor = terrace_executor::Builder::new().workers(2).build();
     /// let thread = || Some(std::thread::current().id());
     /// let (mut one, mut other) = (None, None);
     /// terrace_fork::scope(&executor, |scope| {
-    ///     scope.spawn_on(1, |_: &Worker| one = thread());
+    ///     scope.spawn_on(1, || one = thread());
     ///     scope.spawn_on(1, async { other = thread() });
     /// });
     /// assert!(one.is_some() && one == other && one != thread());
@@ -254,12 +253,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     ///
     /// ```
     /// use std::cell::Cell;
-    /// use terrace_executor::{Builder, Worker};
     ///
-    /// let executor = Builder::new().workers(1).build();
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
     /// let sum = Cell::new(0);
     /// terrace_fork::scope(&executor, |scope| {
-    ///     scope.spawn_local(|_: &Worker| sum.set(sum.get() + 1));
+    ///     scope.spawn_local(|| sum.set(sum.get() + 1));
     ///     scope.spawn_local(async { sum.set(sum.get() + 2) });
     /// });
     /// assert_eq!(sum.get(), 3);

@@ -5,9 +5,16 @@ use std::future::Future;
 use terrace_executor::Worker;
 use terrace_executor::scope::ScopeHandle;
 
-/// Work for [`Scope::spawn`](crate::Scope::spawn): a closure that takes `&Worker`, or a future, whose output is `()`. Sealed.
+/// Work for [`Scope::spawn`](crate::Scope::spawn), whose output is `()`: a closure without an argument, one that takes `&Worker`, or a
+/// future. Sealed.
 ///
 /// The compiler needs the type of a closure's argument: `|worker: &Worker|`.
+#[diagnostic::on_unimplemented(
+    message = "a scope cannot spawn `{Self}`",
+    label = "neither a closure nor a future whose output is `()`",
+    note = "write `|| {{ … }}`, `|worker: &Worker| {{ … }}` with the type, or `async {{ … }}`",
+    note = "its output is `()`: end it with `;`, or put a result into a variable that it borrows"
+)]
 pub trait SpawnScoped<'scope, M>: sealed::Sealed<M> + 'scope {
     /// Spawns the work for any thread.
     ///
@@ -40,14 +47,17 @@ mod sealed {
 
     use terrace_executor::Worker;
 
-    /// Tells closures from futures.
+    /// Tells closures that take a worker from the others.
     pub struct OfClosure;
+    /// Tells closures without an argument from the others.
+    pub struct OfCall;
     /// Tells futures from closures.
     pub struct OfFuture;
 
     pub trait Sealed<M> {}
 
     impl<F: FnOnce(&Worker)> Sealed<OfClosure> for F {}
+    impl<F: FnOnce()> Sealed<OfCall> for F {}
     impl<F: Future<Output = ()>> Sealed<OfFuture> for F {}
 }
 
@@ -73,6 +83,31 @@ impl<'scope, F: FnOnce(&Worker) + 'scope> SpawnScoped<'scope, sealed::OfClosure>
     unsafe fn spawn_local(self, scope: ScopeHandle<'_>) {
         // SAFETY: the caller's promise.
         unsafe { scope.spawn_call_local(self) };
+    }
+}
+
+impl<'scope, F: FnOnce() + 'scope> SpawnScoped<'scope, sealed::OfCall> for F {
+    #[inline]
+    unsafe fn spawn(self, scope: ScopeHandle<'_>)
+    where
+        Self: Send,
+    {
+        // SAFETY: the caller's promise.
+        unsafe { scope.spawn_call(move |_: &Worker| self()) };
+    }
+
+    #[track_caller]
+    unsafe fn spawn_on(self, scope: ScopeHandle<'_>, worker: usize)
+    where
+        Self: Send,
+    {
+        // SAFETY: the caller's promise.
+        unsafe { scope.spawn_call_on_worker(worker, move |_: &Worker| self()) };
+    }
+
+    unsafe fn spawn_local(self, scope: ScopeHandle<'_>) {
+        // SAFETY: the caller's promise.
+        unsafe { scope.spawn_call_local(move |_: &Worker| self()) };
     }
 }
 

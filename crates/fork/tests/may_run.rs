@@ -101,7 +101,7 @@ impl Stage {
         self.begun.store(true, Ordering::SeqCst);
         until(&self.came);
         if item == Item::ForkInside {
-            terrace_fork::join(|_| self.item(), |_| self.give_time(runs));
+            terrace_fork::join(|| self.item(), || self.give_time(runs));
             self.release.store(true, Ordering::SeqCst);
         }
         until(&self.release);

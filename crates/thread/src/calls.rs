@@ -22,16 +22,31 @@ impl Pinned {
     where
         T: Send + 'static,
     {
-        let core = CoreRef::Shared(Arc::clone(self));
-        // SAFETY: future and output are Send and 'static, so the task may run and be dropped anywhere.
-        let (runnable, task) = unsafe { task::build(core, future) };
-        self.push_call(runnable);
+        let task = self.queue_call(future);
+        self.tell_of_calls();
         task
     }
 
-    fn push_call(&self, call: Runnable) {
+    /// As [`call`](Self::call), but the thread is not told: the caller calls [`tell_of_calls`](Self::tell_of_calls) afterwards. No
+    /// code of the program runs in this one.
+    pub(crate) fn queue_call<T>(
+        self: &Arc<Self>,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Task<T>
+    where
+        T: Send + 'static,
+    {
+        let core = CoreRef::Shared(Arc::clone(self));
+        // SAFETY: future and output are Send and 'static, so the task may run and be dropped anywhere.
+        let (runnable, task) = unsafe { task::build(core, future) };
+        self.children.push(runnable);
+        task
+    }
+
+    /// Wakes the thread for calls that were queued. If it has dropped its tasks, the caller drops them.
+    pub(crate) fn tell_of_calls(&self) {
         // It fences between the push and the look below.
-        self.push_child(call);
+        self.notify();
         if self.closed.is_set() {
             self.drop_calls();
         }
@@ -56,6 +71,7 @@ impl Schedule for Pinned {
     unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
         // SAFETY: the task's reference, out of `Arc::into_raw`, keeps the core up to the push.
         let this = unsafe { another(this.as_ptr()) };
-        this.push_call(task);
+        this.children.push(task);
+        this.tell_of_calls();
     }
 }

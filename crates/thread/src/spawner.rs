@@ -119,6 +119,22 @@ impl ThreadSpawner {
         self.pinned.call(future)
     }
 
+    /// As [`call`](Self::call), in two steps: the caller calls [`tell_of_calls`](Self::tell_of_calls) afterwards. This one runs no code of
+    /// the program, so the caller may hold a lock.
+    #[doc(hidden)]
+    pub fn queue_call<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
+    where
+        T: Send + 'static,
+    {
+        self.pinned.queue_call(future)
+    }
+
+    /// Wakes the thread for the calls that were queued.
+    #[doc(hidden)]
+    pub fn tell_of_calls(&self) {
+        self.pinned.tell_of_calls();
+    }
+
     /// Queues a runnable that only this thread may run, such as a child that is pinned to the thread of its scope. Wakes the
     /// thread. The thread runs it wherever it runs tasks, and also where it waits inside of one of these.
     ///

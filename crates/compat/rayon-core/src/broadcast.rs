@@ -105,7 +105,7 @@ where
             count: AtomicUsize::new(registry.threads()),
             bell: Bell::here(member),
         });
-        for (place, result) in registry.places.iter().zip(&results) {
+        let jobs = results.iter().map(|result| {
             let (op, left) = (&op, Arc::clone(&left));
             let run = move || {
                 let value = catch_unwind(AssertUnwindSafe(|| BroadcastContext::with(op)));
@@ -117,8 +117,9 @@ where
                 }
             };
             // SAFETY: this frame waits until each `run` has returned: `wait` does not unwind, and each thread runs what it was sent.
-            place.send(unsafe { Job::borrowing(run, ended) });
-        }
+            unsafe { Job::borrowing(run, ended) }
+        });
+        registry.send_to_all(jobs);
         wait(member, &left.bell, &*left);
     });
     let ended = results.into_iter().map(|result| {
@@ -140,12 +141,12 @@ where
 {
     let op = Arc::new(op);
     registry.places.iter().for_each(|_| registry.hold());
-    for place in &registry.places {
+    registry.send_to_all(registry.places.iter().map(|_| {
         let (op, registry) = (Arc::clone(&op), Arc::clone(registry));
-        place.send(Job::new(move || {
+        Job::new(move || {
             contain(&registry, || BroadcastContext::with(&*op));
             drop(op);
             registry.close();
-        }));
-    }
+        })
+    }));
 }

@@ -59,9 +59,14 @@ impl Inbox {
 }
 
 impl Place {
-    /// Queues a job for this thread alone. A wait of the executor on that thread runs it as well.
-    pub(crate) fn send(&self, job: Job) {
+    /// Queues a job for this thread alone. A wait of the executor on that thread runs it as well. The caller [tells](Self::tell) the
+    /// thread.
+    pub(crate) fn put(&self, job: Job) {
         self.inbox.with(|inbox| inbox.jobs.push_back(job));
+    }
+
+    /// Tells the thread of jobs that were put.
+    pub(crate) fn tell(&self) {
         // Behind the first call, as the thread that is told looks at the hint first.
         self.inbox.with(|inbox| inbox.tell());
         self.bell.ring();

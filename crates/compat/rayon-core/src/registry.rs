@@ -10,7 +10,7 @@ use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Once, OnceLock};
+use std::sync::{Arc, Mutex, Once, OnceLock};
 
 use terrace_executor::{Builder, Executor, HostedWorker};
 
@@ -19,7 +19,7 @@ use crate::error::{Kind, ThreadPoolBuildError};
 use crate::job::Job;
 use crate::member::{Member, Place};
 use crate::pool::max_num_threads;
-use crate::queue::Fifo;
+use crate::queue::{Fifo, lock};
 use crate::threads::{ThreadBuilder, ThreadSpawn};
 use crate::ticket::Tickets;
 use crate::wait::{AbortsIfDropped, Bell, Called, contain, wait};
@@ -44,6 +44,8 @@ pub(crate) struct Registry {
     exit_handler: Option<Box<Handler>>,
     open: AtomicUsize,
     pub(crate) tickets: Tickets,
+    /// Held while the jobs of a broadcast are put: all threads get any two broadcasts in the same order.
+    broadcasts: Mutex<()>,
 }
 
 /// Tells pools apart.
@@ -75,6 +77,17 @@ impl Drop for LeavesPlace<'_> {
 }
 
 impl Registry {
+    /// Gives each thread its job of a broadcast. All threads get any two broadcasts in the same order.
+    pub(crate) fn send_to_all(&self, jobs: impl IntoIterator<Item = Job>) {
+        let jobs: Vec<Job> = jobs.into_iter().collect();
+        let turn = lock(&self.broadcasts);
+        for (place, job) in self.places.iter().zip(jobs) {
+            place.put(job);
+        }
+        drop(turn);
+        self.places.iter().for_each(Place::tell);
+    }
+
     /// Makes a pool and starts its threads.
     pub(crate) fn build<S: ThreadSpawn>(
         mut builder: ThreadPoolBuilder<S>,
@@ -98,6 +111,7 @@ impl Registry {
         let calls_in_place = workers > 0 && builder.has_plain_threads();
         let registry = Arc::new(Self {
             tickets: Tickets::new(workers, executor.spawner()),
+            broadcasts: Mutex::new(()),
             executor,
             places: (0..threads).map(|_| Place::default()).collect(),
             injected: Fifo::default(),

@@ -1,6 +1,7 @@
 //! A broadcast reaches a thread that waits in a join, in the middle of what was broadcast to it before.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Barrier, Mutex};
 
 use rayon_core::{ThreadPoolBuilder, broadcast, join, spawn, spawn_broadcast};
 use terrace_testing::watchdog;
@@ -58,4 +59,31 @@ fn in_a_job_that_comes_before_a_part() {
         });
         assert_eq!(parts.recv(), Ok(2));
     }
+}
+
+/// Two threads broadcast at once: all threads of the pool begin the two broadcasts in the same order.
+#[test]
+fn two_at_once_have_one_order() {
+    const PAIRS: usize = 1_000;
+    let _watchdog = watchdog();
+    let pool = ThreadPoolBuilder::new().num_threads(3).build().unwrap();
+    let orders = [(); 3].map(|()| Mutex::new(Vec::new()));
+    let barrier = Barrier::new(2);
+    std::thread::scope(|threads| {
+        for caller in 0..2 {
+            let (pool, barrier, orders) = (&pool, &barrier, &orders);
+            threads.spawn(move || {
+                for _ in 0..PAIRS {
+                    barrier.wait();
+                    pool.broadcast(|part| orders[part.index()].lock().unwrap().push(caller));
+                }
+            });
+        }
+    });
+    let [first, second, third] = orders.map(|order| order.into_inner().unwrap());
+    assert_eq!(first.len(), 2 * PAIRS);
+    assert!(
+        first == second && second == third,
+        "the threads saw different orders"
+    );
 }

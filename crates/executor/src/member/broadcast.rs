@@ -8,12 +8,16 @@
 //! | dropped: the worker ends| is gone                          | none: the part is left out    |
 //!
 //! The caller waits until each part is done or dropped, so parts may borrow from its frame.
+//!
+//! Threads queue the parts of their broadcasts under one lock of the pool, and wake the workers after it. So all workers begin any two
+//! broadcasts in the same order.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use terrace_local::task::FallibleTask;
 use terrace_local::{Payload, drop_payload};
 use terrace_sync::{Arc, Mutex};
+use terrace_thread::ThreadSpawner;
 
 use super::spawnable;
 use crate::pool::fork::worker::Worker;
@@ -62,6 +66,7 @@ pub(crate) fn broadcast<T: Send>(
     let results: Vec<_> = workers.iter().map(|_| Mutex::new(None)).collect();
     let unwinding = Unwinding;
     let mut sent: Vec<FallibleTask<()>> = Vec::with_capacity(participants);
+    let turn = pool.threads.broadcasts.lock();
     for (index, worker) in workers.iter().enumerate() {
         let result = &results[index];
         let part: Part<'_> = Box::new(move || {
@@ -72,8 +77,10 @@ pub(crate) fn broadcast<T: Send>(
         // SAFETY: only the lifetime changes. This frame does not go before the part is gone: it awaits each handle, and a handle
         // is done when its task's future has been dropped, run or not. A panic in between ends the process.
         let part: Part<'static> = unsafe { std::mem::transmute::<Part<'_>, Part<'static>>(part) };
-        sent.push(worker.call(async move { part() }).fallible());
+        sent.push(worker.queue_call(async move { part() }).fallible());
     }
+    drop(turn);
+    workers.iter().for_each(ThreadSpawner::tell_of_calls);
     block_on(async {
         for part in sent {
             // None if the worker has ended.
@@ -93,13 +100,16 @@ impl Spawner {
             return self.spawn_work(move |worker: &Worker| part_of(&f, worker, 0, 1));
         }
         let f = Arc::new(f);
+        let turn = self.shared().threads.broadcasts.lock();
         for (index, worker) in workers.iter().enumerate() {
             let (f, pool) = (Arc::clone(&f), self.clone());
             let part = move |worker: &Worker| part_of(&*f, worker, index, participants);
             worker
-                .call(async move { spawnable::call(pool.shared(), part) })
+                .queue_call(async move { spawnable::call(pool.shared(), part) })
                 .detach();
         }
+        drop(turn);
+        workers.iter().for_each(ThreadSpawner::tell_of_calls);
     }
 }
 
@@ -108,11 +118,13 @@ impl Worker {
     /// the order of the workers. A worker that ends before its turn is left out. Workers that are started after the call has
     /// begun take no part. While there are no workers, or no pool, the caller is the one that takes part.
     ///
+    /// All workers begin any two broadcasts of a pool in the same order.
+    ///
     /// A worker that calls it takes part like the others, during the wait. A worker in the middle of a task, pinned or not, runs its
     /// part when that task waits or ends. So any number of workers may broadcast at once. A broadcast under a lock that a worker wants
     /// waits without end.
     ///
-    /// Cost: two allocations a worker, and a few a call.
+    /// Cost: two allocations a worker, and a few and a lock a call.
     ///
     /// # Panics
     /// If a call panics, when all have ended: with the payload of the first worker.

@@ -11,7 +11,14 @@ use crate::pool::shared::Shared;
 use crate::run::fork;
 use crate::spawner::Spawner;
 
-/// Work for [`Worker::spawn`]: a closure that takes `&Worker`, whose output is `()`, or a future, whose output is its handle. Sealed.
+/// Work for [`Worker::spawn`]: a closure whose output is `()`, without an argument or with `&Worker`; or a future, which gives a handle.
+/// Sealed.
+#[diagnostic::on_unimplemented(
+    message = "a pool cannot spawn `{Self}`",
+    label = "neither a closure without a result nor a future, or it borrows or is not `Send`",
+    note = "write `|| {{ … }}`, `|worker: &Worker| {{ … }}` with the type, or `async {{ … }}`",
+    note = "the output of a closure is `()`: for a result, spawn `async move {{ … }}` and await its handle"
+)]
 pub trait Spawnable<M>: sealed::Sealed<M> + Send + 'static {
     /// What the spawner gets.
     type Output;
@@ -22,6 +29,12 @@ pub trait Spawnable<M>: sealed::Sealed<M> + Send + 'static {
 }
 
 /// Work for [`Worker::spawn_local`], which need not be `Send`: as [`Spawnable`] otherwise. Sealed.
+#[diagnostic::on_unimplemented(
+    message = "a worker cannot spawn `{Self}` for its own thread",
+    label = "neither a closure without a result nor a future",
+    note = "write `|| {{ … }}`, `|worker: &Worker| {{ … }}` with the type, or `async {{ … }}`",
+    note = "the output of a closure is `()`: for a result, spawn `async move {{ … }}` and await its handle"
+)]
 pub trait SpawnableLocal<M>: sealed::Sealed<M> + 'static {
     /// What the spawner gets.
     type Output;
@@ -29,6 +42,32 @@ pub trait SpawnableLocal<M>: sealed::Sealed<M> + 'static {
     /// Spawns the work on the calling thread, as a member of `pool` if there is one.
     #[doc(hidden)]
     fn spawn_local(self, pool: Option<Spawner>) -> Self::Output;
+}
+
+/// One half of a [`join`](crate::join()): a closure without an argument, or with `&Worker`. Sealed.
+#[diagnostic::on_unimplemented(
+    message = "`join` cannot call `{Self}`",
+    label = "not a closure without an argument, nor one that takes `&Worker`",
+    note = "write `join(|| …, || …)`, or `join(|worker: &Worker| …, |worker: &Worker| …)` with the types"
+)]
+pub trait Half<M, T>: sealed::SealedHalf<M, T> {
+    /// Calls the closure.
+    #[doc(hidden)]
+    fn call(self, worker: &Worker) -> T;
+}
+
+impl<T, F: FnOnce(&Worker) -> T> Half<sealed::OfClosure, T> for F {
+    #[inline]
+    fn call(self, worker: &Worker) -> T {
+        self(worker)
+    }
+}
+
+impl<T, F: FnOnce() -> T> Half<sealed::OfCall, T> for F {
+    #[inline]
+    fn call(self, _: &Worker) -> T {
+        self()
+    }
 }
 
 /// Where work goes.
@@ -54,14 +93,21 @@ mod sealed {
 
     use crate::pool::fork::worker::Worker;
 
-    /// Tells closures from futures.
+    /// Tells closures that take a worker from the others.
     pub struct OfClosure;
+    /// Tells closures without an argument from the others.
+    pub struct OfCall;
     /// Tells futures from closures.
     pub struct OfFuture;
 
     pub trait Sealed<M> {}
 
+    pub trait SealedHalf<M, T> {}
+
     impl<F: FnOnce(&Worker)> Sealed<OfClosure> for F {}
+    impl<F: FnOnce()> Sealed<OfCall> for F {}
+    impl<T, F: FnOnce(&Worker) -> T> SealedHalf<OfClosure, T> for F {}
+    impl<T, F: FnOnce() -> T> SealedHalf<OfCall, T> for F {}
     impl<F: Future> Sealed<OfFuture> for F {}
 }
 
@@ -82,6 +128,14 @@ impl<F: FnOnce(&Worker) + Send + 'static> Spawnable<sealed::OfClosure> for F {
         place
             .spawn(async move { call(pool.shared(), self) })
             .detach();
+    }
+}
+
+impl<F: FnOnce() + Send + 'static> Spawnable<sealed::OfCall> for F {
+    type Output = ();
+
+    fn spawn(self, place: Place<'_>) {
+        Spawnable::spawn(move |_: &Worker| self(), place);
     }
 }
 
@@ -108,6 +162,14 @@ impl<F: FnOnce(&Worker) + 'static> SpawnableLocal<sealed::OfClosure> for F {
             }
         };
         terrace_thread::spawn_local(work).detach();
+    }
+}
+
+impl<F: FnOnce() + 'static> SpawnableLocal<sealed::OfCall> for F {
+    type Output = ();
+
+    fn spawn_local(self, pool: Option<Spawner>) {
+        SpawnableLocal::spawn_local(move |_: &Worker| self(), pool);
     }
 }
 

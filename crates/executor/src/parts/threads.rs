@@ -37,6 +37,9 @@ pub(crate) struct Threads {
     starting: AtomicUsize,
     /// Spares that have waited in their start hook, and are in it.
     in_hooks: AtomicUsize,
+    /// Held while the parts of a broadcast are queued: all workers get any two broadcasts in the same order. No code of the program runs
+    /// under it.
+    pub(crate) broadcasts: Mutex<()>,
 }
 
 /// What a thread of a pool is for.
@@ -113,6 +116,7 @@ impl Threads {
             passes: AtomicUsize::new(0),
             starting: AtomicUsize::new(0),
             in_hooks: AtomicUsize::new(0),
+            broadcasts: Mutex::new(()),
         }
     }
 

@@ -216,26 +216,6 @@ impl Worker {
     }
 }
 
-/// [`Worker::join`] in the current thread's place. On a thread that is in no pool, both closures run in order.
-///
-/// # Panics
-/// If a closure panics, when both have ended: with the payload of `b` if both panic.
-///
-/// ```
-/// let (left, right) = terrace_executor::join(|_| 6, |_| 7);
-/// assert_eq!(left * right, 42);
-/// ```
-#[inline(always)]
-pub fn join<A, B, RA, RB>(a: A, b: B) -> (RA, RB)
-where
-    A: FnOnce(&Worker) -> RA + Send,
-    B: FnOnce(&Worker) -> RB + Send,
-    RA: Send,
-    RB: Send,
-{
-    Worker::with_current(|worker| worker.join(a, b))
-}
-
 /// Calls `f` with the place of this thread in `pool`, which it takes for the length of the call if it has none.
 // Inlined, so that the closures of a join inside of `f` are made where the join wants them.
 #[inline(always)]

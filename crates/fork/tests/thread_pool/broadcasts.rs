@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Barrier, Mutex};
 use std::thread;
 
 use terrace_executor::Executor;
-use terrace_fork::{ThreadPool, Worker, block_on};
+use terrace_fork::{Broadcast, ThreadPool, Worker, block_on};
 use terrace_testing::{text_of, watchdog};
 
 #[test]
@@ -51,6 +51,45 @@ fn workers_broadcast_to_each_other() {
         }
     }
     POOL.depopulate();
+}
+
+/// Two threads broadcast at once: all workers begin the two broadcasts in the same order.
+#[test]
+fn two_at_once_have_one_order() {
+    const PAIRS: usize = 2_000;
+    let _watchdog = watchdog();
+    let pool = ThreadPool::new();
+    pool.resize_to(3);
+    let orders = Arc::new([(); 3].map(|()| Mutex::new(Vec::new())));
+    let barrier = Barrier::new(2);
+    thread::scope(|threads| {
+        for caller in 0..2 {
+            let (pool, barrier, orders) = (&pool, &barrier, Arc::clone(&orders));
+            threads.spawn(move || {
+                for round in 0..PAIRS {
+                    let orders = Arc::clone(&orders);
+                    let part =
+                        move |part: Broadcast<'_>| orders[part.index].lock().unwrap().push(caller);
+                    barrier.wait();
+                    if (round + caller) % 2 == 0 {
+                        pool.broadcast(part);
+                    } else {
+                        pool.spawn_broadcast(part);
+                    }
+                }
+            });
+        }
+    });
+    pool.broadcast(|_| ());
+    let [first, second, third] = &*orders;
+    let first = first.lock().unwrap();
+    assert_eq!(first.len(), 2 * PAIRS);
+    for other in [second, third] {
+        assert!(
+            *first == *other.lock().unwrap(),
+            "the workers saw different orders"
+        );
+    }
 }
 
 /// The same in pinned tasks, which leave other pinned tasks alone while they wait.

@@ -110,7 +110,7 @@ fn an_async_function_opens_a_scope_and_awaits_what_it_spawned() {
         pool.scope(|scope| {
             for number in 0..4 {
                 tasks.push(pool.spawn(async move {
-                    let (a, b) = join(|_| number, |_| number + 1);
+                    let (a, b) = join(|| number, || number + 1);
                     a + b
                 }));
             }

@@ -183,7 +183,7 @@ fn verb(worker: &Worker, act: usize, leaves: usize, random: &mut Random, depth: 
         1 => {
             let local = worker.spawn_local(async move {
                 Yields(leaves as u32 % 3).await;
-                here::join(|worker| count(worker, leaves), |_| leaves)
+                here::join(|worker: &Worker| count(worker, leaves), || leaves)
             });
             assert_eq!(worker.block_on(local), (leaves, leaves));
         }
@@ -203,7 +203,7 @@ fn verb(worker: &Worker, act: usize, leaves: usize, random: &mut Random, depth: 
             scope.spawn(async { step(random, depth + 1) });
         }),
         _ => {
-            let task = here::spawn(async move { here::join(|_| leaves, |_| leaves) });
+            let task = here::spawn(async move { here::join(|| leaves, || leaves) });
             assert_eq!(worker.block_on(task), (leaves, leaves));
         }
     }

@@ -169,7 +169,7 @@ fn a_thread_of_no_pool_works_alone() {
         }
     });
     assert_eq!(items, [1; 4]);
-    assert_eq!(here::join(|_| 1, |_| 2), (1, 2));
+    assert_eq!(here::join(|| 1, || 2), (1, 2));
     let shares = here::broadcast(|part| (part.index, part.participants, part.worker.is_in_pool()));
     assert_eq!(shares, [(0, 1, false)]);
     assert_eq!(here::block_on(here::spawn_local(async { 3 })), 3);

@@ -89,15 +89,11 @@ impl<'scope> Base<'scope> {
 
     fn broadcast(&self, run: impl Fn() + Send + Sync + 'scope) {
         let run = Arc::new(run);
-        let jobs: Vec<Job> = (0..self.registry.threads())
-            .map(|_| {
+        self.registry
+            .send_to_all((0..self.registry.threads()).map(|_| {
                 let run = Arc::clone(&run);
                 self.child(move || run())
-            })
-            .collect();
-        for (place, job) in self.registry.places.iter().zip(jobs) {
-            place.send(job);
-        }
+            }));
     }
 
     fn debug(&self, f: &mut fmt::DebugStruct<'_, '_>) -> fmt::Result {
