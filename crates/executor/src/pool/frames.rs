@@ -194,7 +194,7 @@ pub(crate) fn visiting<T>(pool: &Shared, f: impl FnOnce() -> T) -> T {
 #[inline]
 pub(crate) fn with_pool<T>(f: impl FnOnce(Option<&Shared>) -> T) -> T {
     match current() {
-        Some(current) if current.is_visitor() => {
+        Some(current) if current.is_visitor() && !weakened!("executor-current-outer") => {
             let mut pools = frames().map(Frame::pool);
             f(pools.find(|pool| pool.id == current.executor()))
         }
