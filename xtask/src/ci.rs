@@ -23,7 +23,7 @@ pub(crate) struct CiArgs {
 const LEFT_OUT: &str = "";
 
 /// The checks: the words after `cargo xtask` with `--all`, without an option, and with `--quick`.
-const PARTS: [[&str; 3]; 21] = [
+const PARTS: [[&str; 3]; 22] = [
     ["lint"; 3],
     ["tidy"; 3],
     ["test", "test --debug", "test --debug"],
@@ -38,6 +38,11 @@ const PARTS: [[&str; 3]; 21] = [
     ["shuttle --mutants", "shuttle", LEFT_OUT],
     ["prove", LEFT_OUT, LEFT_OUT],
     ["soak --minutes 1", "soak --minutes 1", LEFT_OUT],
+    [
+        "soak --minutes 1 --keyed",
+        "soak --minutes 1 --keyed",
+        LEFT_OUT,
+    ],
     ["tsan", LEFT_OUT, LEFT_OUT],
     ["asan", LEFT_OUT, LEFT_OUT],
     ["wasm", "wasm", LEFT_OUT],

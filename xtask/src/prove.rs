@@ -18,7 +18,7 @@ use crate::progress::run_parallel;
 use crate::sanitizer::{Instrumented, instrument};
 use crate::table::{self, Row};
 use crate::workspace::Workspace;
-use crate::{asan, loom, shuttle, soak, tsan};
+use crate::{asan, loom, shuttle, soak, test, tsan};
 
 /// Where the table of faults lies.
 pub(crate) const TABLE: &str = "loom-tests/faults.toml";
@@ -50,6 +50,8 @@ enum Net {
     Shuttle,
     /// An integration test of a package, debug assertions on
     Test,
+    /// The same where thread-locals are behind keys of the system
+    Keyed,
     /// The same under AddressSanitizer
     Asan,
     /// The same under ThreadSanitizer
@@ -82,10 +84,10 @@ impl Row for Fault {
 
     fn check(&self) -> Result<()> {
         ensure!(!self.what.trim().is_empty(), "what is wrong?");
-        let of_package = matches!(self.net, Net::Test | Net::Asan | Net::Tsan);
+        let of_package = matches!(self.net, Net::Test | Net::Keyed | Net::Asan | Net::Tsan);
         ensure!(
             of_package == self.package.is_some(),
-            "`package` is for the nets test, asan and tsan, and needed there"
+            "`package` is for the nets test, keyed, asan and tsan, and needed there"
         );
         match self.net {
             Net::Soak => ensure!(self.test.is_none(), "the soak has no tests"),
@@ -138,14 +140,18 @@ pub(crate) fn run(ws: &Workspace, args: &ProveArgs) -> Result<()> {
             Net::Loom => return loom::run_one(ws, fault.test()?, name),
             Net::Shuttle => return shuttle::run_one(ws, fault.test()?, name),
             Net::Soak => return soak_for(&planted::plant(soak::build(ws), name)?),
-            Net::Test => None,
+            Net::Test | Net::Keyed => None,
             Net::Asan => asan.as_ref(),
             Net::Tsan => tsan.as_ref(),
         };
         let layer = fault.package()?.trim_start_matches("terrace-");
-        let build = sanitizer.map_or(Build::plain(ws), |with| with.build(layer).clone());
+        let plain = match fault.net {
+            Net::Keyed => test::keyed(ws),
+            _ => Build::plain(ws),
+        };
+        let build = sanitizer.map_or(plain, |with| with.build(layer).clone());
         let args = sanitizer.map_or(&[][..], |_| &Instrumented::ARGS);
-        test(ws, &planted::plant(build, name)?, fault, args)
+        run_test(ws, &planted::plant(build, name)?, fault, args)
     };
     let of_net: BTreeMap<String, &Fault> = faults.iter().map(|f| (f.net(), f)).collect();
     for (net, fault) in of_net {
@@ -172,7 +178,7 @@ pub(crate) fn run(ws: &Workspace, args: &ProveArgs) -> Result<()> {
 }
 
 /// Runs the test program where cargo would run it, in the environment of its build.
-fn test(ws: &Workspace, build: &Build, fault: &Fault, args: &[&str]) -> Result<Verdict> {
+fn run_test(ws: &Workspace, build: &Build, fault: &Fault, args: &[&str]) -> Result<Verdict> {
     let (package, (file, test)) = (fault.package()?, fault.test()?);
     let args = [&["-p", package, "--all-features"], args].concat();
     let mut command = planted::program(build, &args, file)?.test(test);

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::build::{Binary, Build};
+use crate::test;
 use crate::workspace::Workspace;
 
 /// The package with the program.
@@ -26,6 +27,9 @@ pub(crate) struct SoakArgs {
     /// Delay threads at random between two steps of their handshakes
     #[arg(long)]
     jitter: bool,
+    /// Thread-locals behind keys of the system, as on Windows with GNU's tools, Android and OpenBSD
+    #[arg(long, conflicts_with = "jitter")]
+    keyed: bool,
 }
 
 /// Builds the program and runs it.
@@ -37,9 +41,10 @@ pub(crate) fn run(ws: &Workspace, args: &SoakArgs) -> Result<()> {
     let seconds = (args.minutes * 60.0).max(1.0) as u64;
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs();
     let numbers = [seconds, args.seed.unwrap_or(now), args.round];
-    let build = match args.jitter {
-        true => Build::special(ws, "jitter", "--cfg terrace_jitter"),
-        false => build(ws),
+    let build = match (args.jitter, args.keyed) {
+        (true, _) => Build::special(ws, "jitter", "--cfg terrace_jitter"),
+        (_, true) => test::keyed(ws),
+        _ => build(ws),
     };
     let program = program(&build)?;
     let status = Command::new(&program.path)

@@ -10,6 +10,25 @@ use crate::workspace::Workspace;
 /// Unit and integration tests; the others are documentation, which one build has to run.
 const TESTS: [&str; 2] = ["--lib", "--tests"];
 
+/// What uses thread-locals, and acts in their destructors.
+const KEYED: [&str; 10] = [
+    "-p",
+    "terrace-sync",
+    "-p",
+    "terrace-local",
+    "-p",
+    "terrace-thread",
+    "-p",
+    "terrace-executor",
+    "-p",
+    "terrace-fork",
+];
+
+/// A build whose thread-locals are as on Windows with GNU's tools, on Android and on OpenBSD.
+pub(crate) fn keyed(ws: &Workspace) -> Build {
+    Build::special(ws, "keyed", "--cfg terrace_keyed_tls")
+}
+
 #[derive(Args)]
 pub(crate) struct TestArgs {
     /// Only the debug build with the default features
@@ -18,10 +37,14 @@ pub(crate) struct TestArgs {
 }
 
 /// Runs all tests in debug (with documentation tests); those of the layers in release with every
-/// feature, in debug with none and with every one, and optimised with counted atomics.
+/// feature, in debug with none and with every one, and optimised with counted atomics. Those of layers that keep something in
+/// thread-locals also where these are behind keys of the system.
 pub(crate) fn run(ws: &Workspace, args: &TestArgs) -> Result<()> {
     let plain = Build::plain(ws);
     plain.cargo(&["test", "--workspace"])?;
+    let kinds = words("test", KEYED.iter().copied().chain(TESTS));
+    keyed(ws).cargo(&kinds)?;
+    keyed(ws).cargo(&["test", "-p", "terrace-conformance", "--test", "anywhere"])?;
     if args.debug {
         return Ok(());
     }

@@ -149,7 +149,8 @@ mod kept {
     }
 
     terrace_sync::thread_local! {
-        /// Plain data without a destructor: the thread may use it at any time in its life.
+        /// Without a destructor, so that later destructors of the thread may use it. Where thread-locals are keyed it has one, and they
+        /// may find a new, empty one.
         static KEPT: Kept = const { Kept {
             slots: [const { Cell::new(UNARMED) }; Class::ALL.len()],
             armed: Cell::new(false),
@@ -157,6 +158,15 @@ mod kept {
         } };
         /// Touched with the first cell that the thread keeps.
         static GUARD: Guard = const { Guard };
+    }
+
+    terrace_sync::where_locals_are_keyed! {
+        impl Drop for Kept {
+            /// It may go before `GUARD`.
+            fn drop(&mut self) {
+                give_back_all(self);
+            }
+        }
     }
 
     /// Gives the cells back at the thread's end.
@@ -232,9 +242,11 @@ mod kept {
     #[cold]
     fn give_back_all(kept: &Kept) {
         for class in Class::ALL {
-            let cell = take(class);
-            kept.slot(class).set(UNARMED);
-            if let Some(cell) = cell {
+            let cell = kept.slot(class).replace(UNARMED);
+            if cell.addr() <= UNARMED.addr() {
+                continue;
+            }
+            if let Some(cell) = NonNull::new(cell) {
                 // SAFETY: `keep` put it there, as one of this class that nothing uses.
                 unsafe { class.free(cell) };
             }

@@ -11,8 +11,8 @@ pub use bare::{ThreadNumber, thread_id};
 mod hosted {
     //! Threads of an operating system.
 
-    use core::cell::Cell;
     use terrace_sync::atomic::{AtomicU64, Ordering};
+    use terrace_sync::thread::LastingNumber;
 
     /// The number of a thread; never 0.
     pub type ThreadNumber = u64;
@@ -21,17 +21,12 @@ mod hosted {
         static NEXT_ID: AtomicU64 = AtomicU64::new(1);
     }
 
-    terrace_sync::thread_local! {
-        /// This thread's id. Plain data without a destructor: the thread may read it at any time in its life.
-        static ID: Cell<u64> = const { Cell::new(0) };
-    }
-
-    /// The current thread's id: a number that no other thread of the process has or will have. One thread-local
-    /// load after the first call.
+    /// The current thread's id: a number that no other thread of the process has or will have. It stays the same in destructors of
+    /// thread-locals, on each target. One thread-local load after the first call.
     #[inline]
     #[must_use]
     pub fn thread_id() -> ThreadNumber {
-        let id = ID.with(Cell::get);
+        let id = LastingNumber.get();
         if id != 0 { id } else { new_thread_id() }
     }
 
@@ -39,7 +34,7 @@ mod hosted {
     fn new_thread_id() -> u64 {
         // Ordering: Relaxed. Nothing but the number follows from it.
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        ID.with(|cell| cell.set(id));
+        LastingNumber.set(id);
         id
     }
 }

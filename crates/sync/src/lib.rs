@@ -19,6 +19,8 @@ compile_error!(
 compile_error!(
     "terrace_loom models rely on debug assertions: build with `debug-assertions = true`"
 );
+#[cfg(all(terrace_keyed_tls, not(feature = "std")))]
+compile_error!("`cfg(terrace_keyed_tls)` needs feature `std`, which has thread-locals");
 #[cfg(all(terrace_loom, terrace_shuttle))]
 compile_error!("terrace_loom and terrace_shuttle are two checkers: choose one");
 
@@ -60,14 +62,31 @@ pub use model::model;
 pub use mutex::{Mutex, MutexGuard};
 pub use once::OnceLock;
 
-#[cfg(all(feature = "std", not(any(terrace_loom, terrace_shuttle))))]
+#[cfg(all(
+    feature = "std",
+    not(any(terrace_loom, terrace_shuttle, terrace_keyed_tls))
+))]
 #[doc(no_inline)]
 pub use std::thread_local;
+
+/// Whether thread-locals are behind keys of the system, see `where_locals_are_keyed`.
+#[doc(hidden)]
+pub const LOCALS_ARE_KEYED: bool = cfg!(any(
+    all(windows, target_env = "gnu", not(target_abi = "llvm")),
+    target_os = "android",
+    target_os = "openbsd",
+    terrace_keyed_tls,
+));
+
+/// For an allocator, which the other kinds of thread-locals would call.
+#[cfg(feature = "std")]
+#[doc(hidden)]
+pub use std::thread_local as native_thread_local;
 
 /// The expansion of [`const_fn!`] and of the modelled `thread_local!`; not an API.
 #[doc(hidden)]
 pub mod __private {
-    #[cfg(terrace_shuttle)]
+    #[cfg(any(terrace_shuttle, terrace_keyed_tls))]
     pub use crate::thread::LocalKey;
     #[cfg(any(terrace_loom, terrace_shuttle))]
     pub use crate::weaken::is_weakened;

@@ -66,11 +66,12 @@ macro_rules! global {
     };
 }
 
-/// Declares thread-local keys, one value for each thread of each modelled execution.
+/// Declares thread-local keys: one value for each thread of each modelled execution, or values as on targets without native
+/// thread-locals.
 ///
 /// Takes the syntax of `std::thread_local!`, `const { … }` initialisers included. Only `with` and
 /// `try_with` exist on the key.
-#[cfg(any(terrace_loom, terrace_shuttle))]
+#[cfg(any(terrace_loom, terrace_shuttle, terrace_keyed_tls))]
 #[macro_export]
 macro_rules! thread_local {
     () => {};
@@ -106,6 +107,44 @@ macro_rules! __modelled_thread_local {
             $crate::__private::LocalKey::new(&KEY, || $init)
         };
     };
+}
+
+/// One thread-local behind a key.
+#[cfg(terrace_keyed_tls)]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __modelled_thread_local {
+    ($(#[$attr:meta])* $vis:vis static $name:ident: $t:ty = $init:expr) => {
+        $(#[$attr])*
+        $vis static $name: $crate::__private::LocalKey<$t> = $crate::__private::LocalKey::new(|| $init);
+    };
+}
+
+/// Items for targets whose thread-locals are behind keys of the system: `std` frees there each of them at the end of its thread, one
+/// without a destructor, too, in any order with others. A later access makes a new one.
+#[cfg(any(
+    all(windows, target_env = "gnu", not(target_abi = "llvm")),
+    target_os = "android",
+    target_os = "openbsd",
+    terrace_keyed_tls,
+))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! where_locals_are_keyed {
+    ($($item:item)*) => { $($item)* };
+}
+
+/// No items: this target's thread-locals are its own.
+#[cfg(not(any(
+    all(windows, target_env = "gnu", not(target_abi = "llvm")),
+    target_os = "android",
+    target_os = "openbsd",
+    terrace_keyed_tls,
+)))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! where_locals_are_keyed {
+    ($($item:item)*) => {};
 }
 
 /// `$ordering`, or `Relaxed` in the mutant `$name`.

@@ -25,6 +25,20 @@ mod backend;
 #[cfg(feature = "std")]
 pub use backend::{Builder, JoinHandle, Thread, current, park, park_timeout, spawn, yield_now};
 
+#[cfg(terrace_keyed_tls)]
+mod keyed;
+
+#[cfg(terrace_keyed_tls)]
+#[doc(hidden)]
+pub use keyed::LocalKey;
+
+#[cfg(feature = "std")]
+mod lasting;
+
+#[cfg(feature = "std")]
+#[doc(hidden)]
+pub use lasting::LastingNumber;
+
 #[cfg(feature = "std")]
 mod precise;
 

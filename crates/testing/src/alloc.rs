@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-terrace_sync::thread_local! {
+terrace_sync::native_thread_local! {
     /// Allocations of the current thread: the test harness's own threads allocate when they like.
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }

@@ -53,7 +53,7 @@ impl Watchdog {
             Some(name) => format!("{name} ({place})"),
         };
         let shown = Shown::default();
-        SHOWN.set(Some(Arc::clone(&shown)));
+        SHOWN.with(|own| own.replace(Some(Arc::clone(&shown))));
         let (end, ended) = channel();
         let thread = thread::Builder::new().name("watchdog".to_owned());
         let thread = thread.spawn(move || {
@@ -92,10 +92,10 @@ pub fn watchdog() -> Watchdog {
 #[track_caller]
 pub fn on_own_thread<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> T {
     let _watchdog = watchdog();
-    let shown = SHOWN.with_borrow(Clone::clone);
+    let shown = SHOWN.with(|shown| shown.borrow().clone());
     let name = thread::current().name().unwrap_or("test").to_owned();
     let thread = thread::Builder::new().name(name).spawn(move || {
-        SHOWN.set(shown);
+        SHOWN.with(|own| own.replace(shown));
         body()
     });
     let ended = thread.expect("a thread can be started").join();
@@ -165,8 +165,9 @@ pub fn show_static<T: Debug + Sync>(value: &'static T) {
 }
 
 fn add(describe: Describe) {
-    SHOWN.with_borrow(|shown| {
-        if let Some(shown) = shown {
+    SHOWN.with(|shown| {
+        let shown = shown.borrow();
+        if let Some(shown) = &*shown {
             shown.lock().push(describe);
         }
     });

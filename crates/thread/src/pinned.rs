@@ -49,7 +49,8 @@ impl Pinned {
 }
 
 terrace_sync::thread_local! {
-    /// The thread's core, or null. It has no destructor. The pointer is valid as long as `OWNER`, or a leak, keeps the core.
+    /// The thread's core, or null. The pointer is valid as long as `OWNER`, or a leak, keeps the core. Where thread-locals are keyed it
+    /// may be null again while `OWNER` has the core: `make` and the drop of `Owner` set it again.
     static CURRENT: Cell<*const Pinned> = const { Cell::new(std::ptr::null()) };
     /// Keeps the core and closes it when the thread ends.
     static OWNER: Cell<Option<Owner>> = const { Cell::new(None) };
@@ -67,6 +68,11 @@ struct Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
+        CURRENT.with(|current| {
+            if current.get().is_null() {
+                current.set(Arc::as_ptr(&self.pinned));
+            }
+        });
         // Destructors of tasks may use the thread's core, so it stays current until the close returns.
         let closed = self.core.close();
         if !closed || is_scope_open() {
@@ -142,8 +148,23 @@ impl Lent {
     }
 }
 
+/// The core that `OWNER` keeps.
+fn owned() -> Option<Arc<Pinned>> {
+    let kept = OWNER.try_with(|cell| {
+        let owner = cell.take()?;
+        let pinned = Arc::clone(&owner.pinned);
+        cell.set(Some(owner));
+        Some(pinned)
+    });
+    kept.ok().flatten()
+}
+
 #[cold]
 fn make() -> Arc<Pinned> {
+    if let Some(pinned) = owned() {
+        CURRENT.with(|current| current.set(Arc::as_ptr(&pinned)));
+        return pinned;
+    }
     let (pinned, core) = Pinned::new();
     let owner = Owner {
         pinned: Arc::clone(&pinned),

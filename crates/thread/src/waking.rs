@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use terrace_park::Parker;
 use terrace_sync::unmodelled::Weak;
-use terrace_sync::{Arc, Mutex};
+use terrace_sync::{Arc, LOCALS_ARE_KEYED, Mutex};
 
 use crate::id::{ThreadId, id};
 use crate::notify::{Notify, NotifyRef};
@@ -27,7 +27,8 @@ unsafe impl<T> Send for OwnThread<T> {}
 unsafe impl<T> Sync for OwnThread<T> {}
 
 terrace_sync::thread_local! {
-    /// The thread's `Waking`, or null. It has no destructor. The pointer is valid as long as `KEEPER` keeps the value.
+    /// The thread's `Waking`, or null. The pointer is valid as long as `KEEPER` keeps the value. Where thread-locals are keyed it may be
+    /// null again while `KEEPER` has one: `make` sets it again.
     static CURRENT: Cell<*const Waking> = const { Cell::new(std::ptr::null()) };
     /// Keeps it until the thread ends.
     static KEEPER: Keeper = const { Keeper(Cell::new(None)) };
@@ -58,6 +59,16 @@ fn remember(waking: &Arc<Waking>) {
     let mut ending = ENDING.lock();
     ending.retain(|(_, other)| other.strong_count() > 0);
     ending.push((id(), Arc::downgrade(waking)));
+}
+
+/// The thread's, from before `KEEPER` went.
+fn remembered() -> Option<Arc<Waking>> {
+    let thread = id();
+    ENDING
+        .lock()
+        .iter()
+        .filter(|(other, _)| *other == thread)
+        .find_map(|(_, waking)| waking.upgrade())
 }
 
 impl Waking {
@@ -97,7 +108,10 @@ pub(crate) fn current() -> Arc<Waking> {
 #[cold]
 fn make(worker: Option<NotifyRef>) -> Arc<Waking> {
     let made = KEEPER.try_with(|keeper| {
-        let waking = Waking::new(worker);
+        // A keyed `KEEPER` may be a new one, in a late destructor.
+        let late = || if LOCALS_ARE_KEYED { remembered() } else { None };
+        let kept = keeper.0.take().or_else(late);
+        let waking = kept.unwrap_or_else(|| Waking::new(worker));
         keeper.0.set(Some(Arc::clone(&waking)));
         CURRENT.with(|current| current.set(Arc::as_ptr(&waking)));
         waking
@@ -108,13 +122,7 @@ fn make(worker: Option<NotifyRef>) -> Arc<Waking> {
 /// Called in a destructor of the thread's locals, after `KEEPER` is gone. Returns the one to which a reference is left,
 /// or a new one.
 fn make_late() -> Arc<Waking> {
-    let thread = id();
-    let found = ENDING
-        .lock()
-        .iter()
-        .filter(|(other, _)| *other == thread)
-        .find_map(|(_, waking)| waking.upgrade());
-    found.unwrap_or_else(|| {
+    remembered().unwrap_or_else(|| {
         let waking = Waking::new(None);
         remember(&waking);
         waking

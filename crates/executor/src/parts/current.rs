@@ -9,8 +9,8 @@ use super::lanes::Lane;
 
 terrace_sync::thread_local! {
     /// Of the innermost worker, driver or visitor. A runner writes it when it is entered or left, and around tasks of other
-    /// lanes than the normal one; a visitor around each task. Plain data without a destructor, so that it can be read at any time in the thread's
-    /// life.
+    /// lanes than the normal one; a visitor around each task. Empty outside of polls, so that
+    /// a destructor of another thread-local finds what is right, whether it was made anew or not.
     static CURRENT: Cell<Option<Current>> = const { Cell::new(None) };
 }
 

@@ -24,7 +24,7 @@ const PENDING: u32 = 128;
 const STREAK: u32 = 4;
 
 terrace_sync::thread_local! {
-    /// Plain data without a destructor, so that it can be used at any time in the thread's life.
+    /// Plain data without a destructor: it is there in destructors of thread-locals, too, as it was or new.
     static EAGER: Eager = const {
         Eager {
             depth: Cell::new(0),

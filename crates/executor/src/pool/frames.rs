@@ -32,8 +32,8 @@ use crate::parts::current::{current, visit};
 use crate::parts::lanes::Lane;
 
 terrace_sync::thread_local! {
-    /// The innermost frame; null where there is none. Plain data without a destructor, so that it can be read at any time
-    /// in the thread's life.
+    /// The innermost frame; null where there is none. It is null outside of polls, so a
+    /// destructor of another thread-local finds what is right, whether it was made anew or not.
     static FRAMES: Cell<*const Frame> = const { Cell::new(ptr::null()) };
 }
 
@@ -136,8 +136,8 @@ fn within<T>(pool: &Shared, borrows: Borrows, permit: Permit, f: impl FnOnce(&Fr
 fn linked<T>(frame: &Frame, f: impl FnOnce() -> T) -> T {
     // One look-up of the thread-local serves the whole call.
     let innermost = FRAMES.with(ptr::from_ref);
-    // SAFETY: the thread-local has no destructor, so it lives as long as this thread. The thread stays in this function
-    // until the last use of the reference.
+    // SAFETY: the thread-local has no destructor of its own. No target frees it before the thread's end, or in the middle of a
+    // destructor of another one, and the thread stays in this function until the last use of the reference.
     let innermost = unsafe { &*innermost };
     innermost.set(frame);
     let _entered = Entered {

@@ -27,10 +27,10 @@ use crate::parts::trace_index;
 use crate::protocol::deferred_publish::DeferredPublish;
 
 terrace_sync::thread_local! {
-    /// The worker whose loop runs on this thread; null on all others. Plain data without a destructor,
-    /// so that it can be read at any time in the thread's life.
+    /// The worker whose loop runs on this thread; null on all others. It is null outside of
+    /// the loop, so a destructor of another thread-local finds what is right, whether it was made anew or not.
     static WORKER: Cell<*const Runner<'static>> = const { Cell::new(ptr::null()) };
-    /// The innermost worker or driver; null where there is none. Plain data, for the same reason.
+    /// The innermost worker or driver; null where there is none, and outside of polls.
     static RUNNER: Cell<*const Runner<'static>> = const { Cell::new(ptr::null()) };
 }
 
