@@ -6,12 +6,16 @@
 
 use std::process::ExitCode;
 
-use terrace_benches::latency::{busy_pool, by_other_thread, by_owner, idle_pool, percentile};
+use terrace_benches::latency::{
+    behind_poll, busy_pool, by_other_thread, by_owner, idle_pool, percentile,
+};
 use terrace_benches::spawn::Contender;
 use terrace_benches::{executor, local};
 
 /// Wakes of a row with `--test`.
 const FEW: usize = 20;
+/// Workers of the pool in which a task is woken behind a long poll.
+const TWO: usize = 2;
 /// Workers of the pools.
 const WORKERS: [usize; 3] = [1, 2, 4];
 
@@ -46,6 +50,10 @@ fn of_pool<C: Contender>(rows: &mut Vec<Row>) {
             move |samples| busy_pool::<C>(workers, samples),
         ));
     }
+    rows.push(row(
+        format!("executor/woken_behind_poll/{name}/t{TWO}"),
+        |samples| behind_poll::<C>(TWO, samples),
+    ));
 }
 
 fn rows() -> Vec<Row> {

@@ -14,6 +14,9 @@ use crate::spawn::{Contender, Spawner};
 /// Between a task's registration and its wake: long enough for the executor to go to sleep.
 const PAUSE: Duration = Duration::from_micros(100);
 
+/// How long a poll computes that has woken a task.
+const POLL: Duration = Duration::from_millis(1);
+
 /// One task that is woken again and again.
 struct Woken {
     gate: Gate,
@@ -116,6 +119,33 @@ pub fn busy_pool<C: Contender>(workers: usize, samples: usize) -> Vec<u64> {
     let task = contender.spawner().spawn(Arc::clone(&woken).wait(samples));
     woken.wake_from_outside(samples, None);
     contender.run(task);
+    woken.times()
+}
+
+/// A task wakes another one and computes for a millisecond in the same poll, while the other workers have nothing to do.
+pub fn behind_poll<C: Contender>(workers: usize, samples: usize) -> Vec<u64> {
+    let (contender, woken) = (C::new(workers), Woken::new());
+    let spawner = contender.spawner();
+    let task = spawner.spawn(Arc::clone(&woken).wait(samples));
+    let computes = {
+        let woken = Arc::clone(&woken);
+        spawner.spawn(async move {
+            for _ in 0..samples {
+                while !woken.gate.is_waited_for() {
+                    yield_now().await;
+                }
+                woken.open();
+                let since = Instant::now();
+                while since.elapsed() < POLL {
+                    std::hint::spin_loop();
+                }
+            }
+        })
+    };
+    contender.run(async {
+        task.await;
+        computes.await;
+    });
     woken.times()
 }
 

@@ -62,3 +62,117 @@ fn a_missing_test_is_found() {
     }
     assert!(row("perhaps", "").is_some());
 }
+
+/// What a page says is not there: how its item begins, and names that no public interface may have then.
+const ABSENT: [(&str, &[(&str, &[&str])]); 4] = [
+    (
+        "README.md",
+        &[
+            (
+                "IO and timers.",
+                &["TcpStream", "UdpSocket", "sleep", "timeout", "interval"],
+            ),
+            ("A pool of its own for blocking calls.", &["BlockingPool"]),
+            (
+                "Parallel iterators as in rayon.",
+                &["IntoParallelIterator", "par_iter_mut"],
+            ),
+            ("A timeline of tasks.", &["timeline", "Timeline", "Event"]),
+        ],
+    ),
+    (
+        "docs/architecture.md",
+        &[
+            (
+                "Timers and IO.",
+                &["TcpStream", "UdpSocket", "sleep", "timeout", "interval"],
+            ),
+            ("Threads for blocking calls.", &["BlockingPool"]),
+            (
+                "Parallel iterators as in rayon.",
+                &["IntoParallelIterator", "par_iter_mut"],
+            ),
+            ("A timeline of tasks.", &["timeline", "Timeline", "Event"]),
+        ],
+    ),
+    (
+        "crates/executor/README.md",
+        &[
+            // `crates/executor/tests/counting` and `waiters.rs` count what a waiting thread runs.
+            ("Workers out of waiting threads.", &["become_worker"]),
+            ("Joins without threads.", &[]),
+            (
+                "Threads of its own for calls that block.",
+                &["BlockingPool"],
+            ),
+            (
+                "Timers and IO.",
+                &["TcpStream", "UdpSocket", "sleep", "timeout", "interval"],
+            ),
+            ("A remedy for drivers that are left alone.", &[]),
+        ],
+    ),
+    (
+        "crates/local/README.md",
+        &[
+            (
+                "Work stealing, priorities and timers.",
+                &["sleep", "timeout", "interval"],
+            ),
+            ("A limit for tasks that wake themselves", &[]),
+            ("Blocking.", &[]),
+        ],
+    ),
+];
+
+/// The items of a page's list of what is not there, without their marks.
+fn absent(page: &str) -> Vec<&str> {
+    let is_heading =
+        |line: &&str| ["## What is not here", "## What is deliberately absent"].contains(line);
+    let list = page.lines().skip_while(|line| !is_heading(line)).skip(1);
+    let list = list.take_while(|line| !line.starts_with("## "));
+    list.filter_map(|line| line.strip_prefix("- ")).collect()
+}
+
+/// Whether an interface has an item of this name.
+fn has(interface: &str, name: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    interface
+        .lines()
+        .any(|line| line.split(|c| !is_name(c)).any(|word| word == name))
+}
+
+/// Each item of such a list is known here, so that an item which is no longer true fails with the interface that has it.
+#[test]
+fn what_is_not_here_is_not_here() {
+    let _watchdog = watchdog();
+    let read = |file: &str| std::fs::read_to_string(Path::new(ROOT).join(file)).expect("a page");
+    let interfaces = std::fs::read_dir(Path::new(ROOT).join("docs/api"))
+        .expect("the lists of `cargo xtask api`");
+    // `terrace-sync` re-exports the standard library's primitives.
+    let interfaces = interfaces.map(|entry| entry.expect("a list").path());
+    let interfaces: Vec<_> = interfaces
+        .filter(|path| !path.ends_with("terrace-sync.txt"))
+        .collect();
+    assert!(interfaces.len() >= 8, "{interfaces:?}");
+    let all: String = interfaces
+        .iter()
+        .map(|path| std::fs::read_to_string(path).expect("a list"))
+        .collect();
+    assert!(has(&all, "spawn_blocking") && !has(&all, "spawn_block"));
+    for (page, items) in ABSENT {
+        let text = read(page);
+        let said: Vec<&str> = absent(&text);
+        assert_eq!(said.len(), items.len(), "{page}: {said:?}");
+        for (begins, names) in items {
+            let begins = format!("**{begins}");
+            assert!(
+                said.iter().any(|item| item.starts_with(&begins)),
+                "{page}: no item {begins}"
+            );
+            for name in *names {
+                assert!(!has(&all, name), "{page} says that there is no {name}");
+            }
+        }
+    }
+}

@@ -41,6 +41,10 @@ impl Executor<'static> {
     /// So does a task that shuts down an executor whose worker may be dropping this task's executor: a call of `shutdown`
     /// waits for threads that are inside a drop.
     ///
+    /// On Windows a destructor of a thread-local may wait for tasks that running workers poll, but not for a thread's start or end: the
+    /// system starts and ends no thread until the destructor has returned. So do not call this there, and do not drop an executor that has
+    /// threads.
+    ///
     /// # Errors
     /// When tasks ([`FinishAll`](Shutdown::FinishAll)) or threads have not ended in time. Calling it again waits again, perhaps with
     /// [`Shutdown::DropQueued`]. After a `DropQueued` whose limit ran out, threads that wait drive the executor only once another

@@ -9,6 +9,7 @@ use terrace_sync::Mutex;
 use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use terrace_sync::time::CpuClock;
 
+use super::beat::Beat;
 use super::seat_counts::SeatCounts;
 use super::slot_table::SlotTable;
 use super::task_count::TaskCount;
@@ -138,6 +139,8 @@ pub(crate) struct Seats {
     pub(crate) drivers: SlotTable<Seat, 1>,
     /// Tasks that threads without a seat have spawned and finished.
     pub(crate) remote: TaskCount,
+    /// How often a sentinel looks at LIFO slots.
+    pub(crate) beat: Beat,
 }
 
 impl Seats {
@@ -147,6 +150,7 @@ impl Seats {
             workers: SlotTable::new(),
             drivers: SlotTable::new(),
             remote: TaskCount::default(),
+            beat: Beat::new(),
         }
     }
 

@@ -275,6 +275,7 @@ impl<'p> Worker<'p> {
                 && !runner.polled.get()
                 && awake::spin_pays(&pool.idle, runner.index())
             {
+                sentinel.looks_around(pool);
                 let passed = mem::replace(looked, *turns).wrapping_sub(*turns);
                 if naps.look(passed, *patience, |patience| self.spin(patience)) {
                     continue;

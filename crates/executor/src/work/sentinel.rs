@@ -6,6 +6,7 @@
 //! |------------------------------------------------------|-----------------------------------|--------------------------------|
 //! | an open scope, and a core is free                    | the pool's [`Beat`]; one sentinel does | a child whose scope's thread is stuck |
 //! | an open scope, and no core is free                   | the beat, doubled each time       | –                              |
+//! | threads that are busy with other things, and a core is free | a beat of its own; one sentinel does | a task in a slot that has not moved since the look before |
 //! | threads that are busy with other things              | the beat, doubled each time; then 1 ms | –                         |
 //! | no busy thread                                       | the beat, doubled each time; then it ends | –                      |
 //! | no busy thread, a guest has come since the last look | [`LINGER`]                        | –                              |
@@ -22,7 +23,9 @@ use terrace_sync::time::CpuClock;
 use super::forks;
 use super::found::Found;
 use crate::parts::beat::SENTINEL_PERIOD;
+use crate::parts::spin::{Patience, spin};
 use crate::pool::shared::Shared;
+use crate::protocol::sight::Sight;
 
 /// After so many looks in a row without an open scope, a sentinel looks once in a millisecond, or ends its watch.
 const CALM: u32 = 10;
@@ -55,6 +58,8 @@ pub(crate) struct Sentinel {
     children: Vec<(usize, u32)>,
     /// Likewise the seats with a task in their slot.
     tasks: Vec<(usize, u32)>,
+    /// The same at the last look on a beat.
+    slots: Vec<(usize, u32)>,
     /// Likewise the fork seats with a job.
     forks: Vec<(usize, u64)>,
     /// The number of guests at the last look.
@@ -77,6 +82,15 @@ impl Sentinel {
     /// The worker ran a child of a scope: more scopes are likely to follow.
     pub(crate) fn ran_child(&mut self) {
         self.keen = true;
+    }
+
+    /// The worker has found nothing, and looks around for some microseconds before it watches. A task that stands in a slot all that time
+    /// lies behind a long poll.
+    #[inline]
+    pub(crate) fn looks_around(&mut self, pool: &Shared) {
+        if pool.seats.slots_sight() != Sight::Nothing {
+            self.slots = full_slots(pool);
+        }
     }
 
     /// The worker has watched for a while, and looks at something else.
@@ -144,6 +158,15 @@ impl Sentinel {
             return Some(beat.period());
         }
         beat.leave(worker);
+        let of_slots = &pool.seats.beat;
+        if has_room && !scopes.none_active(pool.crew()) && of_slots.claim(worker) {
+            self.look_at_slots(pool);
+            if self.still.is_some() {
+                return None;
+            }
+            of_slots.look_in_vain();
+            return Some(of_slots.period());
+        }
         if open && has_room {
             // Another sentinel has the beat.
             return Some(SENTINEL_PERIOD);
@@ -153,7 +176,7 @@ impl Sentinel {
             return Some(beat.period_doubled(1 + self.crowded));
         }
         self.quiet = self.quiet.saturating_add(1);
-        if self.quiet > CALM {
+        if self.quiet >= CALM {
             self.keen = false;
             if scopes.none_active(pool.crew()) && !pool.forks.any_forking() {
                 let guests = pool.forks.entries();
@@ -165,6 +188,21 @@ impl Sentinel {
             return Some(SENTINEL_PERIOD);
         }
         Some(beat.period_doubled(self.quiet.saturating_sub(KEEN)))
+    }
+
+    /// Compares what lies in slots with the last look on the beat, and once more some microseconds later: a task that stands there lies
+    /// behind a long poll.
+    fn look_at_slots(&mut self, pool: &Shared) {
+        for again in [false, true] {
+            let slots = full_slots(pool);
+            let same = slots.iter().find(|slot| self.slots.contains(slot));
+            self.still = same.map(|&(seat, look)| Still::Task { seat, look });
+            self.slots = slots;
+            if again || self.still.is_some() || self.slots.is_empty() {
+                return;
+            }
+            spin(Patience::Short, || false);
+        }
     }
 
     /// Compares what lies in lists and slots with the thorough look before.
@@ -184,15 +222,9 @@ impl Sentinel {
             }
             children.push(seen);
         }
-        let mut tasks = Vec::new();
-        for (seat, worker) in pool.seats.workers.scan().enumerate() {
-            let Some(look) = worker.lifo.look() else {
-                continue;
-            };
-            if self.tasks.contains(&(seat, look)) {
-                still.get_or_insert(Still::Task { seat, look });
-            }
-            tasks.push((seat, look));
+        let tasks = full_slots(pool);
+        if let Some(&(seat, look)) = tasks.iter().find(|task| self.tasks.contains(task)) {
+            still.get_or_insert(Still::Task { seat, look });
         }
         let forks: Vec<_> = pool.forks.jobs().collect();
         if let Some(&(seat, look)) = forks.iter().find(|job| self.forks.contains(job)) {
@@ -212,6 +244,7 @@ impl Sentinel {
     /// Ends the watch of `worker`. If its time was over because something stands still, takes that.
     pub(crate) fn end<'p>(&mut self, pool: &'p Shared, worker: usize) -> Option<Found<'p>> {
         pool.scopes.beat.leave(worker);
+        pool.seats.beat.leave(worker);
         match self.still.take()? {
             Still::Child {
                 scope,
@@ -230,7 +263,9 @@ impl Sentinel {
                 if lifo.look() != Some(look) {
                     return None;
                 }
-                lifo.take().map(Found::Task)
+                let task = lifo.take()?;
+                pool.seats.beat.found();
+                Some(Found::Task(task))
             }
             Still::Fork { seat, look } => {
                 let job = forks::take_still(pool, seat, look)?;
@@ -254,6 +289,14 @@ impl Sentinel {
             used < SENTINEL_PERIOD / 4
         })
     }
+}
+
+/// The workers with a task in their slot, and a number that changes when the slot's task does.
+fn full_slots(pool: &Shared) -> Vec<(usize, u32)> {
+    let seats = pool.seats.workers.scan().enumerate();
+    seats
+        .filter_map(|(seat, worker)| Some((seat, worker.lifo.look()?)))
+        .collect()
 }
 
 /// Processor times; zero where the system does not tell.

@@ -375,7 +375,38 @@ fn a_sentinel_takes_a_child_whose_scopes_thread_is_stuck() {
     assert!(pool.shared.scopes.beat.period() < before);
 }
 
-/// Where no core is free, and for tasks in slots, it takes what has not moved for a whole period.
+/// A task in a slot that has not moved for some microseconds lies behind a long poll: the sentinel takes it, and looks on the shortest
+/// beat from then on. Looks that find none make the beat longer.
+#[test]
+fn a_sentinel_takes_a_task_behind_a_long_poll() {
+    let pool = Pool::new();
+    let (_, peer) = pool.runners(Looker::Bystander);
+    let beat = || pool.shared.seats.beat.period();
+    let shortest = beat();
+    pool.shared.scopes.driver_enters();
+    let mut sentinel = Sentinel::default();
+    let mut looks = sentinel.sleeps(&pool.shared, 0);
+    for _ in 0..100 {
+        assert!(looks.next().is_some(), "no task lies there");
+    }
+    assert!(beat() > 2 * shortest);
+    assert!(peer.seat().lifo.put(pool.item()).is_none());
+    assert_eq!(
+        looks.next(),
+        None,
+        "a task lies there for some microseconds"
+    );
+    drop(looks);
+    assert!(sentinel.end(&pool.shared, 0).is_some());
+    assert_eq!(beat(), shortest);
+    // A worker that has looked around before knows the task already.
+    assert!(peer.seat().lifo.put(pool.item()).is_none());
+    sentinel.looks_around(&pool.shared);
+    assert_eq!(sentinel.sleeps(&pool.shared, 0).next(), None);
+    assert!(sentinel.end(&pool.shared, 0).is_some());
+}
+
+/// Where no core is free, it takes what has not moved for a whole period.
 #[test]
 fn a_sentinel_takes_what_has_not_moved_for_a_period() {
     for place in [Place::ScopeOfBusyPool, Place::PeerSlot, Place::ForkQuiet] {
@@ -384,6 +415,8 @@ fn a_sentinel_takes_what_has_not_moved_for_a_period() {
         let mut sentinel = Sentinel::default();
         assert!(pool.put(place, None, &peer));
         pool.shared.scopes.driver_enters();
+        // Another sentinel has the beat of slots.
+        assert!(pool.shared.seats.beat.claim(1));
         let slept: Duration = sentinel.sleeps(&pool.shared, 0).sum();
         assert_eq!(slept, SENTINEL_PERIOD, "{place:?}");
         assert!(sentinel.end(&pool.shared, 0).is_some(), "{place:?}");
