@@ -10,19 +10,16 @@ use crate::workspace::Workspace;
 /// Unit and integration tests; the others are documentation, which one build has to run.
 const TESTS: [&str; 2] = ["--lib", "--tests"];
 
-/// What uses thread-locals, and acts in their destructors.
-const KEYED: [&str; 10] = [
+/// Layers that have thread-locals of their own, and those above them, whose tests take minutes to build.
+const KEYED: [&str; 6] = [
     "-p",
     "terrace-sync",
     "-p",
     "terrace-local",
     "-p",
     "terrace-thread",
-    "-p",
-    "terrace-executor",
-    "-p",
-    "terrace-fork",
 ];
+const KEYED_ABOVE: [&str; 4] = ["-p", "terrace-executor", "-p", "terrace-fork"];
 
 /// A build whose thread-locals are as on Windows with GNU's tools, on Android and on OpenBSD.
 pub(crate) fn keyed(ws: &Workspace) -> Build {
@@ -42,12 +39,13 @@ pub(crate) struct TestArgs {
 pub(crate) fn run(ws: &Workspace, args: &TestArgs) -> Result<()> {
     let plain = Build::plain(ws);
     plain.cargo(&["test", "--workspace"])?;
-    let kinds = words("test", KEYED.iter().copied().chain(TESTS));
-    keyed(ws).cargo(&kinds)?;
-    keyed(ws).cargo(&["test", "-p", "terrace-conformance", "--test", "anywhere"])?;
+    let keyed = keyed(ws);
+    keyed.cargo(&words("test", [&KEYED[..], &TESTS].concat()))?;
     if args.debug {
         return Ok(());
     }
+    keyed.cargo(&words("test", [&KEYED_ABOVE[..], &TESTS].concat()))?;
+    keyed.cargo(&["test", "-p", "terrace-conformance", "--test", "anywhere"])?;
     let layers = ws.layer_args();
     let of_layers = [&layers[..], &TESTS].concat();
     let release = words("test --release --all-features", of_layers.iter().copied());
