@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 use core::cell::Cell;
 use core::fmt;
 use core::future::Future;
+use core::mem::ManuallyDrop;
 use core::panic::Location;
 use core::pin::Pin;
 use core::task::{Context, Poll};
@@ -35,12 +36,10 @@ impl TaskName {
     /// no literal costs an allocation.
     #[must_use]
     pub fn current() -> Option<Self> {
-        CURRENT.with(|current| {
-            let name = current.take();
-            let copy = name.as_deref().cloned();
-            current.set(name);
-            copy
-        })
+        let name = replace(None);
+        let copy = name.as_deref().cloned();
+        replace(name);
+        copy
     }
 }
 
@@ -51,8 +50,14 @@ impl fmt::Display for TaskName {
 }
 
 terrace_sync::thread_local! {
-    /// The name of the innermost named future that this thread polls, lent by it.
-    static CURRENT: Cell<Option<Box<TaskName>>> = const { Cell::new(None) };
+    /// The name of the innermost named future that this thread polls, lent by it. It has no destructor, so that destructors of other
+    /// thread-locals may use it. It is empty outside of polls, whether it was made anew or not.
+    static CURRENT: Cell<ManuallyDrop<Option<Box<TaskName>>>> = const { Cell::new(ManuallyDrop::new(None)) };
+}
+
+/// Makes a name the current one, and returns the one before.
+fn replace(name: Option<Box<TaskName>>) -> Option<Box<TaskName>> {
+    ManuallyDrop::into_inner(CURRENT.with(|current| current.replace(ManuallyDrop::new(name))))
 }
 
 /// Gives a future a name, and remembers where this was called. [`TaskName::current`] tells both inside of its polls, for instance in a
@@ -101,7 +106,7 @@ struct Polled<'n> {
 impl Drop for Polled<'_> {
     fn drop(&mut self) {
         let outer = self.outer.take();
-        *self.own = CURRENT.with(|current| current.replace(outer));
+        *self.own = replace(outer);
     }
 }
 
@@ -111,7 +116,7 @@ impl<F: Future> Future for Named<F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
         let name = this.name.take();
-        let outer = CURRENT.with(|current| current.replace(name));
+        let outer = replace(name);
         let _polled = Polled {
             own: this.name,
             outer,

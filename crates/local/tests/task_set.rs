@@ -2,10 +2,11 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::future::{pending, poll_fn};
+use std::future::{Future, pending, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::rc::Rc;
+use std::sync::mpsc::{Sender, channel};
 use std::task::{Context, Poll, Waker};
 
 use futures_lite::future::block_on;
@@ -287,6 +288,39 @@ fn names_are_those_of_the_innermost_future_and_outlast_panics() {
     let _: &Task<()> = &panics;
     assert!(panics.is_finished());
     assert_eq!(now(), None);
+}
+
+#[test]
+fn names_are_known_in_destructors_of_thread_locals() {
+    struct AtTheEnd(Cell<Option<Sender<[Option<String>; 2]>>>);
+    impl Drop for AtTheEnd {
+        fn drop(&mut self) {
+            let now = || TaskName::current().map(|name| name.name().to_owned());
+            let polled = pin!(named("late", async move { now() }));
+            let polled = polled.poll(&mut Context::from_waker(Waker::noop()));
+            let inside = match polled {
+                Poll::Ready(name) => name,
+                Poll::Pending => unreachable!("it waits for nothing"),
+            };
+            if let Some(names) = self.0.take() {
+                names.send([now(), inside]).unwrap();
+            }
+        }
+    }
+    thread_local! {
+        static AT_THE_END: AtTheEnd = const { AtTheEnd(Cell::new(None)) };
+    }
+    let _watchdog = watchdog();
+    let (names, late) = channel();
+    let thread = std::thread::spawn(move || {
+        // Of two thread-locals, the one that was used first goes last.
+        AT_THE_END.with(|end| end.0.set(Some(names)));
+        block_on(named("early", async {
+            assert!(TaskName::current().is_some())
+        }));
+    });
+    thread.join().unwrap();
+    assert_eq!(late.recv(), Ok([None, Some("late".to_owned())]));
 }
 
 /// Random programs: each task ends once, as its fate says.
