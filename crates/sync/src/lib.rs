@@ -69,14 +69,18 @@ pub use once::OnceLock;
 #[doc(no_inline)]
 pub use std::thread_local;
 
-/// Whether thread-locals are behind keys of the system, see `where_locals_are_keyed`.
+by_thread_locals! {
+    keyed {
+        const TARGET_KEYS_LOCALS: bool = true;
+    }
+    native {
+        const TARGET_KEYS_LOCALS: bool = false;
+    }
+}
+
+/// Whether thread-locals are behind keys of the system, see [`by_thread_locals!`].
 #[doc(hidden)]
-pub const LOCALS_ARE_KEYED: bool = cfg!(any(
-    all(windows, target_env = "gnu", not(target_abi = "llvm")),
-    target_os = "android",
-    target_os = "openbsd",
-    terrace_keyed_tls,
-));
+pub const LOCALS_ARE_KEYED: bool = TARGET_KEYS_LOCALS || cfg!(terrace_keyed_tls);
 
 /// For an allocator, which the other kinds of thread-locals would call.
 #[cfg(feature = "std")]

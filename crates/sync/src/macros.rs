@@ -120,31 +120,52 @@ macro_rules! __modelled_thread_local {
     };
 }
 
-/// Items for targets whose thread-locals are behind keys of the system: `std` frees there each of them at the end of its thread, one
-/// without a destructor, too, in any order with others. A later access makes a new one.
-#[cfg(any(
-    all(windows, target_env = "gnu", not(target_abi = "llvm")),
-    target_os = "android",
-    target_os = "openbsd",
-    terrace_keyed_tls,
-))]
+/// Items for targets whose thread-locals are behind keys of the system, and items for targets that have thread-locals of their own.
+///
+/// `std` frees a keyed one at the end of its thread, also one without a destructor, in any order with others. A later access makes a
+/// new one. The list is that of rustc's targets with `std` and without `target_thread_local`, a cfg that only nightly compilers tell.
+/// Targets that have neither `pthread_key_create` nor `TlsAlloc`, such as SGX, are not in it: there the number of a thread does not last.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! by_thread_locals {
+    (@ $keyed_targets:meta keyed { $($keyed:item)* } native { $($native:item)* }) => {
+        $(#[cfg($keyed_targets)] $keyed)*
+        $(#[cfg(not($keyed_targets))] $native)*
+    };
+    (keyed $keyed:tt native $native:tt) => {
+        $crate::by_thread_locals! {
+            @ any(
+                all(windows, target_env = "gnu", not(target_abi = "llvm")),
+                all(windows, target_vendor = "win7", target_arch = "x86"),
+                target_os = "android",
+                target_os = "haiku",
+                target_os = "illumos",
+                target_os = "nto",
+                target_os = "openbsd",
+                target_os = "solaris",
+                all(target_os = "linux", target_env = "ohos"),
+                all(target_os = "linux", target_abi = "x32"),
+            )
+            keyed $keyed
+            native $native
+        }
+    };
+}
+
+/// Items for targets whose thread-locals are behind keys of the system, see [`by_thread_locals!`].
+#[cfg(not(terrace_keyed_tls))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! where_locals_are_keyed {
+    ($($item:item)*) => { $crate::by_thread_locals! { keyed { $($item)* } native {} } };
+}
+
+/// The items: this build imitates such a target.
+#[cfg(terrace_keyed_tls)]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! where_locals_are_keyed {
     ($($item:item)*) => { $($item)* };
-}
-
-/// No items: this target's thread-locals are its own.
-#[cfg(not(any(
-    all(windows, target_env = "gnu", not(target_abi = "llvm")),
-    target_os = "android",
-    target_os = "openbsd",
-    terrace_keyed_tls,
-)))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! where_locals_are_keyed {
-    ($($item:item)*) => {};
 }
 
 /// `$ordering`, or `Relaxed` in the mutant `$name`.

@@ -1,0 +1,37 @@
+//! The number in a thread-local of the target, which has no destructor.
+
+use core::cell::Cell;
+
+#[cfg(terrace_loom)]
+loom::thread_local! {
+    static NUMBER: Cell<u64> = Cell::new(0);
+}
+#[cfg(terrace_shuttle)]
+static NUMBER: super::super::locals::LastingKey<Cell<u64>> =
+    super::super::locals::LastingKey::new(|| Cell::new(0));
+// It lasts under `terrace_keyed_tls`, too.
+#[cfg(not(any(terrace_loom, terrace_shuttle)))]
+std::thread_local! {
+    static NUMBER: Cell<u64> = const { Cell::new(0) };
+}
+/// One that does not, for a fault.
+#[cfg(terrace_keyed_tls)]
+static RENEWED: super::super::keyed::LocalKey<Cell<u64>> =
+    super::super::keyed::LocalKey::new(|| Cell::new(0));
+
+#[inline(always)]
+pub(super) fn get() -> u64 {
+    #[cfg(terrace_keyed_tls)]
+    if weakened!("sync-number-renewed") {
+        return RENEWED.with(Cell::get);
+    }
+    NUMBER.with(Cell::get)
+}
+
+pub(super) fn set(number: u64) {
+    #[cfg(terrace_keyed_tls)]
+    if weakened!("sync-number-renewed") {
+        return RENEWED.with(|own| own.set(number));
+    }
+    NUMBER.with(|own| own.set(number));
+}
