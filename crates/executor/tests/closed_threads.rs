@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use terrace_executor::scope::{OpenScope, ScopeKind};
 use terrace_executor::{Builder, ThreadExecutor, block_on};
-use terrace_testing::{completed_elsewhere, in_own_process, on_own_thread};
+use terrace_testing::{completed_elsewhere, on_own_thread};
 use terrace_thread::{Notify, ThreadSpawner};
 
 /// A scope with one child that another thread completes.
@@ -164,7 +164,7 @@ fn waits_of_a_thread_local_destructor() {
 #[cfg(not(windows))]
 #[test]
 fn waits_of_a_workers_thread_local_destructor() {
-    in_own_process("waits_of_a_workers_thread_local_destructor", || {
+    terrace_testing::in_own_process("waits_of_a_workers_thread_local_destructor", || {
         for pinned in [false, true] {
             let (send, ended) = channel();
             let executor = Builder::new().workers(2).build();
@@ -218,7 +218,11 @@ fn spawns_onto_an_ending_thread_are_cancelled() {
             }
         });
     }
-    // On any other thread, after all thread-locals of this library are gone.
+}
+
+/// On any other thread, after all thread-locals of this library are gone.
+#[test]
+fn spawns_onto_an_ending_thread_without_a_seat_are_cancelled() {
     on_own_thread(|| {
         let (send, tasks) = channel();
         thread::spawn(move || {

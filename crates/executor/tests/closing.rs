@@ -1,7 +1,6 @@
 //! Executors that are dropped at odd places: inside their own tasks, also while a waiting thread polls one. Or by the
 //! destructor of a worker's thread-local, or when the process exits inside a task.
 
-use std::cell::RefCell;
 use std::future::{Future, pending, poll_fn};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -118,8 +117,9 @@ fn a_task_in_its_first_poll_by_a_wait_is_dropped_with_its_executor() {
 #[cfg(not(windows))]
 #[test]
 fn the_last_reference_goes_in_a_workers_thread_local() {
+    use std::cell::Cell;
     thread_local! {
-        static KEPT: RefCell<Option<Arc<Executor<'static>>>> = const { RefCell::new(None) };
+        static KEPT: Cell<Option<Arc<Executor<'static>>>> = const { Cell::new(None) };
     }
     on_own_thread(|| {
         for workers in [1, 3] {
@@ -130,7 +130,7 @@ fn the_last_reference_goes_in_a_workers_thread_local() {
             }
             let kept = Arc::clone(&executor);
             block_on(executor.spawn(async move {
-                KEPT.with(|cell| *cell.borrow_mut() = Some(kept));
+                KEPT.set(Some(kept));
             }));
             executor.set_workers(0).unwrap();
             drop((executor, sender));
