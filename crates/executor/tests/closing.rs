@@ -2,7 +2,6 @@
 //! destructor of a worker's thread-local, or when the process exits inside a task.
 
 use std::future::{Future, pending, poll_fn};
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
@@ -11,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use terrace_executor::scope::{OpenScope, ScopeKind};
 use terrace_executor::{Builder, Executor, ThreadExecutor, block_on};
-use terrace_testing::{completed_elsewhere, on_own_thread, signal, watchdog};
+use terrace_testing::{completed_elsewhere, on_own_thread, signal, this_program, watchdog};
 
 /// Sends its number when dropped.
 struct Note(Sender<u32>, u32);
@@ -296,7 +295,7 @@ fn the_process_exits_in_a_task_of_a_thread_local_executor() {
         unreachable!("the task exits");
     }
     for (name, _) in EXITS {
-        let mut child = Command::new(std::env::current_exe().unwrap())
+        let mut child = this_program()
             .args([
                 "--exact",
                 "the_process_exits_in_a_task_of_a_thread_local_executor",

@@ -291,7 +291,7 @@ fn a_thread_that_cannot_start_is_an_error() {
     let _watchdog = watchdog();
     let error = Builder::new()
         .workers(1)
-        .stack_size(usize::MAX / 2)
+        .stack_size(usize::MAX / 4 * 3)
         .try_build();
     assert!(error.is_err());
 }

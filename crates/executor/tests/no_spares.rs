@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use terrace_executor::{Builder, Executor, block_on};
-use terrace_testing::{on_own_thread, succeeds, watchdog};
+use terrace_testing::{on_own_thread, succeeds, this_program, watchdog};
 
 /// Address space of the whole program, in KiB, as `ulimit -v` has it.
 const SPACE: usize = 4 << 20;
@@ -33,11 +33,12 @@ fn without_spares(name: &str, test: impl FnOnce(Arc<Executor<'static>>) + Send +
         });
         return;
     }
-    let program = std::env::current_exe().unwrap();
+    let this = this_program();
     let mut command = Command::new("sh");
     command
         .args(["-c", &format!("ulimit -v {SPACE} && exec \"$0\" \"$@\"")])
-        .arg(program)
+        .arg(this.get_program())
+        .args(this.get_args())
         .args([name, "--exact", "--nocapture"])
         .env(INSIDE, "1");
     succeeds(name, &mut command);

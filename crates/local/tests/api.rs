@@ -2,7 +2,6 @@
 
 use std::future::{pending, ready};
 use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
-use std::process::Command;
 use std::rc::Rc;
 use std::task::Poll;
 
@@ -10,7 +9,7 @@ use futures_lite::future::block_on;
 use static_assertions::{assert_impl_all, assert_not_impl_any};
 use terrace_local::task::{Meta, Runnable};
 use terrace_local::{FallibleTask, LocalCore, LocalExecutor, StaticLocalExecutor, Task};
-use terrace_testing::{poll_once, watchdog};
+use terrace_testing::{poll_once, this_program, watchdog};
 
 assert_impl_all!(Task<u32>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
 assert_impl_all!(FallibleTask<u32>: Send, Sync, Unpin, UnwindSafe, RefUnwindSafe);
@@ -169,7 +168,7 @@ fn exit_in_a_task() {
             while executor.try_tick() {}
         });
     }
-    let status = Command::new(std::env::current_exe().expect("there is one"))
+    let status = this_program()
         .args(["exit_in_a_task", "--exact"])
         .env(CHILD, "1")
         .status()

@@ -3,13 +3,12 @@
 
 use std::future::{Future, pending, poll_fn};
 use std::pin::Pin;
-use std::process::Command;
 use std::sync::Arc;
 use std::task::{Context, Poll, RawWaker, RawWakerVTable, Wake, Waker};
 
 use futures_lite::future::{block_on, yield_now};
 use terrace_local::LocalExecutor;
-use terrace_testing::{WakerSlot, watchdog};
+use terrace_testing::{WakerSlot, this_program, watchdog};
 
 thread_local! {
     static EXECUTOR: LocalExecutor<'static> = const { LocalExecutor::new() };
@@ -174,7 +173,7 @@ fn an_exit_anywhere_ends_the_process() {
         unreachable!("it does not exit");
     }
     for (number, (case, _)) in CASES.iter().enumerate() {
-        let status = Command::new(std::env::current_exe().expect("there is one"))
+        let status = this_program()
             .args(["an_exit_anywhere_ends_the_process", "--exact"])
             .env(CHILD, number.to_string())
             .status()

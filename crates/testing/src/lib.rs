@@ -6,6 +6,7 @@ mod futures;
 mod panics;
 #[cfg(target_os = "linux")]
 mod processor;
+mod program;
 mod random;
 mod report;
 #[cfg(target_os = "linux")]
@@ -19,11 +20,12 @@ pub use futures::{Polled, Signal, WakerSlot, Yields, completed_elsewhere, poll_o
 pub use panics::{payload_of, text, text_of};
 #[cfg(target_os = "linux")]
 pub use processor::{processors, stay_on};
+pub use program::{succeeds, this_program};
 pub use random::Random;
 #[cfg(target_os = "linux")]
 pub use sandbox::refuse_membarrier;
 pub use values::{Dropped, Drops, Homebody, OnDrop, least, sole};
 pub use wakers::Wakes;
 pub use watchdog::{
-    Watchdog, in_own_process, on_own_thread, on_stack_of, show, show_static, succeeds, watchdog,
+    Watchdog, in_own_process, on_own_thread, on_stack_of, show, show_static, watchdog,
 };

@@ -6,13 +6,13 @@
 use std::cell::RefCell;
 use std::fmt::Debug;
 use std::panic::Location;
-use std::process::Command;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use terrace_sync::{Arc, Mutex};
 
+use crate::program::{succeeds, this_program};
 use crate::report;
 
 /// How long a test may take: no test needs a tenth of it, sanitized or not.
@@ -121,8 +121,7 @@ pub fn on_stack_of(bytes: usize, body: impl FnOnce() + Send + 'static) {
 #[track_caller]
 pub fn in_own_process(name: &str, body: impl FnOnce()) {
     if std::env::var_os(INSIDE).is_none() {
-        let program = std::env::current_exe().expect("a test program has a path");
-        let mut command = Command::new(program);
+        let mut command = this_program();
         command.args([name, "--exact", "--nocapture"]);
         succeeds(name, command.env(INSIDE, "1"));
         return;
@@ -130,22 +129,6 @@ pub fn in_own_process(name: &str, body: impl FnOnce()) {
     // Never dropped: the end of the process may hang, too.
     std::mem::forget(watchdog());
     body();
-}
-
-/// Runs `command` to its end, and shows what it prints if it fails.
-///
-/// # Panics
-/// If it fails, or cannot be started.
-#[track_caller]
-pub fn succeeds(name: &str, command: &mut Command) {
-    let ended = command.output().expect("a process can be started");
-    assert!(
-        ended.status.success(),
-        "{name}: {}\n{}{}",
-        ended.status,
-        String::from_utf8_lossy(&ended.stdout),
-        String::from_utf8_lossy(&ended.stderr),
-    );
 }
 
 /// If the test hangs, the report has this value's `Debug` text, unless the value is gone by then. Without a watchdog on

@@ -1,12 +1,12 @@
 //! A test that hangs ends, and says where. Each runs in a child process, which is this program again with that test alone and a
 //! limit of two seconds.
 
-use std::process::{Command, Output};
+use std::process::Output;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use terrace_testing::{in_own_process, on_own_thread, show, show_static, watchdog};
+use terrace_testing::{in_own_process, on_own_thread, show, show_static, this_program, watchdog};
 
 /// Set in the child processes.
 const CHILD: &str = "TERRACE_WATCHDOG_CHILD";
@@ -22,7 +22,7 @@ fn is_child() -> bool {
 /// Runs the test called `name` in a child process, with the harness's usual capture of output.
 fn child(name: &str) -> (Output, String) {
     let start = Instant::now();
-    let output = Command::new(std::env::current_exe().unwrap())
+    let output = this_program()
         .args([name, "--exact"])
         .env(CHILD, "1")
         .env("TERRACE_TEST_SECONDS", "2")

@@ -103,7 +103,7 @@ fn exit_in_a_task() {
         .detach();
         while terrace_thread::tick() {}
     }
-    let status = std::process::Command::new(std::env::current_exe().expect("there is one"))
+    let status = terrace_testing::this_program()
         .args(["exit_in_a_task", "--exact"])
         .env(CHILD, "1")
         .status()

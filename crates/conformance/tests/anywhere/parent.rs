@@ -1,11 +1,13 @@
 //! The process that runs the others, one a cell, and compares their ends with the table.
 
 use std::io::Read;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+use terrace_testing::this_program;
 
 use crate::cell::{Act, Cell, Outcome};
 use crate::world::{self, HANGS};
@@ -52,8 +54,7 @@ pub(crate) fn run(cells: &[Cell]) -> usize {
 
 /// Runs one cell, and returns the fault of its end.
 fn check(cell: Cell) -> Result<(), String> {
-    let program = std::env::current_exe().expect("the program has a path");
-    let mut command = Command::new(program);
+    let mut command = this_program();
     if cell.act == Act::Exit {
         // A process that exits in the middle leaves memory behind, which is no leak.
         let options = std::env::var(SANITIZER).unwrap_or_default();
