@@ -133,7 +133,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> anyhow::Result<()> {
-    if measure::instr::stands_in()? {
+    if measure::instr::stands_in()? || measure::wake::stands_in() {
         return Ok(());
     }
     match Cli::parse().command {

@@ -77,7 +77,7 @@ fn time(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     let home = tempfile::tempdir_in(&ws.target)
         .context("cannot make a temporary directory in the target directory")?;
     let effort = Effort::new("bench", Kind::Time, args.rounds.into());
-    let mut runs = Runs::default();
+    let (origin, mut runs) = (origin(ws), Runs::default());
     let length = Length::of_millis(args.time);
     let failed = measure_all(effort, &rows, &mut runs, |row, at| {
         let entry = &row.entries[at];
@@ -85,7 +85,6 @@ fn time(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     })?;
     let all = rows.len();
     rows.retain(|row| failed.iter().all(|f| f.id != row.name));
-    let origin = origin(ws);
     let pairs = results::pairs(&rows, &runs, Kind::Time, origin.machine.cores);
     let results = BenchResults {
         origin,

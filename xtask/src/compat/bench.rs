@@ -106,12 +106,12 @@ fn measured(
     run: impl Fn(&rounds::Row, usize) -> Result<Run>,
     kind: impl Fn(&str) -> Kind,
 ) -> Result<BenchResults> {
-    let mut runs = Runs::default();
+    let (origin, mut runs) = (origin(ws), Runs::default());
     measure_whole(effort, rows, &mut runs, run)?;
     let (rows, means) = evaluated(rows, &runs, kind);
     ensure!(!rows.is_empty(), "nothing was compared");
     let results = BenchResults {
-        origin: origin(ws),
+        origin,
         rounds: effort.rounds as usize,
         warm_up_ms,
         time_ms,

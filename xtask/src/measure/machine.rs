@@ -1,5 +1,6 @@
 //! Where, when and of what is measured.
 
+use super::wake;
 use crate::process::{program, said};
 use crate::report::model::{Machine, SCHEMA};
 use crate::report::peers::Origin;
@@ -20,6 +21,7 @@ pub(crate) fn machine() -> Machine {
             .unwrap_or_else(|| std::env::consts::OS.to_owned()),
         rustc: printed("rustc --version").unwrap_or(UNKNOWN.to_owned()),
         load_before: load(&read("/proc/loadavg")),
+        wake_us: wake::microseconds(),
     }
 }
 

@@ -10,3 +10,4 @@ pub(crate) mod machine;
 pub(crate) mod rounds;
 pub(crate) mod runs;
 pub(crate) mod share;
+pub(crate) mod wake;

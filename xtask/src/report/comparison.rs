@@ -160,6 +160,7 @@ fn conditions(comparison: &Comparison) -> Vec<(&'static str, String)> {
         ("processor", machine.cpu.clone()),
         ("cores", machine.cores.to_string()),
         ("load before", machine.load()),
+        ("a wake", machine.wake()),
         ("system", machine.os.clone()),
         ("compiler", machine.rustc.clone()),
     ]

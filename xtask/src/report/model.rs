@@ -79,6 +79,9 @@ pub(crate) struct Machine {
     pub(crate) rustc: String,
     /// The load average of one minute when measuring began, where the system has one.
     pub(crate) load_before: Option<f64>,
+    /// Microseconds from the wake of a parked thread to its first instruction.
+    #[serde(default)]
+    pub(crate) wake_us: Option<f64>,
 }
 
 impl Machine {
@@ -86,6 +89,12 @@ impl Machine {
     pub(super) fn load(&self) -> String {
         let load = self.load_before.map(|load| format!("{load:.2}"));
         load.unwrap_or(units::NONE.to_owned())
+    }
+
+    /// What a wake costs, in words.
+    pub(super) fn wake(&self) -> String {
+        let wake = self.wake_us.map(|us| format!("{us:.1} us"));
+        wake.unwrap_or(units::NONE.to_owned())
     }
 }
 

@@ -135,14 +135,15 @@ fn origin(origin: &Origin) -> String {
     let commit: String = origin.commit.chars().take(12).collect();
     let changed = if origin.dirty { " with changes" } else { "" };
     format!(
-        "`{}`, {}, at commit `{commit}`{changed}, on {} ({}, {}; {}; load before {})",
+        "`{}`, {}, at commit `{commit}`{changed}, on {} ({}, {}; {}; load before {}; a wake takes {})",
         origin.command,
         origin.created,
         machine.cpu,
         counted(machine.cores, "core", "cores"),
         machine.os,
         machine.rustc,
-        machine.load()
+        machine.load(),
+        machine.wake()
     )
 }
 

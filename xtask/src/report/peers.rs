@@ -93,6 +93,10 @@ impl BenchResults {
     pub(crate) fn conclude(&self, note: &str, json: Option<&PathBuf>) -> Result<()> {
         let mut parts = parts(&self.rows, &self.means, note);
         parts.push(Part::Text(READING.to_owned()));
+        parts.push(Part::Text(format!(
+            "A wake of a parked thread takes {} on this machine, to its first instruction: the median over processes.",
+            self.origin.machine.wake()
+        )));
         println!("{}", terminal::parts(&parts, false));
         save(self, json)
     }
