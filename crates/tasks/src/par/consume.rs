@@ -30,7 +30,7 @@ pub struct Par<'p, I, B> {
 #[derive(Debug)]
 pub struct Batches<S> {
     source: S,
-    items: usize,
+    items: u64,
 }
 
 impl<S: Source> ParallelIterator<S::Batch> for Batches<S> {
@@ -68,8 +68,8 @@ impl TaskPool {
     ) -> Par<'_, Batches<S::Source>, <S::Source as Source>::Batch> {
         let source = source.into_source();
         let batches = self.thread_num().max(1).saturating_mul(BATCHES_A_THREAD);
-        let items = source.items().div_ceil(batches).max(1);
-        self.par_batches(source, items)
+        let items = source.items().div_ceil(batches as u64).max(1);
+        self.par_iter(Batches { source, items })
     }
 
     /// As [`par`](Self::par), in batches of so many items; the last one may be smaller.
@@ -82,7 +82,7 @@ impl TaskPool {
         items: usize,
     ) -> Par<'_, Batches<S::Source>, <S::Source as Source>::Batch> {
         assert!(items > 0, "a batch has at least one item");
-        let source = source.into_source();
+        let (source, items) = (source.into_source(), items as u64);
         self.par_iter(Batches { source, items })
     }
 

@@ -12,12 +12,17 @@ pub trait Source: Send + Sized {
     /// What a task works on.
     type Batch: Iterator + Send;
 
-    /// The number of items.
-    fn items(&self) -> usize;
+    /// The number of items: a range may have more than a `usize` counts.
+    fn items(&self) -> u64;
 
     /// Splits off a batch of the first items, `items` of them where so many are left. The caller asks for at least one, and not
     /// when none is left.
-    fn split(&mut self, items: usize) -> Self::Batch;
+    fn split(&mut self, items: u64) -> Self::Batch;
+}
+
+/// So many of the `all` items that are left.
+fn at_most(items: u64, all: usize) -> usize {
+    usize::try_from(items).map_or(all, |items| items.min(all))
 }
 
 /// What becomes a source: each source, vectors, arrays, and references to them.
@@ -80,12 +85,12 @@ impl<'a, T: Send, const N: usize> IntoSource for &'a mut [T; N] {
 impl<'a, T: Sync> Source for &'a [T] {
     type Batch = Iter<'a, T>;
 
-    fn items(&self) -> usize {
-        self.len()
+    fn items(&self) -> u64 {
+        self.len() as u64
     }
 
-    fn split(&mut self, items: usize) -> Iter<'a, T> {
-        let (batch, rest) = self.split_at(items.min(self.len()));
+    fn split(&mut self, items: u64) -> Iter<'a, T> {
+        let (batch, rest) = self.split_at(at_most(items, self.len()));
         *self = rest;
         batch.iter()
     }
@@ -94,13 +99,13 @@ impl<'a, T: Sync> Source for &'a [T] {
 impl<'a, T: Send> Source for &'a mut [T] {
     type Batch = IterMut<'a, T>;
 
-    fn items(&self) -> usize {
-        self.len()
+    fn items(&self) -> u64 {
+        self.len() as u64
     }
 
-    fn split(&mut self, items: usize) -> IterMut<'a, T> {
+    fn split(&mut self, items: u64) -> IterMut<'a, T> {
         let slice = core::mem::take(self);
-        let (batch, rest) = slice.split_at_mut(items.min(slice.len()));
+        let (batch, rest) = slice.split_at_mut(at_most(items, slice.len()));
         *self = rest;
         batch.iter_mut()
     }
@@ -110,11 +115,12 @@ impl<'a, T: Send> Source for &'a mut [T] {
 impl<T: Send> Source for vec::IntoIter<T> {
     type Batch = vec::IntoIter<T>;
 
-    fn items(&self) -> usize {
-        self.len()
+    fn items(&self) -> u64 {
+        self.len() as u64
     }
 
-    fn split(&mut self, items: usize) -> vec::IntoIter<T> {
+    fn split(&mut self, items: u64) -> vec::IntoIter<T> {
+        let items = at_most(items, self.len());
         let batch: Vec<T> = self.by_ref().take(items).collect();
         batch.into_iter()
     }
@@ -124,11 +130,12 @@ impl<T: Send> Source for vec::IntoIter<T> {
 impl<'a, T: Sync> Source for Chunks<'a, T> {
     type Batch = Take<Chunks<'a, T>>;
 
-    fn items(&self) -> usize {
-        self.len()
+    fn items(&self) -> u64 {
+        self.len() as u64
     }
 
-    fn split(&mut self, items: usize) -> Self::Batch {
+    fn split(&mut self, items: u64) -> Self::Batch {
+        let items = at_most(items, self.len());
         let batch = self.clone().take(items);
         // Passes the chunks of the batch.
         let _last = self.nth(items - 1);
@@ -140,11 +147,12 @@ impl<'a, T: Sync> Source for Chunks<'a, T> {
 impl<'a, T: Send> Source for ChunksMut<'a, T> {
     type Batch = vec::IntoIter<&'a mut [T]>;
 
-    fn items(&self) -> usize {
-        self.len()
+    fn items(&self) -> u64 {
+        self.len() as u64
     }
 
-    fn split(&mut self, items: usize) -> Self::Batch {
+    fn split(&mut self, items: u64) -> Self::Batch {
+        let items = at_most(items, self.len());
         let batch: Vec<_> = self.by_ref().take(items).collect();
         batch.into_iter()
     }
@@ -156,11 +164,11 @@ macro_rules! ranges {
         impl Source for Range<$int> {
             type Batch = Self;
 
-            fn items(&self) -> usize {
-                usize::try_from(self.end.saturating_sub(self.start).max(0)).unwrap_or(usize::MAX)
+            fn items(&self) -> u64 {
+                u64::try_from(self.end.saturating_sub(self.start).max(0)).unwrap_or(u64::MAX)
             }
 
-            fn split(&mut self, items: usize) -> Self {
+            fn split(&mut self, items: u64) -> Self {
                 let end = match <$int>::try_from(items) {
                     Ok(items) => self.start.saturating_add(items).min(self.end),
                     Err(_) => self.end,
