@@ -1,8 +1,10 @@
 //! Lanes: tasks that go first, and tasks that may not take every worker.
 
+use std::future::{Future, pending};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Barrier, Mutex};
+use std::task::{Context, Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
@@ -328,4 +330,39 @@ fn a_background_task_drives_the_pool_for_another() {
             }
         }
     });
+}
+
+/// At the end of a background task its permit is given back, and the next one published. That wakes a `run`, whose waker waits for a
+/// background task on the worker's thread.
+#[test]
+fn a_waker_waits_where_a_permit_is_given_back() {
+    struct Waits(Arc<Executor<'static>>, Sender<u32>);
+    impl Wake for Waits {
+        fn wake(self: Arc<Self>) {
+            let seen = block_on(self.0.spawn_on(Lane::Background, async { 3 }));
+            self.1.send(seen).unwrap();
+        }
+    }
+    let _watchdog = watchdog();
+    let executor = Arc::new(Builder::new().workers(1).build());
+    let (sender, seen) = channel();
+    let waits = Arc::new(Waits(Arc::clone(&executor), sender));
+    let asleep = Arc::new(Mutex::new(None));
+    let first = {
+        let (executor, waits, asleep) = (executor.clone(), waits.clone(), asleep.clone());
+        executor.clone().spawn_on(Lane::Background, async move {
+            executor.spawn_on(Lane::Background, async {}).detach();
+            let sleeper = thread::spawn(move || {
+                let mut run = Box::pin(async move { executor.run(pending::<()>()).await });
+                let waker = Waker::from(waits);
+                let polled = run.as_mut().poll(&mut Context::from_waker(&waker));
+                assert!(polled.is_pending());
+                *asleep.lock().unwrap() = Some(run);
+            });
+            sleeper.join().unwrap();
+        })
+    };
+    block_on(first);
+    assert_eq!(seen.recv_timeout(LIMIT), Ok(3));
+    drop(asleep.lock().unwrap().take());
 }

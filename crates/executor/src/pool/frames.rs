@@ -91,7 +91,8 @@ struct Permitted<'f>(&'f Frame);
 
 impl Drop for Permitted<'_> {
     fn drop(&mut self) {
-        if self.0.permit.get() == Permit::Held {
+        // First: a waker that is called for the next task may wait, and so lend what the frame holds.
+        if self.0.permit.replace(Permit::None) == Permit::Held {
             self.0.pool().give_permit_back();
         }
     }
@@ -228,18 +229,26 @@ pub(crate) fn lend() -> Option<Lent> {
     if innermost.is_null() {
         return None;
     }
-    let mut lent = None;
+    let mut count = 0;
     for frame in frames().filter(|frame| frame.permit.get() == Permit::Held) {
         frame.permit.set(Permit::Lent);
-        if weakened!("executor-permit-misdirected") {
-            runner::with_worker(|worker| worker.map(|worker| worker.pool().give_permit_back()));
-            continue;
-        }
-        frame.pool().give_permit_back();
-        let all = lent.get_or_insert(Lent { count: 0 });
-        all.count += 1;
+        count += 1;
     }
-    lent
+    // Only then: a waker that is called for the next task may wait, too, and has nothing more to lend.
+    for frame in lent().take(count) {
+        match weakened!("executor-permit-misdirected") {
+            true => {
+                runner::with_worker(|worker| worker.map(|worker| worker.pool().give_permit_back()));
+            }
+            false => frame.pool().give_permit_back(),
+        }
+    }
+    (count > 0).then_some(Lent { count })
+}
+
+/// The frames whose permits are lent, innermost first.
+fn lent<'s>() -> impl Iterator<Item = &'s Frame> {
+    frames().filter(|frame| frame.permit.get() == Permit::Lent)
 }
 
 /// Permits that were given back for a while. Their frames are the innermost lent ones: a wait further out lent its
@@ -250,8 +259,7 @@ pub(crate) struct Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        let lent = frames().filter(|frame| frame.permit.get() == Permit::Lent);
-        for frame in lent.take(self.count) {
+        for frame in lent().take(self.count) {
             frame.pool().lanes.take_permit_again();
             frame.permit.set(Permit::Held);
         }
