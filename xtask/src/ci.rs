@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 
 #[derive(Args)]
 pub(crate) struct CiArgs {
-    /// Leave out what needs minutes: package, msrv, the mutants of loom, shuttle, soak, tsan, asan, wasm, no-std, compat,
+    /// Leave out what needs minutes: package, msrv, the mutants of loom, shuttle, soak, tsan, asan, targets, wasm, no-std, compat,
     /// bench
     #[arg(long)]
     quick: bool,
@@ -23,7 +23,7 @@ pub(crate) struct CiArgs {
 const LEFT_OUT: &str = "";
 
 /// The checks: the words after `cargo xtask` with `--all`, without an option, and with `--quick`.
-const PARTS: [[&str; 3]; 22] = [
+const PARTS: [[&str; 3]; 23] = [
     ["lint"; 3],
     ["tidy"; 3],
     ["test", "test --debug", "test --debug"],
@@ -45,6 +45,7 @@ const PARTS: [[&str; 3]; 22] = [
     ],
     ["tsan", LEFT_OUT, LEFT_OUT],
     ["asan", LEFT_OUT, LEFT_OUT],
+    ["targets", "targets", LEFT_OUT],
     ["wasm", "wasm", LEFT_OUT],
     ["no-std", "no-std", LEFT_OUT],
     ["compat", "compat --apps", LEFT_OUT],

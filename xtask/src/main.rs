@@ -34,6 +34,7 @@ mod shuttle;
 mod soak;
 mod source;
 mod table;
+mod targets;
 mod test;
 mod tidy;
 mod toolchain;
@@ -92,6 +93,8 @@ enum Command {
     Asan(sanitizer::SanitizerArgs),
     /// Build the layers for machines without an operating system, and run two images under qemu
     NoStd(no_std::NoStdArgs),
+    /// Check the layers and the drop-ins for every target they are for, or run the tests of the layers on other systems
+    Targets(targets::TargetsArgs),
     /// Run the behaviour suite on wasm32 under node
     Wasm(wasm::WasmArgs),
     /// Compare what each layer offers with the lists in docs/api
@@ -167,6 +170,7 @@ fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
         Command::Tsan(args) => sanitizer::run(ws, &args, &tsan::sanitizer()),
         Command::Asan(args) => sanitizer::run(ws, &args, &asan::sanitizer(ws)?),
         Command::NoStd(args) => no_std::run(ws, &args),
+        Command::Targets(args) => targets::run(ws, &args),
         Command::Wasm(args) => wasm::run(ws, &args),
         Command::Api(args) => api::run(ws, &args),
         Command::Package => package::run(ws),
