@@ -58,7 +58,7 @@ pub(super) enum System {
     Windows,
 }
 
-pub(super) const TARGETS: [Target; 15] = [
+pub(super) const TARGETS: [Target; 16] = [
     target("x86_64-pc-windows-gnu").imitated(Imitation {
         system: System::Windows,
         runner: Some("wine"),
@@ -84,6 +84,8 @@ pub(super) const TARGETS: [Target; 15] = [
         "arm-linux-gnueabihf-gcc",
         "qemu-user gcc-arm-linux-gnueabihf libc6-dev-armhf-cross",
     )),
+    // Without 64-bit atomics.
+    target("armv5te-unknown-linux-gnueabi"),
     target("riscv64gc-unknown-linux-gnu"),
     target("s390x-unknown-linux-gnu").imitated(emulated(
         "qemu-s390x -L /usr/s390x-linux-gnu",

@@ -15,14 +15,14 @@
 
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
 
 use terrace_executor::{RawJob, Spawner, Worker};
 
 use crate::member::Member;
 
 /// The most tickets of a pool.
-const MOST: usize = u64::BITS as usize;
+const MOST: usize = usize::BITS as usize;
 
 /// One ticket.
 #[repr(C)]
@@ -32,13 +32,13 @@ struct Ticket {
     /// While the ticket is queued, a counted reference to the set that it lies in, out of `Arc::into_raw`. The executor may run or
     /// drop it after the end of the pool.
     set: AtomicPtr<Set>,
-    bit: u64,
+    bit: usize,
 }
 
 /// The tickets of a pool, in memory that lives until the last of them has left the executor.
 struct Set {
     /// One bit for each ticket that is not queued.
-    free: AtomicU64,
+    free: AtomicUsize,
     tickets: Box<[Ticket]>,
 }
 
@@ -58,7 +58,7 @@ impl Tickets {
             bit: 1 << number,
         };
         let set = Set {
-            free: AtomicU64::new(u64::MAX >> (MOST - count)),
+            free: AtomicUsize::new(usize::MAX >> (MOST - count)),
             tickets: (0..count).map(ticket).collect(),
         };
         Self {

@@ -11,7 +11,7 @@
 use std::future::poll_fn;
 use std::mem;
 use std::process::abort;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 
@@ -24,8 +24,8 @@ use crate::registry::Registry;
 /// Wakes the thread that waits.
 #[derive(Default)]
 pub(crate) struct Bell {
-    /// Rings so far. Written under the lock.
-    count: AtomicU64,
+    /// Rings so far; it wraps. Written under the lock.
+    count: AtomicUsize,
     /// Those of waits that are nested on the thread.
     sleepers: Mutex<Vec<Waker>>,
 }
@@ -46,11 +46,11 @@ impl Bell {
         sleepers.into_iter().for_each(Waker::wake);
     }
 
-    fn count(&self) -> u64 {
+    fn count(&self) -> usize {
         self.count.load(Ordering::Acquire)
     }
 
-    async fn rung_since(&self, seen: u64) {
+    async fn rung_since(&self, seen: usize) {
         poll_fn(|context| {
             let mut sleepers = lock(&self.sleepers);
             if self.count() != seen {
