@@ -3,6 +3,7 @@
 use anyhow::{Result, ensure};
 
 use crate::build::{Build, words};
+use crate::compat;
 use crate::models::LOOM;
 use crate::process::{program, said};
 use crate::workspace::Workspace;
@@ -21,12 +22,16 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
     clippy(&loom, "--all-targets -p", vec![crate::loom::PACKAGE])?;
     let modelled = [&[crate::loom::PACKAGE], &modelled_layers(ws)?[..]].concat();
     clippy(&loom, "--lib -p", modelled)?;
-    let compat = Build::special(ws, "compat-lint", "");
+    let build = Build::special(ws, "compat-lint", "");
     let manifest = ws.manifest("crates/compat");
     let manifest = ["--manifest-path", &manifest];
-    compat.cargo(&words(FORMAT, manifest))?;
+    build.cargo(&words(FORMAT, manifest))?;
     let all = "--workspace --all-targets --all-features";
-    clippy(&compat, all, manifest.to_vec())?;
+    clippy(&build, all, manifest.to_vec())?;
+    // Their code is that of the newest one, so clippy has seen it.
+    let older = compat::older::manifest(ws)?;
+    let older = words("check --quiet --manifest-path", [&*older]);
+    build.cargo(&older)?;
     // Builds for no host, so there is no clippy for it.
     let firmware = ws.manifest("crates/firmware");
     plain.cargo(&words(FORMAT, ["--manifest-path", &firmware]))?;

@@ -1,4 +1,4 @@
-//! `cargo xtask no-std`: the layers that need no operating system and the drop-in for `bevy_tasks`, built for targets that have
+//! `cargo xtask no-std`: the layers that need no operating system and the drop-ins for `bevy_tasks`, built for targets that have
 //! none, and images of two bare machines run under qemu.
 //!
 //! `core` and `alloc` are built along with them, by a compiler that comes with their sources: it needs no further targets. What
@@ -10,6 +10,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::build::Build;
+use crate::compat::older;
 use crate::process::{needs, program, run_limited, same};
 use crate::toolchain::Compiler;
 use crate::workspace::Workspace;
@@ -38,7 +39,7 @@ struct Target {
     flags: &'static str,
     /// A feature of the layers with atomics besides the defaults, which are off.
     feature: Option<&'static str>,
-    /// Whether the drop-in is built, too: without features it is for machines without an operating system.
+    /// Whether the drop-ins are built, too: without features they are for machines without an operating system.
     drop_in: bool,
 }
 
@@ -142,7 +143,7 @@ pub(crate) fn run(ws: &Workspace, args: &NoStdArgs) -> Result<()> {
     Ok(())
 }
 
-/// Builds the layers, and the drop-in without features, as a program without `std` depends on it.
+/// Builds the layers, and the drop-ins for each Bevy without features, as a program without `std` depends on it.
 fn build_for(ws: &Workspace, build: &Build, target: &Target) -> Result<()> {
     let name = target.name;
     let features = target.feature.iter().flat_map(|feature| {
@@ -162,7 +163,9 @@ fn build_for(ws: &Workspace, build: &Build, target: &Target) -> Result<()> {
         let manifest = ws.manifest("crates/compat");
         let drop_in = ["--manifest-path", &manifest, "-p", "bevy_tasks"];
         build.cargo(&[&common[..], &drop_in].concat())?;
-        println!("no-std: the drop-in builds for {name}");
+        let older = older::manifest(ws)?;
+        build.cargo(&[&common[..], &["--manifest-path", &older]].concat())?;
+        println!("no-std: the drop-ins build for {name}");
     }
     Ok(())
 }

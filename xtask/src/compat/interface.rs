@@ -2,35 +2,49 @@
 //!
 //! The drop-in's tests of its interface name every public item. They compile against both packages, and pass. Then rustdoc
 //! describes both, with all signatures, bounds and auto traits, and the descriptions are compared.
+//!
+//! The drop-in for `bevy_tasks` offers more than the published package. Its tests of the interface are a suite.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 
 use super::outcome::{Outcome, Verdict, cargo_test};
-use super::registry::{ASYNC_EXECUTOR, Published};
+use super::registry::{ASYNC_EXECUTOR, Published, copy_tree};
 use super::{expected, sides::Side};
 use crate::api::{self, AutoTraits};
 use crate::build::Build;
 use crate::progress::run_all;
-use crate::workspace::{self, Workspace, write};
+use crate::workspace::{self, Workspace};
 
-/// Writes the package of a side: the tests, and what they need. These features are on by default.
+/// Writes a package with the tests of the drop-in for `package`, which compile against the published one, too. `tables` follow the
+/// dependency on it.
+pub(super) fn write_tests(
+    ws: &Workspace,
+    dir: &Path,
+    package: Published,
+    tables: &str,
+    patch: &str,
+) -> Result<()> {
+    let Published { name, version } = package;
+    let testing = ws.root.join("crates/testing").display().to_string();
+    let dependencies = format!(
+        "{name} = \"={version}\"\n\n{tables}\n[dev-dependencies]\nasync-task = \"4\"\nfutures-lite = \"2\"\n\
+         static_assertions = \"1\"\nterrace-testing = {{ path = {testing:?} }}\n{patch}"
+    );
+    workspace::probe(dir, &dependencies)?;
+    let drop_in = ws.root.join("crates/compat").join(name);
+    copy_tree(&drop_in.join("tests"), &dir.join("tests"))
+}
+
+/// Writes the package of a side. These features are on by default.
 fn written(ws: &Workspace, features: &[&str], side: Side) -> Result<PathBuf> {
     let dir = ws.target.join("compat/interface");
     let dir = dir.join(format!("{}{}", side.name(), features.concat()));
-    let Published { name, version } = ASYNC_EXECUTOR;
-    let testing = ws.root.join("crates/testing").display().to_string();
-    let dependencies = format!(
-        "{name} = \"={version}\"\n\n[features]\ndefault = {features:?}\nstatic = [\"{name}/static\"]\n\n\
-         [dev-dependencies]\nasync-task = \"4\"\nfutures-lite = \"2\"\nstatic_assertions = \"1\"\n\
-         terrace-testing = {{ path = {testing:?} }}\n{}",
-        side.patch(ws, &[ASYNC_EXECUTOR])
-    );
-    workspace::probe(&dir, &dependencies)?;
-    let tests = ws.root.join("crates/compat").join(name);
-    let tests = fs_err::read(tests.join("tests/interface.rs"))?;
-    write(&dir, "tests/interface.rs", tests)?;
+    let name = ASYNC_EXECUTOR.name;
+    let tables = format!("[features]\ndefault = {features:?}\nstatic = [\"{name}/static\"]\n");
+    let patch = side.patch(ws, &[ASYNC_EXECUTOR]);
+    write_tests(ws, &dir, ASYNC_EXECUTOR, &tables, &patch)?;
     side.prove(ws, &dir, &[], &ASYNC_EXECUTOR)?;
     Ok(dir)
 }

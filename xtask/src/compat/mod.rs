@@ -13,6 +13,7 @@ mod expected;
 mod imported;
 mod interface;
 mod modules;
+pub(crate) mod older;
 mod outcome;
 mod programs;
 mod published;
@@ -36,6 +37,10 @@ pub(crate) struct CompatArgs {
     rayon: bool,
     #[command(flatten)]
     seeds: differ::SeedArgs,
+    /// Run only the tests of this Bevy, 0.18 say, on its drop-in; with `--bless`, record them
+    #[arg(long, value_name = "VERSION", value_parser = registry::bevy_version)]
+    #[arg(conflicts_with_all = ["rayon", "apps", "programs", "examples", "interface", "differ", "bench"])]
+    bevy: Option<&'static str>,
     /// Run only what contains this text: suites and apps, programs, or rows of the bench
     #[arg(long, value_name = "TEXT", conflicts_with = "interface")]
     filter: Option<String>,
@@ -91,9 +96,15 @@ pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
     if let Some((_, part)) = parts.iter().find(|(is_asked_for, _)| *is_asked_for) {
         return part(filter);
     }
-    let mut chosen: Vec<&Suite> = SUITES.iter().collect();
+    let mut chosen: Vec<Suite> = match args.bevy {
+        Some(bevy) => SUITES
+            .iter()
+            .filter_map(|suite| suite.of_bevy(bevy))
+            .collect(),
+        None => SUITES.to_vec(),
+    };
     chosen.retain(|suite| suite.name.contains(filter));
-    let name = |suite: &&Suite| suite.name.to_owned();
+    let name = |suite: &Suite| suite.name.to_owned();
     if only.bless {
         chosen.retain(|suite| !suite.is_second());
         return run_all("compat --bless", &chosen, name, |suite| suite.bless(ws));

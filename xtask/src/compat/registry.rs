@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use cargo_metadata::{MetadataCommand, Package};
 
 use crate::workspace::{self, Workspace, files_below, write};
@@ -18,20 +18,58 @@ pub(super) const fn published(name: &'static str, version: &'static str) -> Publ
     Published { name, version }
 }
 
+impl Published {
+    /// The package in another version.
+    pub(super) fn of(self, version: &'static str) -> Self {
+        Self { version, ..self }
+    }
+
+    /// `0.19`, say, of a package of Bevy that is not of the newest.
+    pub(super) fn older_bevy(self) -> Option<&'static str> {
+        let is_older = self.name.starts_with("bevy_") && BEVYS[1..].contains(&self.version);
+        let (line, _) = self.version.rsplit_once('.')?;
+        is_older.then_some(line)
+    }
+
+    /// Where ours lies, below the root.
+    pub(super) fn place(self) -> String {
+        let older = self
+            .older_bevy()
+            .map_or(String::new(), |line| format!("-{line}"));
+        format!("crates/compat/{}{older}", self.name)
+    }
+}
+
+/// The versions of Bevy with a drop-in, the newest first.
+pub(super) const BEVYS: [&str; 4] = ["0.20.1", "0.19.1", "0.18.1", "0.17.3"];
+
+/// The version that a command line means: `0.19` or `0.19.1`.
+pub(super) fn bevy_version(text: &str) -> Result<&'static str> {
+    let is_meant = |version: &&str| {
+        let rest = version.strip_prefix(text);
+        rest.is_some_and(|rest| rest.is_empty() || (rest.starts_with('.') && text.contains('.')))
+    };
+    match BEVYS.into_iter().find(is_meant) {
+        Some(version) => Ok(version),
+        None => bail!("there is a drop-in for Bevy {}", BEVYS.join(", ")),
+    }
+}
+
 pub(crate) const BEVY_TASKS: Published = bevy("bevy_tasks");
 pub(super) const ASYNC_EXECUTOR: Published = published("async-executor", "1.14.1");
 pub(super) const RAYON_CORE: Published = published("rayon-core", "1.13.0");
 pub(super) const SMOL: Published = published("smol", "2.0.2");
 
-/// A package of the version of Bevy that the drop-in stands in for.
+/// A package of the newest Bevy.
 pub(super) const fn bevy(name: &'static str) -> Published {
-    published(name, "0.20.1")
+    published(name, BEVYS[0])
 }
 
 /// Has cargo fetch a package and says where it is. Writes a package that depends on it, below the target directory.
 pub(super) fn locate(ws: &Workspace, wanted: Published) -> Result<Package> {
     let Published { name, version } = wanted;
-    let dir = ws.target.join("compat/locate").join(name);
+    let dir = format!("{name}-{version}");
+    let dir = ws.target.join("compat/locate").join(dir);
     let dependency = format!("{name} = {{ version = \"={version}\", default-features = false }}\n");
     workspace::probe(&dir, &dependency)?;
     let metadata = MetadataCommand::new()
@@ -70,4 +108,23 @@ pub(super) fn copy_tree(from: &Path, to: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BEVY_TASKS, bevy_version};
+
+    #[test]
+    fn versions_of_bevy_and_their_places() {
+        for text in ["0.18", "0.18.1"] {
+            assert_eq!(bevy_version(text).unwrap(), "0.18.1");
+        }
+        for text in ["", "0", "0.1", "0.16", "0.18.0", "0.19.10"] {
+            let error = bevy_version(text).unwrap_err().to_string();
+            assert!(error.contains("0.20.1, 0.19.1, 0.18.1, 0.17.3"), "{error}");
+        }
+        let older = BEVY_TASKS.of("0.18.1");
+        assert_eq!(older.place(), "crates/compat/bevy_tasks-0.18");
+        assert_eq!(BEVY_TASKS.place(), "crates/compat/bevy_tasks");
+    }
 }

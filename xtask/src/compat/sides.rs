@@ -83,8 +83,7 @@ pub(super) fn listed(program: &Path) -> Result<Vec<String>> {
 
 /// Where ours lies.
 fn place(ws: &Workspace, drop_in: &Published) -> String {
-    let dir = ws.root.join("crates/compat").join(drop_in.name);
-    dir.display().to_string()
+    ws.root.join(drop_in.place()).display().to_string()
 }
 
 /// A side of a comparison.

@@ -10,7 +10,7 @@ use super::registry::{
     self, ASYNC_EXECUTOR, BEVY_TASKS, Published, RAYON_CORE, SMOL, bevy, published,
 };
 use super::sides::Side;
-use super::{expected, imported, modules};
+use super::{expected, imported, interface, modules};
 use crate::workspace::Workspace;
 
 /// Where the tests of a suite come from.
@@ -20,6 +20,8 @@ enum Source {
     Package,
     /// `bevy_tasks`'s own tests, taken out of it; see [`mod@super::published`].
     Extracted,
+    /// The drop-in's tests of the interface.
+    Interface,
     /// Tests, examples and documentation; see [`mod@imported`].
     Imported,
     /// Tests of private modules, in modules of the same names; see [`modules`].
@@ -27,6 +29,7 @@ enum Source {
 }
 
 /// One published test suite.
+#[derive(Clone, Copy)]
 pub(super) struct Suite {
     /// What is in the published package's place, a colon, and the name of the suite. Where nothing stands before a colon it is
     /// `bevy_tasks`, or for imported tests our layers. The suite is called after its package, with a `-` and what tells suites of
@@ -41,6 +44,18 @@ pub(super) struct Suite {
 /// What the tests of a package need that its published manifest leaves out. Its examples in documentation need files that are
 /// not published.
 const LEFT_OUT: (&str, &str) = ("zbus", "[dev-dependencies.zbus_xml]\nversion = \"5\"\n");
+
+/// The Bevys whose `Task` is a type of bevy_tasks. There `bevy_transform` has no feature `multi_threaded`.
+const OWN_TASK: [&str; 2] = ["0.17.3", "0.18.1"];
+
+/// The features that the tests of the interface ask for by `cfg`.
+const FEATURES: &str = r#"[features]
+default = ["async_executor", "futures-lite"]
+async_executor = []
+async-io = ["bevy_tasks/async-io"]
+futures-lite = []
+multi_threaded = ["bevy_tasks/multi_threaded"]
+"#;
 
 const APP: Published = bevy("bevy_app");
 const ECS: Published = bevy("bevy_ecs");
@@ -69,6 +84,7 @@ suites! {
     "bevy_tasks" Extracted BEVY_TASKS "--lib --features multi_threaded";
     "bevy_tasks-single" Extracted BEVY_TASKS "--lib";
     "bevy_tasks-doc" Extracted BEVY_TASKS "--doc --features multi_threaded";
+    "bevy_tasks-interface" Interface BEVY_TASKS "--test interface --test async_task --features multi_threaded";
     "bevy_app" Package APP "--lib";
     "bevy_app-multi" Package APP "--lib --features bevy_ecs/multi_threaded";
     "bevy_transform" Package TRANSFORM "--lib";
@@ -96,14 +112,31 @@ impl Suite {
         self.name.rsplit(':').next().unwrap_or_default()
     }
 
+    /// The same suite of the Bevy of this version, if it is one of Bevy's on the drop-in for `bevy_tasks` alone.
+    pub(super) fn of_bevy(&self, version: &'static str) -> Option<Self> {
+        let is_one = !self.name.contains(':') && self.source != Source::Imported;
+        let mut suite = *self;
+        suite.package = suite.package.of(version);
+        if OWN_TASK.contains(&version) {
+            suite.args = match suite.name {
+                "bevy_transform-multi" => "--lib --features bevy_tasks/multi_threaded",
+                "bevy_tasks-interface" => {
+                    "--test interface --test own_task --features multi_threaded"
+                }
+                _ => suite.args,
+            };
+        }
+        is_one.then_some(suite)
+    }
+
     /// Our packages in place of published ones, the one to prove first.
-    fn drop_ins(&self) -> &'static [Published] {
+    fn drop_ins(&self) -> Vec<Published> {
         match (self.name.split_once(':'), self.source) {
-            (Some(("both", _)), _) => &[BEVY_TASKS, ASYNC_EXECUTOR],
-            (Some(("rayon-core", _)), _) => &[RAYON_CORE],
-            (Some(_), _) => &[ASYNC_EXECUTOR],
-            (None, Source::Imported) => &[],
-            (None, _) => &[BEVY_TASKS],
+            (Some(("both", _)), _) => vec![BEVY_TASKS, ASYNC_EXECUTOR],
+            (Some(("rayon-core", _)), _) => vec![RAYON_CORE],
+            (Some(_), _) => vec![ASYNC_EXECUTOR],
+            (None, Source::Imported) => Vec::new(),
+            (None, _) => vec![BEVY_TASKS.of(self.package.version)],
         }
     }
 
@@ -115,22 +148,28 @@ impl Suite {
 
     /// The committed record.
     fn record(&self, ws: &Workspace) -> PathBuf {
-        let file = format!("crates/compat/expected/{}.txt", self.short());
-        ws.root.join(file)
+        let older = self.package.older_bevy().unwrap_or_default();
+        let records = ws.root.join("crates/compat/expected").join(older);
+        records.join(format!("{}.txt", self.short()))
     }
 
     /// Where the copies and the artifacts of a side lie.
     fn work(&self, ws: &Workspace, side: Side) -> PathBuf {
         let place = self.name.split_once(':').map_or("ours", |(place, _)| place);
         let name = if side == Side::Stock { "stock" } else { place };
-        ws.target.join("compat").join(name)
+        let older = self
+            .package
+            .older_bevy()
+            .map(|line| format!("{name}-{line}"));
+        let work = ws.target.join("compat");
+        work.join(older.as_deref().unwrap_or(name))
     }
 
     /// Writes the package of the suite for a side. The directory, and what follows `cargo test` there.
     fn write(&self, ws: &Workspace, side: Side) -> Result<(PathBuf, String)> {
         let name = self.package.name;
         let package = &registry::locate(ws, self.package)?;
-        let patch = &*side.patch(ws, self.drop_ins());
+        let patch = &*side.patch(ws, &self.drop_ins());
         let work = self.work(ws, side);
         let (mut dir, mut args) = (work.join(name), self.args.to_owned());
         match (self.source, side) {
@@ -144,6 +183,10 @@ impl Suite {
             (Source::Package | Source::Extracted, _) => {
                 let left_out = if name == LEFT_OUT.0 { LEFT_OUT.1 } else { "" };
                 registry::copy(package, &dir, &format!("{patch}{left_out}"))?;
+            }
+            (Source::Interface, _) => {
+                dir = work.join(self.name);
+                interface::write_tests(ws, &dir, self.package, FEATURES, patch)?;
             }
             (Source::Modules, _) => modules::rebuild(&dir, package, patch)?,
             (Source::Imported, _) => {
@@ -159,7 +202,7 @@ impl Suite {
     fn run(&self, ws: &Workspace, side: Side) -> Result<Outcome> {
         let (dir, args) = self.write(ws, side)?;
         let args: Vec<&str> = args.split(' ').collect();
-        if let (Side::Ours, [drop_in, ..]) = (side, self.drop_ins()) {
+        if let (Side::Ours, [drop_in, ..]) = (side, &self.drop_ins()[..]) {
             side.prove(ws, &dir, &args, drop_in)?;
         }
         let bus = dir.ends_with("zbus").then(Bus::start).transpose()?;

@@ -26,5 +26,15 @@ pub mod cfg {
             /// The target's futures are often not `Send`, and [`ConditionalSend`](crate::ConditionalSend) asks nothing.
             conditional_send
         }
+
+        #[cfg(feature = "async-io")] => {
+            /// Feature `async-io` is on. The published crate has this macro up to Bevy 0.18.
+            async_io
+        }
+
+        #[cfg(feature = "futures-lite")] => {
+            /// Feature `futures-lite` is on. The published crate has this macro up to Bevy 0.18.
+            futures_lite
+        }
     }
 }
