@@ -44,10 +44,10 @@ pub(super) fn copy(ws: &Workspace, package: &str, to: &str, patch: &str) -> Resu
 }
 
 /// One way to build programs: a name, and what cargo is told.
-pub(super) type Way = (&'static str, &'static [&'static str]);
+pub(crate) type Way = (&'static str, &'static [&'static str]);
 
 /// The way to build what is measured.
-pub(super) const OPTIMISED: Way = ("optimised", &["--release"]);
+pub(crate) const OPTIMISED: Way = ("optimised", &["--release"]);
 
 /// Has the compiler begin each loop at a cache line. Otherwise chance decides whether a tight loop crosses one, and then it takes up to
 /// twice as long: a change at one end of a program makes a row at the other end slower.
@@ -96,14 +96,14 @@ pub(crate) enum Side {
 }
 
 impl Side {
-    pub(super) const BOTH: [Self; 2] = [Self::Stock, Self::Ours];
+    pub(crate) const BOTH: [Self; 2] = [Self::Stock, Self::Ours];
 
     /// What both have.
-    pub(super) fn both<T>(of: impl Fn(Self) -> Result<T>) -> Result<[T; 2]> {
+    pub(crate) fn both<T>(of: impl Fn(Self) -> Result<T>) -> Result<[T; 2]> {
         Ok([of(Self::Stock)?, of(Self::Ours)?])
     }
 
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Stock => "stock",
             Self::Ours => "ours",
@@ -151,7 +151,7 @@ impl Side {
     }
 
     /// The program of a package, which bears its name.
-    pub(super) fn program(
+    pub(crate) fn program(
         self,
         ws: &Workspace,
         package: &str,

@@ -6,6 +6,7 @@
 mod comparison;
 pub(crate) mod curves;
 pub(crate) mod document;
+pub(crate) mod frames;
 mod html;
 mod markdown;
 pub(crate) mod model;

@@ -110,7 +110,7 @@ fn part(results: &[BenchResults], sheets: &[Sheet]) -> Result<String> {
     for sheet in sheets {
         let mut table = sheet.table();
         table.title = sheet.title.clone();
-        table.note = format!("{} {}.", sheet.note, origin(&sheet.origin));
+        table.note = format!("{} {}.", sheet.note, origin_in_words(&sheet.origin));
         parts.push(Part::Table(table));
     }
     Ok(markdown::parts(&parts))
@@ -122,7 +122,7 @@ const UNGATED: &str = "measured, but in no mean: more threads than the machine h
 fn made_by(result: &BenchResults) -> Part {
     Part::Text(format!(
         "{}: {} of {} ms after {} ms of warm-up a run.",
-        origin(&result.origin),
+        origin_in_words(&result.origin),
         counted(result.rounds, "round", "rounds"),
         result.time_ms,
         result.warm_up_ms,
@@ -130,7 +130,7 @@ fn made_by(result: &BenchResults) -> Part {
 }
 
 /// How, when, of what and where.
-fn origin(origin: &Origin) -> String {
+pub(super) fn origin_in_words(origin: &Origin) -> String {
     let machine = &origin.machine;
     let commit: String = origin.commit.chars().take(12).collect();
     let changed = if origin.dirty { " with changes" } else { "" };

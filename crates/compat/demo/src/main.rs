@@ -18,11 +18,12 @@ use bevy_app::{App, TaskPoolOptions, TaskPoolPlugin, TaskPoolThreadAssignmentPol
 
 use report::Report;
 
-const USAGE: &str = "usage: demo [--frames N] [--entities N] [--threads N] [--fps N]
+const USAGE: &str = "usage: demo [--frames N] [--entities N] [--threads N] [--fps N] [--figures]
   --frames N    frames to run (600)
   --entities N  particles (100000)
   --threads N   threads of the compute pool (the number of cores, at least 2)
-  --fps N       start a frame every 1/N seconds (0: as soon as the last one is done)";
+  --fps N       start a frame every 1/N seconds (0: as soon as the last one is done)
+  --figures     print figures for a program instead of a report";
 
 /// The command-line settings.
 #[derive(Clone, Copy)]
@@ -31,6 +32,7 @@ struct Options {
     entities: usize,
     threads: usize,
     fps: usize,
+    figures: bool,
 }
 
 impl Options {
@@ -40,8 +42,13 @@ impl Options {
             entities: 100_000,
             threads: bevy_tasks::available_parallelism().max(2),
             fps: 0,
+            figures: false,
         };
         while let Some(arg) = args.next() {
+            if arg == "--figures" {
+                options.figures = true;
+                continue;
+            }
             let (field, least) = match arg.as_str() {
                 "--frames" => (&mut options.frames, 1),
                 "--entities" => (&mut options.entities, 1),
@@ -99,13 +106,15 @@ fn build(options: Options) -> App {
 }
 
 fn run(options: Options) {
-    println!(
-        "{} particles, {} frames, compute pool of {} threads, {} cores",
-        options.entities,
-        options.frames,
-        options.threads,
-        bevy_tasks::available_parallelism()
-    );
+    if !options.figures {
+        println!(
+            "{} particles, {} frames, compute pool of {} threads, {} cores",
+            options.entities,
+            options.frames,
+            options.threads,
+            bevy_tasks::available_parallelism()
+        );
+    }
     let start = Instant::now();
     let mut app = build(options);
     // The first update builds the schedules and spawns the entities.
@@ -133,7 +142,13 @@ fn run(options: Options) {
         background: background::results(&app),
         on_main: window::frames_shown(&app),
     };
-    print!("{}", report.text());
+    match options.figures {
+        true => print!(
+            "{}",
+            report.figures(particles::fingerprint(app.world_mut()))
+        ),
+        false => print!("{}", report.text()),
+    }
 }
 
 fn main() -> ExitCode {

@@ -1,5 +1,7 @@
 //! Particles that fall, are drawn to wells, bounce and heat up: parallel queries, two of which can run at the same time.
 
+use std::hash::{DefaultHasher, Hasher};
+
 use bevy_app::{App, Plugin, Startup, Update};
 use bevy_ecs::prelude::*;
 
@@ -94,6 +96,17 @@ fn bounce(mut query: Query<(&mut Position, &mut Velocity)>) {
                 }
             }
         });
+}
+
+/// The same for two worlds whose particles are at the same places, bit for bit.
+pub(crate) fn fingerprint(world: &mut World) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for (position, heat) in world.query::<(&Position, &Heat)>().iter(world) {
+        for value in [position.0[0], position.0[1], heat.0] {
+            hasher.write_u32(value.to_bits());
+        }
+    }
+    hasher.finish()
 }
 
 fn warm(mut query: Query<&mut Heat>) {

@@ -62,6 +62,23 @@ impl Report {
         text
     }
 
+    /// The same for a program, in lines of a name and numbers; times are in nanoseconds.
+    pub(crate) fn figures(&self, fingerprint: u64) -> String {
+        let Measured { threads, .. } = &self.measured;
+        let cpu: Duration = threads.iter().map(|thread| thread.cpu).sum();
+        let times = self.frame_times.iter().map(Duration::as_nanos);
+        let times: Vec<String> = times.map(|time| time.to_string()).collect();
+        format!(
+            "frames {}\ncpu {}\nthreads {}\nstartup {}\nfingerprint {fingerprint} {} {}\n",
+            times.join(" "),
+            cpu.as_nanos(),
+            threads.len(),
+            self.startup.as_nanos(),
+            self.background.started,
+            self.on_main,
+        )
+    }
+
     fn write(&self, text: &mut String) -> std::fmt::Result {
         let frames = self.frame_times.len();
         let mut times = self.frame_times.clone();

@@ -1,0 +1,109 @@
+//! The app on the published crate and on ours, process by process in turn.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+
+use super::DemoArgs;
+use super::figures::Figures;
+use crate::compat::registry::BEVY_TASKS;
+use crate::compat::sides::{OPTIMISED, Side};
+use crate::measure::machine::origin;
+use crate::process::printed;
+use crate::report::frames::{Comparison, SideFrames};
+use crate::report::{self, frames};
+use crate::workspace::Workspace;
+
+/// How much longer than asked for a process may take: a loaded machine is slow.
+const LIMIT_A_FRAME: Duration = Duration::from_secs(1);
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// Builds both, runs them and writes the page.
+pub(super) fn run(ws: &Workspace, args: &DemoArgs) -> Result<()> {
+    let origin = origin(ws);
+    let programs = Side::both(|side| side.program(ws, "demo", &[BEVY_TASKS], OPTIMISED))?;
+    let limit = LIMIT + LIMIT_A_FRAME * args.frames;
+    let mut all = [Vec::new(), Vec::new()];
+    for round in 0..args.rounds {
+        let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
+        for side in order {
+            all[side].push(figures(&programs[side], args, limit)?);
+        }
+        eprintln!("round {} of {}", round + 1, args.rounds);
+    }
+    same(&all)?;
+    let [stock, ours] = all;
+    let comparison = Comparison {
+        origin,
+        what: format!(
+            "{} frames of {} particles in each of {} processes a side",
+            args.frames, args.entities, args.rounds
+        ),
+        sides: [
+            SideFrames::of(Side::Stock.name(), &stock),
+            SideFrames::of(Side::Ours.name(), &ours),
+        ],
+    };
+    println!("{}", frames::text(&comparison));
+    let page = ws.target.join("versus.html");
+    let page = args.out.as_deref().unwrap_or(&page);
+    report::write(page, &frames::page(&comparison))?;
+    println!("wrote {}", page.display());
+    Ok(())
+}
+
+fn figures(program: &Path, args: &DemoArgs, limit: Duration) -> Result<Figures> {
+    let mut command = Command::new(program);
+    command.args(args.words()).arg("--figures");
+    let figures = Figures::parse(&printed(command, limit)?)?;
+    ensure!(
+        figures.frames.len() == args.frames as usize,
+        "{} counts {} frames and not {}",
+        program.display(),
+        figures.frames.len(),
+        args.frames
+    );
+    Ok(figures)
+}
+
+/// Fails unless all processes have computed the same.
+fn same(sides: &[Vec<Figures>; 2]) -> Result<()> {
+    let first = sides[0].first().context("nothing was run")?;
+    for (side, all) in Side::BOTH.iter().zip(sides) {
+        for figures in all {
+            ensure!(
+                figures.fingerprint == first.fingerprint,
+                "the app computes `{}` on stock and `{}` on {}",
+                first.fingerprint,
+                figures.fingerprint,
+                side.name()
+            );
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::same;
+    use crate::demo::figures::Figures;
+
+    #[test]
+    fn other_results_are_an_error() {
+        let of = |fingerprint: &str| Figures {
+            frames: vec![1.0],
+            cpu: 1.0,
+            startup: 1.0,
+            threads: 1,
+            fingerprint: fingerprint.to_owned(),
+        };
+        assert!(same(&[vec![of("a")], vec![of("a")]]).is_ok());
+        let error = same(&[vec![of("a"), of("a")], vec![of("b")]]).expect_err("they differ");
+        assert_eq!(
+            error.to_string(),
+            "the app computes `a` on stock and `b` on ours"
+        );
+    }
+}

@@ -1,0 +1,292 @@
+//! The frames of an app on the published crate and on ours: a table, and a page with both histograms beside each other.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::document::{Cell, Part, Table, printable};
+use super::html::STYLE;
+use super::model::Metric;
+use super::page::origin_in_words;
+use super::peers::Origin;
+use super::plot::px;
+use super::terminal;
+use super::units::{ratio, values};
+use crate::demo::figures::Figures;
+
+/// Both sides.
+pub(crate) struct Comparison {
+    pub(crate) origin: Origin,
+    /// What was run, in words.
+    pub(crate) what: String,
+    /// The published crate first.
+    pub(crate) sides: [SideFrames; 2],
+}
+
+/// What the processes of a side have in common. Times are in nanoseconds.
+pub(crate) struct SideFrames {
+    pub(crate) name: String,
+    /// Of all processes, in order of length.
+    frames: Vec<f64>,
+    /// Medians over the processes.
+    facts: [f64; FACTS.len()],
+    threads: usize,
+}
+
+/// The rows of the table.
+const FACTS: [&str; 5] = ["p50", "p99", "longest", "CPU time a frame", "start-up"];
+/// Bars of a histogram.
+const BARS: usize = 48;
+/// Units of a drawing; one is about a pixel.
+const WIDTH: f64 = 480.0;
+const HEIGHT: f64 = 180.0;
+/// Below the bars, for the numbers.
+const FOOT: f64 = 22.0;
+const READING: &str = "p50, p99 and the longest frame are those of a process, and the table has the median over the processes. A \
+                       histogram has all frames of a side; both have the same axes, of which that of times is logarithmic.";
+
+impl SideFrames {
+    /// Of at least one process with at least one frame.
+    pub(crate) fn of(name: &str, processes: &[Figures]) -> Self {
+        let fact = |f: &dyn Fn(&Figures) -> f64| median(processes.iter().map(f).collect());
+        let share =
+            |percent| move |figures: &Figures| percentile(&sorted(&figures.frames), percent);
+        let frames = processes.iter().flat_map(|p| p.frames.iter().copied());
+        Self {
+            name: name.to_owned(),
+            frames: sorted(&Vec::from_iter(frames)),
+            facts: [
+                fact(&share(50)),
+                fact(&share(99)),
+                fact(&share(100)),
+                fact(&|figures| figures.cpu / figures.frames.len() as f64),
+                fact(&|figures| figures.startup),
+            ],
+            threads: processes.iter().map(|p| p.threads).max().unwrap_or(0),
+        }
+    }
+}
+
+fn sorted(times: &[f64]) -> Vec<f64> {
+    let mut times = times.to_owned();
+    times.sort_unstable_by(f64::total_cmp);
+    times
+}
+
+fn median(all: Vec<f64>) -> f64 {
+    percentile(&sorted(&all), 50)
+}
+
+/// The smallest time that `percent` of the sorted times do not exceed.
+fn percentile(sorted: &[f64], percent: usize) -> f64 {
+    let rank = (sorted.len() * percent).div_ceil(100).max(1);
+    sorted[rank - 1]
+}
+
+/// The table.
+fn table(comparison: &Comparison) -> Table {
+    let [stock, ours] = &comparison.sides;
+    let header = ["", &stock.name, &ours.name, "ours/stock"];
+    let mut table = Table::new("Frames", &header);
+    for ((fact, stock), ours) in FACTS.iter().zip(stock.facts).zip(ours.facts) {
+        let [of_stock, of_ours] = values(Metric::Wall, [stock, ours]);
+        table.add(vec![
+            Cell::Word((*fact).to_owned()),
+            Cell::Figure(of_stock),
+            Cell::Figure(of_ours),
+            Cell::Figure(ratio(ours / stock)),
+        ]);
+    }
+    table.add(vec![
+        Cell::Word("threads".to_owned()),
+        Cell::Figure(stock.threads.to_string()),
+        Cell::Figure(ours.threads.to_string()),
+        Cell::Figure(ratio(ours.threads as f64 / stock.threads as f64)),
+    ]);
+    table
+}
+
+/// For the terminal.
+pub(crate) fn text(comparison: &Comparison) -> String {
+    let parts = [
+        Part::Table(table(comparison)),
+        Part::Text(format!("{}. {READING}", comparison.what)),
+    ];
+    terminal::parts(&parts, false)
+}
+
+/// One file, without network or scripts, in light and dark.
+pub(crate) fn page(comparison: &Comparison) -> String {
+    let axis = Axis::of(&comparison.sides);
+    let table = table(comparison);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { "Frames on stock and on ours" }
+                style { (PreEscaped(STYLE)) (PreEscaped(include_str!("frames.css"))) }
+            }
+            body {
+                h1 { "Frames on stock and on ours" }
+                main {
+                    p { (comparison.what) "." }
+                    div.scroll tabindex="0" role="group" aria-label=(table.title) {
+                        table {
+                            thead { tr { @for name in &table.header { th scope="col" { (name) } } } }
+                            tbody {
+                                @for row in &table.rows {
+                                    tr {
+                                        @for (at, cell) in row.cells.iter().enumerate() {
+                                            @if at == 0 { th scope="row" { (cell.text()) } } @else { td.number { (cell.text()) } }
+                                        }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                    div.histograms {
+                        @for side in &comparison.sides { (axis.histogram(side)) }
+                    }
+                    p.note { (READING) }
+                    p.note { (origin_in_words(&comparison.origin)) }
+                }
+            }
+        }
+    };
+    printable(&page.into_string()) + "\n"
+}
+
+/// Of the times, logarithmic, and of the shares.
+struct Axis {
+    low: f64,
+    high: f64,
+    /// The largest share of a bar.
+    most: f64,
+}
+
+impl Axis {
+    fn of(sides: &[SideFrames; 2]) -> Self {
+        let ends = |pick: &dyn Fn(&SideFrames) -> f64| sides.each_ref().map(pick);
+        let low = ends(&|side| side.frames[0])
+            .into_iter()
+            .fold(f64::INFINITY, f64::min);
+        let high = ends(&|side| side.frames[side.frames.len() - 1]);
+        let high = high.into_iter().fold(0.0, f64::max);
+        let low = low.max(1.0);
+        let mut axis = Self {
+            low,
+            high: high.max(low * 1.01),
+            most: 1.0,
+        };
+        let shares = sides.iter().flat_map(|side| axis.shares(side));
+        axis.most = shares.fold(0.0, f64::max);
+        axis
+    }
+
+    /// From 0 to 1.
+    fn place(&self, time: f64) -> f64 {
+        let place = (time / self.low).ln() / (self.high / self.low).ln();
+        place.clamp(0.0, 1.0)
+    }
+
+    /// The share of the frames in each bar.
+    fn shares(&self, side: &SideFrames) -> [f64; BARS] {
+        let mut shares = [0.0; BARS];
+        for &time in &side.frames {
+            // Between 0 and `BARS`.
+            let bar = (self.place(time) * BARS as f64) as usize;
+            shares[bar.min(BARS - 1)] += 1.0 / side.frames.len() as f64;
+        }
+        shares
+    }
+
+    fn histogram(&self, side: &SideFrames) -> Markup {
+        let width = WIDTH / BARS as f64;
+        let [p50, p99, longest, ..] = side.facts;
+        let marks = [("p50", p50), ("p99", p99), ("longest", longest)];
+        let said = marks.map(|(name, time)| format!("{name} {}", values(Metric::Wall, [time])[0]));
+        html! {
+            figure {
+                figcaption { (side.name) ": " (said.join(", ")) }
+                svg viewBox=(format!("0 0 {WIDTH} {}", HEIGHT + FOOT)) role="img" aria-label=(format!("Histogram of {}", side.name)) {
+                    @for (bar, share) in self.shares(side).into_iter().enumerate() {
+                        @if share > 0.0 {
+                            // A single frame is seen, too.
+                            @let height = (share / self.most * HEIGHT).max(1.5);
+                            rect.bar x=(px(bar as f64 * width + 0.5)) y=(px(HEIGHT - height)) width=(px(width - 1.0)) height=(px(height)) {}
+                        }
+                    }
+                    @for (_, time) in &marks[..2] {
+                        @let x = px(self.place(*time) * WIDTH);
+                        line.mark x1=(x) y1="0" x2=(x) y2=(HEIGHT) {}
+                    }
+                    line.base x1="0" y1=(HEIGHT) x2=(WIDTH) y2=(HEIGHT) {}
+                    @for (time, anchor, x) in [(self.low, "start", 0.0), ((self.low * self.high).sqrt(), "middle", WIDTH / 2.0), (self.high, "end", WIDTH)] {
+                        text x=(x) y=(HEIGHT + FOOT - 6.0) text-anchor=(anchor) { (values(Metric::Wall, [time])[0]) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{BARS, Comparison, SideFrames, page, text};
+    use crate::demo::figures::Figures;
+    use crate::report::peers::Origin;
+    use crate::report::sheet::Sheet;
+
+    fn origin() -> Origin {
+        let sheet: Sheet = serde_json::from_str(include_str!("snapshots/sheet.json"))
+            .expect("a sheet of a measurement");
+        sheet.origin
+    }
+
+    fn side(name: &str, times: &[f64]) -> SideFrames {
+        let process = |factor: f64| Figures {
+            frames: times.iter().map(|time| time * factor).collect(),
+            cpu: 4e6 * factor,
+            startup: 1e7,
+            threads: 5,
+            fingerprint: String::new(),
+        };
+        SideFrames::of(name, &[process(1.0), process(3.0), process(2.0)])
+    }
+
+    #[test]
+    fn facts_are_medians_and_histograms_share_their_axes() {
+        let sides = [
+            side("stock", &[1e6, 2e6, 9e6]),
+            side("ours", &[5e5, 1e6, 3e6]),
+        ];
+        assert_eq!(sides[0].facts, [4e6, 18e6, 18e6, 8e6 / 3.0, 1e7]);
+        let axis = super::Axis::of(&sides);
+        let shares = axis.shares(&sides[0]);
+        assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
+        assert!(
+            shares[BARS - 1] > 0.0,
+            "the longest frame is in the last bar"
+        );
+        let comparison = Comparison {
+            origin: origin(),
+            what: "three frames".to_owned(),
+            sides,
+        };
+        assert!(text(&comparison).contains("0.333"));
+        let page = page(&comparison);
+        assert_eq!(page.matches("<figure>").count(), 2);
+        assert!(!page.contains("NaN") && !page.contains("http"));
+    }
+
+    #[test]
+    fn one_frame_is_drawn() {
+        let comparison = Comparison {
+            origin: origin(),
+            what: String::new(),
+            sides: [side("stock", &[1e6]), side("ours", &[1e6])],
+        };
+        assert!(!page(&comparison).contains("NaN"));
+    }
+}
