@@ -69,18 +69,18 @@ impl Outcome {
     }
 }
 
-/// Runs the tests of the package in `dir` that `cargo test ARGS` selects, with this variable in the environment; artifacts
-/// go to `target`.
+/// Runs the tests of the package in `dir` that `cargo test ARGS` selects, with these variables in the environment;
+/// artifacts go to `target`.
 ///
 /// First the build, without a time limit. A test program is then started directly, several times; cargo runs examples in
 /// documentation, once.
-pub(super) fn cargo_test(
+pub(super) fn cargo_test<'v>(
     dir: &Path,
     target: &Path,
     args: &[&str],
-    variable: Option<(&str, String)>,
+    variables: impl IntoIterator<Item = (&'v str, String)>,
 ) -> Result<Outcome> {
-    let build = Build::of(dir, target.to_owned()).envs(variable);
+    let build = Build::of(dir, target.to_owned()).envs(variables);
     let mut outcome = Outcome::default();
     if args.contains(&"--doc") {
         outcome.tests = run(build.command(&[&["test", "--no-fail-fast"], args].concat()))?;

@@ -57,6 +57,9 @@ futures-lite = []
 multi_threaded = ["bevy_tasks/multi_threaded"]
 "#;
 
+/// Tests without debug information are built in less time.
+const NO_DEBUG: (&str, &str) = ("CARGO_PROFILE_DEV_DEBUG", "0");
+
 const APP: Published = bevy("bevy_app");
 const ECS: Published = bevy("bevy_ecs");
 const TRANSFORM: Published = bevy("bevy_transform");
@@ -206,8 +209,12 @@ impl Suite {
             side.prove(ws, &dir, &args, drop_in)?;
         }
         let bus = dir.ends_with("zbus").then(Bus::start).transpose()?;
-        let variable = bus.as_ref().map(Bus::variable);
-        cargo_test(&dir, &self.work(ws, side).join("target"), &args, variable)
+        let variables = bus.as_ref().map(Bus::variable).into_iter();
+        // A test of older Bevys looks at a backtrace, which is another one with debug information.
+        let debug = self.package.older_bevy().map(|_| NO_DEBUG);
+        let debug = debug.map(|(name, value)| (name, value.to_owned()));
+        let target = self.work(ws, side).join("target");
+        cargo_test(&dir, &target, &args, variables.chain(debug))
     }
 
     /// Runs the suite on the stock crate and records what passes.
