@@ -19,7 +19,6 @@ pub(crate) mod naps;
 pub(crate) mod pacing;
 pub(crate) mod quiet_waiters;
 pub(crate) mod ref_cache;
-pub(crate) mod rhythm;
 pub(crate) mod rotation;
 pub(crate) mod scope_kind;
 pub(crate) mod scope_slot;

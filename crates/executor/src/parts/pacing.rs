@@ -2,17 +2,15 @@
 //!
 //! Waking a thread costs the waker a system call of a few microseconds, and the woken thread comes tens of microseconds
 //! later. Tiny children are gone by then, and two cores that fight over them finish later than one alone. So a push wakes a
-//! worker in two cases. Three things say together that it pays: how long children took lately, how many are queued, and how
-//! long the scopes before took ([`STREAK`]). Or a long scope is due, since one came as often before (`rhythm.rs`). The sentinel (`work/sentinel.rs`) covers the children that stay with the waiting
-//! thread. So a wrong guess that children are short costs little more than a wake. A wrong guess that they are long costs one
-//! wake in `STREAK`, or one in three guesses of the rhythm.
+//! worker where three things say together that it pays: how long children took lately, how many are queued, and how long the
+//! scopes before took ([`STREAK`]). The sentinel (`work/sentinel.rs`) covers the children that stay with the waiting thread.
+//! So a wrong guess that children are short costs little more than a wake. A wrong guess that they are long costs one wake in
+//! `STREAK`.
 
 use std::time::Duration;
 
 use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::time::Instant;
-
-use super::rhythm::Rhythm;
 
 /// Queued work, in ns, from which waking a sleeping worker pays.
 const WAKE_WORTH: u64 = 25_000;
@@ -37,8 +35,6 @@ pub(crate) struct Pacing {
     body: AtomicU32,
     /// The time of the waits since the last tiny one, in ns, up to [`STREAK`] or a bit more.
     streak: AtomicU32,
-    /// When a long scope is to be expected.
-    rhythm: Rhythm,
 }
 
 impl Pacing {
@@ -47,7 +43,6 @@ impl Pacing {
             child: AtomicU32::new(UNKNOWN),
             body: AtomicU32::new(0),
             streak: AtomicU32::new(STREAK),
-            rhythm: Rhythm::new(),
         }
     }
 
@@ -61,7 +56,7 @@ impl Pacing {
     /// Whether an awake worker should take a child from a waiter that is driving.
     #[inline]
     pub(crate) fn worth_taking(&self) -> bool {
-        self.child_ns() >= TAKE_WORTH || self.rhythm.is_due()
+        self.child_ns() >= TAKE_WORTH
     }
 
     /// Whether `queued` children are worth the wake of a worker.
@@ -70,7 +65,7 @@ impl Pacing {
         let child = self.child_ns();
         let streak = || self.streak.load(Ordering::Relaxed) >= STREAK;
         let outweighs = u64::from(child) * queued as u64 >= WAKE_WORTH;
-        (child >= TAKE_WORTH && outweighs && streak()) || self.rhythm.is_due()
+        child >= TAKE_WORTH && outweighs && streak()
     }
 
     /// Whether the bodies of scopes tend to take long, so that their thread does not count as one that will soon
@@ -105,23 +100,16 @@ impl Pacing {
         end
     }
 
-    /// Notes that a scope has waited since then, for so many children.
-    pub(crate) fn observe_wait(&self, since: Instant, children: u32) {
-        self.observe_wait_of(nanos(since.elapsed()), children);
+    /// Notes that a scope has waited since then.
+    pub(crate) fn observe_wait(&self, since: Instant) {
+        self.observe_wait_of(nanos(since.elapsed()));
     }
 
-    fn observe_wait_of(&self, took: u32, children: u32) {
+    fn observe_wait_of(&self, took: u32) {
         let streak = self.streak.load(Ordering::Relaxed);
         if u64::from(took) < WAKE_WORTH {
             self.streak.store(0, Ordering::Relaxed);
-            self.rhythm.tiny();
             return;
-        }
-        // Many tiny children take long as well, and are no work for two threads.
-        if took / children.max(1) >= TAKE_WORTH {
-            self.rhythm.long();
-        } else {
-            self.rhythm.tiny();
         }
         if streak < STREAK {
             self.streak
@@ -191,40 +179,15 @@ mod tests {
     #[test]
     fn after_a_tiny_scope_waits_must_be_long_for_a_while() {
         let pacing = Pacing::new();
-        pacing.observe_wait_of(1_000, 1);
+        pacing.observe_wait_of(1_000);
         assert!(!pacing.worth_waking(1_000_000));
         for waited in 1..=3 {
-            pacing.observe_wait_of(STREAK / 3 + 1, 1);
+            pacing.observe_wait_of(STREAK / 3 + 1);
             assert_eq!(pacing.worth_waking(1), waited == 3);
         }
-        pacing.observe_wait_of(u32::MAX, 1);
-        pacing.observe_wait_of(u32::MAX, 1);
+        pacing.observe_wait_of(u32::MAX);
+        pacing.observe_wait_of(u32::MAX);
         assert!(pacing.worth_waking(1));
-    }
-
-    #[test]
-    fn a_long_scope_that_comes_in_each_frame_is_worth_a_wake() {
-        let pacing = Pacing::new();
-        for frame in 0..6 {
-            for _ in 0..20 {
-                (0..40).for_each(|_| pacing.observe_child(100));
-                assert!(!pacing.worth_waking(1_000));
-                pacing.observe_wait_of(1_000, 40);
-            }
-            assert_eq!(pacing.worth_waking(1), frame > 3);
-            assert_eq!(pacing.worth_taking(), frame > 3);
-            pacing.observe_wait_of(100_000, 2);
-        }
-    }
-
-    #[test]
-    fn a_scope_of_many_tiny_children_is_never_due() {
-        let pacing = Pacing::new();
-        for _ in 0..100 {
-            (0..1_000).for_each(|_| pacing.observe_child(200));
-            pacing.observe_wait_of(200_000, 1_000);
-        }
-        assert!(!pacing.worth_waking(1_000) && !pacing.worth_taking());
     }
 
     #[test]
