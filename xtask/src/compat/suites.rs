@@ -60,6 +60,9 @@ multi_threaded = ["bevy_tasks/multi_threaded"]
 /// Tests without debug information are built in less time.
 const NO_DEBUG: (&str, &str) = ("CARGO_PROFILE_DEV_DEBUG", "0");
 
+/// A suite whose tests run one after the other: one relies on the compute pool of another, so chance would decide.
+const IN_ORDER: (&str, &str) = ("bevy_transform-multi", "0.19.1");
+
 const APP: Published = bevy("bevy_app");
 const ECS: Published = bevy("bevy_ecs");
 const TRANSFORM: Published = bevy("bevy_transform");
@@ -213,8 +216,11 @@ impl Suite {
         // A test of older Bevys looks at a backtrace, which is another one with debug information.
         let debug = self.package.older_bevy().map(|_| NO_DEBUG);
         let debug = debug.map(|(name, value)| (name, value.to_owned()));
+        let order = (self.package.version == IN_ORDER.1 && self.name == IN_ORDER.0)
+            .then(|| ("RUST_TEST_THREADS", "1".to_owned()));
         let target = self.work(ws, side).join("target");
-        cargo_test(&dir, &target, &args, variables.chain(debug))
+        let variables = variables.chain(debug).chain(order);
+        cargo_test(&dir, &target, &args, variables)
     }
 
     /// Runs the suite on the stock crate and records what passes.
