@@ -13,6 +13,7 @@ use crate::compat::sides::{OPTIMISED, Side};
 use crate::measure::machine::origin;
 use crate::process::printed;
 use crate::report::frames::{Comparison, SideFrames};
+use crate::report::units::counted;
 use crate::report::{self, frames};
 use crate::workspace::Workspace;
 
@@ -38,8 +39,10 @@ pub(super) fn run(ws: &Workspace, args: &DemoArgs) -> Result<()> {
     let comparison = Comparison {
         origin,
         what: format!(
-            "{} frames of {} particles in each of {} processes a side",
-            args.frames, args.entities, args.rounds
+            "{} frames of {} particles in each of {} a side",
+            args.frames,
+            args.entities,
+            counted(args.rounds as usize, "process", "processes")
         ),
         sides: [
             SideFrames::of(Side::Stock.name(), &stock),

@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::document::{Cell, Part, Table, printable};
-use super::html::STYLE;
+use super::html::{STYLE, commands};
 use super::model::Metric;
 use super::page::origin_in_words;
 use super::peers::Origin;
@@ -149,7 +149,7 @@ pub(crate) fn page(comparison: &Comparison) -> String {
                         @for side in &comparison.sides { (axis.histogram(side)) }
                     }
                     p.note { (READING) }
-                    p.note { (origin_in_words(&comparison.origin)) }
+                    p.note { (commands(&origin_in_words(&comparison.origin))) "." }
                 }
             }
         }
@@ -223,7 +223,7 @@ impl Axis {
                     }
                     line.base x1="0" y1=(HEIGHT) x2=(WIDTH) y2=(HEIGHT) {}
                     @for (time, anchor, x) in [(self.low, "start", 0.0), ((self.low * self.high).sqrt(), "middle", WIDTH / 2.0), (self.high, "end", WIDTH)] {
-                        text x=(x) y=(HEIGHT + FOOT - 6.0) text-anchor=(anchor) { (values(Metric::Wall, [time])[0]) }
+                        text x=(x) y=(HEIGHT + FOOT - 6.0) style={ "text-anchor:" (anchor) } { (values(Metric::Wall, [time])[0]) }
                     }
                 }
             }

@@ -138,7 +138,7 @@ fn name(id: &str) -> Markup {
 }
 
 /// Text in which what stands between backticks is a command.
-fn commands(text: &str) -> Markup {
+pub(super) fn commands(text: &str) -> Markup {
     html! {
         @for (command, part) in spans(text) {
             @if command { code { (part) } } @else { (part) }

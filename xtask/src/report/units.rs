@@ -54,7 +54,7 @@ pub(super) fn change(ratio: f64) -> String {
 }
 
 /// `1 bench`, `2 benches`.
-pub(super) fn counted(amount: usize, one: &str, many: &str) -> String {
+pub(crate) fn counted(amount: usize, one: &str, many: &str) -> String {
     format!("{amount} {}", if amount == 1 { one } else { many })
 }
 
