@@ -57,7 +57,7 @@ futures-lite = []
 multi_threaded = ["bevy_tasks/multi_threaded"]
 "#;
 
-/// Tests without debug information are built in less time.
+/// Tests without debug information.
 const NO_DEBUG: (&str, &str) = ("CARGO_PROFILE_DEV_DEBUG", "0");
 
 /// A suite whose tests run one after the other: one relies on the compute pool of another, so chance would decide.

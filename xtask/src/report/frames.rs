@@ -1,9 +1,10 @@
 //! The frames of an app on the published crate and on ours: a table, and a page with both histograms beside each other.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
+use xtask_stats::median;
 
-use super::document::{Cell, Part, Table, printable};
-use super::html::{STYLE, commands};
+use super::document::{Cell, Part, Table};
+use super::html::{self, commands, undrawn};
 use super::model::Metric;
 use super::page::origin_in_words;
 use super::peers::Origin;
@@ -40,13 +41,15 @@ const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 180.0;
 /// Below the bars, for the numbers.
 const FOOT: f64 = 22.0;
+const TITLE: &str = "Frames on stock and on ours";
 const READING: &str = "p50, p99 and the longest frame are those of a process, and the table has the median over the processes. A \
                        histogram has all frames of a side; both have the same axes, of which that of times is logarithmic.";
 
 impl SideFrames {
     /// Of at least one process with at least one frame.
     pub(crate) fn of(name: &str, processes: &[Figures]) -> Self {
-        let fact = |f: &dyn Fn(&Figures) -> f64| median(processes.iter().map(f).collect());
+        let fact =
+            |f: &dyn Fn(&Figures) -> f64| median(&mut Vec::from_iter(processes.iter().map(f)));
         let share =
             |percent| move |figures: &Figures| percentile(&sorted(&figures.frames), percent);
         let frames = processes.iter().flat_map(|p| p.frames.iter().copied());
@@ -69,10 +72,6 @@ fn sorted(times: &[f64]) -> Vec<f64> {
     let mut times = times.to_owned();
     times.sort_unstable_by(f64::total_cmp);
     times
-}
-
-fn median(all: Vec<f64>) -> f64 {
-    percentile(&sorted(&all), 50)
 }
 
 /// The smallest time that `percent` of the sorted times do not exceed.
@@ -116,45 +115,19 @@ pub(crate) fn text(comparison: &Comparison) -> String {
 /// One file, without network or scripts, in light and dark.
 pub(crate) fn page(comparison: &Comparison) -> String {
     let axis = Axis::of(&comparison.sides);
-    let table = table(comparison);
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="color-scheme" content="light dark";
-                title { "Frames on stock and on ours" }
-                style { (PreEscaped(STYLE)) (PreEscaped(include_str!("frames.css"))) }
+    let body = html! {
+        h1 { (TITLE) }
+        main {
+            p { (comparison.what) "." }
+            (undrawn(&Part::Table(table(comparison))))
+            div.histograms {
+                @for side in &comparison.sides { (axis.histogram(side)) }
             }
-            body {
-                h1 { "Frames on stock and on ours" }
-                main {
-                    p { (comparison.what) "." }
-                    div.scroll tabindex="0" role="group" aria-label=(table.title) {
-                        table {
-                            thead { tr { @for name in &table.header { th scope="col" { (name) } } } }
-                            tbody {
-                                @for row in &table.rows {
-                                    tr {
-                                        @for (at, cell) in row.cells.iter().enumerate() {
-                                            @if at == 0 { th scope="row" { (cell.text()) } } @else { td.number { (cell.text()) } }
-                                        }
-                                    }
-                                }
-                            }
-                        }
-                    }
-                    div.histograms {
-                        @for side in &comparison.sides { (axis.histogram(side)) }
-                    }
-                    p.note { (READING) }
-                    p.note { (commands(&origin_in_words(&comparison.origin))) "." }
-                }
-            }
+            p.note { (READING) }
+            p.note { (commands(&origin_in_words(&comparison.origin))) "." }
         }
     };
-    printable(&page.into_string()) + "\n"
+    html::page(TITLE, include_str!("frames.css"), &body)
 }
 
 /// Of the times, logarithmic, and of the shares.

@@ -24,6 +24,24 @@ pub(super) fn document(document: &Document) -> String {
         _ => None,
     });
     let axis = Axis::of(tables.flat_map(|table| &table.rows));
+    let body = html! {
+        h1 { (commands(&document.title)) }
+        main {
+            section aria-label="Outcome" class={ "banner " (document.tone) } {
+                span.icon aria-hidden="true" { (sign(document.tone)) }
+                div { @for sentence in &document.lead { p { (commands(sentence)) } } }
+            }
+            (PreEscaped(TOOLS))
+            p.note { (LEGEND) }
+            @for part in &document.parts { (self::part(part, &axis)) }
+        }
+        script { (PreEscaped(SCRIPT)) }
+    };
+    page(&document.title, "", &body)
+}
+
+/// A file of its own with this body; `style` comes after that of all pages.
+pub(super) fn page(title: &str, style: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -31,25 +49,18 @@ pub(super) fn document(document: &Document) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                title { (document.title) }
-                style { (PreEscaped(STYLE)) }
+                title { (title) }
+                style { (PreEscaped(STYLE)) (PreEscaped(style)) }
             }
-            body {
-                h1 { (commands(&document.title)) }
-                main {
-                    section aria-label="Outcome" class={ "banner " (document.tone) } {
-                        span.icon aria-hidden="true" { (sign(document.tone)) }
-                        div { @for sentence in &document.lead { p { (commands(sentence)) } } }
-                    }
-                    (PreEscaped(TOOLS))
-                    p.note { (LEGEND) }
-                    @for part in &document.parts { (self::part(part, &axis)) }
-                }
-                script { (PreEscaped(SCRIPT)) }
-            }
+            body { (body) }
         }
     };
     printable(&page.into_string()) + "\n"
+}
+
+/// A part none of whose rows has a drawing.
+pub(super) fn undrawn(part: &Part) -> Markup {
+    self::part(part, &Axis::of(std::iter::empty()))
 }
 
 fn part(part: &Part, axis: &Axis) -> Markup {

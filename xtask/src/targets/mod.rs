@@ -143,13 +143,13 @@ fn test(ws: &Workspace, target: &'static Target, imitation: &Imitation) -> Resul
         // Under Wine, one takes a second to print.
         .env("RUST_BACKTRACE", "0")
         .env(LIMIT_VARIABLE, LIMIT);
-    if let Some(runner) = imitation.runner {
+    if let Some(runner) = imitation.system.runner() {
         build = build.env(&of_target("RUNNER"), runner);
     }
     let build = match imitation.system {
         System::Same => build,
         // The system cannot start a program for another machine by itself.
-        System::Emulated => build.env(RUNNER, imitation.runner.unwrap_or_default()),
+        System::Emulated(words) => build.env(RUNNER, words),
         System::Windows => build.envs(wine::prefix(ws, imitation.linker)?),
     };
     let mut flags: Vec<&str> = flags;
@@ -201,8 +201,15 @@ mod tests {
                     target.name
                 );
             }
-            let nightly = has(nightly, &format!("- target: {}", target.name));
-            assert_eq!(nightly, target.imitation.is_some(), "{}", target.name);
+            let in_nightly = has(nightly, &format!("- target: {}", target.name));
+            assert_eq!(in_nightly, target.imitation.is_some(), "{}", target.name);
+            if let Some(imitation) = &target.imitation {
+                assert!(
+                    has(nightly, &format!("packages: {}", imitation.packages)),
+                    "{}",
+                    target.name
+                );
+            }
         }
     }
 }

@@ -14,12 +14,10 @@ pub(super) struct Target {
 /// A way to run programs of another system or machine here.
 pub(super) struct Imitation {
     pub(super) system: System,
-    /// The words before a program, unless it starts as any other one.
-    pub(super) runner: Option<&'static str>,
     pub(super) linker: &'static str,
     pub(super) rustflags: &'static str,
     /// Debian's packages with all of these.
-    packages: &'static str,
+    pub(super) packages: &'static str,
     /// The tests that it cannot run.
     pub(super) left_out: &'static [LeftOut],
 }
@@ -52,8 +50,8 @@ const fn sandboxed(test: &'static str) -> LeftOut {
 pub(super) enum System {
     /// The one of this machine.
     Same,
-    /// qemu, as a user program.
-    Emulated,
+    /// The one that these words before a program emulate.
+    Emulated(&'static str),
     /// Wine.
     Windows,
 }
@@ -61,7 +59,6 @@ pub(super) enum System {
 pub(super) const TARGETS: [Target; 16] = [
     target("x86_64-pc-windows-gnu").imitated(Imitation {
         system: System::Windows,
-        runner: Some("wine"),
         linker: "x86_64-w64-mingw32-gcc",
         rustflags: "",
         packages: "wine wine64 gcc-mingw-w64-x86-64",
@@ -95,7 +92,6 @@ pub(super) const TARGETS: [Target; 16] = [
     target("powerpc64-unknown-linux-gnu"),
     target("i686-unknown-linux-gnu").imitated(Imitation {
         system: System::Same,
-        runner: None,
         linker: "i686-linux-gnu-gcc",
         // The C library where the cross compiler's package puts it.
         rustflags: "-Clink-arg=-Wl,--dynamic-linker=/usr/i686-linux-gnu/lib/ld-linux.so.2 \
@@ -119,8 +115,7 @@ const fn target(name: &'static str) -> Target {
 /// Another machine's Linux, by qemu.
 const fn emulated(runner: &'static str, linker: &'static str, packages: &'static str) -> Imitation {
     Imitation {
-        system: System::Emulated,
-        runner: Some(runner),
+        system: System::Emulated(runner),
         linker,
         rustflags: "",
         packages,
@@ -140,10 +135,22 @@ impl Target {
     }
 }
 
+impl System {
+    /// The words before a program, unless it starts as any other one.
+    pub(super) const fn runner(self) -> Option<&'static str> {
+        match self {
+            Self::Same => None,
+            Self::Emulated(words) => Some(words),
+            Self::Windows => Some("wine"),
+        }
+    }
+}
+
 impl Imitation {
     /// The programs that it needs, each with Debian's packages.
     pub(super) fn programs(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
-        let runner = self.runner.and_then(|words| words.split(' ').next());
+        let runner = self.system.runner();
+        let runner = runner.and_then(|words| words.split(' ').next());
         let programs = runner.into_iter().chain([self.linker]);
         programs.map(|program| (program, self.packages))
     }
@@ -159,7 +166,7 @@ pub(super) fn markdown(targets: &[&Target]) -> String {
             .as_ref()
             .map(|imitation| match imitation.system {
                 System::Same => "natively",
-                System::Emulated => "under qemu",
+                System::Emulated(_) => "under qemu",
                 System::Windows => "under Wine",
             });
         let here = here.unwrap_or("no");
