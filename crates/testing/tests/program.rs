@@ -1,0 +1,35 @@
+//! A test program that starts itself again where an emulator runs it: here `env` is the emulator.
+
+#![cfg(unix)]
+
+use std::env;
+use std::process::Command;
+
+use terrace_testing::{succeeds, this_program};
+
+const RUNNER: &str = "TERRACE_TEST_RUNNER";
+/// How often the program has started itself.
+const STARTS: &str = "TERRACE_TEST_STARTS";
+/// Taken away by the emulator.
+const TAKEN: &str = "TERRACE_TEST_TAKEN";
+
+#[test]
+fn an_emulator_comes_before_the_program() {
+    let again = |command: &mut Command, starts: &str| {
+        command.args(["--exact", "an_emulator_comes_before_the_program"]);
+        succeeds("the program, started again", command.env(STARTS, starts));
+    };
+    match env::var(STARTS).as_deref() {
+        Err(_) => {
+            let program = env::current_exe().expect("a test program has a path");
+            let runner = format!("env -u {TAKEN}");
+            let mut with_runner = Command::new(program);
+            again(with_runner.env(RUNNER, runner).env(TAKEN, "1"), "1");
+        }
+        Ok("1") => {
+            assert!(env::var_os(TAKEN).is_some());
+            again(&mut this_program(), "2");
+        }
+        Ok(_) => assert!(env::var_os(TAKEN).is_none(), "the emulator was left out"),
+    }
+}
