@@ -150,7 +150,7 @@ impl<P> Scopes<P> {
         self.blocking.load(Ordering::Relaxed) > 0
     }
 
-    /// What is known of scopes of the kind of the one in `slot`. The first call of a pool allocates 5 KiB.
+    /// What is known of scopes of the kind of the one in `slot`. The first call of a pool allocates less than 1 KiB.
     #[inline]
     pub(crate) fn pacing(&self, slot: &Slot<P>) -> &Pacing {
         let kinds = self

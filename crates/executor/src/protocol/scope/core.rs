@@ -302,7 +302,7 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
     }
 
     /// Children spawned so far, modulo 2^32; a hint.
-    pub fn spawned(&self) -> u32 {
+    fn spawned(&self) -> u32 {
         // Ordering: Relaxed, a hint.
         (self.counts.load(Ordering::Relaxed) >> 32) as u32
     }
