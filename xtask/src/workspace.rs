@@ -21,9 +21,13 @@ pub(crate) struct Workspace {
 impl Workspace {
     /// Finds the workspace through the location of this package.
     pub(crate) fn find() -> Result<Self> {
-        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+        Self::at(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"))
+    }
+
+    /// The workspace with this manifest.
+    pub(crate) fn at(manifest: &Path) -> Result<Self> {
         let metadata = MetadataCommand::new()
-            .manifest_path(&manifest)
+            .manifest_path(manifest)
             .no_deps()
             .exec()
             .context("`cargo metadata` failed; is the top-level Cargo.toml valid?")?;

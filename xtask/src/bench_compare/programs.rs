@@ -91,6 +91,7 @@ impl Set {
                 path: self.dir.join(&name),
                 name,
                 side: side.to_owned(),
+                variables: Vec::new(),
             };
             Some(Built { program, hash })
         };

@@ -6,6 +6,8 @@
 //! crate as the peer.
 
 mod counts;
+mod pay;
+mod planted;
 mod program;
 mod published;
 mod subject;
@@ -38,6 +40,15 @@ pub(crate) struct BenchArgs {
     /// Instead, CPU time against time for values of the constants of fork-join
     #[arg(long, requires = "bench", conflicts_with_all = ["counts", "rayon", "published", "long"])]
     tunables: bool,
+    /// Instead, what each rule is worth that only speed depends on: the rows with all rules, and with each off
+    #[arg(long, requires = "bench", conflicts_with_all = ["counts", "published", "tunables", "json"])]
+    pay: bool,
+    /// Only this rule; may be repeated
+    #[arg(long, value_name = "NAME", requires = "pay")]
+    rule: Vec<String>,
+    /// With wakes that take their waker as long as that of a halted processor
+    #[arg(long, requires = "pay")]
+    dear: bool,
     /// Draw these into this file, as SVG
     #[arg(long, value_name = "FILE", requires = "tunables")]
     plot: Option<PathBuf>,
@@ -62,6 +73,9 @@ pub(super) fn run(ws: &Workspace, filter: &str, rayon: bool, args: &BenchArgs) -
         return tunables::run(ws, filter, args);
     }
     let filter = Regex::new(filter)?;
+    if args.pay {
+        return pay::run(ws, &filter, rayon, args);
+    }
     if args.published {
         return published::run(ws, &filter, args);
     }

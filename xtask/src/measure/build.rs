@@ -119,6 +119,7 @@ impl Tree {
                     name: artifact.target.name,
                     path: path.into_std_path_buf(),
                     side: self.side.clone(),
+                    variables: Vec::new(),
                 });
             }
         }

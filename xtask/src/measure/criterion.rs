@@ -56,6 +56,8 @@ pub(crate) struct Program {
     pub(crate) path: PathBuf,
     /// For errors: which side, and of which ref.
     pub(crate) side: String,
+    /// Set in its environment.
+    pub(crate) variables: Vec<(&'static str, String)>,
 }
 
 #[derive(Deserialize)]
@@ -72,6 +74,7 @@ impl Program {
             name: "bench".to_owned(),
             path: "bench".into(),
             side: "this tree".to_owned(),
+            variables: Vec::new(),
         }
     }
 
@@ -135,8 +138,9 @@ impl Program {
     }
 
     /// Started where it lies.
-    pub(super) fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
+        command.envs(self.variables.iter().cloned());
         if let Some(dir) = self.path.parent() {
             command.current_dir(dir);
         }

@@ -130,7 +130,7 @@ fn made_by(result: &BenchResults) -> Part {
 }
 
 /// How, when, of what and where.
-pub(super) fn origin_in_words(origin: &Origin) -> String {
+pub(crate) fn origin_in_words(origin: &Origin) -> String {
     let machine = &origin.machine;
     let commit: String = origin.commit.chars().take(12).collect();
     let changed = if origin.dirty { " with changes" } else { "" };

@@ -1,7 +1,6 @@
 //! Runs of the bench program, and reading what it prints.
 
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -90,7 +89,7 @@ pub(super) fn lines<T: DeserializeOwned>(
     args: &[&str],
     preload: Option<&Path>,
 ) -> Result<Vec<T>> {
-    let mut command = Command::new(&program.path);
+    let mut command = program.command();
     command.args(args);
     command.envs(preload.map(|library| ("LD_PRELOAD", library)));
     let text = printed(command, TIME_LIMIT)?;

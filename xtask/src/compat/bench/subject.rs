@@ -63,6 +63,7 @@ impl Subject {
             name: self.package.to_owned(),
             path: side.program(ws, self.package, &[self.drop_in], OPTIMISED)?,
             side: side.name().to_owned(),
+            variables: Vec::new(),
         })
     }
 

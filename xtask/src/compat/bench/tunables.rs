@@ -3,12 +3,13 @@
 //! A constant is changed in a copy of the workspace, and the program `crates/compat/fork-bench` is built there for each value. The rows
 //! are measured in rounds, with the value that ships as the peer.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use regex_lite::Regex;
 
+use super::planted::{Changed, copied};
 use super::program::{self, Length};
 use super::{BenchArgs, ROUNDS};
 use crate::build::Build;
@@ -95,15 +96,6 @@ impl Tunable {
     }
 }
 
-/// A copy of what git tracks or would track.
-fn copied(ws: &Workspace) -> Result<PathBuf> {
-    let tree = ws.target.join("tunables/tree");
-    for file in ws.files()? {
-        write(&tree, &file, fs_err::read(ws.root.join(&file))?)?;
-    }
-    Ok(tree)
-}
-
 /// A constant with its values, and the program of each.
 struct Built {
     tunable: &'static Tunable,
@@ -121,12 +113,13 @@ fn build(ws: &Workspace, tree: &Path, name: &str) -> Result<Program> {
         name: PACKAGE.to_owned(),
         path,
         side: name.to_owned(),
+        variables: Vec::new(),
     })
 }
 
 /// Builds the program for each value of each constant.
 fn build_all(ws: &Workspace, all: &[&'static Tunable]) -> Result<Vec<Built>> {
-    let tree = copied(ws)?;
+    let tree = copied(ws, "tunables/tree", &Changed::new())?;
     eprintln!("building {PACKAGE} for each value of each constant");
     let shipped = build(ws, &tree, "shipped")?;
     let mut built = Vec::new();
