@@ -41,9 +41,9 @@ impl Executor<'static> {
     /// So does a task that shuts down an executor whose worker may be dropping this task's executor: a call of `shutdown`
     /// waits for threads that are inside a drop.
     ///
-    /// On Windows a destructor of a thread-local may wait for tasks that running workers poll, but not for a thread's start or end: the
-    /// system starts and ends no thread until the destructor has returned. So do not call this there, and do not drop an executor that has
-    /// threads.
+    /// On Windows the system starts and ends no thread while a destructor of a thread-local runs. There this call, and the drop of an
+    /// executor, waits until the threads have run their last task, and does not join them: their own thread-locals are dropped later. A
+    /// thread that has not begun yet cannot end either: do not call this there right after `set_workers`.
     ///
     /// # Errors
     /// When tasks ([`FinishAll`](Shutdown::FinishAll)) or threads have not ended in time. Calling it again waits again, perhaps with

@@ -112,8 +112,6 @@ fn a_task_in_its_first_poll_by_a_wait_is_dropped_with_its_executor() {
     });
 }
 
-// Windows ends no thread while a destructor of a thread-local waits for one.
-#[cfg(not(windows))]
 #[test]
 fn the_last_reference_goes_in_a_workers_thread_local() {
     use std::cell::Cell;

@@ -33,6 +33,12 @@ mod keyed;
 pub use keyed::LocalKey;
 
 #[cfg(feature = "std")]
+mod joins;
+
+#[cfg(feature = "std")]
+pub use joins::can_join;
+
+#[cfg(feature = "std")]
 mod lasting;
 
 #[cfg(feature = "std")]

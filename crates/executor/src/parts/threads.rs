@@ -217,16 +217,19 @@ impl Threads {
             || self.in_hooks.load(Ordering::Relaxed) >= FEW_SPARES
     }
 
-    /// Joins these threads, which are listed, and takes them off the list.
+    /// Joins these threads, which are listed, and takes them off the list. Where the system lets no thread end meanwhile, it only
+    /// takes them off: nothing but their thread-locals is left of them then.
     ///
     /// # Panics
     /// If one of them has panicked.
     pub(crate) fn join(&self, handles: Vec<JoinHandle<()>>) {
         for handle in handles {
             let joined = handle.thread();
-            handle
-                .join()
-                .expect("a worker catches every panic of what it runs");
+            if thread::can_join() {
+                handle
+                    .join()
+                    .expect("a worker catches every panic of what it runs");
+            }
             self.list.lock().retain(|other| {
                 let thread = other.thread.as_ref();
                 !thread.is_some_and(|thread| thread.is(&joined))

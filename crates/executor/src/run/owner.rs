@@ -3,9 +3,9 @@
 use std::io;
 
 use terrace_local::task::PanicHandler;
-use terrace_sync::{Arc, weakened};
+use terrace_sync::{Arc, thread, weakened};
 
-use super::block_on::block_on;
+use super::deadline::wait_for;
 use super::{stand_in, start, threadless};
 use crate::parts::config::Config;
 use crate::parts::threads::Threads;
@@ -53,9 +53,8 @@ impl Pool {
         shared.external_waiters.notify(usize::MAX);
         // Threads start under the same lock; from now on none starts.
         let threads = shared.threads.take();
-        if stand_in::is_worker_or_stands_in() {
-            // This worker waits as workers do: another one may wait for a task that it may adopt only once this one
-            // waits, too.
+        if stand_in::is_worker_or_stands_in() || !thread::can_join() {
+            // A worker waits as workers do: another one may wait for a task that it may adopt only once this one waits, too.
             loop {
                 let listener = shared.threads.ended.listen();
                 if threads
@@ -64,7 +63,7 @@ impl Pool {
                 {
                     break;
                 }
-                block_on(listener);
+                wait_for(listener, None);
             }
         }
         let others = threads.into_iter().filter(|thread| !thread.is_here());

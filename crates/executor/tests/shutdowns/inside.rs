@@ -103,8 +103,6 @@ fn in_pinned_tasks_and_their_destructors() {
     });
 }
 
-// Windows ends no thread while a destructor of a thread-local waits for one.
-#[cfg(not(windows))]
 #[test]
 fn in_destructors_of_thread_locals() {
     thread_local! {

@@ -108,8 +108,6 @@ fn two_executors_shut_each_other_down() {
 
 /// The first of three threads that end joins the others, which come to their own shutdowns later. They are known as threads of
 /// the pool all the same, and do not join the first.
-// Windows ends no thread while a destructor of a thread-local waits for one.
-#[cfg(not(windows))]
 #[test]
 fn by_threads_that_another_one_joins() {
     struct Joined(&'static StaticExecutor, Arc<[AtomicUsize; 2]>);
