@@ -3,14 +3,14 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use crate::call::with_current;
 use crate::job::Job;
+use crate::locked::lock;
 use crate::member::Member;
-use crate::queue::lock;
-use crate::registry::{Registry, with_current};
-use crate::wait::{Bell, WaitFor, contain, wait};
+use crate::registry::{Place, Registry};
+use crate::wait::{Left, wait};
 
 /// What a broadcast closure learns of its thread.
 pub struct BroadcastContext<'a> {
@@ -81,16 +81,16 @@ where
     with_current(|registry| spawn_broadcast_in(registry, op));
 }
 
-/// Jobs that have not ended.
-struct Left {
-    count: AtomicUsize,
-    bell: Arc<Bell>,
-}
-
-impl WaitFor for Left {
-    fn is_done(&self) -> bool {
-        // Ordering: Acquire, pairs with the Release of each job's end.
-        self.count.load(Ordering::Acquire) == 0
+impl Registry {
+    /// Gives each thread its job of a broadcast. All threads get any two broadcasts in the same order.
+    pub(crate) fn send_to_all(&self, jobs: impl IntoIterator<Item = Job>) {
+        let jobs: Vec<Job> = jobs.into_iter().collect();
+        let turn = lock(&self.broadcasts);
+        for (place, job) in self.places.iter().zip(jobs) {
+            place.put(job);
+        }
+        drop(turn);
+        self.places.iter().for_each(Place::tell);
     }
 }
 
@@ -101,37 +101,24 @@ where
 {
     let results: Vec<Mutex<_>> = registry.places.iter().map(|_| Mutex::new(None)).collect();
     Member::with(|member| {
-        let left = Arc::new(Left {
-            count: AtomicUsize::new(registry.threads()),
-            bell: Bell::here(member),
-        });
+        let left = Left::new(registry.threads(), Member::bell(member));
         let jobs = results.iter().map(|result| {
             let (op, left) = (&op, Arc::clone(&left));
             let run = move || {
                 let value = catch_unwind(AssertUnwindSafe(|| BroadcastContext::with(op)));
                 *lock(result) = Some(value);
             };
-            let ended = move || {
-                if left.count.fetch_sub(1, Ordering::AcqRel) == 1 {
-                    left.bell.ring();
-                }
-            };
+            let ended = move || left.count_out();
             // SAFETY: this frame waits until each `run` has returned: `wait` does not unwind, and each thread runs what it was sent.
             unsafe { Job::borrowing(run, ended) }
         });
         registry.send_to_all(jobs);
-        wait(member, &left.bell, &*left);
+        wait(&left.bell, &*left, || member.is_some_and(Member::help));
     });
-    let ended = results.into_iter().map(|result| {
-        let result = result
-            .into_inner()
-            .unwrap_or_else(|error| error.into_inner());
-        result.expect("each job has run")
+    let values = results.into_iter().map(|result| {
+        let value = lock(&result).take().expect("each job has run");
+        value.unwrap_or_else(|payload| resume_unwind(payload))
     });
-    let ended: Vec<_> = ended.collect();
-    let values = ended
-        .into_iter()
-        .map(|value| value.unwrap_or_else(|payload| resume_unwind(payload)));
     values.collect()
 }
 
@@ -144,7 +131,7 @@ where
     registry.send_to_all(registry.places.iter().map(|_| {
         let (op, registry) = (Arc::clone(&op), Arc::clone(registry));
         Job::new(move || {
-            contain(&registry, || BroadcastContext::with(&*op));
+            registry.contain(|| BroadcastContext::with(&*op));
             drop(op);
             registry.close();
         })

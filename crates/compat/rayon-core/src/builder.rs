@@ -2,17 +2,12 @@
 
 use std::any::Any;
 use std::error::Error;
-use std::{env, fmt, io, thread};
+use std::{fmt, io, thread};
 
+use crate::call;
 use crate::error::ThreadPoolBuildError;
 use crate::pool::ThreadPool;
-use crate::registry::{self, Registry};
-use crate::threads::{CustomSpawn, DefaultSpawn, ThreadBuilder, ThreadSpawn, named};
-
-/// Gets the payload of a panic that reaches no caller.
-pub(crate) type PanicHandler = dyn Fn(Box<dyn Any + Send>) + Send + Sync;
-/// Gets the index of a thread that starts or ends.
-pub(crate) type Handler = dyn Fn(usize) + Send + Sync;
+use crate::threads::{CustomSpawn, DefaultSpawn, Settings, ThreadBuilder, ThreadSpawn, named};
 
 /// The settings of a [`ThreadPool`], or of the global one.
 ///
@@ -23,30 +18,15 @@ pub(crate) type Handler = dyn Fn(usize) + Send + Sync;
 /// # Ok::<(), rayon::ThreadPoolBuildError>(())
 /// ```
 pub struct ThreadPoolBuilder<S = DefaultSpawn> {
-    /// 0: the environment and the machine say.
-    num_threads: usize,
-    pub(crate) use_current_thread: bool,
-    pub(crate) panic_handler: Option<Box<PanicHandler>>,
-    thread_name: Option<Box<dyn FnMut(usize) -> String>>,
-    pub(crate) stack_size: Option<usize>,
-    pub(crate) start_handler: Option<Box<Handler>>,
-    pub(crate) exit_handler: Option<Box<Handler>>,
-    pub(crate) spawn_handler: S,
-    pub(crate) breadth_first: bool,
+    settings: Settings,
+    spawn_handler: S,
 }
 
 impl Default for ThreadPoolBuilder {
     fn default() -> Self {
         Self {
-            num_threads: 0,
-            use_current_thread: false,
-            panic_handler: None,
-            thread_name: None,
-            stack_size: None,
-            start_handler: None,
-            exit_handler: None,
+            settings: Settings::default(),
             spawn_handler: DefaultSpawn,
-            breadth_first: false,
         }
     }
 }
@@ -105,16 +85,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// When the system does not start a thread; the threads that were started end. With
     /// [`use_current_thread`](Self::use_current_thread), when this thread is in a pool already.
     pub fn build(self) -> Result<ThreadPool, ThreadPoolBuildError> {
-        Registry::build(self).map(ThreadPool::of)
-    }
-
-    /// Whether the program has set up nothing about the threads: neither how they start and end, nor their names and stacks.
-    pub(crate) fn has_plain_threads(&self) -> bool {
-        S::IS_DEFAULT
-            && self.thread_name.is_none()
-            && self.stack_size.is_none()
-            && self.start_handler.is_none()
-            && self.exit_handler.is_none()
+        self.settings.start(self.spawn_handler).map(ThreadPool::of)
     }
 
     /// Makes the global pool, and waits until its threads run.
@@ -122,7 +93,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// # Errors
     /// As [`build`](Self::build), and when there is a global pool already.
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
-        registry::build_global(self)?.wait_until_primed();
+        call::build_global(self.settings, self.spawn_handler)?.wait_until_primed();
         Ok(())
     }
 }
@@ -147,36 +118,9 @@ impl<S> ThreadPoolBuilder<S> {
         F: FnMut(ThreadBuilder) -> io::Result<()>,
     {
         ThreadPoolBuilder {
-            num_threads: self.num_threads,
-            use_current_thread: self.use_current_thread,
-            panic_handler: self.panic_handler,
-            thread_name: self.thread_name,
-            stack_size: self.stack_size,
-            start_handler: self.start_handler,
-            exit_handler: self.exit_handler,
+            settings: self.settings,
             spawn_handler: CustomSpawn(spawn),
-            breadth_first: self.breadth_first,
         }
-    }
-
-    /// The number of threads that the pool gets: what was set, else `RAYON_NUM_THREADS`, else `RAYON_RS_NUM_CPUS`, else the number of
-    /// processors.
-    pub(crate) fn wanted_threads(&self) -> usize {
-        if self.num_threads > 0 {
-            return self.num_threads;
-        }
-        let of = |name| env::var(name).ok()?.parse::<usize>().ok();
-        let set = match of("RAYON_NUM_THREADS") {
-            None => of("RAYON_RS_NUM_CPUS"),
-            set => set,
-        };
-        let machine = || thread::available_parallelism().map_or(1, usize::from);
-        set.filter(|count| *count > 0).unwrap_or_else(machine)
-    }
-
-    /// The name of the thread with this index.
-    pub(crate) fn name_of(&mut self, index: usize) -> Option<String> {
-        self.thread_name.as_mut().map(|name| name(index))
     }
 
     /// Names each thread by its index.
@@ -184,20 +128,20 @@ impl<S> ThreadPoolBuilder<S> {
     where
         F: FnMut(usize) -> String + 'static,
     {
-        self.thread_name = Some(Box::new(closure));
+        self.settings.thread_name = Some(Box::new(closure));
         self
     }
 
     /// The number of threads. With 0 the environment variable `RAYON_NUM_THREADS` says, or else the number of processors.
     pub fn num_threads(mut self, num_threads: usize) -> Self {
-        self.num_threads = num_threads;
+        self.settings.num_threads = num_threads;
         self
     }
 
     /// The calling thread is thread 0 of the pool. It runs jobs only in waits (`join`, `scope`, `install`) and in
     /// [`yield_now`](crate::yield_now) and [`yield_local`](crate::yield_local). It stays in the pool, whose memory is never freed.
     pub fn use_current_thread(mut self) -> Self {
-        self.use_current_thread = true;
+        self.settings.use_current_thread = true;
         self
     }
 
@@ -206,20 +150,20 @@ impl<S> ThreadPoolBuilder<S> {
     where
         H: Fn(Box<dyn Any + Send>) + Send + Sync + 'static,
     {
-        self.panic_handler = Some(Box::new(panic_handler));
+        self.settings.handlers.panic = Some(Box::new(panic_handler));
         self
     }
 
     /// The stack size of the threads, in bytes.
     pub fn stack_size(mut self, stack_size: usize) -> Self {
-        self.stack_size = Some(stack_size);
+        self.settings.stack_size = Some(stack_size);
         self
     }
 
     /// Each thread runs the oldest of its own jobs first.
     #[deprecated(note = "use `scope_fifo` and `spawn_fifo` for similar effect")]
     pub fn breadth_first(mut self) -> Self {
-        self.breadth_first = true;
+        self.settings.breadth_first = true;
         self
     }
 
@@ -229,7 +173,7 @@ impl<S> ThreadPoolBuilder<S> {
     where
         H: Fn(usize) + Send + Sync + 'static,
     {
-        self.start_handler = Some(Box::new(start_handler));
+        self.settings.handlers.start = Some(Box::new(start_handler));
         self
     }
 
@@ -238,40 +182,29 @@ impl<S> ThreadPoolBuilder<S> {
     where
         H: Fn(usize) + Send + Sync + 'static,
     {
-        self.exit_handler = Some(Box::new(exit_handler));
+        self.settings.handlers.exit = Some(Box::new(exit_handler));
         self
     }
 }
 
-/// Stands for a closure in `Debug` output.
-struct Closure;
-
-impl fmt::Debug for Closure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("<closure>")
-    }
+/// What stands for a closure in `Debug` output.
+fn closure<F>(of: &Option<F>) -> Option<fmt::Arguments<'static>> {
+    of.as_ref().map(|_| format_args!("<closure>"))
 }
 
 impl<S> fmt::Debug for ThreadPoolBuilder<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let settings = &self.settings;
+        let handlers = &settings.handlers;
         f.debug_struct("ThreadPoolBuilder")
-            .field("num_threads", &self.num_threads)
-            .field("use_current_thread", &self.use_current_thread)
-            .field(
-                "get_thread_name",
-                &self.thread_name.as_ref().map(|_| Closure),
-            )
-            .field(
-                "panic_handler",
-                &self.panic_handler.as_ref().map(|_| Closure),
-            )
-            .field("stack_size", &self.stack_size)
-            .field(
-                "start_handler",
-                &self.start_handler.as_ref().map(|_| Closure),
-            )
-            .field("exit_handler", &self.exit_handler.as_ref().map(|_| Closure))
-            .field("breadth_first", &self.breadth_first)
+            .field("num_threads", &settings.num_threads)
+            .field("use_current_thread", &settings.use_current_thread)
+            .field("get_thread_name", &closure(&settings.thread_name))
+            .field("panic_handler", &closure(&handlers.panic))
+            .field("stack_size", &settings.stack_size)
+            .field("start_handler", &closure(&handlers.start))
+            .field("exit_handler", &closure(&handlers.exit))
+            .field("breadth_first", &settings.breadth_first)
             .finish()
     }
 }
@@ -288,10 +221,6 @@ impl Configuration {
     /// [`ThreadPoolBuilder::new`].
     pub fn new() -> Configuration {
         Configuration::default()
-    }
-
-    pub(crate) fn into_builder(self) -> ThreadPoolBuilder {
-        self.builder
     }
 
     fn map(self, change: impl FnOnce(ThreadPoolBuilder) -> ThreadPoolBuilder) -> Self {
@@ -370,5 +299,17 @@ impl fmt::Debug for Configuration {
 #[deprecated(note = "use `ThreadPoolBuilder::build_global`")]
 #[expect(deprecated, reason = "the published crate has it")]
 pub fn initialize(config: Configuration) -> Result<(), Box<dyn Error>> {
-    config.into_builder().build_global().map_err(Box::from)
+    config.builder.build_global().map_err(Box::from)
+}
+
+impl ThreadPool {
+    /// [`ThreadPoolBuilder::build`].
+    ///
+    /// # Errors
+    /// As there.
+    #[deprecated(note = "Use `ThreadPoolBuilder::build`")]
+    #[expect(deprecated, reason = "the published crate has it")]
+    pub fn new(configuration: Configuration) -> Result<Self, Box<dyn Error>> {
+        configuration.build()
+    }
 }

@@ -10,7 +10,7 @@
 use std::mem;
 use std::ptr::NonNull;
 
-use crate::scope::{ChildOf, Core};
+use crate::children::{ChildOf, Core};
 
 /// A closure that runs once, on a thread of its pool. One that is dropped does not run.
 pub(crate) struct Job(NonNull<Header>);
@@ -109,10 +109,19 @@ impl Job {
         unsafe { end(frame, End::Run) };
     }
 
+    /// Runs it, if there is one.
+    pub(crate) fn run_some(job: Option<Self>) -> bool {
+        job.map(Self::run).is_some()
+    }
+
+    pub(crate) fn child_of(&self) -> Option<ChildOf> {
+        self.header().scope
+    }
+
     /// The scope that it is a child of.
     pub(crate) fn scope(&self) -> Option<&Core> {
         // SAFETY: the child is counted out after the job has run.
-        self.header().scope.map(|scope| unsafe { scope.as_ref() })
+        self.child_of().map(|scope| unsafe { scope.as_ref() })
     }
 }
 

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use crate::call::global;
 use crate::member::Member;
-use crate::registry::global;
 
 /// What a closure of [`join_context`] learns of its call.
 pub struct FnContext {
@@ -75,7 +75,7 @@ where
                 .with_worker(|worker| worker.join(|_| oper_b(), |_| oper_a()));
             (a, b)
         }
-        None => global().call(|_| join(oper_a, oper_b)),
+        None => global().call(|| join(oper_a, oper_b)),
     })
 }
 
@@ -92,7 +92,7 @@ where
     RB: Send,
 {
     if Member::address() == 0 {
-        return global().call(|_| join_contexts(oper_a, oper_b, true));
+        return global().call(|| join_contexts(oper_a, oper_b, true));
     }
     join_contexts(oper_a, oper_b, false)
 }

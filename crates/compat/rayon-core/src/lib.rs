@@ -13,9 +13,12 @@
 
 mod broadcast;
 mod builder;
+mod call;
+mod children;
 mod error;
 mod job;
 mod join;
+mod locked;
 mod member;
 mod pool;
 mod queue;
@@ -33,11 +36,11 @@ pub use crate::{
     join::{FnContext, join, join_context},
     pool::{
         ThreadPool, Yield, current_num_threads, current_thread_has_pending_tasks,
-        current_thread_index, max_num_threads, yield_local, yield_now,
+        current_thread_index, yield_local, yield_now,
     },
     scope::{Scope, ScopeFifo, in_place_scope, in_place_scope_fifo, scope, scope_fifo},
     spawn::{spawn, spawn_fifo},
-    threads::ThreadBuilder,
+    threads::{ThreadBuilder, max_num_threads},
 };
 #[expect(deprecated, reason = "the published crate has them")]
 pub use builder::{Configuration, initialize};

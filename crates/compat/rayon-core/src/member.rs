@@ -2,60 +2,21 @@
 
 use std::cell::Cell;
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::Arc;
 use std::{mem, ptr};
 
 use terrace_thread::ThreadSpawner;
 
+use crate::children::Core;
 use crate::job::Job;
-use crate::queue::{Entry, Fifo, Len, Locked, Queue, lock};
-use crate::registry::Registry;
-use crate::scope::{ChildOf, Core};
+use crate::queue::{Entry, Fifo, Queue};
+use crate::registry::{Handler, Inbox, Place, Registry};
+use crate::ticket::{Comes, Set};
 use crate::wait::Bell;
 
 thread_local! {
     /// The place of this thread, or null.
     static MEMBER: Cell<*const Member> = const { Cell::new(ptr::null()) };
-}
-
-/// What other threads see of a thread of a pool.
-#[derive(Default)]
-pub(crate) struct Place {
-    pub(crate) queue: Locked<Queue>,
-    /// The jobs that were spawned in order, see [`Entry::OldestOf`].
-    pub(crate) fifo: Arc<Fifo>,
-    inbox: Locked<Inbox>,
-    pub(crate) bell: Arc<Bell>,
-    is_primed: Mutex<bool>,
-    primed: Condvar,
-}
-
-/// Jobs for this thread alone.
-#[derive(Default)]
-struct Inbox {
-    jobs: VecDeque<Job>,
-    /// The thread, once it runs.
-    thread: Option<ThreadSpawner>,
-    /// A thread that works in its place, and has gone to sleep there.
-    stand_in: Option<ThreadSpawner>,
-}
-
-impl Len for Inbox {
-    fn is_empty(&self) -> bool {
-        self.jobs.is_empty()
-    }
-}
-
-impl Inbox {
-    /// Has the thread look at its jobs, in any wait.
-    fn tell(&self) {
-        if let Some(thread) = self.stand_in.as_ref().or(self.thread.as_ref()) {
-            let look = async {
-                Member::with(|member| member.is_some_and(Member::run_sent));
-            };
-            thread.call(look).detach();
-        }
-    }
 }
 
 impl Place {
@@ -68,18 +29,17 @@ impl Place {
     /// Tells the thread of jobs that were put.
     pub(crate) fn tell(&self) {
         // Behind the first call, as the thread that is told looks at the hint first.
-        self.inbox.with(|inbox| inbox.tell());
+        self.inbox.with(|inbox| self.call(inbox));
         self.bell.ring();
     }
 
-    /// Waits until the thread runs.
-    pub(crate) fn wait_until_primed(&self) {
-        let mut is_primed = lock(&self.is_primed);
-        while !*is_primed {
-            is_primed = self
-                .primed
-                .wait(is_primed)
-                .unwrap_or_else(|error| error.into_inner());
+    /// Has the thread look at its jobs, in any wait.
+    fn call(&self, inbox: &Inbox) {
+        if let Some(thread) = inbox.stand_in.as_ref().or(self.thread.get()) {
+            let look = async {
+                Member::with(|member| member.is_some_and(Member::run_sent));
+            };
+            thread.call(look).detach();
         }
     }
 }
@@ -103,6 +63,11 @@ impl Member {
     #[inline]
     pub(crate) fn address() -> usize {
         MEMBER.with(Cell::get) as usize
+    }
+
+    /// The bell of the current thread: that of its place, or a new one.
+    pub(crate) fn bell(member: Option<&Self>) -> Arc<Bell> {
+        member.map_or_else(Arc::default, |member| Arc::clone(&member.place().bell))
     }
 
     /// Calls `f`, during which the thread is this member.
@@ -140,13 +105,28 @@ impl Member {
 
     /// The thread can be reached from now on.
     pub(crate) fn arrive(&self) {
-        let place = self.place();
-        place
-            .inbox
-            .with(|inbox| inbox.thread = Some(ThreadSpawner::current()));
-        *lock(&place.is_primed) = true;
-        place.primed.notify_all();
+        let Place { inbox, thread, .. } = self.place();
+        inbox.with(|_| {
+            thread.get_or_init(ThreadSpawner::current);
+        });
         while self.run_sent() {}
+    }
+
+    /// The thread of a worker begins.
+    pub(crate) fn starts(&self) {
+        self.arrive();
+        self.handle(self.registry.handlers.start.as_deref());
+    }
+
+    /// The thread of a worker ends.
+    pub(crate) fn stops(&self) {
+        self.handle(self.registry.handlers.exit.as_deref());
+    }
+
+    fn handle(&self, handler: Option<&Handler>) {
+        if let Some(handler) = handler {
+            self.registry.contain(|| handler(self.index));
+        }
     }
 
     /// The thread, which works in the place of another one, is about to sleep: from now on it can be reached. True if it has run a job
@@ -160,9 +140,10 @@ impl Member {
 
     /// The thread leaves the place of another one, which gets the jobs that are left.
     pub(crate) fn leave_place(&self) {
-        self.place().inbox.with(|inbox| {
+        let place = self.place();
+        place.inbox.with(|inbox| {
             if inbox.stand_in.take().is_some() && !inbox.jobs.is_empty() {
-                inbox.tell();
+                place.call(inbox);
             }
         });
     }
@@ -173,11 +154,13 @@ impl Member {
     }
 
     /// Queues a job at this thread, in the order of `fifo`.
-    pub(crate) fn push_fifo(&self, fifo: &Arc<Fifo>, job: Job, scope: Option<ChildOf>) {
+    pub(crate) fn push_fifo(&self, fifo: &Arc<Fifo>, job: Job) {
+        let scope = job.child_of();
         fifo.push(job);
         self.push_entry(Entry::OldestOf(Arc::clone(fifo), scope));
     }
 
+    #[inline]
     fn push_entry(&self, entry: Entry) {
         let is_only = self.place().queue.with(|queue| queue.push(entry));
         self.registry.queued(is_only);
@@ -224,7 +207,7 @@ impl Member {
         while let Some(job) = self.take_own(0) {
             // The executor's wait in that job runs the part that was to be run here.
             if !mem::replace(&mut told, true) {
-                place.inbox.with(|inbox| inbox.tell());
+                place.inbox.with(|inbox| place.call(inbox));
             }
             job.run();
         }
@@ -238,12 +221,39 @@ impl Member {
     /// Runs what any wait on this thread runs: jobs for it alone. The one thread of a pool without workers runs all jobs: no
     /// other thread does.
     pub(crate) fn help(&self) -> bool {
-        if self.run_sent() {
-            return true;
-        }
-        let any = (!self.registry.has_workers)
-            .then(|| self.take_any())
-            .flatten();
-        any.map(Job::run).is_some()
+        self.run_sent() || (!self.registry.has_workers && Job::run_some(self.take_any()))
+    }
+}
+
+impl Comes for Member {
+    fn comes(set: &Arc<Set>) {
+        Self::with(|member| {
+            // A thread that drives the executor after the end of its workers is no member, and there is no job.
+            let Some(member) = member.filter(|member| member.registry.tickets.is(set)) else {
+                return;
+            };
+            let Some(job) = member.take_any() else { return };
+            if member.registry.has_queued() {
+                member.registry.tickets.issue();
+            }
+            // One job: the thread may be in the middle of a wait, as its last resort.
+            job.run();
+        });
+    }
+}
+
+impl Registry {
+    /// Calls `f` with the place of the current thread, if it is in this pool.
+    #[inline]
+    pub(crate) fn here<T>(&self, f: impl FnOnce(Option<&Member>) -> T) -> T {
+        Member::with(|member| f(member.filter(|member| member.is_of(self))))
+    }
+
+    /// Queues a job: at this thread, if it is in the pool.
+    pub(crate) fn inject_or_push(&self, job: Job) {
+        self.here(|member| match member {
+            Some(member) => member.push(job),
+            None => self.inject(job),
+        });
     }
 }

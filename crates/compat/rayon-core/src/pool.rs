@@ -1,15 +1,14 @@
 //! A pool of threads, and what a thread can ask about its own.
 
-use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
 
 use crate::broadcast::{self, BroadcastContext};
-use crate::builder::ThreadPoolBuilder;
+use crate::call::with_current;
 use crate::job::Job;
 use crate::join::join;
 use crate::member::Member;
-use crate::registry::{Registry, with_current};
+use crate::registry::Registry;
 use crate::scope::{self, Scope, ScopeFifo};
 use crate::spawn;
 
@@ -21,17 +20,6 @@ pub struct ThreadPool {
 impl ThreadPool {
     pub(crate) fn of(registry: Arc<Registry>) -> Self {
         Self { registry }
-    }
-
-    /// [`ThreadPoolBuilder::build`].
-    ///
-    /// # Errors
-    /// As there.
-    #[deprecated(note = "Use `ThreadPoolBuilder::build`")]
-    #[expect(deprecated, reason = "the published crate has it")]
-    pub fn new(configuration: crate::Configuration) -> Result<Self, Box<dyn Error>> {
-        let builder: ThreadPoolBuilder = configuration.into_builder();
-        builder.build().map_err(Box::from)
     }
 
     /// Calls `op` on a thread of the pool, and returns its result. A thread of the pool calls it itself. Any other sleeps until then; a
@@ -73,21 +61,17 @@ impl ThreadPool {
         self.registry.threads()
     }
 
-    /// Calls `f` with the place of this thread, if it is in this pool.
-    fn here<T>(&self, f: impl FnOnce(&Member) -> T) -> Option<T> {
-        Member::with(|member| member.filter(|member| member.is_of(&self.registry)).map(f))
-    }
-
     /// The index of this thread, if it is in this pool.
     #[inline]
     pub fn current_thread_index(&self) -> Option<usize> {
-        self.here(|member| member.index)
+        self.registry
+            .here(|member| member.map(|member| member.index))
     }
 
     /// [`current_thread_has_pending_tasks`], if this thread is in this pool.
     #[inline]
     pub fn current_thread_has_pending_tasks(&self) -> Option<bool> {
-        self.here(Member::has_pending)
+        self.registry.here(|member| member.map(Member::has_pending))
     }
 
     /// [`join`](fn@crate::join) in this pool.
@@ -176,12 +160,12 @@ impl ThreadPool {
 
     /// [`yield_now`], if this thread is in this pool.
     pub fn yield_now(&self) -> Option<Yield> {
-        self.here(Member::yield_now)
+        self.registry.here(|member| member.map(Member::yield_now))
     }
 
     /// [`yield_local`], if this thread is in this pool.
     pub fn yield_local(&self) -> Option<Yield> {
-        self.here(Member::yield_local)
+        self.registry.here(|member| member.map(Member::yield_local))
     }
 }
 
@@ -215,30 +199,20 @@ impl Member {
     }
 
     fn yield_now(&self) -> Yield {
-        match self.yield_local() {
-            Yield::Idle => executed(self.take_any()),
-            executed => executed,
-        }
+        executed(self.run_local() || Job::run_some(self.take_any()))
     }
 
     fn yield_local(&self) -> Yield {
-        match executed(self.take_own(0)) {
-            Yield::Idle if self.run_sent() => Yield::Executed,
-            executed => executed,
-        }
+        executed(self.run_local())
+    }
+
+    fn run_local(&self) -> bool {
+        Job::run_some(self.take_own(0)) || self.run_sent()
     }
 }
 
-fn executed(job: Option<Job>) -> Yield {
-    match job.map(Job::run) {
-        Some(()) => Yield::Executed,
-        None => Yield::Idle,
-    }
-}
-
-/// The most threads that a pool can have: a builder that asks for more gets so many.
-pub fn max_num_threads() -> usize {
-    if usize::BITS >= 64 { 65_535 } else { 255 }
+fn executed(ran: bool) -> Yield {
+    if ran { Yield::Executed } else { Yield::Idle }
 }
 
 /// The number of threads of this thread's pool, or of the global one.

@@ -5,24 +5,35 @@
 //!
 //! `open` counts the handle of the pool and the spawned jobs. The one that counts it down to zero asks the workers to end.
 
-use std::cell::Cell;
-use std::mem::ManuallyDrop;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::ptr;
+use std::any::Any;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::abort;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, Once, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::{mem, ptr};
 
-use terrace_executor::{Builder, Executor, HostedWorker};
+use terrace_executor::Executor;
+use terrace_thread::ThreadSpawner;
 
-use crate::builder::{Handler, PanicHandler, ThreadPoolBuilder};
-use crate::error::{Kind, ThreadPoolBuildError};
 use crate::job::Job;
-use crate::member::{Member, Place};
-use crate::pool::max_num_threads;
-use crate::queue::{Fifo, lock};
-use crate::threads::{ThreadBuilder, ThreadSpawn};
+use crate::locked::{Len, Locked};
+use crate::queue::{Fifo, Queue};
 use crate::ticket::Tickets;
-use crate::wait::{AbortsIfDropped, Bell, Called, contain, wait};
+use crate::wait::{AbortsIfDropped, Bell};
+
+/// Gets the payload of a panic that reaches no caller.
+pub(crate) type PanicHandler = dyn Fn(Box<dyn Any + Send>) + Send + Sync;
+/// Gets the index of a thread that starts or ends.
+pub(crate) type Handler = dyn Fn(usize) + Send + Sync;
+
+/// The closures of the program that the threads of a pool call.
+#[derive(Default)]
+pub(crate) struct Handlers {
+    pub(crate) panic: Option<Box<PanicHandler>>,
+    pub(crate) start: Option<Box<Handler>>,
+    pub(crate) exit: Option<Box<Handler>>,
+}
 
 /// A pool.
 pub(crate) struct Registry {
@@ -34,18 +45,42 @@ pub(crate) struct Registry {
     /// Whether the executor has workers. Else the thread that made the pool is its only one.
     pub(crate) has_workers: bool,
     /// The index of the first worker's thread.
-    first: usize,
+    pub(crate) first: usize,
     /// Whether a thread that is in no pool may run a call itself, in the place of a thread that sleeps. A program that has set up its
     /// threads wants calls to run on these.
-    calls_in_place: bool,
+    pub(crate) calls_in_place: bool,
     pub(crate) breadth_first: bool,
-    pub(crate) panic_handler: Option<Box<PanicHandler>>,
-    start_handler: Option<Box<Handler>>,
-    exit_handler: Option<Box<Handler>>,
-    open: AtomicUsize,
+    pub(crate) handlers: Handlers,
+    pub(crate) open: AtomicUsize,
     pub(crate) tickets: Tickets,
     /// Held while the jobs of a broadcast are put: all threads get any two broadcasts in the same order.
-    broadcasts: Mutex<()>,
+    pub(crate) broadcasts: Mutex<()>,
+}
+
+/// What other threads see of a thread of a pool.
+#[derive(Default)]
+pub(crate) struct Place {
+    pub(crate) queue: Locked<Queue>,
+    /// The jobs that were spawned in order, see [`Entry::OldestOf`](crate::queue::Entry::OldestOf).
+    pub(crate) fifo: Arc<Fifo>,
+    pub(crate) inbox: Locked<Inbox>,
+    pub(crate) bell: Arc<Bell>,
+    /// The thread, once it runs. Set under the lock of the inbox.
+    pub(crate) thread: OnceLock<ThreadSpawner>,
+}
+
+/// Jobs for one thread alone.
+#[derive(Default)]
+pub(crate) struct Inbox {
+    pub(crate) jobs: VecDeque<Job>,
+    /// A thread that works in its place, and has gone to sleep there.
+    pub(crate) stand_in: Option<ThreadSpawner>,
+}
+
+impl Len for Inbox {
+    fn is_empty(&self) -> bool {
+        self.jobs.is_empty()
+    }
 }
 
 /// Tells pools apart.
@@ -54,133 +89,11 @@ pub(crate) struct RegistryId {
     addr: usize,
 }
 
-/// Counts a pool's maker out, however the making ends.
-struct Closes<'r>(Option<&'r Registry>);
-
-impl Drop for Closes<'_> {
-    fn drop(&mut self) {
-        if let Some(registry) = self.0 {
-            registry.close();
-        }
-    }
-}
-
-/// Ends a stay in the place of another thread.
-struct LeavesPlace<'m>(&'m Member, &'m Cell<bool>);
-
-impl Drop for LeavesPlace<'_> {
-    fn drop(&mut self) {
-        if self.1.get() {
-            self.0.leave_place();
-        }
-    }
-}
-
 impl Registry {
-    /// Gives each thread its job of a broadcast. All threads get any two broadcasts in the same order.
-    pub(crate) fn send_to_all(&self, jobs: impl IntoIterator<Item = Job>) {
-        let jobs: Vec<Job> = jobs.into_iter().collect();
-        let turn = lock(&self.broadcasts);
-        for (place, job) in self.places.iter().zip(jobs) {
-            place.put(job);
-        }
-        drop(turn);
-        self.places.iter().for_each(Place::tell);
-    }
-
-    /// Makes a pool and starts its threads.
-    pub(crate) fn build<S: ThreadSpawn>(
-        mut builder: ThreadPoolBuilder<S>,
-    ) -> Result<Arc<Self>, ThreadPoolBuildError> {
-        let threads = builder.wanted_threads().min(max_num_threads());
-        let with_caller = builder.use_current_thread;
-        if with_caller && Member::with(|member| member.is_some()) {
-            return Err(ThreadPoolBuildError::new(Kind::CurrentThreadAlreadyInPool));
-        }
-        let workers = threads - usize::from(with_caller);
-        let (executor, hosted) = if workers == 0 {
-            (Executor::new(), Vec::new())
-        } else {
-            Builder::new()
-                .workers(workers)
-                .spares(false)
-                .on_thread_start(|| Member::with(|member| member.map_or((), Registry::starts)))
-                .on_thread_stop(|| Member::with(|member| member.map_or((), Registry::stops)))
-                .build_hosted()
-        };
-        let calls_in_place = workers > 0 && builder.has_plain_threads();
-        let registry = Arc::new(Self {
-            tickets: Tickets::new(workers, executor.spawner()),
-            broadcasts: Mutex::new(()),
-            executor,
-            places: (0..threads).map(|_| Place::default()).collect(),
-            injected: Fifo::default(),
-            has_workers: workers > 0,
-            first: usize::from(with_caller),
-            calls_in_place,
-            breadth_first: builder.breadth_first,
-            panic_handler: builder.panic_handler.take(),
-            start_handler: builder.start_handler.take(),
-            exit_handler: builder.exit_handler.take(),
-            open: AtomicUsize::new(1),
-        });
-        let mut closes = Closes(Some(&registry));
-        let first = registry.first;
-        if with_caller {
-            builder.name_of(0);
-            let member = Member {
-                registry: Arc::clone(&registry),
-                index: 0,
-            };
-            member.enter_for_good();
-            Member::with(|member| member.map_or((), Member::arrive));
-        }
-        for (index, worker) in (first..).zip(hosted) {
-            let thread = ThreadBuilder {
-                name: builder.name_of(index),
-                stack_size: builder.stack_size,
-                registry: Arc::clone(&registry),
-                index,
-                worker,
-            };
-            let started = builder.spawn_handler.spawn(thread);
-            started.map_err(|error| ThreadPoolBuildError::new(Kind::Io(error)))?;
-        }
-        closes.0 = None;
-        drop(closes);
-        Ok(registry)
-    }
-
-    /// The calling thread runs jobs until the pool ends.
-    pub(crate) fn run_member(self: Arc<Self>, index: usize, worker: HostedWorker) {
-        let unwinding = AbortsIfDropped;
-        let member = Member {
-            registry: self,
-            index,
-        };
-        member.enter(|| worker.run());
-        std::mem::forget(unwinding);
-    }
-
-    fn starts(member: &Member) {
-        member.arrive();
-        let registry = &member.registry;
-        if let Some(handler) = &registry.start_handler {
-            contain(registry, || handler(member.index));
-        }
-    }
-
-    fn stops(member: &Member) {
-        let registry = &member.registry;
-        if let Some(handler) = &registry.exit_handler {
-            contain(registry, || handler(member.index));
-        }
-    }
-
     /// Tells it apart from others.
     pub(crate) fn id(&self) -> RegistryId {
         RegistryId {
-            addr: std::ptr::from_ref(self) as usize,
+            addr: ptr::from_ref(self) as usize,
         }
     }
 
@@ -188,8 +101,11 @@ impl Registry {
         self.places.len()
     }
 
+    /// Waits until all threads run.
     pub(crate) fn wait_until_primed(&self) {
-        self.places.iter().for_each(Place::wait_until_primed);
+        for place in &self.places {
+            place.thread.wait();
+        }
     }
 
     /// One more holder of the pool.
@@ -199,6 +115,7 @@ impl Registry {
     }
 
     /// A holder goes. After the last one the threads end.
+    #[inline]
     pub(crate) fn close(&self) {
         // Ordering: AcqRel: all that the holders did comes before the end.
         if self.open.fetch_sub(1, Ordering::AcqRel) == 1 && self.has_workers {
@@ -208,6 +125,7 @@ impl Registry {
     }
 
     /// For a job that was queued: as the only one of its queue, or behind another.
+    #[inline]
     pub(crate) fn queued(&self, is_only: bool) {
         if !self.has_workers {
             // The one thread of the pool may wait.
@@ -228,140 +146,23 @@ impl Registry {
         self.queued(is_only);
     }
 
-    /// Queues a job: at this thread, if it is in the pool.
-    pub(crate) fn inject_or_push(&self, job: Job) {
-        Member::with(|member| match member {
-            Some(member) if member.is_of(self) => member.push(job),
-            _ => self.inject(job),
-        });
-    }
-
-    /// Calls `op` on a thread of the pool: on this one, if it is in the pool.
-    pub(crate) fn install<R: Send>(self: &Arc<Self>, op: impl FnOnce() -> R + Send) -> R {
-        if Member::with(|member| member.is_some_and(|member| member.is_of(self))) {
-            return op();
-        }
-        self.call_injected(op)
-    }
-
-    /// Calls `op` as a thread of the pool: on this thread if it is in the pool, or in no pool while a thread of this one sleeps. `op`
-    /// learns whether it was called from outside of the pool.
-    pub(crate) fn call<R: Send>(self: &Arc<Self>, op: impl FnOnce(bool) -> R + Send) -> R {
-        if Member::with(|member| member.is_some_and(|member| member.is_of(self))) {
-            return op(false);
-        }
-        match self.call_in_place(op) {
-            Ok(result) => result,
-            Err(op) => self.call_injected(|| op(true)),
-        }
-    }
-
-    /// Calls `op` on this thread, which is in no pool, in the place of a thread that sleeps. Hands `op` back if none does.
-    fn call_in_place<R, F: FnOnce(bool) -> R>(self: &Arc<Self>, op: F) -> Result<R, F> {
-        if !self.calls_in_place || Member::address() != 0 {
-            return Err(op);
-        }
-        let mut op = Some(op);
-        let slept = Cell::new(false);
-        let before_sleep = || {
-            slept.set(true);
-            Member::with(|member| member.is_some_and(Member::arrive_in_place))
+    /// Hands the payload of a panic to the handler of the pool, or ends the process.
+    pub(crate) fn contain(&self, f: impl FnOnce()) {
+        let Err(payload) = catch_unwind(AssertUnwindSafe(f)) else {
+            return;
         };
-        let result = self.executor.stand_in(&before_sleep, |worker| {
-            let index = self.first + worker;
-            // SAFETY: a second handle of the same count, which is never dropped, and gone before the one that `self` borrows.
-            let registry = unsafe { ptr::read(self) };
-            let member = ManuallyDrop::new(Member { registry, index });
-            let _leaves = LeavesPlace(&member, &slept);
-            let op = op.take().expect("the place is taken once");
-            member.enter(|| op(true))
-        });
-        match result {
-            Ok(result) => Ok(result),
-            Err(_unused) => Err(op.expect("the place was not taken")),
+        match &self.handlers.panic {
+            Some(handler) => {
+                let unwinding = AbortsIfDropped;
+                handler(payload);
+                mem::forget(unwinding);
+            }
+            None => {
+                eprintln!(
+                    "a panic in a job that no thread waits for, and no panic handler: the process ends"
+                );
+                abort();
+            }
         }
     }
-
-    #[cold]
-    fn call_injected<R: Send>(self: &Arc<Self>, op: impl FnOnce() -> R + Send) -> R {
-        let mut result = None;
-        Member::with(|member| {
-            let called = Called::new(Bell::here(member));
-            let slot = &mut result;
-            let ends = Arc::clone(&called);
-            let run = move || *slot = Some(catch_unwind(AssertUnwindSafe(op)));
-            let ended = move || ends.set();
-            // SAFETY: this frame waits until `run` has returned: `wait` does not unwind, and every injected job runs.
-            self.inject(unsafe { Job::borrowing(run, ended) });
-            wait(member, called.bell(), &*called);
-        });
-        match result.expect("the job has run") {
-            Ok(value) => value,
-            Err(payload) => resume_unwind(payload),
-        }
-    }
-}
-
-static GLOBAL: OnceLock<Arc<Registry>> = OnceLock::new();
-static MADE: Once = Once::new();
-
-/// Makes the global pool.
-pub(crate) fn build_global<S: ThreadSpawn>(
-    builder: ThreadPoolBuilder<S>,
-) -> Result<&'static Arc<Registry>, ThreadPoolBuildError> {
-    make_global(|| Registry::build(builder))
-}
-
-fn make_global(
-    make: impl FnOnce() -> Result<Arc<Registry>, ThreadPoolBuildError>,
-) -> Result<&'static Arc<Registry>, ThreadPoolBuildError> {
-    let mut result = Err(ThreadPoolBuildError::new(
-        Kind::GlobalPoolAlreadyInitialized,
-    ));
-    MADE.call_once(|| result = make().map(|registry| GLOBAL.get_or_init(|| registry)));
-    result
-}
-
-/// The global pool, made now if there is none.
-///
-/// # Panics
-/// If it could not be made, now or before.
-pub(crate) fn global() -> &'static Arc<Registry> {
-    if let Some(registry) = GLOBAL.get() {
-        return registry;
-    }
-    let error = match make_global(build_default) {
-        Ok(registry) => return registry,
-        Err(error) => error,
-    };
-    GLOBAL
-        .get()
-        .unwrap_or_else(|| panic!("The global thread pool has not been initialized.: {error:?}"))
-}
-
-/// Where the system starts no threads, the calling thread is the pool.
-fn build_default() -> Result<Arc<Registry>, ThreadPoolBuildError> {
-    match Registry::build(ThreadPoolBuilder::new()) {
-        Err(error) if error.is_unsupported() && Member::with(|member| member.is_none()) => {
-            let alone = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
-            Registry::build(alone).map_err(|_| error)
-        }
-        result => result,
-    }
-}
-
-/// Calls `f` with the pool of this thread, or the global one.
-pub(crate) fn with_current<T>(f: impl FnOnce(&Arc<Registry>) -> T) -> T {
-    Member::with(|member| match member {
-        Some(member) => f(&member.registry),
-        None => f(global()),
-    })
-}
-
-/// Calls `op` as a thread of a pool: on this one, if it is in a pool, else in the global one.
-pub(crate) fn in_pool<R: Send>(op: impl FnOnce(bool) -> R + Send) -> R {
-    if Member::address() != 0 {
-        return op(false);
-    }
-    global().call(op)
 }

@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::call::with_current;
 use crate::job::Job;
-use crate::member::Member;
-use crate::registry::{Registry, with_current};
-use crate::wait::contain;
+use crate::registry::Registry;
 
 /// Runs `func` on a thread of this thread's pool, or of the global one, some time later. A thread runs the newest of its own jobs
 /// first, unless others take them; they take the oldest.
@@ -40,11 +39,9 @@ pub(crate) fn spawn_in(registry: &Arc<Registry>, func: impl FnOnce() + Send + 's
 
 pub(crate) fn spawn_fifo_in(registry: &Arc<Registry>, func: impl FnOnce() + Send + 'static) {
     let job = job(registry, func);
-    Member::with(|member| match member {
-        Some(member) if member.is_of(registry) => {
-            member.push_fifo(&member.place().fifo, job, None);
-        }
-        _ => registry.inject(job),
+    registry.here(|member| match member {
+        Some(member) => member.push_fifo(&member.place().fifo, job),
+        None => registry.inject(job),
     });
 }
 
@@ -53,7 +50,7 @@ fn job(registry: &Arc<Registry>, func: impl FnOnce() + Send + 'static) -> Job {
     registry.hold();
     let registry = Arc::clone(registry);
     Job::new(move || {
-        contain(&registry, func);
+        registry.contain(func);
         registry.close();
     })
 }

@@ -19,8 +19,6 @@ use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering, fence};
 
 use terrace_executor::{RawJob, Spawner, Worker};
 
-use crate::member::Member;
-
 /// The most tickets of a pool.
 const MOST: usize = usize::BITS as usize;
 
@@ -36,7 +34,7 @@ struct Ticket {
 }
 
 /// The tickets of a pool, in memory that lives until the last of them has left the executor.
-struct Set {
+pub(crate) struct Set {
     /// One bit for each ticket that is not queued.
     free: AtomicUsize,
     tickets: Box<[Ticket]>,
@@ -48,12 +46,18 @@ pub(crate) struct Tickets {
     set: Arc<Set>,
 }
 
+/// What a thread does that comes to a ticket.
+pub(crate) trait Comes {
+    /// The ticket was one of this set, and is free again.
+    fn comes(set: &Arc<Set>);
+}
+
 impl Tickets {
     /// So many tickets, up to the most, for the executor of `spawner`.
-    pub(crate) fn new(count: usize, spawner: Spawner) -> Self {
+    pub(crate) fn new<C: Comes>(count: usize, spawner: Spawner) -> Self {
         let count = count.clamp(1, MOST);
         let ticket = |number: usize| Ticket {
-            job: RawJob::new(run, drop_unrun),
+            job: RawJob::new(run::<C>, drop_unrun),
             set: AtomicPtr::default(),
             bit: 1 << number,
         };
@@ -99,7 +103,7 @@ impl Tickets {
     }
 
     /// Whether a ticket of this set is one of the pool's.
-    fn is(&self, set: &Arc<Set>) -> bool {
+    pub(crate) fn is(&self, set: &Arc<Set>) -> bool {
         Arc::ptr_eq(&self.set, set)
     }
 }
@@ -122,23 +126,12 @@ unsafe fn leave(job: NonNull<RawJob>) -> Arc<Set> {
 ///
 /// # Safety
 /// As [`leave`].
-unsafe fn run(job: NonNull<RawJob>, _: &Worker) {
+unsafe fn run<C: Comes>(job: NonNull<RawJob>, _: &Worker) {
     // SAFETY: the caller's promise.
     let set = unsafe { leave(job) };
     // Fence pair: the one in `issue`.
     fence(Ordering::SeqCst);
-    Member::with(|member| {
-        // A thread that drives the executor after the end of its workers is no member, and there is no job.
-        let Some(member) = member.filter(|member| member.registry.tickets.is(&set)) else {
-            return;
-        };
-        let Some(job) = member.take_any() else { return };
-        if member.registry.has_queued() {
-            member.registry.tickets.issue();
-        }
-        // One job: the thread may be in the middle of a wait, as its last resort.
-        job.run();
-    });
+    C::comes(&set);
 }
 
 /// `RawJob::new`: the executor ends, and drops a ticket.

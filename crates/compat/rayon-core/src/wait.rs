@@ -11,15 +11,13 @@
 use std::future::poll_fn;
 use std::mem;
 use std::process::abort;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
 
 use terrace_executor::block_on;
 
-use crate::member::Member;
-use crate::queue::lock;
-use crate::registry::Registry;
+use crate::locked::lock;
 
 /// Wakes the thread that waits.
 #[derive(Default)]
@@ -31,11 +29,8 @@ pub(crate) struct Bell {
 }
 
 impl Bell {
-    /// The bell of the current thread: that of its place, or a new one.
-    pub(crate) fn here(member: Option<&Member>) -> Arc<Self> {
-        member.map_or_else(Arc::default, |member| Arc::clone(&member.place().bell))
-    }
-
+    /// Not inlined: most callers look at a flag or a count first, and seldom come here.
+    #[inline(never)]
     pub(crate) fn ring(&self) {
         let sleepers = {
             let mut sleepers = lock(&self.sleepers);
@@ -72,28 +67,24 @@ impl Bell {
 pub(crate) trait WaitFor {
     fn is_done(&self) -> bool;
 
-    /// Runs one piece of own work, beside what [`Member::help`] runs.
-    fn run_one(&self) -> bool {
-        false
-    }
-
-    /// From now on, or no longer, a thread that queues own work rings.
+    /// From now on, or no longer, a thread that queues own work of the waiter rings.
     fn announce(&self, _sleeps: bool) {}
 }
 
-/// Waits. Jobs borrow from the frame of the caller, so a panic out of the wait ends the process.
-pub(crate) fn wait(member: Option<&Member>, bell: &Bell, what: &impl WaitFor) {
+/// Waits, and runs own work, of which `run_one` runs a piece. Jobs borrow from the frame of the caller, so a panic out of the wait ends
+/// the process.
+pub(crate) fn wait(bell: &Bell, what: &impl WaitFor, run_one: impl Fn() -> bool) {
     let unwinding = AbortsIfDropped;
     loop {
         let seen = bell.count();
         if what.is_done() {
             break;
         }
-        if member.is_some_and(Member::help) || what.run_one() {
+        if run_one() {
             continue;
         }
         what.announce(true);
-        let ran = what.run_one();
+        let ran = run_one();
         if !ran && !what.is_done() {
             block_on(bell.rung_since(seen));
         }
@@ -112,53 +103,29 @@ impl Drop for AbortsIfDropped {
     }
 }
 
-/// The end of a call that another thread runs.
-pub(crate) struct Called {
-    done: AtomicBool,
-    bell: Arc<Bell>,
+/// Jobs for other threads that have not ended, and the bell of the thread that waits for them.
+pub(crate) struct Left {
+    count: AtomicUsize,
+    pub(crate) bell: Arc<Bell>,
 }
 
-impl Called {
-    pub(crate) fn new(bell: Arc<Bell>) -> Arc<Self> {
-        Arc::new(Self {
-            done: AtomicBool::new(false),
-            bell,
-        })
+impl Left {
+    pub(crate) fn new(count: usize, bell: Arc<Bell>) -> Arc<Self> {
+        let count = AtomicUsize::new(count);
+        Arc::new(Self { count, bell })
     }
 
-    pub(crate) fn set(&self) {
-        // Ordering: Release, pairs with the Acquire in `is_done`: the caller sees the result.
-        self.done.store(true, Ordering::Release);
-        self.bell.ring();
-    }
-
-    pub(crate) fn bell(&self) -> &Bell {
-        &self.bell
+    /// A job has ended.
+    pub(crate) fn count_out(&self) {
+        // Ordering: AcqRel, pairs with the Acquire in `is_done`: the waiter sees the results of all jobs.
+        if self.count.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.bell.ring();
+        }
     }
 }
 
-impl WaitFor for Called {
+impl WaitFor for Left {
     fn is_done(&self) -> bool {
-        self.done.load(Ordering::Acquire)
-    }
-}
-
-/// Hands the payload of a panic to the handler of the pool, or ends the process.
-pub(crate) fn contain(registry: &Registry, f: impl FnOnce()) {
-    let Err(payload) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)) else {
-        return;
-    };
-    match &registry.panic_handler {
-        Some(handler) => {
-            let unwinding = AbortsIfDropped;
-            handler(payload);
-            mem::forget(unwinding);
-        }
-        None => {
-            eprintln!(
-                "a panic in a job that no thread waits for, and no panic handler: the process ends"
-            );
-            abort();
-        }
+        self.count.load(Ordering::Acquire) == 0
     }
 }

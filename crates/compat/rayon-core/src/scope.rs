@@ -7,22 +7,21 @@
 //!
 //! Both run what was broadcast to them. A panic of a child, or of the scope's body, is kept until all children have ended.
 
-mod state;
-
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use self::state::Waiting;
-pub(crate) use self::state::{ChildOf, Core};
 use crate::broadcast::BroadcastContext;
+use crate::call::{in_pool, with_current};
+use crate::children::Core;
 use crate::job::Job;
+use crate::locked::lock;
 use crate::member::Member;
-use crate::queue::{Fifo, lock};
-use crate::registry::{Registry, global, in_pool};
-use crate::wait::{Bell, wait};
+use crate::queue::Fifo;
+use crate::registry::Registry;
+use crate::wait::wait;
 
 /// A child's closure.
 type Body<'scope> = dyn FnOnce(&Scope<'scope>) + Send + Sync + 'scope;
@@ -56,7 +55,7 @@ impl<'scope> Base<'scope> {
     fn new(registry: &Arc<Registry>, member: Option<&Member>) -> Self {
         Self {
             registry: Arc::clone(registry),
-            core: Core::new(Bell::here(member)),
+            core: Core::new(Member::bell(member)),
             children: PhantomData,
         }
     }
@@ -69,30 +68,47 @@ impl<'scope> Base<'scope> {
         // SAFETY: the count begins with the body.
         unsafe { self.core.child().count_out() };
         let core = &self.core;
-        wait(member, &core.bell, &Waiting { core, own });
+        wait(&core.bell, core, || {
+            let own = || {
+                let (member, from) = own?;
+                let own = member.take_own(from);
+                own.or_else(|| member.take_inside(core))
+            };
+            member.is_some_and(Member::help) || Job::run_some(own())
+        });
         if let Some(payload) = lock(&core.panic).take() {
             resume_unwind(payload);
         }
         result.expect("a body that panics leaves its payload")
     }
 
-    /// A child, counted in.
-    fn child(&self, run: impl FnOnce() + Send + 'scope) -> Job {
+    /// A child, counted in. It gets `scope`, which has this base.
+    fn child<T: Sync>(&self, scope: &T, body: impl FnOnce(&T) + Send + 'scope) -> Job {
         self.core.left.fetch_add(1, Ordering::Relaxed);
+        let lent = Lent(scope);
         let run = move |core: &Core| {
-            core.run(run);
+            // SAFETY: this is a child of the scope.
+            let scope = unsafe { lent.as_ref() };
+            core.run(|| body(scope));
         };
         // SAFETY: the child was counted in. The scope ends after the child, and `'scope` after the scope: `complete` waits for all
         // children and does not unwind. Every job that is queued runs.
         unsafe { Job::child(self.core.child(), run) }
     }
 
-    fn broadcast(&self, run: impl Fn() + Send + Sync + 'scope) {
-        let run = Arc::new(run);
+    /// A child on each thread of the pool.
+    fn broadcast<T: Sync>(
+        &self,
+        scope: &T,
+        body: impl Fn(&T, BroadcastContext<'_>) + Send + Sync + 'scope,
+    ) {
+        let body = Arc::new(body);
         self.registry
-            .send_to_all((0..self.registry.threads()).map(|_| {
-                let run = Arc::clone(&run);
-                self.child(move || run())
+            .send_to_all(self.registry.places.iter().map(|_| {
+                let body = Arc::clone(&body);
+                self.child(scope, move |scope| {
+                    BroadcastContext::with(|context| body(scope, context));
+                })
             }));
     }
 
@@ -126,11 +142,7 @@ impl<'scope> Scope<'scope> {
     where
         BODY: FnOnce(&Scope<'scope>) + Send + 'scope,
     {
-        let lent = Lent(self);
-        let child = self.base.child(move || {
-            // SAFETY: this is a child of the scope.
-            body(unsafe { lent.as_ref() });
-        });
+        let child = self.base.child(self, body);
         self.base.registry.inject_or_push(child);
         self.base.core.tell_waiters();
     }
@@ -140,12 +152,7 @@ impl<'scope> Scope<'scope> {
     where
         BODY: Fn(&Scope<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
-        let lent = Lent(self);
-        self.base.broadcast(move || {
-            // SAFETY: this is a child of the scope.
-            let scope = unsafe { lent.as_ref() };
-            BroadcastContext::with(|context| body(scope, context));
-        });
+        self.base.broadcast(self, body);
     }
 }
 
@@ -172,17 +179,11 @@ impl<'scope> ScopeFifo<'scope> {
     where
         BODY: FnOnce(&ScopeFifo<'scope>) + Send + 'scope,
     {
-        let lent = Lent(self);
-        let child = self.base.child(move || {
-            // SAFETY: this is a child of the scope.
-            body(unsafe { lent.as_ref() });
-        });
-        let core = &self.base.core;
-        Member::with(|member| match member {
-            Some(member) if member.is_of(&self.base.registry) => {
-                member.push_fifo(&self.fifos[member.index], child, Some(core.child()));
-            }
-            _ => self.base.registry.inject(child),
+        let child = self.base.child(self, body);
+        let Base { registry, core, .. } = &self.base;
+        registry.here(|member| match member {
+            Some(member) => member.push_fifo(&self.fifos[member.index], child),
+            None => registry.inject(child),
         });
         core.tell_waiters();
     }
@@ -192,12 +193,7 @@ impl<'scope> ScopeFifo<'scope> {
     where
         BODY: Fn(&ScopeFifo<'scope>, BroadcastContext<'_>) + Send + Sync + 'scope,
     {
-        let lent = Lent(self);
-        self.base.broadcast(move || {
-            // SAFETY: this is a child of the scope.
-            let scope = unsafe { lent.as_ref() };
-            BroadcastContext::with(|context| body(scope, context));
-        });
+        self.base.broadcast(self, body);
     }
 }
 
@@ -224,7 +220,7 @@ where
     OP: FnOnce(&Scope<'scope>) -> R + Send,
     R: Send,
 {
-    in_pool(|_| in_place_scope(op))
+    in_pool(|| in_place_scope(op))
 }
 
 /// As [`scope`], with a scope whose children run in the order in which their thread has spawned them.
@@ -236,7 +232,7 @@ where
     OP: FnOnce(&ScopeFifo<'scope>) -> R + Send,
     R: Send,
 {
-    in_pool(|_| in_place_scope_fifo(op))
+    in_pool(|| in_place_scope_fifo(op))
 }
 
 /// As [`scope`], but calls `op` on this thread.
@@ -247,13 +243,7 @@ pub fn in_place_scope<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&Scope<'scope>) -> R,
 {
-    Member::with(|member| {
-        let registry = match member {
-            Some(member) => &member.registry,
-            None => global(),
-        };
-        open(registry, member, op)
-    })
+    with_current(|registry| in_place_scope_in(registry, op))
 }
 
 /// As [`scope_fifo`], but calls `op` on this thread.
@@ -264,44 +254,28 @@ pub fn in_place_scope_fifo<'scope, OP, R>(op: OP) -> R
 where
     OP: FnOnce(&ScopeFifo<'scope>) -> R,
 {
-    Member::with(|member| {
-        let registry = match member {
-            Some(member) => &member.registry,
-            None => global(),
-        };
-        open_fifo(registry, member, op)
-    })
+    with_current(|registry| in_place_scope_fifo_in(registry, op))
 }
 
+/// [`in_place_scope`], in this pool.
 pub(crate) fn in_place_scope_in<'scope, R>(
     registry: &Arc<Registry>,
     op: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
-    Member::with(|member| open(registry, member, op))
+    Member::with(|member| {
+        let base = Base::new(registry, member);
+        let scope = Scope { base };
+        scope.base.complete(member, || op(&scope))
+    })
 }
 
+/// [`in_place_scope_fifo`], in this pool.
 pub(crate) fn in_place_scope_fifo_in<'scope, R>(
     registry: &Arc<Registry>,
     op: impl FnOnce(&ScopeFifo<'scope>) -> R,
 ) -> R {
-    Member::with(|member| open_fifo(registry, member, op))
-}
-
-fn open<'scope, R>(
-    registry: &Arc<Registry>,
-    member: Option<&Member>,
-    op: impl FnOnce(&Scope<'scope>) -> R,
-) -> R {
-    let base = Base::new(registry, member);
-    let scope = Scope { base };
-    scope.base.complete(member, || op(&scope))
-}
-
-fn open_fifo<'scope, R>(
-    registry: &Arc<Registry>,
-    member: Option<&Member>,
-    op: impl FnOnce(&ScopeFifo<'scope>) -> R,
-) -> R {
-    let scope = ScopeFifo::new(Base::new(registry, member));
-    scope.base.complete(member, || op(&scope))
+    Member::with(|member| {
+        let scope = ScopeFifo::new(Base::new(registry, member));
+        scope.base.complete(member, || op(&scope))
+    })
 }

@@ -15,9 +15,7 @@ use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::job::Job;
-use crate::member::Member;
-use crate::queue::lock;
+use crate::locked::lock;
 use crate::wait::{Bell, WaitFor};
 
 /// The state of a scope.
@@ -25,11 +23,11 @@ pub(crate) struct Core {
     /// The scope whose child the thread that began this one is in the middle of.
     parent: Option<ChildOf>,
     /// Children that have not ended, and the body.
-    pub(super) left: AtomicUsize,
+    pub(crate) left: AtomicUsize,
     /// The first panic.
-    pub(super) panic: Mutex<Option<Box<dyn Any + Send>>>,
+    pub(crate) panic: Mutex<Option<Box<dyn Any + Send>>>,
     /// Of the waiter.
-    pub(super) bell: Arc<Bell>,
+    pub(crate) bell: Arc<Bell>,
     /// Whether the waiter sleeps, or is about to.
     sleeps: AtomicBool,
 }
@@ -87,7 +85,7 @@ impl ChildOf {
 }
 
 impl Core {
-    pub(super) fn new(bell: Arc<Bell>) -> Self {
+    pub(crate) fn new(bell: Arc<Bell>) -> Self {
         let inside = INSIDE.with(Cell::get);
         Self {
             parent: NonNull::new(inside.cast_mut()).map(ChildOf),
@@ -99,7 +97,7 @@ impl Core {
     }
 
     /// The state is not moved any more.
-    pub(super) fn child(&self) -> ChildOf {
+    pub(crate) fn child(&self) -> ChildOf {
         ChildOf(NonNull::from(self))
     }
 
@@ -132,7 +130,7 @@ impl Core {
     }
 
     /// A child was queued.
-    pub(super) fn tell_waiters(&self) {
+    pub(crate) fn tell_waiters(&self) {
         for core in self.chain() {
             // Ordering: Relaxed. The queue's lock orders it: the waiter sets the flag before it looks at the queue once more.
             if core.sleeps.load(Ordering::Relaxed) {
@@ -142,7 +140,7 @@ impl Core {
     }
 
     /// Runs a child or the body, and keeps its panic.
-    pub(super) fn run<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
+    pub(crate) fn run<R>(&self, f: impl FnOnce() -> R) -> Option<R> {
         let result = catch_unwind(AssertUnwindSafe(f));
         result.map_err(|payload| self.keep(payload)).ok()
     }
@@ -159,31 +157,14 @@ impl Core {
     }
 }
 
-/// A scope that waits.
-pub(super) struct Waiting<'s> {
-    pub(super) core: &'s Core,
-    /// This thread's place in the scope's pool, and where its queue ended when the scope began.
-    pub(super) own: Option<(&'s Member, usize)>,
-}
-
-impl WaitFor for Waiting<'_> {
+impl WaitFor for Core {
     fn is_done(&self) -> bool {
-        self.core.left.load(Ordering::Acquire) == 0
-    }
-
-    fn run_one(&self) -> bool {
-        let Some((member, from)) = self.own else {
-            return false;
-        };
-        let job = member
-            .take_own(from)
-            .or_else(|| member.take_inside(self.core));
-        job.map(Job::run).is_some()
+        self.left.load(Ordering::Acquire) == 0
     }
 
     fn announce(&self, sleeps: bool) {
         // Ordering: Relaxed, as in `tell_waiters`.
-        self.core.sleeps.store(sleeps, Ordering::Relaxed);
+        self.sleeps.store(sleeps, Ordering::Relaxed);
     }
 }
 
@@ -192,10 +173,11 @@ mod tests {
     use std::hint::{black_box, spin_loop};
     use std::mem::{MaybeUninit, size_of};
     use std::ptr;
+    use std::sync::Arc;
     use std::sync::atomic::Ordering;
     use std::thread;
 
-    use super::{Core, Waiting};
+    use super::Core;
     use crate::wait::{Bell, WaitFor};
 
     /// A scope of two users, which end on two threads. The waiter writes over the state as soon as both have ended.
@@ -204,7 +186,7 @@ mod tests {
         let _watchdog = terrace_testing::watchdog();
         for _ in 0..100 {
             let mut place = Box::new(MaybeUninit::<Core>::uninit());
-            let core: *mut Core = place.write(Core::new(Bell::here(None)));
+            let core: *mut Core = place.write(Core::new(Arc::new(Bell::default())));
             // SAFETY: the place has a value until both have ended.
             let state = unsafe { &*core };
             let child = state.child();
@@ -214,11 +196,7 @@ mod tests {
                     // SAFETY: there are two users, and each is counted out once.
                     threads.spawn(move || unsafe { child.count_out() });
                 }
-                let waiting = Waiting {
-                    core: state,
-                    own: None,
-                };
-                while !waiting.is_done() {
+                while !state.is_done() {
                     spin_loop();
                 }
                 // SAFETY: no thread uses it any more.
