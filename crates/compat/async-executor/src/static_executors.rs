@@ -9,7 +9,7 @@ use std::ptr;
 
 use async_task::{Builder, Runnable, ScheduleInfo, Task, WithInfo};
 
-use crate::{Executor, LocalExecutor};
+use crate::executors::{Executor, LocalExecutor};
 
 impl Executor<'static> {
     /// Never drops the executor. Its tasks go on.
