@@ -11,7 +11,7 @@
 //! executor thread_executor
 //! ```
 //!
-//! A layer with floors has each of its files on one. In no layer files import each other in a circle.
+//! A layer with floors has each of its files on one. In no layer files import each other in a circle. Drop-ins count as layers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,6 +24,13 @@ const PAGE: &str = "docs/architecture.md";
 
 /// Programs and tools for tests, which have no floors.
 const NO_LAYERS: [&str; 3] = ["conformance", "soak", "testing"];
+
+/// The drop-ins, which count as layers.
+const DROP_INS: [&str; 3] = [
+    "compat/async-executor",
+    "compat/bevy_tasks",
+    "compat/rayon-core",
+];
 
 /// One file of a layer, and the files of the same layer that it imports, each with a line.
 struct File<'s> {
@@ -40,11 +47,15 @@ pub(super) fn check(files: &Files, sources: &[Source]) -> Vec<String> {
     let page = files.get(Path::new(PAGE)).map_or("", String::as_str);
     let mut floors = read(page);
     let mut layers = BTreeMap::<&str, Vec<File<'_>>>::new();
-    for source in sources.iter().filter(|source| source.is_layer()) {
-        let mut parts = source.path.iter().filter_map(|part| part.to_str()).skip(1);
-        let layer = parts.next().unwrap_or_default();
-        let place = parts.skip(1).collect::<PathBuf>().with_extension("");
-        if !NO_LAYERS.contains(&layer) && !place.ends_with("tests") {
+    for source in sources {
+        let path = source.path.to_str().unwrap_or_default();
+        let path = path.strip_prefix("crates/").unwrap_or_default();
+        let Some((layer, place)) = path.split_once("/src/") else {
+            continue;
+        };
+        let place = Path::new(place).with_extension("");
+        let is_layer = source.is_layer() && !NO_LAYERS.contains(&layer);
+        if (is_layer || DROP_INS.contains(&layer)) && !place.ends_with("tests") {
             let imports = BTreeMap::new();
             let file = File {
                 source,
