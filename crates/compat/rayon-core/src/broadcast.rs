@@ -10,6 +10,7 @@ use crate::job::Job;
 use crate::locked::lock;
 use crate::member::Member;
 use crate::registry::{Place, Registry};
+use crate::spawn::job;
 use crate::wait::{Left, wait};
 
 /// What a broadcast closure learns of its thread.
@@ -127,13 +128,8 @@ where
     OP: Fn(BroadcastContext<'_>) + Send + Sync + 'static,
 {
     let op = Arc::new(op);
-    registry.places.iter().for_each(|_| registry.hold());
     registry.send_to_all(registry.places.iter().map(|_| {
-        let (op, registry) = (Arc::clone(&op), Arc::clone(registry));
-        Job::new(move || {
-            registry.contain(|| BroadcastContext::with(&*op));
-            drop(op);
-            registry.close();
-        })
+        let op = Arc::clone(&op);
+        job(registry, move || BroadcastContext::with(&*op))
     }));
 }

@@ -4,7 +4,7 @@ use std::any::Any;
 use std::error::Error;
 use std::{fmt, io, thread};
 
-use crate::call;
+use crate::call::make_global;
 use crate::error::ThreadPoolBuildError;
 use crate::pool::ThreadPool;
 use crate::threads::{CustomSpawn, DefaultSpawn, Settings, ThreadBuilder, ThreadSpawn, named};
@@ -93,7 +93,7 @@ impl<S: ThreadSpawn> ThreadPoolBuilder<S> {
     /// # Errors
     /// As [`build`](Self::build), and when there is a global pool already.
     pub fn build_global(self) -> Result<(), ThreadPoolBuildError> {
-        call::build_global(self.settings, self.spawn_handler)?.wait_until_primed();
+        make_global(|| self.settings.start(self.spawn_handler))?.wait_until_primed();
         Ok(())
     }
 }

@@ -10,21 +10,14 @@ use crate::error::{Kind, ThreadPoolBuildError};
 use crate::job::Job;
 use crate::member::Member;
 use crate::registry::Registry;
-use crate::threads::{DefaultSpawn, Settings, ThreadSpawn};
+use crate::threads::{DefaultSpawn, Settings};
 use crate::wait::{Left, wait};
 
 static GLOBAL: OnceLock<Arc<Registry>> = OnceLock::new();
 static MADE: Once = Once::new();
 
 /// Makes the global pool.
-pub(crate) fn build_global(
-    settings: Settings,
-    spawn: impl ThreadSpawn,
-) -> Result<&'static Arc<Registry>, ThreadPoolBuildError> {
-    make_global(|| settings.start(spawn))
-}
-
-fn make_global(
+pub(crate) fn make_global(
     make: impl FnOnce() -> Result<Arc<Registry>, ThreadPoolBuildError>,
 ) -> Result<&'static Arc<Registry>, ThreadPoolBuildError> {
     let mut result = Err(ThreadPoolBuildError::new(

@@ -117,8 +117,8 @@ impl Queue {
     /// Takes a job inside of `scope`, if one lies near the ends.
     pub(crate) fn take_inside(&mut self, scope: &Core) -> Option<Job> {
         let count = self.entries.len();
-        let near_ends = (0..count.min(LOOKS)).chain(count.saturating_sub(LOOKS).max(LOOKS)..count);
-        let mut near_ends = near_ends;
+        let last = count.saturating_sub(LOOKS).max(LOOKS);
+        let mut near_ends = (0..count.min(LOOKS)).chain(last..count);
         let found = near_ends.find(|&at| is_inside(self.entries[at].scope(), scope))?;
         self.entries.remove(found).map(Entry::into_job)
     }

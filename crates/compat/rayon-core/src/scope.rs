@@ -34,23 +34,6 @@ struct Base<'scope> {
     children: PhantomData<Box<Body<'scope>>>,
 }
 
-/// A scope of a body, lent to the children.
-struct Lent<T>(*const T);
-
-// SAFETY: it is a reference, and `as_ref` has its bounds.
-unsafe impl<T: Sync> Send for Lent<T> {}
-// SAFETY: as above.
-unsafe impl<T: Sync> Sync for Lent<T> {}
-
-impl<T> Lent<T> {
-    /// # Safety
-    /// The scope has not ended: the caller is a child of it.
-    unsafe fn as_ref(&self) -> &T {
-        // SAFETY: the caller's promise.
-        unsafe { &*self.0 }
-    }
-}
-
 impl<'scope> Base<'scope> {
     fn new(registry: &Arc<Registry>, member: Option<&Member>) -> Self {
         Self {
@@ -85,14 +68,11 @@ impl<'scope> Base<'scope> {
     /// A child, counted in. It gets `scope`, which has this base.
     fn child<T: Sync>(&self, scope: &T, body: impl FnOnce(&T) + Send + 'scope) -> Job {
         self.core.left.fetch_add(1, Ordering::Relaxed);
-        let lent = Lent(scope);
         let run = move |core: &Core| {
-            // SAFETY: this is a child of the scope.
-            let scope = unsafe { lent.as_ref() };
             core.run(|| body(scope));
         };
-        // SAFETY: the child was counted in. The scope ends after the child, and `'scope` after the scope: `complete` waits for all
-        // children and does not unwind. Every job that is queued runs.
+        // SAFETY: the child was counted in. The scope, which `scope` is, ends after the child, and `'scope` after the scope: `complete` waits
+        // for all children and does not unwind. Every job that is queued runs.
         unsafe { Job::child(self.core.child(), run) }
     }
 

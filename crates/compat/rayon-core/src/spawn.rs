@@ -46,7 +46,7 @@ pub(crate) fn spawn_fifo_in(registry: &Arc<Registry>, func: impl FnOnce() + Send
 }
 
 /// A job that keeps the pool open until it has run.
-fn job(registry: &Arc<Registry>, func: impl FnOnce() + Send + 'static) -> Job {
+pub(crate) fn job(registry: &Arc<Registry>, func: impl FnOnce() + Send + 'static) -> Job {
     registry.hold();
     let registry = Arc::clone(registry);
     Job::new(move || {
