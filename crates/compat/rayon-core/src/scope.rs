@@ -43,8 +43,9 @@ impl<'scope> Base<'scope> {
         }
     }
 
-    /// Runs the body, and waits for all children. `from` is where the queue of this thread ended before.
+    /// Runs the body, and waits for all children.
     fn complete<R>(&self, member: Option<&Member>, body: impl FnOnce() -> R) -> R {
+        // This thread's place in the scope's pool, and where its queue ends before the scope.
         let own = member.filter(|member| member.is_of(&self.registry));
         let own = own.map(|member| (member, member.place().queue.with(|queue| queue.top())));
         let result = self.core.run(body);
@@ -65,14 +66,14 @@ impl<'scope> Base<'scope> {
         result.expect("a body that panics leaves its payload")
     }
 
-    /// A child, counted in. It gets `scope`, which has this base.
+    /// A child, counted in. It gets `scope`, the one that this base is of.
     fn child<T: Sync>(&self, scope: &T, body: impl FnOnce(&T) + Send + 'scope) -> Job {
         self.core.left.fetch_add(1, Ordering::Relaxed);
         let run = move |core: &Core| {
             core.run(|| body(scope));
         };
-        // SAFETY: the child was counted in. The scope, which `scope` is, ends after the child, and `'scope` after the scope: `complete` waits
-        // for all children and does not unwind. Every job that is queued runs.
+        // SAFETY: the child was counted in. `scope` ends after the child, and `'scope` after `scope`: `complete` waits for all children and
+        // does not unwind. Every job that is queued runs.
         unsafe { Job::child(self.core.child(), run) }
     }
 
