@@ -18,8 +18,10 @@ mod outcome;
 mod programs;
 mod published;
 pub(crate) mod registry;
+mod render;
 pub(crate) mod sides;
 mod suites;
+mod vulkan;
 
 use anyhow::Result;
 use clap::Args;
@@ -33,19 +35,21 @@ pub(crate) struct CompatArgs {
     #[command(flatten)]
     only: Only,
     /// Run only the small programs on crates that stand on rayon; with `--bench`, measure rayon on its own core and on the drop-in
-    #[arg(long, conflicts_with_all = ["bless", "apps", "programs", "examples", "interface", "differ"])]
+    #[arg(long, conflicts_with_all = ["bless", "apps", "programs", "examples", "interface", "differ", "render"])]
     rayon: bool,
     #[command(flatten)]
     seeds: differ::SeedArgs,
     /// Run only the tests of this Bevy, 0.18 say, on its drop-in; with `--bless`, record them
     #[arg(long, value_name = "VERSION", value_parser = registry::bevy_version)]
-    #[arg(conflicts_with_all = ["rayon", "apps", "programs", "examples", "interface", "differ", "bench"])]
+    #[arg(conflicts_with_all = ["rayon", "apps", "programs", "examples", "interface", "differ", "bench", "render"])]
     bevy: Option<&'static str>,
     /// Run only what contains this text: suites and apps, programs, or rows of the bench
     #[arg(long, value_name = "TEXT", conflicts_with = "interface")]
     filter: Option<String>,
     #[command(flatten)]
     bench_args: bench::BenchArgs,
+    #[command(flatten)]
+    render_args: render::RenderArgs,
 }
 
 /// One thing instead of all.
@@ -73,6 +77,10 @@ struct Only {
     /// Compare the speed of ECS workloads on the stock crate and on the drop-in
     #[arg(long)]
     bench: bool,
+    /// Render an animated app of Bevy 0.19 without a window, on the published crate and on ours in turn, compare what they compute, and
+    /// write a page about their frames
+    #[arg(long, conflicts_with = "filter")]
+    render: bool,
 }
 
 /// Does one thing with what a filter lets through.
@@ -84,6 +92,9 @@ pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
     let (filter, only) = (&*args.filter.unwrap_or_default(), args.only);
     if only.bench {
         return bench::run(ws, filter, args.rayon, &args.bench_args);
+    }
+    if only.render {
+        return render::run(ws, &args.render_args);
     }
     let parts: [(bool, Part<'_>); 6] = [
         (only.interface, &|_| interface::run(ws)),

@@ -20,7 +20,7 @@ pub(super) const fn published(name: &'static str, version: &'static str) -> Publ
 
 impl Published {
     /// The package in another version.
-    pub(super) fn of(self, version: &'static str) -> Self {
+    pub(super) const fn of(self, version: &'static str) -> Self {
         Self { version, ..self }
     }
 

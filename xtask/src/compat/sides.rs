@@ -14,14 +14,14 @@ use crate::workspace::{Workspace, write};
 /// Far more than a program needs to list what it has.
 const LIST_LIMIT: Duration = Duration::from_secs(60);
 
-/// For profiles.
+/// For profiles, where a package has no profile of its own.
 const DEBUG: &str = "\n[profile.release]\ndebug = \"line-tables-only\"\n";
 
-/// Copies a package of the compat workspace to `to` below the target directory, as a workspace of its own with `patch` at the end of
-/// its manifest.
+/// Copies a package that lies in the compat workspace to `to` below the target directory, as a workspace of its own with `patch` at the
+/// end of its manifest.
 ///
-/// Sides are copies in directories of their own, from the same lock file, each with a target directory of its own: with a
-/// shared one cargo would run one side's program for both.
+/// Sides are copies in directories of their own, from the same lock file: that of the package, or else of the workspace. Each has a
+/// target directory of its own: with a shared one cargo would run one side's program for both.
 pub(super) fn copy(ws: &Workspace, package: &str, to: &str, patch: &str) -> Result<PathBuf> {
     let compat = ws.root.join("crates/compat");
     let source = compat.join(package);
@@ -29,14 +29,18 @@ pub(super) fn copy(ws: &Workspace, package: &str, to: &str, patch: &str) -> Resu
     let manifest = fs_err::read_to_string(source.join("Cargo.toml"))?;
     // The copy lies elsewhere.
     let manifest = manifest.replace("path = \"../", &format!("path = \"{}/", compat.display()));
+    let has_profile = manifest.contains("[profile.release]");
+    let profile = if has_profile { "" } else { DEBUG };
     write(
         &dir,
         "Cargo.toml",
-        format!("{manifest}\n[workspace]\n{DEBUG}{patch}"),
+        format!("{manifest}\n[workspace]\n{profile}{patch}"),
     )?;
     copy_tree(&source.join("src"), &dir.join("src"))?;
     // Cargo then adds and removes what the one side uses and the other does not.
-    let lock = fs_err::read(compat.join("Cargo.lock"))?;
+    let own = source.join("Cargo.lock");
+    let of_all = compat.join("Cargo.lock");
+    let lock = fs_err::read(if own.exists() { own } else { of_all })?;
     if write(&dir, "Cargo.lock.from", &lock)? {
         fs_err::write(dir.join("Cargo.lock"), lock)?;
     }

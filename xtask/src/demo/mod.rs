@@ -1,7 +1,7 @@
 //! `cargo xtask demo`: a headless Bevy app on the drop-in; with `--versus` on the published crate and on the drop-in in turn.
 
 pub(crate) mod figures;
-mod versus;
+pub(crate) mod versus;
 
 use std::path::PathBuf;
 

@@ -17,7 +17,7 @@ use crate::report::units::counted;
 use crate::report::{self, frames};
 use crate::workspace::Workspace;
 
-/// How much longer than asked for a process may take: a loaded machine is slow.
+/// How long a process may take: a loaded machine is slow.
 const LIMIT_A_FRAME: Duration = Duration::from_secs(1);
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -25,17 +25,11 @@ const LIMIT: Duration = Duration::from_secs(120);
 pub(super) fn run(ws: &Workspace, args: &DemoArgs) -> Result<()> {
     let origin = origin(ws);
     let programs = Side::both(|side| side.program(ws, "demo", &[BEVY_TASKS], OPTIMISED))?;
-    let limit = LIMIT + LIMIT_A_FRAME * args.frames;
-    let mut all = [Vec::new(), Vec::new()];
-    for round in 0..args.rounds {
-        let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
-        for side in order {
-            all[side].push(figures(&programs[side], args, limit)?);
-        }
-        eprintln!("round {} of {}", round + 1, args.rounds);
-    }
-    same(&all)?;
-    let [stock, ours] = all;
+    let [stock, ours] = in_turn(args.rounds, |side| {
+        let mut command = Command::new(&programs[side]);
+        command.args(args.words()).arg("--figures");
+        figures(command, args.frames)
+    })?;
     let comparison = Comparison {
         origin,
         what: format!(
@@ -49,26 +43,45 @@ pub(super) fn run(ws: &Workspace, args: &DemoArgs) -> Result<()> {
             SideFrames::of(Side::Ours.name(), &ours),
         ],
     };
-    println!("{}", frames::text(&comparison));
     let page = ws.target.join("versus.html");
-    let page = args.out.as_deref().unwrap_or(&page);
-    report::write(page, &frames::page(&comparison))?;
-    println!("wrote {}", page.display());
-    Ok(())
+    show(&comparison, args.out.as_deref().unwrap_or(&page))
 }
 
-fn figures(program: &Path, args: &DemoArgs, limit: Duration) -> Result<Figures> {
-    let mut command = Command::new(program);
-    command.args(args.words()).arg("--figures");
-    let figures = Figures::parse(&printed(command, limit)?)?;
+/// Runs as many processes of each side, which have to compute the same. `process` gets the number of the side in [`Side::BOTH`].
+pub(crate) fn in_turn(
+    rounds: u32,
+    process: impl Fn(usize) -> Result<Figures>,
+) -> Result<[Vec<Figures>; 2]> {
+    let mut all = [Vec::new(), Vec::new()];
+    for round in 0..rounds {
+        let order = if round % 2 == 0 { [0, 1] } else { [1, 0] };
+        for side in order {
+            all[side].push(process(side)?);
+        }
+        eprintln!("round {} of {rounds}", round + 1);
+    }
+    same(&all)?;
+    Ok(all)
+}
+
+/// What a process says, which runs this many frames.
+pub(crate) fn figures(command: Command, frames: u32) -> Result<Figures> {
+    let name = command.get_program().display().to_string();
+    let figures = Figures::parse(&printed(command, LIMIT + LIMIT_A_FRAME * frames)?)?;
     ensure!(
-        figures.frames.len() == args.frames as usize,
-        "{} counts {} frames and not {}",
-        program.display(),
+        figures.frames.len() == frames as usize,
+        "{name} counts {} frames and not {frames}",
         figures.frames.len(),
-        args.frames
     );
     Ok(figures)
+}
+
+/// Prints the table and writes the page.
+pub(crate) fn show(comparison: &Comparison, page: &Path) -> Result<()> {
+    println!("{}", frames::text(comparison));
+    report::write(page, &frames::page(comparison))?;
+    println!("wrote {}", page.display());
+    Ok(())
 }
 
 /// Fails unless all processes have computed the same.

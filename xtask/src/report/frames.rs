@@ -1,5 +1,6 @@
 //! The frames of an app on the published crate and on ours: a table, and a page with both histograms beside each other.
 
+use anyhow::{Result, ensure};
 use maud::{Markup, html};
 use xtask_stats::median;
 
@@ -30,6 +31,8 @@ pub(crate) struct SideFrames {
     /// Medians over the processes.
     facts: [f64; FACTS.len()],
     threads: usize,
+    /// A PNG, as an address that holds it.
+    picture: Option<String>,
 }
 
 /// The rows of the table.
@@ -64,7 +67,40 @@ impl SideFrames {
                 fact(&|figures| figures.startup),
             ],
             threads: processes.iter().map(|p| p.threads).max().unwrap_or(0),
+            picture: None,
         }
+    }
+
+    /// The page then shows this PNG beside the histogram.
+    pub(crate) fn with_picture(self, png: &[u8]) -> Self {
+        let address = format!("data:image/png;base64,{}", base64(png));
+        Self {
+            picture: Some(address),
+            ..self
+        }
+    }
+}
+
+impl Comparison {
+    /// The rows of times: of stock, of ours.
+    fn facts(&self) -> impl Iterator<Item = (&'static str, [f64; 2])> {
+        let [stock, ours] = &self.sides;
+        let facts = stock.facts.into_iter().zip(ours.facts);
+        let facts = FACTS.into_iter().zip(facts);
+        facts.map(|(fact, (stock, ours))| (fact, [stock, ours]))
+    }
+
+    /// Fails unless the ratios of ours to stock in these rows are at most so large.
+    pub(crate) fn check(&self, limits: &[(&str, f64)]) -> Result<()> {
+        let limit = |fact| limits.iter().find(|(name, _)| *name == fact);
+        let above = self.facts().filter_map(|(fact, [stock, ours])| {
+            let (value, (_, limit)) = (ours / stock, limit(fact)?);
+            let said = || format!("{fact} is {} of stock, above {limit}", ratio(value));
+            (value > *limit).then(said)
+        });
+        let above = Vec::from_iter(above);
+        ensure!(above.is_empty(), "{}", above.join("; "));
+        Ok(())
     }
 }
 
@@ -72,6 +108,21 @@ fn sorted(times: &[f64]) -> Vec<f64> {
     let mut times = times.to_owned();
     times.sort_unstable_by(f64::total_cmp);
     times
+}
+
+/// RFC 4648, section 4.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let of_three = |three: &[u8]| {
+        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        // Two bytes need three digits, one needs two.
+        [18, 12, 6, 0].map(|shift| match shift + three.len() * 6 < 18 {
+            true => '=',
+            false => char::from(DIGITS[(bits >> shift & 63) as usize]),
+        })
+    };
+    bytes.chunks(3).flat_map(of_three).collect()
 }
 
 /// The smallest time that `percent` of the sorted times do not exceed.
@@ -85,10 +136,10 @@ fn table(comparison: &Comparison) -> Table {
     let [stock, ours] = &comparison.sides;
     let header = ["", &stock.name, &ours.name, "ours/stock"];
     let mut table = Table::new("Frames", &header);
-    for ((fact, stock), ours) in FACTS.iter().zip(stock.facts).zip(ours.facts) {
+    for (fact, [stock, ours]) in comparison.facts() {
         let [of_stock, of_ours] = values(Metric::Wall, [stock, ours]);
         table.add(vec![
-            Cell::Word((*fact).to_owned()),
+            Cell::Word(fact.to_owned()),
             Cell::Figure(of_stock),
             Cell::Figure(of_ours),
             Cell::Figure(ratio(ours / stock)),
@@ -199,6 +250,9 @@ impl Axis {
                         text x=(x) y=(HEIGHT + FOOT - 6.0) style={ "text-anchor:" (anchor) } { (values(Metric::Wall, [time])[0]) }
                     }
                 }
+                @if let Some(picture) = &side.picture {
+                    img src=(picture) alt=(format!("A frame of {}", side.name));
+                }
             }
         }
     }
@@ -206,7 +260,7 @@ impl Axis {
 
 #[cfg(test)]
 mod tests {
-    use super::{BARS, Comparison, SideFrames, page, text};
+    use super::{BARS, Comparison, SideFrames, base64, page, text};
     use crate::demo::figures::Figures;
     use crate::report::peers::Origin;
     use crate::report::sheet::Sheet;
@@ -251,6 +305,33 @@ mod tests {
         let page = page(&comparison);
         assert_eq!(page.matches("<figure>").count(), 2);
         assert!(!page.contains("NaN") && !page.contains("http"));
+    }
+
+    #[test]
+    fn limits_name_the_rows_above_them() {
+        let comparison = Comparison {
+            origin: origin(),
+            what: String::new(),
+            sides: [side("stock", &[1e6]), side("ours", &[2e6])],
+        };
+        let error = comparison.check(&[("p99", 1.0), ("start-up", 1.0)]);
+        let error = error.expect_err("twice as long").to_string();
+        assert_eq!(error, "p99 is 2.000 of stock, above 1");
+        assert!(comparison.check(&[("p99", 2.0)]).is_ok());
+    }
+
+    #[test]
+    fn pictures_are_in_the_page() {
+        let texts = ["", "f", "fo", "foo", "foobar"].map(|text| base64(text.as_bytes()));
+        assert_eq!(texts, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYmFy"]);
+        let with = |name| side(name, &[1e6]).with_picture(b"foo");
+        let comparison = Comparison {
+            origin: origin(),
+            what: String::new(),
+            sides: [with("stock"), with("ours")],
+        };
+        let address = "src=\"data:image/png;base64,Zm9v\"";
+        assert_eq!(page(&comparison).matches(address).count(), 2);
     }
 
     #[test]
