@@ -58,11 +58,6 @@ fn look(mut tasks: ResMut<Tasks>) {
     });
 }
 
-/// How many the frame loop has seen the end of.
-pub(crate) fn finished(world: &World) -> usize {
-    TASKS - world.resource::<Tasks>().under_way.len()
-}
-
 /// Waits for the others; what all have computed.
 pub(crate) fn finish(world: &mut World) -> u64 {
     let mut tasks = world.resource_mut::<Tasks>();

@@ -143,7 +143,6 @@ fn run(options: &Options) -> Result<(), String> {
         times.push(start.elapsed());
         transforms = scene::fingerprint(app.world_mut(), transforms);
     }
-    let in_frames = background::finished(app.world());
     let results = background::finish(app.world_mut());
     let used = usage::now();
 
@@ -155,7 +154,7 @@ fn run(options: &Options) -> Result<(), String> {
     let times: Vec<String> = times.iter().map(|t| t.as_nanos().to_string()).collect();
     println!(
         "frames {}\ncpu {}\nthreads {}\nstartup {}\nfingerprint transforms {transforms:016x} sparks {:016x} \
-         {} tasks {results:016x}\ntasks {in_frames}",
+         {} tasks {results:016x}",
         times.join(" "),
         (used.cpu - before.cpu).as_nanos(),
         used.threads,
