@@ -32,7 +32,7 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
     let older = compat::older::manifest(ws)?;
     let older = words("check --quiet --manifest-path", [&*older]);
     build.cargo(&older)?;
-    // What it depends on takes most of an hour to build.
+    // What it depends on takes half an hour or more to build.
     let render = ws.manifest("crates/compat/render");
     plain.cargo(&words(FORMAT, ["--manifest-path", &render]))?;
     // Builds for no host, so there is no clippy for it.

@@ -50,7 +50,7 @@ pub(super) fn run(ws: &Workspace, args: &RenderArgs) -> Result<()> {
         frames: args.frames,
     };
     eprintln!(
-        "building Bevy with its renderer on both sides (the first time takes most of an hour on two cores)"
+        "building Bevy with its renderer on both sides (the first time takes half an hour or more on two cores)"
     );
     let origin = origin(ws);
     let programs = Side::both(|side| app.build(ws, side))?;
