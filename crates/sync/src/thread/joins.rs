@@ -1,8 +1,8 @@
 //! Whether a thread can wait for another one's end.
 
 /// Whether the calling thread may join others here. False only on Windows, where the system's loader calls this code: in a destructor of
-/// a thread-local, and in `DllMain`. The system then neither starts nor ends another thread until that code has returned, so a join would
-/// wait for ever.
+/// a thread-local, and in `DllMain`. The system then neither starts nor ends another thread until that code has returned, so the calling
+/// thread would wait in the join for ever.
 ///
 /// Cost: on Windows two calls of `ntdll`; nothing elsewhere.
 #[inline]
@@ -19,9 +19,12 @@ mod loader {
     //! The loader holds a lock while it calls. That lock is in the process's environment block, as every debugger's tools know it; what
     //! Microsoft's `AuxUlibIsDLLSynchronizationHeld` tells comes from there, too.
 
-    use core::ffi::{CStr, c_char, c_void};
-
+    use core::ffi::c_void;
+    use core::mem::transmute;
+    use core::ptr::NonNull;
     use std::sync::OnceLock;
+
+    use crate::ntdll;
 
     /// Where the environment block has the address of the lock.
     const LOADER_LOCK: usize = if cfg!(target_pointer_width = "64") {
@@ -29,12 +32,6 @@ mod loader {
     } else {
         0xa0
     };
-
-    #[link(name = "kernel32")]
-    unsafe extern "system" {
-        fn GetModuleHandleA(name: *const c_char) -> *mut c_void;
-        fn GetProcAddress(module: *mut c_void, name: *const c_char) -> *mut c_void;
-    }
 
     #[derive(Clone, Copy)]
     struct Calls {
@@ -56,31 +53,22 @@ mod loader {
     }
 
     fn find() -> Option<Calls> {
-        let environment = address(c"RtlGetCurrentPeb")?;
-        let is_locked_here = address(c"RtlIsCriticalSectionLockedByThread")?;
+        let environment = ntdll::address(c"RtlGetCurrentPeb")?;
+        let is_locked_here = ntdll::address(c"RtlIsCriticalSectionLockedByThread")?;
         // SAFETY: the first takes nothing and returns the block's address; the second takes the address of a critical section and
         // returns a byte.
         let calls = unsafe {
             Calls {
-                environment: core::mem::transmute::<*mut c_void, extern "system" fn() -> *const u8>(
+                environment: transmute::<NonNull<c_void>, extern "system" fn() -> *const u8>(
                     environment,
                 ),
-                is_locked_here: core::mem::transmute::<
-                    *mut c_void,
+                is_locked_here: transmute::<
+                    NonNull<c_void>,
                     unsafe extern "system" fn(*const c_void) -> u8,
                 >(is_locked_here),
             }
         };
         Some(calls)
-    }
-
-    /// Where `ntdll` has this function.
-    fn address(function: &CStr) -> Option<*mut c_void> {
-        // SAFETY: the name is a C string, and the call only reads it.
-        let module = unsafe { GetModuleHandleA(c"ntdll.dll".as_ptr()) };
-        // SAFETY: `ntdll` is loaded, and never unloaded; the name is a C string.
-        let address = unsafe { GetProcAddress(module, function.as_ptr()) };
-        (!module.is_null() && !address.is_null()).then_some(address)
     }
 }
 
