@@ -217,8 +217,8 @@ impl Threads {
             || self.in_hooks.load(Ordering::Relaxed) >= FEW_SPARES
     }
 
-    /// Joins these threads, which are listed, and takes them off the list. Where the system lets no thread end meanwhile, it only
-    /// takes them off: nothing but their thread-locals is left of them then.
+    /// The caller joins these threads, which are listed, and takes them off the list. If it [cannot join](thread::can_join), it only
+    /// takes them off: they have run their last task, and nothing but their thread-locals is left.
     ///
     /// # Panics
     /// If one of them has panicked.

@@ -28,7 +28,7 @@ use terrace_sync::{Arc, weakened};
 
 use super::shared::Shared;
 use super::{poll, runner};
-use crate::parts::current::{current, visit};
+use crate::parts::current::{current, visit, visit_from_outside};
 use crate::parts::lanes::Lane;
 
 terrace_sync::thread_local! {
@@ -168,7 +168,7 @@ impl Outside {
             permit: Cell::new(Permit::None),
             outer: ptr::null(),
         };
-        let _current = visit(pool.id, Lane::Normal);
+        let _current = visit_from_outside(pool.id);
         linked(&frame, || poll::poll_task(task));
     }
 }

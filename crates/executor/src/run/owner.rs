@@ -1,4 +1,4 @@
-//! The owner of a pool, in an executor: it closes the pool, and joins the pool's threads, when it is dropped.
+//! The owner of a pool, in an executor: when it is dropped, it closes the pool and joins the pool's threads, where it can.
 
 use std::io;
 
@@ -12,7 +12,7 @@ use crate::parts::threads::Threads;
 use crate::pool::shared::Shared;
 use crate::pool::{frames, place};
 
-/// A pool: closes and joins its threads when dropped.
+/// A pool: its drop closes it, and ends its threads.
 pub(crate) struct Pool {
     pub(crate) shared: Arc<Shared>,
 }
@@ -41,7 +41,7 @@ impl Pool {
     }
 
     /// Ends the workers: they finish the polls that they are in; then the last holder drops the
-    /// queued tasks. Joins every thread but the current one.
+    /// queued tasks. Joins every thread but the current one, or waits for its last task where this thread cannot join.
     fn close(&self) {
         let shared = &self.shared;
         place::empty_slot_in(shared);
