@@ -20,8 +20,8 @@ const DEBUG: &str = "\n[profile.release]\ndebug = \"line-tables-only\"\n";
 /// Copies a package that lies in the compat workspace to `to` below the target directory, as a workspace of its own with `patch` at the
 /// end of its manifest.
 ///
-/// Sides are copies in directories of their own, from the same lock file: that of the package, or else of the workspace. Each has a
-/// target directory of its own: with a shared one cargo would run one side's program for both.
+/// Sides are copies in directories of their own, from the same lock file: that of the package, or else of the workspace. Where they share
+/// a target directory, the caller gives each side's program a name of its own: cargo would run one for both.
 pub(super) fn copy(ws: &Workspace, package: &str, to: &str, patch: &str) -> Result<PathBuf> {
     let compat = ws.root.join("crates/compat");
     let source = compat.join(package);

@@ -1,6 +1,7 @@
 //! The frames of an app on the published crate and on ours: a table, and a page with both histograms beside each other.
 
 use anyhow::{Result, ensure};
+use base64::prelude::{BASE64_STANDARD, Engine};
 use maud::{Markup, html};
 use xtask_stats::median;
 
@@ -73,7 +74,7 @@ impl SideFrames {
 
     /// The page then shows this PNG beside the histogram.
     pub(crate) fn with_picture(self, png: &[u8]) -> Self {
-        let address = format!("data:image/png;base64,{}", base64(png));
+        let address = format!("data:image/png;base64,{}", BASE64_STANDARD.encode(png));
         Self {
             picture: Some(address),
             ..self
@@ -108,21 +109,6 @@ fn sorted(times: &[f64]) -> Vec<f64> {
     let mut times = times.to_owned();
     times.sort_unstable_by(f64::total_cmp);
     times
-}
-
-/// RFC 4648, section 4.
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let of_three = |three: &[u8]| {
-        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        // Two bytes need three digits, one needs two.
-        [18, 12, 6, 0].map(|shift| match shift + three.len() * 6 < 18 {
-            true => '=',
-            false => char::from(DIGITS[(bits >> shift & 63) as usize]),
-        })
-    };
-    bytes.chunks(3).flat_map(of_three).collect()
 }
 
 /// The smallest time that `percent` of the sorted times do not exceed.
@@ -260,7 +246,7 @@ impl Axis {
 
 #[cfg(test)]
 mod tests {
-    use super::{BARS, Comparison, SideFrames, base64, page, text};
+    use super::{BARS, Comparison, SideFrames, page, text};
     use crate::demo::figures::Figures;
     use crate::report::peers::Origin;
     use crate::report::sheet::Sheet;
@@ -322,8 +308,6 @@ mod tests {
 
     #[test]
     fn pictures_are_in_the_page() {
-        let texts = ["", "f", "fo", "foo", "foobar"].map(|text| base64(text.as_bytes()));
-        assert_eq!(texts, ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYmFy"]);
         let with = |name| side(name, &[1e6]).with_picture(b"foo");
         let comparison = Comparison {
             origin: origin(),

@@ -242,7 +242,7 @@ pub(super) fn run(ws: &Workspace, filter: &Regex, rayon: bool, args: &BenchArgs)
 
 #[cfg(test)]
 mod tests {
-    use super::{MOVES, Rule, planted, rules, table, worth};
+    use super::{DEAR, MOVES, OFF, Rule, SWITCH, UNPARK, planted, rules, table, worth};
     use crate::measure::criterion::Program;
     use crate::measure::rounds::{Entry, Row};
     use crate::measure::runs::{Key, Kind, Run, Runs};
@@ -258,6 +258,7 @@ mod tests {
             assert!(edits.iter().all(|edit| edit.to.contains(&switch)), "{name}");
         }
         planted(&ws, &rules).expect("each edit has its place");
+        assert!(SWITCH.contains(OFF) && UNPARK[1].contains(DEAR));
     }
 
     #[test]
