@@ -38,8 +38,6 @@ mod jitter;
 mod model;
 #[cfg(feature = "std")]
 mod mutex;
-#[cfg(windows)]
-mod ntdll;
 mod once;
 pub mod thread;
 #[cfg(feature = "std")]

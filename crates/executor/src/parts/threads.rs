@@ -217,19 +217,16 @@ impl Threads {
             || self.in_hooks.load(Ordering::Relaxed) >= FEW_SPARES
     }
 
-    /// The caller joins these threads, which are listed, and takes them off the list. If it [cannot join](thread::can_join), it only
-    /// takes them off: they have run their last task, and nothing but their thread-locals is left.
+    /// Joins these threads, which are listed, and takes them off the list.
     ///
     /// # Panics
     /// If one of them has panicked.
     pub(crate) fn join(&self, handles: Vec<JoinHandle<()>>) {
         for handle in handles {
             let joined = handle.thread();
-            if thread::can_join() {
-                handle
-                    .join()
-                    .expect("a worker catches every panic of what it runs");
-            }
+            handle
+                .join()
+                .expect("a worker catches every panic of what it runs");
             self.list.lock().retain(|other| {
                 let thread = other.thread.as_ref();
                 !thread.is_some_and(|thread| thread.is(&joined))

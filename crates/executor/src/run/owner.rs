@@ -67,8 +67,11 @@ impl Pool {
             }
         }
         let others = threads.into_iter().filter(|thread| !thread.is_here());
-        let handles = others.filter_map(|thread| thread.handle);
-        shared.threads.join(handles.collect());
+        // Where this thread cannot join, nothing is left of the others but their thread-locals.
+        if thread::can_join() {
+            let handles = others.filter_map(|thread| thread.handle);
+            shared.threads.join(handles.collect());
+        }
         threadless::unregister(shared);
         // Else the count stays up, and no thread drops the tasks: a poll that never ends may still
         // use them.

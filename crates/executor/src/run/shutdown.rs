@@ -4,7 +4,7 @@ use std::ptr;
 use std::time::Duration;
 
 use terrace_sync::atomic::Ordering;
-use terrace_sync::{Arc, weakened};
+use terrace_sync::{Arc, thread, weakened};
 
 use super::deadline::{deadline_after, wait_for};
 use super::start::{resize, wake};
@@ -150,8 +150,11 @@ impl<'p> Caller<'p> {
         true
     }
 
-    /// Joins the threads that this call has waited for.
+    /// Joins the threads that this call has waited for. Where the caller cannot, it leaves them to a thread that can.
     fn join_ended(&self) {
+        if !thread::can_join() {
+            return;
+        }
         let ended = |thread: &&mut Thread| {
             thread.has_ended() && !(self.is_inside && thread.in_shutdown) && !thread.is_here()
         };

@@ -164,15 +164,28 @@ mod calls {
     //! `FlushProcessWriteBuffers`, Windows Vista and later. It returns nothing, and in Wine it may do nothing.
     //! Wine's `ntdll` exports a function that Windows has not: where it is there, the fences are symmetric.
 
-    use crate::ntdll;
+    use core::ffi::{CStr, c_void};
 
     #[link(name = "kernel32")]
     unsafe extern "system" {
         safe fn FlushProcessWriteBuffers();
+        fn GetModuleHandleA(name: *const core::ffi::c_char) -> *mut c_void;
+        fn GetProcAddress(module: *mut c_void, name: *const core::ffi::c_char) -> *mut c_void;
+    }
+
+    /// Whether a library that the process has loaded exports this function.
+    fn exports(module: &CStr, function: &CStr) -> bool {
+        // SAFETY: the name is a C string, and the call only reads it.
+        let module = unsafe { GetModuleHandleA(module.as_ptr()) };
+        if module.is_null() {
+            return false;
+        }
+        // SAFETY: the module is loaded and `ntdll` is never unloaded; the name is a C string. The address is not called.
+        !unsafe { GetProcAddress(module, function.as_ptr()) }.is_null()
     }
 
     pub(in super::super) fn prepare() -> bool {
-        ntdll::address(c"wine_get_version").is_none()
+        !exports(c"ntdll.dll", c"wine_get_version")
     }
 
     pub(in super::super) fn barrier() -> bool {
