@@ -130,14 +130,14 @@ pub(crate) struct ClearsCurrent(());
 #[inline]
 pub(crate) fn visit_from_outside(executor: ExecutorId) -> ClearsCurrent {
     debug_assert!(current().is_none(), "in the middle of a poll");
-    CURRENT.set(Some(Current::visitor(executor, Lane::Normal)));
+    CURRENT.with(|cell| cell.set(Some(Current::visitor(executor, Lane::Normal))));
     ClearsCurrent(())
 }
 
 impl Drop for ClearsCurrent {
     #[inline]
     fn drop(&mut self) {
-        CURRENT.set(None);
+        CURRENT.with(|cell| cell.set(None));
     }
 }
 
