@@ -28,7 +28,7 @@ const KINDS: [&str; 2] = ["static_", "group_"];
 const ALONE: [&str; 1] = ["park/publish/searching"];
 
 /// Whether the contender of a layer is ours.
-pub(super) fn is_ours(layer: &str, contender: &str) -> bool {
+pub(crate) fn is_ours(layer: &str, contender: &str) -> bool {
     let known = OURS.iter().filter(|(name, _)| *name == layer);
     let mut ours = known.flat_map(|(_, ours)| ours.split(' '));
     ours.any(|name| name == contender)

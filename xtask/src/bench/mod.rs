@@ -3,10 +3,10 @@
 //! Every row runs ours and each peer in interleaved rounds; what is compared is a round's ratio, so that a machine that
 //! is slow for a while is slow for both. benches/README.md says how rows are named.
 
-mod contenders;
+pub(crate) mod contenders;
 mod instr;
 mod latency;
-mod programs;
+pub(crate) mod programs;
 pub(crate) mod results;
 mod rows;
 mod smoke;

@@ -37,7 +37,7 @@ fn layers(ws: &Workspace, wanted: &[String], prefix: &str) -> Result<Vec<String>
 }
 
 /// Builds the programs of some layers or all: criterion's without a prefix, or those that count instructions.
-pub(super) fn build(ws: &Workspace, wanted: &[String], prefix: &str) -> Result<Vec<Program>> {
+pub(crate) fn build(ws: &Workspace, wanted: &[String], prefix: &str) -> Result<Vec<Program>> {
     build_in(ws, "bench", layers(ws, wanted, prefix)?, Tree::default())
 }
 
@@ -90,7 +90,7 @@ fn build_in(
 }
 
 /// What the programs list, in their order.
-pub(super) fn list(programs: &[Program]) -> Result<Vec<(String, Program)>> {
+pub(crate) fn list(programs: &[Program]) -> Result<Vec<(String, Program)>> {
     let mut listed = Vec::new();
     for program in programs {
         let ids = program.list()?.into_iter();

@@ -41,11 +41,19 @@ pub(crate) struct BenchArgs {
     #[arg(long, requires = "bench", conflicts_with_all = ["counts", "rayon", "published", "long"])]
     tunables: bool,
     /// Instead, what each rule is worth that only speed depends on: the rows with all rules, and with each off
-    #[arg(long, requires = "bench", conflicts_with_all = ["counts", "published", "tunables", "json"])]
+    #[arg(long, requires = "bench", conflicts_with_all = ["counts", "tunables", "json"])]
     pay: bool,
     /// Only this rule; may be repeated
     #[arg(long, value_name = "NAME", requires = "pay")]
     rule: Vec<String>,
+    /// The rows of this layer of `cargo xtask bench`, instead of ECS workloads; may be repeated
+    #[arg(
+        long = "layer",
+        value_name = "LAYER",
+        requires = "pay",
+        conflicts_with = "rayon"
+    )]
+    layers: Vec<String>,
     /// With wakes that take their waker as long as that of a halted processor
     #[arg(long, requires = "pay")]
     dear: bool,

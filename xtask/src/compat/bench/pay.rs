@@ -13,10 +13,15 @@ use serde::Deserialize;
 
 use super::planted::{Changed, change, copied, edited};
 use super::program::{self, Kind};
+use super::published;
 use super::subject::{ECS, RAYON, Subject};
 use super::{BenchArgs, ROUNDS};
+use crate::bench::contenders::is_ours;
+use crate::bench::programs;
 use crate::compat::sides::Side;
-use crate::measure::criterion::Program;
+use crate::measure::child;
+use crate::measure::criterion::{Length, Program};
+use crate::measure::id::row_and_contender;
 use crate::measure::machine::origin;
 use crate::measure::rounds::{Effort, Entry, Row, measure_whole, series};
 use crate::measure::runs::{self, Run, Runs};
@@ -33,6 +38,8 @@ const OFF: &str = "TERRACE_OFF";
 const DEAR: &str = "TERRACE_DEAR";
 /// About what the wake of a halted processor takes its waker on a virtual machine.
 const DEAR_MICROSECONDS: &str = "40";
+/// Milliseconds that a run of a layer's row measures.
+const LAYER_MILLIS: u64 = 60;
 /// A row that changes by less does not count.
 const MOVES: f64 = 1.10;
 
@@ -115,48 +122,74 @@ fn planted(ws: &Workspace, rules: &[Rule]) -> Result<Changed> {
     Ok(changed)
 }
 
-/// The program with all rules, then with each off.
-fn contenders(program: &Program, rules: &[&Rule]) -> Vec<(String, Program)> {
-    let off = rules.iter().map(|rule| rule.name.as_str());
+/// Which programs are measured.
+enum Programs<'p> {
+    Subject(&'static Subject),
+    /// What async-executor publishes.
+    Published,
+    /// Of `cargo xtask bench`.
+    Layers(&'p [String]),
+}
+
+impl Programs<'_> {
+    /// Builds them in a tree: the ids of the rows that count, each with its program.
+    fn build(&self, tree: &Workspace, long: bool) -> Result<Vec<(String, Program)>> {
+        let built = match *self {
+            Self::Subject(subject) => {
+                let program = subject.build(tree, Side::Ours)?;
+                let mut rows = program::list(&program)?;
+                rows.retain(|row| long || row.kind != Kind::Long);
+                let rows = rows.into_iter();
+                return Ok(rows.map(|row| (row.id, program.clone())).collect());
+            }
+            Self::Published => vec![published::build(tree, Side::Ours)?],
+            Self::Layers(layers) => programs::build(tree, layers, "")?,
+        };
+        let mut rows = programs::list(&built)?;
+        // Peers have none of the rules.
+        rows.retain(|(id, program)| {
+            let ours = |(_, contender)| is_ours(&program.name, contender);
+            row_and_contender(id).is_none_or(ours)
+        });
+        Ok(rows)
+    }
+
+    fn run(&self, entry: &Entry, home: &Path) -> Result<Run> {
+        let Entry { program, id, .. } = entry;
+        let millis = match self {
+            Self::Subject(subject) => return program::run(program, id, subject.length),
+            Self::Published => published::MILLIS,
+            Self::Layers(_) => LAYER_MILLIS,
+        };
+        program.run(id, Length::of_millis(millis), home)
+    }
+}
+
+/// A row: the program with all rules, then with each off.
+fn row((id, program): &(String, Program), rules: &[&Rule], args: &BenchArgs) -> Row {
+    let dear = args.dear.then(|| (DEAR, DEAR_MICROSECONDS.to_owned()));
     let named = |name: &str| {
         let mut program = program.clone();
         program.variables.push((OFF, name.to_owned()));
-        (name.to_owned(), program)
+        program.variables.extend(dear.clone());
+        Entry::new(name, id, &program)
     };
-    [""].into_iter().chain(off).map(named).collect()
+    let off = rules.iter().map(|rule| rule.name.as_str());
+    Row {
+        name: id.clone(),
+        entries: [""].into_iter().chain(off).map(named).collect(),
+    }
 }
 
-/// The rows of a subject's program that match.
-fn rows(ws: &Workspace, subject: &Subject, filter: &Regex, args: &BenchArgs) -> Result<Vec<Row>> {
-    let all = rules()?;
-    let wanted = |rule: &&Rule| args.rule.is_empty() || args.rule.contains(&rule.name);
-    let chosen = Vec::from_iter(all.iter().filter(wanted));
-    let names = || Vec::from_iter(all.iter().map(|rule| rule.name.as_str())).join(", ");
-    for name in &args.rule {
-        let known = all.iter().any(|rule| rule.name == *name);
-        ensure!(known, "there is no rule `{name}`; there are {}", names());
+/// The rules that are asked for.
+fn chosen<'r>(all: &'r [Rule], names: &[String]) -> Result<Vec<&'r Rule>> {
+    let known = || Vec::from_iter(all.iter().map(|rule| rule.name.as_str())).join(", ");
+    for name in names {
+        let is_known = all.iter().any(|rule| rule.name == *name);
+        ensure!(is_known, "there is no rule `{name}`; there are {}", known());
     }
-    let tree = copied(ws, "pay/tree", &planted(ws, &all)?)?;
-    let copy = Workspace::at(&tree.join("Cargo.toml"))?;
-    let mut program = subject.build(&copy, Side::Ours)?;
-    if args.dear {
-        program.variables.push((DEAR, DEAR_MICROSECONDS.to_owned()));
-    }
-    let mut listed = program::list(&program)?;
-    listed.retain(|row| args.long || row.kind != Kind::Long);
-    listed.retain(|row| filter.is_match(&row.id));
-    ensure!(!listed.is_empty(), "no row matches the filter");
-    let contenders = contenders(&program, &chosen);
-    let row = |row: &program::Row| {
-        let entries = contenders.iter();
-        Row {
-            name: row.id.clone(),
-            entries: entries
-                .map(|(name, program)| Entry::new(name, &row.id, program))
-                .collect(),
-        }
-    };
-    Ok(listed.iter().map(row).collect())
+    let wanted = |rule: &&Rule| names.is_empty() || names.contains(&rule.name);
+    Ok(all.iter().filter(wanted).collect())
 }
 
 /// What the rule at this place among the contenders is worth.
@@ -219,14 +252,27 @@ fn table(rules: &[Rule], worths: &[Worth]) -> String {
 
 /// Builds, measures, and prints the table.
 pub(super) fn run(ws: &Workspace, filter: &Regex, rayon: bool, args: &BenchArgs) -> Result<()> {
-    let subject = if rayon { &RAYON } else { &ECS };
-    let rows = rows(ws, subject, filter, args)?;
+    child::catch_interrupts()?;
+    let all = rules()?;
+    let chosen = chosen(&all, &args.rule)?;
+    let tree = copied(ws, "pay/tree", &planted(ws, &all)?)?;
+    let measured = match () {
+        () if args.published => Programs::Published,
+        () if rayon => Programs::Subject(&RAYON),
+        () if args.layers.is_empty() => Programs::Subject(&ECS),
+        () => Programs::Layers(&args.layers),
+    };
+    let tree = Workspace::at(&tree.join("Cargo.toml"))?;
+    let mut listed = measured.build(&tree, args.long)?;
+    listed.retain(|(id, _)| filter.is_match(id));
+    ensure!(!listed.is_empty(), "no row matches the filter");
+    let rows = Vec::from_iter(listed.iter().map(|listed| row(listed, &chosen, args)));
     let rounds = args.rounds.unwrap_or(ROUNDS);
     let effort = Effort::new("compat --bench --pay", runs::Kind::Time, rounds);
     let mut runs = Runs::default();
+    let home = tempfile::tempdir_in(&ws.target)?;
     measure_whole(effort, &rows, &mut runs, |row, at| {
-        let entry = &row.entries[at];
-        program::run(&entry.program, &entry.id, subject.length)
+        measured.run(&row.entries[at], home.path())
     })?;
     let contenders = rows.first().context("a row")?.entries.len();
     let worths = Vec::from_iter((1..contenders).map(|at| worth(&rows, &runs, at)));
@@ -236,7 +282,7 @@ pub(super) fn run(ws: &Workspace, filter: &Regex, rayon: bool, args: &BenchArgs)
         rows.len(),
         if args.dear { ", dear wakes" } else { "" },
     );
-    println!("{}", table(&rules()?, &worths));
+    println!("{}", table(&all, &worths));
     Ok(())
 }
 

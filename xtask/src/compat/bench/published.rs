@@ -23,10 +23,10 @@ const LIMITS: Limits = Limits {
     cpu: f64::INFINITY,
 };
 /// Milliseconds that a run measures.
-const MILLIS: u64 = 400;
+pub(super) const MILLIS: u64 = 400;
 
 /// Builds the program of a side.
-fn build(ws: &Workspace, side: Side) -> Result<Program> {
+pub(super) fn build(ws: &Workspace, side: Side) -> Result<Program> {
     let package = &registry::locate(ws, ASYNC_EXECUTOR)?;
     let dir = format!("compat/bench/published-{}", side.name());
     let dir = ws.target.join(dir);
