@@ -196,7 +196,8 @@ fn chosen<'r>(all: &'r [Rule], names: &[String]) -> Result<Vec<&'r Rule>> {
 struct Worth {
     name: String,
     wall: Estimate,
-    cpu: Estimate,
+    /// Where it is known of any row.
+    cpu: Option<Estimate>,
     /// The rows that change by a tenth, one way or the other, and their ratios.
     moved: Vec<(String, Estimate)>,
 }
@@ -208,7 +209,10 @@ fn worth(rows: &[Row], runs: &Runs, at: usize) -> Worth {
     };
     let wall = |row: &Row| ratios(row, |run| Some(run.value));
     let means = |figure: fn(Run) -> Option<f64>| {
-        mean_of_medians(&Vec::from_iter(rows.iter().map(|row| ratios(row, figure))))
+        let mut ratios = Vec::from_iter(rows.iter().map(|row| ratios(row, figure)));
+        // The CPU time of a bench of criterion's is not always known.
+        ratios.retain(|ratios| !ratios.is_empty());
+        (!ratios.is_empty()).then(|| mean_of_medians(&ratios))
     };
     let moved = rows.iter().filter_map(|row| {
         let ratio = median_of_ratios(&wall(row));
@@ -218,7 +222,7 @@ fn worth(rows: &[Row], runs: &Runs, at: usize) -> Worth {
     });
     Worth {
         name: rows[0].entries[at].contender.clone(),
-        wall: means(|run| Some(run.value)),
+        wall: means(|run| Some(run.value)).expect("each run takes a time"),
         cpu: means(|run| run.cpu),
         moved: moved.collect(),
     }
@@ -243,7 +247,7 @@ fn table(rules: &[Rule], worths: &[Worth]) -> String {
             rule.decides,
             rule.constants.len(),
             estimate(&worth.wall),
-            estimate(&worth.cpu),
+            worth.cpu.as_ref().map_or("–".to_owned(), estimate),
         )
         .expect("strings grow");
     }
