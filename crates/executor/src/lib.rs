@@ -40,6 +40,8 @@ mod thread_executor;
 #[cfg(not(terrace_loom))]
 mod threads;
 #[cfg(not(terrace_loom))]
+mod tuned;
+#[cfg(not(terrace_loom))]
 mod work;
 
 #[cfg(not(terrace_loom))]

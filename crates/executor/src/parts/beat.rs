@@ -2,7 +2,7 @@
 //!
 //! While a scope is open and a core is free, one sentinel looks at its list on a *beat*, to take a child that the scope's own
 //! thread does not come to. A look costs the sentinel's core about 5 us and the scope's thread nothing. The beat begins at
-//! [`SHORTEST`]. Each look in vain makes it a [`GROWTH`]th longer, up to [`SENTINEL_PERIOD`]; a child that was found makes it
+//! [`BEAT`]. Each look in vain makes it a [`GROWTH`]th longer, up to [`PERIOD`]; a child that was found makes it
 //! short again. So the beat is a fixed part of the time since the last such child. The delay of the next one, up to a beat and
 //! a look, is at most that part of the time that went before it. This is the argument of doubling searches: the sum of all
 //! delays stays below a 64th of the run, plus one shortest beat for each child found.
@@ -11,13 +11,8 @@ use std::time::Duration;
 
 use terrace_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
-/// The longest time between two looks. What does not move between two looks so far apart is taken in any case, so it waits
-/// at most 2 ms (invariant 2).
-pub(crate) const SENTINEL_PERIOD: Duration = Duration::from_millis(1);
-/// The first beat: about what a wake takes to arrive, so that a child found comes as early as one published.
-const SHORTEST: Duration = Duration::from_micros(20);
-/// A look in vain makes the beat longer by its own length divided by this.
-const GROWTH: u32 = 64;
+use crate::tuned::{self, BEAT, GROWTH, PERIOD};
+
 /// No worker has the beat.
 const NONE: usize = 0;
 
@@ -29,14 +24,10 @@ pub(crate) struct Beat {
     holder: AtomicUsize,
 }
 
-fn nanos(time: Duration) -> u32 {
-    u32::try_from(time.as_nanos()).expect("periods are short")
-}
-
 impl Beat {
     pub(crate) fn new() -> Self {
         Self {
-            period: AtomicU32::new(nanos(SHORTEST)),
+            period: AtomicU32::new(tuned::nanos(BEAT)),
             holder: AtomicUsize::new(NONE),
         }
     }
@@ -47,21 +38,21 @@ impl Beat {
         Duration::from_nanos(self.period.load(Ordering::Relaxed).into())
     }
 
-    /// As [`period`](Self::period), doubled so many times, and at most [`SENTINEL_PERIOD`].
+    /// As [`period`](Self::period), doubled so many times, and at most [`PERIOD`].
     pub(crate) fn period_doubled(&self, times: u32) -> Duration {
-        (self.period() * (1 << times.min(6))).min(SENTINEL_PERIOD)
+        (self.period() * (1 << times.min(6))).min(PERIOD)
     }
 
     /// A look has found nothing.
     pub(crate) fn look_in_vain(&self) {
         let period = self.period.load(Ordering::Relaxed);
-        let longer = (period + period / GROWTH).min(nanos(SENTINEL_PERIOD));
+        let longer = (period + period / GROWTH).min(tuned::nanos(PERIOD));
         self.period.store(longer, Ordering::Relaxed);
     }
 
     /// A look has found a child.
     pub(crate) fn found(&self) {
-        self.period.store(nanos(SHORTEST), Ordering::Relaxed);
+        self.period.store(tuned::nanos(BEAT), Ordering::Relaxed);
     }
 
     /// Whether the sentinel `worker` has the beat, or takes it now: of two sentinels one does.
@@ -92,17 +83,17 @@ mod tests {
         let beat = Beat::new();
         let mut since = Duration::ZERO;
         for _ in 0..1_000 {
-            assert!(beat.period() <= SHORTEST + since / GROWTH);
+            assert!(beat.period() <= BEAT + since / GROWTH);
             since += beat.period();
             beat.look_in_vain();
         }
-        assert_eq!(beat.period(), SENTINEL_PERIOD);
+        assert_eq!(beat.period(), PERIOD);
         beat.look_in_vain();
-        assert_eq!(beat.period(), SENTINEL_PERIOD);
+        assert_eq!(beat.period(), PERIOD);
         beat.found();
-        assert_eq!(beat.period(), SHORTEST);
-        assert_eq!(beat.period_doubled(2), 4 * SHORTEST);
-        assert_eq!(beat.period_doubled(1_000), SENTINEL_PERIOD);
+        assert_eq!(beat.period(), BEAT);
+        assert_eq!(beat.period_doubled(2), 4 * BEAT);
+        assert_eq!(beat.period_doubled(1_000), PERIOD);
     }
 
     #[test]

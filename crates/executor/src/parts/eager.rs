@@ -1,8 +1,10 @@
-//! Which eager children a thread polls as it spawns them. The limits are those of `terrace-local`, and one more: [`PENDING`].
+//! Which eager children a thread polls as it spawns them. The limits are those of `terrace-local`, and one more: [`PENDING_EAGER`].
 
 use std::cell::Cell;
 
 use terrace_local::eager::{A_TURN, DEEPEST};
+
+use crate::tuned::{ENDED_EAGER, PENDING_EAGER};
 
 struct Eager {
     /// The eager polls that the thread is in the middle of, of all pools.
@@ -11,17 +13,9 @@ struct Eager {
     left: Cell<u32>,
     /// How many more eager children of this turn may turn out to be pending.
     pending: Cell<u32>,
-    /// How many of the last eager children ended at once, one after the other. Stops at [`STREAK`].
+    /// How many of the last eager children ended at once, one after the other. Stops at [`ENDED_EAGER`].
     ended: Cell<u32>,
 }
-
-/// If so many eager children of one turn of a runner were pending, all further ones of the turn are queued. An eager poll pays where it ends the
-/// child. Where many are pending, a single turn would start a whole tree of them, and no other thread would find any.
-const PENDING: u32 = 128;
-
-/// After so many eager children that ended at once the thread expects the next one to do so, too. It then polls that one before it
-/// makes a cell. That saves the cell if it ends, and costs up to two allocations more if it does not.
-const STREAK: u32 = 4;
 
 terrace_sync::thread_local! {
     /// Plain data without a destructor: it is there in destructors of thread-locals, too, as it was or new.
@@ -29,7 +23,7 @@ terrace_sync::thread_local! {
         Eager {
             depth: Cell::new(0),
             left: Cell::new(A_TURN),
-            pending: Cell::new(PENDING),
+            pending: Cell::new(PENDING_EAGER),
             ended: Cell::new(0),
         }
     };
@@ -40,7 +34,7 @@ terrace_sync::thread_local! {
 pub(crate) fn begin_turn() {
     EAGER.with(|eager| {
         eager.left.set(A_TURN);
-        eager.pending.set(PENDING);
+        eager.pending.set(PENDING_EAGER);
     });
 }
 
@@ -71,13 +65,13 @@ impl Entered {
     /// Whether the child is likely to end at once.
     #[inline]
     pub(crate) fn is_likely_to_end(&self) -> bool {
-        EAGER.with(|eager| eager.ended.get() == STREAK)
+        EAGER.with(|eager| eager.ended.get() == ENDED_EAGER)
     }
 
     /// The child has ended.
     #[inline]
     pub(crate) fn ended(self) {
-        EAGER.with(|eager| eager.ended.set((eager.ended.get() + 1).min(STREAK)));
+        EAGER.with(|eager| eager.ended.set((eager.ended.get() + 1).min(ENDED_EAGER)));
     }
 
     /// The child is pending. Its parent is in no turn of a runner: no other turn follows, so nothing is counted.

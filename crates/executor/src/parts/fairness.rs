@@ -3,10 +3,7 @@
 use std::cell::Cell;
 
 use super::seat::Seat;
-
-/// At most so many turns go to a runner's own ring before the injector has one: tasks that keep waking themselves
-/// starve no other task. Every so many turns, another source goes before the high lane. A prime.
-pub(crate) const GLOBAL_INTERVAL: u32 = 61;
+use crate::tuned::GLOBAL_INTERVAL;
 
 /// Counts the turns of one worker or driver, and makes its random numbers.
 pub(crate) struct Fairness {

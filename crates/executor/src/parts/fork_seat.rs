@@ -9,6 +9,7 @@ use terrace_sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use terrace_sync::time::Instant;
 
 use crate::protocol::fork::nest::Nest;
+use crate::tuned::PUSHES;
 
 /// A job, as a word without its type: `protocol::fork::job::JobRef` of the one type that forks.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -177,7 +178,7 @@ impl<P> ForkSeat<P> {
         // Ordering: Relaxed, a thread that compares it looks for itself.
         self.thread
             .store(terrace_thread::id().get(), Ordering::Relaxed);
-        self.mine.pushes.set(FIRST_PUSHES);
+        self.mine.pushes.set(PUSHES);
     }
 
     /// The calling thread gives the seat back.
@@ -271,6 +272,3 @@ impl By {
         }
     }
 }
-
-/// Pushes until a thread considers again, to begin with.
-pub(crate) const FIRST_PUSHES: u32 = 32;

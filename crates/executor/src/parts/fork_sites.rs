@@ -7,20 +7,10 @@ use std::time::Duration;
 
 use terrace_sync::atomic::{AtomicU64, Ordering};
 
-/// Two sites may share an entry; both are then as long as their mean.
-const SITES: usize = 64;
-/// From this mean on, joins are long. In nanoseconds, as entries have it: a `Duration` made of these takes a division.
-const LONG: u32 = 25_000;
-/// Below this mean, joins are tiny.
-const TINY: u32 = 5_000;
-/// One tiny join of so many is timed.
-const SAMPLED: u64 = 16;
+use crate::tuned::{self, CALL, PERIOD, SAMPLED, TOLD_APART, WAKE};
 
 /// The longest mean: four seconds.
 const MOST: u32 = u32::MAX - 1;
-
-/// The mean of a site whose job stood still.
-const STOOD_STILL: Duration = Duration::from_micros(400);
 
 /// What is known of the call-sites.
 ///
@@ -28,7 +18,7 @@ const STOOD_STILL: Duration = Duration::from_micros(400);
 /// |---|---|
 /// | 31..0 | decaying mean in nanoseconds, and 1; 0 if the site is unknown |
 /// | 63..32 | joins |
-pub(crate) struct Sites([AtomicU64; SITES]);
+pub(crate) struct Sites([AtomicU64; TOLD_APART]);
 
 /// How long the joins of a site are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +47,7 @@ impl Sites {
     fn entry(&self, site: usize) -> &AtomicU64 {
         // Functions are aligned, and near each other: the multiplier spreads the bits.
         let hash = (site >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize);
-        &self.0[hash >> (usize::BITS - SITES.ilog2())]
+        &self.0[hash >> (usize::BITS - TOLD_APART.ilog2())]
     }
 
     /// A first push of `site`.
@@ -67,8 +57,8 @@ impl Sites {
         let word = entry.load(Ordering::Relaxed);
         entry.store(word.wrapping_add(1 << 32), Ordering::Relaxed);
         let length = match mean(word) {
-            Some(mean) if mean < TINY => Length::Tiny,
-            Some(mean) if mean < LONG => Length::Fair,
+            Some(mean) if mean < tuned::nanos(CALL) => Length::Tiny,
+            Some(mean) if mean < tuned::nanos(WAKE) => Length::Fair,
             _ => Length::Long,
         };
         Visit {
@@ -92,7 +82,7 @@ impl Sites {
 
     /// A job of `site` lay untaken for a whole period of a sentinel: its joiner was busy or blocked for as long.
     pub(crate) fn stood_still(&self, site: usize) {
-        self.note(site, STOOD_STILL);
+        self.note(site, PERIOD);
     }
 }
 

@@ -8,9 +8,7 @@ use super::fork_sites::Sites;
 use super::slot_table::SlotTable;
 use crate::protocol::fork::kept::Kept;
 use crate::protocol::sight::Sight;
-
-/// Only a seat with a lower number is kept open: looks go through all seats up to the highest open one.
-const KEPT_BELOW: usize = 8;
+use crate::tuned::KEPT;
 
 /// The fork seats of a pool `P`: of workers that have forked, and of guests.
 pub(crate) struct Forks<P> {
@@ -72,7 +70,8 @@ impl<P> Forks<P> {
     /// Gives back the seat of the calling thread.
     pub(crate) fn leave(&self, seat: &ForkSeat<P>) {
         seat.leave();
-        if seat.number >= KEPT_BELOW || !self.kept.keep(seat.number) {
+        // Looks go through all seats up to the highest open one.
+        if seat.number >= KEPT || !self.kept.keep(seat.number) {
             self.places.release(seat.number);
         }
     }

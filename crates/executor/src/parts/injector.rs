@@ -27,15 +27,7 @@ use terrace_sync::{CachePadded, OnceLock, weakened};
 
 use super::gather::Gather;
 use super::trace_index;
-
-/// Tasks in a parcel, at most; at least two.
-const PARCEL: usize = if cfg!(terrace_shuttle) { 2 } else { 32 };
-
-/// Empty parcels that are kept.
-const KEPT: usize = 16;
-
-/// One visit moves at most so many tasks into the taker's ring.
-const BATCH: usize = 32;
+use crate::tuned::{KEPT, PARCEL};
 
 /// Whether a taker has moved other tasks as well: out of a place where every thread could take them, into another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +151,7 @@ impl Injector {
         // A lone task is the whole share: a look for a second one costs more than the first.
         let share = (length / seats().max(1) + 1).min(length.max(1));
         let room = (Ring::<Runnable>::CAPACITY - ring.ring().len()) / 2 + 1;
-        self.take_into(ring, share.min(room).min(BATCH))
+        self.take_into(ring, share.min(room).min(PARCEL))
     }
 
     /// Takes a task, and more into `ring`: up to `max` singles, or a parcel. If `ring` is not empty then, the caller publishes.

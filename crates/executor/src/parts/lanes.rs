@@ -1,7 +1,7 @@
 //! Lanes: tasks that run before others, and tasks that may never occupy all workers.
 //!
-//! Both are shared queues. The background lane has *permits*: one fewer than there are workers, and at least one. A
-//! worker holds one while it polls a background task:
+//! Both are shared queues. The background lane has *permits*: one fewer than there are workers, or seats of `run`
+//! futures where these are more, and at least one. A worker holds one while it polls a background task:
 //!
 //! ```text
 //! push:     item; F; a permit is free -> publish

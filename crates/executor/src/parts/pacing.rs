@@ -2,39 +2,26 @@
 //!
 //! Waking a thread costs the waker a system call of a few microseconds, and the woken thread comes tens of microseconds
 //! later. Tiny children are gone by then, and two cores that fight over them finish later than one alone. So a push wakes a
-//! worker where three things say together that it pays: how long children took lately, how many are queued, and how long the
-//! scopes before took ([`STREAK`]). The sentinel (`work/sentinel.rs`) covers the children that stay with the waiting thread.
-//! So a wrong guess that children are short costs little more than a wake. A wrong guess that they are long costs one wake in
-//! `STREAK`.
+//! worker where two things say together that it pays: how long children took lately, and how many are queued. The sentinel
+//! (`work/sentinel.rs`) covers the children that stay with the waiting thread. So a wrong guess that children are short costs
+//! little more than a wake, and a wrong guess that they are long costs one.
 
 use std::time::Duration;
 
 use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::time::Instant;
 
-/// Queued work, in ns, from which waking a sleeping worker pays.
-const WAKE_WORTH: u64 = 25_000;
-/// Length of a child, in ns, from which an awake worker takes it from a waiter that drives. Longer than an empty child
-/// takes while two cores fight over the list: else the fight itself would make children look long enough.
-/// The bench rows `fork/flat/64x1000` have children that are just long enough.
-const TAKE_WORTH: u32 = 1_000;
-/// The estimate before anything was measured, in ns: long, so that the first scopes wake workers.
-const UNKNOWN: u32 = 50_000;
-/// Children that are timed together while they are tiny, to spare clock readings.
-const TINY_BATCH: u32 = 8;
-/// How long, in ns, waits must have taken in a row since the last tiny scope, before a push wakes a worker for children.
-/// The next scope may be tiny again, and the wake in vain: one in 250 us at most, a tenth of the time where a wake costs as
-/// much as 25 us.
-const STREAK: u32 = 250_000;
+use crate::tuned::{self, TINY_BATCH, WAKE, WORTH_TAKING};
 
-/// What a pool knows about the children, bodies and waits of one kind of scopes.
+/// The estimate before anything was measured: long, so that the first scopes wake workers.
+const UNKNOWN: u32 = 2 * tuned::nanos(WAKE);
+
+/// What a pool knows about the children and bodies of one kind of scopes.
 pub(crate) struct Pacing {
     /// Decaying mean of a child's run time, in ns.
     child: AtomicU32,
     /// Decaying mean of the time that a scope's body takes, in ns.
     body: AtomicU32,
-    /// The time of the waits since the last tiny one, in ns, up to [`STREAK`] or a bit more.
-    streak: AtomicU32,
 }
 
 impl Pacing {
@@ -42,7 +29,6 @@ impl Pacing {
         Self {
             child: AtomicU32::new(UNKNOWN),
             body: AtomicU32::new(0),
-            streak: AtomicU32::new(STREAK),
         }
     }
 
@@ -56,23 +42,22 @@ impl Pacing {
     /// Whether an awake worker should take a child from a waiter that is driving.
     #[inline]
     pub(crate) fn worth_taking(&self) -> bool {
-        self.child_ns() >= TAKE_WORTH
+        self.child_ns() >= tuned::nanos(WORTH_TAKING)
     }
 
     /// Whether `queued` children are worth the wake of a worker.
     #[inline]
     pub(crate) fn worth_waking(&self, queued: usize) -> bool {
         let child = self.child_ns();
-        let streak = || self.streak.load(Ordering::Relaxed) >= STREAK;
-        let outweighs = u64::from(child) * queued as u64 >= WAKE_WORTH;
-        child >= TAKE_WORTH && outweighs && streak()
+        let outweighs = u64::from(child) * queued as u64 >= u64::from(tuned::nanos(WAKE));
+        child >= tuned::nanos(WORTH_TAKING) && outweighs
     }
 
     /// Whether the bodies of scopes tend to take long, so that their thread does not count as one that will soon
     /// run children.
     #[inline]
     pub(crate) fn body_is_long(&self) -> bool {
-        u64::from(self.body.load(Ordering::Relaxed)) >= WAKE_WORTH
+        self.body.load(Ordering::Relaxed) >= tuned::nanos(WAKE)
     }
 
     fn observe_child(&self, sample: u32) {
@@ -98,23 +83,6 @@ impl Pacing {
         };
         self.body.store(new, Ordering::Relaxed);
         end
-    }
-
-    /// Notes that a scope has waited since then.
-    pub(crate) fn observe_wait(&self, since: Instant) {
-        self.observe_wait_of(nanos(since.elapsed()));
-    }
-
-    fn observe_wait_of(&self, took: u32) {
-        let streak = self.streak.load(Ordering::Relaxed);
-        if u64::from(took) < WAKE_WORTH {
-            self.streak.store(0, Ordering::Relaxed);
-            return;
-        }
-        if streak < STREAK {
-            self.streak
-                .store(streak.saturating_add(took), Ordering::Relaxed);
-        }
     }
 }
 
@@ -173,20 +141,6 @@ mod tests {
         for _ in 0..2 {
             pacing.observe_child(100_000);
         }
-        assert!(pacing.worth_waking(1));
-    }
-
-    #[test]
-    fn after_a_tiny_scope_waits_must_be_long_for_a_while() {
-        let pacing = Pacing::new();
-        pacing.observe_wait_of(1_000);
-        assert!(!pacing.worth_waking(1_000_000));
-        for waited in 1..=3 {
-            pacing.observe_wait_of(STREAK / 3 + 1);
-            assert_eq!(pacing.worth_waking(1), waited == 3);
-        }
-        pacing.observe_wait_of(u32::MAX);
-        pacing.observe_wait_of(u32::MAX);
         assert!(pacing.worth_waking(1));
     }
 

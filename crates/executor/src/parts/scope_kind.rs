@@ -2,8 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 
-/// Kinds that are told apart. Two types may share a number; both are then as long as their mean.
-pub(crate) const KINDS: usize = 64;
+use crate::tuned::TOLD_APART;
 
 /// The kind of a scope, as one of 64 numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +15,7 @@ impl ScopeKind {
     pub fn of<F>() -> Self {
         let mut hash = TypeHash(0);
         typeid::of::<F>().hash(&mut hash);
-        Self((hash.0 >> (u64::BITS - KINDS.ilog2())) as u32)
+        Self((hash.0 >> (u64::BITS - TOLD_APART.ilog2())) as u32)
     }
 
     pub(super) fn from_number(number: u32) -> Self {
@@ -71,7 +70,11 @@ mod tests {
             of_value(&|| borrows.len()),
             of_value(&|| borrows.is_empty()),
         ];
-        assert!(kinds.iter().all(|kind| (kind.number() as usize) < KINDS));
+        assert!(
+            kinds
+                .iter()
+                .all(|kind| (kind.number() as usize) < TOLD_APART)
+        );
         assert!(kinds.iter().any(|kind| *kind != kinds[0]));
     }
 }

@@ -1,7 +1,5 @@
 //! The slot of one scope in the table of its pool.
 
-use std::time::Duration;
-
 use terrace_local::Payload;
 use terrace_local::task::Runnable;
 use terrace_sync::atomic::{AtomicPtr, AtomicU32, Ordering};
@@ -11,10 +9,7 @@ use terrace_thread::{ThreadId, ThreadSpawner};
 use super::scope_kind::ScopeKind;
 use super::spin::spin_for;
 use crate::protocol::scope::core::{ChildEnd, ScopeCore};
-
-/// After how long without a move a scope's thread counts as stuck: about what the other thread pays for the cache lines of a
-/// child that it takes.
-const STUCK: Duration = Duration::from_micros(4);
+use crate::tuned::CALL;
 
 /// One scope on one pool `P`. Children reach it through `CoreRef::Borrowed`. A child that has not
 /// ended keeps the scope open. An open scope borrows its pool, and the pool owns the slot.
@@ -63,7 +58,7 @@ impl<P> Slot<P> {
         &self.core
     }
 
-    /// Whether children lie in the list, and the scope's thread takes none and spawns none for [`STUCK`]: it runs a long
+    /// Whether children lie in the list, and the scope's thread takes none and spawns none for [`CALL`]: it runs a long
     /// child or a long piece of the body, or waits for a processor. Watches for that long if it is so, else until it sees
     /// the thread move.
     pub(crate) fn is_stuck(&self) -> bool {
@@ -72,7 +67,7 @@ impl<P> Slot<P> {
             return false;
         }
         let seen = core.progress();
-        !spin_for(STUCK, || core.progress() != seen || core.is_empty())
+        !spin_for(CALL, || core.progress() != seen || core.is_empty())
     }
 
     /// The kind of the scope, or of the last one in this slot.

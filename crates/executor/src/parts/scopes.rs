@@ -9,13 +9,10 @@ use terrace_sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use super::beat::Beat;
 use super::cores::cores;
 use super::pacing::Pacing;
-use super::scope_kind::KINDS;
 use super::scope_slot::Slot;
 use super::slot_table::SlotTable;
 use crate::protocol::sight::Sight;
-
-/// Scopes, and stolen jobs of joins, in which all threads may be busy after a child or a job was seen to block its thread.
-const BLOCKING_SCOPES: u32 = 256;
+use crate::tuned::{BLOCKING_SCOPES, TOLD_APART};
 
 /// The thread for which a scope's list is looked at.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,7 +38,7 @@ pub(crate) struct Scopes<P> {
     /// Their slots.
     pub(crate) table: SlotTable<Slot<P>, 8>,
     /// How long their children take, for each kind of scope.
-    pacing: OnceLock<Box<[Pacing; KINDS]>>,
+    pacing: OnceLock<Box<[Pacing; TOLD_APART]>>,
     /// How often the sentinel looks at them.
     pub(crate) beat: Beat,
     /// Threads off the pool that are driving a scope of it now.
@@ -156,7 +153,7 @@ impl<P> Scopes<P> {
         let kinds = self
             .pacing
             .get_or_init(|| Box::new(std::array::from_fn(|_| Pacing::new())));
-        &kinds[slot.kind().number() as usize % KINDS]
+        &kinds[slot.kind().number() as usize % TOLD_APART]
     }
 
     /// Whether an awake worker should take a child from a waiter that drives the scope in `slot`.

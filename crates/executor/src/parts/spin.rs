@@ -5,18 +5,16 @@ use std::time::Duration;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::time::Instant;
 
+use crate::tuned::{CALL, WAKE};
+
 /// How long a thread looks around, at most.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// 5 µs: nothing is known of the next item.
+    /// [`CALL`]: nothing is known of the next item.
     #[default]
     Short,
-    /// 25 µs: another thread is in the middle of what this one waits for, or has handed out a part of its work just now and is likely
+    /// [`WAKE`]: another thread is in the middle of what this one waits for, or has handed out a part of its work just now and is likely
     /// to hand out more.
-    ///
-    /// A sleep costs about as much in all: a system call on each side, and tens of microseconds until the sleeper runs. So
-    /// a wait costs at most twice what it would if its length were known before (the rule of renting skis; Karlin,
-    /// Manasse, McGeoch and Owicki, "Competitive randomized algorithms for nonuniform problems", 1994).
     Long,
     /// 50 µs, the way of a woken thread back to its processor with room to spare: the thread has slept again and again for a few tasks
     /// each. See [`Naps`](super::naps::Naps).
@@ -26,8 +24,8 @@ pub(crate) enum Patience {
 impl Patience {
     fn most(self) -> Duration {
         match self {
-            Self::Short => Duration::from_micros(5),
-            Self::Long => Duration::from_micros(25),
+            Self::Short => CALL,
+            Self::Long => WAKE,
             Self::Nap => Duration::from_micros(50),
         }
     }

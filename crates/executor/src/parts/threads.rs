@@ -7,9 +7,7 @@ use terrace_thread::ThreadSpawner;
 
 use super::config::Config;
 use super::event::Event;
-
-/// Places kept for spares beside a pool's first workers; for more, groups are added to its `Idle`.
-pub(crate) const FEW_SPARES: usize = 16;
+use crate::tuned::FEW_SPARES;
 
 /// How a pool makes its threads, and the threads that it has made.
 pub(crate) struct Threads {

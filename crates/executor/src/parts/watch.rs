@@ -4,13 +4,13 @@
 //! Suppose the awake workers of a pool block their threads while a task is queued. Then no worker of the pool looks for
 //! it. None sleeps with a time-out, and a worker that waits sleeps until its own event comes. `protocol::alarm` says
 //! when a publisher calls the watch. It looks after [`PERIOD`] first, then less and less often, at least every
-//! [`LONGEST`]:
+//! [`LONG_PERIOD`]:
 //!
 //! | at a look                                                                     | the watch                         |
 //! |--------------------------------------------------------------------------------|-----------------------------------|
 //! | nothing is takeable, for the [`CALM`]th time in a row                          | leaves the pool, by `Alarm::lower`|
 //! | a worker is parked or searches                                                 | leaves it to that worker          |
-//! | no thread waits in a scope of the pool, and no worker of it in a job           | waits for the next look: a program may hold its workers on purpose |
+//! | no thread waits in a scope or join of the pool, and no worker of it in a job   | waits for the next look: a program may hold its workers on purpose |
 //! | a task or child was taken since the last look, or a task has ended             | waits for the next look           |
 //! | only jobs of joins are queued, none of which the last look saw                 | waits for the next look           |
 //! | a job of a join stood still, a thread sleeps in a join, a processor is free   | starts a spare                    |
@@ -30,11 +30,8 @@ use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex, weakened};
 
 use crate::protocol::alarm::Alarm;
+use crate::tuned::{LONG_PERIOD, PERIOD};
 
-/// Until the first look after an alarm, or after a spare was started.
-const PERIOD: Duration = Duration::from_millis(1);
-/// Between two looks, at most.
-const LONGEST: Duration = Duration::from_millis(8);
 /// Looks in a row that find nothing takeable before the watch leaves.
 const CALM: u32 = 4;
 /// A worker that has used less of a period than one part in so many is blocked: it may have been interrupted.
@@ -63,7 +60,7 @@ pub(crate) trait Watched: Send + Sync {
     fn has_queued(&self) -> bool;
     /// Whether a worker is parked or searches.
     fn is_attended(&self) -> bool;
-    /// Whether a worker sleeps in the middle of a job, or a thread in a scope of this pool, or children lie in a scope.
+    /// Whether a worker sleeps in the middle of a job, or a thread in a scope or join of this pool, or children lie in a scope.
     /// Such a waiter may wait for the very task that no thread takes.
     fn has_waiter(&self) -> bool;
     /// Whether a job of a join is queued, a thread sleeps in a join, and a processor is free: a thread that would run the job was not
@@ -185,7 +182,7 @@ impl Entry {
         if pool.is_out_of_care() {
             return false;
         }
-        self.period = (self.period * 2).min(LONGEST);
+        self.period = (self.period * 2).min(LONG_PERIOD);
         if !pool.is_takeable() {
             self.calm += 1;
             self.last = None;

@@ -18,10 +18,11 @@ use crate::parts::quiet_waiters::QuietWaiters;
 use crate::parts::scope_slot::Slot;
 use crate::parts::scopes::{Crew, Looking, Scopes};
 use crate::parts::seat::Seats;
-use crate::parts::threads::{FEW_SPARES, Threads};
+use crate::parts::threads::Threads;
 use crate::parts::watch;
 use crate::protocol::alarm::Alarm;
 use crate::protocol::holders::Holders;
+use crate::tuned::FEW_SPARES;
 
 /// The state of a pool.
 pub(crate) struct Shared {

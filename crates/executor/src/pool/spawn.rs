@@ -9,9 +9,7 @@ use super::runner;
 use super::shared::Shared;
 use crate::parts::injector::Parcel;
 use crate::parts::trace_index;
-
-/// Tasks of a large batch that are made before the first of them are published.
-const BATCH: usize = 256;
+use crate::tuned::SPAWN_BATCH;
 
 impl Shared {
     /// Makes a task and queues it; the caller publishes it.
@@ -66,7 +64,7 @@ impl Shared {
     }
 
     /// Spawns all `futures` as one batch, and hands out their handles as it makes them. It publishes them together:
-    /// every [`BATCH`] tasks, and at the end, also if the iterator panics.
+    /// every [`SPAWN_BATCH`] tasks, and at the end, also if the iterator panics.
     ///
     /// # Safety
     /// As [`spawn_task`](Self::spawn_task), for every future.
@@ -117,7 +115,7 @@ impl<'p> Batch<'p> {
             Ok(Owed::Publish | Owed::PublishUnlessWatched | Owed::Nothing) => self.queued += 1,
             Err(task) => self.push_remote(task),
         }
-        if self.queued >= BATCH {
+        if self.queued >= SPAWN_BATCH {
             self.publish();
         }
     }

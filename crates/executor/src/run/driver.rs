@@ -34,12 +34,10 @@ use crate::parts::seat::Seat;
 use crate::pool::frames;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
+use crate::tuned::TURNS_A_POLL;
 use crate::work::found::Found;
 use crate::work::order::{self, Order};
 use crate::work::source::Look;
-
-/// Tasks that one poll of a `run` future runs at most.
-const TURNS_A_POLL: usize = 200;
 
 /// Runs tasks of the pool until `future` is done.
 pub(crate) async fn run<T>(pool: &Shared, future: impl Future<Output = T>) -> T {

@@ -22,10 +22,8 @@ use crate::pool::fork::worker::Worker;
 use crate::pool::runner;
 use crate::pool::shared::Shared;
 use crate::protocol::fork::job::{self, Forker, Header};
+use crate::tuned::NESTED;
 use crate::work::forks::asking;
-
-/// A joiner looks at so many threads that wait for each other, from the thief of its half on.
-const CHAIN: usize = 8;
 
 impl Forker for Worker {
     type Sleeper = Arc<dyn Notify>;
@@ -91,7 +89,7 @@ impl Stolen<'_> {
     ) -> Option<T> {
         let pool = self.seat.pool();
         let mut root = self.job.thief()?;
-        for _ in 0..CHAIN {
+        for _ in 0..NESTED {
             let seat = pool.forks.seat(root.seat())?;
             if let Some(found) = look(seat, root) {
                 return Some(found);
@@ -172,7 +170,7 @@ impl Worker {
     ///
     /// Which thread learns of `a`: while the joins of this call-site take 25 µs and more, a sleeping worker is woken at once, if it has a
     /// processor beside the busy threads. From 5 µs on `a` is given to the first thread that looks for work. A tiny join wakes no thread;
-    /// if its halves block or grow, a thread takes `a` within 2 ms.
+    /// if its halves block or grow, a thread takes `a` within 2 ms, as long as a worker sleeps.
     ///
     /// Cost where no thread takes `a`, nested in another join: no read-modify-write, and no fence where
     /// [`steal::fence_kind`](terrace_sync::steal::fence_kind) is asymmetric. Not nested: one read-modify-write, and three more from 5 µs on. No allocation. A

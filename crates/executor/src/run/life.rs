@@ -19,7 +19,7 @@ use crate::protocol::sight::Sight;
 use crate::work::order::bystander_sight;
 
 /// Wakes one worker, whether it searches, parks, or waits. If the program polls the worker's loop, it may do so by `block_on`, whose
-/// sleep in the loop's park ends by an unpark (`wait::sleep_in_park`).
+/// sleep in the loop's park ends by an unpark (`wait::wait_in_park`).
 struct WorkerNotify {
     pool: Arc<Shared>,
     index: usize,

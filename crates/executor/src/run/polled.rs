@@ -2,7 +2,7 @@
 //!
 //! | the function                       | the worker                                                              |
 //! |------------------------------------|-------------------------------------------------------------------------|
-//! | polls the future                   | runs up to [`TURNS_A_POLL`] pieces of work, or parks by `Idle::park_in_poll` |
+//! | polls the future                   | runs up to [`GLOBAL_INTERVAL`] pieces of work, or parks by `Idle::park_in_poll` |
 //! | waits beside it, between two polls | is not parked during the wait (`wait::sleep_on_worker`)                 |
 //! | pushes beside it, in its reactor   | pushes into its own ring, and wakes itself                              |
 //! | returns after the end              | ends                                                                    |
@@ -21,18 +21,15 @@ use terrace_park::Woken;
 
 use super::worker::{Progress, Stop, Worker};
 use super::worker_sleep::{goes_to_sleep, sleep_as_sentinel, watches};
-use crate::parts::beat::SENTINEL_PERIOD;
 use crate::parts::config::Main;
 use crate::parts::scopes::Looking;
 use crate::parts::threads::Kind;
 use crate::parts::worker_loop::{PollLoop, WorkerLoop};
 use crate::pool::runner::Runner;
-
-/// Pieces of work that one poll runs at most.
-const TURNS_A_POLL: usize = 64;
+use crate::tuned::{GLOBAL_INTERVAL, PERIOD};
 
 /// How long the worker is a sentinel at a time: two thorough looks.
-const WATCH: Duration = SENTINEL_PERIOD.saturating_mul(2);
+const WATCH: Duration = PERIOD.saturating_mul(2);
 
 /// A worker's loop as a future.
 struct Polled<'w, 'p> {
@@ -128,7 +125,7 @@ impl Polled<'_, '_> {
             runner.unparks();
             self.progress.token = Some(token);
         }
-        let mut turns = TURNS_A_POLL;
+        let mut turns = GLOBAL_INTERVAL as usize;
         loop {
             match worker.work(&mut self.progress, &mut turns) {
                 Stop::Turns => {

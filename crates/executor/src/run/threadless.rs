@@ -22,12 +22,9 @@ use crate::pool::shared::Shared;
 use crate::pool::{frames, runner};
 use crate::protocol::broadcast::Broadcast;
 use crate::protocol::sight::Sight;
+use crate::tuned::SCOPES_INTERVAL;
 use crate::work::order::{self, Order};
 use crate::work::source::Look;
-
-/// A scope's wait runs so many children before a job of a pool without workers has its turn. A
-/// prime.
-const SCOPES_INTERVAL: u32 = 1021;
 
 terrace_sync::global! {
     /// The number of living pools without workers. Readers look at it first, so that programs

@@ -9,17 +9,14 @@
 //! | waiting   | no (in `R`)   | see `super::wait`                                           |
 
 use std::mem;
-use std::time::Duration;
 
 use terrace_local::task::Runnable;
 use terrace_park::Token;
 use terrace_queue::fork::Offer;
 use terrace_sync::thread::yield_now;
-use terrace_sync::time::Instant;
 
 use super::worker_sleep::{Rest, sleep};
 use crate::parts::awake;
-use crate::parts::fairness::GLOBAL_INTERVAL;
 use crate::parts::forks::{Future, Whose};
 use crate::parts::injector::Refilled;
 use crate::parts::naps::Naps;
@@ -32,6 +29,7 @@ use crate::pool::poll::run_task;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
+use crate::tuned::GLOBAL_INTERVAL;
 use crate::work::found::{Found, Taken};
 use crate::work::order::{self, Order};
 use crate::work::scan::Scan;
@@ -43,9 +41,6 @@ pub(super) struct Worker<'p> {
     runner: Runner<'p>,
     kind: Kind,
 }
-
-/// How long a worker that has run a child looks on, as long as children lie in the list: about a beat of the sentinel.
-const LINGER: Duration = Duration::from_micros(20);
 
 /// Why the loop stops.
 pub(super) enum Stop {
@@ -334,7 +329,7 @@ impl<'p> Worker<'p> {
         let wanted =
             || order::BetweenChildren::sight(&look) != Sight::Nothing || terrace_thread::has_work();
         let mut watch = Stopwatch::start();
-        let mut seen = core.progress();
+        let seen = core.progress();
         let mut next = Some(first);
         let mut ran = 0;
         while let Some(child) = next {
@@ -355,23 +350,6 @@ impl<'p> Worker<'p> {
             } else {
                 None
             };
-            if next.is_none() && linger(slot, wanted) {
-                seen = core.progress();
-                next = core.steal();
-            }
         }
     }
-}
-
-/// A worker that has run a child of `slot` looks on for a while: a scope with a long child often has more of them. True as
-/// soon as the scope's thread is stuck again.
-fn linger(slot: &Slot<Shared>, wanted: impl Fn() -> bool) -> bool {
-    let core = slot.core();
-    let since = Instant::now();
-    while !core.is_empty() && !wanted() && since.elapsed() < LINGER {
-        if slot.is_stuck() {
-            return true;
-        }
-    }
-    false
 }

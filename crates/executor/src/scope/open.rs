@@ -230,7 +230,6 @@ impl<'p> ScopeShared<'p> {
             } else {
                 wait();
             }
-            pacing.observe_wait(began);
         }
         std::mem::forget(bomb);
         let panic = slot.core().take_panic();

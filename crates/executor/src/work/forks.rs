@@ -1,7 +1,5 @@
 //! Thieves of jobs that were forked: of any job of a pool, as a worker or spare that has nothing else to do.
 
-use std::time::Duration;
-
 use terrace_queue::fork::Offer;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::time::Instant;
@@ -10,9 +8,7 @@ use super::found::Taken;
 use crate::pool::fork::stolen::Claimed;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
-
-/// For so long a thief waits for an answer before it takes a job by force.
-const ASKING: Duration = Duration::from_micros(2);
+use crate::tuned::ASKING;
 
 /// Says, between two looks, whether a thief goes on asking.
 pub(crate) fn asking() -> impl FnMut() -> bool {

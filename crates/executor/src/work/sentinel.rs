@@ -9,7 +9,7 @@
 //! | threads that are busy with other things, and a core is free | a beat of its own; one sentinel does | a task in a slot that has not moved since the look before |
 //! | threads that are busy with other things              | the beat, doubled each time; then 1 ms | –                         |
 //! | no busy thread                                       | the beat, doubled each time; then it ends | –                      |
-//! | no busy thread, a guest has come since the last look | [`LINGER`]                        | –                              |
+//! | no busy thread, a guest has come since the last look | [`LONG_PERIOD`]                        | –                              |
 //! | in each of these cases, every millisecond            | –                                 | what has not moved for that millisecond |
 //!
 //! A scope whose thread sleeps and whose list is empty does not count as open here while no thread is busy: it may wait for hours.
@@ -22,18 +22,15 @@ use terrace_sync::time::CpuClock;
 
 use super::forks;
 use super::found::Found;
-use crate::parts::beat::SENTINEL_PERIOD;
 use crate::parts::spin::{Patience, spin};
 use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
+use crate::tuned::{LONG_PERIOD, PERIOD};
 
 /// After so many looks in a row without an open scope, a sentinel looks once in a millisecond, or ends its watch.
 const CALM: u32 = 10;
 /// The first of these looks, between which the sentinel sleeps for no more than a beat: scopes often follow one another.
 const KEEN: u32 = 3;
-
-/// A watch over guests that come and go, and fork only tiny joins, looks so often.
-const LINGER: Duration = Duration::from_millis(8);
 
 /// A runnable or job that has not moved.
 #[derive(Clone, Copy)]
@@ -117,12 +114,12 @@ impl Sentinel {
         self.crowded = 0;
         self.quiet = if self.keen { 0 } else { CALM - 1 };
         // The first look is a thorough one.
-        self.waited = SENTINEL_PERIOD;
+        self.waited = PERIOD;
         std::iter::from_fn(move || self.look(pool, worker))
     }
 
     fn look(&mut self, pool: &Shared, worker: usize) -> Option<Duration> {
-        if self.waited >= SENTINEL_PERIOD {
+        if self.waited >= PERIOD {
             self.look_thoroughly(pool);
         }
         if self.still.is_some() {
@@ -131,8 +128,8 @@ impl Sentinel {
         let next = self.next_sleep(pool, worker)?;
         // A thorough look comes each period, neither earlier nor later, but where there is nothing to look at.
         let next = match next {
-            LINGER => next,
-            _ => next.min(SENTINEL_PERIOD - self.waited),
+            LONG_PERIOD => next,
+            _ => next.min(PERIOD - self.waited),
         };
         self.waited += next;
         Some(next)
@@ -169,7 +166,7 @@ impl Sentinel {
         }
         if open && has_room {
             // Another sentinel has the beat.
-            return Some(SENTINEL_PERIOD);
+            return Some(PERIOD);
         }
         if open {
             self.crowded = self.crowded.saturating_add(1);
@@ -181,11 +178,11 @@ impl Sentinel {
             if scopes.none_active(pool.crew()) && !pool.forks.any_forking() {
                 let guests = pool.forks.entries();
                 let came = std::mem::replace(&mut self.guests, guests) != guests;
-                return came.then_some(LINGER);
+                return came.then_some(LONG_PERIOD);
             }
         }
         if self.quiet >= CALM {
-            return Some(SENTINEL_PERIOD);
+            return Some(PERIOD);
         }
         Some(beat.period_doubled(self.quiet.saturating_sub(KEEN)))
     }
@@ -286,7 +283,7 @@ impl Sentinel {
     fn rests(&self, pool: &Shared, part: impl Fn(&Processor) -> Duration) -> bool {
         self.processor.as_ref().is_some_and(|before| {
             let used = part(&Processor::now(pool)).saturating_sub(part(before));
-            used < SENTINEL_PERIOD / 4
+            used < PERIOD / 4
         })
     }
 }

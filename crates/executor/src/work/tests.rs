@@ -12,7 +12,6 @@ use super::found::{Found, Taken};
 use super::order::{self, Order, Visit, visit_all};
 use super::sentinel::Sentinel;
 use super::source::{Look, Source};
-use crate::parts::beat::SENTINEL_PERIOD;
 use crate::parts::config::Config;
 use crate::parts::fork_seat::{By, JobWord};
 use crate::parts::scope_kind::ScopeKind;
@@ -24,6 +23,7 @@ use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
 use crate::protocol::fork::job::JobRef;
 use crate::protocol::sight::Sight;
+use crate::tuned::PERIOD;
 
 /// Turns of one looker: enough for each kind of global turn, and for a second look at each seat.
 const TURNS: u32 = 61 * 64;
@@ -418,7 +418,7 @@ fn a_sentinel_takes_what_has_not_moved_for_a_period() {
         // Another sentinel has the beat of slots.
         assert!(pool.shared.seats.beat.claim(1));
         let slept: Duration = sentinel.sleeps(&pool.shared, 0).sum();
-        assert_eq!(slept, SENTINEL_PERIOD, "{place:?}");
+        assert_eq!(slept, PERIOD, "{place:?}");
         assert!(sentinel.end(&pool.shared, 0).is_some(), "{place:?}");
     }
 }
@@ -432,7 +432,7 @@ fn one_of_two_sentinels_looks_on_the_beat() {
     let beat = pool.shared.scopes.beat.period();
     let mut sleeps = first.sleeps(&pool.shared, 0);
     assert!(sleeps.next() >= Some(beat) && sleeps.next() < Some(2 * beat));
-    assert_eq!(second.sleeps(&pool.shared, 1).next(), Some(SENTINEL_PERIOD));
+    assert_eq!(second.sleeps(&pool.shared, 1).next(), Some(PERIOD));
     drop(sleeps);
     assert!(first.end(&pool.shared, 0).is_none());
     assert!(second.sleeps(&pool.shared, 1).next() < Some(2 * beat));
@@ -470,6 +470,6 @@ fn a_watch_without_anything_to_watch_ends() {
     sentinel.ran_child();
     assert!(sentinel.is_keen());
     let slept: Duration = sentinel.sleeps(&pool.shared, 0).sum();
-    assert!(slept > SENTINEL_PERIOD && slept < 4 * SENTINEL_PERIOD);
+    assert!(slept > PERIOD && slept < 4 * PERIOD);
     assert!(sentinel.end(&pool.shared, 0).is_none() && !sentinel.is_keen());
 }

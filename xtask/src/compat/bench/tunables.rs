@@ -36,36 +36,34 @@ const PACKAGE: &str = "fork-bench";
 /// A constant that trades one time for another.
 struct Tunable {
     name: &'static str,
-    /// The file that has it, and its name there.
-    file: &'static str,
+    /// What it is called in the sources.
     constant: &'static str,
     /// The rows of the program that it matters for.
     rows: &'static [&'static str],
 }
 
+/// All of them are here.
+const FILE: &str = "crates/executor/src/tuned.rs";
+
 static TUNABLES: [Tunable; 4] = [
     Tunable {
-        name: "beat",
-        file: "crates/executor/src/pool/fork/consider.rs",
-        constant: "BEAT",
+        name: "wake",
+        constant: "WAKE",
         rows: &["burst", "small_burst"],
     },
     Tunable {
         name: "asking time",
-        file: "crates/executor/src/work/forks.rs",
         constant: "ASKING",
         rows: &["steady", "coarse"],
     },
     Tunable {
         name: "sentinel's period",
-        file: "crates/executor/src/parts/beat.rs",
-        constant: "SENTINEL_PERIOD",
+        constant: "PERIOD",
         rows: &["sudden", "burst"],
     },
     Tunable {
         name: "sentinel's lingering",
-        file: "crates/executor/src/work/sentinel.rs",
-        constant: "LINGER",
+        constant: "LONG_PERIOD",
         rows: &["trickle"],
     },
 ];
@@ -79,7 +77,7 @@ impl Tunable {
         );
         let found: Vec<_> = Regex::new(&pattern)?.captures_iter(text).collect();
         let [found] = &found[..] else {
-            bail!("{} has no single constant {}", self.file, self.constant);
+            bail!("{FILE} has no single constant {}", self.constant);
         };
         let number: u64 = found[3].parse()?;
         let whole = match &found[2] {
@@ -122,22 +120,22 @@ fn build_all(ws: &Workspace, all: &[&'static Tunable]) -> Result<Vec<Built>> {
     let tree = copied(ws, "tunables/tree", &Changed::new())?;
     eprintln!("building {PACKAGE} for each value of each constant");
     let shipped = build(ws, &tree, "shipped")?;
+    let text = fs_err::read_to_string(tree.join(FILE))?;
     let mut built = Vec::new();
     for tunable in all {
-        let text = fs_err::read_to_string(tree.join(tunable.file))?;
         let mut values = Vec::new();
         for (at, quarters) in QUARTERS.into_iter().enumerate() {
             let (planted, value) = tunable.planted(&text, quarters)?;
             let program = if at == SHIPPED {
                 shipped.clone()
             } else {
-                write(&tree, tunable.file, planted)?;
+                write(&tree, FILE, planted)?;
                 let name = format!("{}-{}", tunable.constant, value.as_nanos());
                 build(ws, &tree, &name)?
             };
             values.push((value, program));
         }
-        write(&tree, tunable.file, text)?;
+        write(&tree, FILE, &text)?;
         built.push(Built { tunable, values });
     }
     Ok(built)
@@ -184,7 +182,7 @@ impl Built {
         let ids = tunable.rows.iter();
         Panel {
             name: tunable.name.to_owned(),
-            constant: format!("`{}` in `{}`", tunable.constant, tunable.file),
+            constant: format!("`{}` in `{FILE}`", tunable.constant),
             curves: ids.map(|id| self.curve(id, runs)).collect(),
         }
     }
@@ -220,15 +218,15 @@ pub(super) fn run(ws: &Workspace, filter: &str, args: &BenchArgs) -> Result<()> 
 
 #[cfg(test)]
 mod tests {
-    use super::{QUARTERS, SHIPPED, TUNABLES, Tunable};
+    use super::{FILE, QUARTERS, SHIPPED, TUNABLES, Tunable};
     use crate::workspace::Workspace;
     use std::time::Duration;
 
     #[test]
     fn each_constant_is_in_its_file() {
         let ws = Workspace::find().expect("there is a workspace");
+        let text = fs_err::read_to_string(ws.root.join(FILE)).expect(FILE);
         for tunable in &TUNABLES {
-            let text = fs_err::read_to_string(ws.root.join(tunable.file)).expect(tunable.file);
             let (_, shipped) = tunable
                 .planted(&text, QUARTERS[SHIPPED])
                 .expect(tunable.name);
@@ -240,7 +238,6 @@ mod tests {
     fn a_value_is_planted_once() {
         let tunable = Tunable {
             name: "",
-            file: "",
             constant: "A",
             rows: &[],
         };

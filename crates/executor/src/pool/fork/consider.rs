@@ -3,18 +3,16 @@
 //! | a push                                           | the jobs are for                 | it tells                                           |
 //! |--------------------------------------------------|----------------------------------|----------------------------------------------------|
 //! | the first into an empty deque, its site is long  | any thread; it is given away     | a worker, if a processor is free; the joiner       |
-//! | the first, its site is fair                      | any thread; it is given away     | the joiner, once in [`BEAT`]                       |
+//! | the first, its site is fair                      | any thread; it is given away     | the joiner, once in [`WAKE`]                       |
 //! | the first, its site is tiny, a worker sleeps     | a sentinel, if they stand still  | no thread                                          |
 //! | the first, its site is tiny, no worker sleeps    | any thread                       | no thread                                          |
 //! | a later one, no worker sleeps                    | any thread                       | no thread                                          |
-//! | a later one, within [`CALM`] of the first look   | a sentinel, if they stand still  | no thread                                          |
-//! | a later one                                      | any thread                       | once in [`BEAT`] a worker, if a processor is free; the joiner |
+//! | a later one, within [`CALL`] of the first look   | a sentinel, if they stand still  | no thread                                          |
+//! | a later one                                      | any thread                       | once in [`WAKE`] a worker, if a processor is free; the joiner |
 //! | the first since the thread has come or slept     | as above                         | at least that it forks from now on                 |
 //!
 //! A thread is told if it sleeps. "The joiner" is that of the root that the thread is inside of. If it goes to sleep in the middle of a
 //! push that is for any thread, it is told, too.
-
-use std::time::Duration;
 
 use terrace_queue::fork::{Consider, Considered, Gives, Offer, Pace};
 use terrace_sync::Arc;
@@ -24,15 +22,9 @@ use super::super::shared::Shared;
 use super::here::Seat;
 use super::stolen::Job;
 use super::worker::Worker;
-use crate::parts::fork_seat::{By, FIRST_PUSHES, Timed};
+use crate::parts::fork_seat::{By, Timed};
 use crate::parts::fork_sites::Length;
-
-/// For so long the jobs of a thread that has begun to fork are not offered while workers sleep.
-const CALM: Duration = Duration::from_micros(4);
-/// A thread that forks on wakes one sleeper each.
-const BEAT: Duration = Duration::from_micros(25);
-/// The most pushes between two looks at the clock.
-const MOST_PUSHES: u32 = 1024;
+use crate::tuned::{CALL, PUSHES, WAKE};
 
 /// What a push tells.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -105,7 +97,7 @@ impl<'s> Considers<'s> {
     /// Whether the last wake is a beat ago. Then the next one is counted from now on.
     fn is_due(&self, now: Instant) -> bool {
         let woke = &self.seat().mine.woke;
-        let is_due = woke.get().is_none_or(|woke| now - woke >= BEAT);
+        let is_due = woke.get().is_none_or(|woke| now - woke >= WAKE);
         if is_due {
             woke.set(Some(now));
         }
@@ -115,7 +107,7 @@ impl<'s> Considers<'s> {
     fn first(&mut self, level: u32) -> Pace {
         let mine = &self.seat().mine;
         mine.since.set(None);
-        mine.pushes.set(FIRST_PUSHES);
+        mine.pushes.set(PUSHES);
         // SAFETY: the calling thread joins the job.
         let site = unsafe { self.job.site() };
         let visit = self.seat().pool().forks.sites.visit(site);
@@ -134,7 +126,7 @@ impl<'s> Considers<'s> {
             _ => Tell::Nothing,
         };
         Pace {
-            pushes: FIRST_PUSHES,
+            pushes: PUSHES,
             offer: if visit.length == Length::Long || !sleeps {
                 Offer::Open
             } else {
@@ -151,7 +143,7 @@ impl<'s> Considers<'s> {
     fn later(&mut self) -> Pace {
         if !self.anyone_sleeps() {
             return Pace {
-                pushes: FIRST_PUSHES,
+                pushes: PUSHES,
                 offer: Offer::Open,
                 gives: Gives::Asked,
             };
@@ -163,24 +155,24 @@ impl<'s> Considers<'s> {
             mine.looked.set(Some(now));
             mine.woke.set(Some(now));
             return Pace {
-                pushes: FIRST_PUSHES,
+                pushes: PUSHES,
                 offer: self.seat().deque.offer().max(Offer::Quiet),
                 gives: Gives::Asked,
             };
         };
         let between = mine.looked.replace(Some(now)).map(|last| now - last);
         let pushes = match between {
-            Some(between) if between < CALM / 2 => mine.pushes.get() * 2,
-            Some(between) if between > CALM => mine.pushes.get() / 2,
+            Some(between) if between < CALL / 2 => mine.pushes.get() * 2,
+            Some(between) if between > CALL => mine.pushes.get() / 2,
             _ => mine.pushes.get(),
         };
-        mine.pushes.set(pushes.clamp(1, MOST_PUSHES));
+        mine.pushes.set(pushes.clamp(1, 32 * PUSHES));
         if self.is_due(now) {
             self.tell = self.sleepers();
         }
         Pace {
             pushes: mine.pushes.get(),
-            offer: if now - since < CALM {
+            offer: if now - since < CALL {
                 self.seat().deque.offer().max(Offer::Quiet)
             } else {
                 Offer::Open

@@ -1,0 +1,74 @@
+//! The constants on which only speed and fairness depend. No handshake changes with one of them, and no promise but the length of a
+//! delay. `DESIGN.md` has what the rules pay that they belong to.
+
+use std::time::Duration;
+
+/// What a wake costs in all: a system call of the waker, and the way of the woken thread to its processor.
+///
+/// Queued work that takes as long is worth a wake (`parts/pacing.rs`, `parts/fork_sites.rs`). A thread that forks on wakes one sleeper in
+/// so long. And a thread that expects work soon looks around for as long before it sleeps, so the wait costs at most twice what it
+/// would if its length were known before (the rule of renting skis; Karlin, Manasse, McGeoch and Owicki, "Competitive randomized
+/// algorithms for nonuniform problems", 1994).
+pub(crate) const WAKE: Duration = Duration::from_micros(25);
+/// What a wake costs the waker. A thread that knows nothing of the next item looks around for as long before it sleeps. A join below it
+/// is tiny. A scope's thread that takes no child for as long is stuck.
+pub(crate) const CALL: Duration = Duration::from_micros(5);
+/// From this length on, an awake worker takes a child from the thread that drives its scope. An empty child takes less while two cores
+/// fight over the list; else the fight itself would make children look long enough.
+pub(crate) const WORTH_TAKING: Duration = Duration::from_micros(1);
+/// For so long a thief of a forked job waits for an answer before it takes one by force.
+pub(crate) const ASKING: Duration = Duration::from_micros(2);
+
+/// The first time between two looks of a sentinel at scopes: about what a wake takes to arrive, so that a child found comes as early as
+/// one published.
+pub(crate) const BEAT: Duration = Duration::from_micros(20);
+/// A look in vain makes the beat longer by its own length divided by this.
+pub(crate) const GROWTH: u32 = 64;
+/// What does not move between two looks so far apart is taken in any case, by the sentinel or by a spare. So it waits at most twice as
+/// long (invariant 2).
+pub(crate) const PERIOD: Duration = Duration::from_millis(1);
+/// The longest time between two looks of the watch, and of a sentinel that waits for a guest to come again.
+pub(crate) const LONG_PERIOD: Duration = Duration::from_millis(8);
+
+/// Kinds of scopes, and call-sites of joins, that are told apart. Two that share a number are both as long as their mean.
+pub(crate) const TOLD_APART: usize = 64;
+/// Children that are timed together while they are tiny, to spare clock readings.
+pub(crate) const TINY_BATCH: u32 = 8;
+/// One tiny join of so many is timed.
+pub(crate) const SAMPLED: u64 = 16;
+/// Scopes, and stolen jobs of joins, in which all threads may be busy after a child or a job was seen to block its thread.
+pub(crate) const BLOCKING_SCOPES: u32 = 256;
+/// Pushes of jobs until a thread considers again whether to tell others, to begin with; later up to 32 times as many.
+pub(crate) const PUSHES: u32 = 32;
+
+/// Fewer turns than these go to a runner's own ring before the injector has one: tasks that keep waking themselves starve no other task.
+/// Every so many turns, another source goes before the high lane. So many pinned tasks, and turns of a worker in its reactor, come in a
+/// row. A prime.
+pub(crate) const GLOBAL_INTERVAL: u32 = 61;
+/// Tasks that one poll of a `run` future runs at most.
+pub(crate) const TURNS_A_POLL: usize = 200;
+/// A scope's wait runs so many children before a job of a pool without workers has its turn. A prime.
+pub(crate) const SCOPES_INTERVAL: u32 = 1021;
+/// Tasks that travel together: in a parcel, at least two; and from the injector into a ring.
+pub(crate) const PARCEL: usize = if cfg!(terrace_shuttle) { 2 } else { 32 };
+/// Tasks of a large batch that are made before the first of them are published.
+pub(crate) const SPAWN_BATCH: usize = 256;
+/// Empty parcels, and open seats of guests, that are kept.
+pub(crate) const KEPT: usize = 8;
+/// If so many eager children of one turn of a runner were pending, all further ones of the turn are queued. An eager poll pays where it
+/// ends the child. Where many are pending, a single turn would start a whole tree of them, and no other thread would find any.
+pub(crate) const PENDING_EAGER: u32 = 128;
+/// After so many eager children that ended at once the thread expects the next one to do so, too. It then polls that one before it makes
+/// a cell. That saves the cell if it ends, and costs up to two allocations more if it does not.
+pub(crate) const ENDED_EAGER: u32 = 4;
+/// Places kept for spares beside a pool's first workers; for more, groups are added to its `Idle`. While so many spares wait in their
+/// start hooks, no further one is started.
+pub(crate) const FEW_SPARES: usize = 16;
+/// How deep jobs of others may nest on a waiter's stack where no spare can start. And how many threads that wait for each other a joiner
+/// follows, from the thief of its half on.
+pub(crate) const NESTED: u32 = 8;
+
+/// A time as pacing's words have it: a `Duration` made of these takes a division.
+pub(crate) const fn nanos(time: Duration) -> u32 {
+    time.as_nanos() as u32
+}
