@@ -1,5 +1,5 @@
 //! The constants on which only speed and fairness depend. No handshake changes with one of them, and no promise but the length of a
-//! delay. `DESIGN.md` has what the rules pay that they belong to.
+//! delay. `docs/pay.md` of the repository has what the rules pay that they belong to.
 
 use std::time::Duration;
 
