@@ -1,4 +1,5 @@
-//! Each "yes" and "part" of Terrace in `docs/features.md` names a test that there is.
+//! Each "yes" and "part" of Terrace in `docs/features.md` names a test that there is, and so does each guarantee in
+//! `docs/guarantees.md`.
 
 use std::path::Path;
 
@@ -41,6 +42,52 @@ fn each_feature_has_its_test() {
     assert!(rows.len() >= 20, "the tables are found");
     let faults: Vec<String> = rows.iter().filter_map(|row| fault(row, read)).collect();
     assert!(faults.is_empty(), "{faults:#?}");
+}
+
+/// The tests that a page of guarantees names, each as its file and its function. The file is named from the root, or below the tests of the
+/// crate whose section it is.
+fn named_by_guarantees(page: &str) -> Vec<(String, &str)> {
+    let mut found = Vec::new();
+    for section in page.split("\n## terrace-").skip(1) {
+        let name = section.lines().next().expect("a heading");
+        let paragraphs = section.split("\n\n");
+        for paragraph in paragraphs.filter(|text| text.starts_with("Tests: ")) {
+            let quoted = paragraph.split('`').skip(1).step_by(2);
+            for (file, test) in quoted.filter_map(|quoted| quoted.split_once("::")) {
+                let file = match file.ends_with(".rs") {
+                    true => file.to_owned(),
+                    false => format!("crates/{name}/tests/{file}.rs"),
+                };
+                found.push((file, test));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn each_guarantee_has_its_tests() {
+    let _watchdog = watchdog();
+    let read = |file: &str| std::fs::read_to_string(Path::new(ROOT).join(file)).ok();
+    let page = read("docs/guarantees.md").expect("the page is there");
+    let named = named_by_guarantees(&page);
+    assert!(named.len() >= 50, "the tests are found: {named:?}");
+    let is_gone = |(file, test): &&(String, &str)| {
+        read(file).is_none_or(|text| !text.contains(&format!("fn {test}(")))
+    };
+    let gone: Vec<_> = named.iter().filter(is_gone).collect();
+    assert!(gone.is_empty(), "{gone:#?}");
+}
+
+#[test]
+fn tests_of_guarantees_are_found_by_section() {
+    let page = "# G\n\n## terrace-a\n\nTests: `f::one`; `f.rs`, `crates/b/tests/g.rs::two`.\n\n`no::test`\n";
+    let found = named_by_guarantees(page);
+    let wanted = [
+        ("crates/a/tests/f.rs", "one"),
+        ("crates/b/tests/g.rs", "two"),
+    ];
+    assert_eq!(found, wanted.map(|(file, test)| (file.to_owned(), test)));
 }
 
 #[test]

@@ -49,12 +49,16 @@ pub(crate) const GLOBAL_INTERVAL: u32 = 61;
 pub(crate) const TURNS_A_POLL: usize = 200;
 /// A scope's wait runs so many children before a job of a pool without workers has its turn. A prime.
 pub(crate) const SCOPES_INTERVAL: u32 = 1021;
-/// Tasks that travel together: in a parcel, at least two; and from the injector into a ring.
+/// Tasks in a parcel, at most; at least two.
 pub(crate) const PARCEL: usize = if cfg!(terrace_shuttle) { 2 } else { 32 };
+/// One visit to the injector moves at most so many single tasks into the taker's ring.
+pub(crate) const BATCH: usize = 32;
 /// Tasks of a large batch that are made before the first of them are published.
 pub(crate) const SPAWN_BATCH: usize = 256;
-/// Empty parcels, and open seats of guests, that are kept.
-pub(crate) const KEPT: usize = 8;
+/// Empty parcels that are kept.
+pub(crate) const KEPT_PARCELS: usize = 16;
+/// Only a fork seat with a lower number is kept open: looks go through all seats up to the highest open one.
+pub(crate) const KEPT_SEATS: usize = 8;
 /// If so many eager children of one turn of a runner were pending, all further ones of the turn are queued. An eager poll pays where it
 /// ends the child. Where many are pending, a single turn would start a whole tree of them, and no other thread would find any.
 pub(crate) const PENDING_EAGER: u32 = 128;
@@ -64,9 +68,10 @@ pub(crate) const ENDED_EAGER: u32 = 4;
 /// Places kept for spares beside a pool's first workers; for more, groups are added to its `Idle`. While so many spares wait in their
 /// start hooks, no further one is started.
 pub(crate) const FEW_SPARES: usize = 16;
-/// How deep jobs of others may nest on a waiter's stack where no spare can start. And how many threads that wait for each other a joiner
-/// follows, from the thief of its half on.
-pub(crate) const NESTED: u32 = 8;
+/// How deep jobs of others may nest on a waiter's stack where no spare can start.
+pub(crate) const NESTED_HELP: u32 = 8;
+/// A joiner looks at so many threads that wait for each other, from the thief of its half on.
+pub(crate) const CHAIN: usize = 8;
 
 /// A time as pacing's words have it: a `Duration` made of these takes a division.
 pub(crate) const fn nanos(time: Duration) -> u32 {

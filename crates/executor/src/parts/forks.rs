@@ -8,7 +8,7 @@ use super::fork_sites::Sites;
 use super::slot_table::SlotTable;
 use crate::protocol::fork::kept::Kept;
 use crate::protocol::sight::Sight;
-use crate::tuned::KEPT;
+use crate::tuned::KEPT_SEATS;
 
 /// The fork seats of a pool `P`: of workers that have forked, and of guests.
 pub(crate) struct Forks<P> {
@@ -70,8 +70,7 @@ impl<P> Forks<P> {
     /// Gives back the seat of the calling thread.
     pub(crate) fn leave(&self, seat: &ForkSeat<P>) {
         seat.leave();
-        // Looks go through all seats up to the highest open one.
-        if seat.number >= KEPT || !self.kept.keep(seat.number) {
+        if seat.number >= KEPT_SEATS || !self.kept.keep(seat.number) {
             self.places.release(seat.number);
         }
     }

@@ -27,7 +27,7 @@ use terrace_sync::{CachePadded, OnceLock, weakened};
 
 use super::gather::Gather;
 use super::trace_index;
-use crate::tuned::{KEPT, PARCEL};
+use crate::tuned::{BATCH, KEPT_PARCELS, PARCEL};
 
 /// Whether a taker has moved other tasks as well: out of a place where every thread could take them, into another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -151,7 +151,7 @@ impl Injector {
         // A lone task is the whole share: a look for a second one costs more than the first.
         let share = (length / seats().max(1) + 1).min(length.max(1));
         let room = (Ring::<Runnable>::CAPACITY - ring.ring().len()) / 2 + 1;
-        self.take_into(ring, share.min(room).min(PARCEL))
+        self.take_into(ring, share.min(room).min(BATCH))
     }
 
     /// Takes a task, and more into `ring`: up to `max` singles, or a parcel. If `ring` is not empty then, the caller publishes.
@@ -248,7 +248,9 @@ impl Injector {
 
     /// Keeps the memory of an empty parcel.
     fn keep(&self, parcel: Parcel) {
-        let empty = self.empty.get_or_init(|| ConcurrentQueue::bounded(KEPT));
+        let empty = self
+            .empty
+            .get_or_init(|| ConcurrentQueue::bounded(KEPT_PARCELS));
         // Enough are kept: this one goes.
         drop(empty.push(parcel));
     }

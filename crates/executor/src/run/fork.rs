@@ -22,7 +22,7 @@ use crate::pool::fork::worker::Worker;
 use crate::pool::runner;
 use crate::pool::shared::Shared;
 use crate::protocol::fork::job::{self, Forker, Header};
-use crate::tuned::NESTED;
+use crate::tuned::CHAIN;
 use crate::work::forks::asking;
 
 impl Forker for Worker {
@@ -89,7 +89,7 @@ impl Stolen<'_> {
     ) -> Option<T> {
         let pool = self.seat.pool();
         let mut root = self.job.thief()?;
-        for _ in 0..NESTED {
+        for _ in 0..CHAIN {
             let seat = pool.forks.seat(root.seat())?;
             if let Some(found) = look(seat, root) {
                 return Some(found);

@@ -1,6 +1,6 @@
 //! What a waiter does while all live workers of its pool wait, and there is work that no worker may adopt.
 //!
-//! It starts a spare. Where none can start, and in hooks, it runs one job of others. Such jobs nest at most [`NESTED`] deep, and
+//! It starts a spare. Where none can start, and in hooks, it runs one job of others. Such jobs nest at most [`NESTED_HELP`] deep, and
 //! as many levels more for tasks that workers hold in their rings.
 
 use std::cell::Cell;
@@ -10,7 +10,7 @@ use terrace_sync::weakened;
 use super::start;
 use crate::parts::scopes::Looking;
 use crate::pool::shared::Shared;
-use crate::tuned::NESTED;
+use crate::tuned::NESTED_HELP;
 use crate::work::found::Taken;
 use crate::work::order::{self, Order};
 use crate::work::source::Look;
@@ -44,7 +44,7 @@ impl<'w> LastResort<'w> {
         let depth = self.nested_help.get();
         // Without spares there is no other help: the jobs nest as deep as they come.
         let limit = if pool.threads.config.spares {
-            NESTED
+            NESTED_HELP
         } else {
             u32::MAX / 2
         };

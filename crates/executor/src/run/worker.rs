@@ -344,7 +344,7 @@ impl<'p> Worker<'p> {
                 return;
             }
             let offered = || pool.scopes.sight(slot, Looking::Awake, pool.crew()) == Sight::Ready;
-            // Its thread has not moved since: it cannot take them itself.
+            // Its thread has not moved since the first one: it cannot take them itself.
             next = if core.progress() == seen || offered() {
                 core.steal()
             } else {

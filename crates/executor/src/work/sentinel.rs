@@ -9,7 +9,7 @@
 //! | threads that are busy with other things, and a core is free | a beat of its own; one sentinel does | a task in a slot that has not moved since the look before |
 //! | threads that are busy with other things              | the beat, doubled each time; then 1 ms | –                         |
 //! | no busy thread                                       | the beat, doubled each time; then it ends | –                      |
-//! | no busy thread, a guest has come since the last look | [`LONG_PERIOD`]                        | –                              |
+//! | no busy thread, a guest has come since the last look | [`LONG_PERIOD`]                   | –                              |
 //! | in each of these cases, every millisecond            | –                                 | what has not moved for that millisecond |
 //!
 //! A scope whose thread sleeps and whose list is empty does not count as open here while no thread is busy: it may wait for hours.

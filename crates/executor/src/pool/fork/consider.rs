@@ -94,7 +94,7 @@ impl<'s> Considers<'s> {
         }
     }
 
-    /// Whether the last wake is a beat ago. Then the next one is counted from now on.
+    /// Whether the last wake is [`WAKE`] ago. Then the next one is counted from now on.
     fn is_due(&self, now: Instant) -> bool {
         let woke = &self.seat().mine.woke;
         let is_due = woke.get().is_none_or(|woke| now - woke >= WAKE);
