@@ -116,6 +116,7 @@ impl Idle {
             token.into_group();
             delta = delta.wrapping_sub(word::TOKEN);
         }
+        group.seat(place.bit).falls_asleep();
         // Ordering: AcqRel as for every change of S, see `stop_search`.
         let after = group.add(delta, Ordering::AcqRel);
         debug_assert!(after.is_parked(place.bit), "a worker parked twice");

@@ -25,6 +25,8 @@ pub(crate) struct Seat {
     thread: UnsafeCell<Option<Thread>>,
     /// The last waker.
     waker: LastProcessor,
+    /// The worker when it last fell asleep.
+    slept: LastProcessor,
     /// Whether the worker has parked in a poll: then `polled` may hold a waker.
     may_be_polled: AtomicBool,
     /// What wakes a worker that is parked in a poll. No user code runs under the lock: wakers are moved in and out.
@@ -45,6 +47,7 @@ impl Seat {
             gate: AtomicU32::new(0),
             thread: UnsafeCell::new(None),
             waker: LastProcessor::new(),
+            slept: LastProcessor::new(),
             may_be_polled: AtomicBool::new(false),
             polled: Mutex::new(None),
             wanted: AtomicBool::new(false),
@@ -138,6 +141,18 @@ impl Seat {
     #[inline]
     pub(crate) fn shares_processor(&self) -> bool {
         self.waker.is_here()
+    }
+
+    /// The worker, which calls this, is about to sleep.
+    #[inline]
+    pub(crate) fn falls_asleep(&self) {
+        self.slept.note();
+    }
+
+    /// Whether the worker fell asleep on the processor on which the calling thread is now. False if that is not known.
+    #[inline]
+    pub(crate) fn slept_here(&self) -> bool {
+        self.slept.is_here()
     }
 
     /// Wakes the worker at this place: its waker if it is parked in a poll, else the thread bound here, unless another

@@ -105,7 +105,10 @@ impl Idle {
         let mut sleeps = Sleeps::new(sleeps);
         // Ordering: Acquire pairs with the Release of the thread that cleared the bit.
         while group.load(Ordering::Acquire).sleeps(place.bit) {
-            if !sleeps.park() {
+            let goes_on = sleeps.park();
+            // A look may have moved it to another processor.
+            group.seat(place.bit).falls_asleep();
+            if !goes_on {
                 let back = if weakened!("park-sentinel-rescan") {
                     self.end_watch(worker);
                     sleep(group, place);

@@ -243,10 +243,16 @@ impl Idle {
         }
     }
 
-    /// One of the parked workers of `group`. Sentinels come last, so that they go on watching while others can run.
+    /// One of the parked workers of `group`: better one that did not fall asleep on the caller's processor. Where the processors are busy
+    /// the kernel wakes a thread where it slept. There it would wait until the caller sleeps, or its slice ends. Sentinels come last, so
+    /// that they go on watching while others can run.
     fn choose(&self, group: &Group, parked: u32) -> u32 {
         let others = parked & !self.flags.bits_in(group);
-        lowest(if others == 0 { parked } else { others }, 1)
+        let elsewhere = |mask| bits_of(mask).find(|&bit| !group.seat(bit).slept_here());
+        match elsewhere(others).or_else(|| elsewhere(parked)) {
+            Some(bit) => 1 << bit,
+            None => lowest(if others == 0 { parked } else { others }, 1),
+        }
     }
 
     /// The R rule: if every live worker is in a restricted wait, or its holder is, one of them.
@@ -292,10 +298,11 @@ impl Idle {
         for group in self.groups.iter() {
             let mut word = group.load(Ordering::Relaxed);
             let claimed = loop {
-                let mask = lowest(word.parked(), count - woken);
-                if mask == 0 {
-                    break 0;
-                }
+                let mask = match (word.parked(), count - woken) {
+                    (0, _) => break 0,
+                    (parked, 1) => self.choose(group, parked),
+                    (parked, count) => lowest(parked, count),
+                };
                 match group.claim(word, word.unparked(mask)) {
                     Ok(()) => break mask,
                     Err(now) => word = now,

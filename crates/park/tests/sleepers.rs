@@ -30,6 +30,38 @@ fn a_publish_wakes_the_lowest_sleeper_and_then_is_covered() {
     });
 }
 
+/// Where the processors are busy, the kernel wakes a thread where it slept. If that is the waker's own processor, the woken one waits.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_worker_that_slept_on_another_processor_is_woken_first() {
+    let _watchdog = watchdog();
+    let processors: Vec<_> =
+        terrace_testing::on_own_thread(|| terrace_testing::processors().collect());
+    let (here, there) = (processors[0], *processors.last().expect("one"));
+    let pool = Pool::new(4);
+    pool.with(|p| {
+        let first = p.sleeper_on(here, 0);
+        let second = p.sleeper_on(there, 1);
+        let third = p.sleeper_on(there, 2);
+        p.await_awake(0);
+        let (nearest, next) = match here == there {
+            true => (0, 1),
+            false => (1, 2),
+        };
+        assert_eq!(p.idle.publish(), Woke::Woke(nearest));
+        let mut sleepers = [Some(first), Some(second), Some(third)];
+        let token = sleepers[nearest].take().expect("asleep").token();
+        // One that hands work on chooses alike.
+        assert_eq!(p.idle.wake_more(&token, 1), 1);
+        p.idle.stop_search(token, p);
+        let woken = sleepers[next].take().expect("asleep").token();
+        p.idle.stop_search(woken, p);
+        let last = sleepers.into_iter().flatten().next().expect("one is left");
+        assert_eq!(p.idle.publish(), Woke::Woke(3 - nearest - next));
+        p.idle.stop_search(last.token(), p);
+    });
+}
+
 #[test]
 fn a_batch_wakes_two_at_once_and_hands_on() {
     let _watchdog = watchdog();

@@ -11,7 +11,7 @@ use std::time::Duration;
 use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::time::Instant;
 
-use crate::tuned::{self, TINY_BATCH, WAKE, WORTH_TAKING};
+use crate::tuned::{self, OUTLASTS_WAKES, TINY_BATCH, WAKE, WORTH_TAKING};
 
 /// The estimate before anything was measured: long, so that the first scopes wake workers.
 const UNKNOWN: u32 = 2 * tuned::nanos(WAKE);
@@ -43,6 +43,12 @@ impl Pacing {
     #[inline]
     pub(crate) fn worth_taking(&self) -> bool {
         self.child_ns() >= tuned::nanos(WORTH_TAKING)
+    }
+
+    /// Whether a wake is little beside a child. Then who waits for one may sleep at once.
+    #[inline]
+    pub(crate) fn outlasts_wakes(&self) -> bool {
+        self.child_ns() >= tuned::nanos(OUTLASTS_WAKES)
     }
 
     /// Whether `queued` children are worth the wake of a worker.

@@ -232,8 +232,10 @@ impl<P> Scopes<P> {
     /// be busy at once.
     pub(crate) fn surplus(&self, slot: &Slot<P>, crew: Crew<'_>) -> usize {
         let blocking = self.is_blocking();
-        // The thread that drives the scope runs one of them soon, unless it is blocked in one.
-        let soon = usize::from(!blocking && !self.pacing(slot).body_is_long());
+        // The thread that drives the scope runs one of them soon, unless it is blocked in one, or still in a long body. If it sleeps, its
+        // body has ended, and the worker that asks runs one.
+        let in_body = || !slot.core().is_asleep() && self.pacing(slot).body_is_long();
+        let soon = usize::from(!blocking && !in_body());
         let queued = slot.core().len().saturating_sub(soon);
         if queued == 0 || !(blocking || self.pacing(slot).worth_waking(queued)) {
             return 0;

@@ -10,6 +10,8 @@ use crate::tuned::{CALL, WAKE};
 /// How long a thread looks around, at most.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Patience {
+    /// One look: what comes next takes so long that a wake costs little beside it.
+    Never,
     /// [`CALL`]: nothing is known of the next item.
     #[default]
     Short,
@@ -24,6 +26,7 @@ pub(crate) enum Patience {
 impl Patience {
     fn most(self) -> Duration {
         match self {
+            Self::Never => Duration::ZERO,
             Self::Short => CALL,
             Self::Long => WAKE,
             Self::Nap => Duration::from_micros(50),

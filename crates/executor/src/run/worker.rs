@@ -250,6 +250,9 @@ impl<'p> Worker<'p> {
                 }
                 self.stop_search(token);
                 *patience = match &found {
+                    Found::Child(_, slot) if pool.scopes.pacing(slot).outlasts_wakes() => {
+                        Patience::Never
+                    }
                     // A thread that joins, or drives a scope, often begins the next one at once.
                     Found::Fork(_) | Found::Child(..) => Patience::Long,
                     Found::Task(_) | Found::Lane(..) => Patience::Short,

@@ -83,9 +83,12 @@ impl WaitFor for ScopeWait<'_> {
     /// The wait has found no child to run. So those that do not wait themselves are in the middle of a poll, or are about to be.
     fn patience(&self) -> Patience {
         let core = self.slot.core();
-        match core.pending() > core.cancel().waiting() {
-            true => Patience::Long,
-            false => Patience::Short,
+        if self.pool.scopes.pacing(self.slot).outlasts_wakes() {
+            Patience::Never
+        } else if core.pending() > core.cancel().waiting() {
+            Patience::Long
+        } else {
+            Patience::Short
         }
     }
 

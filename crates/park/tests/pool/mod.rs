@@ -77,13 +77,23 @@ impl Pool {
         }
     }
 
-    pub(crate) fn with(&self, test: impl for<'scope> FnOnce(&Scoped<'scope, '_>)) {
-        std::thread::scope(|scope| {
-            test(&Scoped {
-                idle: &self.idle,
-                items: &self.items,
-                scope,
+    /// Runs `test`, and the threads that it starts, on one processor where the system can: there the lowest worker is woken first.
+    pub(crate) fn with(&self, test: impl for<'scope> FnOnce(&Scoped<'scope, '_>) + Send) {
+        std::thread::scope(|outer| {
+            let test = outer.spawn(|| {
+                #[cfg(target_os = "linux")]
+                assert!(terrace_testing::processors().next().is_some());
+                std::thread::scope(|scope| {
+                    test(&Scoped {
+                        idle: &self.idle,
+                        items: &self.items,
+                        scope,
+                    });
+                });
             });
+            if let Err(panic) = test.join() {
+                std::panic::resume_unwind(panic);
+            }
         });
         assert_eq!(self.idle.searching(), 0);
     }
@@ -107,6 +117,16 @@ impl<'scope> Scoped<'scope, '_> {
     pub(crate) fn sleeper(&self, worker: usize) -> Sleeping<Token> {
         self.idle.adopt_live(worker);
         self.spawn(move |idle, work| idle.park(worker, idle.enter(worker), &work))
+    }
+
+    /// As [`sleeper`](Self::sleeper), on this processor.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn sleeper_on(&self, processor: usize, worker: usize) -> Sleeping<Token> {
+        self.idle.adopt_live(worker);
+        self.spawn(move |idle, work| {
+            assert!(terrace_testing::stay_on(processor));
+            idle.park(worker, idle.enter(worker), &work)
+        })
     }
 
     /// A thread that enters as `worker` and parks as the sentinel.
