@@ -143,11 +143,15 @@ mod tests {
         for _ in 0..200 {
             pacing.observe_child(100);
         }
-        assert!(!pacing.worth_waking(1_000_000) && !pacing.worth_taking());
+        assert!(!pacing.worth_waking(1_000_000) && !pacing.worth_taking() && !pacing.outlasts_wakes());
         for _ in 0..2 {
             pacing.observe_child(100_000);
         }
-        assert!(pacing.worth_waking(1));
+        assert!(pacing.worth_waking(1) && !pacing.outlasts_wakes());
+        for _ in 0..4 {
+            pacing.observe_child(400_000);
+        }
+        assert!(pacing.outlasts_wakes());
     }
 
     #[test]

@@ -6,6 +6,7 @@ use terrace_local::task::{self, CoreRef, Runnable};
 use terrace_queue::Spill;
 use terrace_queue::fork::{Considered, Gives, Offer, Pace};
 use terrace_sync::Arc;
+use terrace_sync::time::Instant;
 use terrace_thread::ThreadSpawner;
 
 use super::found::{Found, Taken};
@@ -373,6 +374,27 @@ fn a_sentinel_takes_a_child_whose_scopes_thread_is_stuck() {
     let before = pool.shared.scopes.beat.period();
     assert!(watch(&mut sentinel, &pool, 1).is_some());
     assert!(pool.shared.scopes.beat.period() < before);
+}
+
+/// A worker that pushes one child for a sleeping thread of a scope runs the child itself: neither that thread nor a worker is woken for it,
+/// however long the scope's body was. A second child is worth a wake.
+#[test]
+fn one_child_of_a_sleeping_scope_is_worth_no_wake() {
+    let pool = Pool::new();
+    let slot = pool.open_scope();
+    let scopes = &pool.shared.scopes;
+    let surplus = || scopes.surplus(slot, pool.shared.crew());
+    // A thread in a long body comes to no child soon.
+    let now = Instant::now();
+    let begun = now.checked_sub(PERIOD).expect("the machine is up");
+    scopes.pacing(slot).observe_body(begun);
+    slot.core().push_remote(pool.item());
+    assert_eq!(surplus(), 1);
+    slot.core().body_ended();
+    slot.core().announce_sleep();
+    assert_eq!(surplus(), 0);
+    slot.core().push_remote(pool.item());
+    assert_eq!(surplus(), 1);
 }
 
 /// A task in a slot that has not moved for some microseconds lies behind a long poll: the sentinel takes it, and looks on the shortest

@@ -31,7 +31,7 @@ use xtask_stats::{Estimate, mean_of_medians, median_of_ratios};
 
 const RULES: &str = include_str!("rules.toml");
 /// The files of the rules lie below.
-const SOURCES: &str = "crates/executor/src";
+const SOURCES: &str = "crates";
 /// Which rule is off in a process.
 const OFF: &str = "TERRACE_OFF";
 /// How long a waker spins after it has woken a parked thread, in microseconds, if at all.
