@@ -143,7 +143,9 @@ mod tests {
         for _ in 0..200 {
             pacing.observe_child(100);
         }
-        assert!(!pacing.worth_waking(1_000_000) && !pacing.worth_taking() && !pacing.outlasts_wakes());
+        assert!(
+            !pacing.worth_waking(1_000_000) && !pacing.worth_taking() && !pacing.outlasts_wakes()
+        );
         for _ in 0..2 {
             pacing.observe_child(100_000);
         }
