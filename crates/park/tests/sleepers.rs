@@ -40,9 +40,13 @@ fn a_worker_that_slept_on_another_processor_is_woken_first() {
     let (here, there) = (processors[0], *processors.last().expect("one"));
     let pool = Pool::new(4);
     pool.with(|p| {
-        let first = p.sleeper_on(here, 0);
-        let second = p.sleeper_on(there, 1);
-        let third = p.sleeper_on(there, 2);
+        // A thread begins on the processors of the one that starts it.
+        let asleep_on = |processor, worker| {
+            assert!(terrace_testing::stay_on(processor));
+            p.sleeper(worker)
+        };
+        let (second, third) = (asleep_on(there, 1), asleep_on(there, 2));
+        let first = asleep_on(here, 0);
         p.await_awake(0);
         let (nearest, next) = match here == there {
             true => (0, 1),

@@ -119,16 +119,6 @@ impl<'scope> Scoped<'scope, '_> {
         self.spawn(move |idle, work| idle.park(worker, idle.enter(worker), &work))
     }
 
-    /// As [`sleeper`](Self::sleeper), on this processor.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn sleeper_on(&self, processor: usize, worker: usize) -> Sleeping<Token> {
-        self.idle.adopt_live(worker);
-        self.spawn(move |idle, work| {
-            assert!(terrace_testing::stay_on(processor));
-            idle.park(worker, idle.enter(worker), &work)
-        })
-    }
-
     /// A thread that enters as `worker` and parks as the sentinel.
     pub(crate) fn sentinel(&self, worker: usize, timeout: Duration) -> Sleeping<Token> {
         self.idle.adopt_live(worker);
