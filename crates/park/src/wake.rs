@@ -244,8 +244,8 @@ impl Idle {
     }
 
     /// One of the parked workers of `group`: better one that did not fall asleep on the caller's processor. Where the processors are busy
-    /// the kernel wakes a thread where it slept. There it would wait until the caller sleeps, or its slice ends. Sentinels come last, so
-    /// that they go on watching while others can run.
+    /// the kernel wakes a thread where it slept. There it would wait until the caller sleeps, or its slice ends. Of those that are
+    /// left, sentinels come last, so that they go on watching while others can run.
     fn choose(&self, group: &Group, parked: u32) -> u32 {
         let others = parked & !self.flags.bits_in(group);
         let elsewhere = |mask| bits_of(mask).find(|&bit| !group.seat(bit).slept_here());
@@ -299,7 +299,7 @@ impl Idle {
             let mut word = group.load(Ordering::Relaxed);
             let claimed = loop {
                 let mask = match (word.parked(), count - woken) {
-                    (0, _) => break 0,
+                    (0, _) | (_, 0) => break 0,
                     (parked, 1) => self.choose(group, parked),
                     (parked, count) => lowest(parked, count),
                 };

@@ -222,14 +222,14 @@ impl<P> Scopes<P> {
         self.drivers.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether the children in `slot` are worth waking another thread, beside the one that drives the scope.
+    /// Whether the children in `slot` are worth waking another thread, beside the one that comes to one of them soon.
     #[inline]
     pub(crate) fn worth_waking(&self, slot: &Slot<P>, crew: Crew<'_>) -> bool {
         self.worth_taking(slot) && self.surplus(slot, crew) > 0
     }
 
-    /// How many threads the children in `slot` are worth, beside the one that drives the scope. At most as many as may
-    /// be busy at once.
+    /// How many threads the children in `slot` are worth, beside the one that comes to one of them soon. At most as many
+    /// as may be busy at once.
     pub(crate) fn surplus(&self, slot: &Slot<P>, crew: Crew<'_>) -> usize {
         let blocking = self.is_blocking();
         // The thread that drives the scope runs one of them soon, unless it is blocked in one, or still in a long body. If it sleeps, its

@@ -33,8 +33,8 @@ pub(crate) trait WaitFor {
     fn run_one(&mut self) -> bool;
     /// Whether `run_one` would find something; valid after a fence.
     fn has_work(&self) -> bool;
-    /// The waiter is about to sleep: from now on, a thread that makes own work for it has to wake it. Ends with a
-    /// `heavy()` fence or an equivalent.
+    /// The waiter is about to sleep: from now on, a thread that makes own work for it has to wake it, or
+    /// leave the work to a sentinel. Ends with a `heavy()` fence or an equivalent.
     fn announce_sleep(&mut self);
     /// The thread is awake again.
     fn end_sleep(&mut self);

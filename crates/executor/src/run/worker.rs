@@ -271,6 +271,7 @@ impl<'p> Worker<'p> {
             if token.is_some()
                 && *rest == Rest::None
                 && !runner.polled.get()
+                && *patience != Patience::Never
                 && awake::spin_pays(&pool.idle, runner.index())
             {
                 sentinel.looks_around(pool);

@@ -89,14 +89,12 @@ fn after_push(slot: &Slot<Shared>, pool: &Shared, by: Pusher) -> Wakes {
     ScopeCore::<Runnable, ThreadSpawner>::after_push();
     let asleep = slot.core().is_asleep();
     let driven = by != Pusher::Remote || !asleep;
-    let is_covered = || driven && !pool.scopes.worth_waking(slot, pool.crew());
-    if pool.idle.has_sentinel() && is_covered() {
+    if driven && pool.idle.has_sentinel() && !pool.scopes.worth_waking(slot, pool.crew()) {
         Wakes::None
-    } else if !asleep || (pool.idle.searching() > 0 && is_covered()) {
-        // A worker that searches finds the child, or looks once more before it sleeps: `publish` sees to it.
-        Wakes::Worker
-    } else {
+    } else if asleep {
         Wakes::Waiter
+    } else {
+        Wakes::Worker
     }
 }
 

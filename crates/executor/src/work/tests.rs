@@ -376,8 +376,8 @@ fn a_sentinel_takes_a_child_whose_scopes_thread_is_stuck() {
     assert!(pool.shared.scopes.beat.period() < before);
 }
 
-/// A worker that pushes one child for a sleeping thread of a scope runs the child itself: neither that thread nor a worker is woken for it,
-/// however long the scope's body was. A second child is worth a wake.
+/// A worker that pushes one child for a sleeping thread of a scope runs the child itself: it is worth no wake, however long the scope's
+/// body was. A second child is.
 #[test]
 fn one_child_of_a_sleeping_scope_is_worth_no_wake() {
     let pool = Pool::new();

@@ -10,9 +10,10 @@
 //! | closed (free slot)        | 0                  | false    | none, the lists are empty       |
 //! | body runs, with a child   | 1 + children alive | false    | workers                         |
 //! | waiting, driving          | children alive     | false    | the waiter, workers             |
-//! | waiting, asleep           | children alive     | true     | workers; a push wakes           |
+//! | waiting, asleep           | children alive     | true     | workers; a push wakes (below)   |
 //! | ended                     | 0                  | any      | none; the waiter returns        |
 //!
+//! A push to a sleeping waiter wakes it, unless a worker pushes a single child and a sentinel watches: `scope/push.rs` decides.
 //! In each of these states a panic may have cancelled the children: see [`super::cancel`].
 
 use terrace_queue::{Injector, Ring};
