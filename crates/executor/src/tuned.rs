@@ -16,8 +16,8 @@ pub(crate) const CALL: Duration = Duration::from_micros(5);
 /// From this length on, an awake worker takes a child from the thread that drives its scope. An empty child takes less while two cores
 /// fight over the list; else the fight itself would make children look long enough.
 pub(crate) const WORTH_TAKING: Duration = Duration::from_micros(1);
-/// A child of this length is eight times what a wake costs. A thread that waits for such children sleeps at once: awake it may
-/// keep a worker off its processor.
+/// A child of this length takes eight times what a wake costs. A scope's thread with such children sleeps without a look around, and so
+/// does a worker that ran one: awake they may keep another worker off its processor.
 pub(crate) const OUTLASTS_WAKES: Duration = Duration::from_micros(200);
 /// For so long a thief of a forked job waits for an answer before it takes one by force.
 pub(crate) const ASKING: Duration = Duration::from_micros(2);

@@ -45,7 +45,7 @@ impl Pacing {
         self.child_ns() >= tuned::nanos(WORTH_TAKING)
     }
 
-    /// Whether a wake is little beside a child. Then who waits for one may sleep at once.
+    /// Whether a wake is little beside a child. Then the scope's thread, and a worker that ran a child, sleep without a look around.
     #[inline]
     pub(crate) fn outlasts_wakes(&self) -> bool {
         self.child_ns() >= tuned::nanos(OUTLASTS_WAKES)

@@ -10,7 +10,7 @@ use crate::tuned::{CALL, WAKE};
 /// How long a thread looks around, at most.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// One look: what comes next takes so long that a wake costs little beside it.
+    /// No longer than one look takes: what comes next takes so long that a wake costs little beside it.
     Never,
     /// [`CALL`]: nothing is known of the next item.
     #[default]
