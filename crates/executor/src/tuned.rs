@@ -5,10 +5,9 @@ use std::time::Duration;
 
 /// What a wake costs in all: a system call of the waker, and the way of the woken thread to its processor.
 ///
-/// Queued work that takes as long is worth a wake (`parts/pacing.rs`, `parts/fork_sites.rs`). A thread that forks on wakes one sleeper in
-/// so long. And a thread that expects work soon looks around for as long before it sleeps, so the wait costs at most twice what it
-/// would if its length were known before (the rule of renting skis; Karlin, Manasse, McGeoch and Owicki, "Competitive randomized
-/// algorithms for nonuniform problems", 1994).
+/// Queued work that takes as long is worth a wake (`parts/pacing.rs`, `parts/fork_sites.rs`). And a thread that expects work soon looks
+/// around for as long before it sleeps, so the wait costs at most twice what it would if its length were known before (the rule of
+/// renting skis; Karlin, Manasse, McGeoch and Owicki, "Competitive randomized algorithms for nonuniform problems", 1994).
 pub(crate) const WAKE: Duration = Duration::from_micros(25);
 /// What a wake costs the waker. A thread that knows nothing of the next item looks around for as long before it sleeps. A join below it
 /// is tiny. A scope's thread that takes no child for as long is stuck.

@@ -116,9 +116,8 @@ pub(crate) struct Mine {
     pub(crate) timed: Cell<Option<Timed>>,
     /// The first look at a clock since the deque was empty.
     pub(crate) since: Cell<Option<Instant>>,
-    /// The last one, and the last wake.
+    /// The last one.
     pub(crate) looked: Cell<Option<Instant>>,
-    pub(crate) woke: Cell<Option<Instant>>,
     /// Pushes between two looks.
     pub(crate) pushes: Cell<u32>,
     /// The innermost root.

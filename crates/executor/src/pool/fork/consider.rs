@@ -3,12 +3,12 @@
 //! | a push                                           | the jobs are for                 | it tells                                           |
 //! |--------------------------------------------------|----------------------------------|----------------------------------------------------|
 //! | the first into an empty deque, its site is long  | any thread; it is given away     | a worker, if a processor is free; the joiner       |
-//! | the first, its site is fair                      | any thread; it is given away     | the joiner, once in [`WAKE`]                       |
+//! | the first, its site is fair                      | any thread; it is given away     | the joiner                                         |
 //! | the first, its site is tiny, a worker sleeps     | a sentinel, if they stand still  | no thread                                          |
 //! | the first, its site is tiny, no worker sleeps    | any thread                       | no thread                                          |
 //! | a later one, no worker sleeps                    | any thread                       | no thread                                          |
 //! | a later one, within [`CALL`] of the first look   | a sentinel, if they stand still  | no thread                                          |
-//! | a later one                                      | any thread                       | once in [`WAKE`] a worker, if a processor is free; the joiner |
+//! | a later one                                      | any thread                       | a worker, if a processor is free; the joiner       |
 //! | the first since the thread has come or slept     | as above                         | at least that it forks from now on                 |
 //!
 //! A thread is told if it sleeps. "The joiner" is that of the root that the thread is inside of. If it goes to sleep in the middle of a
@@ -24,7 +24,7 @@ use super::stolen::Job;
 use super::worker::Worker;
 use crate::parts::fork_seat::{By, Timed};
 use crate::parts::fork_sites::Length;
-use crate::tuned::{CALL, PUSHES, WAKE};
+use crate::tuned::{CALL, PUSHES};
 
 /// What a push tells.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -94,16 +94,6 @@ impl<'s> Considers<'s> {
         }
     }
 
-    /// Whether the last wake is [`WAKE`] ago. Then the next one is counted from now on.
-    fn is_due(&self, now: Instant) -> bool {
-        let woke = &self.seat().mine.woke;
-        let is_due = woke.get().is_none_or(|woke| now - woke >= WAKE);
-        if is_due {
-            woke.set(Some(now));
-        }
-        is_due
-    }
-
     fn first(&mut self, level: u32) -> Pace {
         let mine = &self.seat().mine;
         mine.since.set(None);
@@ -120,9 +110,7 @@ impl<'s> Considers<'s> {
         self.tell = match visit.length {
             Length::Long if sleeps => self.sleepers(),
             // A worker that sleeps watches for such a job; a joiner does not.
-            Length::Fair if self.joiner_slept && now.is_some_and(|now| self.is_due(now)) => {
-                Tell::Joiner
-            }
+            Length::Fair if self.joiner_slept => Tell::Joiner,
             _ => Tell::Nothing,
         };
         Pace {
@@ -153,7 +141,6 @@ impl<'s> Considers<'s> {
         let Some(since) = mine.since.get() else {
             mine.since.set(Some(now));
             mine.looked.set(Some(now));
-            mine.woke.set(Some(now));
             return Pace {
                 pushes: PUSHES,
                 offer: self.seat().deque.offer().max(Offer::Quiet),
@@ -167,16 +154,15 @@ impl<'s> Considers<'s> {
             _ => mine.pushes.get(),
         };
         mine.pushes.set(pushes.clamp(1, 32 * PUSHES));
-        if self.is_due(now) {
+        let offer = if now - since < CALL {
+            self.seat().deque.offer().max(Offer::Quiet)
+        } else {
             self.tell = self.sleepers();
-        }
+            Offer::Open
+        };
         Pace {
             pushes: mine.pushes.get(),
-            offer: if now - since < CALL {
-                self.seat().deque.offer().max(Offer::Quiet)
-            } else {
-                Offer::Open
-            },
+            offer,
             gives: Gives::Asked,
         }
     }
