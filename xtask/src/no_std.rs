@@ -1,15 +1,16 @@
 //! `cargo xtask no-std`: the layers that need no operating system and the drop-ins for `bevy_tasks`, built for targets that have
 //! none, and images of two bare machines run under qemu.
 //!
-//! `core` and `alloc` are built along with them, by a compiler that comes with their sources: it needs no further targets. What
-//! the images print is compared with the list of behaviours in `crates/firmware/expected.txt`.
+//! `core` and `alloc` are built along with them, by a compiler that comes with their sources: it needs no further targets. Most of
+//! the time goes there. So all that is built for a target has the same flags and the same profile, and shares them. What the images print
+//! is compared with the list of behaviours in `crates/firmware/expected.txt`.
 
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 
-use crate::build::Build;
+use crate::build::{Build, words};
 use crate::compat::older;
 use crate::process::{needs, program, run_limited, same};
 use crate::toolchain::Compiler;
@@ -22,7 +23,7 @@ pub(crate) struct NoStdArgs {
 }
 
 /// What cargo is told of every build, up to the target.
-const BUILD: [&str; 4] = ["build", "--locked", "-Zbuild-std=core,alloc", "--target"];
+const BUILD: &str = "build --locked --release -Zbuild-std=core,alloc --target";
 
 /// What is built for each target; the first has no atomics of its own.
 const LAYERS: [&str; 5] = [
@@ -45,7 +46,10 @@ struct Target {
 
 const TARGETS: [Target; 4] = [
     target("thumbv7em-none-eabi", true),
-    target("x86_64-unknown-none", true),
+    Target {
+        flags: "-Crelocation-model=static -Ccode-model=small",
+        ..target("x86_64-unknown-none", true)
+    },
     target("wasm32-unknown-unknown", false),
     // No compare-exchange: portable-atomic turns interrupts off instead, if it may take it that there is one core.
     Target {
@@ -69,7 +73,6 @@ struct Image {
     /// The program; its package begins with `terrace-`.
     binary: &'static str,
     target: &'static str,
-    flags: &'static str,
     qemu: &'static str,
     /// Debian's package with that qemu.
     apt: &'static str,
@@ -83,7 +86,6 @@ const IMAGES: [Image; 2] = [
     Image {
         binary: "firmware-cortex-m",
         target: "thumbv7em-none-eabi",
-        flags: "",
         qemu: "qemu-system-arm",
         apt: "qemu-system-arm",
         machine: "-machine mps2-an386 -semihosting-config enable=on,target=native",
@@ -92,7 +94,6 @@ const IMAGES: [Image; 2] = [
     Image {
         binary: "firmware-x86-64",
         target: "x86_64-unknown-none",
-        flags: "-Crelocation-model=static -Ccode-model=small",
         qemu: "qemu-system-x86_64",
         apt: "qemu-system-x86",
         machine: "-machine pc -device isa-debug-exit,iobase=0xf4,iosize=0x04 -serial stdio",
@@ -123,11 +124,9 @@ pub(crate) fn run(ws: &Workspace, args: &NoStdArgs) -> Result<()> {
     let compiler = Compiler::with_sources(ws)?;
     let linker = compiler.linker_flag()?;
     let build = |flags: &str| {
-        compiler
-            .build(ws, "no-std", format!("{flags} {linker}").trim())
-            // Most of the time goes to `core`, which is built for each target and workspace.
-            .env("CARGO_PROFILE_DEV_DEBUG", "0")
-            .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
+        let flags = format!("{flags} {linker}");
+        let build = compiler.build(ws, "no-std", flags.trim());
+        build.env("CARGO_PROFILE_RELEASE_DEBUG", "0")
     };
     for target in targets {
         build_for(ws, &build(target.flags), target)?;
@@ -135,7 +134,9 @@ pub(crate) fn run(ws: &Workspace, args: &NoStdArgs) -> Result<()> {
     let expected = fs_err::read_to_string(ws.root.join("crates/firmware/expected.txt"))
         .context("cannot read what the images should print")?;
     for image in images {
-        let time = try_image(ws, &build(image.flags), image, &expected);
+        let target = TARGETS.iter().find(|target| target.name == image.target);
+        let build = build(target.map_or("", |target| target.flags));
+        let time = try_image(ws, &build, image, &expected);
         let time = time.with_context(|| format!("{} under {}", image.binary, image.qemu))?;
         let (binary, qemu) = (image.binary, image.qemu);
         println!("no-std: {binary} passes under {qemu} in {time:.1?}");
@@ -143,28 +144,30 @@ pub(crate) fn run(ws: &Workspace, args: &NoStdArgs) -> Result<()> {
     Ok(())
 }
 
-/// Builds the layers, and the drop-ins for each Bevy without features, as a program without `std` depends on it.
+/// Builds the layers, and the drop-ins for each Bevy, without features, as a program without `std` depends on them.
 fn build_for(ws: &Workspace, build: &Build, target: &Target) -> Result<()> {
     let name = target.name;
-    let features = target.feature.iter().flat_map(|feature| {
-        let layers = LAYERS[1..].iter();
-        layers.map(move |layer| format!("{layer}/{feature}"))
-    });
-    let features = features.collect::<Vec<_>>().join(",");
-    let common = [&BUILD[..], &[name, "--no-default-features"]].concat();
-    let layers = LAYERS.iter().flat_map(|layer| ["-p", layer]);
-    let layers: Vec<&str> = ["--features", &features]
-        .into_iter()
-        .chain(layers)
-        .collect();
-    build.cargo(&[&common[..], &layers].concat())?;
+    let mut lines = String::new();
+    for layer in LAYERS {
+        let path = &ws.package(layer)?.manifest_path;
+        let path = path.parent().context("a manifest lies in a folder")?;
+        // The first one has no atomics of its own.
+        let features = Vec::from_iter(target.feature.filter(|_| layer != LAYERS[0]));
+        lines += &format!(
+            "{layer} = {{ path = {path:?}, default-features = false, features = {features:?} }}\n"
+        );
+    }
+    if target.drop_in {
+        lines += &older::all(ws);
+    }
+    // That of the images.
+    let images = fs_err::read_to_string(ws.root.join("crates/firmware/Cargo.toml"))?;
+    let profile = images.find("[profile.release]");
+    lines += &images[profile.context("the images have no profile")?..];
+    let manifest = older::package(&ws.target.join("no-std/all").join(name), &lines)?;
+    build.cargo(&words(BUILD, [name, "--manifest-path", &manifest]))?;
     println!("no-std: {} builds for {name}", LAYERS.join(", "));
     if target.drop_in {
-        let manifest = ws.manifest("crates/compat");
-        let drop_in = ["--manifest-path", &manifest, "-p", "bevy_tasks"];
-        build.cargo(&[&common[..], &drop_in].concat())?;
-        let older = older::manifest(ws)?;
-        build.cargo(&[&common[..], &["--manifest-path", &older]].concat())?;
         println!("no-std: the drop-ins build for {name}");
     }
     Ok(())
@@ -174,8 +177,8 @@ fn build_for(ws: &Workspace, build: &Build, target: &Target) -> Result<()> {
 fn try_image(ws: &Workspace, build: &Build, image: &Image, expected: &str) -> Result<Duration> {
     let manifest = ws.manifest("crates/firmware");
     let package = format!("terrace-{}", image.binary);
-    let package = [image.target, "--release", "-p", &package];
-    build.cargo(&[&BUILD[..], &package, &["--manifest-path", &manifest]].concat())?;
+    let package = [image.target, "-p", &package, "--manifest-path", &manifest];
+    build.cargo(&words(BUILD, package))?;
     let directory = build.target().join(image.target).join("release");
     let mut command = program(&format!("{} {} {HEADLESS}", image.qemu, image.machine));
     command.arg(directory.join(image.binary));

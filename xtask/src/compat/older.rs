@@ -1,6 +1,6 @@
-//! The drop-ins for older Bevys in one package, to build them.
+//! Packages that depend on the drop-ins for several Bevys, to build these.
 
-use std::fmt::Write as _;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use cargo_metadata::MetadataCommand;
@@ -19,27 +19,40 @@ const FEATURES: [&str; 4] = [
 /// Writes a package that depends on all of them, with all their features by default. Its manifest.
 pub(crate) fn manifest(ws: &Workspace) -> Result<String> {
     let dir = ws.target.join("compat/older");
-    let (mut lines, mut features) = (String::new(), Vec::new());
-    for (number, version) in BEVYS[1..].iter().enumerate() {
-        let (package, path) = (
-            BEVY_TASKS.name,
-            ws.root.join(BEVY_TASKS.of(version).place()),
-        );
-        writeln!(
-            lines,
-            "older-{number} = {{ package = {package:?}, path = {path:?}, default-features = false }}"
-        )?;
-        features.extend(FEATURES.map(|feature| format!("older-{number}/{feature}")));
-    }
+    let older = &BEVYS[1..];
+    let features = (0..older.len()).flat_map(|n| FEATURES.map(|f| format!("bevy-{n}/{f}")));
+    let features = Vec::from_iter(features);
     let features = format!("\n[features]\ndefault = {features:?}\n");
-    workspace::probe(&dir, &(lines + &features))?;
-    workspace::write(&dir, "src/lib.rs", "#![no_std]\n")?;
+    package(&dir, &(dependencies(ws, older) + &features))
+}
+
+/// The lines of a manifest for all drop-ins of `bevy_tasks`, without their features.
+pub(crate) fn all(ws: &Workspace) -> String {
+    dependencies(ws, &BEVYS)
+}
+
+/// The same for those of some Bevys: `bevy-0` and so on.
+fn dependencies(ws: &Workspace, versions: &[&'static str]) -> String {
+    let lines = versions.iter().enumerate().map(|(number, version)| {
+        let name = BEVY_TASKS.name;
+        let path = ws.root.join(BEVY_TASKS.of(version).place());
+        format!(
+            "bevy-{number} = {{ package = {name:?}, path = {path:?}, default-features = false }}\n"
+        )
+    });
+    lines.collect()
+}
+
+/// Writes a package without `std` that has these lines below `[dependencies]`, and its lock file. Its manifest.
+pub(crate) fn package(dir: &Path, lines: &str) -> Result<String> {
+    workspace::probe(dir, lines)?;
+    workspace::write(dir, "src/lib.rs", "#![no_std]\n")?;
     let manifest = dir.join("Cargo.toml");
     // Writes the lock file.
     let mut metadata = MetadataCommand::new();
     metadata
         .manifest_path(&manifest)
         .exec()
-        .context("the drop-ins for older Bevys cannot be built")?;
+        .with_context(|| format!("what {} depends on cannot be chosen", manifest.display()))?;
     Ok(manifest.display().to_string())
 }
