@@ -141,10 +141,15 @@ impl<'a> Executor<'a> {
         CoreRef::Shared(reference(&self.pool().shared))
     }
 
+    /// Its pool, if it was ever used.
+    pub(crate) fn used(&self) -> Option<&Shared> {
+        self.pool.get().map(|pool| &*pool.shared)
+    }
+
     /// Its `Debug` output under this name.
     pub(crate) fn describe(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.pool.get() {
-            Some(pool) => pool.shared.describe(name, f),
+        match self.used() {
+            Some(pool) => pool.describe(name, f),
             None => f
                 .debug_struct(name)
                 .field("active", &0)

@@ -82,6 +82,11 @@ impl Seat {
         clock?.read()
     }
 
+    /// The clock of the worker that holds it, for a report; `None` also where it would have to wait for the lock.
+    pub(crate) fn try_clock(&self) -> Option<CpuClock> {
+        *self.clock.try_lock()?
+    }
+
     /// Takes half of the tasks in its ring: returns the oldest, and moves the others into the thief's own ring.
     pub(crate) fn steal_half(&self, own: &Owner<'_, Runnable>) -> Option<Runnable> {
         let task = self.ring.steal_into(own)?;

@@ -8,6 +8,7 @@ use super::place::{self, Cause, Owed};
 use super::runner;
 use super::shared::Shared;
 use crate::parts::injector::Parcel;
+use crate::parts::inspect;
 use crate::parts::trace_index;
 use crate::tuned::SPAWN_BATCH;
 
@@ -28,7 +29,7 @@ impl Shared {
         runner::count_spawn(self);
         terrace_trace::spawn(trace_index::get());
         // SAFETY: the caller's promise about the future; `core` is one whose tasks may run anywhere.
-        unsafe { task::build(core, future) }
+        unsafe { task::build(core, inspect::task(&self.records, future)) }
     }
 
     /// Spawns a task: a runner of this pool queues it into its own ring, any other thread into the injector.

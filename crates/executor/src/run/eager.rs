@@ -16,6 +16,7 @@ use terrace_local::task::{self, CoreRef, First, Schedule, Task};
 
 use crate::parts::current::{RestoresCurrent, current, replace_lane};
 use crate::parts::eager::Entered;
+use crate::parts::inspect;
 use crate::parts::lanes::Lane;
 use crate::parts::trace_index;
 use crate::pool::poll::{poll_inside, poll_new_inside};
@@ -39,7 +40,8 @@ impl Shared {
             // SAFETY: the caller promises the same of the future and of `reference`.
             return unsafe { self.spawn_task(reference(), future) };
         };
-        if task::has_room::<Self, F>(&future) && entered.is_likely_to_end() {
+        // A record is made with a cell.
+        if !inspect::ENABLED && task::has_room::<Self, F>(&future) && entered.is_likely_to_end() {
             // SAFETY: the caller promises the same of the future and of `reference`, and there is room.
             let (task, first) = unsafe { self.poll_first(reference, future) };
             if first == First::Pending {

@@ -101,6 +101,8 @@ impl Stolen<'_> {
 }
 
 impl WaitFor for Stolen<'_> {
+    const NAME: &'static str = "a join";
+
     fn is_done(&self) -> bool {
         self.job.latch.is_done()
     }
@@ -133,6 +135,7 @@ impl WaitFor for Stolen<'_> {
 
     fn announce_sleep(&mut self) {
         self.seat.pool().forks.count_waiting(true);
+        self.seat.set_asleep(true);
         if self.sleeper.get().is_none() {
             let sleeper = self.sleeper.get_or_init(terrace_thread::notifier);
             // SAFETY: the sleeper is dropped after the wait, which ends when the latch is done.
@@ -149,6 +152,7 @@ impl WaitFor for Stolen<'_> {
 
     fn end_sleep(&mut self) {
         self.seat.pool().forks.count_waiting(false);
+        self.seat.set_asleep(false);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::future::Future;
 use std::marker::PhantomData;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 use terrace_local::Payload;
 use terrace_local::task::{self, CoreRef, Runnable, Schedule};
@@ -20,6 +20,7 @@ use super::push;
 use super::waiting::ScopeWait;
 use crate::executor::Executor;
 use crate::parts::current::current;
+use crate::parts::inspect::{self, Caller, Recorded};
 use crate::parts::scope_kind::ScopeKind;
 use crate::parts::scope_slot::Slot;
 use crate::parts::trace_index;
@@ -60,6 +61,8 @@ struct ScopeShared<'p> {
     slot: OnceLock<Taken>,
     /// Whether a closure was spawned.
     has_calls: AtomicBool,
+    /// Where it was opened.
+    caller: Caller,
 }
 
 /// The slot that a scope has in its pool.
@@ -97,17 +100,20 @@ impl<'p> OpenScope<'p> {
     /// Opens a scope of this kind on `executor` for the current thread.
     #[inline]
     #[must_use]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn open(executor: &'p Executor<'static>, kind: ScopeKind) -> Self {
         Self::open_in(executor.shared(), kind)
     }
 
     /// Opens a scope of this kind on the executor of `spawner` for the current thread. If the executor has ended, the children run in the wait.
     #[must_use]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn open_by(spawner: &'p Spawner, kind: ScopeKind) -> Self {
         Self::open_in(spawner.shared(), kind)
     }
 
     #[inline]
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn open_in(pool: &'p Shared, kind: ScopeKind) -> Self {
         // Before the core is lent: from now on it stays.
         let outer = Record::scope_opens(pool);
@@ -119,6 +125,7 @@ impl<'p> OpenScope<'p> {
                 lent: terrace_thread::internal::lend(),
                 slot: OnceLock::new(),
                 has_calls: AtomicBool::new(false),
+                caller: Caller::here(),
             },
             outer,
             waited: Cell::new(false),
@@ -196,6 +203,7 @@ impl<'p> ScopeShared<'p> {
         // SAFETY: the table has just handed out this slot of `pool`, so it is closed, and no other
         // thread opens it.
         unsafe { slot.open(pool, self.kind, self.owner, waiter) };
+        slot.site.set(self.caller);
         Taken {
             slot: NonNull::from(slot),
             index,
@@ -243,7 +251,10 @@ impl<'p> ScopeShared<'p> {
 
 /// A child of the open scope in this slot, counted in.
 #[inline]
-pub(super) fn child<F>(slot: &Slot<Shared>, future: F) -> Child<F> {
+pub(super) fn child<F>(slot: &Slot<Shared>, future: F) -> Child<Recorded<F>> {
+    // SAFETY: the scope is open, and borrows its pool.
+    let pool = unsafe { &*slot.pool() };
+    let future = inspect::child(&pool.records, ptr::from_ref(slot).cast(), future);
     // SAFETY: the child is spawned on an open scope, which its own count keeps open.
     unsafe { Child::new(NonNull::from(slot), slot.core().add_child(), future) }
 }
@@ -320,6 +331,7 @@ impl<'a> ScopeHandle<'a> {
     pub unsafe fn spawn_call<F: FnOnce(&Worker) + Send>(&self, call: F) {
         // SAFETY: the caller's promise.
         let slot = unsafe { self.slot() };
+        let call = inspect::call(&self.pool().records, ptr::from_ref(slot).cast(), call);
         // SAFETY: the slot lives as long as the pool, which the open scope borrows. The caller promises that the scope is waited for.
         let child = unsafe { call::queued(slot, call) };
         // Ordering: Relaxed, a hint.
