@@ -10,6 +10,7 @@ use async_task::ScheduleInfo;
 use terrace_local::task::Runnable;
 use terrace_sync::Arc;
 
+use crate::parts::inspect::{self, Recorded};
 use crate::parts::trace_index;
 use crate::pool::place::Cause;
 use crate::pool::runner::{count_end, count_spawn};
@@ -211,7 +212,7 @@ impl fmt::Debug for Starts<'_> {
 /// A future that is counted among the tasks of an executor; see [`Scheduler::track`].
 pub struct Tracked<F> {
     /// Pinned with the whole. It is dropped first: while it is in the registry, the executor's drop waits for it.
-    future: F,
+    future: Recorded<F>,
     entry: Entry,
 }
 
@@ -251,6 +252,7 @@ impl<F> Tracked<F> {
             pool,
         };
         count_spawn(entry.pool());
+        let future = inspect::task(&entry.pool().records, future);
         Self { future, entry }
     }
 }

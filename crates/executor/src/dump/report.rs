@@ -84,6 +84,11 @@ impl Doing {
     pub(crate) fn is_awake(self) -> bool {
         matches!(self, Self::Runs | Self::RunsOrSearches)
     }
+
+    /// Whether its thread sleeps, in its loop or in a wait.
+    pub(crate) fn is_asleep(self) -> bool {
+        !self.is_awake() && !matches!(self, Self::Searches | Self::Absent)
+    }
 }
 
 report! {
@@ -125,6 +130,8 @@ report! {
         spare: bool,
         asked_to_end: bool,
         doing: Doing,
+        /// For how long it sleeps, if it does and that is known.
+        asleep: Option<Duration>,
         /// Whether it has taken this dump.
         here: bool,
         /// The scope that it waits in.
@@ -159,6 +166,8 @@ report! {
         /// The thread that opened it.
         waiter: String,
         site: Option<String>,
+        /// For how long it is open.
+        age: Option<Duration>,
     }
     /// A thread in the middle of joins.
     Join {

@@ -165,7 +165,8 @@ fn children(pool: &Pool, scope: &Scope) -> String {
 }
 
 fn scopes(pool: &Pool, suspects: &mut Vec<String>) {
-    for scope in pool.scopes.iter().filter(|scope| scope.waiter_asleep) {
+    let long = |scope: &&Scope| scope.waiter_asleep && scope.age.is_none_or(|age| age >= LONG);
+    for scope in pool.scopes.iter().filter(long) {
         let site = match &scope.site {
             Some(site) => format!(" opened at {site}"),
             None => String::new(),

@@ -100,11 +100,14 @@ fn pool(f: &mut Formatter<'_>, pool: &Pool) -> Result {
 
 fn worker(f: &mut Formatter<'_>, worker: &Worker, pool: &Pool) -> Result {
     write!(f, "  {} {}", worker.title(), worker.doing.text())?;
-    if let Some(task) = innermost(pool, worker.index) {
-        write!(f, ", for {} {}", time(task.since), task.title())?;
-    }
     if let Some(slot) = worker.scope {
-        write!(f, " {slot}")?;
+        write!(f, " ({slot})")?;
+    }
+    if let Some(asleep) = worker.asleep {
+        write!(f, " for {}", time(asleep))?;
+    }
+    if let Some(task) = innermost(pool, worker.index) {
+        write!(f, "; polls {} for {}", task.title(), time(task.since))?;
     }
     if worker.here {
         write!(f, ", and takes this dump")?;

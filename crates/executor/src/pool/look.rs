@@ -1,6 +1,7 @@
 //! A look at a pool, for a [`Dump`]. It waits for no lock: the pool may hang, and the thread that looks may be in the middle of a task.
 
 use std::fmt;
+use std::time::Duration;
 
 use terrace_park::Doing as Sleep;
 use terrace_sync::time::CpuClock;
@@ -15,6 +16,7 @@ use crate::dump::report::{Doing, Join, Phase, Pool, Scope, System, Task, Worker}
 use crate::parts::inspect::{Seen, name_of};
 use crate::parts::pools::{self, Looked, patiently};
 use crate::parts::scope_slot::Slot;
+use crate::parts::seat::Seat;
 use crate::parts::threads::{Kind, Thread};
 use crate::protocol::sight::Sight;
 
@@ -148,13 +150,24 @@ fn tasks(_: &Shared, _: &[Known]) -> (Option<Vec<Task>>, bool) {
 }
 
 #[cfg(not(feature = "inspect"))]
-fn scope_site(_: &Slot<Shared>) -> Option<String> {
+fn opened(_: &Slot<Shared>) -> (Option<String>, Option<Duration>) {
+    (None, None)
+}
+
+/// Where the scope in this slot was opened, and for how long it is open.
+#[cfg(feature = "inspect")]
+fn opened(slot: &Slot<Shared>) -> (Option<String>, Option<Duration>) {
+    slot.site.look().unzip()
+}
+
+#[cfg(not(feature = "inspect"))]
+fn asleep(_: &Seat) -> Option<Duration> {
     None
 }
 
 #[cfg(feature = "inspect")]
-fn scope_site(slot: &Slot<Shared>) -> Option<String> {
-    slot.site.look()
+fn asleep(seat: &Seat) -> Option<Duration> {
+    seat.asleep.look()
 }
 
 #[cfg(not(feature = "inspect"))]
@@ -231,6 +244,7 @@ fn workers(pool: &Shared, threads: &[Known]) -> Vec<Worker> {
             spare: known.is_some_and(|known| known.kind == Kind::Spare),
             asked_to_end: seat.is_asked_to_end(),
             doing,
+            asleep: asleep(seat).filter(|_| doing.is_asleep()),
             here: here == Some(index),
             scope: scope.filter(|_| doing == Doing::WaitsInScope),
             system: seat.try_clock().and_then(system),
@@ -283,6 +297,7 @@ fn waits_in_join(pool: &Shared, thread: u64) -> bool {
 fn scopes(pool: &Shared, threads: &[Known]) -> Vec<Scope> {
     let scopes = open_scopes(pool).map(|(index, slot)| {
         let core = slot.core();
+        let (site, age) = opened(slot);
         Scope {
             pending: core.pending(),
             queued: core.len(),
@@ -290,7 +305,8 @@ fn scopes(pool: &Shared, threads: &[Known]) -> Vec<Scope> {
             waiting: core.cancel().try_waiting(),
             slot: index,
             waiter: Known::title(threads, core.owner()),
-            site: scope_site(slot),
+            site,
+            age,
         }
     });
     scopes.collect()

@@ -253,6 +253,7 @@ fn sleep_on_worker(
     let ready = || anything(own, local) || listening.has_work();
     terrace_trace::park(worker.index());
     let scan = Scan::in_wait(pool);
+    worker.seat().asleep.begin();
     let asleep = Asleep::begin();
     if let Restricted::LastResort = pool.idle.wait_restricted(worker.index(), &scan, ready) {
         drop(asleep);

@@ -23,7 +23,7 @@ pub use long_polls::LongPoll;
 pub(crate) use long_polls::Reports;
 #[cfg(feature = "inspect")]
 pub(crate) use record::Seen;
-pub(crate) use switched::{Caller, Recorded, Site, Table, call, child, task, waits};
+pub(crate) use switched::{Caller, Recorded, Since, Site, Table, call, child, task, waits};
 #[cfg(feature = "inspect")]
 pub(crate) use threads::name_of;
 
@@ -66,6 +66,17 @@ mod off {
 
         #[inline(always)]
         pub(crate) fn set(&self, _: Caller) {
+            let _ = self;
+        }
+    }
+
+    /// No time.
+    #[derive(Default)]
+    pub(crate) struct Since;
+
+    impl Since {
+        #[inline(always)]
+        pub(crate) fn begin(&self) {
             let _ = self;
         }
     }

@@ -6,10 +6,12 @@ use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use pin_project_lite::pin_project;
 use terrace_local::asked;
 use terrace_sync::atomic::{AtomicU64, Ordering};
+use terrace_sync::time::Instant;
 use terrace_sync::{Arc, Mutex};
 
 use super::long_polls::{self, Reports};
@@ -67,16 +69,38 @@ impl Table {
     }
 }
 
-/// Where a scope was opened, and on which thread.
+/// When a thread began what it does.
+#[derive(Default)]
+pub(crate) struct Since(Mutex<Option<Instant>>);
+
+impl Since {
+    pub(crate) fn begin(&self) {
+        *self.0.lock() = Some(Instant::now());
+    }
+
+    /// For how long it has done so.
+    pub(crate) fn look(&self) -> Option<Duration> {
+        let begin = *patiently(&self.0)?;
+        Some(begin?.elapsed())
+    }
+}
+
+/// Where a scope was opened, and when.
 #[derive(Clone, Copy)]
-pub(crate) struct Caller(&'static Location<'static>);
+pub(crate) struct Caller {
+    site: &'static Location<'static>,
+    at: Instant,
+}
 
 impl Caller {
     #[track_caller]
     pub(crate) fn here() -> Self {
         // The name of the thread is known from now on.
         threads::note();
-        Self(Location::caller())
+        Self {
+            site: Location::caller(),
+            at: Instant::now(),
+        }
     }
 }
 
@@ -92,9 +116,10 @@ impl Site {
         *self.0.lock() = Some(caller);
     }
 
-    pub(crate) fn look(&self) -> Option<String> {
-        let caller = *patiently(&self.0)?;
-        Some(caller?.0.to_string())
+    /// The place, and for how long the scope is open.
+    pub(crate) fn look(&self) -> Option<(String, Duration)> {
+        let Caller { site, at } = (*patiently(&self.0)?)?;
+        Some((site.to_string(), at.elapsed()))
     }
 }
 
