@@ -50,6 +50,7 @@ impl RefUnwindSafe for Scope<'_, '_> {}
 /// });
 /// assert_eq!(numbers, [2, 4, 6]);
 /// ```
+#[cfg_attr(feature = "inspect", track_caller)]
 pub fn scope<'env, T>(
     executor: &Executor<'static>,
     body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
@@ -87,6 +88,7 @@ pub fn scope<'env, T>(
 ///     std::thread::spawn(move || scope.spawn(async {}));
 /// });
 /// ```
+#[cfg_attr(feature = "inspect", track_caller)]
 pub fn scope_with<'env, T>(
     executor: &Executor<'static>,
     config: Config<'_>,
@@ -101,6 +103,7 @@ fn kind_of<F>(_: &F) -> ScopeKind {
 }
 
 /// [`scope`](fn@scope) in a member's place: see [`MemberScope`].
+#[cfg_attr(feature = "inspect", track_caller)]
 pub(crate) fn scope_of<'env, T>(
     worker: &Worker,
     body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
@@ -141,10 +144,12 @@ pub trait MemberScope {
     ///     assert_eq!(numbers, [2, 4, 6]);
     /// }
     /// ```
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn scope<'env, T>(&self, body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T;
 }
 
 impl MemberScope for Worker {
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn scope<'env, T>(&self, body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T {
         scope_of(self, body)
     }

@@ -214,6 +214,7 @@ impl ThreadPool {
     /// });
     /// assert_eq!((bodies, numbers), (1, [2, 4, 6]));
     /// ```
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn scope<'env, T>(
         &self,
         body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,

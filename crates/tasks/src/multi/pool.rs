@@ -2,7 +2,7 @@
 
 use std::io;
 
-use terrace_executor::{Executor, Metrics};
+use terrace_executor::{Dump, Executor, Metrics};
 use terrace_local::task::{self, Task};
 use terrace_sync::Arc;
 
@@ -88,6 +88,13 @@ impl TaskPool {
     #[must_use]
     pub fn metrics(&self) -> Metrics {
         self.executor.metrics()
+    }
+
+    /// What the pool looks like at this moment, and what may be stuck, as [`Executor::dump`] says it, at its cost. [`dump_all`](crate::dump_all)
+    /// says it of all pools of the process. Feature `inspect` adds the tasks.
+    #[must_use]
+    pub fn dump(&self) -> Dump {
+        self.executor.dump()
     }
 
     /// Runs `f`, waits for the tasks it spawned on the scope and for theirs, and gives their results. The tasks may
