@@ -116,6 +116,9 @@ impl<F: Future> Future for Named<F> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
         let name = this.name.take();
+        if let Some(name) = name.as_ref().filter(|_| terrace_trace::TIMELINE) {
+            terrace_trace::polls_named(&name.name, name.site);
+        }
         let outer = replace(name);
         let _polled = Polled {
             own: this.name,

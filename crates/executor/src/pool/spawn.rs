@@ -18,6 +18,7 @@ impl Shared {
     /// The future and its output are Send, and what they borrow lives until they have been dropped. `core` refers to
     /// this pool.
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub(crate) unsafe fn make<C: Schedule, F: Future>(
         &self,
         core: CoreRef<C>,
@@ -37,6 +38,7 @@ impl Shared {
     /// The future and its output are Send, and what they borrow lives until they have been dropped. `core` refers to
     /// this pool.
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub(crate) unsafe fn spawn_task<C: Schedule, F: Future>(
         &self,
         core: CoreRef<C>,
@@ -52,6 +54,7 @@ impl Shared {
     ///
     /// # Safety
     /// As [`spawn_task`](Self::spawn_task).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub(crate) unsafe fn spawn_on_core<C: Schedule, F: Future>(
         &self,
         core: CoreRef<C>,

@@ -30,6 +30,7 @@ impl Shared {
     /// # Safety
     /// As [`spawn_task`](Self::spawn_task).
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub(crate) unsafe fn spawn_eager<C: Schedule, F: Future>(
         &self,
         reference: impl FnOnce() -> CoreRef<C>,
@@ -79,6 +80,7 @@ impl Shared {
     /// # Safety
     /// As [`spawn_task`](Self::spawn_task), and there is room for the future. The caller borrows the pool's executor.
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn poll_first<C: Schedule, F: Future>(
         &self,
         reference: impl FnOnce() -> CoreRef<C>,
@@ -101,6 +103,7 @@ impl Shared {
     /// As `poll_first`.
     // Not into the callers, which mostly are inside, on the normal lane.
     #[inline(never)]
+    #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn poll_first_elsewhere<C: Schedule, F: Future>(
         &self,
         reference: impl FnOnce() -> CoreRef<C>,
