@@ -186,6 +186,7 @@ impl<'a> Executor<'a> {
     ///
     /// One allocation; the injector allocates while it grows. The task is cancelled when the returned handle is dropped, unless it
     /// is [detached](Task::detach).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: Send + 'a>(&self, future: impl Future<Output = T> + Send + 'a) -> Task<T> {
         if task::is_large(&future) {
             return self.spawn_here(task::boxed(future));
@@ -194,6 +195,7 @@ impl<'a> Executor<'a> {
     }
 
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_here<T: Send + 'a>(&self, future: impl Future<Output = T> + Send + 'a) -> Task<T> {
         // SAFETY: future and output are Send; they live for `'a`, and the executor drops its tasks
         // before `'a` ends, in its own drop.
@@ -226,6 +228,7 @@ impl<'a> Executor<'a> {
     /// let mut task = executor.spawn_eager(async { 6 * 7 });
     /// assert_eq!(task.try_take(), Some(42));
     /// ```
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager<T: Send + 'a>(
         &self,
         future: impl Future<Output = T> + Send + 'a,
@@ -237,6 +240,7 @@ impl<'a> Executor<'a> {
     }
 
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_eager_here<T: Send + 'a>(
         &self,
         future: impl Future<Output = T> + Send + 'a,
@@ -259,6 +263,7 @@ impl<'a> Executor<'a> {
     /// let task = executor.spawn_on(Lane::Background, async { current().expect("on a worker").lane() });
     /// assert_eq!(block_on(task), Lane::Background);
     /// ```
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on<T: Send + 'a>(
         &self,
         lane: Lane,
@@ -270,6 +275,7 @@ impl<'a> Executor<'a> {
         self.spawn_on_here(lane, future)
     }
 
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_on_here<T: Send + 'a>(
         &self,
         lane: Lane,

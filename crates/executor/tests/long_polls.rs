@@ -19,7 +19,7 @@ const NEVER: Duration = Duration::from_secs(3_600);
 #[derive(Debug)]
 struct Told {
     name: Option<String>,
-    site: Option<String>,
+    site: String,
     worker: Option<usize>,
     thread: Option<String>,
     elapsed: Duration,
@@ -34,7 +34,7 @@ fn reporting(workers: usize, limit: Duration) -> (Arc<Executor<'static>>, Receiv
         .report_long_polls(limit, move |poll| {
             let told = Told {
                 name: poll.name().map(ToOwned::to_owned),
-                site: poll.site().map(ToString::to_string),
+                site: poll.site().to_string(),
                 worker: poll.worker(),
                 thread: poll.thread().map(ToOwned::to_owned),
                 elapsed: poll.elapsed(),
@@ -59,10 +59,7 @@ fn a_long_poll_is_reported_once_with_its_name_and_place() {
         (told.worker, told.thread.as_deref()),
         (Some(0), Some("terrace-0"))
     );
-    assert!(
-        told.site.as_ref().unwrap().contains("tests/long_polls.rs:"),
-        "{told:?}"
-    );
+    assert!(told.site.contains("tests/long_polls.rs:"), "{told:?}");
     assert!(told.elapsed > LIMIT && told.waits_in.is_none(), "{told:?}");
     assert!(
         told.text

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use terrace_executor::scope::{OpenScope, ScopeHandle, ScopeKind};
-use terrace_executor::{Builder, Dump, Executor, block_on, named};
+use terrace_executor::{Builder, Dump, Executor, Lane, block_on, named};
 use terrace_testing::watchdog;
 use tokio::sync::{mpsc, oneshot};
 
@@ -288,4 +288,29 @@ async fn poll_polls(sender: Sender<std::task::Waker>) -> bool {
         Poll::Pending
     });
     pin!(waits).await
+}
+
+/// A spawn knows the line that called it.
+#[test]
+fn tasks_without_names_have_sites_and_types() {
+    let _watchdog = watchdog();
+    let executor = Executor::new();
+    let _tasks = [
+        executor.spawn(pending::<()>()),
+        executor.spawn_eager(pending()),
+        executor.spawn_on(Lane::High, pending()),
+        executor.spawn_on(Lane::Background, pending()),
+        executor.spawner().spawn(pending()),
+    ];
+    let future = executor.scheduler().track(pending::<()>());
+    let json: Value = serde_json::from_str(&executor.dump().to_json()).unwrap();
+    let records = json["pools"][0]["tasks"].as_array().unwrap();
+    assert_eq!(records.len(), 6);
+    for record in records {
+        let site = record["site"].as_str().unwrap();
+        let of_type = record["future"].as_str().unwrap();
+        assert!(site.contains("tests/stuck.rs:"), "{record}");
+        assert!(of_type.contains("Pending<()>"), "{record}");
+    }
+    drop(future);
 }

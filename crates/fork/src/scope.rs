@@ -225,6 +225,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// assert_eq!(sums, [3, 4, 5]);
     /// ```
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<M>(&self, work: impl SpawnScoped<'scope, M> + Send) {
         self.spawner.spawn(work);
     }
@@ -308,6 +309,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// assert_eq!((first, length), (Some(Some("a")), Some(15)));
     /// ```
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_into<T: Send + 'scope>(
         &self,
         place: &'scope mut Option<T>,
@@ -317,11 +319,13 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     /// Spawns a child that runs on the scope's own thread.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on_scope(&self, future: impl Future<Output = ()> + Send + 'scope) {
         self.spawner.spawn_on_scope(future);
     }
 
     /// Spawns a child that runs where [`Config::external`] is ticked.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on_external(&self, future: impl Future<Output = ()> + Send + 'scope) {
         self.spawner.spawn_on_external(future);
     }

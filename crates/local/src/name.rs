@@ -151,6 +151,9 @@ impl<F: Future> Future for Named<F> {
         #[cfg(feature = "inspect")]
         asked::answer(this.name.as_deref());
         let name = this.name.take();
+        if let Some(name) = name.as_ref().filter(|_| terrace_trace::TIMELINE) {
+            terrace_trace::polls_named(&name.name, name.site);
+        }
         let outer = replace(name);
         let _polled = Polled {
             own: this.name,

@@ -186,7 +186,7 @@ report! {
         number: u64,
         name: Option<String>,
         /// Where it was spawned.
-        site: Option<String>,
+        site: String,
         /// The type of its future or closure.
         future: String,
         /// The scope that it is a child of, by its slot.
@@ -233,8 +233,14 @@ impl Worker {
 impl Task {
     /// How a report names it.
     pub(crate) fn title(&self) -> String {
-        let (name, site) = (self.name.as_deref(), self.site.as_deref());
-        title(self.scope.is_some(), self.number, name, &self.future, site)
+        let name = self.name.as_deref();
+        title(
+            self.scope.is_some(),
+            self.number,
+            name,
+            &self.future,
+            &self.site,
+        )
     }
 }
 
@@ -244,16 +250,12 @@ pub(crate) fn title(
     number: u64,
     name: Option<&str>,
     future: &str,
-    site: Option<&str>,
+    site: &str,
 ) -> String {
     let kind = if is_child { "child" } else { "task" };
     let name = match name {
         Some(name) => format!("`{name}`"),
         None => format!("of {future}"),
     };
-    let site = match site {
-        Some(site) => format!(" (spawned at {site})"),
-        None => String::new(),
-    };
-    format!("{kind} {number} {name}{site}")
+    format!("{kind} {number} {name} (spawned at {site})")
 }

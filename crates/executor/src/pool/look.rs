@@ -188,7 +188,7 @@ fn tasks(pool: &Shared, threads: &[Known]) -> (Option<Vec<Task>>, bool) {
     let here = terrace_thread::id().get();
     let task = |seen: Seen| Task {
         number: seen.number,
-        site: seen.site().map(ToString::to_string),
+        site: seen.site.to_string(),
         name: seen.name.as_ref().map(|name| name.name().to_owned()),
         future: seen.future.to_owned(),
         scope: slots.iter().position(|slot| *slot == seen.scope),

@@ -19,6 +19,7 @@ impl Shared {
     /// The future and its output are Send, and what they borrow lives until they have been dropped. `core` refers to
     /// this pool.
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub(crate) unsafe fn make<C: Schedule, F: Future>(
         &self,
         core: CoreRef<C>,
@@ -38,6 +39,7 @@ impl Shared {
     /// The future and its output are Send, and what they borrow lives until they have been dropped. `core` refers to
     /// this pool.
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub(crate) unsafe fn spawn_task<C: Schedule, F: Future>(
         &self,
         core: CoreRef<C>,
@@ -53,6 +55,7 @@ impl Shared {
     ///
     /// # Safety
     /// As [`spawn_task`](Self::spawn_task).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub(crate) unsafe fn spawn_on_core<C: Schedule, F: Future>(
         &self,
         core: CoreRef<C>,

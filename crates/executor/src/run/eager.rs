@@ -31,6 +31,7 @@ impl Shared {
     /// # Safety
     /// As [`spawn_task`](Self::spawn_task).
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub(crate) unsafe fn spawn_eager<C: Schedule, F: Future>(
         &self,
         reference: impl FnOnce() -> CoreRef<C>,
@@ -81,6 +82,7 @@ impl Shared {
     /// # Safety
     /// As [`spawn_task`](Self::spawn_task), and there is room for the future. The caller borrows the pool's executor.
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn poll_first<C: Schedule, F: Future>(
         &self,
         reference: impl FnOnce() -> CoreRef<C>,
@@ -103,6 +105,7 @@ impl Shared {
     /// As `poll_first`.
     // Not into the callers, which mostly are inside, on the normal lane.
     #[inline(never)]
+    #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn poll_first_elsewhere<C: Schedule, F: Future>(
         &self,
         reference: impl FnOnce() -> CoreRef<C>,

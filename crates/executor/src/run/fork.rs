@@ -9,6 +9,7 @@ use std::mem;
 use terrace_queue::fork::{Depth, Offer, Popped};
 use terrace_sync::{Arc, OnceLock};
 use terrace_thread::Notify;
+use terrace_trace::{Span, inside};
 
 use super::stand_in;
 use super::threadless::ThreadlessPools;
@@ -54,6 +55,7 @@ impl Forker for Worker {
         };
         while !own.is_done() && own.run_one() {}
         if !own.is_done() {
+            let _inside = inside(Span::Join);
             wait(&mut own, ThreadlessPools::none());
         }
         if let Some(nest) = &seat.nest {

@@ -12,6 +12,7 @@ use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::time::Instant;
 use terrace_thread::internal::Lent;
 use terrace_thread::{ThreadId, ThreadSpawner};
+use terrace_trace::{Span, inside};
 
 use super::call;
 use super::child::Child;
@@ -223,6 +224,7 @@ impl<'p> ScopeShared<'p> {
         let bomb = AbortOnUnwind;
         slot.core().body_ended();
         if !slot.core().has_ended() {
+            let _inside = inside(Span::Scope);
             pool.publish_children(slot);
             has_counted |= count_driver(pool);
             let mut own = ScopeWait::new(pool, slot, executors, began);
@@ -251,6 +253,7 @@ impl<'p> ScopeShared<'p> {
 
 /// A child of the open scope in this slot, counted in.
 #[inline]
+#[cfg_attr(feature = "timeline", track_caller)]
 pub(super) fn child<F>(slot: &Slot<Shared>, future: F) -> Child<Recorded<F>> {
     // SAFETY: the scope is open, and borrows its pool.
     let pool = unsafe { &*slot.pool() };
@@ -263,6 +266,7 @@ pub(super) fn child<F>(slot: &Slot<Shared>, future: F) -> Child<Recorded<F>> {
 ///
 /// # Safety
 /// As [`ScopeHandle::spawn`]; and `core` lives until the scope has ended.
+#[cfg_attr(feature = "timeline", track_caller)]
 unsafe fn build<C, F>(slot: &Slot<Shared>, core: &C, future: F) -> Runnable
 where
     C: Schedule,
@@ -303,6 +307,7 @@ impl<'a> ScopeHandle<'a> {
     /// The scope is open during the call: the caller is its body or one of its living children. Its
     /// owner waits for it in every case. What the future borrows, which may be this handle, lives until then.
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn spawn<F>(&self, future: F)
     where
         F: Future<Output = ()> + Send,
@@ -328,6 +333,7 @@ impl<'a> ScopeHandle<'a> {
     /// # Safety
     /// As [`spawn`](Self::spawn).
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn spawn_call<F: FnOnce(&Worker) + Send>(&self, call: F) {
         // SAFETY: the caller's promise.
         let slot = unsafe { self.slot() };
@@ -347,6 +353,7 @@ impl<'a> ScopeHandle<'a> {
     ///
     /// # Safety
     /// As [`spawn`](Self::spawn).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn spawn_pinned<F>(&self, future: F)
     where
         F: Future<Output = ()> + Send,
@@ -363,6 +370,7 @@ impl<'a> ScopeHandle<'a> {
     ///
     /// # Safety
     /// As [`spawn`](Self::spawn).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn spawn_on<F>(&self, queue: &ThreadQueue, future: F)
     where
         F: Future<Output = ()> + Send,

@@ -41,8 +41,8 @@ impl LongPoll {
 
     /// Where the task was spawned.
     #[must_use]
-    pub fn site(&self) -> Option<&'static Location<'static>> {
-        self.seen.site()
+    pub fn site(&self) -> &'static Location<'static> {
+        self.seen.site
     }
 
     /// The type of the task's future or closure.

@@ -55,10 +55,18 @@ impl Table {
         long_polls::look_again();
     }
 
+    #[track_caller]
     fn enter<F>(&self, scope: *const (), is_call: bool) -> Entry {
         // Ordering: Relaxed, a counter.
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let record = Record::new(number, self.pool, type_name::<F>(), None, scope, is_call);
+        let record = Record::new(
+            number,
+            self.pool,
+            type_name::<F>(),
+            Location::caller(),
+            scope,
+            is_call,
+        );
         let record = Arc::new(record);
         let shards = Arc::clone(&self.shards);
         shards
@@ -197,11 +205,13 @@ impl<F: Future> Future for Recorded<F> {
 }
 
 /// Keeps a record of a task from now on, until its future is dropped.
+#[track_caller]
 pub(crate) fn task<F>(table: &Table, future: F) -> Recorded<F> {
     child(table, std::ptr::null(), future)
 }
 
 /// The same for a child of the scope in the slot with this address.
+#[track_caller]
 pub(crate) fn child<F>(table: &Table, scope: *const (), future: F) -> Recorded<F> {
     Recorded {
         entry: table.enter::<F>(scope, false),
@@ -210,6 +220,7 @@ pub(crate) fn child<F>(table: &Table, scope: *const (), future: F) -> Recorded<F
 }
 
 /// The same for a closure of that scope.
+#[track_caller]
 pub(crate) fn call<W, F: FnOnce(&W) + Send>(
     table: &Table,
     scope: *const (),

@@ -33,7 +33,7 @@ const WAITS: [&str; 3] = ["a scope", "a join", "block_on"];
 pub(super) struct Record {
     pub(super) number: u64,
     future: &'static str,
-    site: Option<&'static Location<'static>>,
+    site: &'static Location<'static>,
     name: Answer,
     /// The slot of the scope that it is a child of, or null; never followed.
     scope: usize,
@@ -60,7 +60,7 @@ pub(super) struct Record {
 pub(crate) struct Seen {
     pub(crate) number: u64,
     pub(crate) future: &'static str,
-    pub(crate) site: Option<&'static Location<'static>>,
+    pub(crate) site: &'static Location<'static>,
     pub(crate) name: Option<TaskName>,
     pub(crate) scope: usize,
     pub(crate) state: State,
@@ -74,22 +74,11 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// Where it was spawned: by its own record, or where it got its name.
-    pub(crate) fn site(&self) -> Option<&'static Location<'static>> {
-        self.site.or_else(|| Some(self.name.as_ref()?.site()))
-    }
-
     /// How a report names it.
     pub(crate) fn title(&self) -> String {
         let name = self.name.as_ref().map(TaskName::name);
-        let site = self.site().map(ToString::to_string);
-        title(
-            self.scope != 0,
-            self.number,
-            name,
-            self.future,
-            site.as_deref(),
-        )
+        let site = self.site.to_string();
+        title(self.scope != 0, self.number, name, self.future, &site)
     }
 }
 
@@ -118,7 +107,7 @@ impl Record {
         number: u64,
         pool: ExecutorId,
         future: &'static str,
-        site: Option<&'static Location<'static>>,
+        site: &'static Location<'static>,
         scope: *const (),
         is_call: bool,
     ) -> Self {
