@@ -15,7 +15,7 @@ use crate::workspace::Workspace;
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// What the features below change in the examples of these layers.
-const FEATURED: &str = "-p terrace-trace -p terrace-tasks --features terrace-trace/enabled,terrace-tasks/multi_threaded";
+const FEATURED: &str = "-p terrace-trace -p terrace-tasks -p terrace-executor --features terrace-trace/enabled,terrace-tasks/multi_threaded,terrace-executor/timeline";
 
 /// Builds and runs all of them without arguments: with the default features, then those that a feature changes with it.
 /// An example checks its own results.

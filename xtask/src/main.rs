@@ -37,6 +37,7 @@ mod table;
 mod targets;
 mod test;
 mod tidy;
+mod timeline;
 mod toolchain;
 mod tsan;
 mod wasm;
@@ -107,6 +108,8 @@ enum Command {
     BenchCompare(Box<bench_compare::BenchCompareArgs>),
     /// Run a headless Bevy app on the drop-in and say what the pool did
     Demo(demo::DemoArgs),
+    /// Make a page out of a trace that terrace-trace has written
+    Timeline(timeline::TimelineArgs),
     /// Measure our layers beside the projects one would use in their place
     Bench(Box<bench::BenchArgs>),
     /// Render a saved comparison of benches again
@@ -142,6 +145,8 @@ fn run() -> anyhow::Result<()> {
     match Cli::parse().command {
         // It works in the repository around the current directory, whatever that is.
         Command::BenchCompare(args) => bench_compare::run(&args),
+        // It works anywhere.
+        Command::Timeline(args) => timeline::run(&args),
         command => dispatch(&Workspace::find()?, command),
     }
 }
@@ -177,6 +182,7 @@ fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
         Command::Compat(args) => compat::run(ws, args),
         Command::BenchCompare(args) => bench_compare::run(&args),
         Command::Demo(args) => demo::run(ws, &args),
+        Command::Timeline(args) => timeline::run(&args),
         Command::Bench(args) => bench::run(ws, &args),
         Command::BenchReport(args) => report::run(&args),
         Command::BenchPage(args) => report::page::run(ws, &args),

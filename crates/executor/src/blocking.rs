@@ -4,6 +4,8 @@ use std::ptr::NonNull;
 
 use terrace_local::task::{self, Core, CoreRef, PanicHandler, Runnable, Schedule, Task};
 
+use terrace_trace::{Span, inside};
+
 use crate::executor::Executor;
 use crate::parts::current::Current;
 use crate::pool::poll::run_task;
@@ -41,6 +43,7 @@ impl Schedule for OnBlocking {
             if pool.is_closed() {
                 drop(task);
             } else {
+                let _inside = inside(Span::Blocking);
                 run_task(task);
             }
         });
@@ -49,6 +52,7 @@ impl Schedule for OnBlocking {
 }
 
 /// Queues a closure for the threads that may block.
+#[cfg_attr(feature = "timeline", track_caller)]
 fn spawn_blocking<T: Send + 'static>(
     pool: &Shared,
     f: impl FnOnce() -> T + Send + 'static,
@@ -91,6 +95,7 @@ impl Executor<'_> {
     /// assert!(block_on(length)? > 0);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_blocking<T: Send + 'static>(
         &self,
         f: impl FnOnce() -> T + Send + 'static,
@@ -101,6 +106,7 @@ impl Executor<'_> {
 
 impl Spawner {
     /// As [`Executor::spawn_blocking`]. If the executor is gone, the closure is dropped, and the task counts as cancelled.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_blocking<T: Send + 'static>(
         &self,
         f: impl FnOnce() -> T + Send + 'static,

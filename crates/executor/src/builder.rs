@@ -7,6 +7,8 @@ use terrace_sync::Arc;
 
 use crate::executor::Executor;
 use crate::parts::config::Config;
+#[cfg(feature = "inspect")]
+use crate::parts::inspect::{LongPoll, Reports};
 use crate::parts::worker_loop::WorkerLoop;
 use crate::run::hosted::HostedWorker;
 use crate::run::owner::Pool;
@@ -142,6 +144,40 @@ impl Builder {
         handler: impl Fn(terrace_local::Payload) + Send + Sync + 'static,
     ) -> Self {
         self.handler = Some(PanicHandler::new(handler));
+        self
+    }
+
+    /// Calls `report` once for each poll of a task, or of a child of a scope, that takes longer than `limit`, while the poll runs.
+    /// [`LongPoll`](crate::LongPoll) says which one, on which worker, for how long so far, and whether it waits in a scope, a join or `block_on`.
+    ///
+    /// The call comes before one and a half times the limit is over, or 1 ms later, and no more exactly than the system's timer. A
+    /// thread of its own makes it, one for the whole process, which exists while some executor wants such reports. After the drop of the
+    /// executor no call begins. A panic of `report` ends nothing. A slow `report` delays those of other executors.
+    ///
+    /// Cost: a look at the record of each task, twice in `limit`. That thread also wakes up while the executor is idle.
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// use std::time::Duration;
+    /// use terrace_executor::{Builder, named};
+    ///
+    /// let (sender, reports) = channel();
+    /// let executor = Builder::new()
+    ///     .workers(1)
+    ///     .report_long_polls(Duration::from_millis(5), move |poll| sender.send(poll.to_string()).unwrap())
+    ///     .build();
+    /// let (go_on, blocks) = channel::<()>();
+    /// executor.spawn(named("reader", async move { blocks.recv() })).detach();
+    /// assert!(reports.recv().unwrap().contains("`reader`"));
+    /// drop(go_on);
+    /// ```
+    #[cfg(feature = "inspect")]
+    pub fn report_long_polls(
+        mut self,
+        limit: std::time::Duration,
+        report: impl Fn(&LongPoll) + Send + Sync + 'static,
+    ) -> Self {
+        self.config.long_polls = Some(Arc::new(Reports::new(limit, report)));
         self
     }
 

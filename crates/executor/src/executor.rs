@@ -141,10 +141,15 @@ impl<'a> Executor<'a> {
         CoreRef::Shared(reference(&self.pool().shared))
     }
 
+    /// Its pool, if it was ever used.
+    pub(crate) fn used(&self) -> Option<&Shared> {
+        self.pool.get().map(|pool| &*pool.shared)
+    }
+
     /// Its `Debug` output under this name.
     pub(crate) fn describe(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.pool.get() {
-            Some(pool) => pool.shared.describe(name, f),
+        match self.used() {
+            Some(pool) => pool.describe(name, f),
             None => f
                 .debug_struct(name)
                 .field("active", &0)
@@ -181,6 +186,7 @@ impl<'a> Executor<'a> {
     ///
     /// One allocation; the injector allocates while it grows. The task is cancelled when the returned handle is dropped, unless it
     /// is [detached](Task::detach).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: Send + 'a>(&self, future: impl Future<Output = T> + Send + 'a) -> Task<T> {
         if task::is_large(&future) {
             return self.spawn_here(task::boxed(future));
@@ -189,6 +195,7 @@ impl<'a> Executor<'a> {
     }
 
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_here<T: Send + 'a>(&self, future: impl Future<Output = T> + Send + 'a) -> Task<T> {
         // SAFETY: future and output are Send; they live for `'a`, and the executor drops its tasks
         // before `'a` ends, in its own drop.
@@ -221,6 +228,7 @@ impl<'a> Executor<'a> {
     /// let mut task = executor.spawn_eager(async { 6 * 7 });
     /// assert_eq!(task.try_take(), Some(42));
     /// ```
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager<T: Send + 'a>(
         &self,
         future: impl Future<Output = T> + Send + 'a,
@@ -232,6 +240,7 @@ impl<'a> Executor<'a> {
     }
 
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_eager_here<T: Send + 'a>(
         &self,
         future: impl Future<Output = T> + Send + 'a,
@@ -254,6 +263,7 @@ impl<'a> Executor<'a> {
     /// let task = executor.spawn_on(Lane::Background, async { current().expect("on a worker").lane() });
     /// assert_eq!(block_on(task), Lane::Background);
     /// ```
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on<T: Send + 'a>(
         &self,
         lane: Lane,
@@ -265,6 +275,7 @@ impl<'a> Executor<'a> {
         self.spawn_on_here(lane, future)
     }
 
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_on_here<T: Send + 'a>(
         &self,
         lane: Lane,

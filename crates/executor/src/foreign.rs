@@ -10,6 +10,7 @@ use async_task::ScheduleInfo;
 use terrace_local::task::Runnable;
 use terrace_sync::Arc;
 
+use crate::parts::inspect::{self, Recorded};
 use crate::parts::trace_index;
 use crate::pool::place::Cause;
 use crate::pool::runner::{count_end, count_spawn};
@@ -83,6 +84,7 @@ impl Scheduler {
     /// Put it into a cell whose runnables go to this scheduler. The drop of the executor wakes the future and waits until it has
     /// been dropped: elsewhere that may take without end.
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn track<F>(&self, future: F) -> Tracked<F> {
         let pool = Arc::into_raw(Arc::clone(&self.pool));
         Tracked::new(pool, Counted::Yes, future)
@@ -93,6 +95,7 @@ impl Scheduler {
     /// # Safety
     /// A clone of this scheduler exists until the future has been dropped. In the schedule function of the future's cell one does.
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn track_beside<F>(&self, future: F) -> Tracked<F> {
         Tracked::new(Arc::as_ptr(&self.pool), Counted::No, future)
     }
@@ -211,7 +214,7 @@ impl fmt::Debug for Starts<'_> {
 /// A future that is counted among the tasks of an executor; see [`Scheduler::track`].
 pub struct Tracked<F> {
     /// Pinned with the whole. It is dropped first: while it is in the registry, the executor's drop waits for it.
-    future: F,
+    future: Recorded<F>,
     entry: Entry,
 }
 
@@ -242,6 +245,7 @@ unsafe impl Sync for Entry {}
 impl<F> Tracked<F> {
     /// `pool` stays in place until the future is dropped.
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn new(pool: *const Shared, counted: Counted, future: F) -> Self {
         // SAFETY: the address of a pool is not null.
         let pool = unsafe { NonNull::new_unchecked(pool.cast_mut()) };
@@ -251,6 +255,7 @@ impl<F> Tracked<F> {
             pool,
         };
         count_spawn(entry.pool());
+        let future = inspect::task(&entry.pool().records, future);
         Self { future, entry }
     }
 }

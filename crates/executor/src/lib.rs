@@ -7,6 +7,8 @@ mod blocking;
 #[cfg(not(terrace_loom))]
 mod builder;
 #[cfg(not(terrace_loom))]
+mod dump;
+#[cfg(not(terrace_loom))]
 mod executor;
 #[cfg(not(terrace_loom))]
 mod foreign;
@@ -29,6 +31,8 @@ mod run;
 pub mod scope;
 #[cfg(not(terrace_loom))]
 mod shutdown;
+#[cfg(all(feature = "signal", unix, not(terrace_loom)))]
+mod signal;
 #[cfg(not(terrace_loom))]
 mod spawner;
 #[cfg(not(terrace_loom))]
@@ -44,9 +48,14 @@ mod tuned;
 #[cfg(not(terrace_loom))]
 mod work;
 
+#[cfg(all(feature = "inspect", not(terrace_loom)))]
+pub use crate::parts::inspect::LongPoll;
+#[cfg(all(feature = "signal", unix, not(terrace_loom)))]
+pub use crate::signal::dump_on_signal;
 #[cfg(not(terrace_loom))]
 pub use crate::{
     builder::Builder,
+    dump::Dump,
     executor::Executor,
     foreign::{Scheduler, Starts, StaticScheduler, Tracked},
     member::broadcast::Broadcast,
@@ -55,6 +64,7 @@ pub use crate::{
     metrics::{Metrics, RunnerMetrics},
     parts::current::{Current, ExecutorId, current},
     parts::lanes::Lane,
+    parts::pools::dump_all,
     parts::worker_loop::WorkerLoop,
     pool::fork::worker::Worker,
     run::block_on::block_on,

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::fmt;
 
+use crate::dump::Dump;
+
 /// What becomes of an executor's tasks when its threads are ended.
 ///
 /// | kind                              | a queued task | a task that waits to be woken                  | the limit is over before |
@@ -36,13 +38,32 @@ impl Shutdown {
 }
 
 /// Tasks or threads had not ended when the time was up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// Its `Display` text also names what most likely was in the way, and its `Debug` text, which `unwrap` shows, is followed by the whole
+/// [`dump`](Self::dump).
+#[derive(Clone, PartialEq, Eq)]
 pub struct StillRunning {
-    pub(crate) threads: usize,
-    pub(crate) tasks: usize,
+    threads: usize,
+    tasks: usize,
+    dump: Box<Dump>,
 }
 
 impl StillRunning {
+    pub(crate) fn new(threads: usize, tasks: usize, dump: Dump) -> Self {
+        let dump = Box::new(dump);
+        Self {
+            threads,
+            tasks,
+            dump,
+        }
+    }
+
+    /// What the executor looked like when the time was up.
+    #[must_use]
+    pub fn dump(&self) -> &Dump {
+        &self.dump
+    }
+
     /// How many threads were asked to end, and have not. They will. Zero if none was asked.
     #[must_use]
     pub fn threads(&self) -> usize {
@@ -58,15 +79,29 @@ impl StillRunning {
 
 impl fmt::Display for StillRunning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { threads, tasks } = self;
+        let Self { threads, tasks, .. } = self;
         match threads {
-            0 => write!(f, "{tasks} tasks of the executor have not ended in time"),
+            0 => write!(f, "{tasks} tasks of the executor have not ended in time")?,
             _ => write!(
                 f,
                 "{threads} threads of the executor have not ended in time, with {tasks} tasks left; a task may be blocking \
                  a thread"
-            ),
+            )?,
         }
+        match self.dump.suspects().first() {
+            Some(suspect) => write!(f, ": {suspect}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for StillRunning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StillRunning")
+            .field("threads", &self.threads)
+            .field("tasks", &self.tasks)
+            .finish_non_exhaustive()?;
+        write!(f, "\n{}", self.dump)
     }
 }
 

@@ -80,6 +80,7 @@ impl Spawner {
     }
 
     /// Spawns a task, as [`Executor::spawn`](crate::Executor::spawn) does, at the same cost.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: Send + 'static>(
         &self,
         future: impl Future<Output = T> + Send + 'static,
@@ -90,6 +91,7 @@ impl Spawner {
         self.spawn_here(future)
     }
 
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_here<T: Send + 'static>(
         &self,
         future: impl Future<Output = T> + Send + 'static,
@@ -105,6 +107,7 @@ impl Spawner {
 
     /// As [`Executor::spawn_eager`](crate::Executor::spawn_eager) in a task of this executor that a worker or a `run` future polls.
     /// Elsewhere as [`spawn`](Self::spawn).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager<T: Send + 'static>(
         &self,
         future: impl Future<Output = T> + Send + 'static,
@@ -123,6 +126,7 @@ impl Spawner {
     }
 
     /// Spawns a task on a lane, as [`Executor::spawn_on`](crate::Executor::spawn_on) does.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on<T: Send + 'static>(
         &self,
         lane: Lane,
@@ -134,6 +138,7 @@ impl Spawner {
         self.spawn_on_here(lane, future)
     }
 
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_on_here<T: Send + 'static>(
         &self,
         lane: Lane,

@@ -79,6 +79,7 @@ impl StaticExecutor {
     }
 
     /// Spawns a task, as [`Executor::spawn`](crate::Executor::spawn) does. One allocation, no lock, no reference count.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: Send + 'static>(
         &'static self,
         future: impl Future<Output = T> + Send + 'static,
@@ -95,6 +96,7 @@ impl StaticExecutor {
     ///
     /// # Safety
     /// The task has ended, or was cancelled and its future dropped, before `'a` ends.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn spawn_scoped<'a, T: Send + 'a>(
         &'static self,
         future: impl Future<Output = T> + Send + 'a,
@@ -108,6 +110,7 @@ impl StaticExecutor {
     }
 
     /// As [`Executor::spawn_eager`](crate::Executor::spawn_eager), without reference counts.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager<T: Send + 'static>(
         &'static self,
         future: impl Future<Output = T> + Send + 'static,
@@ -124,6 +127,7 @@ impl StaticExecutor {
     }
 
     /// As [`Executor::spawn_on`](crate::Executor::spawn_on).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on<T: Send + 'static>(
         &'static self,
         lane: Lane,
@@ -135,6 +139,7 @@ impl StaticExecutor {
         self.spawn_on_here(lane, future)
     }
 
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_on_here<T: Send + 'static>(
         &'static self,
         lane: Lane,

@@ -54,6 +54,7 @@ impl ThreadQueue {
     ///
     /// # Safety
     /// What the future borrows lives until the future has been dropped.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub(crate) unsafe fn spawn_erased<T: Send>(
         &self,
         future: impl Future<Output = T> + Send,
@@ -140,6 +141,7 @@ impl<'t> ThreadExecutor<'t> {
 
     /// Queues a task for the owner; it is cancelled when the handle is dropped, unless it is
     /// [detached](Task::detach). One allocation; the queue allocates while it grows.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: Send + 't>(&self, future: impl Future<Output = T> + Send + 't) -> Task<T> {
         if task::is_large(&future) {
             // SAFETY: the executor drops its tasks before `'t` ends, in its own drop.

@@ -75,6 +75,7 @@ pub fn spawn_on<M, S: Spawnable<M>>(worker: usize, work: S) -> S::Output {
 }
 
 /// [`Worker::spawn_local`] in the current thread's place.
+#[cfg_attr(feature = "timeline", track_caller)]
 pub fn spawn_local<M, S: SpawnableLocal<M>>(work: S) -> S::Output {
     Worker::with_current(|worker| worker.spawn_local(work))
 }

@@ -50,6 +50,7 @@ impl RefUnwindSafe for Scope<'_, '_> {}
 /// });
 /// assert_eq!(numbers, [2, 4, 6]);
 /// ```
+#[cfg_attr(feature = "inspect", track_caller)]
 pub fn scope<'env, T>(
     executor: &Executor<'static>,
     body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
@@ -87,6 +88,7 @@ pub fn scope<'env, T>(
 ///     std::thread::spawn(move || scope.spawn(async {}));
 /// });
 /// ```
+#[cfg_attr(feature = "inspect", track_caller)]
 pub fn scope_with<'env, T>(
     executor: &Executor<'static>,
     config: Config<'_>,
@@ -101,6 +103,7 @@ fn kind_of<F>(_: &F) -> ScopeKind {
 }
 
 /// [`scope`](fn@scope) in a member's place: see [`MemberScope`].
+#[cfg_attr(feature = "inspect", track_caller)]
 pub(crate) fn scope_of<'env, T>(
     worker: &Worker,
     body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
@@ -141,10 +144,12 @@ pub trait MemberScope {
     ///     assert_eq!(numbers, [2, 4, 6]);
     /// }
     /// ```
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn scope<'env, T>(&self, body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T;
 }
 
 impl MemberScope for Worker {
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn scope<'env, T>(&self, body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T {
         scope_of(self, body)
     }
@@ -220,6 +225,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// assert_eq!(sums, [3, 4, 5]);
     /// ```
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<M>(&self, work: impl SpawnScoped<'scope, M> + Send) {
         self.spawner.spawn(work);
     }
@@ -303,6 +309,7 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// assert_eq!((first, length), (Some(Some("a")), Some(15)));
     /// ```
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_into<T: Send + 'scope>(
         &self,
         place: &'scope mut Option<T>,
@@ -312,11 +319,13 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     /// Spawns a child that runs on the scope's own thread.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on_scope(&self, future: impl Future<Output = ()> + Send + 'scope) {
         self.spawner.spawn_on_scope(future);
     }
 
     /// Spawns a child that runs where [`Config::external`] is ticked.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on_external(&self, future: impl Future<Output = ()> + Send + 'scope) {
         self.spawner.spawn_on_external(future);
     }

@@ -41,6 +41,7 @@ impl<'scope> Spawner<'scope> {
 
     /// As [`Scope::spawn`](crate::Scope::spawn).
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<M>(&self, work: impl SpawnScoped<'scope, M> + Send) {
         // SAFETY: only the body and children reach `self`. Its lifetime does not leave `scope_with`, and the values
         // that the scope keeps run no code after it. `scope_with` waits for every child in every case. So the scope is
@@ -76,6 +77,7 @@ impl<'scope> Spawner<'scope> {
     }
 
     /// As [`Scope::spawn_on_scope`](crate::Scope::spawn_on_scope).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on_scope(&self, future: impl Future<Output = ()> + Send + 'scope) {
         // SAFETY: only the body and children of the open scope reach `self`, and `scope_with` waits until the child's future
         // is gone; see `spawn`.
@@ -83,6 +85,7 @@ impl<'scope> Spawner<'scope> {
     }
 
     /// As [`Scope::spawn_on_external`](crate::Scope::spawn_on_external).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on_external(&self, future: impl Future<Output = ()> + Send + 'scope) {
         match self.external {
             // SAFETY: only the body and children of the open scope reach `self`, and `scope_with` waits until the child's

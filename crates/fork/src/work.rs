@@ -21,6 +21,7 @@ pub trait SpawnScoped<'scope, M>: sealed::Sealed<M> + 'scope {
     /// # Safety
     /// As [`ScopeHandle::spawn`].
     #[doc(hidden)]
+    #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn spawn(self, scope: ScopeHandle<'_>)
     where
         Self: Send;
@@ -30,6 +31,7 @@ pub trait SpawnScoped<'scope, M>: sealed::Sealed<M> + 'scope {
     /// # Safety
     /// As [`ScopeHandle::spawn`].
     #[doc(hidden)]
+    #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn spawn_on(self, scope: ScopeHandle<'_>, worker: usize)
     where
         Self: Send;
@@ -39,6 +41,7 @@ pub trait SpawnScoped<'scope, M>: sealed::Sealed<M> + 'scope {
     /// # Safety
     /// As [`ScopeHandle::spawn`].
     #[doc(hidden)]
+    #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn spawn_local(self, scope: ScopeHandle<'_>);
 }
 
@@ -63,6 +66,7 @@ mod sealed {
 
 impl<'scope, F: FnOnce(&Worker) + 'scope> SpawnScoped<'scope, sealed::OfClosure> for F {
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn spawn(self, scope: ScopeHandle<'_>)
     where
         Self: Send,
@@ -80,6 +84,7 @@ impl<'scope, F: FnOnce(&Worker) + 'scope> SpawnScoped<'scope, sealed::OfClosure>
         unsafe { scope.spawn_call_on_worker(worker, self) };
     }
 
+    #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn spawn_local(self, scope: ScopeHandle<'_>) {
         // SAFETY: the caller's promise.
         unsafe { scope.spawn_call_local(self) };
@@ -88,6 +93,7 @@ impl<'scope, F: FnOnce(&Worker) + 'scope> SpawnScoped<'scope, sealed::OfClosure>
 
 impl<'scope, F: FnOnce() + 'scope> SpawnScoped<'scope, sealed::OfCall> for F {
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn spawn(self, scope: ScopeHandle<'_>)
     where
         Self: Send,
@@ -105,6 +111,7 @@ impl<'scope, F: FnOnce() + 'scope> SpawnScoped<'scope, sealed::OfCall> for F {
         unsafe { scope.spawn_call_on_worker(worker, move |_: &Worker| self()) };
     }
 
+    #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn spawn_local(self, scope: ScopeHandle<'_>) {
         // SAFETY: the caller's promise.
         unsafe { scope.spawn_call_local(move |_: &Worker| self()) };
@@ -113,6 +120,7 @@ impl<'scope, F: FnOnce() + 'scope> SpawnScoped<'scope, sealed::OfCall> for F {
 
 impl<'scope, F: Future<Output = ()> + 'scope> SpawnScoped<'scope, sealed::OfFuture> for F {
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn spawn(self, scope: ScopeHandle<'_>)
     where
         Self: Send,
@@ -130,6 +138,7 @@ impl<'scope, F: Future<Output = ()> + 'scope> SpawnScoped<'scope, sealed::OfFutu
         unsafe { scope.spawn_on_worker(worker, self) };
     }
 
+    #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn spawn_local(self, scope: ScopeHandle<'_>) {
         // SAFETY: the caller's promise.
         unsafe { scope.spawn_local(self) };

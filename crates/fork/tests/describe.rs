@@ -82,7 +82,7 @@ fn children_that_wait_are_counted() {
                 });
             });
             let waits = |pending| {
-                format!("scopes: [Scope {{ pending: {pending}, queued: 0, waiter_asleep: true }}]")
+                format!("scopes: [Scope {{ pending: {pending}, queued: 0, waiter_asleep: true, ")
             };
             is_described(executor, &waits(4));
             open(first);
@@ -99,7 +99,7 @@ fn a_join_is_described_by_its_thread() {
     let executor = Builder::new().workers(1).build();
     let described = |_: &Worker| format!("{executor:?}");
     let ((), text) = executor.with_worker(|worker| worker.join(|_| (), described));
-    let join = "joins: [Join { seat: 0, by: Guest, offer: ";
+    let join = "joins: [Join { seat: 0, by: \"Guest\", offer: ";
     assert!(text.contains(join), "{text}");
     let text = format!("{executor:?}");
     assert!(text.contains("joins: []"), "{text}");

@@ -133,6 +133,7 @@ impl<'a> LocalExecutor<'a> {
     /// Spawns a task. One allocation; cancelled when the handle is dropped, unless it is
     /// [detached](Task::detach).
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: 'a>(&self, future: impl Future<Output = T> + 'a) -> Task<T> {
         if is_large(&future) {
             // SAFETY: the executor's drop, which comes before the end of `'a`, closes the core or leaks it. The latter happens
@@ -167,6 +168,7 @@ impl<'a> LocalExecutor<'a> {
     /// assert_eq!(task.try_take(), Some(42));
     /// ```
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager<T: 'a>(&self, future: impl Future<Output = T> + 'a) -> Task<T> {
         if is_large(&future) {
             // SAFETY: as in `spawn`, the core is closed or leaked before `'a` ends.

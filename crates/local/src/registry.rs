@@ -121,6 +121,16 @@ impl Registry {
         self.shards.iter().map(|shard| shard.lock().len()).sum()
     }
 
+    /// As [`registered`](Self::registered), for a report on a process that hangs: `None` where it would have to wait for a lock.
+    #[must_use]
+    pub fn try_registered(&self) -> Option<usize> {
+        let lengths = self
+            .shards
+            .iter()
+            .map(|shard| Some(shard.try_lock()?.len()));
+        lengths.sum()
+    }
+
     /// Wakes every registered task. No lock is held while it does.
     pub fn wake_all(&self) {
         self.pending().into_iter().for_each(Waker::wake);

@@ -17,6 +17,7 @@ impl LocalCore {
     /// - If the future or its output is not `Send`, the output is taken on the owner's thread only.
     /// - What the future and its output borrow lives until they have been dropped.
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn build<T>(&self, future: impl Future<Output = T>, side: Side) -> (Item, Task<T>) {
         // SAFETY: `OwnedCore` makes every core, and frees it after a close only. The close drops every future and waits for items
         // of ended tasks; while a task runs it does nothing, and the core is leaked. The caller promises the rest.
@@ -29,6 +30,7 @@ impl LocalCore {
     ///
     /// # Safety
     /// Before its first poll the future may be moved to, and dropped on, any thread.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub(crate) unsafe fn spawn_remote<T>(
         &self,
         future: impl Future<Output = T> + 'static,
@@ -59,6 +61,7 @@ pub(crate) enum Wake {
 impl OnOwner<'_, LocalCore> {
     /// Spawns a task. If the executor is closed, the future is dropped here and the task counts as cancelled.
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: 'static>(self, future: impl Future<Output = T> + 'static) -> Task<T> {
         // SAFETY: everything is 'static.
         unsafe { self.spawn_scoped(future, Wake::Now) }
@@ -70,6 +73,7 @@ impl OnOwner<'_, LocalCore> {
     /// # Safety
     /// As [`spawn_scoped`](Self::spawn_scoped).
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub(crate) unsafe fn spawn_eager<T>(self, future: impl Future<Output = T>) -> Task<T> {
         if !self.polls_at_spawn() {
             // SAFETY: the caller promises the same.
@@ -86,6 +90,7 @@ impl OnOwner<'_, LocalCore> {
     /// # Safety
     /// As [`spawn_scoped`](Self::spawn_scoped).
     #[cold]
+    #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn queue_eager<T>(self, future: impl Future<Output = T>) -> Task<T> {
         // SAFETY: the caller promises the same.
         unsafe { self.spawn_scoped(future, Wake::Now) }
@@ -97,6 +102,7 @@ impl OnOwner<'_, LocalCore> {
     /// What the future and its output borrow lives until [`close`](LocalCore::close), or until the task ends and its output is
     /// dropped.
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub(crate) unsafe fn spawn_scoped<T>(
         self,
         future: impl Future<Output = T>,

@@ -46,6 +46,7 @@ impl LocalSpawner {
     }
 
     /// Spawns a `Send` future. One allocation.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
     where
         T: Send + 'static,
@@ -63,6 +64,7 @@ impl LocalSpawner {
     /// let task = std::thread::spawn(move || spawner.spawn_eager(async {})).join().unwrap();
     /// assert!(!task.is_finished());
     /// ```
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
     where
         T: Send + 'static,
@@ -71,6 +73,7 @@ impl LocalSpawner {
     }
 
     /// Spawns the future that `make` returns, which need not be `Send`: `make` is called on the executor's thread.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_with<F>(&self, make: impl FnOnce() -> F + Send + 'static) -> Task<F::Output>
     where
         F: Future + 'static,
@@ -81,6 +84,7 @@ impl LocalSpawner {
 
     /// As [`spawn_with`](Self::spawn_with). On the executor's thread it calls `make`, and polls the future once, before it
     /// returns, as [`LocalExecutor::spawn_eager`](crate::LocalExecutor::spawn_eager) does.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager_with<F>(&self, make: impl FnOnce() -> F + Send + 'static) -> Task<F::Output>
     where
         F: Future + 'static,
@@ -89,6 +93,7 @@ impl LocalSpawner {
         self.spawn_with_at(make, First::AtSpawn)
     }
 
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_at<T>(&self, future: impl Future<Output = T> + Send + 'static, first: First) -> Task<T>
     where
         T: Send + 'static,
@@ -101,6 +106,7 @@ impl LocalSpawner {
         unsafe { self.spawn_unchecked(future, first) }
     }
 
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_with_at<F>(
         &self,
         make: impl FnOnce() -> F + Send + 'static,
@@ -122,6 +128,7 @@ impl LocalSpawner {
     /// # Safety
     /// Before its first poll the future may be moved to, and dropped on, any thread.
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn spawn_unchecked<T>(
         &self,
         future: impl Future<Output = T> + 'static,

@@ -46,6 +46,7 @@ impl StaticLocalExecutor {
     /// Spawns a task. One allocation; spawned, run and detached it takes no read-modify-write.
     /// Cancelled when the handle is dropped, unless it is [detached](Task::detach).
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: 'static>(&'static self, future: impl Future<Output = T> + 'static) -> Task<T> {
         if is_large(&future) {
             return self.here().spawn(boxed(future));
@@ -55,6 +56,7 @@ impl StaticLocalExecutor {
 
     /// As [`LocalExecutor::spawn_eager`].
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager<T: 'static>(
         &'static self,
         future: impl Future<Output = T> + 'static,
@@ -75,6 +77,7 @@ impl StaticLocalExecutor {
     ///
     /// # Safety
     /// The task ends, or is cancelled and its future dropped, before `'a` does, and so is its output taken or dropped.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn spawn_scoped<'a, T: 'a>(
         &'static self,
         future: impl Future<Output = T> + 'a,

@@ -7,6 +7,7 @@ mod weaken;
 mod call;
 mod contain;
 mod deadline;
+mod doing;
 mod driver;
 mod drivers;
 mod flag;
@@ -28,6 +29,7 @@ mod types;
 mod wake;
 mod word;
 
+pub use doing::Doing;
 pub use driver::Driver;
 pub use hold::Held;
 pub use idle::{Idle, Work};

@@ -39,6 +39,9 @@ mod model;
 #[cfg(feature = "std")]
 mod mutex;
 mod once;
+#[cfg(feature = "std")]
+#[doc(hidden)]
+pub mod report;
 pub mod thread;
 #[cfg(feature = "std")]
 pub mod time;

@@ -36,7 +36,7 @@ pub use pools::ThreadExecutorTicker;
 pub use pools::{Scope, TaskPool, TaskPoolBuilder, ThreadExecutor};
 pub use slice::{ParallelSlice, ParallelSliceMut};
 #[cfg(all(not(target_arch = "wasm32"), feature = "multi_threaded"))]
-pub use terrace_executor::{Metrics, RunnerMetrics};
+pub use terrace_executor::{Dump, Metrics, RunnerMetrics, dump_all};
 #[cfg(not(feature = "std"))]
 pub use terrace_local::context;
 #[cfg(feature = "std")]

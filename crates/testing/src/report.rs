@@ -37,6 +37,13 @@ pub(crate) fn threads() {
     }
 }
 
+/// What all executors of the process do, if it has any.
+pub(crate) fn executors() {
+    if let Some(report) = terrace_sync::report::make() {
+        write(&report);
+    }
+}
+
 /// The values that the test wants in the report.
 pub(crate) fn values(shown: &[Describe]) {
     for describe in shown {

@@ -170,10 +170,11 @@ fn bite(test: &str, limit: Duration, shown: &Shown) -> ! {
     let (done, described) = channel::<()>();
     let shown = Arc::clone(shown);
     thread::spawn(move || {
+        report::executors();
         report::values(&shown.lock());
         drop(done);
     });
-    // Disconnected when it is done.
+    // Disconnected when it is done. The executors come first: what a test shows may run users' code.
     if let Err(RecvTimeoutError::Timeout) = described.recv_timeout(VALUES_LIMIT) {
         report::write("what the test shows hangs, too\n");
     }

@@ -15,6 +15,7 @@ use crate::pinned::{Pinned, another};
 impl Pinned {
     /// Queues a task that only this thread may run, from any thread. If the thread drops its tasks first, the task counts as
     /// cancelled.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub(crate) fn call<T>(
         self: &Arc<Self>,
         future: impl Future<Output = T> + Send + 'static,
@@ -29,6 +30,7 @@ impl Pinned {
 
     /// As [`call`](Self::call), but the thread is not told: the caller calls [`tell_of_calls`](Self::tell_of_calls) afterwards. No
     /// code of the program runs in this one.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub(crate) fn queue_call<T>(
         self: &Arc<Self>,
         future: impl Future<Output = T> + Send + 'static,

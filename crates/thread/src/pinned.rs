@@ -333,6 +333,7 @@ impl Pinned {
 /// Spawns a task that stays on the current thread, and need not be `Send`.
 ///
 /// It runs when the thread waits in one of the layers above, or calls [`tick`].
+#[cfg_attr(feature = "timeline", track_caller)]
 pub fn spawn_local<T: 'static>(future: impl Future<Output = T> + 'static) -> Task<T> {
     if task::is_large(&future) {
         return spawn_sized(task::boxed(future));
@@ -340,6 +341,7 @@ pub fn spawn_local<T: 'static>(future: impl Future<Output = T> + 'static) -> Tas
     spawn_sized(future)
 }
 
+#[cfg_attr(feature = "timeline", track_caller)]
 fn spawn_sized<T: 'static>(future: impl Future<Output = T> + 'static) -> Task<T> {
     let pinned = current();
     // SAFETY: `current` is the core that this thread made, and owns.

@@ -69,6 +69,7 @@ impl ThreadSpawner {
     }
 
     /// Spawns a `Send` future. One allocation.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
     where
         T: Send + 'static,
@@ -81,6 +82,7 @@ impl ThreadSpawner {
 
     /// As [`spawn`](Self::spawn). On the thread itself it polls the future once, before it returns, as
     /// [`LocalExecutor::spawn_eager`](terrace_local::LocalExecutor::spawn_eager) does.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
     where
         T: Send + 'static,
@@ -92,6 +94,7 @@ impl ThreadSpawner {
     }
 
     /// As [`spawn_with`](Self::spawn_with). On the thread itself it calls `make`, and polls the future once, before it returns.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager_with<F>(&self, make: impl FnOnce() -> F + Send + 'static) -> Task<F::Output>
     where
         F: Future + 'static,
@@ -101,6 +104,7 @@ impl ThreadSpawner {
     }
 
     /// Spawns the future that `make` returns, which need not be `Send`: `make` is called on the target thread.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_with<F>(&self, make: impl FnOnce() -> F + Send + 'static) -> Task<F::Output>
     where
         F: Future + 'static,
@@ -112,6 +116,7 @@ impl ThreadSpawner {
     /// As [`spawn`](Self::spawn). The thread runs the task also where it waits inside of another one, as it runs pinned children of
     /// scopes.
     #[doc(hidden)]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn call<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
     where
         T: Send + 'static,
@@ -122,6 +127,7 @@ impl ThreadSpawner {
     /// As [`call`](Self::call), in two steps: the caller calls [`tell_of_calls`](Self::tell_of_calls) afterwards. This one runs no code of
     /// the program, so the caller may hold a lock.
     #[doc(hidden)]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn queue_call<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
     where
         T: Send + 'static,

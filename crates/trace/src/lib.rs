@@ -6,10 +6,18 @@
 extern crate std;
 
 mod counters;
+mod inside;
+mod mark;
 #[cfg(all(feature = "enabled", not(any(terrace_loom, terrace_shuttle))))]
 mod shards;
+mod span;
+#[cfg(feature = "timeline")]
+pub mod timeline;
 
 pub use counters::Counters;
+pub use inside::{Inside, inside};
+pub use mark::{Mark, Polling, polls_named};
+pub use span::Span;
 
 /// The index for a calling thread that is no worker.
 pub const EXTERNAL: usize = usize::MAX;
@@ -31,13 +39,31 @@ pub fn snapshot() -> Counters {
     Counters::default()
 }
 
+/// Whether the calling layers have a timeline: the feature `timeline`, outside model checkers.
+pub const TIMELINE: bool = cfg!(all(
+    feature = "timeline",
+    not(any(terrace_loom, terrace_shuttle))
+));
+
+/// The calling thread is the worker with this index of its pool from now on. The timeline shows it.
+#[inline(always)]
+pub fn worker(index: usize) {
+    let _ = index;
+    #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
+    timeline::threads::set_worker(index);
+}
+
 macro_rules! hooks {
-    ($($(#[$doc:meta])* $name:ident($worker:ident $(, $n:ident)?) => $($field:ident += $amount:expr),* ;)+) => {$(
+    ($($(#[$doc:meta])* $name:ident($worker:ident $(, $n:ident)?) => $($field:ident += $amount:expr),* $(=> $kind:ident($payload:expr))?;)+) => {$(
         $(#[$doc])*
         #[inline(always)]
         pub fn $name($worker: usize $(, $n: usize)?) {
             let _ = $worker;
             $(let _ = $n;)?
+            $(
+                #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
+                timeline::threads::record(timeline::record::Kind::$kind, $payload as u64);
+            )?
             #[cfg(all(feature = "enabled", not(any(terrace_loom, terrace_shuttle))))]
             {
                 $(shards::add(shards::Field::$field, $amount);)*
@@ -56,13 +82,13 @@ hooks! {
     /// `worker` put a task into its own queue.
     local_schedule(worker) => LocallyScheduled += 1;
     /// `worker` took `n` tasks from a peer in one operation.
-    steal(worker, n) => Stolen += n, StealOperations += 1;
+    steal(worker, n) => Stolen += n, StealOperations += 1 => Steal(n);
     /// `worker` is about to sleep.
-    park(worker) => Parked += 1;
+    park(worker) => Parked += 1 => Park(0_u8);
     /// `worker` has ended its sleep, for any reason.
-    unpark(worker) => Unparked += 1;
+    unpark(worker) => Unparked += 1 => Unpark(0_u8);
     /// The waker has chosen `worker`, which sleeps or is about to. The waker calls this.
-    wake(worker) => Woken += 1;
+    wake(worker) => Woken += 1 => WakeWorker(worker);
     /// `worker`, or [`EXTERNAL`], put `n` tasks into a shared queue.
     inject(worker, n) => Injected += n;
     /// `worker` took `n` tasks out of a shared queue.

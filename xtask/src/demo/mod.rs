@@ -28,6 +28,9 @@ pub(crate) struct DemoArgs {
     /// Run it on the published crate and on ours in turn, compare what they compute, and write a page about their frames
     #[arg(long)]
     versus: bool,
+    /// Also write what the pools did at the end, as a trace and as a page
+    #[arg(long, conflicts_with = "versus")]
+    trace: bool,
     /// Processes of each side
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..), requires = "versus")]
     rounds: u32,
@@ -61,5 +64,13 @@ pub(crate) fn run(ws: &Workspace, args: &DemoArgs) -> Result<()> {
     let settings = settings.iter().map(String::as_str);
     let target = ws.target.join("compat/demo");
     let build = Build::of(&ws.root.join("crates/compat"), target);
-    build.cargo(&words("run --release --quiet --package demo --", settings))
+    if !args.trace {
+        return build.cargo(&words("run --release --quiet --package demo --", settings));
+    }
+    let dir = ws.target.to_string_lossy();
+    let settings = settings.chain(["--trace", &dir]);
+    build.cargo(&words(
+        "run --release --quiet --package demo --features timeline --",
+        settings,
+    ))
 }

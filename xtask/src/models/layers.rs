@@ -5,8 +5,8 @@ use anyhow::Result;
 use crate::workspace::Workspace;
 
 /// The layers that have models, and scopes, which the executor and fork-join share.
-pub(crate) const NAMES: [&str; 8] = [
-    "sync", "queue", "park", "local", "thread", "executor", "scope", "fork",
+pub(crate) const NAMES: [&str; 9] = [
+    "trace", "sync", "queue", "park", "local", "thread", "executor", "scope", "fork",
 ];
 
 /// Further words that file names start with.

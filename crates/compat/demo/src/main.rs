@@ -11,6 +11,7 @@ mod report;
 mod threads;
 mod window;
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -18,21 +19,23 @@ use bevy_app::{App, TaskPoolOptions, TaskPoolPlugin, TaskPoolThreadAssignmentPol
 
 use report::Report;
 
-const USAGE: &str = "usage: demo [--frames N] [--entities N] [--threads N] [--fps N] [--figures]
+const USAGE: &str = "usage: demo [--frames N] [--entities N] [--threads N] [--fps N] [--figures] [--trace DIR]
   --frames N    frames to run (600)
   --entities N  particles (100000)
   --threads N   threads of the compute pool (the number of cores, at least 2)
   --fps N       start a frame every 1/N seconds (0: as soon as the last one is done)
-  --figures     print figures for a program instead of a report";
+  --figures     print figures for a program instead of a report
+  --trace DIR   write what the pools did at the end into DIR, as a trace and as a page (needs feature timeline)";
 
 /// The command-line settings.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Options {
     frames: usize,
     entities: usize,
     threads: usize,
     fps: usize,
     figures: bool,
+    trace: Option<PathBuf>,
 }
 
 impl Options {
@@ -43,10 +46,15 @@ impl Options {
             threads: bevy_tasks::available_parallelism().max(2),
             fps: 0,
             figures: false,
+            trace: None,
         };
         while let Some(arg) = args.next() {
             if arg == "--figures" {
                 options.figures = true;
+                continue;
+            }
+            if arg == "--trace" {
+                options.trace = Some(args.next().ok_or("--trace wants a directory")?.into());
                 continue;
             }
             let (field, least) = match arg.as_str() {
@@ -61,6 +69,9 @@ impl Options {
             if *field < least {
                 return Err(format!("{arg} wants at least {least}"));
             }
+        }
+        if options.trace.is_some() && !cfg!(feature = "timeline") {
+            return Err("--trace wants a demo that was built with feature timeline".to_owned());
         }
         Ok(options)
     }
@@ -88,7 +99,7 @@ fn pools(threads: usize) -> TaskPoolOptions {
     }
 }
 
-fn build(options: Options) -> App {
+fn build(options: &Options) -> App {
     let mut app = App::new();
     app.add_plugins((
         TaskPoolPlugin {
@@ -105,7 +116,23 @@ fn build(options: Options) -> App {
     app
 }
 
-fn run(options: Options) {
+/// Writes what the pools did last.
+#[cfg(feature = "timeline")]
+fn write_timeline(dir: &std::path::Path) -> std::io::Result<()> {
+    let timeline = terrace_trace::timeline::snapshot();
+    for name in ["timeline.json", "timeline.html"] {
+        timeline.write_file(dir.join(name))?;
+        println!("written: {}", dir.join(name).display());
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "timeline"))]
+fn write_timeline(_: &std::path::Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+fn run(options: &Options) -> std::io::Result<()> {
     if !options.figures {
         println!(
             "{} particles, {} frames, compute pool of {} threads, {} cores",
@@ -135,6 +162,9 @@ fn run(options: Options) {
     }
     let measured = measurement.end();
     progress.finish();
+    if let Some(dir) = &options.trace {
+        write_timeline(dir)?;
+    }
     let report = Report {
         startup,
         frame_times,
@@ -149,14 +179,18 @@ fn run(options: Options) {
         ),
         false => print!("{}", report.text()),
     }
+    Ok(())
 }
 
 fn main() -> ExitCode {
     match Options::parse(std::env::args().skip(1)) {
-        Ok(options) => {
-            run(options);
-            ExitCode::SUCCESS
-        }
+        Ok(options) => match run(&options) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("cannot write the timeline: {error}");
+                ExitCode::FAILURE
+            }
+        },
         Err(message) => {
             eprintln!("{message}\n{USAGE}");
             ExitCode::from(2)

@@ -16,6 +16,7 @@ use std::ptr::{self, NonNull};
 
 use terrace_local::task::{RawHeader, Runnable};
 use terrace_sync::Arc;
+use terrace_trace::Mark;
 
 use super::spawnable;
 use crate::parts::trace_index;
@@ -161,8 +162,10 @@ unsafe fn run_queued(header: NonNull<RawHeader>) {
     let pool = unsafe { take_pool(job) };
     // SAFETY: the job is in place, as above.
     let run = unsafe { job.as_ref() }.run;
+    let polling = Mark::UNKNOWN.polls();
     // SAFETY: the job was queued for one call of one of its functions (the promise to `spawn_raw`), and this is the call.
     spawnable::call(&pool, |worker| unsafe { run(job, worker) });
+    drop(polling);
     end(pool);
 }
 

@@ -13,6 +13,7 @@ use crate::spawner::Spawner;
 
 impl Spawner {
     /// Spawns a closure or a future, as [`Worker::spawn`] does.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_work<M, S: Spawnable<M>>(&self, work: S) -> S::Output {
         work.spawn(Place {
             pool: self,
@@ -153,6 +154,7 @@ impl Worker {
     /// });
     /// assert_eq!(doubled, 14);
     /// ```
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_local<M, S: SpawnableLocal<M>>(&self, work: S) -> S::Output {
         work.spawn_local(self.spawner())
     }

@@ -25,6 +25,7 @@ pub trait Spawnable<M>: sealed::Sealed<M> + Send + 'static {
 
     /// Spawns the work.
     #[doc(hidden)]
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn(self, place: Place<'_>) -> Self::Output;
 }
 
@@ -41,6 +42,7 @@ pub trait SpawnableLocal<M>: sealed::Sealed<M> + 'static {
 
     /// Spawns the work on the calling thread, as a member of `pool` if there is one.
     #[doc(hidden)]
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_local(self, pool: Option<Spawner>) -> Self::Output;
 }
 
@@ -80,6 +82,7 @@ pub struct Place<'s> {
 }
 
 impl Place<'_> {
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn<T: Send + 'static>(self, future: impl Future<Output = T> + Send + 'static) -> Task<T> {
         match self.worker {
             Some(worker) => worker.spawn(future),
@@ -122,6 +125,7 @@ pub(super) fn call(pool: &Shared, f: impl FnOnce(&Worker)) {
 impl<F: FnOnce(&Worker) + Send + 'static> Spawnable<sealed::OfClosure> for F {
     type Output = ();
 
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn(self, place: Place<'_>) {
         let pool = place.pool.clone();
         // The thread that polls it may be none of the pool's, such as one that waits while the pool has no workers.
@@ -134,6 +138,7 @@ impl<F: FnOnce(&Worker) + Send + 'static> Spawnable<sealed::OfClosure> for F {
 impl<F: FnOnce() + Send + 'static> Spawnable<sealed::OfCall> for F {
     type Output = ();
 
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn(self, place: Place<'_>) {
         Spawnable::spawn(move |_: &Worker| self(), place);
     }
@@ -146,6 +151,7 @@ where
 {
     type Output = Task<F::Output>;
 
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn(self, place: Place<'_>) -> Task<F::Output> {
         place.spawn(self)
     }
@@ -154,6 +160,7 @@ where
 impl<F: FnOnce(&Worker) + 'static> SpawnableLocal<sealed::OfClosure> for F {
     type Output = ();
 
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_local(self, pool: Option<Spawner>) {
         let work = async move {
             match pool {
@@ -168,6 +175,7 @@ impl<F: FnOnce(&Worker) + 'static> SpawnableLocal<sealed::OfClosure> for F {
 impl<F: FnOnce() + 'static> SpawnableLocal<sealed::OfCall> for F {
     type Output = ();
 
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_local(self, pool: Option<Spawner>) {
         SpawnableLocal::spawn_local(move |_: &Worker| self(), pool);
     }
@@ -176,6 +184,7 @@ impl<F: FnOnce() + 'static> SpawnableLocal<sealed::OfCall> for F {
 impl<F: Future + 'static> SpawnableLocal<sealed::OfFuture> for F {
     type Output = Task<F::Output>;
 
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_local(self, _: Option<Spawner>) -> Task<F::Output> {
         terrace_thread::spawn_local(self)
     }

@@ -22,6 +22,9 @@ pub(crate) struct Config {
     pub(crate) on_start: Option<Hook>,
     pub(crate) on_stop: Option<Hook>,
     pub(crate) main: Option<Main>,
+    /// Who is told of long polls.
+    #[cfg(feature = "inspect")]
+    pub(crate) long_polls: Option<Arc<super::inspect::Reports>>,
 }
 
 impl Drop for Config {
@@ -60,6 +63,8 @@ impl Config {
             on_start: None,
             on_stop: None,
             main: None,
+            #[cfg(feature = "inspect")]
+            long_polls: None,
         }
     }
 }

@@ -88,6 +88,8 @@ pub(crate) struct ForkSeat<P> {
     thread: AtomicU64,
     /// Which kind of thread holds it: [`By`].
     by: AtomicU32,
+    /// Whether its thread sleeps in a join; a hint for reports.
+    asleep: AtomicBool,
     /// The pool that holds the table.
     pool: *const P,
     /// The seat that the thread forked in before it took this one, or null. The thread's alone, as `mine`.
@@ -141,6 +143,7 @@ impl<P> ForkSeat<P> {
             forking: AtomicBool::new(false),
             thread: AtomicU64::new(0),
             by: AtomicU32::new(By::Worker as u32),
+            asleep: AtomicBool::new(false),
             pool,
             outer: Cell::new(std::ptr::null()),
             mine: Mine::default(),
@@ -191,6 +194,22 @@ impl<P> ForkSeat<P> {
     #[inline]
     pub(crate) fn is_here(&self) -> bool {
         self.thread.load(Ordering::Relaxed) == terrace_thread::id().get()
+    }
+
+    /// The id of the thread that holds it; 0 while none does.
+    pub(crate) fn thread(&self) -> u64 {
+        // Ordering: Relaxed, a hint; so are the accesses to `asleep`.
+        self.thread.load(Ordering::Relaxed)
+    }
+
+    /// Its thread begins or ends a sleep in a join.
+    pub(crate) fn set_asleep(&self, asleep: bool) {
+        self.asleep.store(asleep, Ordering::Relaxed);
+    }
+
+    /// Whether its thread sleeps in a join; a hint.
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.asleep.load(Ordering::Relaxed)
     }
 
     /// Whether its thread may push a job without telling a sleeper. Valid after a fence.

@@ -35,6 +35,11 @@ impl QuietWaiters {
         self.event.notify(usize::MAX);
     }
 
+    /// How many threads wait; a hint.
+    pub(crate) fn waiting(&self) -> usize {
+        self.handshake.waiters()
+    }
+
     /// Counts a waiter in, until the guard is dropped.
     pub(crate) fn enter(&self) -> QuietWaiter<'_> {
         QuietWaiter {

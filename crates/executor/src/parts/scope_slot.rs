@@ -6,6 +6,7 @@ use terrace_sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use terrace_sync::light;
 use terrace_thread::{ThreadId, ThreadSpawner};
 
+use super::inspect::Site;
 use super::scope_kind::ScopeKind;
 use super::spin::spin_for;
 use crate::protocol::scope::core::{ChildEnd, ScopeCore};
@@ -19,6 +20,8 @@ pub(crate) struct Slot<P> {
     pool: AtomicPtr<P>,
     /// The number of the scope's kind.
     kind: AtomicU32,
+    /// Where the scope was opened.
+    pub(crate) site: Site,
 }
 
 impl<P> Default for Slot<P> {
@@ -27,6 +30,7 @@ impl<P> Default for Slot<P> {
             core: ScopeCore::new(),
             pool: AtomicPtr::new(std::ptr::null_mut()),
             kind: AtomicU32::new(0),
+            site: Site::new(),
         }
     }
 }

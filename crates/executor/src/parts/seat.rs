@@ -10,6 +10,7 @@ use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use terrace_sync::time::CpuClock;
 
 use super::beat::Beat;
+use super::inspect::Since;
 use super::seat_counts::SeatCounts;
 use super::slot_table::SlotTable;
 use super::task_count::TaskCount;
@@ -48,6 +49,8 @@ pub(crate) struct Seat {
     polling: AtomicBool,
     /// The processor time of the worker that holds it.
     clock: Mutex<Option<CpuClock>>,
+    /// When the worker that holds it fell asleep, in its loop or in a wait.
+    pub(crate) asleep: Since,
 }
 
 /// The holder stays.
@@ -80,6 +83,11 @@ impl Seat {
     pub(crate) fn processor_time(&self) -> Option<Duration> {
         let clock = *self.clock.lock();
         clock?.read()
+    }
+
+    /// The clock of the worker that holds it, for a report; `None` also where it would have to wait for the lock.
+    pub(crate) fn try_clock(&self) -> Option<CpuClock> {
+        *self.clock.try_lock()?
     }
 
     /// Takes half of the tasks in its ring: returns the oldest, and moves the others into the thief's own ring.

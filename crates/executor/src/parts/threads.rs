@@ -185,6 +185,12 @@ impl Threads {
         self.draining.load(Ordering::Relaxed)
     }
 
+    /// Workers that are inside a `shutdown` of some executor; a hint.
+    pub(crate) fn in_shutdown(&self) -> usize {
+        // Ordering: Relaxed, a hint.
+        self.in_shutdown.load(Ordering::Relaxed)
+    }
+
     /// A spare is being started.
     pub(crate) fn spare_starts(&self) {
         // Ordering: Relaxed, a count that readers take as a hint; so are the other accesses to

@@ -1,8 +1,8 @@
 //! One pool: its state, the thread that polls its tasks, and where a runnable goes.
 
-pub(crate) mod describe;
 pub(crate) mod fork;
 pub(crate) mod frames;
+mod look;
 pub(crate) mod place;
 pub(crate) mod poll;
 pub(crate) mod runner;

@@ -13,7 +13,9 @@ use crate::parts::current::{Current, ExecutorId, current};
 use crate::parts::external_waiters::ExternalWaiters;
 use crate::parts::forks::Forks;
 use crate::parts::injector::Injector;
+use crate::parts::inspect;
 use crate::parts::lanes::{Background, Lanes};
+use crate::parts::pools::{self, Looked};
 use crate::parts::quiet_waiters::QuietWaiters;
 use crate::parts::scope_slot::Slot;
 use crate::parts::scopes::{Crew, Looking, Scopes};
@@ -56,6 +58,8 @@ pub(crate) struct Shared {
     pub(crate) external_waiters: ExternalWaiters,
     /// How the pool starts its threads, and the threads that it has started.
     pub(crate) threads: Threads,
+    /// Records of its tasks, with feature `inspect`.
+    pub(crate) records: inspect::Table,
 }
 
 impl Shared {
@@ -70,9 +74,10 @@ impl Shared {
         } else {
             workers + FEW_SPARES
         };
-        Arc::new_cyclic(|this| Self {
+        let id = ExecutorId::new();
+        let pool = Arc::new_cyclic(|this: &Weak<Self>| Self {
             this: this.clone(),
-            id: ExecutorId::new(),
+            id,
             idle: Idle::new(places),
             lanes: Lanes::new(),
             injector: Injector::default(),
@@ -88,7 +93,15 @@ impl Shared {
             quiet: QuietWaiters::new(),
             external_waiters: ExternalWaiters::new(),
             threads,
-        })
+            records: inspect::Table::new(id),
+        });
+        #[cfg(feature = "inspect")]
+        if let Some(reports) = &pool.threads.config.long_polls {
+            pool.records.report(reports);
+        }
+        let this: Weak<dyn Looked> = pool.this.clone();
+        pools::add(this);
+        pool
     }
 
     /// A counted reference to itself.

@@ -8,6 +8,7 @@ use super::place::{self, Cause, Owed};
 use super::runner;
 use super::shared::Shared;
 use crate::parts::injector::Parcel;
+use crate::parts::inspect;
 use crate::parts::trace_index;
 use crate::tuned::SPAWN_BATCH;
 
@@ -18,6 +19,7 @@ impl Shared {
     /// The future and its output are Send, and what they borrow lives until they have been dropped. `core` refers to
     /// this pool.
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub(crate) unsafe fn make<C: Schedule, F: Future>(
         &self,
         core: CoreRef<C>,
@@ -28,7 +30,7 @@ impl Shared {
         runner::count_spawn(self);
         terrace_trace::spawn(trace_index::get());
         // SAFETY: the caller's promise about the future; `core` is one whose tasks may run anywhere.
-        unsafe { task::build(core, future) }
+        unsafe { task::build(core, inspect::task(&self.records, future)) }
     }
 
     /// Spawns a task: a runner of this pool queues it into its own ring, any other thread into the injector.
@@ -37,6 +39,7 @@ impl Shared {
     /// The future and its output are Send, and what they borrow lives until they have been dropped. `core` refers to
     /// this pool.
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub(crate) unsafe fn spawn_task<C: Schedule, F: Future>(
         &self,
         core: CoreRef<C>,
@@ -52,6 +55,7 @@ impl Shared {
     ///
     /// # Safety
     /// As [`spawn_task`](Self::spawn_task).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub(crate) unsafe fn spawn_on_core<C: Schedule, F: Future>(
         &self,
         core: CoreRef<C>,

@@ -84,6 +84,13 @@ impl Quiet {
         weakened!("executor-quiet-waiter") || steal::try_heavy()
     }
 
+    /// How many threads wait; a hint.
+    #[must_use]
+    pub fn waiters(&self) -> usize {
+        // Ordering: Relaxed, a hint.
+        self.word.load(Ordering::Relaxed) / WAITER
+    }
+
     /// The waiter looks no more.
     pub fn leave(&self) {
         // Ordering: Relaxed, an ender that still reads the old count notifies in vain.

@@ -68,6 +68,8 @@ struct Blocked<'a, F: Future> {
 }
 
 impl<F: Future> WaitFor for Blocked<'_, F> {
+    const NAME: &'static str = "block_on";
+
     fn is_done(&self) -> bool {
         self.output.is_some()
     }

@@ -16,6 +16,7 @@ use terrace_local::task::{self, CoreRef, First, Schedule, Task};
 
 use crate::parts::current::{RestoresCurrent, current, replace_lane};
 use crate::parts::eager::Entered;
+use crate::parts::inspect;
 use crate::parts::lanes::Lane;
 use crate::parts::trace_index;
 use crate::pool::poll::{poll_inside, poll_new_inside};
@@ -30,6 +31,7 @@ impl Shared {
     /// # Safety
     /// As [`spawn_task`](Self::spawn_task).
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub(crate) unsafe fn spawn_eager<C: Schedule, F: Future>(
         &self,
         reference: impl FnOnce() -> CoreRef<C>,
@@ -39,7 +41,8 @@ impl Shared {
             // SAFETY: the caller promises the same of the future and of `reference`.
             return unsafe { self.spawn_task(reference(), future) };
         };
-        if task::has_room::<Self, F>(&future) && entered.is_likely_to_end() {
+        // A record is made with a cell.
+        if !inspect::ENABLED && task::has_room::<Self, F>(&future) && entered.is_likely_to_end() {
             // SAFETY: the caller promises the same of the future and of `reference`, and there is room.
             let (task, first) = unsafe { self.poll_first(reference, future) };
             if first == First::Pending {
@@ -79,6 +82,7 @@ impl Shared {
     /// # Safety
     /// As [`spawn_task`](Self::spawn_task), and there is room for the future. The caller borrows the pool's executor.
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn poll_first<C: Schedule, F: Future>(
         &self,
         reference: impl FnOnce() -> CoreRef<C>,
@@ -101,6 +105,7 @@ impl Shared {
     /// As `poll_first`.
     // Not into the callers, which mostly are inside, on the normal lane.
     #[inline(never)]
+    #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn poll_first_elsewhere<C: Schedule, F: Future>(
         &self,
         reference: impl FnOnce() -> CoreRef<C>,

@@ -9,6 +9,7 @@ use std::mem;
 use terrace_queue::fork::{Depth, Offer, Popped};
 use terrace_sync::{Arc, OnceLock};
 use terrace_thread::Notify;
+use terrace_trace::{Span, inside};
 
 use super::stand_in;
 use super::threadless::ThreadlessPools;
@@ -54,6 +55,7 @@ impl Forker for Worker {
         };
         while !own.is_done() && own.run_one() {}
         if !own.is_done() {
+            let _inside = inside(Span::Join);
             wait(&mut own, ThreadlessPools::none());
         }
         if let Some(nest) = &seat.nest {
@@ -101,6 +103,8 @@ impl Stolen<'_> {
 }
 
 impl WaitFor for Stolen<'_> {
+    const NAME: &'static str = "a join";
+
     fn is_done(&self) -> bool {
         self.job.latch.is_done()
     }
@@ -133,6 +137,7 @@ impl WaitFor for Stolen<'_> {
 
     fn announce_sleep(&mut self) {
         self.seat.pool().forks.count_waiting(true);
+        self.seat.set_asleep(true);
         if self.sleeper.get().is_none() {
             let sleeper = self.sleeper.get_or_init(terrace_thread::notifier);
             // SAFETY: the sleeper is dropped after the wait, which ends when the latch is done.
@@ -149,6 +154,7 @@ impl WaitFor for Stolen<'_> {
 
     fn end_sleep(&mut self) {
         self.seat.pool().forks.count_waiting(false);
+        self.seat.set_asleep(false);
     }
 }
 

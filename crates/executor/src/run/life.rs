@@ -75,8 +75,8 @@ fn work(
         pool: Arc::clone(pool),
         index,
     }));
+    let _set = spawner.set(ThreadSpawner::current());
     if kind == Kind::Worker {
-        let _set = spawner.set(ThreadSpawner::current());
         pool.threads.ended.notify(usize::MAX);
     }
     // SAFETY: the starter of this thread has acquired the seat for it, and this is the only runner of it. The caller

@@ -73,6 +73,8 @@ impl Pool {
             shared.threads.join(handles.collect());
         }
         threadless::unregister(shared);
+        #[cfg(feature = "inspect")]
+        shared.records.end();
         // Else the count stays up, and no thread drops the tasks: a poll that never ends may still
         // use them.
         if !is_borrowed_by_poll(shared) {

@@ -51,7 +51,7 @@ pub(crate) fn wait_idle(pool: &Shared, deadline: Option<Instant>) -> Result<(), 
             };
         if !notified && !waiter.goes_on(deadline) && pool.seats.active() > 0 {
             let tasks = pool.seats.active();
-            return Err(StillRunning { threads: 0, tasks });
+            return Err(StillRunning::new(0, tasks, pool.dump()));
         }
     }
 }

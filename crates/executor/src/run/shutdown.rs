@@ -43,11 +43,12 @@ pub(crate) fn shutdown(
                 .running
                 .load(Ordering::Relaxed)
                 .saturating_sub(own);
+            let dump = pool.dump();
             if how != Shutdown::DropQueued {
                 leave_to_waiters(pool);
             }
             let tasks = pool.seats.active();
-            return Err(StillRunning { threads, tasks });
+            return Err(StillRunning::new(threads, tasks, dump));
         }
     }
     pool.threads.drain(false);

@@ -18,6 +18,7 @@ use super::last_resort::{Help, LastResort};
 use super::stand_in::{self, Place};
 use super::threadless::{self, Notified, ThreadlessPools};
 use crate::parts::awake::{self, Asleep};
+use crate::parts::inspect;
 use crate::parts::scopes::Looking;
 use crate::parts::spin::{Patience, spin};
 use crate::pool::fork::here;
@@ -38,6 +39,8 @@ pub(crate) trait WaitFor {
     fn announce_sleep(&mut self);
     /// The thread is awake again.
     fn end_sleep(&mut self);
+    /// What the wait is called in a report.
+    const NAME: &'static str;
     /// How long the waiter looks around before it sleeps.
     fn patience(&self) -> Patience {
         Patience::Short
@@ -94,7 +97,8 @@ impl LocalTasks {
 }
 
 /// Waits until `own` is done, and runs the tasks of pools without workers until then.
-pub(crate) fn wait(own: &mut impl WaitFor, mut threadless: ThreadlessPools<'_>) {
+pub(crate) fn wait<W: WaitFor>(own: &mut W, mut threadless: ThreadlessPools<'_>) {
+    let _waiting = inspect::waits(W::NAME);
     let mut local = LocalTasks::new();
     let mut before = None;
     loop {
@@ -249,6 +253,7 @@ fn sleep_on_worker(
     let ready = || anything(own, local) || listening.has_work();
     terrace_trace::park(worker.index());
     let scan = Scan::in_wait(pool);
+    worker.seat().asleep.begin();
     let asleep = Asleep::begin();
     if let Restricted::LastResort = pool.idle.wait_restricted(worker.index(), &scan, ready) {
         drop(asleep);

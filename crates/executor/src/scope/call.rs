@@ -12,6 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
 use terrace_local::task::{RawHeader, Runnable};
+use terrace_trace::Mark;
 
 use crate::parts::scope_slot::Slot;
 use crate::pool::fork::worker::Worker;
@@ -25,6 +26,7 @@ struct Call<F> {
     /// At the begin: the word in the list is its address.
     header: RawHeader,
     child: Counted,
+    mark: Mark,
     call: F,
 }
 
@@ -62,6 +64,7 @@ impl Drop for Counted {
 /// # Safety
 /// The slot is in place, and its scope open, until this child is counted out. What the closure borrows lives until then.
 #[inline]
+#[cfg_attr(feature = "timeline", track_caller)]
 pub(super) unsafe fn queued<F: FnOnce(&Worker) + Send>(slot: &Slot<Shared>, call: F) -> Runnable {
     let job = Box::new(Call {
         header: RawHeader {
@@ -72,6 +75,7 @@ pub(super) unsafe fn queued<F: FnOnce(&Worker) + Send>(slot: &Slot<Shared>, call
             slot: NonNull::from(slot),
             number: slot.core().add_child(),
         },
+        mark: Mark::spawned::<F>(),
         call,
     });
     // SAFETY: the header is the first field of a `Call` of this type, as its functions require, and no other code has the box.
@@ -93,8 +97,11 @@ unsafe fn take<F>(header: NonNull<RawHeader>) -> Call<F> {
 /// As [`take`].
 unsafe fn run<F: FnOnce(&Worker) + Send>(header: NonNull<RawHeader>) {
     // SAFETY: the caller's promise.
-    let Call { child, call, .. } = unsafe { take::<F>(header) };
+    let Call {
+        child, mark, call, ..
+    } = unsafe { take::<F>(header) };
     let slot = child.slot();
+    let _polling = mark.polls();
     if slot.core().cancel().covers(child.number, Polled::Never) {
         return child.contain(|| drop(call));
     }

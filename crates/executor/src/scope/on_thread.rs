@@ -57,6 +57,7 @@ impl ScopeHandle<'_> {
     ///
     /// # Safety
     /// As [`spawn`](Self::spawn).
+    #[cfg_attr(feature = "timeline", track_caller)]
     unsafe fn send<F>(&self, slot: &Slot<Shared>, thread: &ThreadSpawner, future: F)
     where
         F: Future<Output = ()> + Send,

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::future::Future;
 use std::marker::PhantomData;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 use terrace_local::Payload;
 use terrace_local::task::{self, CoreRef, Runnable, Schedule};
@@ -12,6 +12,7 @@ use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::time::Instant;
 use terrace_thread::internal::Lent;
 use terrace_thread::{ThreadId, ThreadSpawner};
+use terrace_trace::{Span, inside};
 
 use super::call;
 use super::child::Child;
@@ -20,6 +21,7 @@ use super::push;
 use super::waiting::ScopeWait;
 use crate::executor::Executor;
 use crate::parts::current::current;
+use crate::parts::inspect::{self, Caller, Recorded};
 use crate::parts::scope_kind::ScopeKind;
 use crate::parts::scope_slot::Slot;
 use crate::parts::trace_index;
@@ -60,6 +62,8 @@ struct ScopeShared<'p> {
     slot: OnceLock<Taken>,
     /// Whether a closure was spawned.
     has_calls: AtomicBool,
+    /// Where it was opened.
+    caller: Caller,
 }
 
 /// The slot that a scope has in its pool.
@@ -97,17 +101,20 @@ impl<'p> OpenScope<'p> {
     /// Opens a scope of this kind on `executor` for the current thread.
     #[inline]
     #[must_use]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn open(executor: &'p Executor<'static>, kind: ScopeKind) -> Self {
         Self::open_in(executor.shared(), kind)
     }
 
     /// Opens a scope of this kind on the executor of `spawner` for the current thread. If the executor has ended, the children run in the wait.
     #[must_use]
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn open_by(spawner: &'p Spawner, kind: ScopeKind) -> Self {
         Self::open_in(spawner.shared(), kind)
     }
 
     #[inline]
+    #[cfg_attr(feature = "inspect", track_caller)]
     fn open_in(pool: &'p Shared, kind: ScopeKind) -> Self {
         // Before the core is lent: from now on it stays.
         let outer = Record::scope_opens(pool);
@@ -119,6 +126,7 @@ impl<'p> OpenScope<'p> {
                 lent: terrace_thread::internal::lend(),
                 slot: OnceLock::new(),
                 has_calls: AtomicBool::new(false),
+                caller: Caller::here(),
             },
             outer,
             waited: Cell::new(false),
@@ -196,6 +204,7 @@ impl<'p> ScopeShared<'p> {
         // SAFETY: the table has just handed out this slot of `pool`, so it is closed, and no other
         // thread opens it.
         unsafe { slot.open(pool, self.kind, self.owner, waiter) };
+        slot.site.set(self.caller);
         Taken {
             slot: NonNull::from(slot),
             index,
@@ -215,6 +224,7 @@ impl<'p> ScopeShared<'p> {
         let bomb = AbortOnUnwind;
         slot.core().body_ended();
         if !slot.core().has_ended() {
+            let _inside = inside(Span::Scope);
             pool.publish_children(slot);
             has_counted |= count_driver(pool);
             let mut own = ScopeWait::new(pool, slot, executors, began);
@@ -243,7 +253,11 @@ impl<'p> ScopeShared<'p> {
 
 /// A child of the open scope in this slot, counted in.
 #[inline]
-pub(super) fn child<F>(slot: &Slot<Shared>, future: F) -> Child<F> {
+#[cfg_attr(feature = "timeline", track_caller)]
+pub(super) fn child<F>(slot: &Slot<Shared>, future: F) -> Child<Recorded<F>> {
+    // SAFETY: the scope is open, and borrows its pool.
+    let pool = unsafe { &*slot.pool() };
+    let future = inspect::child(&pool.records, ptr::from_ref(slot).cast(), future);
     // SAFETY: the child is spawned on an open scope, which its own count keeps open.
     unsafe { Child::new(NonNull::from(slot), slot.core().add_child(), future) }
 }
@@ -252,6 +266,7 @@ pub(super) fn child<F>(slot: &Slot<Shared>, future: F) -> Child<F> {
 ///
 /// # Safety
 /// As [`ScopeHandle::spawn`]; and `core` lives until the scope has ended.
+#[cfg_attr(feature = "timeline", track_caller)]
 unsafe fn build<C, F>(slot: &Slot<Shared>, core: &C, future: F) -> Runnable
 where
     C: Schedule,
@@ -292,6 +307,7 @@ impl<'a> ScopeHandle<'a> {
     /// The scope is open during the call: the caller is its body or one of its living children. Its
     /// owner waits for it in every case. What the future borrows, which may be this handle, lives until then.
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn spawn<F>(&self, future: F)
     where
         F: Future<Output = ()> + Send,
@@ -317,9 +333,11 @@ impl<'a> ScopeHandle<'a> {
     /// # Safety
     /// As [`spawn`](Self::spawn).
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn spawn_call<F: FnOnce(&Worker) + Send>(&self, call: F) {
         // SAFETY: the caller's promise.
         let slot = unsafe { self.slot() };
+        let call = inspect::call(&self.pool().records, ptr::from_ref(slot).cast(), call);
         // SAFETY: the slot lives as long as the pool, which the open scope borrows. The caller promises that the scope is waited for.
         let child = unsafe { call::queued(slot, call) };
         // Ordering: Relaxed, a hint.
@@ -335,6 +353,7 @@ impl<'a> ScopeHandle<'a> {
     ///
     /// # Safety
     /// As [`spawn`](Self::spawn).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn spawn_pinned<F>(&self, future: F)
     where
         F: Future<Output = ()> + Send,
@@ -351,6 +370,7 @@ impl<'a> ScopeHandle<'a> {
     ///
     /// # Safety
     /// As [`spawn`](Self::spawn).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn spawn_on<F>(&self, queue: &ThreadQueue, future: F)
     where
         F: Future<Output = ()> + Send,

@@ -41,6 +41,8 @@ impl<'a> ScopeWait<'a> {
 }
 
 impl WaitFor for ScopeWait<'_> {
+    const NAME: &'static str = "a scope";
+
     fn is_done(&self) -> bool {
         self.slot.core().has_ended()
     }

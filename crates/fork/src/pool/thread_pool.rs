@@ -214,6 +214,7 @@ impl ThreadPool {
     /// });
     /// assert_eq!((bodies, numbers), (1, [2, 4, 6]));
     /// ```
+    #[cfg_attr(feature = "inspect", track_caller)]
     pub fn scope<'env, T>(
         &self,
         body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
@@ -247,6 +248,7 @@ impl ThreadPool {
     /// }
     /// POOL.depopulate();
     /// ```
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<M, S: Spawnable<M>>(&self, work: S) -> S::Output {
         self.executor().spawner().spawn_work(work)
     }
@@ -279,6 +281,7 @@ impl ThreadPool {
     }
 
     /// [`Worker::spawn_local`] as a member: the work stays on this thread, and need not be `Send`.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_local<M, S: SpawnableLocal<M>>(&self, work: S) -> S::Output {
         self.with_worker(|worker| worker.spawn_local(work))
     }

@@ -12,19 +12,23 @@ use crate::task::Task;
 /// Generic over the future, because some executors ask that it is `Send`, and others that it borrows nothing.
 pub trait Spawn<F: Future> {
     /// Spawns a task, which is polled later.
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_task(&self, future: F) -> Task<F::Output>;
 
     /// Spawns a task, and polls it once if the executor can and its limits allow it.
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_task_eager(&self, future: F) -> Task<F::Output>;
 }
 
 impl<'a, F: Future<Output: 'a> + 'a> Spawn<F> for &LocalExecutor<'a> {
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_task(&self, future: F) -> Task<F::Output> {
         self.spawn(future)
     }
 
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_task_eager(&self, future: F) -> Task<F::Output> {
         self.spawn_eager(future)
     }
@@ -32,21 +36,25 @@ impl<'a, F: Future<Output: 'a> + 'a> Spawn<F> for &LocalExecutor<'a> {
 
 impl<F: Future<Output: 'static> + 'static> Spawn<F> for &'static StaticLocalExecutor {
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_task(&self, future: F) -> Task<F::Output> {
         StaticLocalExecutor::spawn(self, future)
     }
 
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_task_eager(&self, future: F) -> Task<F::Output> {
         StaticLocalExecutor::spawn_eager(self, future)
     }
 }
 
 impl<F: Future<Output: Send + 'static> + Send + 'static> Spawn<F> for LocalSpawner {
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_task(&self, future: F) -> Task<F::Output> {
         self.spawn(future)
     }
 
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_task_eager(&self, future: F) -> Task<F::Output> {
         self.spawn_eager(future)
     }

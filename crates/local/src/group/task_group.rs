@@ -110,6 +110,7 @@ impl<S, T, E> TaskGroup<S, T, E> {
     /// Spawns a child, and returns its number: 0 for the first child of the group, and for the first one after it has ended.
     ///
     /// Where the group is failing or being cancelled, it drops the future instead. The child counts as cancelled.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<F>(&mut self, future: F) -> usize
     where
         F: Future<Output = Result<T, E>>,
@@ -122,6 +123,7 @@ impl<S, T, E> TaskGroup<S, T, E> {
     /// As [`spawn`](Self::spawn), and polls the child once before it returns. See
     /// [`LocalExecutor::spawn_eager`](crate::LocalExecutor::spawn_eager). A failure in that poll cancels the other children at once.
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager<F>(&mut self, future: F) -> usize
     where
         F: Future<Output = Result<T, E>>,
@@ -133,6 +135,7 @@ impl<S, T, E> TaskGroup<S, T, E> {
     /// As [`spawn`](Self::spawn), for a child that runs to its end: neither a failure of another one nor
     /// [`cancel`](Self::cancel) cancels it. The group waits for it all the same. A drop of the group lets it run on in the
     /// background, as the one child that may outlive the group.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_shielded<F>(&mut self, future: F) -> usize
     where
         F: Future<Output = Result<T, E>>,
@@ -143,6 +146,7 @@ impl<S, T, E> TaskGroup<S, T, E> {
     }
 
     #[inline]
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_by<F>(
         &mut self,
         spawn: impl FnOnce(&S, F) -> crate::task::Task<Result<T, E>>,

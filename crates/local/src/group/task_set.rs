@@ -124,6 +124,7 @@ impl<S, T> TaskSet<S, T> {
     }
 
     /// Spawns a task, and returns its number: 0 for the first task of the set, and greater ones for later tasks.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<F>(&mut self, future: F) -> usize
     where
         F: Future<Output = T>,
@@ -137,6 +138,7 @@ impl<S, T> TaskSet<S, T> {
 
     /// As [`spawn`](Self::spawn), and polls the task once before it returns. See
     /// [`LocalExecutor::spawn_eager`](crate::LocalExecutor::spawn_eager).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager<F>(&mut self, future: F) -> usize
     where
         F: Future<Output = T>,

@@ -3,10 +3,12 @@
 use core::future::Future;
 use core::task::{Context, Poll};
 
+use terrace_trace::Mark;
+
 use super::core::{Core, CoreRef, Schedule};
 use super::handle::Task;
 use super::local::room::Room;
-use super::shared::build;
+use super::shared::build_marked;
 use crate::relay::Lender;
 
 /// Whether [`poll_at_spawn`] has room for the future.
@@ -38,6 +40,7 @@ pub enum First {
 /// - There is [room](has_room) for the future.
 /// - `core` stays in place during the call.
 #[inline]
+#[cfg_attr(feature = "timeline", track_caller)]
 pub unsafe fn poll_at_spawn<P: Core, C: Schedule, F: Future>(
     core: &P,
     future: F,
@@ -46,8 +49,11 @@ pub unsafe fn poll_at_spawn<P: Core, C: Schedule, F: Future>(
     // SAFETY: the caller says that there is room, and keeps the core during this call, which uses the room up.
     let room = unsafe { Room::new(core, future) };
     let lender = Lender::new();
+    let mark = Mark::spawned::<F>();
+    let polling = mark.polls();
     // SAFETY: this is the first poll of a new room.
     let polled = unsafe { room.poll(&mut Context::from_waker(&lender.lend())) };
+    drop(polling);
     match polled {
         Poll::Ready(outcome) => {
             // SAFETY: the poll has returned this outcome.
@@ -56,7 +62,7 @@ pub unsafe fn poll_at_spawn<P: Core, C: Schedule, F: Future>(
         }
         Poll::Pending => {
             // SAFETY: the poll has returned `Pending`. The caller promises the rest.
-            let task = unsafe { make_pending(room, lender, reference()) };
+            let task = unsafe { make_pending(room, lender, reference(), mark) };
             (task, First::Pending)
         }
     }
@@ -71,11 +77,12 @@ unsafe fn make_pending<P: Core, C: Schedule, F: Future>(
     room: Room<P, F>,
     lender: Lender,
     reference: CoreRef<C>,
+    mark: Mark,
 ) -> Task<F::Output> {
     // SAFETY: the caller says that the poll was pending.
     let future = unsafe { room.into_pending(lender) };
     // SAFETY: the caller promises the same of the future that is in the room.
-    let (runnable, task) = unsafe { build(reference, future) };
+    let (runnable, task) = unsafe { build_marked(reference, future, mark) };
     // Registers the task and settles the relay. It does not reach the future.
     runnable.run();
     task

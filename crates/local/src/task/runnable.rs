@@ -5,11 +5,13 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 use core::task::Waker;
 
+use terrace_trace::Mark;
+
 use crate::unwind::contain;
 
 /// What each of the cells of [`build`](super::build) holds beside its future: the core, of the type that the cell's schedule
 /// function knows. The reference to it is the future's, so this is good as long as the task can be scheduled.
-pub struct Meta(NonNull<()>);
+pub struct Meta(NonNull<()>, Mark);
 
 // SAFETY: it stands for a reference to a core, and cores are Send and Sync.
 unsafe impl Send for Meta {}
@@ -18,14 +20,20 @@ unsafe impl Sync for Meta {}
 
 impl Meta {
     #[inline]
-    pub(super) fn new<C>(core: NonNull<C>) -> Self {
-        Self(core.cast())
+    pub(super) fn new<C>(core: NonNull<C>, mark: Mark) -> Self {
+        Self(core.cast(), mark)
     }
 
     /// The core of a task that was built with a `CoreRef<C>`.
     #[inline]
     pub(super) fn core<C>(&self) -> NonNull<C> {
         self.0.cast()
+    }
+
+    /// The task, as the timeline knows it.
+    #[inline]
+    pub(super) fn mark(&self) -> Mark {
+        self.1
     }
 }
 
@@ -146,6 +154,7 @@ impl Runnable {
     pub fn run(self) {
         match self.into_kind() {
             Kind::Own(task) => {
+                let _polling = task.metadata().mark().polls();
                 task.run();
             }
             Kind::Foreign(task) => run_foreign(task),
@@ -161,6 +170,24 @@ impl Runnable {
             Kind::Own(task) => ManuallyDrop::new(task).waker(),
             Kind::Foreign(task) => ManuallyDrop::new(task).waker(),
             Kind::Raw(_) => Waker::noop().clone(),
+        }
+    }
+
+    /// The task, as the timeline knows it.
+    #[inline(always)]
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        if !terrace_trace::TIMELINE {
+            return Mark::UNKNOWN;
+        }
+        // The copy is not dropped, so it gives no reference back.
+        match Self(self.0).into_kind() {
+            Kind::Own(task) => ManuallyDrop::new(task).metadata().mark(),
+            Kind::Foreign(task) => {
+                let _kept = ManuallyDrop::new(task);
+                Mark::UNKNOWN
+            }
+            Kind::Raw(_) => Mark::UNKNOWN,
         }
     }
 
@@ -184,6 +211,7 @@ impl Runnable {
 /// Out of line, to keep the turns of own tasks short.
 #[inline(never)]
 fn run_foreign(task: Foreign) {
+    let _polling = Mark::UNKNOWN.polls();
     contain(|| {
         task.run();
     });

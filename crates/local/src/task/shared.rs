@@ -2,6 +2,8 @@
 
 use core::future::Future;
 
+use terrace_trace::Mark;
+
 use super::core::{CoreRef, Schedule};
 use super::either::Either;
 use super::guarded::{Guarded, boxed, is_large};
@@ -15,16 +17,31 @@ use super::runnable::{Meta, Own, Runnable};
 ///   output. `core` ensures that for every wake.
 /// - What the future and its output borrow lives until they have been dropped.
 #[inline]
+#[cfg_attr(feature = "timeline", track_caller)]
 pub unsafe fn build<C: Schedule, F: Future>(
     core: CoreRef<C>,
     future: F,
 ) -> (Runnable, Task<F::Output>) {
+    // SAFETY: the contract of this function is that of the other.
+    unsafe { build_marked(core, future, Mark::spawned::<F>()) }
+}
+
+/// As [`build`], of a task that the timeline knows.
+///
+/// # Safety
+/// As [`build`].
+#[inline]
+pub(super) unsafe fn build_marked<C: Schedule, F: Future>(
+    core: CoreRef<C>,
+    future: F,
+    mark: Mark,
+) -> (Runnable, Task<F::Output>) {
     if is_large(&future) {
         // SAFETY: the box holds the same future, to which both promises of the caller apply.
-        unsafe { build_cell(core, boxed(future)) }
+        unsafe { build_cell(core, boxed(future), mark) }
     } else {
         // SAFETY: the contract of this function is that of `build_cell`.
-        unsafe { build_cell(core, future) }
+        unsafe { build_cell(core, future, mark) }
     }
 }
 
@@ -34,9 +51,10 @@ pub unsafe fn build<C: Schedule, F: Future>(
 unsafe fn build_cell<C: Schedule, F: Future>(
     core: CoreRef<C>,
     future: F,
+    mark: Mark,
 ) -> (Runnable, Task<F::Output>) {
     let guarded = Guarded::new(core, future);
-    let builder = async_task::Builder::new().metadata(Meta::new(guarded.core_ptr()));
+    let builder = async_task::Builder::new().metadata(Meta::new(guarded.core_ptr(), mark));
     let guarded = |_: &Meta| guarded;
     // SAFETY: the schedule function is Send, Sync and 'static. The caller promises the rest: where the future and its output
     // go, and that what they borrow lives.
@@ -49,12 +67,15 @@ unsafe fn build_cell<C: Schedule, F: Future>(
 /// The schedule function of every task of a kind of core. It has no size: it finds the core in the cell's metadata.
 fn schedule<C: Schedule>(task: Own, info: async_task::ScheduleInfo) {
     let core = task.metadata().core::<C>();
+    let mark = task.metadata().mark();
     let task = Runnable::own(task);
     if info.woken_while_running {
+        mark.woken_in_poll();
         // SAFETY: `build_cell` put a core of this type there, beside this function. The runnable has not run, so its future
         // has not been dropped.
         unsafe { C::schedule_again(core, task) };
     } else {
+        mark.woken();
         // SAFETY: `build_cell` put a core of this type there, beside this function. The runnable has not run, so its future
         // has not been dropped.
         unsafe { C::schedule(core, task) };

@@ -28,6 +28,12 @@ impl CpuClock {
     pub fn read(&self) -> Option<Duration> {
         clock::read(self.0)
     }
+
+    /// The number that the system has given to the thread, as in `/proc/self/task`; `None` for the clock of the process.
+    #[must_use]
+    pub fn thread(&self) -> Option<u32> {
+        clock::thread(self.0)
+    }
 }
 
 #[cfg(all(target_os = "linux", not(any(terrace_loom, terrace_shuttle, miri))))]
@@ -56,6 +62,11 @@ mod clock {
     #[expect(clippy::unnecessary_wraps, reason = "other systems have none")]
     pub(super) fn of_this_process() -> Option<Id> {
         Some(libc::CLOCK_PROCESS_CPUTIME_ID)
+    }
+
+    pub(super) fn thread(id: Id) -> Option<u32> {
+        // `of_this_thread`, backwards. The number of the process's clock is not negative.
+        u32::try_from(!(id >> 3)).ok()
     }
 
     pub(super) fn read(id: Id) -> Option<Duration> {
@@ -89,6 +100,10 @@ mod clock {
 
     pub(super) fn of_this_process() -> Option<Id> {
         None
+    }
+
+    pub(super) fn thread(id: Id) -> Option<u32> {
+        match id {}
     }
 
     pub(super) fn read(id: Id) -> Option<Duration> {
@@ -130,6 +145,15 @@ mod tests {
         while clock.read().is_some() {
             thread::yield_now();
         }
+    }
+
+    #[test]
+    fn a_clock_knows_the_number_of_its_thread() {
+        let clock = CpuClock::of_this_thread().unwrap();
+        let number = std::format!("{}", clock.thread().unwrap());
+        let own = std::fs::read_link("/proc/thread-self").unwrap();
+        assert_eq!(own.file_name().unwrap(), &*number);
+        assert_eq!(CpuClock::of_this_process().unwrap().thread(), None);
     }
 
     #[test]

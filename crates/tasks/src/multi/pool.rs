@@ -2,7 +2,7 @@
 
 use std::io;
 
-use terrace_executor::{Executor, Metrics};
+use terrace_executor::{Dump, Executor, Metrics};
 use terrace_local::task::{self, Task};
 use terrace_sync::Arc;
 
@@ -88,6 +88,13 @@ impl TaskPool {
     #[must_use]
     pub fn metrics(&self) -> Metrics {
         self.executor.metrics()
+    }
+
+    /// What the pool looks like at this moment, and what may be stuck, as [`Executor::dump`] says it, at its cost. [`dump_all`](crate::dump_all)
+    /// says it of all pools of the process. Feature `inspect` adds the tasks.
+    #[must_use]
+    pub fn dump(&self) -> Dump {
+        self.executor.dump()
     }
 
     /// Runs `f`, waits for the tasks it spawned on the scope and for theirs, and gives their results. The tasks may
@@ -176,6 +183,7 @@ impl TaskPool {
     /// It is cancelled when the [`Task`] is dropped, unless it is [detached](Task::detach). For a future that is not
     /// `Send` there is [`spawn_local`](Self::spawn_local), and for one that has to run on a certain thread a
     /// [`ThreadSpawner`](crate::ThreadSpawner).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
     where
         T: Send + 'static,
@@ -196,6 +204,7 @@ impl TaskPool {
     /// let pool = terrace_tasks::TaskPool::new();
     /// assert_eq!(pool.spawn_eager(async { 6 * 7 }).try_take(), Some(42));
     /// ```
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
     where
         T: Send + 'static,
@@ -212,6 +221,7 @@ impl TaskPool {
     /// [`tick_global_task_pools_on_main_thread`](crate::tick_global_task_pools_on_main_thread) and through
     /// [`with_local_executor`](Self::with_local_executor). A thread of a pool polls it in between its other tasks.
     /// Cancelled and detached as with [`spawn`](Self::spawn).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_local<T>(&self, future: impl Future<Output = T> + 'static) -> Task<T>
     where
         T: 'static,
@@ -288,10 +298,12 @@ impl Default for TaskPool {
 
 /// Children of a [`TaskGroup`](terrace_local::TaskGroup).
 impl<F: Future<Output: Send + 'static> + Send + 'static> terrace_local::Spawn<F> for &TaskPool {
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_task(&self, future: F) -> Task<F::Output> {
         self.spawn(future)
     }
 
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_task_eager(&self, future: F) -> Task<F::Output> {
         self.spawn_eager(future)
     }

@@ -62,6 +62,7 @@ impl<'scope, T: Send + 'scope> Scope<'scope, '_, T> {
     /// Spawns a task that any thread of the pool may run, and the scope's own thread.
     ///
     /// Its result becomes part of the result of [`TaskPool::scope`](crate::TaskPool::scope).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<Fut: Future<Output = T> + 'scope + Send>(&self, f: Fut) {
         self.inner.spawn(self.child(f));
     }
@@ -70,6 +71,7 @@ impl<'scope, T: Send + 'scope> Scope<'scope, '_, T> {
     /// [`TaskPool::scope`](crate::TaskPool::scope).
     ///
     /// Its result becomes part of the result of that call.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on_scope<Fut: Future<Output = T> + 'scope + Send>(&self, f: Fut) {
         self.inner.spawn_on_scope(self.child(f));
     }
@@ -78,6 +80,7 @@ impl<'scope, T: Send + 'scope> Scope<'scope, '_, T> {
     /// [`TaskPool::scope_with_executor`](crate::TaskPool::scope_with_executor); without one, on the scope's own thread.
     ///
     /// Its result becomes part of the result of that call.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on_external<Fut: Future<Output = T> + 'scope + Send>(&self, f: Fut) {
         self.inner.spawn_on_external(self.child(f));
     }

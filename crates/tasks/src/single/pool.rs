@@ -100,6 +100,7 @@ impl TaskPool {
     /// [`block_on`](fn@crate::block_on) polls the rest.
     ///
     /// The task is cancelled when the [`Task`] is dropped, unless it is detached.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T>(&self, future: impl Future<Output = T> + 'static) -> Task<T>
     where
         T: 'static,
@@ -120,6 +121,7 @@ impl TaskPool {
     /// let pool = terrace_tasks::TaskPool::new();
     /// assert_eq!(pool.spawn_eager(async { 6 * 7 }).try_take(), Some(42));
     /// ```
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager<T>(&self, future: impl Future<Output = T> + 'static) -> Task<T>
     where
         T: 'static,
@@ -131,6 +133,7 @@ impl TaskPool {
         host::with_local_executor(|executor| executor.spawn_eager(future))
     }
 
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_and_poll<T>(&self, future: impl Future<Output = T> + 'static) -> Task<T>
     where
         T: 'static,
@@ -148,6 +151,7 @@ impl TaskPool {
     }
 
     /// The same as [`spawn`](Self::spawn).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_local<T>(&self, future: impl Future<Output = T> + 'static) -> Task<T>
     where
         T: 'static,
@@ -205,10 +209,12 @@ impl Drop for Nested {
 
 /// Children of a [`TaskGroup`](terrace_local::TaskGroup).
 impl<F: Future<Output: 'static> + 'static> terrace_local::Spawn<F> for &TaskPool {
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_task(&self, future: F) -> Task<F::Output> {
         self.spawn(future)
     }
 
+    #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_task_eager(&self, future: F) -> Task<F::Output> {
         self.spawn_eager(future)
     }

@@ -198,16 +198,19 @@ pub struct Scope<'scope, 'env: 'scope, T> {
 
 impl<'scope, 'env, T: Send + 'env> Scope<'scope, 'env, T> {
     /// Spawns a task whose result becomes part of the result of [`TaskPool::scope`](crate::TaskPool::scope).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<Fut: Future<Output = T> + 'scope>(&self, f: Fut) {
         self.spawn_on_scope(f);
     }
 
     /// The same as [`spawn`](Self::spawn).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on_external<Fut: Future<Output = T> + 'scope>(&self, f: Fut) {
         self.spawn_on_scope(f);
     }
 
     /// The same as [`spawn`](Self::spawn).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on_scope<Fut: Future<Output = T> + 'scope>(&self, f: Fut) {
         let executor = self.slot.borrow().clone();
         // The slot is empty only while a scope unwinds; futures that a destructor spawns then are dropped unpolled.

@@ -2,6 +2,7 @@
 
 use terrace_sync::Arc;
 use terrace_thread::Notify;
+use terrace_trace::{Span, inside};
 
 use super::super::poll;
 use super::super::shared::Shared;
@@ -37,6 +38,7 @@ impl Claimed {
 
     /// Runs it, and lets its joiner go on. The caller keeps `pool` alive.
     pub(crate) fn run(self, pool: &Shared) {
+        let _inside = inside(Span::Job);
         let job = self.job();
         // The job is no turn of a runner's loop.
         poll::begin_no_turn();

@@ -114,6 +114,11 @@ impl Cancel {
         self.pending.registered()
     }
 
+    /// As [`waiting`](Self::waiting); `None` where it would have to wait for a lock.
+    pub fn try_waiting(&self) -> Option<usize> {
+        self.pending.try_registered()
+    }
+
     /// Cancels all children but those that were spawned before the one with this `number` and have not been polled yet.
     /// The caller holds a count of the scope.
     #[cold]

@@ -125,6 +125,12 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
         self.owner.load(Ordering::Relaxed) == thread
     }
 
+    /// The number of the thread that opened the scope, or the last one in this place; a hint.
+    pub fn owner(&self) -> u64 {
+        // Ordering: Relaxed, a hint.
+        self.owner.load(Ordering::Relaxed)
+    }
+
     /// Counts one more child in and returns its number: children are numbered as they are spawned. The caller is the body
     /// or a living child.
     #[inline]

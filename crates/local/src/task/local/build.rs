@@ -10,6 +10,7 @@ use core::task::{Context, Poll};
 
 use terrace_queue::Link;
 use terrace_sync::cell::UnsafeCell;
+use terrace_trace::Mark;
 
 use super::cell::{Cell, FRESH_OUTCOME, Header, Item, LocalCore, VTable};
 use super::handle::Handle;
@@ -70,6 +71,7 @@ impl<F: Future> Whole<F> {
         owner: ThreadNumber,
         state: State,
         vtable: &'static VTable,
+        mark: Mark,
         future: Guarded<LocalCore, F>,
     ) -> Self {
         Self {
@@ -79,6 +81,7 @@ impl<F: Future> Whole<F> {
                 core,
                 vtable,
                 link: Link::new(),
+                mark,
             },
             stage: UnsafeCell::new(Stage {
                 future: ManuallyDrop::new(future),
@@ -180,17 +183,26 @@ impl<F: Future> Whole<F> {
 /// - As [`build`], for a `Local` caller.
 /// - The core is not closed during the call.
 #[inline]
+#[cfg_attr(feature = "timeline", track_caller)]
 pub(crate) unsafe fn poll_at_spawn<F: Future>(
     core: OnOwner<'_, LocalCore>,
     future: F,
 ) -> Handle<Outcome<F::Output>> {
     let this = NonNull::from(core.get());
+    let mark = Mark::spawned::<F>();
     // Each field is written once, where it stays: so this comes behind the allocation.
     let whole = |vtable| {
         // SAFETY: the caller keeps the core until the future has been dropped, and longer, as in `build`.
         let reference = unsafe { CoreRef::borrowed(this) };
         let future = Guarded::new(reference, future);
-        Whole::new(this, core.owner(), State::polled_at_spawn(), vtable, future)
+        Whole::new(
+            this,
+            core.owner(),
+            State::polled_at_spawn(),
+            vtable,
+            mark,
+            future,
+        )
     };
     let header: NonNull<Header> = match const { Whole::<F>::CLASS } {
         Some(class) => {
@@ -207,6 +219,7 @@ pub(crate) unsafe fn poll_at_spawn<F: Future>(
     let cell = Cell(header);
     let unwound = Unwound::<F>(cell, PhantomData);
     let poll = |context: &mut Context<'_>| {
+        let _polling = mark.polls();
         // SAFETY: the cell is of this type and in place. This is the owner's thread, and the future is there.
         unsafe { Whole::<F>::poll_here(header, context) }
     };
@@ -242,6 +255,7 @@ impl<F: Future> Drop for Unwound<F> {
 /// - If the future or its output is not `Send`, the output is taken on the owner's thread only.
 /// - What the future and its output borrow lives until they have been dropped.
 #[inline]
+#[cfg_attr(feature = "timeline", track_caller)]
 pub(crate) unsafe fn build<F: Future>(
     core: NonNull<LocalCore>,
     future: F,
@@ -253,12 +267,14 @@ pub(crate) unsafe fn build<F: Future>(
     // SAFETY: the core is in place at the call.
     let owner = unsafe { core.as_ref() }.owner();
     let guarded = Guarded::new(reference, future);
+    let mark = Mark::spawned::<F>();
     let vtable = const { &Whole::<F>::VTABLE };
     let whole = Box::new(Whole::new(
         core,
         owner,
         State::spawned(side),
         vtable,
+        mark,
         guarded,
     ));
     let cell = Cell(NonNull::from(Box::leak(whole)).cast());

@@ -6,6 +6,7 @@ use core::ptr::NonNull;
 use core::task::Context;
 
 use terrace_queue::{Link, Links};
+use terrace_trace::Mark;
 
 use crate::biased::{State, Step};
 use crate::cells::Class;
@@ -27,6 +28,7 @@ pub(super) struct Header {
     pub(super) vtable: &'static VTable,
     /// For the inbox.
     pub(super) link: Link,
+    pub(super) mark: Mark,
 }
 
 /// Where the outcome of a fresh task is, from the begin of its cell in bytes.
@@ -141,10 +143,25 @@ impl Cell {
             Step::Nothing | Step::Ended => {}
             // The item has a reference.
             // SAFETY: this is the owner's thread, which alone drops the future. So the future is alive, and the core in place.
-            Step::Queue => unsafe { LocalCore::schedule_local(self.header().core, Item::of(self)) },
+            Step::Queue => unsafe {
+                self.header().mark.woken();
+                LocalCore::schedule_local(self.header().core, Item::of(self))
+            },
             // SAFETY: the step gave back the last reference to an ended task.
             Step::Free => unsafe { self.free() },
         }
+    }
+
+    /// Queues a task that was woken in its poll.
+    ///
+    /// # Safety
+    /// The current thread is the owner, and has polled the task in a turn, whose reference this uses up.
+    #[inline(always)]
+    pub(super) unsafe fn queue_again(self) {
+        self.header().mark.woken_in_poll();
+        // The item takes over the reference.
+        // SAFETY: the caller says that this is the owner's thread, and the core is in place as long as the future is.
+        unsafe { LocalCore::schedule_local(self.header().core, Item::of(self)) }
     }
 
     /// Does what a step of another thread asks for.
@@ -157,6 +174,7 @@ impl Cell {
             // The item has a reference.
             // SAFETY: the core is in place until this item has arrived, and a close waits for the push to leave.
             Step::Queue => unsafe {
+                self.header().mark.woken();
                 LocalCore::schedule_remote(self.header().core, Item::of(self))
             },
             // SAFETY: the step gave back the last reference to an ended task.

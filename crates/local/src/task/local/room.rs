@@ -17,6 +17,7 @@ use core::ptr::NonNull;
 use core::task::{Context, Poll};
 
 use terrace_queue::Link;
+use terrace_trace::Mark;
 
 use super::cell::{Cell, FRESH_OUTCOME, Header, VTable};
 use super::handle::Handle;
@@ -136,6 +137,7 @@ impl<C: Core, F: Future> Room<C, F> {
             core: NonNull::dangling(),
             vtable: const { &Self::VTABLE },
             link: Link::new(),
+            mark: Mark::UNKNOWN,
         };
         let cell = self.memory.cast::<Header>();
         // SAFETY: the memory begins with room for a header, and is this function's.

@@ -29,9 +29,11 @@ impl Item {
         let waker = waker::borrowed(cell);
         let context = &mut Context::from_waker(&waker);
         let unwound = Unwound(cell);
+        let polling = cell.header().mark.polls();
         // SAFETY: the vtable is this cell's. This is the owner's thread, and a task that was to be polled has its future.
         let ended = unsafe { (cell.header().vtable.poll)(cell.0, context) };
         core::mem::forget(unwound);
+        drop(polling);
         if ended {
             // SAFETY: `core` proves the thread, and is in place. This turn polled the future, which has left an outcome.
             return unsafe { cell.finish(Left::Outcome) };
@@ -40,7 +42,7 @@ impl Item {
         match unsafe { cell.owned() }.pend() {
             Pended::Wait => {}
             // SAFETY: a step of the owner, whose item takes over the turn's reference.
-            Pended::Queue => unsafe { cell.follow_local(Step::Queue) },
+            Pended::Queue => unsafe { cell.queue_again() },
             // SAFETY: `core` proves the thread, and is in place. This turn goes on with its reference, and the future has not
             // been dropped.
             Pended::Abandon => unsafe { cell.abandon() },
@@ -135,7 +137,7 @@ impl Cell {
         match unsafe { self.owned() }.pend() {
             Pended::Wait => {}
             // SAFETY: a step of the owner, whose item takes over the turn's reference.
-            Pended::Queue => unsafe { self.follow_local(Step::Queue) },
+            Pended::Queue => unsafe { self.queue_again() },
             // SAFETY: the caller's promises hold, and the future has not been dropped.
             Pended::Abandon => unsafe { self.abandon() },
         }

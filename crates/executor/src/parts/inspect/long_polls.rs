@@ -1,0 +1,222 @@
+//! Reports of polls that take long: one thread of the process looks at the records of the pools that asked for them.
+//!
+//! The thread exists only while such a pool does. It looks twice in the shortest limit of them.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::time::Duration;
+
+use terrace_sync::thread::{self, Thread};
+use terrace_sync::unmodelled::Weak;
+use terrace_sync::{Arc, Mutex};
+
+use super::record::Seen;
+use super::shards::Shards;
+use super::threads::name_of;
+use crate::parts::current::ExecutorId;
+
+/// The thread looks no more often and no more seldom than this.
+const SHORTEST: Duration = Duration::from_millis(1);
+const LONGEST: Duration = Duration::from_secs(1);
+
+/// A poll that takes longer than the limit of [`Builder::report_long_polls`](crate::Builder::report_long_polls).
+pub struct LongPoll {
+    executor: ExecutorId,
+    seen: Seen,
+    thread: Option<String>,
+}
+
+impl LongPoll {
+    /// The executor whose task is being polled.
+    #[must_use]
+    pub fn executor(&self) -> ExecutorId {
+        self.executor
+    }
+
+    /// The name of the task: what [`named`](crate::named) has given to its future.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        Some(self.seen.name.as_ref()?.name())
+    }
+
+    /// Where the task was spawned.
+    #[must_use]
+    pub fn site(&self) -> &'static Location<'static> {
+        self.seen.site
+    }
+
+    /// The type of the task's future or closure.
+    #[must_use]
+    pub fn future(&self) -> &'static str {
+        self.seen.future
+    }
+
+    /// The [`index`](crate::Current::worker) of the worker that polls it. `None` on another thread.
+    #[must_use]
+    pub fn worker(&self) -> Option<usize> {
+        self.seen.worker
+    }
+
+    /// The name of the thread that polls it.
+    #[must_use]
+    pub fn thread(&self) -> Option<&str> {
+        self.thread.as_deref()
+    }
+
+    /// For how long the poll has run so far.
+    #[must_use]
+    pub fn elapsed(&self) -> Duration {
+        self.seen.since
+    }
+
+    /// What the poll waits in at this moment, if in a wait of the executor: `a scope`, `a join` or `block_on`.
+    #[must_use]
+    pub fn waits_in(&self) -> Option<&'static str> {
+        self.seen.waits_in
+    }
+}
+
+impl fmt::Display for LongPoll {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let thread = self.thread.as_deref().unwrap_or("a thread");
+        let since = self.seen.since;
+        write!(
+            f,
+            "{thread} has been in one poll of {} for {since:.1?}",
+            self.seen.title()
+        )?;
+        match self.seen.waits_in {
+            Some(wait) => write!(f, ", and waits in {wait}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for LongPoll {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LongPoll({self})")
+    }
+}
+
+/// The user's function.
+type Report = Box<dyn Fn(&LongPoll) + Send + Sync>;
+
+/// What a pool wants to be told.
+pub(crate) struct Reports {
+    limit: Duration,
+    call: Option<Report>,
+}
+
+impl Reports {
+    pub(crate) fn new(limit: Duration, call: impl Fn(&LongPoll) + Send + Sync + 'static) -> Self {
+        Self {
+            limit,
+            call: Some(Box::new(call)),
+        }
+    }
+
+    fn call(&self, poll: &LongPoll) {
+        if let Some(call) = &self.call {
+            contained(|| call(poll));
+        }
+    }
+}
+
+impl Drop for Reports {
+    /// Drops the user's closure, on the thread that drops the last reference.
+    fn drop(&mut self) {
+        let call = self.call.take();
+        contained(|| drop(call));
+    }
+}
+
+fn contained(user: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(user)) {
+        terrace_local::drop_payload(payload);
+    }
+}
+
+/// A pool that asked for reports.
+#[derive(Clone)]
+struct Asks {
+    executor: ExecutorId,
+    shards: Weak<Shards>,
+    reports: Weak<Reports>,
+}
+
+struct Watcher {
+    pools: Vec<Asks>,
+    /// The thread, while it runs.
+    thread: Option<Thread>,
+}
+
+terrace_sync::global! {
+    static WATCHER: Mutex<Watcher> = Mutex::new(Watcher { pools: Vec::new(), thread: None });
+}
+
+/// Adds a pool, and starts the thread if there is none. Where the system starts no thread, there are no reports.
+pub(super) fn add(executor: ExecutorId, shards: &Arc<Shards>, reports: &Arc<Reports>) {
+    let mut watcher = WATCHER.lock();
+    watcher.pools.push(Asks {
+        executor,
+        shards: Arc::downgrade(shards),
+        reports: Arc::downgrade(reports),
+    });
+    match &watcher.thread {
+        Some(thread) => thread.unpark(),
+        None => {
+            let thread = thread::Builder::new().name("terrace-polls".into());
+            watcher.thread = thread.spawn(watch).ok().map(|handle| handle.thread());
+        }
+    }
+}
+
+/// A pool has ended.
+pub(super) fn look_again() {
+    if let Some(thread) = &WATCHER.lock().thread {
+        thread.unpark();
+    }
+}
+
+/// The thread.
+fn watch() {
+    loop {
+        let pools = {
+            let mut watcher = WATCHER.lock();
+            watcher.pools.retain(Asks::still);
+            if watcher.pools.is_empty() {
+                watcher.thread = None;
+                return;
+            }
+            watcher.pools.clone()
+        };
+        let limits = pools.iter().filter_map(Asks::look);
+        let period = limits.min().unwrap_or(LONGEST) / 2;
+        thread::park_timeout(period.clamp(SHORTEST, LONGEST));
+    }
+}
+
+impl Asks {
+    fn still(&self) -> bool {
+        let shards = self.shards.upgrade();
+        shards.is_some_and(|shards| !shards.has_ended())
+    }
+
+    /// Reports what there is to report; the limit.
+    fn look(&self) -> Option<Duration> {
+        let (shards, reports) = (self.shards.upgrade()?, self.reports.upgrade()?);
+        let limit = reports.limit;
+        for record in shards.find(|record| record.reports(limit)) {
+            let seen = record.look();
+            if shards.has_ended() {
+                return None;
+            }
+            reports.call(&LongPoll {
+                executor: self.executor,
+                thread: name_of(seen.thread),
+                seen,
+            });
+        }
+        Some(limit)
+    }
+}

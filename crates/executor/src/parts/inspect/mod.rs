@@ -1,0 +1,109 @@
+//! A record of each task, for dumps and for reports of long polls. Without the feature `inspect` nothing is left of it: the functions
+//! return what they get.
+
+#[cfg(feature = "inspect")]
+mod long_polls;
+#[cfg(feature = "inspect")]
+mod on;
+#[cfg(feature = "inspect")]
+mod record;
+#[cfg(feature = "inspect")]
+mod shards;
+#[cfg(feature = "inspect")]
+mod threads;
+
+#[cfg(not(feature = "inspect"))]
+use off as switched;
+#[cfg(feature = "inspect")]
+use on as switched;
+
+#[cfg(feature = "inspect")]
+pub use long_polls::LongPoll;
+#[cfg(feature = "inspect")]
+pub(crate) use long_polls::Reports;
+#[cfg(feature = "inspect")]
+pub(crate) use record::Seen;
+pub(crate) use switched::{Caller, Recorded, Since, Site, Table, call, child, task, waits};
+#[cfg(feature = "inspect")]
+pub(crate) use threads::name_of;
+
+/// Whether each task has a record.
+pub(crate) const ENABLED: bool = cfg!(feature = "inspect");
+
+#[cfg(not(feature = "inspect"))]
+mod off {
+    //! No record.
+
+    use crate::parts::current::ExecutorId;
+
+    /// No table.
+    pub(crate) struct Table;
+
+    impl Table {
+        pub(crate) fn new(_: ExecutorId) -> Self {
+            Self
+        }
+    }
+
+    /// No place.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Caller;
+
+    impl Caller {
+        #[inline(always)]
+        pub(crate) fn here() -> Self {
+            Self
+        }
+    }
+
+    /// No place.
+    pub(crate) struct Site;
+
+    impl Site {
+        pub(crate) fn new() -> Self {
+            Self
+        }
+
+        #[inline(always)]
+        pub(crate) fn set(&self, _: Caller) {
+            let _ = self;
+        }
+    }
+
+    /// No time.
+    #[derive(Default)]
+    pub(crate) struct Since;
+
+    impl Since {
+        #[inline(always)]
+        pub(crate) fn begin(&self) {
+            let _ = self;
+        }
+    }
+
+    /// The future of a task.
+    pub(crate) type Recorded<F> = F;
+
+    #[inline(always)]
+    pub(crate) fn task<F>(_: &Table, future: F) -> Recorded<F> {
+        future
+    }
+
+    #[inline(always)]
+    pub(crate) fn child<F>(_: &Table, _: *const (), future: F) -> Recorded<F> {
+        future
+    }
+
+    #[inline(always)]
+    pub(crate) fn call<W, F: FnOnce(&W) + Send>(_: &Table, _: *const (), call: F) -> F {
+        call
+    }
+
+    /// A wait of which no record is kept.
+    pub(crate) struct Waiting;
+
+    #[inline(always)]
+    pub(crate) fn waits(_: &'static str) -> Waiting {
+        Waiting
+    }
+}

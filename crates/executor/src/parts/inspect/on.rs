@@ -1,0 +1,255 @@
+//! The records of a pool's tasks, and the futures that keep them.
+
+use std::any::type_name;
+use std::cell::RefCell;
+use std::future::Future;
+use std::panic::Location;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use pin_project_lite::pin_project;
+use terrace_local::asked;
+use terrace_sync::atomic::{AtomicU64, Ordering};
+use terrace_sync::time::Instant;
+use terrace_sync::{Arc, Mutex};
+
+use super::long_polls::{self, Reports};
+use super::record::{Record, Seen};
+use super::shards::Shards;
+use super::threads;
+use crate::parts::current::ExecutorId;
+use crate::parts::pools::patiently;
+
+/// The records of a pool.
+pub(crate) struct Table {
+    pool: ExecutorId,
+    next: AtomicU64,
+    shards: Arc<Shards>,
+}
+
+impl Table {
+    pub(crate) fn new(pool: ExecutorId) -> Self {
+        Self {
+            pool,
+            next: AtomicU64::new(1),
+            shards: Arc::default(),
+        }
+    }
+
+    /// What can be seen of the records, and whether these are all.
+    pub(crate) fn look(&self) -> (Vec<Seen>, bool) {
+        let mut seen = Vec::new();
+        let all = self.shards.each(|record| seen.push(record.look()));
+        (seen, all)
+    }
+
+    /// Reports long polls from now on, until [`end`](Self::end).
+    pub(crate) fn report(&self, reports: &Arc<Reports>) {
+        long_polls::add(self.pool, &self.shards, reports);
+    }
+
+    /// The executor ends: no report begins from now on.
+    pub(crate) fn end(&self) {
+        self.shards.end();
+        long_polls::look_again();
+    }
+
+    #[track_caller]
+    fn enter<F>(&self, scope: *const (), is_call: bool) -> Entry {
+        // Ordering: Relaxed, a counter.
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let record = Record::new(
+            number,
+            self.pool,
+            type_name::<F>(),
+            Location::caller(),
+            scope,
+            is_call,
+        );
+        let record = Arc::new(record);
+        let shards = Arc::clone(&self.shards);
+        shards
+            .shard(number)
+            .lock()
+            .insert(number, Arc::clone(&record));
+        Entry { record, shards }
+    }
+}
+
+/// When a thread began what it does.
+#[derive(Default)]
+pub(crate) struct Since(Mutex<Option<Instant>>);
+
+impl Since {
+    pub(crate) fn begin(&self) {
+        *self.0.lock() = Some(Instant::now());
+    }
+
+    /// For how long it has done so.
+    pub(crate) fn look(&self) -> Option<Duration> {
+        let begin = *patiently(&self.0)?;
+        Some(begin?.elapsed())
+    }
+}
+
+/// Where a scope was opened, and when.
+#[derive(Clone, Copy)]
+pub(crate) struct Caller {
+    site: &'static Location<'static>,
+    at: Instant,
+}
+
+impl Caller {
+    #[track_caller]
+    pub(crate) fn here() -> Self {
+        // The name of the thread is known from now on.
+        threads::note();
+        Self {
+            site: Location::caller(),
+            at: Instant::now(),
+        }
+    }
+}
+
+/// Where the last scope was opened that was in a slot.
+pub(crate) struct Site(Mutex<Option<Caller>>);
+
+impl Site {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    pub(crate) fn set(&self, caller: Caller) {
+        *self.0.lock() = Some(caller);
+    }
+
+    /// The place, and for how long the scope is open.
+    pub(crate) fn look(&self) -> Option<(String, Duration)> {
+        let Caller { site, at } = (*patiently(&self.0)?)?;
+        Some((site.to_string(), at.elapsed()))
+    }
+}
+
+/// A record in its table; taken out when this is dropped.
+struct Entry {
+    record: Arc<Record>,
+    shards: Arc<Shards>,
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        let number = self.record.number;
+        let removed = self.shards.shard(number).lock().remove(&number);
+        drop(removed);
+    }
+}
+
+terrace_sync::thread_local! {
+    /// The record of the innermost poll on this thread.
+    static INNERMOST: RefCell<Option<Arc<Record>>> = const { RefCell::new(None) };
+}
+
+fn replace_innermost(record: Option<Arc<Record>>) -> Option<Arc<Record>> {
+    let replaced = INNERMOST.try_with(|innermost| innermost.replace(record));
+    replaced.ok().flatten()
+}
+
+/// A poll of a recorded task, until this is dropped.
+struct Polling<'r> {
+    record: &'r Record,
+    outer: Option<Arc<Record>>,
+    outer_name: Option<asked::Answer>,
+}
+
+impl<'r> Polling<'r> {
+    fn begin(record: &'r Arc<Record>) -> Self {
+        record.begins();
+        Self {
+            record,
+            outer: replace_innermost(Some(Arc::clone(record))),
+            outer_name: asked::ask(record.asks_name()),
+        }
+    }
+}
+
+impl Drop for Polling<'_> {
+    fn drop(&mut self) {
+        drop(asked::ask(self.outer_name.take()));
+        drop(replace_innermost(self.outer.take()));
+        self.record.ends();
+    }
+}
+
+pin_project! {
+    /// The future of a task that has a record.
+    pub(crate) struct Recorded<F> {
+        #[pin]
+        future: F,
+        // After the future: its destructor belongs to the task.
+        entry: Entry,
+    }
+}
+
+impl<F: Future> Future for Recorded<F> {
+    type Output = F::Output;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let this = self.project();
+        let record = &this.entry.record;
+        let _polling = Polling::begin(record);
+        // Dropped before the record says that the poll has ended: a waker that is left then is one that somebody keeps.
+        let waker = record.waker(context.waker());
+        this.future.poll(&mut Context::from_waker(&waker))
+    }
+}
+
+/// Keeps a record of a task from now on, until its future is dropped.
+#[track_caller]
+pub(crate) fn task<F>(table: &Table, future: F) -> Recorded<F> {
+    child(table, std::ptr::null(), future)
+}
+
+/// The same for a child of the scope in the slot with this address.
+#[track_caller]
+pub(crate) fn child<F>(table: &Table, scope: *const (), future: F) -> Recorded<F> {
+    Recorded {
+        entry: table.enter::<F>(scope, false),
+        future,
+    }
+}
+
+/// The same for a closure of that scope.
+#[track_caller]
+pub(crate) fn call<W, F: FnOnce(&W) + Send>(
+    table: &Table,
+    scope: *const (),
+    call: F,
+) -> impl FnOnce(&W) + Send + use<W, F> {
+    let entry = table.enter::<F>(scope, true);
+    move |worker: &W| {
+        let _polling = Polling::begin(&entry.record);
+        call(worker);
+    }
+}
+
+/// A wait of the innermost poll on this thread, until this is dropped.
+pub(crate) struct Waiting(Option<(Arc<Record>, usize)>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some((record, before)) = self.0.take() {
+            record.waited(before);
+        }
+    }
+}
+
+/// The innermost poll on this thread waits in this.
+pub(crate) fn waits(wait: &'static str) -> Waiting {
+    let innermost = INNERMOST.try_with(|innermost| innermost.borrow().clone());
+    let innermost = innermost.ok().flatten();
+    Waiting(innermost.map(|record| {
+        let before = record.waits(wait);
+        (record, before)
+    }))
+}

@@ -1,0 +1,243 @@
+//! The record of one task: what its polls and its wakers leave for a report.
+//!
+//! | state              | word              | entered by                        |
+//! |--------------------|-------------------|-----------------------------------|
+//! | queued             | `WOKEN`           | the spawn; a wake out of a poll   |
+//! | polled             | `POLLED`          | a poll                            |
+//! | polled, then queued | `POLLED \| WOKEN` | a wake in the poll               |
+//! | waits              | 0                 | the end of a poll                 |
+
+use std::panic::Location;
+use std::task::{Wake, Waker};
+use std::time::Duration;
+
+use terrace_local::TaskName;
+use terrace_local::asked::Answer;
+use terrace_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use terrace_sync::time::Instant;
+use terrace_sync::unmodelled::Weak;
+use terrace_sync::{Arc, Mutex, OnceLock};
+
+use super::threads;
+use crate::dump::report::{State, title};
+use crate::parts::current::{Current, ExecutorId, current};
+use crate::parts::pools::patiently;
+
+const WOKEN: u32 = 1;
+const POLLED: u32 = 2;
+
+/// The waits that a poll can be in, by their number minus one.
+const WAITS: [&str; 3] = ["a scope", "a join", "block_on"];
+
+/// What is known of one task, child or closure.
+pub(super) struct Record {
+    pub(super) number: u64,
+    future: &'static str,
+    site: &'static Location<'static>,
+    name: Answer,
+    /// The slot of the scope that it is a child of, or null; never followed.
+    scope: usize,
+    /// Whether it is a closure, which no waker wakes.
+    is_call: bool,
+    pool: ExecutorId,
+    born: Instant,
+    state: AtomicU32,
+    /// When the state changed last, in nanoseconds since `born`. It and the fields below are hints, relaxed throughout.
+    changed: AtomicU64,
+    polls: AtomicUsize,
+    /// The thread of the last poll, and the number of its worker plus one.
+    thread: AtomicU64,
+    worker: AtomicUsize,
+    /// What the poll waits in: a number of `WAITS`, or 0.
+    wait: AtomicUsize,
+    /// The number of the last poll that was reported as a long one.
+    reported: AtomicUsize,
+    /// The waker of the last poll, if one is left.
+    waker: Mutex<Weak<TaskWaker>>,
+}
+
+/// What a report sees of a record.
+pub(crate) struct Seen {
+    pub(crate) number: u64,
+    pub(crate) future: &'static str,
+    pub(crate) site: &'static Location<'static>,
+    pub(crate) name: Option<TaskName>,
+    pub(crate) scope: usize,
+    pub(crate) state: State,
+    pub(crate) since: Duration,
+    pub(crate) age: Duration,
+    pub(crate) polls: usize,
+    pub(crate) wakers: Option<usize>,
+    pub(crate) thread: u64,
+    pub(crate) worker: Option<usize>,
+    pub(crate) waits_in: Option<&'static str>,
+}
+
+impl Seen {
+    /// How a report names it.
+    pub(crate) fn title(&self) -> String {
+        let name = self.name.as_ref().map(TaskName::name);
+        let site = self.site.to_string();
+        title(self.scope != 0, self.number, name, self.future, &site)
+    }
+}
+
+/// The waker that a recorded future sees.
+struct TaskWaker {
+    record: Arc<Record>,
+    cell: Waker,
+}
+
+impl Wake for TaskWaker {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // Ordering: Relaxed, the word is for reports. The cell orders the wake.
+        if self.record.state.fetch_or(WOKEN, Ordering::Relaxed) == 0 {
+            self.record.changes();
+        }
+        self.cell.wake_by_ref();
+    }
+}
+
+impl Record {
+    pub(super) fn new(
+        number: u64,
+        pool: ExecutorId,
+        future: &'static str,
+        site: &'static Location<'static>,
+        scope: *const (),
+        is_call: bool,
+    ) -> Self {
+        Self {
+            number,
+            future,
+            site,
+            name: Arc::new(OnceLock::new()),
+            scope: scope.addr(),
+            is_call,
+            pool,
+            born: Instant::now(),
+            state: AtomicU32::new(WOKEN),
+            changed: AtomicU64::new(0),
+            polls: AtomicUsize::new(0),
+            thread: AtomicU64::new(0),
+            worker: AtomicUsize::new(0),
+            wait: AtomicUsize::new(0),
+            reported: AtomicUsize::new(0),
+            waker: Mutex::new(Weak::new()),
+        }
+    }
+
+    fn changes(&self) {
+        let now = self.born.elapsed().as_nanos() as u64;
+        self.changed.store(now, Ordering::Relaxed);
+    }
+
+    /// Where the name of the task goes, as long as it is not known.
+    pub(super) fn asks_name(&self) -> Option<Answer> {
+        self.name.get().is_none().then(|| Arc::clone(&self.name))
+    }
+
+    /// A poll begins on this thread.
+    pub(super) fn begins(&self) {
+        self.thread.store(threads::note(), Ordering::Relaxed);
+        let place = current().filter(|place| place.executor() == self.pool);
+        let worker = place
+            .map(|place| place.worker())
+            .filter(|worker| *worker < Current::FIRST_DRIVER);
+        self.worker
+            .store(worker.map_or(0, |worker| worker + 1), Ordering::Relaxed);
+        let polls = self.polls.load(Ordering::Relaxed);
+        self.polls.store(polls + 1, Ordering::Relaxed);
+        self.changes();
+        self.state.store(POLLED, Ordering::Relaxed);
+    }
+
+    /// The poll has ended, and left the task pending.
+    pub(super) fn ends(&self) {
+        self.changes();
+        self.state.fetch_and(!POLLED, Ordering::Relaxed);
+    }
+
+    /// The waker for a poll: that of an earlier one, as long as someone keeps it. So a future sees that it has kept the right one.
+    pub(super) fn waker(self: &Arc<Self>, cell: &Waker) -> Waker {
+        let mut last = self.waker.lock();
+        if let Some(waker) = last.upgrade() {
+            return Waker::from(waker);
+        }
+        let waker = Arc::new(TaskWaker {
+            record: Arc::clone(self),
+            cell: cell.clone(),
+        });
+        *last = Arc::downgrade(&waker);
+        Waker::from(waker)
+    }
+
+    /// What its poll waits in from now on; returns what it waited in before.
+    pub(super) fn waits(&self, wait: &'static str) -> usize {
+        let number = WAITS.iter().position(|known| *known == wait);
+        self.wait
+            .swap(number.map_or(0, |number| number + 1), Ordering::Relaxed)
+    }
+
+    pub(super) fn waited(&self, before: usize) {
+        self.wait.store(before, Ordering::Relaxed);
+    }
+
+    /// Whether it is in a poll that takes longer than `limit` and was not reported: then it is now.
+    pub(super) fn reports(&self, limit: Duration) -> bool {
+        // Ordering: Relaxed, the words are for reports.
+        if self.state.load(Ordering::Relaxed) & POLLED == 0 {
+            return false;
+        }
+        let polls = self.polls.load(Ordering::Relaxed);
+        if self.since() <= limit || self.polls.load(Ordering::Relaxed) != polls {
+            return false;
+        }
+        self.reported.swap(polls, Ordering::Relaxed) != polls
+    }
+
+    fn since(&self) -> Duration {
+        let changed = Duration::from_nanos(self.changed.load(Ordering::Relaxed));
+        self.born.elapsed().saturating_sub(changed)
+    }
+
+    /// What a report sees.
+    pub(super) fn look(&self) -> Seen {
+        let state = match self.state.load(Ordering::Relaxed) {
+            0 => State::Waits,
+            WOKEN => State::Queued,
+            _ => State::Polled,
+        };
+        let polls = self.polls.load(Ordering::Relaxed);
+        let wakers = || Some(patiently(&self.waker)?.strong_count());
+        Seen {
+            number: self.number,
+            future: self.future,
+            site: self.site,
+            name: self.name.get().cloned(),
+            scope: self.scope,
+            state,
+            since: self.since(),
+            age: self.born.elapsed(),
+            polls,
+            wakers: if self.is_call || polls == 0 {
+                None
+            } else {
+                wakers()
+            },
+            thread: self.thread.load(Ordering::Relaxed),
+            worker: self.worker.load(Ordering::Relaxed).checked_sub(1),
+            waits_in: match state {
+                State::Polled => {
+                    let wait = self.wait.load(Ordering::Relaxed).checked_sub(1);
+                    wait.and_then(|wait| WAITS.get(wait).copied())
+                }
+                State::Queued | State::Waits => None,
+            },
+        }
+    }
+}

@@ -1,0 +1,331 @@
+//! A look at a pool, for a [`Dump`]. It waits for no lock: the pool may hang, and the thread that looks may be in the middle of a task.
+
+use std::fmt;
+use std::time::Duration;
+
+use terrace_park::Doing as Sleep;
+use terrace_sync::time::CpuClock;
+
+use super::runner;
+use super::shared::Shared;
+use crate::dump::Dump;
+#[cfg(feature = "inspect")]
+use crate::dump::report::State;
+use crate::dump::report::{Doing, Join, Phase, Pool, Scope, System, Task, Worker};
+#[cfg(feature = "inspect")]
+use crate::parts::inspect::{Seen, name_of};
+use crate::parts::pools::{self, Looked, patiently};
+use crate::parts::scope_slot::Slot;
+use crate::parts::seat::Seat;
+use crate::parts::threads::{Kind, Thread};
+use crate::protocol::sight::Sight;
+
+impl Looked for Shared {
+    fn look(&self) -> Pool {
+        at(self)
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        pools::remove(self);
+    }
+}
+
+impl Shared {
+    /// See [`Executor::dump`](crate::Executor::dump).
+    pub(crate) fn dump(&self) -> Dump {
+        Dump::new(vec![at(self)], false)
+    }
+
+    /// What the pool's `Debug` output says.
+    pub(crate) fn describe(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pool = at(self);
+        let rings = pool.workers.iter().map(|worker| worker.queued);
+        f.debug_struct(name)
+            .field("id", &pool.id)
+            .field("active", &pool.active)
+            .field("workers", &pool.wanted)
+            .field("awake", &self.idle.awake())
+            .field("injected", &pool.injected)
+            .field("high", &pool.high)
+            .field("background", &pool.background)
+            .field("rings", &rings.collect::<Vec<_>>())
+            .field("driver_rings", &pool.driver_rings)
+            .field("scopes", &pool.scopes)
+            .field("joins", &pool.joins)
+            .field(
+                "drivers",
+                &format_args!("{}, {} asleep", pool.drivers, pool.drivers_asleep),
+            )
+            .field("idle", &self.idle)
+            .finish()
+    }
+}
+
+/// A thread of the pool.
+struct Known {
+    seat: usize,
+    id: Option<u64>,
+    name: Option<String>,
+    kind: Kind,
+}
+
+impl Known {
+    fn of(thread: &Thread) -> Self {
+        let name = thread.thread.as_ref().and_then(|thread| thread.name());
+        Self {
+            seat: thread.seat,
+            id: thread.spawner.get().map(|own| own.thread_id().get()),
+            name: name.map(ToOwned::to_owned),
+            kind: thread.kind,
+        }
+    }
+
+    /// How a report names the thread with this id.
+    fn title(threads: &[Self], id: u64) -> String {
+        match threads.iter().find(|thread| thread.id == Some(id)) {
+            Some(Self { seat, name, .. }) => {
+                format!("worker {seat} ({})", name.as_deref().unwrap_or("unnamed"))
+            }
+            None => match name_of(id) {
+                Some(name) => format!("thread {id} ({name})"),
+                None => format!("thread {id}"),
+            },
+        }
+    }
+}
+
+/// What `pool` looks like.
+fn at(pool: &Shared) -> Pool {
+    let threads: Vec<Known> = patiently(&pool.threads.list)
+        .map(|list| {
+            list.iter()
+                .filter(|thread| !thread.gone)
+                .map(Known::of)
+                .collect()
+        })
+        .unwrap_or_default();
+    let (drivers, drivers_asleep) = pool.idle.driver_count();
+    let phase = if pool.is_closed() {
+        Phase::Closed
+    } else if pool.holders.is_closing() {
+        Phase::Closing
+    } else {
+        Phase::Open
+    };
+    let (tasks, tasks_partial) = tasks(pool, &threads);
+    Pool {
+        id: pool.id.0.get(),
+        phase,
+        wanted: pool.workers(),
+        active: pool.seats.active(),
+        spawned: pool.seats.spawned(),
+        injected: pool.injector.len_hint(),
+        high: pool.lanes.high.len_hint(),
+        background: pool.lanes.background.len_hint(),
+        drivers,
+        drivers_asleep,
+        driver_rings: pool
+            .seats
+            .drivers
+            .scan()
+            .map(|seat| seat.ring.len())
+            .collect(),
+        in_shutdown: pool.threads.in_shutdown(),
+        in_wait_idle: pool.quiet.waiting(),
+        driven_by_waits: pool.external_waiters.may_drive(),
+        workers: workers(pool, &threads),
+        scopes: scopes(pool, &threads),
+        joins: joins(pool, &threads),
+        tasks,
+        tasks_partial,
+    }
+}
+
+/// No records.
+#[cfg(not(feature = "inspect"))]
+fn tasks(_: &Shared, _: &[Known]) -> (Option<Vec<Task>>, bool) {
+    (None, false)
+}
+
+#[cfg(not(feature = "inspect"))]
+fn opened(_: &Slot<Shared>) -> (Option<String>, Option<Duration>) {
+    (None, None)
+}
+
+/// Where the scope in this slot was opened, and for how long it is open.
+#[cfg(feature = "inspect")]
+fn opened(slot: &Slot<Shared>) -> (Option<String>, Option<Duration>) {
+    slot.site.look().unzip()
+}
+
+#[cfg(not(feature = "inspect"))]
+fn asleep(_: &Seat) -> Option<Duration> {
+    None
+}
+
+#[cfg(feature = "inspect")]
+fn asleep(seat: &Seat) -> Option<Duration> {
+    seat.asleep.look()
+}
+
+#[cfg(not(feature = "inspect"))]
+fn name_of(_: u64) -> Option<String> {
+    None
+}
+
+/// The tasks, those first that have been in their states for longest; and whether there are others.
+#[cfg(feature = "inspect")]
+fn tasks(pool: &Shared, threads: &[Known]) -> (Option<Vec<Task>>, bool) {
+    let (seen, all) = pool.records.look();
+    let slots: Vec<_> = pool
+        .scopes
+        .table
+        .scan()
+        .map(|slot| std::ptr::from_ref(slot).addr())
+        .collect();
+    let here = terrace_thread::id().get();
+    let task = |seen: Seen| Task {
+        number: seen.number,
+        site: seen.site.to_string(),
+        name: seen.name.as_ref().map(|name| name.name().to_owned()),
+        future: seen.future.to_owned(),
+        scope: slots.iter().position(|slot| *slot == seen.scope),
+        state: seen.state,
+        since: seen.since,
+        age: seen.age,
+        polls: seen.polls,
+        wakers: seen.wakers,
+        thread: (seen.polls > 0).then(|| Known::title(threads, seen.thread)),
+        worker: seen.worker,
+        waits_in: seen.waits_in,
+        here: seen.state == State::Polled && seen.thread == here,
+    };
+    let mut tasks: Vec<_> = seen.into_iter().map(task).collect();
+    tasks.sort_by_key(|task| std::cmp::Reverse(task.since));
+    (Some(tasks), !all)
+}
+
+fn workers(pool: &Shared, threads: &[Known]) -> Vec<Worker> {
+    let here = runner::with_worker(|worker| {
+        let own = worker.filter(|worker| std::ptr::eq(worker.pool(), pool));
+        own.map(|worker| worker.index())
+    });
+    let (searching, awake) = (pool.idle.searching(), pool.idle.awake());
+    let busy = match searching {
+        0 => Doing::Runs,
+        _ if searching < awake => Doing::RunsOrSearches,
+        _ => Doing::Searches,
+    };
+    let seats = pool.seats.workers.scan().enumerate();
+    let held = seats.filter_map(|(index, seat)| {
+        let known = threads.iter().find(|thread| thread.seat == index);
+        let sleep = pool.idle.doing(index);
+        if sleep == Sleep::Absent && known.is_none() {
+            return None;
+        }
+        let id = known.and_then(|known| known.id);
+        let scope = id.and_then(|id| waits_in(pool, id));
+        let doing = match sleep {
+            Sleep::Absent => Doing::Absent,
+            Sleep::Awake if here == Some(index) => Doing::Runs,
+            Sleep::Awake => busy,
+            Sleep::Parked => Doing::Parked,
+            Sleep::Watching => Doing::Sentinel,
+            Sleep::Held | Sleep::HeldWaiting => Doing::StoodInFor,
+            Sleep::Waiting if scope.is_some() => Doing::WaitsInScope,
+            Sleep::Waiting if id.is_some_and(|id| waits_in_join(pool, id)) => Doing::WaitsInJoin,
+            Sleep::Waiting => Doing::Waits,
+        };
+        Some(Worker {
+            index,
+            thread: known.and_then(|known| known.name.clone()),
+            spare: known.is_some_and(|known| known.kind == Kind::Spare),
+            asked_to_end: seat.is_asked_to_end(),
+            doing,
+            asleep: asleep(seat).filter(|_| doing.is_asleep()),
+            here: here == Some(index),
+            scope: scope.filter(|_| doing == Doing::WaitsInScope),
+            system: seat.try_clock().and_then(system),
+            queued: seat.ring.len() + usize::from(seat.lifo.sight() != Sight::Nothing),
+            polls: seat.counts.polls.get(),
+        })
+    });
+    held.collect()
+}
+
+/// What the system says of the thread of this clock.
+fn system(clock: CpuClock) -> Option<System> {
+    let number = clock.thread()?;
+    let read = |file| std::fs::read_to_string(format!("/proc/self/task/{number}/{file}")).ok();
+    // The state is the first word after the name, which is in brackets.
+    let stat = read("stat")?;
+    let state = stat.rsplit(')').next()?.split_whitespace().next()?;
+    let place = read("wchan").filter(|place| !matches!(&**place, "" | "0"));
+    Some(System {
+        sleeps: matches!(state, "S" | "D"),
+        text: match (state, place) {
+            ("S" | "D", Some(place)) => format!("sleeps in {place}"),
+            ("S" | "D", None) => "sleeps".to_owned(),
+            ("R", _) => "runs".to_owned(),
+            (other, _) => format!("state {other}"),
+        },
+        processor: clock.read(),
+    })
+}
+
+fn open_scopes(pool: &Shared) -> impl Iterator<Item = (usize, &Slot<Shared>)> {
+    let slots = pool.scopes.table.scan().enumerate();
+    slots.filter(|(_, slot)| slot.core().pending() > 0)
+}
+
+/// The scope in whose wait this thread sleeps: the last one if they are nested.
+fn waits_in(pool: &Shared, thread: u64) -> Option<usize> {
+    let own = open_scopes(pool)
+        .filter(|(_, slot)| slot.core().is_owner(thread) && slot.core().is_asleep());
+    own.map(|(index, _)| index).last()
+}
+
+fn waits_in_join(pool: &Shared, thread: u64) -> bool {
+    pool.forks
+        .seats()
+        .any(|seat| seat.thread() == thread && seat.is_asleep())
+}
+
+/// The open scopes: what keeps each of them open, and which threads could go on.
+fn scopes(pool: &Shared, threads: &[Known]) -> Vec<Scope> {
+    let scopes = open_scopes(pool).map(|(index, slot)| {
+        let core = slot.core();
+        let (site, age) = opened(slot);
+        Scope {
+            pending: core.pending(),
+            queued: core.len(),
+            waiter_asleep: core.is_asleep(),
+            waiting: core.cancel().try_waiting(),
+            slot: index,
+            waiter: Known::title(threads, core.owner()),
+            site,
+            age,
+        }
+    });
+    scopes.collect()
+}
+
+/// The threads in the middle of joins.
+fn joins(pool: &Shared, threads: &[Known]) -> Vec<Join> {
+    let seats = pool.forks.seats();
+    let busy = seats.filter(|seat| seat.is_forking() || seat.is_asleep() || seat.deque.is_in_use());
+    let joins = busy.map(|seat| Join {
+        seat: seat.number,
+        by: format!("{:?}", seat.by()),
+        offer: seat
+            .deque
+            .look()
+            .map(|_| format!("{:?}", seat.deque.offer())),
+        forking: seat.is_forking(),
+        asleep: seat.is_asleep(),
+        thread: Known::title(threads, seat.thread()),
+    });
+    joins.collect()
+}

@@ -1,0 +1,25 @@
+//! The guard of a [`Span`].
+
+use crate::span::Span;
+
+/// The calling thread is inside of a span until this is dropped.
+#[derive(Debug)]
+#[must_use = "the span ends when it is dropped"]
+pub struct Inside(Span);
+
+/// Begins a span of the calling thread.
+#[inline(always)]
+pub fn inside(span: Span) -> Inside {
+    #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
+    crate::timeline::threads::record(crate::timeline::record::Kind::Begin, span as u64);
+    Inside(span)
+}
+
+impl Drop for Inside {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let _ = self.0;
+        #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
+        crate::timeline::threads::record(crate::timeline::record::Kind::End, self.0 as u64);
+    }
+}

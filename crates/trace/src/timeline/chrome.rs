@@ -1,0 +1,148 @@
+//! Writes a picture as a trace in Chrome's JSON format, which Perfetto reads.
+//!
+//! | in the trace | is |
+//! |---|---|
+//! | `M` | the names of the process and of threads, with what was overwritten |
+//! | `X` | an item with a length |
+//! | `i` | an instant |
+//! | `s`, `f` | the begin of a flow at the thread that wakes, and its end at the poll |
+//!
+//! Times are microseconds, with three digits for nanoseconds. `cargo xtask timeline` reads all of this again.
+
+use std::io::{self, Write};
+use std::vec::Vec;
+
+use super::picture::{CAUSES, INSTANTS, Item, KINDS, Picture, write_text};
+
+/// What stands in a trace that this crate wrote.
+const WRITER: &str = "terrace-trace 1";
+
+/// An event of a thread, and what orders events of one time.
+type Event = (u64, u8, What);
+
+#[derive(Clone, Copy)]
+enum What {
+    Item(usize),
+    FlowStart(u64),
+    FlowEnd(u64),
+}
+
+/// Microseconds.
+struct Micros(u64);
+
+impl std::fmt::Display for Micros {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{:03}", self.0 / 1000, self.0 % 1000)
+    }
+}
+
+pub(super) fn write(picture: &Picture, out: &mut impl Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "{{\"displayTimeUnit\":\"ns\",\"otherData\":{{\"writer\":\"{WRITER}\",\"length\":{}}},\"traceEvents\":[",
+        Micros(picture.length)
+    )?;
+    write!(
+        out,
+        r#"{{"ph":"M","pid":1,"tid":0,"name":"process_name","args":{{"name":"terrace"}}}}"#
+    )?;
+    for (lane, events) in picture.lanes.iter().zip(events(picture)).enumerate() {
+        let (lane, (of, events)) = (lane + 1, events);
+        write!(
+            out,
+            ",\n{{\"ph\":\"M\",\"pid\":1,\"tid\":{lane},\"name\":\"thread_name\",\"args\":{{\"name\":"
+        )?;
+        write_text(out, &of.name)?;
+        write!(out, ",\"worker\":{},\"lost\":{}}}}}", of.worker, of.lost)?;
+        for (at, _, what) in events {
+            match what {
+                What::Item(item) => write_item(picture, lane, &of.items[item], out)?,
+                What::FlowStart(id) => write!(
+                    out,
+                    ",\n{{\"ph\":\"s\",\"pid\":1,\"tid\":{lane},\"ts\":{},\"id\":{id},\"name\":\"wake\",\"cat\":\"wake\"}}",
+                    Micros(at)
+                )?,
+                What::FlowEnd(id) => write!(
+                    out,
+                    ",\n{{\"ph\":\"f\",\"bp\":\"e\",\"pid\":1,\"tid\":{lane},\"ts\":{},\"id\":{id},\"name\":\"wake\",\"cat\":\"wake\"}}",
+                    Micros(at)
+                )?,
+            }
+        }
+    }
+    out.write_all(b"\n]}\n")
+}
+
+/// The events of each lane, by their time.
+fn events(picture: &Picture) -> Vec<Vec<Event>> {
+    let mut events: Vec<Vec<Event>> = picture.lanes.iter().map(|_| Vec::new()).collect();
+    let mut flow = 0;
+    for (lane, of) in picture.lanes.iter().enumerate() {
+        for (index, item) in of.items.iter().enumerate() {
+            events[lane].push((item.start, 0, What::Item(index)));
+            if let Some(woken) = item.woken.filter(|_| item.kind < INSTANTS) {
+                flow += 1;
+                events[woken.lane as usize].push((woken.at, 1, What::FlowStart(flow)));
+                events[lane].push((item.start, 2, What::FlowEnd(flow)));
+            }
+        }
+    }
+    for events in &mut events {
+        // Items of one time stay in their order: the outer one first.
+        events.sort_by_key(|(at, order, _)| (*at, *order));
+    }
+    events
+}
+
+fn write_item(picture: &Picture, lane: usize, item: &Item, out: &mut impl Write) -> io::Result<()> {
+    let kind = KINDS[usize::from(item.kind)];
+    let is_instant = item.kind >= INSTANTS;
+    let site = picture
+        .sites
+        .get(item.site as usize)
+        .filter(|site| !site.name.is_empty());
+    let phase = if is_instant {
+        r#""ph":"i","s":"t""#
+    } else {
+        r#""ph":"X""#
+    };
+    write!(
+        out,
+        ",\n{{{phase},\"pid\":1,\"tid\":{lane},\"ts\":{}",
+        Micros(item.start)
+    )?;
+    if !is_instant {
+        write!(out, ",\"dur\":{}", Micros(item.length))?;
+    }
+    write!(out, ",\"cat\":\"{kind}\",\"name\":")?;
+    write_text(out, site.map_or(kind, |site| &site.name))?;
+    write!(out, ",\"args\":{{")?;
+    let mut comma = "";
+    if item.task != 0 {
+        write!(out, "\"task\":{}", item.task)?;
+        comma = ",";
+    }
+    if let Some(site) = site {
+        write!(out, "{comma}\"site\":")?;
+        write_text(out, &site.place)?;
+        comma = ",";
+    }
+    if item.amount != 0 {
+        write!(out, "{comma}\"amount\":{}", item.amount)?;
+        comma = ",";
+    }
+    if item.open {
+        write!(out, "{comma}\"open\":true")?;
+        comma = ",";
+    }
+    if let Some(woken) = item.woken {
+        let cause = CAUSES[usize::from(woken.cause)];
+        let (at, thread) = (Micros(woken.at), woken.lane + 1);
+        write!(
+            out,
+            "{comma}\"queued\":{{\"why\":\"{cause}\",\"at\":{at},\"thread\":{thread},\"by\":{}}}",
+            woken.by
+        )?;
+    }
+    write!(out, "}}}}")
+}

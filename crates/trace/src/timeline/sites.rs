@@ -1,0 +1,94 @@
+//! Where tasks were spawned, and what they are: a table of the process, to which records refer by a small index.
+
+use core::panic::Location;
+use std::borrow::{Cow, ToOwned};
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+use terrace_sync::OnceLock;
+
+/// Entries, of which the first stays empty.
+const SITES: usize = 4096;
+/// So many entries a look-up tries.
+const TRIES: usize = 32;
+
+/// A line, and the type or name of what is spawned there.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    location: &'static Location<'static>,
+    pub(crate) name: Cow<'static, str>,
+    /// Whether the program has given the name.
+    pub(crate) given: bool,
+}
+
+impl Site {
+    /// The place in the source, as `file:line:column`.
+    pub(crate) fn place(&self) -> String {
+        self.location.to_string()
+    }
+}
+
+static TABLE: [OnceLock<Site>; SITES] = [const { OnceLock::new() }; SITES];
+
+/// The index of a line and a type. No lock and no allocation but for the first time.
+#[inline]
+pub(crate) fn of_type(location: &'static Location<'static>, name: &'static str) -> u16 {
+    let address = core::ptr::from_ref(location).addr();
+    let hash = address ^ name.as_ptr().addr().rotate_left(16) ^ name.len();
+    let is_it = |site: &Site| {
+        core::ptr::eq(site.location, location) && core::ptr::eq(&*site.name, name) && !site.given
+    };
+    find(hash, is_it, || Site {
+        location,
+        name: Cow::Borrowed(name),
+        given: false,
+    })
+}
+
+/// The index of a name that the program has given. Copies the name at the first time.
+pub(crate) fn of_name(location: &'static Location<'static>, name: &str) -> u16 {
+    let address = core::ptr::from_ref(location).addr();
+    let hash = name.bytes().fold(address, |hash, byte| {
+        (hash ^ usize::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    let is_it =
+        |site: &Site| core::ptr::eq(site.location, location) && site.name == name && site.given;
+    find(hash, is_it, || Site {
+        location,
+        name: Cow::Owned(name.to_owned()),
+        given: true,
+    })
+}
+
+/// The index of the entry that fits, made if there is none; 0 if the table has no room.
+#[inline]
+fn find(hash: usize, is_it: impl Fn(&Site) -> bool, make: impl FnOnce() -> Site) -> u16 {
+    let mut make = Some(make);
+    let hash = hash.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize) >> (usize::BITS - 12);
+    for at in (hash..hash + TRIES)
+        .map(|at| at % SITES)
+        .filter(|at| *at != 0)
+    {
+        // The number of entries fits in 16 bits.
+        let index = at as u16;
+        if let Some(site) = TABLE[at].get() {
+            if is_it(site) {
+                return index;
+            }
+            continue;
+        }
+        let Some(make) = make.take() else { continue };
+        let site = TABLE[at].get_or_init(make);
+        if is_it(site) {
+            return index;
+        }
+        // Another thread has taken the entry. Which of them is free the next look-up tells.
+        return 0;
+    }
+    0
+}
+
+/// All entries that there are, by index.
+pub(crate) fn all() -> Vec<Option<Site>> {
+    TABLE.iter().map(|site| site.get().cloned()).collect()
+}

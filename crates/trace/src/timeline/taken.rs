@@ -1,0 +1,108 @@
+//! A timeline that was taken.
+
+use std::string::String;
+use std::vec::Vec;
+
+use super::clock::Clock;
+use super::ring::Record;
+use super::sites::{self, Site};
+use super::threads::logs;
+
+/// The last events of all threads up to one moment.
+#[derive(Debug)]
+pub struct Timeline {
+    pub(super) threads: Vec<ThreadTimeline>,
+    pub(super) sites: Vec<Option<Site>>,
+    /// In ticks.
+    begin: u64,
+    pub(super) end: u64,
+    /// Nanoseconds a tick.
+    rate: f64,
+}
+
+/// What a [`Timeline`] has of one thread.
+#[derive(Debug)]
+pub struct ThreadTimeline {
+    pub(super) name: String,
+    pub(super) worker: Option<usize>,
+    pub(super) lost: u64,
+    pub(super) records: Vec<Record>,
+}
+
+impl ThreadTimeline {
+    /// The thread's name at its first event. A thread without one is numbered.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its index among the workers of its pool, if it is one or has been.
+    #[must_use]
+    pub fn worker(&self) -> Option<usize> {
+        self.worker
+    }
+
+    /// How many events there are.
+    #[must_use]
+    pub fn events(&self) -> usize {
+        self.records.len()
+    }
+
+    /// How many earlier ones were overwritten.
+    #[must_use]
+    pub fn lost(&self) -> u64 {
+        self.lost
+    }
+}
+
+/// Takes the timeline of all threads, from any thread, while they go on.
+///
+/// Threads that have ended are in it until their rings have been overwritten. In the first 10 ms after the first event of the process the call
+/// waits until they are over, to know the rate of the clock.
+///
+/// Cost: it copies all rings, about a millisecond for each million bytes. No other thread waits for it, but for one that begins or ends.
+#[must_use]
+pub fn snapshot() -> Timeline {
+    let clock = Clock::new();
+    let end = clock.now();
+    let mut threads = Vec::new();
+    for log in logs() {
+        let mut records = log.records;
+        // The same end for all threads. A worker's counter may be a few ticks ahead.
+        let until = records.iter().rposition(|[ticks, _]| *ticks <= end);
+        records.truncate(until.map_or(0, |last| last + 1));
+        if records.is_empty() && log.lost == 0 {
+            continue;
+        }
+        let name = log
+            .name
+            .unwrap_or_else(|| std::format!("thread {}", threads.len() + 1));
+        threads.push(ThreadTimeline {
+            name,
+            worker: log.worker,
+            lost: log.lost,
+            records,
+        });
+    }
+    let firsts = threads.iter().filter_map(|thread| thread.records.first());
+    Timeline {
+        begin: firsts.map(|[ticks, _]| *ticks).min().unwrap_or(end),
+        end,
+        rate: clock.rate(),
+        sites: sites::all(),
+        threads,
+    }
+}
+
+impl Timeline {
+    /// The threads, in the order of their rings.
+    #[must_use]
+    pub fn threads(&self) -> &[ThreadTimeline] {
+        &self.threads
+    }
+
+    /// Nanoseconds since the first event.
+    pub(super) fn nanoseconds(&self, ticks: u64) -> u64 {
+        (ticks.saturating_sub(self.begin) as f64 * self.rate) as u64
+    }
+}

@@ -1,0 +1,220 @@
+//! Which thread writes into which ring.
+//!
+//! | a ring is | its owner | leaves the state by |
+//! |---|---|---|
+//! | in use | the thread that made or took it, up to its end | the destructor of a thread-local |
+//! | free | none: its records stay | the first event of a thread |
+//!
+//! Rings are never freed: there are as many as there were threads at one time.
+
+use std::boxed::Box;
+use std::cell::Cell;
+use std::string::{String, ToString};
+use std::vec::Vec;
+
+use terrace_sync::Mutex;
+use terrace_sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use super::clock::Clock;
+use super::record::{self, Kind};
+use super::ring::{Record, Ring};
+
+/// Records of a ring unless the program says otherwise.
+const RECORDS: usize = 1 << 16;
+/// The least and the most that it may say.
+const LIMITS: (usize, usize) = (1 << 6, 1 << 26);
+/// So many numbers of tasks a thread takes at once.
+const BLOCK: u64 = 1 << 12;
+
+static SIZE: AtomicUsize = AtomicUsize::new(RECORDS);
+static NUMBERS: AtomicU64 = AtomicU64::new(BLOCK);
+static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
+    all: Vec::new(),
+    free: Vec::new(),
+});
+
+struct Registry {
+    all: Vec<&'static Place>,
+    free: Vec<&'static Place>,
+}
+
+/// A ring and those who have written into it.
+struct Place {
+    ring: Ring,
+    clock: Clock,
+    tenants: Mutex<Vec<Tenant>>,
+}
+
+/// A thread that writes into a ring, or has.
+#[derive(Clone)]
+struct Tenant {
+    name: Option<String>,
+    worker: Option<usize>,
+    /// The number of its first record.
+    first: u64,
+}
+
+terrace_sync::thread_local! {
+    /// Without a destructor, so that late destructors of others find it.
+    static MINE: Mine = const { Mine { place: Cell::new(None), has_ended: Cell::new(false), number: Cell::new(0) } };
+    static END: End = const { End };
+}
+
+struct Mine {
+    place: Cell<Option<&'static Place>>,
+    has_ended: Cell<bool>,
+    /// The number of the task that it spawned last.
+    number: Cell<u64>,
+}
+
+/// Gives the thread's ring back.
+struct End;
+
+impl Drop for End {
+    fn drop(&mut self) {
+        let place = MINE.try_with(|mine| {
+            mine.has_ended.set(true);
+            mine.place.take()
+        });
+        if let Ok(Some(place)) = place {
+            REGISTRY.lock().free.push(place);
+        }
+    }
+}
+
+/// Sets how many records a thread keeps that has not had an event yet: rounded up to a power of two, from 64 to 67,108,864. Each takes 16
+/// bytes. Unless this is called it is 65,536, 1 MiB a thread. A thread that takes over the ring of one that has ended takes it as it is.
+pub fn set_records_per_thread(records: usize) {
+    let (least, most) = LIMITS;
+    // Ordering: Relaxed, a setting that orders nothing.
+    SIZE.store(records.clamp(least, most), Ordering::Relaxed);
+}
+
+/// Adds a record of the calling thread. In late destructors of thread-locals it does nothing.
+#[inline]
+pub(crate) fn record(kind: Kind, payload: u64) {
+    let word = record::word(kind, payload);
+    // An error in a late destructor, on some targets.
+    let _late = MINE.try_with(|mine| match mine.place.get() {
+        Some(place) => place.ring.push([place.clock.now(), word]),
+        None => first(mine, word),
+    });
+}
+
+/// A number for a task, different from those of all others until they begin anew.
+#[inline]
+pub(crate) fn number() -> u64 {
+    let next = |mine: &Mine| {
+        let mut number = mine.number.get() + 1;
+        if number % BLOCK == 0 || number == 1 {
+            // Ordering: Relaxed, the numbers order nothing.
+            number = NUMBERS.fetch_add(BLOCK, Ordering::Relaxed) + 1;
+        }
+        mine.number.set(number);
+        number
+    };
+    MINE.try_with(next).unwrap_or(0)
+}
+
+/// The first event of a thread.
+#[cold]
+#[inline(never)]
+fn first(mine: &Mine, word: u64) {
+    // It registers the destructor. An error where that has run.
+    if mine.has_ended.get() || END.try_with(|_| ()).is_err() {
+        return;
+    }
+    let place = enter();
+    mine.place.set(Some(place));
+    place.ring.push([place.clock.now(), word]);
+}
+
+/// A ring for the calling thread.
+fn enter() -> &'static Place {
+    let name = terrace_sync::thread::current()
+        .name()
+        .map(ToString::to_string);
+    let free = REGISTRY.lock().free.pop();
+    let is_new = free.is_none();
+    let place = free.unwrap_or_else(|| {
+        Box::leak(Box::new(Place {
+            // Ordering: Relaxed, a setting that orders nothing.
+            ring: Ring::new(SIZE.load(Ordering::Relaxed)),
+            clock: Clock::new(),
+            tenants: Mutex::new(Vec::new()),
+        }))
+    });
+    let first = place.ring.head();
+    let mut tenants = place.tenants.lock();
+    // A tenant's records end where those of the next one begin.
+    let oldest = first.saturating_sub(place.ring.size());
+    let gone = tenants
+        .iter()
+        .skip(1)
+        .take_while(|next| next.first <= oldest)
+        .count();
+    tenants.drain(..gone);
+    tenants.push(Tenant {
+        name,
+        worker: None,
+        first,
+    });
+    drop(tenants);
+    if is_new {
+        REGISTRY.lock().all.push(place);
+    }
+    place
+}
+
+/// The calling thread is this worker of its pool from now on.
+pub(crate) fn set_worker(worker: usize) {
+    let _late = MINE.try_with(|mine| {
+        if mine.place.get().is_none() {
+            first(mine, record::word(Kind::Unpark, 0));
+        }
+        let Some(place) = mine.place.get() else {
+            return;
+        };
+        if let Some(tenant) = place.tenants.lock().last_mut() {
+            tenant.worker = Some(worker);
+        }
+    });
+}
+
+/// What one thread has recorded.
+pub(crate) struct Log {
+    pub(crate) name: Option<String>,
+    pub(crate) worker: Option<usize>,
+    /// Overwritten records.
+    pub(crate) lost: u64,
+    pub(crate) records: Vec<Record>,
+}
+
+/// The records of all threads.
+pub(crate) fn logs() -> Vec<Log> {
+    let places = REGISTRY.lock().all.clone();
+    places.into_iter().flat_map(logs_of).collect()
+}
+
+fn logs_of(place: &Place) -> Vec<Log> {
+    let tenants = place.tenants.lock();
+    let (begin, records) = place.ring.read();
+    let end = begin + records.len() as u64;
+    let ends = tenants
+        .iter()
+        .skip(1)
+        .map(|next| next.first)
+        .chain([u64::MAX]);
+    let of = |(tenant, until): (&Tenant, u64)| {
+        let until = until.min(end);
+        let from = tenant.first.max(begin).min(until);
+        let index = |at: u64| at.saturating_sub(begin) as usize;
+        Log {
+            name: tenant.name.clone(),
+            worker: tenant.worker,
+            lost: until.min(begin).saturating_sub(tenant.first),
+            records: records[index(from)..index(until)].to_vec(),
+        }
+    };
+    tenants.iter().zip(ends).map(of).collect()
+}
