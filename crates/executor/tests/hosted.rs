@@ -1,5 +1,6 @@
 //! Workers on threads of the program, and executors that start no spares.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Barrier};
@@ -7,7 +8,8 @@ use std::thread;
 use std::time::Duration;
 
 use terrace_executor::{Builder, Executor, HostedWorker, Shutdown, block_on, current};
-use terrace_testing::{in_own_process, watchdog};
+use terrace_testing::{in_own_process, signal, watchdog};
+use terrace_thread::ThreadSpawner;
 
 fn worker() -> usize {
     current().expect("on a worker").worker()
@@ -206,4 +208,67 @@ fn without_spares_waits_nest_as_deep_as_they_come() {
         assert_eq!(block_on(task), 40);
         assert_eq!(executor.threads(), workers, "no spare has come");
     }
+}
+
+type Act = fn();
+
+/// Runs a place in a destructor of a thread-local.
+struct RunsAtTheEnd {
+    place: Option<HostedWorker>,
+    /// What the destructor itself does before.
+    before: Act,
+}
+
+impl Drop for RunsAtTheEnd {
+    fn drop(&mut self) {
+        (self.before)();
+        if let Some(place) = self.place.take() {
+            place.run();
+        }
+    }
+}
+
+thread_local! {
+    static AT_THE_END: Cell<Option<RunsAtTheEnd>> = const { Cell::new(None) };
+}
+
+/// The worker runs when the thread has dropped what wakes it, and what keeps its tasks. It is woken all the same, in its loop and in waits.
+#[test]
+fn a_worker_in_a_destructor_of_a_thread_local_is_woken() {
+    let name = "a_worker_in_a_destructor_of_a_thread_local_is_woken";
+    let nothing: Act = || ();
+    let sleeps: Act = || drop(terrace_thread::notifier());
+    let spawns: Act = || drop(ThreadSpawner::current());
+    // What the thread uses later than the thread-local is gone before it on most systems.
+    let uses: [(Act, Act); 4] = [
+        (sleeps, nothing),
+        (sleeps, sleeps),
+        (spawns, nothing),
+        (spawns, spawns),
+    ];
+    in_own_process(name, || {
+        for (at_first, before) in uses {
+            let (executor, mut places) = Builder::new().workers(1).spares(false).build_hosted();
+            let place = places.pop();
+            let thread = thread::spawn(move || {
+                AT_THE_END.set(Some(RunsAtTheEnd { place, before }));
+                at_first();
+            });
+            for _ in 0..10 {
+                let (woken, signal) = signal();
+                let task = executor.spawn(async move { block_on(woken) });
+                // The worker sleeps in the task's wait.
+                thread::sleep(Duration::from_millis(1));
+                signal.set();
+                block_on(task);
+                // And here in its loop.
+                thread::sleep(Duration::from_millis(1));
+                let parts = executor.with_worker(|worker| worker.broadcast(|_| ()));
+                assert_eq!(parts.len(), 1);
+            }
+            executor.with_worker(|worker| worker.spawn_broadcast(|_| ()));
+            drop(executor);
+            thread.join().unwrap();
+        }
+    });
 }

@@ -363,9 +363,22 @@ pub fn with_local_executor<T>(f: impl FnOnce(&LocalExecutor<'static>) -> T) -> T
 /// Inside one of these tasks it does nothing, because it could not drop that task. It also does nothing while a scope
 /// is open on the thread: the pinned children of the scope could not end.
 pub fn close() {
-    if !is_in_use() {
-        let owner = OWNER.try_with(Cell::take).ok().flatten();
-        drop(owner);
+    if is_in_use() {
+        return;
+    }
+    match OWNER.try_with(Cell::take).ok().flatten() {
+        Some(owner) => drop(owner),
+        None => leave_leaked(),
+    }
+}
+
+/// The thread gets a new core when it needs one, if its core is one that `make` has leaked. Such a core takes no tasks, and from now on no
+/// calls.
+fn leave_leaked() {
+    let pointer = CURRENT.with(|current| current.replace(std::ptr::null()));
+    // SAFETY: the core is never freed. The pointer is null, as `OWNER` has no core, unless it is one that was leaked.
+    if let Some(pinned) = unsafe { pointer.as_ref() } {
+        pinned.close_to_calls();
     }
 }
 
@@ -407,6 +420,6 @@ pub fn replace_scope(scope: *const ()) -> *const () {
 pub fn bind_worker(notify: NotifyRef) {
     waking::bind(notify);
     // Threads mostly drop their locals in the opposite order of first use. So the destructors of users' locals find this one in
-    // place.
-    OWNER.with(|_| ());
+    // place. It is gone already where such a destructor runs the worker.
+    let _late = OWNER.try_with(|_| ());
 }

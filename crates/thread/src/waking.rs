@@ -55,10 +55,12 @@ impl Drop for Keeper {
     }
 }
 
+/// In place of an earlier one of the thread.
 fn remember(waking: &Arc<Waking>) {
+    let thread = id();
     let mut ending = ENDING.lock();
-    ending.retain(|(_, other)| other.strong_count() > 0);
-    ending.push((id(), Arc::downgrade(waking)));
+    ending.retain(|(other, waking)| *other != thread && waking.strong_count() > 0);
+    ending.push((thread, Arc::downgrade(waking)));
 }
 
 /// The thread's, from before `KEEPER` went.
@@ -97,21 +99,22 @@ impl Notify for Waking {
 pub(crate) fn current() -> Arc<Waking> {
     let pointer = CURRENT.with(Cell::get);
     if pointer.is_null() {
-        return make(None);
+        return make();
     }
-    // SAFETY: the pointer came from `Arc::as_ptr`, and `KEEPER` keeps a count until it resets the pointer.
+    // SAFETY: the pointer came from `Arc::as_ptr`, and `KEEPER` keeps a count until it resets the pointer, or `bind` has leaked one
+    // until `unbind_worker` does so.
     unsafe { Arc::increment_strong_count(pointer) };
     // SAFETY: the pointer came from `Arc::as_ptr`, and the line above raised the count for this handle.
     unsafe { Arc::from_raw(pointer) }
 }
 
 #[cold]
-fn make(worker: Option<NotifyRef>) -> Arc<Waking> {
+fn make() -> Arc<Waking> {
     let made = KEEPER.try_with(|keeper| {
         // A keyed `KEEPER` may be a new one, in a late destructor.
         let late = || if LOCALS_ARE_KEYED { remembered() } else { None };
         let kept = keeper.0.take().or_else(late);
-        let waking = kept.unwrap_or_else(|| Waking::new(worker));
+        let waking = kept.unwrap_or_else(|| Waking::new(None));
         keeper.0.set(Some(Arc::clone(&waking)));
         CURRENT.with(|current| current.set(Arc::as_ptr(&waking)));
         waking
@@ -205,7 +208,8 @@ pub fn shares_processor() -> bool {
     if pointer.is_null() {
         return false;
     }
-    // SAFETY: `KEEPER` keeps a count until it resets the pointer. This thread alone drops `KEEPER`.
+    // SAFETY: `KEEPER` keeps a count until it resets the pointer, or `bind` has leaked one until `unbind_worker` does so. This thread
+    // alone does either.
     let waking = unsafe { &*pointer };
     waking.parker.0.shares_processor()
 }
@@ -234,7 +238,15 @@ impl Sleeper {
 pub(crate) fn bind(notify: NotifyRef) {
     let is_first = CURRENT.with(Cell::get).is_null();
     assert!(is_first, "a worker's thread is bound before anything else");
-    let _kept = make(Some(notify));
+    let waking = Waking::new(Some(notify));
+    let pointer = Arc::as_ptr(&waking);
+    // A keyed `KEEPER` may still have an earlier one.
+    let kept = KEEPER.try_with(|keeper| keeper.0.replace(Some(Arc::clone(&waking))));
+    if kept.is_err() {
+        // A destructor of a thread-local runs a worker after `KEEPER` is gone. `unbind_worker` gives this count back.
+        std::mem::forget(waking);
+    }
+    CURRENT.with(|current| current.set(pointer));
 }
 
 /// The current thread gets a new wakeup when it next asks for one.
@@ -255,5 +267,13 @@ pub(crate) fn forget() {
 
 /// The current thread no longer sleeps as a worker. It still runs the destructors of its thread-locals, which may wait.
 pub fn unbind_worker() {
-    current().wakeup.unbind();
+    let waking = current();
+    waking.wakeup.unbind();
+    // It is gone now if it was gone in `bind`: its destructor does not begin in between.
+    if KEEPER.try_with(|_| ()).is_err() {
+        CURRENT.with(|current| current.set(std::ptr::null()));
+        remember(&waking);
+        // SAFETY: `bind` has leaked this count, and the pointer that relied on it was reset above.
+        unsafe { Arc::decrement_strong_count(Arc::as_ptr(&waking)) };
+    }
 }

@@ -9,6 +9,9 @@ use super::config::Config;
 use super::event::Event;
 use crate::tuned::FEW_SPARES;
 
+/// Whether the system begins no thread while another one is in a destructor of a thread-local.
+pub(crate) const ENDS_HOLD_UP_STARTS: bool = cfg!(any(windows, terrace_keyed_tls));
+
 /// How a pool makes its threads, and the threads that it has made.
 pub(crate) struct Threads {
     pub(crate) config: Arc<Config>,
@@ -18,13 +21,15 @@ pub(crate) struct Threads {
     alive: AtomicUsize,
     /// Threads that have not ended, spares included.
     pub(crate) running: AtomicUsize,
+    /// Threads that were started, and have not begun.
+    coming: AtomicUsize,
     pub(crate) list: Mutex<Vec<Thread>>,
     /// Whether workers that are asked to end first run all queued tasks.
     draining: AtomicBool,
     /// Whether the pool has ever had workers.
     pub(crate) were_any: AtomicBool,
     /// Notified when a thread has counted itself out, and when the others need no longer wait for a
-    /// thread.
+    /// thread; where `ENDS_HOLD_UP_STARTS`, also when one has begun.
     pub(crate) ended: Event,
     /// Workers that are inside a `shutdown` of some executor, and have not counted themselves out. The list's lock
     /// protects it and `passes`.
@@ -106,6 +111,7 @@ impl Threads {
             workers: AtomicUsize::new(0),
             alive: AtomicUsize::new(0),
             running: AtomicUsize::new(0),
+            coming: AtomicUsize::new(0),
             list: Mutex::new(Vec::new()),
             draining: AtomicBool::new(false),
             were_any: AtomicBool::new(false),
@@ -161,6 +167,27 @@ impl Threads {
     pub(crate) fn worker_ended(&self) {
         // Ordering: Relaxed. It comes before the Release of `running`.
         self.alive.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// A thread is being started.
+    pub(crate) fn comes(&self) {
+        // Ordering: Relaxed, a count; it comes before the start of the thread, which counts it down.
+        self.coming.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It has begun, or could not be started.
+    pub(crate) fn has_come(&self) {
+        // Ordering: Relaxed. The event fences before it looks for listeners, see `are_all_here`.
+        self.coming.fetch_sub(1, Ordering::Relaxed);
+        if ENDS_HOLD_UP_STARTS {
+            self.ended.notify(usize::MAX);
+        }
+    }
+
+    /// Whether every thread that was started has begun.
+    pub(crate) fn are_all_here(&self) -> bool {
+        // Ordering: Relaxed. The caller listens to `ended` before, which fences: it sees the count, or is notified.
+        self.coming.load(Ordering::Relaxed) == 0
     }
 
     /// Makes known how many workers the pool is to have. The caller holds the list's lock.

@@ -168,6 +168,9 @@ impl HostedWorker {
     /// A thread may run one such worker after another. Tasks that are pinned to the thread (`terrace-thread`) are dropped when the worker
     /// begins, and when it ends. A hook of `terrace_thread::set_notify` that the thread had before is not called any more.
     ///
+    /// A destructor of a thread-local may call it. If the thread has dropped its part of `terrace-thread` by then, tasks that are pinned to
+    /// it are cancelled at once, as after its end.
+    ///
     /// # Panics
     /// If the thread is a worker already, or in the middle of one of its pinned tasks or of a scope.
     pub fn run(mut self) {

@@ -11,7 +11,7 @@ use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::thread::Builder;
 use terrace_sync::{Arc, OnceLock, weakened};
 
-use super::life::live;
+use super::life::{let_others_begin, live};
 use super::threadless;
 use crate::parts::config::default_name;
 use crate::parts::seat::Seat;
@@ -190,7 +190,13 @@ fn start_thread(
     let raised = Arc::clone(&out);
     let spawner = Arc::new(OnceLock::new());
     let arrives = Arc::clone(&spawner);
-    match builder.spawn(move || live(&shared, &config, index, kind, &raised, &arrives)) {
+    pool.threads.comes();
+    let begun = move || {
+        shared.threads.has_come();
+        live(&shared, &config, index, kind, &raised, &arrives);
+        let_others_begin(&shared);
+    };
+    match builder.spawn(begun) {
         Ok(handle) => {
             list.push(Thread {
                 seat: index,
@@ -213,6 +219,7 @@ fn start_thread(
             }
             // The calls below may call users' wakers, so they hold no lock.
             drop(list);
+            pool.threads.has_come();
             pool.leave_holders();
             pool.idle.abandon_live(index, &Scan::for_workers(pool));
             pool.seats.workers.release(index);
