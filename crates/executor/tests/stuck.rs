@@ -5,14 +5,14 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use terrace_executor::scope::{OpenScope, ScopeHandle, ScopeKind};
 use terrace_executor::{Builder, Dump, Executor, Lane, block_on, named};
-use terrace_testing::watchdog;
+use terrace_testing::{Wakes, watchdog};
 use tokio::sync::{mpsc, oneshot};
 
 /// How long a test waits until the program hangs.
@@ -268,14 +268,14 @@ fn a_recorded_task_keeps_its_waker() {
     let polled = poll_polls(sender);
     let task = executor.spawn(polled);
     for _ in 0..2 {
-        let waker: std::task::Waker = wakers.recv().unwrap();
+        let waker: Waker = wakers.recv().unwrap();
         waker.wake();
     }
     assert!(block_on(task));
 }
 
 /// Sends its waker at each of two polls; at the third it says whether the first kept one was the right one.
-async fn poll_polls(sender: Sender<std::task::Waker>) -> bool {
+async fn poll_polls(sender: Sender<Waker>) -> bool {
     let mut kept = None;
     let mut polls = 0;
     let waits = poll_fn(move |context| {
@@ -313,4 +313,26 @@ fn tasks_without_names_have_sites_and_types() {
         assert!(of_type.contains("Pending<()>"), "{record}");
     }
     drop(future);
+}
+
+/// A future that is polled for one task, and then for another one, wakes the second.
+#[test]
+fn a_recorded_future_may_move_between_tasks() {
+    let executor = Executor::new();
+    let mut kept = None;
+    let keeps = poll_fn(move |context| {
+        let waker: &mut Waker = kept.get_or_insert_with(|| context.waker().clone());
+        waker.clone_from(context.waker());
+        waker.wake_by_ref();
+        Poll::<()>::Pending
+    });
+    let mut tracked = pin!(executor.scheduler().track(keeps));
+    for _ in 0..2 {
+        for wakes in [Wakes::new(), Wakes::new()] {
+            let waker = Waker::from(Arc::clone(&wakes));
+            let polled = tracked.as_mut().poll(&mut Context::from_waker(&waker));
+            assert!(polled.is_pending());
+            assert_eq!(wakes.count(), 1);
+        }
+    }
 }

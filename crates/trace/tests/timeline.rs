@@ -169,8 +169,28 @@ fn events_are_taken_and_written() {
     let page = String::from_utf8(page).unwrap();
     assert!(!page.contains("http") && !page.contains("<!--"));
 
+    names();
     a_million();
     files();
+}
+
+/// Names that are made up for each task leave room for the lines of others.
+fn names() {
+    let here = std::panic::Location::caller();
+    for number in 0..10_000 {
+        let _poll = Mark::spawned::<Work>().polls();
+        terrace_trace::polls_named(&format!("task {number}"), here);
+    }
+    let line = line!() + 1;
+    drop(Mark::spawned::<[Work; 7]>().polls());
+    let events = trace(&timeline::snapshot());
+    let polls = of_kind(&events, "first poll");
+    let is_it = |poll: &&&Value| {
+        poll["args"]["site"]
+            .as_str()
+            .is_some_and(|site| site.contains(&format!("timeline.rs:{line}:")))
+    };
+    assert_eq!(polls.iter().filter(is_it).count(), 1);
 }
 
 /// A million events are written, and read again.

@@ -6,11 +6,14 @@ use std::string::{String, ToString};
 use std::vec::Vec;
 
 use terrace_sync::OnceLock;
+use terrace_sync::atomic::{AtomicUsize, Ordering};
 
 /// Entries, of which the first stays empty.
 const SITES: usize = 4096;
 /// So many entries a look-up tries.
 const TRIES: usize = 32;
+/// So many entries may have names that the program has given: it may make up a new one for each task.
+const NAMES: usize = SITES / 2;
 
 /// A line, and the type or name of what is spawned there.
 #[derive(Clone, Debug)]
@@ -28,6 +31,8 @@ impl Site {
     }
 }
 
+/// Entries with such names, or attempts at one.
+static NAMED: AtomicUsize = AtomicUsize::new(0);
 static TABLE: [OnceLock<Site>; SITES] = [const { OnceLock::new() }; SITES];
 
 /// The index of a line and a type. No lock and no allocation but for the first time.
@@ -38,14 +43,17 @@ pub(crate) fn of_type(location: &'static Location<'static>, name: &'static str) 
     let is_it = |site: &Site| {
         core::ptr::eq(site.location, location) && core::ptr::eq(&*site.name, name) && !site.given
     };
-    find(hash, is_it, || Site {
-        location,
-        name: Cow::Borrowed(name),
-        given: false,
+    find(hash, is_it, || {
+        Some(Site {
+            location,
+            name: Cow::Borrowed(name),
+            given: false,
+        })
     })
 }
 
-/// The index of a name that the program has given. Copies the name at the first time.
+/// The index of a name that the program has given. Copies the name at the first time; 0 if there are too many
+/// names already.
 pub(crate) fn of_name(location: &'static Location<'static>, name: &str) -> u16 {
     let address = core::ptr::from_ref(location).addr();
     let hash = name.bytes().fold(address, |hash, byte| {
@@ -53,39 +61,44 @@ pub(crate) fn of_name(location: &'static Location<'static>, name: &str) -> u16 {
     });
     let is_it =
         |site: &Site| core::ptr::eq(site.location, location) && site.name == name && site.given;
-    find(hash, is_it, || Site {
-        location,
-        name: Cow::Owned(name.to_owned()),
-        given: true,
+    find(hash, is_it, || {
+        // Ordering: Relaxed, a count that orders nothing.
+        let has_room = NAMED.fetch_add(1, Ordering::Relaxed) < NAMES;
+        has_room.then(|| Site {
+            location,
+            name: Cow::Owned(name.to_owned()),
+            given: true,
+        })
     })
 }
 
-/// The index of the entry that fits, made if there is none; 0 if the table has no room.
+/// The index of the entry that fits, made if there is none and `make` makes one; 0 if there is none then, or the table has no room.
 #[inline]
-fn find(hash: usize, is_it: impl Fn(&Site) -> bool, make: impl FnOnce() -> Site) -> u16 {
-    let mut make = Some(make);
+fn find(hash: usize, is_it: impl Fn(&Site) -> bool, make: impl FnOnce() -> Option<Site>) -> u16 {
     let hash = hash.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize) >> (usize::BITS - 12);
     for at in (hash..hash + TRIES)
         .map(|at| at % SITES)
         .filter(|at| *at != 0)
     {
         // The number of entries fits in 16 bits.
-        let index = at as u16;
-        if let Some(site) = TABLE[at].get() {
-            if is_it(site) {
-                return index;
-            }
-            continue;
+        match TABLE[at].get() {
+            Some(site) if is_it(site) => return at as u16,
+            Some(_) => {}
+            None => return fill(at, is_it, make),
         }
-        let Some(make) = make.take() else { continue };
-        let site = TABLE[at].get_or_init(make);
-        if is_it(site) {
-            return index;
-        }
-        // Another thread has taken the entry. Which of them is free the next look-up tells.
-        return 0;
     }
     0
+}
+
+/// Fills an entry that was empty. Another thread may be faster; if that is with something else, the next look-up tries further on.
+#[cold]
+fn fill(at: usize, is_it: impl Fn(&Site) -> bool, make: impl FnOnce() -> Option<Site>) -> u16 {
+    let Some(site) = make() else { return 0 };
+    if is_it(TABLE[at].get_or_init(|| site)) {
+        at as u16
+    } else {
+        0
+    }
 }
 
 /// All entries that there are, by index.

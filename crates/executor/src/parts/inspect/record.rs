@@ -54,6 +54,8 @@ pub(super) struct Record {
     reported: AtomicUsize,
     /// The waker of the last poll, if one is left.
     waker: Mutex<Weak<TaskWaker>>,
+    /// Wakers that are left, clones of one counted once.
+    wakers: AtomicUsize,
 }
 
 /// What a report sees of a record.
@@ -102,6 +104,12 @@ impl Wake for TaskWaker {
     }
 }
 
+impl Drop for TaskWaker {
+    fn drop(&mut self) {
+        self.record.wakers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Record {
     pub(super) fn new(
         number: u64,
@@ -128,6 +136,7 @@ impl Record {
             wait: AtomicUsize::new(0),
             reported: AtomicUsize::new(0),
             waker: Mutex::new(Weak::new()),
+            wakers: AtomicUsize::new(0),
         }
     }
 
@@ -162,17 +171,20 @@ impl Record {
         self.state.fetch_and(!POLLED, Ordering::Relaxed);
     }
 
-    /// The waker for a poll: that of an earlier one, as long as someone keeps it. So a future sees that it has kept the right one.
+    /// The waker for a poll: that of an earlier one, as long as someone keeps it and it wakes the same. So a future sees that it has
+    /// kept the right one.
     pub(super) fn waker(self: &Arc<Self>, cell: &Waker) -> Waker {
-        let mut last = self.waker.lock();
-        if let Some(waker) = last.upgrade() {
-            return Waker::from(waker);
+        // No waker of a program is cloned or dropped under the lock.
+        let last = self.waker.lock().upgrade();
+        if let Some(last) = last.filter(|last| last.cell.will_wake(cell)) {
+            return Waker::from(last);
         }
+        self.wakers.fetch_add(1, Ordering::Relaxed);
         let waker = Arc::new(TaskWaker {
             record: Arc::clone(self),
             cell: cell.clone(),
         });
-        *last = Arc::downgrade(&waker);
+        *self.waker.lock() = Arc::downgrade(&waker);
         Waker::from(waker)
     }
 
@@ -213,7 +225,10 @@ impl Record {
             _ => State::Polled,
         };
         let polls = self.polls.load(Ordering::Relaxed);
-        let wakers = || Some(patiently(&self.waker)?.strong_count());
+        let wakers = || {
+            let clones = patiently(&self.waker)?.strong_count();
+            Some(clones.max(self.wakers.load(Ordering::Relaxed)))
+        };
         Seen {
             number: self.number,
             future: self.future,
