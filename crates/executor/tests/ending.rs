@@ -63,9 +63,10 @@ fn a_shutdown_that_finishes_too_late_ends_no_thread() {
         for limit in [SHORT, Some(Duration::ZERO)] {
             let left = executor.shutdown(Shutdown::FinishAll, limit).unwrap_err();
             assert_eq!((left.tasks(), left.threads()), (5, 0));
-            assert_eq!(
-                left.to_string(),
-                "5 tasks of the executor have not ended in time"
+            let text = left.to_string();
+            assert!(
+                text.starts_with("5 tasks of the executor have not ended in time"),
+                "{text}"
             );
         }
         assert_eq!((executor.workers(), executor.threads()), (workers, workers));
