@@ -56,7 +56,7 @@ function drawLane(context, lane, top) {
   const width = plotWidth();
   const shown = view.matches;
   const last = lane.depths - 1;
-  const small = Array.from({ length: lane.depths }, () => ({ filled: new Float32Array(width + 1), kind: new Uint8Array(width + 1), fits: new Uint8Array(width + 1) }));
+  const small = Array.from({ length: lane.depths }, () => ({ slept: new Float32Array(width + 1), filled: new Float32Array(width + 1), kind: new Uint8Array(width + 1), fits: new Uint8Array(width + 1) }));
   for (let item = startOfView(lane); item < lane.count && lane.start[item] <= view.to; item += 1) {
     const kind = lane.kind[item];
     const left = Math.max((lane.start[item] - view.from) * pixels, 0);
@@ -69,8 +69,11 @@ function drawLane(context, lane, top) {
     }
     const row = Math.min(lane.depth[item], last);
     if (right - left < 1) {
-      if (kind === KIND.sleep) continue;
       const pixel = Math.floor(left);
+      if (kind === KIND.sleep) {
+        small[row].slept[pixel] += right - left;
+        continue;
+      }
       small[row].filled[pixel] += Math.max(right - left, 0.02);
       small[row].kind[pixel] = kind;
       small[row].fits[pixel] |= fits ? 1 : 0;
@@ -86,9 +89,14 @@ function drawLane(context, lane, top) {
 }
 
 /** The pixels with small items: the fuller, the stronger. */
-function drawSmall(context, { filled, kind, fits }, top) {
+function drawSmall(context, { slept, filled, kind, fits }, top) {
   const searched = view.matches !== null;
   for (let pixel = 0; pixel < filled.length; pixel += 1) {
+    if (slept[pixel] > 0) {
+      context.globalAlpha = Math.min(slept[pixel], 1);
+      context.fillStyle = colours.sleep;
+      context.fillRect(names + pixel, top, 1, ROW - 2);
+    }
     if (filled[pixel] === 0) continue;
     context.globalAlpha = searched ? (fits[pixel] ? 1 : 0.2) : 0.35 + 0.65 * Math.min(filled[pixel], 1);
     context.fillStyle = searched && fits[pixel] ? colours.match : colours.kinds[kind[pixel]];
