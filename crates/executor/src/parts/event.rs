@@ -4,30 +4,10 @@
 //! thread of the system, and a wake may switch to another of them. That one would block the system's thread at the event's
 //! lock, and the model would stand still. So each operation there first takes a lock of the checker.
 
-use std::time::Instant;
-
 #[cfg(not(terrace_shuttle))]
 pub(crate) use event_listener::{Event, EventListener, Listener};
 #[cfg(terrace_shuttle)]
 pub(crate) use modelled::{Event, EventListener, Listener};
-
-/// Blocks the thread until the notification comes; false if the deadline came first.
-#[cfg(not(target_family = "wasm"))]
-pub(crate) fn block(listener: EventListener, deadline: Option<Instant>) -> bool {
-    match deadline {
-        Some(deadline) => listener.wait_deadline(deadline).is_some(),
-        None => {
-            listener.wait();
-            true
-        }
-    }
-}
-
-/// A listener cannot block on this target, which has no second thread to wait for.
-#[cfg(target_family = "wasm")]
-pub(crate) fn block(_listener: EventListener, _deadline: Option<Instant>) -> bool {
-    false
-}
 
 #[cfg(terrace_shuttle)]
 mod modelled {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::block_on::block_on;
 use super::stand_in;
-use crate::parts::event::{EventListener, block};
+use crate::parts::event::EventListener;
 
 /// The point in time at which `limit` is over; none if it never is.
 pub(crate) fn deadline_after(limit: Option<Duration>) -> Option<Instant> {
@@ -19,4 +19,23 @@ pub(crate) fn wait_for(listener: EventListener, deadline: Option<Instant>) -> bo
         return true;
     }
     block(listener, deadline)
+}
+
+#[cfg(not(target_family = "wasm"))]
+fn block(listener: EventListener, deadline: Option<Instant>) -> bool {
+    use crate::parts::event::Listener;
+
+    match deadline {
+        Some(deadline) => listener.wait_deadline(deadline).is_some(),
+        None => {
+            listener.wait();
+            true
+        }
+    }
+}
+
+/// A listener cannot block on this target, which has no second thread to wait for.
+#[cfg(target_family = "wasm")]
+fn block(_listener: EventListener, _deadline: Option<Instant>) -> bool {
+    false
 }

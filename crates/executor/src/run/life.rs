@@ -6,11 +6,11 @@ use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::{Arc, OnceLock, weakened};
 use terrace_thread::{Notify, ThreadSpawner, internal};
 
+use super::deadline::wait_for;
 use super::polled;
 use super::worker::Worker;
 use crate::parts::awake::Awake;
 use crate::parts::config::{Config, Hook};
-use crate::parts::event::block;
 use crate::parts::scopes::Looking;
 use crate::parts::threads::{ENDS_HOLD_UP_STARTS, Kind};
 use crate::pool::fork::here;
@@ -73,7 +73,7 @@ pub(super) fn let_others_begin(pool: &Shared) {
         if pool.threads.are_all_here() {
             break;
         }
-        block(begins, None);
+        wait_for(begins, None);
     }
 }
 
