@@ -44,7 +44,7 @@ impl Executor<'static> {
     /// On Windows the system starts and ends no thread while a destructor of a thread-local runs. There this call, and the drop of an
     /// executor, waits until the threads have run their last task, and does not join them: their own thread-locals are dropped later.
     /// A thread that has not begun cannot end, so that wait would never end: [`worker_spawners`](Self::worker_spawners) waits until all
-    /// workers have begun.
+    /// workers have begun. Destructors on threads of the executor run only when all its threads have begun.
     ///
     /// # Errors
     /// When tasks ([`FinishAll`](Shutdown::FinishAll)) or threads have not ended in time. Calling it again waits again, perhaps with

@@ -18,13 +18,15 @@ pub(crate) struct Threads {
     alive: AtomicUsize,
     /// Threads that have not ended, spares included.
     pub(crate) running: AtomicUsize,
+    /// Threads that were started, and have not begun.
+    coming: AtomicUsize,
     pub(crate) list: Mutex<Vec<Thread>>,
     /// Whether workers that are asked to end first run all queued tasks.
     draining: AtomicBool,
     /// Whether the pool has ever had workers.
     pub(crate) were_any: AtomicBool,
     /// Notified when a thread has counted itself out, and when the others need no longer wait for a
-    /// thread.
+    /// thread; where `let_others_begin` waits, also when one has begun.
     pub(crate) ended: Event,
     /// Workers that are inside a `shutdown` of some executor, and have not counted themselves out. The list's lock
     /// protects it and `passes`.
@@ -106,6 +108,7 @@ impl Threads {
             workers: AtomicUsize::new(0),
             alive: AtomicUsize::new(0),
             running: AtomicUsize::new(0),
+            coming: AtomicUsize::new(0),
             list: Mutex::new(Vec::new()),
             draining: AtomicBool::new(false),
             were_any: AtomicBool::new(false),
@@ -161,6 +164,36 @@ impl Threads {
     pub(crate) fn worker_ended(&self) {
         // Ordering: Relaxed. It comes before the Release of `running`.
         self.alive.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// A thread is being started.
+    pub(crate) fn comes(&self) {
+        // Ordering: Relaxed, a count; it comes before the start of the thread, which counts it down.
+        self.coming.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// It has begun, or could not be started.
+    pub(crate) fn has_come(&self) {
+        // Ordering: Relaxed. The event fences before it looks for listeners, see `let_others_begin`.
+        self.coming.fetch_sub(1, Ordering::Relaxed);
+        if cfg!(any(windows, terrace_keyed_tls)) {
+            self.ended.notify(usize::MAX);
+        }
+    }
+
+    /// The last thing that a thread of the pool does before the destructors of its thread-locals. They may wait for a task, and the pool
+    /// counts on each thread that it has started. So on Windows they do not run before all have begun: a thread begins there only when no
+    /// thread is in such a destructor.
+    pub(crate) fn let_others_begin(&self) {
+        #[cfg(any(windows, terrace_keyed_tls))]
+        loop {
+            let begins = self.ended.listen();
+            // Ordering: Relaxed. The listener is there, and its registration fences: this sees the count, or is notified.
+            if self.coming.load(Ordering::Relaxed) == 0 {
+                break;
+            }
+            super::event::Listener::wait(begins);
+        }
     }
 
     /// Makes known how many workers the pool is to have. The caller holds the list's lock.

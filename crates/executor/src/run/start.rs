@@ -190,7 +190,13 @@ fn start_thread(
     let raised = Arc::clone(&out);
     let spawner = Arc::new(OnceLock::new());
     let arrives = Arc::clone(&spawner);
-    match builder.spawn(move || live(&shared, &config, index, kind, &raised, &arrives)) {
+    pool.threads.comes();
+    let begun = move || {
+        shared.threads.has_come();
+        live(&shared, &config, index, kind, &raised, &arrives);
+        shared.threads.let_others_begin();
+    };
+    match builder.spawn(begun) {
         Ok(handle) => {
             list.push(Thread {
                 seat: index,
@@ -213,6 +219,7 @@ fn start_thread(
             }
             // The calls below may call users' wakers, so they hold no lock.
             drop(list);
+            pool.threads.has_come();
             pool.leave_holders();
             pool.idle.abandon_live(index, &Scan::for_workers(pool));
             pool.seats.workers.release(index);

@@ -5,7 +5,7 @@ mod inside;
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
@@ -170,6 +170,50 @@ fn a_thread_locals_destructor_waits_during_it() {
                 }));
             }
             executor.shutdown(how, None).unwrap();
+            goes_on(executor);
+        }
+    });
+}
+
+/// As above, and the second worker's thread comes as late as on Windows, which begins no thread while a destructor of a thread-local runs.
+#[test]
+fn a_thread_locals_destructor_waits_where_a_worker_has_not_begun() {
+    struct Waits(&'static StaticExecutor);
+    impl Drop for Waits {
+        fn drop(&mut self) {
+            block_on(self.0.spawn(async {}).fallible());
+        }
+    }
+    /// Holds up the starts and ends of threads until the shutdown has begun.
+    struct HoldsUp(&'static StaticExecutor, Sender<()>);
+    impl Drop for HoldsUp {
+        fn drop(&mut self) {
+            self.1.send(()).unwrap();
+            while self.0.workers() > 0 {
+                thread::yield_now();
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+    thread_local! {
+        static WAITS: RefCell<Option<Waits>> = const { RefCell::new(None) };
+        static HOLDS_UP: RefCell<Option<HoldsUp>> = const { RefCell::new(None) };
+    }
+    let name = "a_thread_locals_destructor_waits_where_a_worker_has_not_begun";
+    in_own_process(name, || {
+        for round in 0..20 {
+            let executor = start(Builder::new().workers(1));
+            block_on(executor.spawn(async move {
+                WAITS.with(|waits| *waits.borrow_mut() = Some(Waits(executor)));
+            }));
+            let (send, holds_up) = channel();
+            let thread = thread::spawn(move || {
+                HOLDS_UP.with(|cell| *cell.borrow_mut() = Some(HoldsUp(executor, send)));
+            });
+            holds_up.recv().unwrap();
+            executor.set_workers(2).unwrap();
+            executor.shutdown(BOTH[round % 2], None).unwrap();
+            thread.join().unwrap();
             goes_on(executor);
         }
     });
