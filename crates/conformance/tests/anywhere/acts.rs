@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread;
 use std::time::Duration;
@@ -18,6 +19,7 @@ use crate::world::{self, ACTED, REACHED, READY, Signal};
 const MORE: usize = 2;
 
 static CELL: OnceLock<Cell> = OnceLock::new();
+static HELPER: OnceLock<Sender<Box<dyn FnOnce() + Send>>> = OnceLock::new();
 /// Spawned onto a thread after its core was closed: it runs there, or is dropped with the thread.
 static PINNED: Mutex<Option<Task<()>>> = Mutex::new(None);
 
@@ -100,14 +102,40 @@ fn perform(cell: Cell) {
     }
 }
 
+/// Starts the thread that `later` and `elsewhere` use, and waits until it has begun. It is there before any act: on Windows no thread
+/// begins while a destructor of a thread-local waits.
+pub(crate) fn start_helper() {
+    let (sender, orders) = channel::<Box<dyn FnOnce() + Send>>();
+    thread::spawn(move || orders.into_iter().for_each(|order| order()));
+    assert!(HELPER.set(sender).is_ok(), "a process has one helper");
+    elsewhere(|| ());
+}
+
+fn order(order: impl FnOnce() + Send + 'static) {
+    let helper = HELPER.get().expect("the process has started it");
+    helper.send(Box::new(order)).expect("it does not end");
+}
+
+/// Calls `f` on another thread, and waits for its result.
+fn elsewhere<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, result) = channel();
+    order(move || sender.send(f()).expect("the caller waits"));
+    result.recv().expect("`f` does not panic")
+}
+
+/// Calls `f` on another thread, when the caller is asleep.
+fn later_on(f: impl FnOnce() + Send + 'static) {
+    order(|| {
+        thread::sleep(Duration::from_millis(10));
+        f();
+    });
+}
+
 /// Is set by another thread, when the caller is asleep.
 pub(crate) fn later() -> Arc<Signal> {
     let signal = Arc::new(Signal::new());
     let other = Arc::clone(&signal);
-    thread::spawn(move || {
-        thread::sleep(Duration::from_millis(10));
-        other.set();
-    });
+    later_on(move || other.set());
     signal
 }
 
@@ -140,8 +168,7 @@ fn close(site: Site) {
     }
     // A core that is made while the thread ends serves no longer than the thread.
     if !matches!(site, Site::ThreadLocal | Site::ThreadLocalLate) {
-        let task = thread::spawn(move || spawner.spawn(async {}));
-        let task = task.join().expect("spawning does not panic");
+        let task = elsewhere(move || spawner.spawn(async {}));
         *PINNED.lock().expect("no panic under it") = Some(task);
     }
 }
@@ -150,10 +177,7 @@ fn close(site: Site) {
 fn tick_in_scope(queue: &Arc<ThreadExecutor<'static>>) {
     let (executor, signal) = (world::executor(), Arc::new(Signal::new()));
     let (other, ends) = (Arc::clone(queue), Arc::clone(&signal));
-    thread::spawn(move || {
-        thread::sleep(Duration::from_millis(10));
-        other.spawn(async move { ends.set() }).detach();
-    });
+    later_on(move || other.spawn(async move { ends.set() }).detach());
     let config = Config {
         external: Some(queue.queue()),
         local: None,

@@ -30,6 +30,7 @@ static LED: Signal = Signal::new();
 pub(crate) fn run(cell: Cell) -> ! {
     world::watch(cell.to_string());
     acts::choose(cell);
+    acts::start_helper();
     let Cell { act, site, role } = cell;
     let at_the_start = site == Site::StartHook && !role.is_spare();
     if at_the_start {
