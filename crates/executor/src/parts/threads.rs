@@ -29,7 +29,7 @@ pub(crate) struct Threads {
     /// Whether the pool has ever had workers.
     pub(crate) were_any: AtomicBool,
     /// Notified when a thread has counted itself out, and when the others need no longer wait for a
-    /// thread; where `ENDS_HOLD_UP_STARTS`, also when one has begun.
+    /// thread; where `let_others_begin` waits, also when one has begun.
     pub(crate) ended: Event,
     /// Workers that are inside a `shutdown` of some executor, and have not counted themselves out. The list's lock
     /// protects it and `passes`.
@@ -177,17 +177,26 @@ impl Threads {
 
     /// It has begun, or could not be started.
     pub(crate) fn has_come(&self) {
-        // Ordering: Relaxed. The event fences before it looks for listeners, see `are_all_here`.
+        // Ordering: Relaxed. The event fences before it looks for listeners, see `let_others_begin`.
         self.coming.fetch_sub(1, Ordering::Relaxed);
-        if ENDS_HOLD_UP_STARTS {
+        if cfg!(any(windows, terrace_keyed_tls)) {
             self.ended.notify(usize::MAX);
         }
     }
 
-    /// Whether every thread that was started has begun.
-    pub(crate) fn are_all_here(&self) -> bool {
-        // Ordering: Relaxed. The caller listens to `ended` before, which fences: it sees the count, or is notified.
-        self.coming.load(Ordering::Relaxed) == 0
+    /// The last thing that a thread of the pool does before the destructors of its thread-locals. They may wait for a task, and the pool
+    /// counts on each thread that it has started. So on Windows they do not run before all have begun: a thread begins there only when no
+    /// thread is in such a destructor.
+    pub(crate) fn let_others_begin(&self) {
+        #[cfg(any(windows, terrace_keyed_tls))]
+        loop {
+            let begins = self.ended.listen();
+            // Ordering: Relaxed. The listener is there, and its registration fences: this sees the count, or is notified.
+            if self.coming.load(Ordering::Relaxed) == 0 {
+                break;
+            }
+            super::event::Listener::wait(begins);
+        }
     }
 
     /// Makes known how many workers the pool is to have. The caller holds the list's lock.

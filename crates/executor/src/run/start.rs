@@ -194,7 +194,7 @@ fn start_thread(
     let begun = move || {
         shared.threads.has_come();
         live(&shared, &config, index, kind, &raised, &arrives);
-        let_others_begin(&shared);
+        shared.threads.let_others_begin();
     };
     match builder.spawn(begun) {
         Ok(handle) => {
