@@ -9,9 +9,6 @@ use super::config::Config;
 use super::event::Event;
 use crate::tuned::FEW_SPARES;
 
-/// Whether the system begins no thread while another one is in a destructor of a thread-local.
-pub(crate) const ENDS_HOLD_UP_STARTS: bool = cfg!(any(windows, terrace_keyed_tls));
-
 /// How a pool makes its threads, and the threads that it has made.
 pub(crate) struct Threads {
     pub(crate) config: Arc<Config>,

@@ -6,13 +6,12 @@ use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::{Arc, OnceLock, weakened};
 use terrace_thread::{Notify, ThreadSpawner, internal};
 
-use super::deadline::wait_for;
 use super::polled;
 use super::worker::Worker;
 use crate::parts::awake::Awake;
 use crate::parts::config::{Config, Hook};
 use crate::parts::scopes::Looking;
-use crate::parts::threads::{ENDS_HOLD_UP_STARTS, Kind};
+use crate::parts::threads::Kind;
 use crate::pool::fork::here;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
@@ -62,19 +61,6 @@ pub(super) fn live(
     // Ordering: Release, pairs with the Acquire in `Caller::is_alone`.
     pool.threads.running.fetch_sub(1, Ordering::Release);
     pool.threads.ended.notify(usize::MAX);
-}
-
-/// The last thing that a thread of the pool does before the destructors of its thread-locals. They may wait for a task, and the pool counts on
-/// each thread that it has started. So on Windows they do not run before all have begun: a thread begins there only when no thread is in such
-/// a destructor.
-pub(super) fn let_others_begin(pool: &Shared) {
-    while ENDS_HOLD_UP_STARTS {
-        let begins = pool.threads.ended.listen();
-        if pool.threads.are_all_here() {
-            break;
-        }
-        wait_for(begins, None);
-    }
 }
 
 /// Everything that the thread does as a worker. Returns how many tasks it has left to others at its end.

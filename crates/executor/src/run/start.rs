@@ -11,7 +11,7 @@ use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::thread::Builder;
 use terrace_sync::{Arc, OnceLock, weakened};
 
-use super::life::{let_others_begin, live};
+use super::life::live;
 use super::threadless;
 use crate::parts::config::default_name;
 use crate::parts::seat::Seat;
