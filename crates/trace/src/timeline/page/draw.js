@@ -125,6 +125,13 @@ function label(context, text, x, y, wide) {
   if (shown) context.fillText(shown, x + 3, y + 11);
 }
 
+/** In so many letters, with its end: the names of a pool's threads differ there. */
+function shortened(name, room) {
+  if (name.length <= room) return name;
+  const end = Math.floor(room / 3);
+  return `${name.slice(0, room - end - 1)}…${name.slice(-end)}`;
+}
+
 function drawNames(context, all) {
   context.fillStyle = colours.page;
   context.fillRect(0, 0, names - 2, canvas.clientHeight);
@@ -132,8 +139,7 @@ function drawNames(context, all) {
   lanes.forEach((lane, index) => {
     context.fillStyle = index === view.lane ? colours.accent : colours.text;
     const room = Math.floor((names - 8) / 6.4);
-    const name = lane.name.length <= room ? lane.name : `${lane.name.slice(0, room - 1)}…`;
-    context.fillText(name, 4, all[index] + 11);
+    context.fillText(shortened(lane.name, room), 4, all[index] + 11);
   });
 }
 
