@@ -268,12 +268,15 @@ pub(crate) fn forget() {
 /// The current thread no longer sleeps as a worker. It still runs the destructors of its thread-locals, which may wait.
 pub fn unbind_worker() {
     let waking = current();
+    if !waking.wakeup.is_bound() {
+        return;
+    }
     waking.wakeup.unbind();
     // It is gone now if it was gone in `bind`: its destructor does not begin in between.
     if KEEPER.try_with(|_| ()).is_err() {
         CURRENT.with(|current| current.set(std::ptr::null()));
         remember(&waking);
-        // SAFETY: `bind` has leaked this count, and the pointer that relied on it was reset above.
+        // SAFETY: `bind` has leaked this count, as the wakeup was bound; the pointer that relied on it was reset above.
         unsafe { Arc::decrement_strong_count(Arc::as_ptr(&waking)) };
     }
 }

@@ -22,7 +22,7 @@ pub use span::Span;
 /// The index for a calling thread that is no worker.
 pub const EXTERNAL: usize = usize::MAX;
 
-/// Whether hooks do anything: the feature `enabled`, outside model checkers.
+/// Whether hooks count: the feature `enabled`, outside model checkers.
 pub const ENABLED: bool = cfg!(all(
     feature = "enabled",
     not(any(terrace_loom, terrace_shuttle))

@@ -2,6 +2,7 @@
 #![cfg(feature = "timeline")]
 
 use std::collections::HashMap;
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
@@ -196,15 +197,19 @@ fn names() {
 /// A million events are written, and read again.
 fn a_million() {
     timeline::set_records_per_thread(1 << 20);
-    // The rings of threads that have ended are small.
-    let small: Vec<_> = (0..8)
-        .map(|_| {
-            thread::spawn(|| {
-                terrace_trace::steal(0, 1);
-                thread::park_timeout(Duration::from_millis(200));
-            })
+    // The rings of threads that have ended are small. These threads hold them, as many as there may be, until the million is there.
+    let (held, done) = (Barrier::new(9), Barrier::new(9));
+    let (held, done) = (Arc::new(held), Arc::new(done));
+    let hold = || {
+        let (held, done) = (Arc::clone(&held), Arc::clone(&done));
+        thread::spawn(move || {
+            terrace_trace::steal(0, 1);
+            held.wait();
+            done.wait();
         })
-        .collect();
+    };
+    let small: Vec<_> = (0..8).map(|_| hold()).collect();
+    held.wait();
     let mark = Mark::spawned::<Work>();
     on_thread("a million", move || {
         for _ in 0..MANY {
@@ -212,6 +217,7 @@ fn a_million() {
             drop(mark.polls());
         }
     });
+    done.wait();
     for thread in small {
         thread.join().unwrap();
     }

@@ -247,7 +247,11 @@ fn workers(pool: &Shared, threads: &[Known]) -> Vec<Worker> {
             asleep: asleep(seat).filter(|_| doing.is_asleep()),
             here: here == Some(index),
             scope: scope.filter(|_| doing == Doing::WaitsInScope),
-            system: seat.try_clock().and_then(system),
+            // What the system says is of a moment later.
+            system: seat
+                .try_clock()
+                .and_then(system)
+                .filter(|_| pool.idle.doing(index) == sleep),
             queued: seat.ring.len() + usize::from(seat.lifo.sight() != Sight::Nothing),
             polls: seat.counts.polls.get(),
         })

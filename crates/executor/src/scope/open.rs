@@ -256,8 +256,8 @@ impl<'p> ScopeShared<'p> {
 #[cfg_attr(feature = "timeline", track_caller)]
 pub(super) fn child<F>(slot: &Slot<Shared>, future: F) -> Child<Recorded<F>> {
     // SAFETY: the scope is open, and borrows its pool.
-    let pool = unsafe { &*slot.pool() };
-    let future = inspect::child(&pool.records, ptr::from_ref(slot).cast(), future);
+    let records = || unsafe { &(*slot.pool()).records };
+    let future = inspect::child(records, ptr::from_ref(slot).cast(), future);
     // SAFETY: the child is spawned on an open scope, which its own count keeps open.
     unsafe { Child::new(NonNull::from(slot), slot.core().add_child(), future) }
 }

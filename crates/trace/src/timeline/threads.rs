@@ -2,7 +2,7 @@
 //!
 //! | a ring is | its owner | leaves the state by |
 //! |---|---|---|
-//! | in use | the thread that made or took it, up to its end | the destructor of a thread-local |
+//! | in use | the thread that made or took it, up to its end | the destructor of a thread-local, `END` |
 //! | free | none: its records stay | the first event of a thread |
 //!
 //! Rings are never freed: there are as many as there were threads at one time.
@@ -55,28 +55,29 @@ struct Tenant {
 }
 
 terrace_sync::thread_local! {
-    /// Without a destructor, so that late destructors of others find it.
+    /// Without a destructor, so that late destructors of others find it; where thread-locals are keyed, maybe a fresh one.
     static MINE: Mine = const { Mine { place: Cell::new(None), has_ended: Cell::new(false), number: Cell::new(0) } };
-    static END: End = const { End };
+    static END: End = const { End(Cell::new(None)) };
 }
 
 struct Mine {
+    /// That of `END`, where events find it faster.
     place: Cell<Option<&'static Place>>,
     has_ended: Cell<bool>,
     /// The number of the task that it spawned last.
     number: Cell<u64>,
 }
 
-/// Gives the thread's ring back.
-struct End;
+/// Has the thread's ring, and gives it back.
+struct End(Cell<Option<&'static Place>>);
 
 impl Drop for End {
     fn drop(&mut self) {
-        let place = MINE.try_with(|mine| {
+        let _late = MINE.try_with(|mine| {
             mine.has_ended.set(true);
-            mine.place.take()
+            mine.place.set(None);
         });
-        if let Ok(Some(place)) = place {
+        if let Some(place) = self.0.take() {
             REGISTRY.lock().free.push(place);
         }
     }
@@ -120,11 +121,16 @@ pub(crate) fn number() -> u64 {
 #[cold]
 #[inline(never)]
 fn first(mine: &Mine, word: u64) {
-    // It registers the destructor. An error where that has run.
-    if mine.has_ended.get() || END.try_with(|_| ()).is_err() {
+    if mine.has_ended.get() {
         return;
     }
-    let place = enter();
+    let place = END.try_with(|end| {
+        let place = end.0.get().unwrap_or_else(enter);
+        end.0.set(Some(place));
+        place
+    });
+    // An error where the destructor has run.
+    let Ok(place) = place else { return };
     mine.place.set(Some(place));
     place.ring.push([place.clock.now(), word]);
 }

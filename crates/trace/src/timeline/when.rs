@@ -1,16 +1,26 @@
 //! Writes a timeline when something happens.
 
 use std::boxed::Box;
+use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
+
+use terrace_sync::Mutex;
 
 use super::taken::snapshot;
 
+/// Of the threads that write: several may panic at once.
+static WRITES: Mutex<()> = Mutex::new(());
+
 /// Writes the timeline of the moment to a file, and says so, or that it failed.
 fn write(path: &Path) {
-    match snapshot().write_file(path) {
-        Ok(()) => std::eprintln!("the timeline is in {}", path.display()),
-        Err(error) => std::eprintln!("cannot write the timeline to {}: {error}", path.display()),
-    }
+    let _alone = WRITES.lock();
+    let written = snapshot().write_file(path);
+    let path = path.display();
+    // Where standard error is closed, there is no place for it.
+    let _told = match written {
+        Ok(()) => writeln!(stderr(), "the timeline is in {path}"),
+        Err(error) => writeln!(stderr(), "cannot write the timeline to {path}: {error}"),
+    };
 }
 
 /// From now on each panic first does what it did before, and then writes the timeline to this file, as

@@ -206,8 +206,7 @@ impl Asks {
     fn look(&self) -> Option<Duration> {
         let (shards, reports) = (self.shards.upgrade()?, self.reports.upgrade()?);
         let limit = reports.limit;
-        for record in shards.find(|record| record.reports(limit)) {
-            let seen = record.look();
+        for seen in shards.find(|record| record.report(limit)) {
             if shards.has_ended() {
                 return None;
             }

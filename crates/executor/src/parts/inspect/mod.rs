@@ -90,7 +90,11 @@ mod off {
     }
 
     #[inline(always)]
-    pub(crate) fn child<F>(_: &Table, _: *const (), future: F) -> Recorded<F> {
+    pub(crate) fn child<'t, F>(
+        _: impl FnOnce() -> &'t Table,
+        _: *const (),
+        future: F,
+    ) -> Recorded<F> {
         future
     }
 

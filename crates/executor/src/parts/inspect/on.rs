@@ -207,14 +207,18 @@ impl<F: Future> Future for Recorded<F> {
 /// Keeps a record of a task from now on, until its future is dropped.
 #[track_caller]
 pub(crate) fn task<F>(table: &Table, future: F) -> Recorded<F> {
-    child(table, std::ptr::null(), future)
+    child(|| table, std::ptr::null(), future)
 }
 
 /// The same for a child of the scope in the slot with this address.
 #[track_caller]
-pub(crate) fn child<F>(table: &Table, scope: *const (), future: F) -> Recorded<F> {
+pub(crate) fn child<'t, F>(
+    table: impl FnOnce() -> &'t Table,
+    scope: *const (),
+    future: F,
+) -> Recorded<F> {
     Recorded {
-        entry: table.enter::<F>(scope, false),
+        entry: table().enter::<F>(scope, false),
         future,
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use terrace_local::TaskName;
 use terrace_local::asked::Answer;
-use terrace_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use terrace_sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering, fence};
 use terrace_sync::time::Instant;
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex, OnceLock};
@@ -50,8 +50,10 @@ pub(super) struct Record {
     worker: AtomicUsize,
     /// What the poll waits in: a number of `WAITS`, or 0.
     wait: AtomicUsize,
-    /// The number of the last poll that was reported as a long one.
-    reported: AtomicUsize,
+    /// When the poll began that is going on, in nanoseconds since `born` plus one; else 0.
+    polled_since: AtomicU64,
+    /// The same of the last poll that was reported as a long one.
+    reported: AtomicU64,
     /// The waker of the last poll, if one is left.
     waker: Mutex<Weak<TaskWaker>>,
     /// Wakers that are left, clones of one counted once.
@@ -134,15 +136,18 @@ impl Record {
             thread: AtomicU64::new(0),
             worker: AtomicUsize::new(0),
             wait: AtomicUsize::new(0),
-            reported: AtomicUsize::new(0),
+            polled_since: AtomicU64::new(0),
+            reported: AtomicU64::new(0),
             waker: Mutex::new(Weak::new()),
             wakers: AtomicUsize::new(0),
         }
     }
 
-    fn changes(&self) {
+    /// The state changes now. Returns the time in nanoseconds since `born`.
+    fn changes(&self) -> u64 {
         let now = self.born.elapsed().as_nanos() as u64;
         self.changed.store(now, Ordering::Relaxed);
+        now
     }
 
     /// Where the name of the task goes, as long as it is not known.
@@ -152,6 +157,9 @@ impl Record {
 
     /// A poll begins on this thread.
     pub(super) fn begins(&self) {
+        // Ordering: Release pairs with the Acquire fence in `report`: who sees a word of this poll also sees that the one before has
+        // ended.
+        fence(Ordering::Release);
         self.thread.store(threads::note(), Ordering::Relaxed);
         let place = current().filter(|place| place.executor() == self.pool);
         let worker = place
@@ -161,12 +169,16 @@ impl Record {
             .store(worker.map_or(0, |worker| worker + 1), Ordering::Relaxed);
         let polls = self.polls.load(Ordering::Relaxed);
         self.polls.store(polls + 1, Ordering::Relaxed);
-        self.changes();
+        let now = self.changes();
         self.state.store(POLLED, Ordering::Relaxed);
+        // Ordering: Release pairs with the Acquire load in `report`, which then sees the words of this poll.
+        self.polled_since.store(now + 1, Ordering::Release);
     }
 
     /// The poll has ended, and left the task pending.
     pub(super) fn ends(&self) {
+        // Ordering: Relaxed, see `begins`.
+        self.polled_since.store(0, Ordering::Relaxed);
         self.changes();
         self.state.fetch_and(!POLLED, Ordering::Relaxed);
     }
@@ -199,17 +211,27 @@ impl Record {
         self.wait.store(before, Ordering::Relaxed);
     }
 
-    /// Whether it is in a poll that takes longer than `limit` and was not reported: then it is now.
-    pub(super) fn reports(&self, limit: Duration) -> bool {
-        // Ordering: Relaxed, the words are for reports.
-        if self.state.load(Ordering::Relaxed) & POLLED == 0 {
-            return false;
+    /// What a report of a long poll sees: if a poll is going on that takes longer than `limit`, and was not reported. Now it is.
+    pub(super) fn report(&self, limit: Duration) -> Option<Seen> {
+        // Ordering: Acquire pairs with the Release in `begins`.
+        let poll = self.polled_since.load(Ordering::Acquire);
+        let since = Duration::from_nanos(poll.checked_sub(1)?);
+        let since = self.born.elapsed().saturating_sub(since);
+        // Ordering: Relaxed, one thread reports.
+        if since <= limit || self.reported.load(Ordering::Relaxed) == poll {
+            return None;
         }
-        let polls = self.polls.load(Ordering::Relaxed);
-        if self.since() <= limit || self.polls.load(Ordering::Relaxed) != polls {
-            return false;
+        let seen = Seen {
+            since,
+            ..self.look()
+        };
+        // Ordering: Acquire pairs with the fence in `begins`: if a word was seen of a later poll, this one has ended for the load.
+        fence(Ordering::Acquire);
+        if self.polled_since.load(Ordering::Relaxed) != poll {
+            return None;
         }
-        self.reported.swap(polls, Ordering::Relaxed) != polls
+        self.reported.store(poll, Ordering::Relaxed);
+        Some(seen)
     }
 
     fn since(&self) -> Duration {

@@ -38,11 +38,11 @@ impl Shards {
         self.has_ended.load(Ordering::Relaxed)
     }
 
-    /// The records for which `f` is true, but for those that are locked. `f` only reads.
-    pub(super) fn find(&self, f: impl Fn(&Record) -> bool) -> Vec<Arc<Record>> {
+    /// What `f` finds in the records, but for those that are locked. `f` runs no code of users.
+    pub(super) fn find<T>(&self, f: impl Fn(&Record) -> Option<T>) -> Vec<T> {
         let mut found = Vec::new();
         for shard in self.records.iter().filter_map(|shard| patiently(shard)) {
-            found.extend(shard.values().filter(|record| f(record)).cloned());
+            found.extend(shard.values().filter_map(|record| f(record)));
         }
         found
     }
