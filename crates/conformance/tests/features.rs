@@ -133,7 +133,6 @@ const ABSENT: [(&str, &[Item]); 4] = [
                 "Parallel iterators as in rayon.",
                 &["IntoParallelIterator", "par_iter_mut"],
             ),
-            ("A timeline of tasks.", &["timeline", "Timeline", "Event"]),
         ],
     ),
     (
@@ -154,7 +153,6 @@ const ABSENT: [(&str, &[Item]); 4] = [
                 "Parallel iterators as in rayon.",
                 &["IntoParallelIterator", "par_iter_mut"],
             ),
-            ("A timeline of tasks.", &["timeline", "Timeline", "Event"]),
         ],
     ),
     (
