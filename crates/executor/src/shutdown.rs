@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use crate::dump::Dump;
+use crate::dump::{Dump, count};
 
 /// What becomes of an executor's tasks when its threads are ended.
 ///
@@ -80,12 +80,18 @@ impl StillRunning {
 impl fmt::Display for StillRunning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { threads, tasks, .. } = self;
+        let have = |count: usize| if count == 1 { "has" } else { "have" };
+        let (of_tasks, of_threads) = (count(*tasks, "task"), count(*threads, "thread"));
         match threads {
-            0 => write!(f, "{tasks} tasks of the executor have not ended in time")?,
+            0 => write!(
+                f,
+                "{of_tasks} of the executor {} not ended in time",
+                have(*tasks)
+            )?,
             _ => write!(
                 f,
-                "{threads} threads of the executor have not ended in time, with {tasks} tasks left; a task may be blocking \
-                 a thread"
+                "{of_threads} of the executor {} not ended in time, with {of_tasks} left; a task may be blocking a thread",
+                have(*threads)
             )?,
         }
         match self.dump.suspects().first() {

@@ -112,7 +112,11 @@ fn a_thread_that_has_not_ended_counts() {
             }
         };
         assert_eq!(left.tasks(), 1);
-        assert!(left.to_string().starts_with("1 threads"), "{left}");
+        assert!(
+            left.to_string()
+                .starts_with("1 thread of the executor has not ended"),
+            "{left}"
+        );
         assert_eq!((executor.workers(), executor.threads()), (0, 1));
         assert_eq!(executor.metrics().num_workers(), 1);
         drop(hold);

@@ -15,6 +15,7 @@ mod text;
 use std::fmt;
 
 use report::Pool;
+pub(crate) use text::count;
 
 /// What one pool, or all pools of the process, look like at one moment. [`Executor::dump`](crate::Executor::dump) and
 /// [`dump_all`](crate::dump_all) take it.

@@ -16,7 +16,7 @@ pub(super) fn time(time: Duration) -> String {
 }
 
 /// A number of things.
-pub(super) fn count(number: usize, thing: &str) -> String {
+pub(crate) fn count(number: usize, thing: &str) -> String {
     match number {
         1 => format!("1 {thing}"),
         _ => format!("{number} {thing}s"),
