@@ -29,14 +29,14 @@ pub enum First {
 }
 
 /// Polls the future of a new task once. If that ends it, the handle is finished, and the thread keeps the memory for its next one:
-/// no allocation, no read-modify-write. If not, the task is one of [`build`], made with `reference`, and pending.
+/// no allocation, no read-modify-write. If not, the task is one of [`build`](super::build), made with `reference`, and pending.
 ///
 /// The core does not hear of an end in this poll. The caller counts that for less, as it knows already on which seat the thread is.
 ///
 /// A pending one has cost two allocations instead of one, and a third if its poll has cloned its waker.
 ///
 /// # Safety
-/// - As [`build`].
+/// - As [`build`](super::build).
 /// - There is [room](has_room) for the future.
 /// - `core` stays in place during the call.
 #[inline]
