@@ -148,11 +148,13 @@ impl Builder {
     }
 
     /// Calls `report` once for each poll of a task, or of a child of a scope, that takes longer than `limit`, while the poll runs.
-    /// [`LongPoll`](crate::LongPoll) says which one, on which worker, for how long so far, and whether it waits in a scope, a join or `block_on`.
+    /// [`LongPoll`](crate::LongPoll) says which one, on which worker, for how long so far, and whether it waits in a scope, a join or
+    /// `block_on`.
     ///
     /// The call comes before one and a half times the limit is over, or 1 ms later, and no more exactly than the system's timer. A
     /// thread of its own makes it, one for the whole process, which exists while some executor wants such reports. After the drop of the
-    /// executor no call begins, but for one that is just beginning. A panic of `report` ends nothing. A slow `report` delays those of other executors.
+    /// executor no call begins, but for one that is just beginning. A panic of `report` ends nothing. A slow `report` delays those of other
+    /// executors.
     ///
     /// Cost: a look at the record of each task, twice in `limit`. That thread also wakes up while the executor is idle.
     ///

@@ -48,9 +48,9 @@ impl Executor<'static> {
     /// workers have begun. Destructors on threads of the executor run only when all its threads have begun.
     ///
     /// # Errors
-    /// When tasks ([`FinishAll`](Shutdown::FinishAll)) or threads have not ended in time; the error has a [`dump`](Self::dump). Calling it again waits again, perhaps with
-    /// [`Shutdown::DropQueued`]. After a `DropQueued` whose limit ran out, threads that wait drive the executor only once another
-    /// call has succeeded.
+    /// When tasks ([`FinishAll`](Shutdown::FinishAll)) or threads have not ended in time; the error has a [`dump`](Self::dump). Calling it
+    /// again waits again, perhaps with [`Shutdown::DropQueued`]. After a `DropQueued` whose limit ran out, threads that wait drive the
+    /// executor only once another call has succeeded.
     ///
     /// # Panics
     /// With `FinishAll` and no limit, if the caller is a task of this executor: it would wait for itself.

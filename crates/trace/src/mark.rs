@@ -24,13 +24,13 @@ impl Mark {
         Self(inner::spawned(core::any::type_name::<F>()))
     }
 
-    /// The calling thread has woken the task, which is queued next.
+    /// The calling thread has woken the task, and queues it next.
     #[inline(always)]
     pub fn woken(self) {
         inner::woken(self.0);
     }
 
-    /// The calling thread has polled the task, which was woken meanwhile and is queued next.
+    /// The calling thread has polled the task, and queues it next: a waker has woken it in the poll.
     #[inline(always)]
     pub fn woken_in_poll(self) {
         inner::woken_in_poll(self.0);

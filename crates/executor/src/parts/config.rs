@@ -22,7 +22,7 @@ pub(crate) struct Config {
     pub(crate) on_start: Option<Hook>,
     pub(crate) on_stop: Option<Hook>,
     pub(crate) main: Option<Main>,
-    /// Who is told of long polls.
+    /// The function of the user's that reports long polls, and their limit.
     #[cfg(feature = "inspect")]
     pub(crate) long_polls: Option<Arc<super::inspect::Reports>>,
 }

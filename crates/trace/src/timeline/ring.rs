@@ -60,8 +60,8 @@ impl Ring {
         // `places` is not empty, so the mask leaves an index that exists.
         let place = &self.places[head as usize & (self.places.len() - 1)];
         if !weakened!("trace-ring-fence") {
-            // Ordering: Release pairs with the Acquire fence in `read`: who has seen a word stored below also sees that the head has
-            // come up to this record.
+            // Ordering: Release pairs with the Acquire fence in `read`: a reader that has seen a word stored below also sees that
+            // the head has come up to this record.
             fence(Ordering::Release);
         }
         let [first, second] = record;
@@ -73,7 +73,7 @@ impl Ring {
     }
 
     /// The records that the ring keeps, oldest first, and the number of the first one. From any thread, at any time. Leaves those
-    /// out that the owner may have overwritten meanwhile.
+    /// out that the owner may have overwritten while the caller read them.
     #[must_use]
     pub fn read(&self) -> (u64, Vec<Record>) {
         // Ordering: Acquire pairs with the Release in `push`: the words of all records before the head are seen.

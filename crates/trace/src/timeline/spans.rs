@@ -325,7 +325,9 @@ fn close(item: &mut Item, at: u64) {
 }
 
 /// Wrappers that executors put around a future: the last of their parameters is what the program spawned.
-const WRAPPERS: [&str; 6] = ["Pin", "Box", "Child", "Settled", "Named", "Here"];
+const WRAPPERS: [&str; 7] = [
+    "Pin", "Box", "Child", "Settled", "Named", "Here", "Recorded",
+];
 
 /// The type that the program spawned.
 fn short(name: &str) -> &str {
@@ -370,6 +372,8 @@ mod tests {
             short("a::Settled<b::Core<X>, c::Poll<fn() -> u8>>"),
             "c::Poll<fn() -> u8>"
         );
+        let recorded = "terrace_executor::parts::inspect::on::Recorded<my::Thing<X>>";
+        assert_eq!(short(recorded), "my::Thing<X>");
         assert_eq!(short("my::Thing<X>"), "my::Thing<X>");
         assert_eq!(short("Box<"), "Box<");
     }

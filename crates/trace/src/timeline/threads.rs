@@ -38,7 +38,7 @@ struct Registry {
     free: Vec<&'static Place>,
 }
 
-/// A ring and those who have written into it.
+/// A ring and the threads that have written into it.
 struct Place {
     ring: Ring,
     clock: Clock,

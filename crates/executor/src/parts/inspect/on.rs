@@ -198,7 +198,7 @@ impl<F: Future> Future for Recorded<F> {
         let this = self.project();
         let record = &this.entry.record;
         let _polling = Polling::begin(record);
-        // Dropped before the record says that the poll has ended: a waker that is left then is one that somebody keeps.
+        // Dropped before the record says that the poll has ended: a waker that is left then is one that the program keeps.
         let waker = record.waker(context.waker());
         this.future.poll(&mut Context::from_waker(&waker))
     }
