@@ -77,13 +77,10 @@ pub trait Kind: Sized + 'static {
     type Handle: Handle;
 
     /// Its promises.
-    const CAPS: Caps;
+    fn caps(&self) -> Caps;
 
-    /// Its name in reports.
-    fn name() -> String;
-
-    /// A new executor, driven by the calling thread or by its own.
-    fn make() -> Self;
+    /// Makes another executor like this one.
+    fn maker(&self) -> fn() -> Self;
 
     /// A handle for tasks; it does not keep the executor alive.
     fn handle(&self) -> Self::Handle;
@@ -95,7 +92,7 @@ pub trait Kind: Sized + 'static {
     ) -> Task<T>;
 
     /// Spawns a task, with its future in a box: one cell type an output, not one a future, else this package takes
-    /// minutes to compile.
+    /// minutes to compile. For the same reason behaviours are compiled for [`Any`](crate::kinds::Any) alone.
     fn spawn<T: Send + 'static>(
         &self,
         future: impl Future<Output = T> + Send + 'static,
@@ -104,7 +101,9 @@ pub trait Kind: Sized + 'static {
     }
 
     /// Whether [`spawn_eager`](Self::spawn_eager) polls on the calling thread.
-    const POLLS_AT_SPAWN: bool = true;
+    fn polls_at_spawn(&self) -> bool {
+        true
+    }
 
     /// Spawns a task and polls it once, if the executor's thread is the calling one.
     fn spawn_eager<T: Send + 'static>(
@@ -121,8 +120,42 @@ pub trait Kind: Sized + 'static {
     }
 
     /// How long to wait for an event that must come.
-    fn patience() -> Duration {
+    fn patience(&self) -> Duration {
         Duration::from_secs(60)
+    }
+}
+
+/// A kind whose type says all of it.
+pub trait Make: Kind {
+    /// Its promises.
+    const CAPS: Caps;
+
+    /// Its name in reports.
+    fn name() -> String;
+
+    /// A new executor, driven by the calling thread or by its own.
+    fn make() -> Self;
+}
+
+/// How executors of one kind are made.
+pub struct Maker<K> {
+    /// The kind's name in reports.
+    pub name: String,
+    /// Its promises.
+    pub caps: Caps,
+    /// Makes a new executor.
+    pub make: fn() -> K,
+}
+
+impl<K: Make> Maker<K> {
+    /// That of a kind.
+    #[must_use]
+    pub fn of() -> Self {
+        Self {
+            name: K::name(),
+            caps: K::CAPS,
+            make: K::make,
+        }
     }
 }
 
@@ -153,7 +186,7 @@ pub trait Handle: Clone + Send + Sync + 'static {
 }
 
 /// A kind that takes futures that are not `Send`.
-pub trait LocalKind: Kind {
+pub trait LocalKind: Make {
     /// Spawns a task on the current thread.
     fn spawn_local<T: 'static>(&self, future: impl Future<Output = T> + 'static) -> Task<T>;
 }

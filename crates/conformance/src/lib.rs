@@ -13,5 +13,5 @@ pub mod tools;
 #[cfg(target_arch = "wasm32")]
 mod wasm;
 
-pub use kind::{Caps, Handle, Kind};
-pub use suite::{Behaviour, Case, all_behaviours, behaviours, cases, pool_behaviours};
+pub use kind::{Caps, Handle, Kind, Make, Maker};
+pub use suite::{Behaviour, Case, behaviours, cases, driven_behaviours, pool_behaviours};

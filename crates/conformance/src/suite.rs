@@ -4,7 +4,7 @@ use crate::behaviours::{
     basics, batch, cancel, drivers, eager, ending, group, panics, reentry, shutdown, task_set,
     wakes,
 };
-use crate::kind::{Batch, Caps, Drivable, Kind, Pooled};
+use crate::kind::{Batch, Caps, Drivable, Kind, Maker, Pooled};
 use crate::tools::Tracker;
 
 /// A behaviour of every executor, and its needs.
@@ -17,19 +17,19 @@ pub struct Behaviour<K> {
 }
 
 impl<K: Kind> Behaviour<K> {
-    /// Whether the kind can show it in this environment.
+    /// Whether an executor with these promises can show it in this environment.
     #[must_use]
-    pub fn applies(&self) -> bool {
-        K::CAPS.and(Caps::environment()).has(self.needs)
+    pub fn applies(&self, caps: Caps) -> bool {
+        caps.and(Caps::environment()).has(self.needs)
     }
 
-    /// Makes an executor and checks the behaviour on it.
+    /// Checks the behaviour on an executor.
     ///
     /// # Panics
     /// If the executor does not show it, or if futures or outputs are left at the end.
-    pub fn check(&self) {
-        let tracker = Tracker::new(K::patience());
-        (self.run)(K::make(), &tracker);
+    pub fn check(&self, kind: K) {
+        let tracker = Tracker::new(kind.patience());
+        (self.run)(kind, &tracker);
         tracker.all_gone();
     }
 }
@@ -197,23 +197,24 @@ pub struct Case {
 
 /// The behaviours among these that the kind can show in this environment.
 #[must_use]
-pub fn cases<K: Kind>(behaviours: Vec<Behaviour<K>>) -> Vec<Case> {
+pub fn cases<K: Kind>(maker: &Maker<K>, behaviours: Vec<Behaviour<K>>) -> Vec<Case> {
+    let Maker { name, caps, make } = maker;
+    let (caps, make) = (*caps, *make);
     behaviours
         .into_iter()
-        .filter(Behaviour::applies)
+        .filter(|behaviour| behaviour.applies(caps))
         .map(|behaviour| Case {
-            kind: K::name(),
+            kind: name.clone(),
             name: behaviour.name,
-            run: Box::new(move || behaviour.check()),
+            run: Box::new(move || behaviour.check(make())),
         })
         .collect()
 }
 
-/// Those of every table, for a kind that has drivers and batches.
+/// Those of drivers and of batches.
 #[must_use]
-pub fn all_behaviours<K: Drivable + Batch>() -> Vec<Behaviour<K>> {
-    let mut all = behaviours();
-    all.extend(driver_behaviours());
+pub fn driven_behaviours<K: Drivable + Batch>() -> Vec<Behaviour<K>> {
+    let mut all = driver_behaviours();
     all.extend(batch_behaviours());
     all
 }

@@ -156,7 +156,7 @@ impl Limit {
 /// If that does not happen.
 #[track_caller]
 pub fn until<K: Kind>(kind: &K, mut condition: impl FnMut() -> bool) {
-    let mut limit = Limit::new(K::patience());
+    let mut limit = Limit::new(kind.patience());
     let came = kind.drive(&mut condition, &mut limit);
     assert!(came, "what must come does not");
 }
@@ -212,7 +212,7 @@ impl Wake for Flag {
 pub fn settle<K: Kind>(kind: &K) {
     /// Enough for every thread of a small pool to take part.
     const PROBES: usize = 8;
-    if K::CAPS.has(Caps::MANUAL) {
+    if kind.caps().has(Caps::MANUAL) {
         while kind.tick() {}
         return;
     }

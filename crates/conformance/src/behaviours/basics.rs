@@ -99,7 +99,7 @@ pub(crate) fn each_wake_is_one_poll<K: Kind>(kind: K, tracker: &Tracker) {
         settle(&kind);
         assert_eq!(polls.get(), wakes + 1, "polled without a wake");
         // Wakes of a task that is not polled in between are one wake; where threads poll, they may be more.
-        if K::CAPS.has(crate::Caps::MANUAL) {
+        if kind.caps().has(crate::Caps::MANUAL) {
             waker.wake_by_ref();
             wake_owned(&waker);
         }
@@ -175,11 +175,12 @@ pub(crate) fn a_large_future_fits_a_small_stack<K: Kind>(kind: K, tracker: &Trac
         (false, false) => 2,
     };
     const STACK: usize = 256 * 1024 * TIMES;
+    let make = kind.maker();
     drop(kind);
     let token = tracker.token();
     let thread = std::thread::Builder::new().stack_size(STACK);
     let thread = thread.spawn(move || {
-        let kind = K::make();
+        let kind = make();
         let task = kind.spawn_exact(async move {
             let mut large = [1u8; FUTURE];
             yields(1).await;

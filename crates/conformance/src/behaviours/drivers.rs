@@ -172,7 +172,7 @@ pub(crate) fn runs_nest<K: Drivable>(kind: K, tracker: &Tracker) {
 
 /// A task of one awaits a task of the other, and the other way round, in either order of nesting.
 pub(crate) fn runs_of_two_executors_nest<K: Drivable>(kind: K, tracker: &Tracker) {
-    let other = K::make();
+    let other = kind.maker()();
     for kind_inside in [false, true] {
         let (inner, middle) = (tracker.token(), tracker.token());
         let inner = kind.spawn(async move {
@@ -219,7 +219,7 @@ pub(crate) fn each_tick_is_one_task<K: Drivable>(kind: K, tracker: &Tracker) {
 /// A waking thread has pushed the task and is about to wake a driver. At that point the owner runs
 /// the task, and drops and frees the executor. The driver's waker holds the waking thread there.
 pub(crate) fn dropped_between_push_and_wake<K: Drivable>(kind: K, tracker: &Tracker) {
-    assert!(K::CAPS.has(Caps::CLOSES));
+    assert!(kind.caps().has(Caps::CLOSES));
     let (pushed, gone) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
     let held = Arc::new(AtomicBool::new(false));
     let own = terrace_local::thread_id();

@@ -14,8 +14,8 @@ pub(crate) fn a_child_is_polled_in_the_call<K: Kind>(kind: K, tracker: &Tracker)
             let _inside = inside;
             (n, token)
         });
-        assert!(task.is_finished() || !K::POLLS_AT_SPAWN, "{n}");
-        if K::POLLS_AT_SPAWN {
+        assert!(task.is_finished() || !kind.polls_at_spawn(), "{n}");
+        if kind.polls_at_spawn() {
             assert_eq!(tracker.live(), 1, "the future is gone");
             assert_eq!(task.try_take().expect("it is done").0, n);
             assert!(task.try_take().is_none());
@@ -39,7 +39,7 @@ pub(crate) fn a_pending_child_goes_on<K: Kind>(kind: K, tracker: &Tracker) {
             Poll::Pending
         })
     });
-    assert!(polls.get() == 1 || !K::POLLS_AT_SPAWN);
+    assert!(polls.get() == 1 || !kind.polls_at_spawn());
     for _ in 0..2 {
         arrived(&kind, &slot).wake();
     }
@@ -61,7 +61,7 @@ pub(crate) fn cancelled_and_detached_children<K: Kind>(kind: K, tracker: &Tracke
         drop(spawn(times));
         spawn(times).detach();
         let cancelled = wait(&kind, spawn(times).cancel());
-        assert!(cancelled.is_some() || times > 0 || !K::POLLS_AT_SPAWN);
+        assert!(cancelled.is_some() || times > 0 || !kind.polls_at_spawn());
         drop(cancelled);
         until(&kind, || tracker.live() == 0);
     }
@@ -73,7 +73,7 @@ pub(crate) fn a_panic_is_the_childs<K: Kind>(kind: K, tracker: &Tracker) {
         let _inside = token;
         panic!("in the first poll");
     });
-    assert!(task.is_finished() || !K::POLLS_AT_SPAWN);
+    assert!(task.is_finished() || !kind.polls_at_spawn());
     assert_eq!(text_of(|| wait::<K, ()>(&kind, task)), "in the first poll");
     assert_eq!(wait(&kind, kind.spawn_eager(async { 1 })), 1);
 }
@@ -134,7 +134,11 @@ pub(crate) fn children_nest_deep<K: Kind>(kind: K, _tracker: &Tracker) {
 /// A task that spawns and awaits eager children lets others run before it has had a thousand of them.
 pub(crate) fn a_parent_that_spawns_yields<K: Kind>(kind: K, tracker: &Tracker) {
     // Another thread may take the other task, and be kept off its processor in the middle of it.
-    let tries = if K::CAPS.has(Caps::ONE_THREAD) { 1 } else { 3 };
+    let tries = if kind.caps().has(Caps::ONE_THREAD) {
+        1
+    } else {
+        3
+    };
     let children = (0..tries).map(|_| children_before_another(&kind, tracker));
     let least = children.min().expect("there is a try");
     assert!(least < 1_000, "the other task has had no turn");

@@ -168,7 +168,7 @@ pub(crate) fn a_destructor_ticks<K: Kind>(kind: K, tracker: &Tracker) {
 
 /// Blocks in a poll until another task of the same executor is done: by ticking it, or by its other threads.
 pub(crate) fn a_poll_waits_for_another_task<K: Kind>(kind: K, tracker: &Tracker) {
-    let one_thread = K::CAPS.has(crate::Caps::ONE_THREAD);
+    let one_thread = kind.caps().has(crate::Caps::ONE_THREAD);
     let (handle, token) = (kind.handle(), tracker.token());
     let outer = kind.spawn(async move {
         let inner = handle.spawn(async move {

@@ -112,7 +112,7 @@ pub(crate) fn a_destructor_wakes_a_sibling<K: Kind>(kind: K, tracker: &Tracker) 
     for slot in &slots {
         until(&kind, || waits(slot));
     }
-    if K::CAPS.has(Caps::MANUAL) {
+    if kind.caps().has(Caps::MANUAL) {
         while kind.tick() {}
     }
     drop(kind);
@@ -166,9 +166,10 @@ pub(crate) fn a_finished_output_survives<K: Kind>(kind: K, tracker: &Tracker) {
 
 pub(crate) fn handles_are_dropped_elsewhere_meanwhile<K: Kind>(kind: K, tracker: &Tracker) {
     const ROUNDS: usize = 50;
+    let make = kind.maker();
     let mut kind = Some(kind);
     for _ in 0..ROUNDS {
-        let kind = kind.take().unwrap_or_else(K::make);
+        let kind = kind.take().unwrap_or_else(make);
         let tasks: Vec<_> = (0..4).map(|_| pending(&kind, tracker.token())).collect();
         let start = Arc::new(std::sync::Barrier::new(2));
         let thread = std::thread::spawn({

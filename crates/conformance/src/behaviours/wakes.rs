@@ -128,7 +128,7 @@ fn pending_then_gone<K: Kind>(kind: K, tracker: &Tracker) -> std::task::Waker {
         }
     });
     let waker = arrived(&kind, &slot);
-    if K::CAPS.has(Caps::CLOSES) {
+    if kind.caps().has(Caps::CLOSES) {
         task.detach();
         drop(kind);
     } else {
@@ -140,9 +140,10 @@ fn pending_then_gone<K: Kind>(kind: K, tracker: &Tracker) -> std::task::Waker {
 
 pub(crate) fn race_with_the_drop<K: Kind>(kind: K, tracker: &Tracker) {
     const ROUNDS: usize = 50;
+    let make = kind.maker();
     let mut kind = Some(kind);
     for round in 0..ROUNDS {
-        let kind = kind.take().unwrap_or_else(K::make);
+        let kind = kind.take().unwrap_or_else(make);
         let slots = [Slot::default(), Slot::default()];
         for slot in &slots {
             let (slot, token) = (slot.clone(), tracker.token());
@@ -196,7 +197,7 @@ pub(crate) fn a_task_that_wakes_itself_is_fair<K: Kind>(kind: K, tracker: &Track
         }
     });
     let at_end = wait(&kind, at_end);
-    if K::CAPS.has(Caps::MANUAL.and(Caps::FIFO)) {
+    if kind.caps().has(Caps::MANUAL.and(Caps::FIFO)) {
         assert!(
             at_end <= STEPS + 1,
             "{at_end} polls of one for {STEPS} of the other"

@@ -8,7 +8,7 @@ use terrace_local::{Task, task};
 
 #[cfg(not(target_arch = "wasm32"))]
 use super::executor::Pool;
-use crate::kind::{Caps, Drivable, Kind, LocalKind, poll_once};
+use crate::kind::{Caps, Drivable, Kind, LocalKind, Make, poll_once};
 use crate::tools::{Limit, wait_here};
 
 /// The parts that are as in the kind inside.
@@ -41,9 +41,7 @@ macro_rules! passed_on {
 /// Driven by `tick`: each is polled once, and dropped where it found nothing.
 pub struct Ticked<K>(K);
 
-impl<K: Drivable> Kind for Ticked<K> {
-    type Handle = K::Handle;
-
+impl<K: Drivable + Make> Make for Ticked<K> {
     const CAPS: Caps = K::CAPS;
 
     fn name() -> String {
@@ -52,6 +50,18 @@ impl<K: Drivable> Kind for Ticked<K> {
 
     fn make() -> Self {
         Self(K::make())
+    }
+}
+
+impl<K: Drivable + Make> Kind for Ticked<K> {
+    type Handle = K::Handle;
+
+    fn caps(&self) -> Caps {
+        Self::CAPS
+    }
+
+    fn maker(&self) -> fn() -> Self {
+        Self::make
     }
 
     passed_on!();
@@ -70,9 +80,7 @@ impl<K: Drivable + LocalKind> LocalKind for Ticked<K> {
 /// Driven by `run`, one for each wait, dropped when that ends.
 pub struct Running<K>(K);
 
-impl<K: Drivable> Kind for Running<K> {
-    type Handle = K::Handle;
-
+impl<K: Drivable + Make> Make for Running<K> {
     /// How many tasks a poll of `run` polls is its own matter.
     const CAPS: Caps = K::CAPS.without(Caps::MANUAL);
 
@@ -82,6 +90,18 @@ impl<K: Drivable> Kind for Running<K> {
 
     fn make() -> Self {
         Self(K::make())
+    }
+}
+
+impl<K: Drivable + Make> Kind for Running<K> {
+    type Handle = K::Handle;
+
+    fn caps(&self) -> Caps {
+        Self::CAPS
+    }
+
+    fn maker(&self) -> fn() -> Self {
+        Self::make
     }
 
     passed_on!();
@@ -101,9 +121,7 @@ impl<K: Drivable> Kind for Running<K> {
 pub struct Waited(Pool<0>);
 
 #[cfg(not(target_arch = "wasm32"))]
-impl Kind for Waited {
-    type Handle = <Pool<0> as Kind>::Handle;
-
+impl Make for Waited {
     const CAPS: Caps = Caps::CLOSES;
 
     fn name() -> String {
@@ -112,6 +130,19 @@ impl Kind for Waited {
 
     fn make() -> Self {
         Self(Pool::built())
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Kind for Waited {
+    type Handle = <Pool<0> as Kind>::Handle;
+
+    fn caps(&self) -> Caps {
+        Self::CAPS
+    }
+
+    fn maker(&self) -> fn() -> Self {
+        Self::make
     }
 
     passed_on!();

@@ -6,7 +6,7 @@ use terrace_executor::{Builder, Executor, StaticExecutor, Task};
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex};
 
-use crate::kind::{Caps, Handle, Kind, Pooled};
+use crate::kind::{Caps, Handle, Kind, Make, Pooled};
 
 /// [`Executor`] with so many workers; without any it is ticked, and never had threads: waiting ones leave it alone.
 pub struct Pool<const WORKERS: usize>(Arc<Executor<'static>>);
@@ -22,9 +22,7 @@ impl<const WORKERS: usize> Pool<WORKERS> {
     }
 }
 
-impl<const WORKERS: usize> Kind for Pool<WORKERS> {
-    type Handle = PoolHandle<WORKERS>;
-
+impl<const WORKERS: usize> Make for Pool<WORKERS> {
     const CAPS: Caps = if WORKERS == 0 {
         Caps::CLOSES
             .and(Caps::MANUAL)
@@ -44,6 +42,18 @@ impl<const WORKERS: usize> Kind for Pool<WORKERS> {
         } else {
             Self::built()
         }
+    }
+}
+
+impl<const WORKERS: usize> Kind for Pool<WORKERS> {
+    type Handle = PoolHandle<WORKERS>;
+
+    fn caps(&self) -> Caps {
+        Self::CAPS
+    }
+
+    fn maker(&self) -> fn() -> Self {
+        Self::make
     }
 
     fn handle(&self) -> PoolHandle<WORKERS> {
@@ -110,9 +120,7 @@ pub struct StaticPoolHandle<const WORKERS: usize>(&'static StaticExecutor);
 /// Those that were made, where leak checkers find them.
 static STATIC: Mutex<Vec<&'static StaticExecutor>> = Mutex::new(Vec::new());
 
-impl<const WORKERS: usize> Kind for StaticPool<WORKERS> {
-    type Handle = StaticPoolHandle<WORKERS>;
-
+impl<const WORKERS: usize> Make for StaticPool<WORKERS> {
     const CAPS: Caps = if WORKERS == 0 {
         Caps::MANUAL.and(Caps::FIFO).and(Caps::ONE_THREAD)
     } else {
@@ -138,6 +146,18 @@ impl<const WORKERS: usize> Kind for StaticPool<WORKERS> {
         };
         made.push(pool);
         Self(pool)
+    }
+}
+
+impl<const WORKERS: usize> Kind for StaticPool<WORKERS> {
+    type Handle = StaticPoolHandle<WORKERS>;
+
+    fn caps(&self) -> Caps {
+        Self::CAPS
+    }
+
+    fn maker(&self) -> fn() -> Self {
+        Self::make
     }
 
     fn handle(&self) -> StaticPoolHandle<WORKERS> {

@@ -7,7 +7,7 @@ use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex};
 
 use super::here::Here;
-use crate::kind::{Caps, Handle, Kind, LocalKind};
+use crate::kind::{Caps, Handle, Kind, LocalKind, Make};
 
 /// [`LocalExecutor`], ticked.
 pub struct Local(Arc<LocalExecutor<'static>>);
@@ -19,9 +19,7 @@ pub struct LocalHandle {
     spawner: LocalSpawner,
 }
 
-impl Kind for Local {
-    type Handle = LocalHandle;
-
+impl Make for Local {
     const CAPS: Caps = Caps::MANUAL
         .and(Caps::ONE_THREAD)
         .and(Caps::FIFO)
@@ -38,6 +36,18 @@ impl Kind for Local {
             reason = "handles are in tasks that must be Send"
         )]
         Self(Arc::new(LocalExecutor::new()))
+    }
+}
+
+impl Kind for Local {
+    type Handle = LocalHandle;
+
+    fn caps(&self) -> Caps {
+        Self::CAPS
+    }
+
+    fn maker(&self) -> fn() -> Self {
+        Self::make
     }
 
     fn handle(&self) -> LocalHandle {
@@ -112,9 +122,7 @@ unsafe impl Send for Kept {}
 
 static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
 
-impl Kind for StaticLocal {
-    type Handle = StaticLocalHandle;
-
+impl Make for StaticLocal {
     const CAPS: Caps = Caps::MANUAL.and(Caps::ONE_THREAD).and(Caps::FIFO);
 
     fn name() -> String {
@@ -125,6 +133,18 @@ impl Kind for StaticLocal {
         let executor: &'static _ = Box::leak(Box::new(StaticLocalExecutor::new()));
         KEPT.lock().push(Kept(executor));
         Self(executor)
+    }
+}
+
+impl Kind for StaticLocal {
+    type Handle = StaticLocalHandle;
+
+    fn caps(&self) -> Caps {
+        Self::CAPS
+    }
+
+    fn maker(&self) -> fn() -> Self {
+        Self::make
     }
 
     fn handle(&self) -> StaticLocalHandle {

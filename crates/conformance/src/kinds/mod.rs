@@ -25,6 +25,7 @@ macro_rules! spawns_batches_and_is_driven {
     };
 }
 
+mod any;
 mod driven;
 mod executor;
 mod here;
@@ -32,6 +33,7 @@ mod local;
 mod pool;
 mod thread;
 
+pub use any::Any;
 #[cfg(not(target_arch = "wasm32"))]
 pub use driven::Waited;
 pub use driven::{Running, Ticked};
@@ -42,38 +44,38 @@ pub use pool::Tasks;
 pub use thread::RemoteThread;
 pub use thread::Thread;
 
-use crate::suite::{Case, all_behaviours, behaviours, cases, pool_behaviours};
+use crate::kind::{Batch, Drivable, Make, Maker, Pooled};
+use crate::suite::{Case, behaviours, cases, driven_behaviours, pool_behaviours};
 
 /// Every behaviour of every kind that this environment has.
 #[must_use]
 pub fn all() -> Vec<Case> {
-    let mut all = Vec::new();
-    all.extend(cases(all_behaviours::<Local>()));
-    all.extend(cases(all_behaviours::<StaticLocal>()));
-    all.extend(cases(all_behaviours::<Pool<0>>()));
-    all.extend(cases(pool_behaviours::<Pool<0>>()));
-    all.extend(cases(all_behaviours::<StaticPool<0>>()));
-    all.extend(cases(behaviours::<Ticked<Local>>()));
-    all.extend(cases(behaviours::<Running<Local>>()));
-    all.extend(cases(behaviours::<Ticked<Pool<0>>>()));
-    all.extend(cases(behaviours::<Running<Pool<0>>>()));
-    all.extend(cases(behaviours::<Thread>()));
+    let kinds = Any::kinds();
+    let mut all: Vec<Case> = kinds
+        .iter()
+        .flat_map(|kind| cases(kind, behaviours()))
+        .collect();
+    all.extend(driven::<Local>());
+    all.extend(driven::<StaticLocal>());
+    all.extend(driven::<Pool<0>>());
+    all.extend(pooled::<Pool<0>>());
+    all.extend(driven::<StaticPool<0>>());
     #[cfg(not(target_arch = "wasm32"))]
     {
-        all.extend(cases(all_behaviours::<Pool<1>>()));
-        all.extend(cases(pool_behaviours::<Pool<1>>()));
-        all.extend(cases(all_behaviours::<Pool<2>>()));
-        all.extend(cases(pool_behaviours::<Pool<2>>()));
-        all.extend(cases(all_behaviours::<StaticPool<1>>()));
-        all.extend(cases(all_behaviours::<StaticPool<2>>()));
-        all.extend(cases(behaviours::<Running<Pool<1>>>()));
-        all.extend(cases(behaviours::<RemoteThread>()));
-        all.extend(cases(behaviours::<Waited>()));
-    }
-    all.extend(cases(behaviours::<Tasks<2>>()));
-    if cfg!(feature = "multi_threaded") {
-        all.extend(cases(behaviours::<Tasks<0>>()));
-        all.extend(cases(behaviours::<Tasks<1>>()));
+        all.extend(driven::<Pool<1>>());
+        all.extend(pooled::<Pool<1>>());
+        all.extend(driven::<Pool<2>>());
+        all.extend(pooled::<Pool<2>>());
+        all.extend(driven::<StaticPool<1>>());
+        all.extend(driven::<StaticPool<2>>());
     }
     all
+}
+
+fn driven<K: Make + Drivable + Batch>() -> Vec<Case> {
+    cases(&Maker::<K>::of(), driven_behaviours())
+}
+
+fn pooled<K: Make + Pooled>() -> Vec<Case> {
+    cases(&Maker::<K>::of(), pool_behaviours())
 }

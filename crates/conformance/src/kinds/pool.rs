@@ -10,7 +10,7 @@ use terrace_tasks::{Task, TaskPool, TaskPoolBuilder};
 use super::driven::holds;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::kind::drive_by_ticks;
-use crate::kind::{Caps, Handle, Kind};
+use crate::kind::{Caps, Handle, Kind, Make};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::tools::Limit;
 
@@ -28,9 +28,7 @@ fn tick(pool: &TaskPool) -> bool {
     !THREADED && pool.with_local_executor(|executor| executor.try_tick())
 }
 
-impl<const THREADS: usize> Kind for Tasks<THREADS> {
-    type Handle = TasksHandle;
-
+impl<const THREADS: usize> Make for Tasks<THREADS> {
     const CAPS: Caps = Caps::CLOSES;
 
     fn name() -> String {
@@ -45,6 +43,18 @@ impl<const THREADS: usize> Kind for Tasks<THREADS> {
         Self(Arc::new(
             TaskPoolBuilder::new().num_threads(THREADS).build(),
         ))
+    }
+}
+
+impl<const THREADS: usize> Kind for Tasks<THREADS> {
+    type Handle = TasksHandle;
+
+    fn caps(&self) -> Caps {
+        Self::CAPS
+    }
+
+    fn maker(&self) -> fn() -> Self {
+        Self::make
     }
 
     fn handle(&self) -> TasksHandle {

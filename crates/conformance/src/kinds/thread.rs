@@ -4,7 +4,7 @@ use std::future::Future;
 
 use terrace_thread::{Task, ThreadSpawner};
 
-use crate::kind::{Caps, Handle, Kind, LocalKind};
+use crate::kind::{Caps, Handle, Kind, LocalKind, Make};
 
 /// A [`ThreadSpawner`] onto the current thread, which ticks.
 pub struct Thread(ThreadSpawner);
@@ -13,9 +13,7 @@ pub struct Thread(ThreadSpawner);
 #[derive(Clone)]
 pub struct ThreadHandle(ThreadSpawner);
 
-impl Kind for Thread {
-    type Handle = ThreadHandle;
-
+impl Make for Thread {
     const CAPS: Caps = Caps::MANUAL
         .and(Caps::ONE_THREAD)
         .and(Caps::FIFO)
@@ -28,6 +26,18 @@ impl Kind for Thread {
 
     fn make() -> Self {
         Self(ThreadSpawner::current())
+    }
+}
+
+impl Kind for Thread {
+    type Handle = ThreadHandle;
+
+    fn caps(&self) -> Caps {
+        Self::CAPS
+    }
+
+    fn maker(&self) -> fn() -> Self {
+        Self::make
     }
 
     fn handle(&self) -> ThreadHandle {
@@ -100,12 +110,8 @@ struct Stop {
 }
 
 #[cfg(not(target_arch = "wasm32"))]
-impl Kind for RemoteThread {
-    type Handle = RemoteHandle;
-
+impl Make for RemoteThread {
     const CAPS: Caps = Caps::CLOSES;
-
-    const POLLS_AT_SPAWN: bool = false;
 
     fn name() -> String {
         "ThreadSpawner from elsewhere".to_owned()
@@ -124,6 +130,23 @@ impl Kind for RemoteThread {
         let spawner = receiver.recv().expect("the thread sends its spawner");
         let stop = Some(Stop { signal, thread });
         Self { spawner, stop }
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Kind for RemoteThread {
+    type Handle = RemoteHandle;
+
+    fn caps(&self) -> Caps {
+        Self::CAPS
+    }
+
+    fn maker(&self) -> fn() -> Self {
+        Self::make
+    }
+
+    fn polls_at_spawn(&self) -> bool {
+        false
     }
 
     fn handle(&self) -> RemoteHandle {

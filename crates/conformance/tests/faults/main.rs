@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use terrace_conformance::{Behaviour, Caps, Handle, Kind, all_behaviours};
+use terrace_conformance::{Behaviour, Caps, Handle, Kind, Make, behaviours, driven_behaviours};
 use terrace_local::registry::Registry;
 use terrace_local::task::{self, Core, CoreRef, Register, Runnable, Schedule, Task};
 use terrace_local::{ThreadNumber, thread_id};
@@ -202,9 +202,7 @@ impl Shared {
     }
 }
 
-impl Kind for Broken {
-    type Handle = BrokenHandle;
-
+impl Make for Broken {
     const CAPS: Caps = Caps::MANUAL
         .and(Caps::ONE_THREAD)
         .and(Caps::FIFO)
@@ -227,6 +225,18 @@ impl Kind for Broken {
             depth: AtomicUsize::new(0),
             drivers: Mutex::default(),
         }))
+    }
+}
+
+impl Kind for Broken {
+    type Handle = BrokenHandle;
+
+    fn caps(&self) -> Caps {
+        Self::CAPS
+    }
+
+    fn maker(&self) -> fn() -> Self {
+        Self::make
     }
 
     fn handle(&self) -> BrokenHandle {
@@ -255,7 +265,7 @@ impl Kind for Broken {
         self.0.tick()
     }
 
-    fn patience() -> Duration {
+    fn patience(&self) -> Duration {
         match PLANTED.get() {
             Nothing => Duration::from_secs(60),
             // A lost task does not come, however long the test waits.
@@ -294,11 +304,17 @@ impl Handle for BrokenHandle {
     }
 }
 
+fn all_behaviours() -> Vec<Behaviour<Broken>> {
+    let mut all = behaviours();
+    all.extend(driven_behaviours());
+    all
+}
+
 /// The failure of a behaviour on the executor with this fault.
 fn failure(behaviour: Behaviour<Broken>, fault: Fault) -> Option<String> {
     common::failure(behaviour.name, move || {
         PLANTED.set(fault);
-        behaviour.check();
+        behaviour.check(Broken::make());
     })
 }
 
@@ -307,15 +323,16 @@ fn catches(fault: Fault, name: &str) {
         .into_iter()
         .find(|behaviour| behaviour.name == name)
         .expect("a behaviour of that name");
-    assert!(behaviour.applies());
+    assert!(behaviour.applies(Broken::CAPS));
     let failure = failure(behaviour, fault);
     assert!(failure.is_some(), "{name} does not see {fault:?}");
 }
 
 #[test]
 fn without_a_fault_it_conforms() {
-    let (applying, others): (Vec<_>, Vec<_>) =
-        all_behaviours().into_iter().partition(Behaviour::applies);
+    let (applying, others): (Vec<_>, Vec<_>) = all_behaviours()
+        .into_iter()
+        .partition(|behaviour| behaviour.applies(Broken::CAPS));
     let failures = applying
         .into_iter()
         .filter_map(|behaviour| failure(behaviour, Nothing));
