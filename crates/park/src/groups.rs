@@ -87,6 +87,10 @@ impl Groups {
             // This counts after the walk: if another thread adds a group behind `link` before the count, the exchange
             // fails.
             let number = self.iter().count();
+            if worker < number * GROUP_CAPACITY {
+                // Another thread has added it since the loop's look.
+                return;
+            }
             let new = Box::into_raw(Box::new(Group::new(number, WIDE)));
             // Ordering: Release pairs with the Acquire in `follow`.
             let added =
@@ -161,14 +165,16 @@ mod tests {
     #[test]
     fn groups_that_are_added_at_once_have_numbers_of_their_own() {
         let _watchdog = watchdog();
-        let groups = Groups::new(1);
-        std::thread::scope(|scope| {
-            for last in 1..8 {
-                let groups = &groups;
-                scope.spawn(move || groups.ensure(last * GROUP_CAPACITY));
-            }
-        });
-        let bases: Vec<_> = groups.iter().map(|group| group.base).collect();
-        assert_eq!(bases, [0, 1, 2, 3, 4, 5, 6, 7].map(|n| n * GROUP_CAPACITY));
+        for _ in 0..200 {
+            let groups = Groups::new(1);
+            std::thread::scope(|scope| {
+                for last in 1..8 {
+                    let groups = &groups;
+                    scope.spawn(move || groups.ensure(last * GROUP_CAPACITY));
+                }
+            });
+            let bases: Vec<_> = groups.iter().map(|group| group.base).collect();
+            assert_eq!(bases, [0, 1, 2, 3, 4, 5, 6, 7].map(|n| n * GROUP_CAPACITY));
+        }
     }
 }
