@@ -52,7 +52,7 @@ struct Spans<'t> {
 pub(super) fn picture(timeline: &Timeline) -> Picture {
     let sites = timeline.sites.iter().map(|site| match site {
         Some(site) => Site {
-            name: short(&site.name).to_owned(),
+            name: spawned_type(&site.name).to_owned(),
             place: site.place(),
         },
         None => Site::default(),
@@ -329,8 +329,10 @@ const WRAPPERS: [&str; 7] = [
     "Pin", "Box", "Child", "Settled", "Named", "Here", "Recorded",
 ];
 
-/// The type that the program spawned.
-fn short(name: &str) -> &str {
+/// The type that the program spawned, out of that of the future which an executor polls: without the wrappers that executors put around
+/// it.
+#[must_use]
+pub fn spawned_type(name: &str) -> &str {
     let mut name = name;
     while let Some((head, inner)) = name.strip_suffix('>').and_then(|name| name.split_once('<')) {
         let wrapper = head.rsplit("::").next().unwrap_or(head);
@@ -362,19 +364,19 @@ fn last_parameter(list: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::short;
+    use super::spawned_type;
 
     #[test]
     fn wrappers_are_taken_off() {
         let child = "terrace_executor::scope::child::Child<core::pin::Pin<alloc::boxed::Box<my::f<A, (B, C)>::{{closure}}>>>";
-        assert_eq!(short(child), "my::f<A, (B, C)>::{{closure}}");
+        assert_eq!(spawned_type(child), "my::f<A, (B, C)>::{{closure}}");
         assert_eq!(
-            short("a::Settled<b::Core<X>, c::Poll<fn() -> u8>>"),
+            spawned_type("a::Settled<b::Core<X>, c::Poll<fn() -> u8>>"),
             "c::Poll<fn() -> u8>"
         );
         let recorded = "terrace_executor::parts::inspect::on::Recorded<my::Thing<X>>";
-        assert_eq!(short(recorded), "my::Thing<X>");
-        assert_eq!(short("my::Thing<X>"), "my::Thing<X>");
-        assert_eq!(short("Box<"), "Box<");
+        assert_eq!(spawned_type(recorded), "my::Thing<X>");
+        assert_eq!(spawned_type("my::Thing<X>"), "my::Thing<X>");
+        assert_eq!(spawned_type("Box<"), "Box<");
     }
 }

@@ -10,6 +10,8 @@ mod record;
 #[cfg(feature = "inspect")]
 mod shards;
 #[cfg(feature = "inspect")]
+mod spans;
+#[cfg(feature = "inspect")]
 mod threads;
 
 #[cfg(not(feature = "inspect"))]

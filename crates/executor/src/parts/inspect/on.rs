@@ -13,10 +13,12 @@ use terrace_local::asked;
 use terrace_sync::atomic::{AtomicU64, Ordering};
 use terrace_sync::time::Instant;
 use terrace_sync::{Arc, Mutex};
+use tracing::span::Entered;
 
 use super::long_polls::{self, Reports};
 use super::record::{Record, Seen};
 use super::shards::Shards;
+use super::spans::TaskSpan;
 use super::threads;
 use crate::parts::current::ExecutorId;
 use crate::parts::pools::patiently;
@@ -59,21 +61,26 @@ impl Table {
     fn enter<F>(&self, scope: *const (), is_call: bool) -> Entry {
         // Ordering: Relaxed, a counter.
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let record = Record::new(
-            number,
-            self.pool,
-            type_name::<F>(),
-            Location::caller(),
-            scope,
-            is_call,
-        );
+        let (future, site) = (type_name::<F>(), Location::caller());
+        let kind = match (is_call, scope.is_null()) {
+            (true, _) => "closure",
+            (false, false) => "child",
+            (false, true) => "task",
+        };
+        let span = TaskSpan::new(kind, number, future, site);
+        let wakes = span.wakes();
+        let record = Record::new(number, self.pool, future, site, scope, is_call, wakes);
         let record = Arc::new(record);
         let shards = Arc::clone(&self.shards);
         shards
             .shard(number)
             .lock()
             .insert(number, Arc::clone(&record));
-        Entry { record, shards }
+        Entry {
+            record,
+            shards,
+            span,
+        }
     }
 }
 
@@ -135,6 +142,7 @@ impl Site {
 struct Entry {
     record: Arc<Record>,
     shards: Arc<Shards>,
+    span: TaskSpan,
 }
 
 impl Drop for Entry {
@@ -156,19 +164,26 @@ fn replace_innermost(record: Option<Arc<Record>>) -> Option<Arc<Record>> {
 }
 
 /// A poll of a recorded task, until this is dropped.
-struct Polling<'r> {
-    record: &'r Record,
+struct Polling<'e> {
+    entry: &'e Entry,
+    asked: bool,
     outer: Option<Arc<Record>>,
     outer_name: Option<asked::Answer>,
+    // Left after the drop, which says the name.
+    _inside: Entered<'e>,
 }
 
-impl<'r> Polling<'r> {
-    fn begin(record: &'r Arc<Record>) -> Self {
+impl<'e> Polling<'e> {
+    fn begin(entry: &'e Entry) -> Self {
+        let record = &entry.record;
         record.begins();
+        let asks = record.asks_name();
         Self {
-            record,
+            entry,
+            asked: asks.is_some(),
             outer: replace_innermost(Some(Arc::clone(record))),
-            outer_name: asked::ask(record.asks_name()),
+            outer_name: asked::ask(asks),
+            _inside: entry.span.enter(),
         }
     }
 }
@@ -177,7 +192,11 @@ impl Drop for Polling<'_> {
     fn drop(&mut self) {
         drop(asked::ask(self.outer_name.take()));
         drop(replace_innermost(self.outer.take()));
-        self.record.ends();
+        let Entry { record, span, .. } = self.entry;
+        record.ends();
+        if let Some(name) = record.name().filter(|_| self.asked) {
+            span.is_named(name);
+        }
     }
 }
 
@@ -196,10 +215,9 @@ impl<F: Future> Future for Recorded<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.project();
-        let record = &this.entry.record;
-        let _polling = Polling::begin(record);
+        let _polling = Polling::begin(this.entry);
         // Dropped before the record says that the poll has ended: a waker that is left then is one that the program keeps.
-        let waker = record.waker(context.waker());
+        let waker = this.entry.record.waker(context.waker());
         this.future.poll(&mut Context::from_waker(&waker))
     }
 }
@@ -232,7 +250,7 @@ pub(crate) fn call<W, F: FnOnce(&W) + Send>(
 ) -> impl FnOnce(&W) + Send + use<W, F> {
     let entry = table.enter::<F>(scope, true);
     move |worker: &W| {
-        let _polling = Polling::begin(&entry.record);
+        let _polling = Polling::begin(&entry);
         call(worker);
     }
 }

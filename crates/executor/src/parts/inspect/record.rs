@@ -18,6 +18,7 @@ use terrace_sync::time::Instant;
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex, OnceLock};
 
+use super::spans::Wakes;
 use super::threads;
 use crate::dump::report::{State, title};
 use crate::parts::current::{Current, ExecutorId, current};
@@ -40,6 +41,7 @@ pub(super) struct Record {
     /// Whether it is a closure, which no waker wakes.
     is_call: bool,
     pool: ExecutorId,
+    wakes: Wakes,
     born: Instant,
     state: AtomicU32,
     /// When the state changed last, in nanoseconds since `born`. It and the fields below are hints, relaxed throughout.
@@ -102,6 +104,7 @@ impl Wake for TaskWaker {
         if self.record.state.fetch_or(WOKEN, Ordering::Relaxed) == 0 {
             self.record.changes();
         }
+        self.record.wakes.wakes();
         self.cell.wake_by_ref();
     }
 }
@@ -109,6 +112,7 @@ impl Wake for TaskWaker {
 impl Drop for TaskWaker {
     fn drop(&mut self) {
         self.record.wakers.fetch_sub(1, Ordering::Relaxed);
+        self.record.wakes.dropped();
     }
 }
 
@@ -120,6 +124,7 @@ impl Record {
         site: &'static Location<'static>,
         scope: *const (),
         is_call: bool,
+        wakes: Wakes,
     ) -> Self {
         Self {
             number,
@@ -129,6 +134,7 @@ impl Record {
             scope: scope.addr(),
             is_call,
             pool,
+            wakes,
             born: Instant::now(),
             state: AtomicU32::new(WOKEN),
             changed: AtomicU64::new(0),
@@ -153,6 +159,11 @@ impl Record {
     /// Where the name of the task goes, as long as it is not known.
     pub(super) fn asks_name(&self) -> Option<Answer> {
         self.name.get().is_none().then(|| Arc::clone(&self.name))
+    }
+
+    /// The name of the task, once it has told it.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.name.get().map(TaskName::name)
     }
 
     /// A poll begins on this thread.
@@ -192,6 +203,7 @@ impl Record {
             return Waker::from(last);
         }
         self.wakers.fetch_add(1, Ordering::Relaxed);
+        self.wakes.made();
         let waker = Arc::new(TaskWaker {
             record: Arc::clone(self),
             cell: cell.clone(),

@@ -1,0 +1,75 @@
+//! A span of `tracing` for each task, from its spawn to the drop of its future, and an event for each thing that happens to its
+//! wakers: with the names that tokio-console looks for.
+
+use std::panic::Location;
+
+use terrace_trace::timeline::spawned_type;
+use tracing::span::{Entered, Id};
+use tracing::{Span, trace, trace_span};
+
+/// The span of a task. Dropped, it closes.
+pub(super) struct TaskSpan(Span);
+
+impl TaskSpan {
+    /// Of a task that is being spawned. It bears the name of its future's type until it tells another one.
+    pub(super) fn new(
+        kind: &'static str,
+        number: u64,
+        future: &str,
+        site: &'static Location<'static>,
+    ) -> Self {
+        Self(trace_span!(
+            target: "runtime::task",
+            // A task outlives what has spawned it.
+            parent: None,
+            "runtime.spawn",
+            kind,
+            task.id = number,
+            task.name = spawned_type(future),
+            loc.file = site.file(),
+            loc.line = site.line(),
+            loc.col = site.column(),
+        ))
+    }
+
+    /// The task is polled until the result is dropped.
+    pub(super) fn enter(&self) -> Entered<'_> {
+        self.0.enter()
+    }
+
+    /// The task has told its name.
+    pub(super) fn is_named(&self, name: &str) {
+        self.0.record("task.name", name);
+    }
+
+    /// For what wakes the task.
+    pub(super) fn wakes(&self) -> Wakes {
+        Wakes(self.0.id())
+    }
+}
+
+/// Whose wakers the events are about. It keeps no span open.
+pub(super) struct Wakes(Option<Id>);
+
+impl Wakes {
+    /// A waker that the program may keep is there.
+    pub(super) fn made(&self) {
+        self.says("waker.clone");
+    }
+
+    /// It wakes the task.
+    pub(super) fn wakes(&self) {
+        self.says("waker.wake_by_ref");
+    }
+
+    /// It is gone.
+    pub(super) fn dropped(&self) {
+        self.says("waker.drop");
+    }
+
+    fn says(&self, op: &'static str) {
+        if let Some(id) = &self.0 {
+            trace!(target: "runtime::waker", op, task.id = id.into_u64());
+        }
+    }
+}

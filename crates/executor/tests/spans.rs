@@ -1,0 +1,272 @@
+//! Each task is a span of `tracing`, and what happens to its wakers are events, in the form in which tokio-console reads them.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::future::{pending, poll_fn};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Poll, Waker};
+
+use terrace_executor::scope::{OpenScope, ScopeKind};
+use terrace_executor::{Builder, Executor, block_on, named};
+use terrace_testing::{Yields, watchdog};
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+/// What was told of one span.
+#[derive(Clone, Debug, Default)]
+struct Told {
+    target: &'static str,
+    fields: Fields,
+    later: Fields,
+    entered: usize,
+    exited: usize,
+    handles: usize,
+    wakers: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Fields(BTreeMap<&'static str, String>);
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.0.insert(field.name(), format!("{value:?}"));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.insert(field.name(), value.to_owned());
+    }
+}
+
+/// One for all subscribers: what one is not told belongs to another.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// Keeps what it is told of spans with the name `runtime.spawn`.
+#[derive(Clone, Default)]
+struct Keeps {
+    spans: Arc<Mutex<BTreeMap<u64, Told>>>,
+}
+
+impl Keeps {
+    fn change(&self, id: &Id, change: impl FnOnce(&mut Told)) {
+        if let Some(told) = self.spans.lock().unwrap().get_mut(&id.into_u64()) {
+            change(told);
+        }
+    }
+
+    /// The tasks, in the order of their spawns.
+    fn told(&self) -> Vec<Told> {
+        self.spans.lock().unwrap().values().cloned().collect()
+    }
+}
+
+impl Subscriber for Keeps {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, attributes: &Attributes<'_>) -> Id {
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        if attributes.metadata().name() == "runtime.spawn" {
+            assert!(attributes.is_root(), "a task outlives its spawner");
+            let mut told = Told {
+                target: attributes.metadata().target(),
+                handles: 1,
+                ..Told::default()
+            };
+            attributes.record(&mut told.fields);
+            self.spans.lock().unwrap().insert(id, told);
+        }
+        Id::from_u64(id)
+    }
+
+    fn record(&self, id: &Id, values: &Record<'_>) {
+        self.change(id, |told| values.record(&mut told.later));
+    }
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        if event.metadata().target() == "runtime::waker" {
+            let mut fields = Fields::default();
+            event.record(&mut fields);
+            let id = Id::from_u64(fields.0["task.id"].parse().unwrap());
+            self.change(&id, |told| told.wakers.push(fields.0["op"].clone()));
+        }
+    }
+
+    fn enter(&self, id: &Id) {
+        self.change(id, |told| told.entered += 1);
+    }
+
+    fn exit(&self, id: &Id) {
+        self.change(id, |told| told.exited += 1);
+    }
+
+    fn clone_span(&self, id: &Id) -> Id {
+        self.change(id, |told| told.handles += 1);
+        id.clone()
+    }
+
+    fn try_close(&self, id: Id) -> bool {
+        let mut last = false;
+        self.change(&id, |told| {
+            told.handles -= 1;
+            last = told.handles == 0;
+        });
+        last
+    }
+}
+
+/// What is told while `f` runs on this thread.
+fn told(f: impl FnOnce(&Executor<'_>)) -> Vec<Told> {
+    let keeps = Keeps::default();
+    // Without workers: the calling thread polls everything.
+    let executor = Executor::new();
+    tracing::subscriber::with_default(keeps.clone(), || {
+        f(&executor);
+        drop(executor);
+    });
+    keeps.told()
+}
+
+fn tick_all(executor: &Executor<'_>) {
+    while executor.try_tick() {}
+}
+
+#[test]
+fn a_task_is_a_span_with_its_place() {
+    let _watchdog = watchdog();
+    let mut line = 0;
+    let told = told(|executor| {
+        line = line!() + 1;
+        executor.spawn(async {}).detach();
+        tick_all(executor);
+    });
+    let [task] = &told[..] else {
+        panic!("one task: {told:?}");
+    };
+    let field = |name| task.fields.0[name].as_str();
+    assert_eq!((task.target, field("kind")), ("runtime::task", "task"));
+    assert!(field("loc.file").ends_with("spans.rs"), "{task:?}");
+    assert_eq!(field("loc.line"), line.to_string());
+    assert!(field("loc.col").parse::<u32>().is_ok());
+    assert!(field("task.name").contains("a_task_is_a_span_with_its_place"));
+    assert_eq!(
+        (task.entered, task.exited, task.handles),
+        (1, 1, 0),
+        "polled once and closed: {task:?}"
+    );
+    assert!(task.later.0.is_empty());
+}
+
+#[test]
+fn a_name_is_told_at_the_first_poll_and_once() {
+    let _watchdog = watchdog();
+    let told = told(|executor| {
+        executor.spawn(named("loader", Yields(1))).detach();
+        tick_all(executor);
+    });
+    assert_eq!(told[0].later.0["task.name"], "loader");
+    assert_eq!((told[0].entered, told[0].exited), (2, 2));
+}
+
+#[test]
+fn each_waker_that_is_left_is_counted() {
+    let _watchdog = watchdog();
+    let told = told(|executor| {
+        let kept = Arc::new(Mutex::new(None::<Waker>));
+        let mut polls = 0;
+        let keeps = Arc::clone(&kept);
+        let task = executor.spawn(poll_fn(move |context| {
+            polls += 1;
+            *keeps.lock().unwrap() = (polls < 3).then(|| context.waker().clone());
+            if polls < 3 {
+                Poll::Pending
+            } else {
+                Poll::Ready(())
+            }
+        }));
+        tick_all(executor);
+        for _ in 0..2 {
+            let waker = kept.lock().unwrap().clone();
+            waker.expect("the task waits").wake();
+            tick_all(executor);
+        }
+        assert!(task.is_finished());
+    });
+    let count = |op| told[0].wakers.iter().filter(|told| *told == op).count();
+    assert_eq!(count("waker.wake_by_ref"), 2, "{told:?}");
+    assert!(count("waker.clone") >= 1);
+    assert_eq!(count("waker.clone"), count("waker.drop"), "none is left");
+}
+
+#[test]
+fn a_task_that_waits_without_a_waker_has_none() {
+    let _watchdog = watchdog();
+    let told = told(|executor| {
+        let task = executor.spawn(pending::<()>());
+        tick_all(executor);
+        drop(task);
+        tick_all(executor);
+    });
+    let of = |op: &str| told[0].wakers.iter().filter(|told| *told == op).count();
+    assert_eq!(of("waker.clone"), of("waker.drop"), "{told:?}");
+    assert_eq!(told[0].handles, 0, "a cancelled task is closed");
+}
+
+/// A waker that outlives its task keeps no span open.
+#[test]
+fn a_waker_outlives_the_span() {
+    let _watchdog = watchdog();
+    let kept = Arc::new(Mutex::new(None::<Waker>));
+    let told = told(|executor| {
+        let keeps = Arc::clone(&kept);
+        let task = executor.spawn(poll_fn(move |context| {
+            *keeps.lock().unwrap() = Some(context.waker().clone());
+            Poll::Ready(())
+        }));
+        tick_all(executor);
+        assert!(task.is_finished());
+    });
+    assert_eq!(told[0].handles, 0, "{told:?}");
+    kept.lock().unwrap().take().expect("it is kept").wake();
+}
+
+/// On workers, with a subscriber for the whole process.
+#[test]
+fn children_and_closures_are_spans_on_every_thread() {
+    const EACH: usize = 100;
+    let _watchdog = watchdog();
+    let keeps = Keeps::default();
+    tracing::subscriber::set_global_default(keeps.clone()).expect("no other test sets one");
+    let executor = Arc::new(Builder::new().workers(2).build());
+    let own = Arc::clone(&executor);
+    block_on(executor.spawn(async move {
+        let open = OpenScope::open(&own, ScopeKind::of::<()>());
+        for _ in 0..EACH {
+            // SAFETY: the scope is open, and is waited for below; the child owns what it uses.
+            unsafe { open.handle().spawn(Yields(1)) };
+            // SAFETY: the same.
+            unsafe { open.handle().spawn_call(|_| {}) };
+            own.spawn(Yields(1)).detach();
+        }
+        assert!(open.wait(&[]).is_none());
+    }));
+    executor.wait_idle(None).expect("there is no limit");
+    let told = keeps.told();
+    let of = |kind| {
+        told.iter()
+            .filter(move |told| told.fields.0["kind"] == kind)
+    };
+    assert_eq!(
+        ["task", "child", "closure"].map(|kind| of(kind).count()),
+        [EACH + 1, EACH, EACH]
+    );
+    assert!(
+        told.iter()
+            .all(|told| told.entered == told.exited && told.handles == 0)
+    );
+    assert!(of("closure").all(|told| told.entered == 1 && told.wakers.is_empty()));
+}
