@@ -32,12 +32,11 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
     let older = compat::older::manifest(ws)?;
     let older = words("check --quiet --manifest-path", [&*older]);
     build.cargo(&older)?;
-    // What it depends on takes half an hour or more to build.
-    let render = ws.manifest("crates/compat/render");
-    plain.cargo(&words(FORMAT, ["--manifest-path", &render]))?;
-    // Builds for no host, so there is no clippy for it.
-    let firmware = ws.manifest("crates/firmware");
-    plain.cargo(&words(FORMAT, ["--manifest-path", &firmware]))?;
+    // What the first two depend on takes long to build; the last builds for no host, so there is no clippy for it.
+    for package in ["crates/compat/render", compat::TRACED, "crates/firmware"] {
+        let manifest = ws.manifest(package);
+        plain.cargo(&words(FORMAT, ["--manifest-path", &manifest]))?;
+    }
     workflows(ws)
 }
 

@@ -21,6 +21,7 @@ pub(crate) mod registry;
 mod render;
 pub(crate) mod sides;
 mod suites;
+mod traced;
 mod vulkan;
 
 use anyhow::Result;
@@ -30,18 +31,20 @@ use crate::progress::run_all;
 use crate::workspace::Workspace;
 use suites::{SUITES, Suite};
 
+pub(crate) use traced::PACKAGE as TRACED;
+
 #[derive(Args)]
 pub(crate) struct CompatArgs {
     #[command(flatten)]
     only: Only,
     /// Run only the small programs on crates that stand on rayon; with `--bench`, measure rayon on its own core and on the drop-in
-    #[arg(long, conflicts_with_all = ["bless", "apps", "programs", "examples", "interface", "differ", "render"])]
+    #[arg(long, conflicts_with_all = ["bless", "apps", "programs", "examples", "interface", "differ", "render", "tracing"])]
     rayon: bool,
     #[command(flatten)]
     seeds: differ::SeedArgs,
     /// Run only the tests of this Bevy, 0.18 say, on its drop-in; with `--bless`, record them
     #[arg(long, value_name = "VERSION", value_parser = registry::bevy_version)]
-    #[arg(conflicts_with_all = ["rayon", "apps", "programs", "examples", "interface", "differ", "bench", "render"])]
+    #[arg(conflicts_with_all = ["rayon", "apps", "programs", "examples", "interface", "differ", "bench", "render", "tracing"])]
     bevy: Option<&'static str>,
     /// Run only what contains this text: suites and apps, programs, or rows of the bench
     #[arg(long, value_name = "TEXT", conflicts_with = "interface")]
@@ -81,6 +84,9 @@ struct Only {
     /// write a page about their frames
     #[arg(long, conflicts_with = "filter")]
     render: bool,
+    /// Check what tokio-console sees of a pool, and tracing-chrome of a Bevy schedule on the drop-in
+    #[arg(long, conflicts_with = "filter")]
+    tracing: bool,
 }
 
 /// Does one thing with what a filter lets through.
@@ -95,6 +101,9 @@ pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
     }
     if only.render {
         return render::run(ws, &args.render_args);
+    }
+    if only.tracing {
+        return traced::run(ws);
     }
     let parts: [(bool, Part<'_>); 6] = [
         (only.interface, &|_| interface::run(ws)),
