@@ -311,6 +311,7 @@ impl<'a> Executor<'a> {
     /// executor.spawn_many((0..100).map(|i| async move { i }), &mut tasks);
     /// assert_eq!(tasks.into_iter().map(terrace_executor::block_on).sum::<i32>(), 4950);
     /// ```
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_many<T: Send + 'a, F: Future<Output = T> + Send + 'a>(
         &self,
         futures: impl IntoIterator<Item = F>,

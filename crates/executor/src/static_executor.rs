@@ -162,6 +162,7 @@ impl StaticExecutor {
     }
 
     /// As [`Executor::spawn_many`](crate::Executor::spawn_many).
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_many<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
         &'static self,
         futures: impl IntoIterator<Item = F>,

@@ -32,6 +32,10 @@ fn polls_know_where_their_tasks_come_from() {
     let spawner = executor.spawner();
     let from_handle = line!() + 1;
     block_on(spawner.spawn(async {}));
+    let batch = line!() + 2;
+    let mut tasks = Vec::new();
+    executor.spawn_many((0..3).map(|_| async {}), &mut tasks);
+    tasks.into_iter().for_each(block_on);
     let local = block_on(executor.spawn(async {
         let line = line!() + 1;
         terrace_thread::spawn_local(async {}).await;
@@ -58,6 +62,7 @@ fn polls_know_where_their_tasks_come_from() {
     assert!(polls(first + 5)[0].contains("\"why\":\"spawned, high lane\""));
     assert!(polls(first + 6)[0].contains("\"cat\":\"first poll\""));
     assert_eq!(polls(from_handle).len(), 1);
+    assert_eq!(polls(batch).len(), 3);
     assert_eq!(polls(local).len(), 1);
     assert!(!find(&trace, "\"worker\":true").is_empty());
     assert!(

@@ -196,6 +196,7 @@ impl<'a> LocalExecutor<'a> {
     /// };
     /// assert_eq!(futures_lite::future::block_on(executor.run(sum)), 14);
     /// ```
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_many<T: 'a, F: Future<Output = T> + 'a>(
         &self,
         futures: impl IntoIterator<Item = F>,

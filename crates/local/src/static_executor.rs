@@ -65,6 +65,7 @@ impl StaticLocalExecutor {
     }
 
     /// As [`LocalExecutor::spawn_many`].
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_many<T: 'static, F: Future<Output = T> + 'static>(
         &'static self,
         futures: impl IntoIterator<Item = F>,

@@ -50,6 +50,33 @@ impl Mark {
     }
 }
 
+/// A line of the program that spawns, for calls that spawn in closures. No bytes and no code without the feature `timeline`.
+#[derive(Clone, Copy, Debug)]
+pub struct Caller(inner::Caller);
+
+impl Caller {
+    /// The line that called the caller.
+    #[inline(always)]
+    #[cfg_attr(feature = "timeline", track_caller)]
+    #[must_use]
+    pub fn here() -> Self {
+        Self(inner::here())
+    }
+
+    /// What the calling thread spawns in `f` was spawned at this line.
+    #[inline(always)]
+    pub fn spawns<T>(self, f: impl FnOnce() -> T) -> T {
+        inner::spawns(self.0, f)
+    }
+}
+
+/// The line that spawns: the one that called the caller, or that of the [`Caller`] for which it does so.
+#[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
+#[track_caller]
+pub fn spawn_site() -> &'static Location<'static> {
+    inner::site(Location::caller())
+}
+
 /// The poll of a task, until this is dropped.
 #[derive(Debug)]
 #[must_use = "the poll ends when it is dropped"]
@@ -70,6 +97,7 @@ pub fn polls_named(name: &str, location: &'static Location<'static>) {
 
 #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
 mod on {
+    use core::cell::Cell;
     use core::panic::Location;
 
     use crate::timeline::record::{Kind, task};
@@ -84,10 +112,44 @@ mod on {
     #[inline]
     #[track_caller]
     pub(super) fn spawned(name: &'static str) -> Mark {
-        let site = sites::of_type(Location::caller(), name);
+        let site = sites::of_type(site(Location::caller()), name);
         let mark = task(number(), site);
         record(Kind::Spawned, mark);
         mark
+    }
+
+    pub(super) type Caller = &'static Location<'static>;
+
+    terrace_sync::thread_local! {
+        /// For whose line the thread spawns, if a call spawns in a closure.
+        static FOR: Cell<Option<Caller>> = const { Cell::new(None) };
+    }
+
+    #[inline]
+    #[track_caller]
+    pub(super) fn here() -> Caller {
+        site(Location::caller())
+    }
+
+    /// The line for which the thread spawns, or this one.
+    #[inline]
+    pub(super) fn site(caller: Caller) -> Caller {
+        FOR.try_with(Cell::get).ok().flatten().unwrap_or(caller)
+    }
+
+    /// Puts back what was there before.
+    struct Restores(Option<Caller>);
+
+    impl Drop for Restores {
+        fn drop(&mut self) {
+            let _gone = FOR.try_with(|cell| cell.set(self.0));
+        }
+    }
+
+    pub(super) fn spawns<T>(caller: Caller, f: impl FnOnce() -> T) -> T {
+        let before = FOR.try_with(|cell| cell.replace(Some(caller)));
+        let _restores = Restores(before.ok().flatten());
+        f()
     }
 
     #[inline]
@@ -138,6 +200,19 @@ mod off {
     #[inline(always)]
     pub(super) fn spawned(_: &str) -> Mark {
         Mark
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    pub(super) struct Caller;
+
+    #[inline(always)]
+    pub(super) fn here() -> Caller {
+        Caller
+    }
+
+    #[inline(always)]
+    pub(super) fn spawns<T>(_: Caller, f: impl FnOnce() -> T) -> T {
+        f()
     }
 
     #[inline(always)]

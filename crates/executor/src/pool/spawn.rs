@@ -3,6 +3,7 @@
 use std::future::Future;
 
 use terrace_local::task::{self, CoreRef, Runnable, Schedule, Task};
+use terrace_trace::Caller;
 
 use super::place::{self, Cause, Owed};
 use super::runner;
@@ -72,20 +73,22 @@ impl Shared {
     ///
     /// # Safety
     /// As [`spawn_task`](Self::spawn_task), for every future.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub(crate) unsafe fn spawn_tasks<C: Schedule, F: Future>(
         &self,
         core: impl Fn() -> CoreRef<C>,
         futures: impl IntoIterator<Item = F>,
         handles: &mut impl Extend<Task<F::Output>>,
     ) {
+        let caller = Caller::here();
         let mut batch = Batch::new(self);
         handles.extend(futures.into_iter().map(|future| {
             let (runnable, task) = if task::is_large(&future) {
                 // SAFETY: the caller promises the same of the future and of `core`.
-                unsafe { self.make(core(), task::boxed(future)) }
+                caller.spawns(|| unsafe { self.make(core(), task::boxed(future)) })
             } else {
                 // SAFETY: the caller promises the same of the future and of `core`.
-                unsafe { self.make(core(), future) }
+                caller.spawns(|| unsafe { self.make(core(), future) })
             };
             batch.push(runnable);
             task

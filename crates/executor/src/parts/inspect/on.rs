@@ -13,6 +13,7 @@ use terrace_local::asked;
 use terrace_sync::atomic::{AtomicU64, Ordering};
 use terrace_sync::time::Instant;
 use terrace_sync::{Arc, Mutex};
+use terrace_trace::spawn_site;
 use tracing::span::Entered;
 
 use super::long_polls::{self, Reports};
@@ -61,7 +62,7 @@ impl Table {
     fn enter<F>(&self, scope: *const (), is_call: bool) -> Entry {
         // Ordering: Relaxed, a counter.
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let (future, site) = (type_name::<F>(), Location::caller());
+        let (future, site) = (type_name::<F>(), spawn_site());
         let kind = match (is_call, scope.is_null()) {
             (true, _) => "closure",
             (false, false) => "child",
