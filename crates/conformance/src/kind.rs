@@ -92,7 +92,7 @@ pub trait Kind: Sized + 'static {
     ) -> Task<T>;
 
     /// Spawns a task, with its future in a box: one cell type an output, not one a future, else this package takes
-    /// minutes to compile. For the same reason behaviours are compiled for [`Any`](crate::kinds::Any) alone.
+    /// minutes to compile. For the same reason most behaviours are compiled for [`Any`](crate::kinds::Any), not for each kind.
     fn spawn<T: Send + 'static>(
         &self,
         future: impl Future<Output = T> + Send + 'static,
@@ -121,7 +121,7 @@ pub trait Kind: Sized + 'static {
 
     /// How long to wait for an event that must come.
     fn patience(&self) -> Duration {
-        Duration::from_secs(60)
+        terrace_testing::limit()
     }
 }
 

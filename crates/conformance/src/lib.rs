@@ -14,4 +14,6 @@ pub mod tools;
 mod wasm;
 
 pub use kind::{Caps, Handle, Kind, Make, Maker};
-pub use suite::{Behaviour, Case, behaviours, cases, driven_behaviours, pool_behaviours};
+pub use suite::{
+    Behaviour, Case, behaviours, cases, driven_behaviours, exact_behaviours, pool_behaviours,
+};

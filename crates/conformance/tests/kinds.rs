@@ -3,17 +3,13 @@
 mod common;
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use terrace_conformance::kinds::{
     self, Local, Pool, RemoteThread, Running, StaticLocal, StaticPool, Tasks, Thread, Ticked,
     Waited,
 };
 use terrace_conformance::{Case, Make};
-use terrace_testing::Watchdog;
-
-/// Far more than any case needs, sanitized.
-const PATIENCE: Duration = Duration::from_secs(100);
+use terrace_testing::{Watchdog, limit};
 
 /// The cases are those of the library, which has them compiled.
 fn conforms(kind: &str) {
@@ -25,7 +21,7 @@ fn conforms(kind: &str) {
         checked += 1;
         // A case that hangs ends here, and says where: no case after it would be alone.
         let watched = move || {
-            let _watchdog = Watchdog::within(PATIENCE);
+            let _watchdog = Watchdog::within(limit() * 3 / 2);
             run();
         };
         failures.extend(common::failure(&format!("{kind}: {name}"), watched));
@@ -35,6 +31,13 @@ fn conforms(kind: &str) {
         "the kind is one of several"
     );
     assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// The kinds that show a behaviour whose name begins so.
+fn kinds_with(begin: &str) -> BTreeSet<String> {
+    let cases = kinds::all().into_iter();
+    let cases = cases.filter(|case| case.name.starts_with(begin));
+    cases.map(|case| case.kind).collect()
 }
 
 macro_rules! kinds {
@@ -49,6 +52,10 @@ macro_rules! kinds {
         fn every_kind_is_tested() {
             let all: BTreeSet<_> = kinds::all().into_iter().map(|case| case.kind).collect();
             assert_eq!(all, BTreeSet::from([$($(#[$attr])* <$kind>::name()),+]));
+            let of = |group| kinds_with(group).len();
+            // Those with drivers and batches, and those that a program shuts down.
+            assert_eq!(["drivers::", "batch::", "ending::"].map(of), [8, 8, 3]);
+            assert_eq!(kinds_with("basics::zero_sized_futures_run"), all);
         }
     };
 }

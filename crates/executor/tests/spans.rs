@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::future::{pending, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Poll, Waker};
@@ -19,7 +20,8 @@ use tracing::{Event, Metadata, Subscriber};
 struct Told {
     target: &'static str,
     fields: Fields,
-    later: Fields,
+    /// After how many entries which field was recorded.
+    later: Vec<(usize, Fields)>,
     entered: usize,
     exited: usize,
     handles: usize,
@@ -82,7 +84,11 @@ impl Subscriber for Keeps {
     }
 
     fn record(&self, id: &Id, values: &Record<'_>) {
-        self.change(id, |told| values.record(&mut told.later));
+        self.change(id, |told| {
+            let mut fields = Fields::default();
+            values.record(&mut fields);
+            told.later.push((told.entered, fields));
+        });
     }
 
     fn record_follows_from(&self, _: &Id, _: &Id) {}
@@ -119,16 +125,24 @@ impl Subscriber for Keeps {
     }
 }
 
-/// What is told while `f` runs on this thread.
-fn told(f: impl FnOnce(&Executor<'_>)) -> Vec<Told> {
+/// What is told while `f` runs on this thread, which also sees what was told so far.
+fn told(f: impl FnOnce(&Executor<'_>, &Keeps)) -> Vec<Told> {
     let keeps = Keeps::default();
     // Without workers: the calling thread polls everything.
     let executor = Executor::new();
     tracing::subscriber::with_default(keeps.clone(), || {
-        f(&executor);
+        f(&executor, &keeps);
         drop(executor);
     });
     keeps.told()
+}
+
+impl Told {
+    /// Events of wakers: how many were made, dropped, and woken.
+    fn wakers(&self) -> [usize; 3] {
+        ["waker.clone", "waker.drop", "waker.wake_by_ref"]
+            .map(|op| self.wakers.iter().filter(|told| *told == op).count())
+    }
 }
 
 fn tick_all(executor: &Executor<'_>) {
@@ -139,7 +153,7 @@ fn tick_all(executor: &Executor<'_>) {
 fn a_task_is_a_span_with_its_place() {
     let _watchdog = watchdog();
     let mut line = 0;
-    let told = told(|executor| {
+    let told = told(|executor, _| {
         line = line!() + 1;
         executor.spawn(async {}).detach();
         tick_all(executor);
@@ -149,6 +163,7 @@ fn a_task_is_a_span_with_its_place() {
     };
     let field = |name| task.fields.0[name].as_str();
     assert_eq!((task.target, field("kind")), ("runtime::task", "task"));
+    assert!(field("executor").parse::<u64>().is_ok());
     assert!(field("loc.file").ends_with("spans.rs"), "{task:?}");
     assert_eq!(field("loc.line"), line.to_string());
     assert!(field("loc.col").parse::<u32>().is_ok());
@@ -158,30 +173,33 @@ fn a_task_is_a_span_with_its_place() {
         (1, 1, 0),
         "polled once and closed: {task:?}"
     );
-    assert!(task.later.0.is_empty());
+    assert!(task.later.is_empty());
 }
 
 #[test]
 fn a_name_is_told_at_the_first_poll_and_once() {
     let _watchdog = watchdog();
-    let told = told(|executor| {
+    let told = told(|executor, _| {
         executor.spawn(named("loader", Yields(1))).detach();
         tick_all(executor);
     });
-    assert_eq!(told[0].later.0["task.name"], "loader");
+    let [(1, fields)] = &told[0].later[..] else {
+        panic!("one name, after the first poll: {told:?}");
+    };
+    assert_eq!(fields.0["task.name"], "loader");
     assert_eq!((told[0].entered, told[0].exited), (2, 2));
 }
 
 #[test]
 fn each_waker_that_is_left_is_counted() {
     let _watchdog = watchdog();
-    let told = told(|executor| {
+    let told = told(|executor, keeps| {
         let kept = Arc::new(Mutex::new(None::<Waker>));
         let mut polls = 0;
-        let keeps = Arc::clone(&kept);
+        let keeps_it = Arc::clone(&kept);
         let task = executor.spawn(poll_fn(move |context| {
             polls += 1;
-            *keeps.lock().unwrap() = (polls < 3).then(|| context.waker().clone());
+            *keeps_it.lock().unwrap() = (polls < 3).then(|| context.waker().clone());
             if polls < 3 {
                 Poll::Pending
             } else {
@@ -189,31 +207,104 @@ fn each_waker_that_is_left_is_counted() {
             }
         }));
         tick_all(executor);
-        for _ in 0..2 {
+        for wakes in 0..2 {
+            let [made, dropped, woken] = keeps.told()[0].wakers();
+            assert_eq!((made - dropped, woken), (1, wakes), "one waker is left");
             let waker = kept.lock().unwrap().clone();
             waker.expect("the task waits").wake();
             tick_all(executor);
         }
         assert!(task.is_finished());
     });
-    let count = |op| told[0].wakers.iter().filter(|told| *told == op).count();
-    assert_eq!(count("waker.wake_by_ref"), 2, "{told:?}");
-    assert!(count("waker.clone") >= 1);
-    assert_eq!(count("waker.clone"), count("waker.drop"), "none is left");
+    assert_eq!(told[0].wakers(), [1, 1, 2], "one was made, and kept");
 }
 
 #[test]
 fn a_task_that_waits_without_a_waker_has_none() {
     let _watchdog = watchdog();
-    let told = told(|executor| {
+    let told = told(|executor, keeps| {
         let task = executor.spawn(pending::<()>());
         tick_all(executor);
+        assert_eq!(keeps.told()[0].wakers(), [1, 1, 0], "the poll had one");
         drop(task);
         tick_all(executor);
     });
-    let of = |op: &str| told[0].wakers.iter().filter(|told| *told == op).count();
-    assert_eq!(of("waker.clone"), of("waker.drop"), "{told:?}");
     assert_eq!(told[0].handles, 0, "a cancelled task is closed");
+}
+
+/// A batch has the line of its call.
+#[test]
+fn tasks_of_a_batch_have_its_line() {
+    let _watchdog = watchdog();
+    let mut line = 0;
+    let told = told(|executor, _| {
+        let mut tasks = Vec::new();
+        line = line!() + 1;
+        executor.spawn_many((0..3).map(|_| async {}), &mut tasks);
+        tick_all(executor);
+    });
+    let lines: Vec<_> = told.iter().map(|told| &told.fields.0["loc.line"]).collect();
+    assert_eq!(lines, [&line.to_string(); 3]);
+}
+
+/// A subscriber that panics fails the spawn, or the poll, and loses nothing.
+#[test]
+fn a_subscriber_that_panics_leaves_the_executor_whole() {
+    let _watchdog = watchdog();
+    let executor = Executor::new();
+    let spawned = catch_unwind(AssertUnwindSafe(|| {
+        tracing::subscriber::with_default(Panics, || executor.spawn(async {}).detach());
+    }));
+    assert!(spawned.is_err());
+    assert!(executor.is_empty(), "no task was left");
+    executor
+        .wait_idle(None)
+        .expect("there is nothing to wait for");
+    // The wake comes in spite of its event.
+    let kept = Arc::new(Mutex::new(None::<Waker>));
+    let keeps = Arc::clone(&kept);
+    let task = tracing::subscriber::with_default(Keeps::default(), || {
+        let task = executor.spawn(poll_fn(move |context| {
+            match keeps.lock().unwrap().replace(context.waker().clone()) {
+                None => Poll::Pending,
+                Some(_) => Poll::Ready(()),
+            }
+        }));
+        tick_all(&executor);
+        task
+    });
+    let waker = kept.lock().unwrap().clone().expect("the task waits");
+    let woken = catch_unwind(AssertUnwindSafe(|| {
+        tracing::subscriber::with_default(Panics, || waker.wake_by_ref());
+    }));
+    assert!(woken.is_err());
+    tick_all(&executor);
+    assert!(task.is_finished());
+}
+
+/// Panics at each new span and event.
+struct Panics;
+
+impl Subscriber for Panics {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        panic!("no span");
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, _: &Event<'_>) {
+        panic!("no event");
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
 }
 
 /// A waker that outlives its task keeps no span open.
@@ -221,7 +312,7 @@ fn a_task_that_waits_without_a_waker_has_none() {
 fn a_waker_outlives_the_span() {
     let _watchdog = watchdog();
     let kept = Arc::new(Mutex::new(None::<Waker>));
-    let told = told(|executor| {
+    let told = told(|executor, _| {
         let keeps = Arc::clone(&kept);
         let task = executor.spawn(poll_fn(move |context| {
             *keeps.lock().unwrap() = Some(context.waker().clone());

@@ -27,5 +27,5 @@ pub use sandbox::refuse_membarrier;
 pub use values::{Dropped, Drops, Homebody, OnDrop, least, sole};
 pub use wakers::Wakes;
 pub use watchdog::{
-    Watchdog, in_own_process, on_own_thread, on_stack_of, show, show_static, watchdog,
+    Watchdog, in_own_process, limit, on_own_thread, on_stack_of, show, show_static, watchdog,
 };

@@ -156,7 +156,9 @@ fn add(describe: Describe) {
     });
 }
 
-fn limit() -> Duration {
+/// How long a test may take: 60 seconds, or what `TERRACE_TEST_SECONDS` says.
+#[must_use]
+pub fn limit() -> Duration {
     let seconds = std::env::var(LIMIT_VARIABLE).ok();
     seconds.map_or(LIMIT, |text| {
         Duration::from_secs(text.parse().expect("a whole number of seconds"))

@@ -18,7 +18,7 @@ pub use counters::Counters;
 pub use inside::{Inside, inside};
 #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
 pub use mark::spawn_site;
-pub use mark::{Caller, Mark, Polling, polls_named};
+pub use mark::{Caller, Mark, Polling, Spawns, polls_named};
 pub use span::Span;
 
 /// The index for a calling thread that is no worker.

@@ -54,6 +54,13 @@ impl Mark {
 #[derive(Clone, Copy, Debug)]
 pub struct Caller(inner::Caller);
 
+/// The calling thread spawns for a [`Caller`] until this is dropped.
+#[derive(Debug)]
+#[must_use = "it ends when it is dropped"]
+pub struct Spawns {
+    _until: inner::Spawns,
+}
+
 impl Caller {
     /// The line that called the caller.
     #[inline(always)]
@@ -63,10 +70,13 @@ impl Caller {
         Self(inner::here())
     }
 
-    /// What the calling thread spawns in `f` was spawned at this line.
+    /// What the calling thread spawns until the result is dropped was spawned at this line. That is also so for what code of users spawns
+    /// meanwhile, in the destructor of a future that is refused.
     #[inline(always)]
-    pub fn spawns<T>(self, f: impl FnOnce() -> T) -> T {
-        inner::spawns(self.0, f)
+    pub fn spawns(self) -> Spawns {
+        Spawns {
+            _until: inner::spawns(self.0),
+        }
     }
 }
 
@@ -138,18 +148,18 @@ mod on {
     }
 
     /// Puts back what was there before.
-    struct Restores(Option<Caller>);
+    #[derive(Debug)]
+    pub(super) struct Spawns(Option<Caller>);
 
-    impl Drop for Restores {
+    impl Drop for Spawns {
         fn drop(&mut self) {
             let _gone = FOR.try_with(|cell| cell.set(self.0));
         }
     }
 
-    pub(super) fn spawns<T>(caller: Caller, f: impl FnOnce() -> T) -> T {
+    pub(super) fn spawns(caller: Caller) -> Spawns {
         let before = FOR.try_with(|cell| cell.replace(Some(caller)));
-        let _restores = Restores(before.ok().flatten());
-        f()
+        Spawns(before.ok().flatten())
     }
 
     #[inline]
@@ -210,9 +220,12 @@ mod off {
         Caller
     }
 
+    #[derive(Debug)]
+    pub(super) struct Spawns;
+
     #[inline(always)]
-    pub(super) fn spawns<T>(_: Caller, f: impl FnOnce() -> T) -> T {
-        f()
+    pub(super) fn spawns(_: Caller) -> Spawns {
+        Spawns
     }
 
     #[inline(always)]

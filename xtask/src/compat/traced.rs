@@ -7,8 +7,8 @@ use crate::workspace::Workspace;
 
 /// The package of the programs, no member of a workspace.
 pub(crate) const PACKAGE: &str = "crates/compat/tracing";
-/// Each program, with its arguments: they check what they see.
-const PROGRAMS: [&str; 2] = ["console -- check", "systems"];
+/// The programs, with their arguments. They check what they see.
+const PROGRAMS: [&[&str]; 2] = [&["console", "--", "check"], &["systems"]];
 /// As in the package's own configuration, which cargo does not read from here.
 const FLAGS: &str = "--cfg console_without_tokio_unstable";
 
@@ -18,8 +18,8 @@ pub(super) fn run(ws: &Workspace) -> Result<()> {
         ws.manifest(PACKAGE),
     );
     for program in PROGRAMS {
-        let line = format!("run --quiet --locked --manifest-path {manifest} --bin {program}");
-        build.cargo(&words(&line, []))?;
+        let program = [&["--manifest-path", &*manifest, "--bin"], program].concat();
+        build.cargo(&words("run --quiet --locked", program))?;
     }
     Ok(())
 }

@@ -4,10 +4,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use terrace_local::{Task, task};
+use terrace_local::Task;
 
 use super::*;
 use crate::kind::{Caps, Handle, Kind};
+use crate::suite::exact_behaviours;
 use crate::tools::Limit;
 
 /// Defines [`Any`] with a variant for each kind.
@@ -39,13 +40,11 @@ macro_rules! any {
                 }),+]
             }
 
-            fn passes_on<T: Send + 'static>(
-                &self,
-                future: impl Future<Output = T> + Send + 'static,
-            ) -> Task<T> {
-                match self {
-                    $($(#[$attr])* Self::$variant(kind) => kind.spawn_exact(future),)+
-                }
+            /// What each kind shows with the exact types of its futures.
+            pub(super) fn exact() -> Vec<Case> {
+                let mut all = Vec::new();
+                $($(#[$attr])* all.extend(cases(&Maker::<$kind>::of(), exact_behaviours()));)+
+                all
             }
         }
 
@@ -74,10 +73,8 @@ macro_rules! any {
                 &self,
                 future: impl Future<Output = T> + Send + 'static,
             ) -> Task<T> {
-                // One more function that passes the future on: asked here, too, see `task::is_large`.
-                match task::is_large(&future) {
-                    true => self.passes_on(task::boxed(future)),
-                    false => self.passes_on(future),
+                match self {
+                    $($(#[$attr])* Self::$variant(kind) => kind.spawn_exact(future),)+
                 }
             }
 

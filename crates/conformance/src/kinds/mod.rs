@@ -55,6 +55,7 @@ pub fn all() -> Vec<Case> {
         .iter()
         .flat_map(|kind| cases(kind, behaviours()))
         .collect();
+    all.extend(Any::exact());
     all.extend(driven::<Local>());
     all.extend(driven::<StaticLocal>());
     all.extend(driven::<Pool<0>>());

@@ -1,10 +1,8 @@
 //! Runs behaviours one by one, each on a thread of its own, under a watchdog.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
 
-/// Far more than any behaviour needs, sanitized.
-const GENEROUS: Duration = Duration::from_secs(120);
+use terrace_testing::limit;
 
 /// The failure, if there is one.
 pub(crate) fn failure(name: &str, check: impl FnOnce() + Send + 'static) -> Option<String> {
@@ -19,7 +17,7 @@ pub(crate) fn failure(name: &str, check: impl FnOnce() + Send + 'static) -> Opti
             let _listened = done.send(());
         })
         .expect("a thread can be started");
-    if let Err(RecvTimeoutError::Timeout) = end.recv_timeout(GENEROUS) {
+    if let Err(RecvTimeoutError::Timeout) = end.recv_timeout(limit() * 2) {
         return Some(format!("{name}: hangs"));
     }
     let payload = thread.join().err()?;

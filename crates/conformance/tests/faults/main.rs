@@ -15,7 +15,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use terrace_conformance::{Behaviour, Caps, Handle, Kind, Make, behaviours, driven_behaviours};
+use terrace_conformance::{
+    Behaviour, Caps, Handle, Kind, Make, behaviours, driven_behaviours, exact_behaviours,
+};
 use terrace_local::registry::Registry;
 use terrace_local::task::{self, Core, CoreRef, Register, Runnable, Schedule, Task};
 use terrace_local::{ThreadNumber, thread_id};
@@ -306,6 +308,7 @@ impl Handle for BrokenHandle {
 
 fn all_behaviours() -> Vec<Behaviour<Broken>> {
     let mut all = behaviours();
+    all.extend(exact_behaviours());
     all.extend(driven_behaviours());
     all
 }

@@ -26,12 +26,14 @@ impl Shared {
         core: CoreRef<C>,
         future: F,
     ) -> (Runnable, Task<F::Output>) {
+        // It may call code of the program, which may panic: before the task counts.
+        let future = inspect::task(&self.records, future);
         // The cell counts the task out again, by `Core::ended`.
         const { assert!(C::COUNTS) };
         runner::count_spawn(self);
         terrace_trace::spawn(trace_index::get());
         // SAFETY: the caller's promise about the future; `core` is one whose tasks may run anywhere.
-        unsafe { task::build(core, inspect::task(&self.records, future)) }
+        unsafe { task::build(core, future) }
     }
 
     /// Spawns a task: a runner of this pool queues it into its own ring, any other thread into the injector.
@@ -83,12 +85,13 @@ impl Shared {
         let caller = Caller::here();
         let mut batch = Batch::new(self);
         handles.extend(futures.into_iter().map(|future| {
+            let _spawns = caller.spawns();
             let (runnable, task) = if task::is_large(&future) {
                 // SAFETY: the caller promises the same of the future and of `core`.
-                caller.spawns(|| unsafe { self.make(core(), task::boxed(future)) })
+                unsafe { self.make(core(), task::boxed(future)) }
             } else {
                 // SAFETY: the caller promises the same of the future and of `core`.
-                caller.spawns(|| unsafe { self.make(core(), future) })
+                unsafe { self.make(core(), future) }
             };
             batch.push(runnable);
             task

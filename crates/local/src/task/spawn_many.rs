@@ -19,7 +19,8 @@ pub fn spawn_many<F, T>(
     let caller = Caller::here();
     let mut batch = Batch { spawned: 0, notify };
     handles.extend(futures.into_iter().map(|future| {
-        let task = caller.spawns(|| spawn(future));
+        let _spawns = caller.spawns();
+        let task = spawn(future);
         batch.spawned += 1;
         task
     }));

@@ -1,6 +1,5 @@
 //! A pool that tokio-console can look at: `cargo run --bin console`, and `tokio-console` beside it. With the argument `check` the program
-//! is its own console: it connects to its server as that program does, and tells whether each task is there, with its name, its place and
-//! its counts.
+//! is its own console: it connects to its server as that program does, and tells whether each task is there, with its place and its counts.
 
 use std::collections::BTreeMap;
 use std::future::pending;
@@ -97,55 +96,50 @@ struct Seen {
 }
 
 impl Seen {
-    /// The stats of the task whose future has this in the name of its type.
-    fn find(&self, name: &str) -> Option<(&Task, &Stats)> {
-        let is_it = |task: &&Task| {
-            task.fields
-                .iter()
-                .any(|field| field.to_string().contains(name))
+    /// The tasks whose future has this in the name of its type, each with its stats.
+    fn find(&self, name: &str) -> Vec<(&Task, &Stats)> {
+        let has_name = |task: &&Task| {
+            let mut fields = task.fields.iter();
+            fields.any(|field| field.to_string().contains(name))
         };
-        let task = self.tasks.iter().find(is_it)?;
-        Some((task, self.stats.get(&task.id.as_ref()?.id)?))
+        let tasks = self.tasks.iter().filter(has_name);
+        tasks
+            .filter_map(|task| Some((task, self.stats.get(&task.id.as_ref()?.id)?)))
+            .collect()
     }
 
     /// Whether all is there.
     fn check(&self) -> Result<()> {
-        for name in ["console::yields", "console::waits"] {
-            let (task, stats) = self.find(name).with_context(|| format!("no task {name}"))?;
-            let place = task.location.as_ref().context("a task has a place")?;
-            ensure!(place.file().ends_with("console.rs"), "{place:?}");
-            let polls = stats.poll_stats.as_ref().context("it has polls")?;
-            let wanted = if name.ends_with("yields") { POLLS } else { 1 };
-            ensure!(
-                polls.polls == wanted,
-                "{name}: {} polls of {wanted}",
-                polls.polls
-            );
-            ensure!(stats.dropped_at.is_none(), "{name} is there");
-            let wakers = (stats.waker_clones, stats.waker_drops);
-            ensure!(
-                wakers.0 == wakers.1 && stats.wakes == wanted - 1,
-                "{name}: {stats:?}"
-            );
-            ensure!(stats.self_wakes == stats.wakes, "{name}: {stats:?}");
+        for (name, tasks, wanted) in [("console::yields", 1, POLLS), ("console::waits", 2, 1)] {
+            let found = self.find(name);
+            ensure!(found.len() == tasks, "{name}: {} tasks", found.len());
+            for (task, stats) in found {
+                let place = task.location.as_ref().context("a task has a place")?;
+                ensure!(place.file().ends_with("console.rs"), "{place:?}");
+                let polls = stats.poll_stats.as_ref().context("it has polls")?.polls;
+                ensure!(polls == wanted, "{name}: {polls} polls of {wanted}");
+                ensure!(stats.dropped_at.is_none(), "{name} is there");
+                let wakers = (stats.waker_clones, stats.waker_drops);
+                ensure!(wakers.0 == wakers.1, "{name}: {stats:?}");
+                let wakes = (stats.wakes, stats.self_wakes);
+                ensure!(wakes == (wanted - 1, wanted - 1), "{name}: {stats:?}");
+            }
         }
         Ok(())
     }
 }
 
 async fn check(address: SocketAddr) -> Result<()> {
-    let mut client = loop {
-        // The server begins on a thread of its own.
-        match timeout(
-            PATIENCE,
-            InstrumentClient::connect(format!("http://{address}")),
-        )
-        .await?
-        {
-            Ok(client) => break client,
-            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+    // The server begins on a thread of its own.
+    let connected = async {
+        loop {
+            match InstrumentClient::connect(format!("http://{address}")).await {
+                Ok(client) => return client,
+                Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+            }
         }
     };
+    let mut client = timeout(PATIENCE, connected).await?;
     let updates = client.watch_updates(InstrumentRequest {}).await?;
     let (mut updates, mut seen) = (updates.into_inner(), Seen::default());
     let mut last = Ok(());

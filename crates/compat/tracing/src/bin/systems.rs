@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context as _, Result, ensure};
-use bevy_app::{App, TaskPoolPlugin, Update};
+use bevy_app::{App, TaskPoolOptions, TaskPoolPlugin, Update};
 use bevy_ecs::component::Component;
 use bevy_ecs::system::Query;
 use serde_json::Value;
@@ -45,7 +45,10 @@ fn main() -> Result<()> {
     let subscriber = tracing_subscriber::registry().with(layer);
     tracing_subscriber::util::SubscriberInitExt::try_init(subscriber)?;
     let mut app = App::new();
-    app.add_plugins(TaskPoolPlugin::default());
+    // So many that parallel iterators have batches for others.
+    app.add_plugins(TaskPoolPlugin {
+        task_pool_options: TaskPoolOptions::with_num_threads(4),
+    });
     app.add_systems(Update, (first, second, third));
     for number in 0..ENTITIES {
         app.world_mut().spawn((Position(number), Velocity(number)));
@@ -64,31 +67,36 @@ fn main() -> Result<()> {
 
 fn check(trace: &str) -> Result<()> {
     let events: Vec<Value> = serde_json::from_str(trace)?;
-    // Spans that are open, a stack a thread.
-    let mut open: BTreeMap<u64, Vec<String>> = BTreeMap::new();
-    let mut spans: BTreeMap<String, usize> = BTreeMap::new();
+    // Spans that are open, a stack a thread, and how often each system's has ended.
+    let mut open: BTreeMap<u64, Vec<&Value>> = BTreeMap::new();
+    let mut ended: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut tasks = 0;
     for event in &events {
         let Some(thread) = event["tid"].as_u64() else {
             continue;
         };
-        let name = format!("{} {}", event["name"], event["args"]);
+        let stack = open.entry(thread).or_default();
         match event["ph"].as_str() {
-            Some("B") => open.entry(thread).or_default().push(name),
+            Some("B") => stack.push(event),
             Some("E") => {
-                let begun = open.entry(thread).or_default().pop();
-                *spans
-                    .entry(begun.context("an end without a begin")?)
-                    .or_default() += 1;
+                let begun = stack.pop().context("an end without a begin")?;
+                ensure!(begun["name"] == event["name"], "spans of a thread nest");
+                if begun["name"] == "system" {
+                    let name = begun["args"]["name"].as_str().unwrap_or_default();
+                    *ended.entry(name.trim_matches('"')).or_default() += 1;
+                }
+                tasks += usize::from(begun["name"] == "runtime.spawn");
             }
             _ => {}
         }
     }
+    ensure!(open.values().all(Vec::is_empty), "each span ends");
+    ensure!(tasks > 0, "tasks of the pool are spans, too");
     for system in SYSTEMS {
-        let of_system = spans.iter().filter(|(name, _)| name.contains(system));
-        let count: usize = of_system.map(|(_, count)| count).sum();
+        let count = ended.get(system).copied().unwrap_or(0);
         ensure!(
             count == FRAMES,
-            "{system}: {count} spans in {FRAMES} frames: {spans:?}"
+            "{system}: {count} spans in {FRAMES} frames of {ended:?}"
         );
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! A record of each task, for dumps and for reports of long polls. Without the feature `inspect` nothing is left of it: the functions
+//! A record of each task, for dumps, for reports of long polls, and as a span of `tracing`. Without the feature `inspect` nothing is left of it: the functions
 //! return what they get.
 
 #[cfg(feature = "inspect")]

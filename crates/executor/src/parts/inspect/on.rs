@@ -68,7 +68,7 @@ impl Table {
             (false, false) => "child",
             (false, true) => "task",
         };
-        let span = TaskSpan::new(kind, number, future, site);
+        let span = TaskSpan::new(kind, self.pool, number, future, site);
         let wakes = span.wakes();
         let record = Record::new(number, self.pool, future, site, scope, is_call, wakes);
         let record = Arc::new(record);
@@ -176,6 +176,8 @@ struct Polling<'e> {
 
 impl<'e> Polling<'e> {
     fn begin(entry: &'e Entry) -> Self {
+        // It calls code of the program, so it comes first.
+        let inside = entry.span.enter();
         let record = &entry.record;
         record.begins();
         let asks = record.asks_name();
@@ -184,7 +186,7 @@ impl<'e> Polling<'e> {
             asked: asks.is_some(),
             outer: replace_innermost(Some(Arc::clone(record))),
             outer_name: asked::ask(asks),
-            _inside: entry.span.enter(),
+            _inside: inside,
         }
     }
 }
@@ -223,6 +225,13 @@ impl<F: Future> Future for Recorded<F> {
     }
 }
 
+/// A closure that has a record.
+struct RecordedCall<F> {
+    call: F,
+    // After the closure, as in `Recorded`.
+    entry: Entry,
+}
+
 /// Keeps a record of a task from now on, until its future is dropped.
 #[track_caller]
 pub(crate) fn task<F>(table: &Table, future: F) -> Recorded<F> {
@@ -249,10 +258,15 @@ pub(crate) fn call<W, F: FnOnce(&W) + Send>(
     scope: *const (),
     call: F,
 ) -> impl FnOnce(&W) + Send + use<W, F> {
-    let entry = table.enter::<F>(scope, true);
+    let recorded = RecordedCall {
+        call,
+        entry: table.enter::<F>(scope, true),
+    };
     move |worker: &W| {
-        let _polling = Polling::begin(&entry);
-        call(worker);
+        // As a whole, so that the order of its fields is that of a drop without a call.
+        let recorded = recorded;
+        let _polling = Polling::begin(&recorded.entry);
+        (recorded.call)(worker);
     }
 }
 

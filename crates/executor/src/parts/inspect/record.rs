@@ -104,8 +104,17 @@ impl Wake for TaskWaker {
         if self.record.state.fetch_or(WOKEN, Ordering::Relaxed) == 0 {
             self.record.changes();
         }
+        // The event comes before the poll. It is code of the program: if it panics, the task is woken all the same.
+        let _wakes = WakesAtEnd(&self.cell);
         self.record.wakes.wakes();
-        self.cell.wake_by_ref();
+    }
+}
+
+struct WakesAtEnd<'w>(&'w Waker);
+
+impl Drop for WakesAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.wake_by_ref();
     }
 }
 
