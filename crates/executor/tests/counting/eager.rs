@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use terrace_executor::{Builder, StaticExecutor, block_on};
-use terrace_testing::{Yields, allocations, watchdog};
+use terrace_testing::{Yields, allocations, least, watchdog};
 
 use crate::{ROUND, ROUNDS};
 
@@ -193,8 +193,10 @@ impl<const CLONES: bool> Future for Once<CLONES> {
     }
 }
 
-/// The child's push may find the pool unattended. It then calls the watch, whose list grows, once.
-fn assert_counted(counted: usize, expected: usize) {
+/// The child's push may find the pool unattended. It then calls the watch, whose list grows, once; more often where the machine is so busy
+/// that the worker stands still.
+fn assert_counted(count: impl FnMut() -> usize, expected: usize) {
+    let counted = least(count);
     assert!(
         (expected..=expected + 1).contains(&counted),
         "{counted} allocations, not {expected}"
@@ -206,26 +208,28 @@ fn assert_counted(counted: usize, expected: usize) {
 fn a_pending_eager_child_allocates_up_to_three_times() {
     let _watchdog = watchdog();
     for before in [0, 1, 3] {
-        assert_counted(pending_after(before, Once::<false>(false)), ROUNDS);
-        assert_counted(pending_after(before, Once::<true>(false)), ROUNDS);
+        assert_counted(|| pending_after(before, Once::<false>(false)), ROUNDS);
+        assert_counted(|| pending_after(before, Once::<true>(false)), ROUNDS);
     }
     // The memory is that of the child before it, so there are the cell and the relay.
-    assert_counted(pending_after(4, Once::<false>(false)), 2 * ROUNDS);
-    assert_counted(pending_after(10, Once::<true>(false)), 2 * ROUNDS);
+    assert_counted(|| pending_after(4, Once::<false>(false)), 2 * ROUNDS);
+    assert_counted(|| pending_after(10, Once::<true>(false)), 2 * ROUNDS);
     // Handles of those before keep theirs.
     let executor = Builder::new().workers(1).try_build_static().unwrap();
-    let counted = block_on(executor.spawn(async move {
-        let kept: Vec<_> = (0..10)
-            .map(|n| executor.spawn_eager(async move { n }))
-            .collect();
-        let at = allocations();
-        let task = executor.spawn_eager(Once::<true>(false));
-        let counted = allocations() - at;
-        task.await;
-        drop(kept);
-        counted
-    }));
-    assert_counted(counted, 3);
+    let count = || {
+        block_on(executor.spawn(async move {
+            let kept: Vec<_> = (0..10)
+                .map(|n| executor.spawn_eager(async move { n }))
+                .collect();
+            let at = allocations();
+            let task = executor.spawn_eager(Once::<true>(false));
+            let counted = allocations() - at;
+            task.await;
+            drop(kept);
+            counted
+        }))
+    };
+    assert_counted(count, 3);
 }
 
 /// A worker with nothing to do gives the memory back.
