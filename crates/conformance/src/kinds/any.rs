@@ -1,4 +1,5 @@
-//! The kinds of this workspace as one type, so that each behaviour is compiled once.
+//! The kinds of this workspace as one type, so that a behaviour is compiled once. All futures are in boxes on the way to eager children,
+//! too: what depends on the type of a future is of each kind, see [`exact_behaviours`].
 
 use std::future::Future;
 use std::pin::Pin;

@@ -56,13 +56,7 @@ impl<K: Drivable + Make> Make for Ticked<K> {
 impl<K: Drivable + Make> Kind for Ticked<K> {
     type Handle = K::Handle;
 
-    fn caps(&self) -> Caps {
-        Self::CAPS
-    }
-
-    fn maker(&self) -> fn() -> Self {
-        Self::make
-    }
+    as_its_type_says!();
 
     passed_on!();
 
@@ -96,13 +90,7 @@ impl<K: Drivable + Make> Make for Running<K> {
 impl<K: Drivable + Make> Kind for Running<K> {
     type Handle = K::Handle;
 
-    fn caps(&self) -> Caps {
-        Self::CAPS
-    }
-
-    fn maker(&self) -> fn() -> Self {
-        Self::make
-    }
+    as_its_type_says!();
 
     passed_on!();
 
@@ -137,13 +125,7 @@ impl Make for Waited {
 impl Kind for Waited {
     type Handle = <Pool<0> as Kind>::Handle;
 
-    fn caps(&self) -> Caps {
-        Self::CAPS
-    }
-
-    fn maker(&self) -> fn() -> Self {
-        Self::make
-    }
+    as_its_type_says!();
 
     passed_on!();
 

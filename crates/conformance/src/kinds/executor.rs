@@ -48,13 +48,7 @@ impl<const WORKERS: usize> Make for Pool<WORKERS> {
 impl<const WORKERS: usize> Kind for Pool<WORKERS> {
     type Handle = PoolHandle<WORKERS>;
 
-    fn caps(&self) -> Caps {
-        Self::CAPS
-    }
-
-    fn maker(&self) -> fn() -> Self {
-        Self::make
-    }
+    as_its_type_says!();
 
     fn handle(&self) -> PoolHandle<WORKERS> {
         PoolHandle(Arc::downgrade(&self.0))
@@ -152,13 +146,7 @@ impl<const WORKERS: usize> Make for StaticPool<WORKERS> {
 impl<const WORKERS: usize> Kind for StaticPool<WORKERS> {
     type Handle = StaticPoolHandle<WORKERS>;
 
-    fn caps(&self) -> Caps {
-        Self::CAPS
-    }
-
-    fn maker(&self) -> fn() -> Self {
-        Self::make
-    }
+    as_its_type_says!();
 
     fn handle(&self) -> StaticPoolHandle<WORKERS> {
         StaticPoolHandle(self.0)

@@ -42,13 +42,7 @@ impl Make for Local {
 impl Kind for Local {
     type Handle = LocalHandle;
 
-    fn caps(&self) -> Caps {
-        Self::CAPS
-    }
-
-    fn maker(&self) -> fn() -> Self {
-        Self::make
-    }
+    as_its_type_says!();
 
     fn handle(&self) -> LocalHandle {
         // SAFETY: a `Weak` drops no executor, and its count is atomic.
@@ -139,13 +133,7 @@ impl Make for StaticLocal {
 impl Kind for StaticLocal {
     type Handle = StaticLocalHandle;
 
-    fn caps(&self) -> Caps {
-        Self::CAPS
-    }
-
-    fn maker(&self) -> fn() -> Self {
-        Self::make
-    }
+    as_its_type_says!();
 
     fn handle(&self) -> StaticLocalHandle {
         // SAFETY: a reference has no destructor.

@@ -1,5 +1,18 @@
 //! The kinds of this workspace.
 
+/// What a value of a concrete kind knows by its type.
+macro_rules! as_its_type_says {
+    () => {
+        fn caps(&self) -> Caps {
+            Self::CAPS
+        }
+
+        fn maker(&self) -> fn() -> Self {
+            Self::make
+        }
+    };
+}
+
 /// The executor inside the kind spawns batches and has asynchronous drivers.
 macro_rules! spawns_batches_and_is_driven {
     ($(for [$($generic:tt)+])? impl $kind:ty) => {

@@ -49,13 +49,7 @@ impl<const THREADS: usize> Make for Tasks<THREADS> {
 impl<const THREADS: usize> Kind for Tasks<THREADS> {
     type Handle = TasksHandle;
 
-    fn caps(&self) -> Caps {
-        Self::CAPS
-    }
-
-    fn maker(&self) -> fn() -> Self {
-        Self::make
-    }
+    as_its_type_says!();
 
     fn handle(&self) -> TasksHandle {
         TasksHandle(Arc::downgrade(&self.0))

@@ -32,13 +32,7 @@ impl Make for Thread {
 impl Kind for Thread {
     type Handle = ThreadHandle;
 
-    fn caps(&self) -> Caps {
-        Self::CAPS
-    }
-
-    fn maker(&self) -> fn() -> Self {
-        Self::make
-    }
+    as_its_type_says!();
 
     fn handle(&self) -> ThreadHandle {
         ThreadHandle(self.0.clone())
@@ -137,13 +131,7 @@ impl Make for RemoteThread {
 impl Kind for RemoteThread {
     type Handle = RemoteHandle;
 
-    fn caps(&self) -> Caps {
-        Self::CAPS
-    }
-
-    fn maker(&self) -> fn() -> Self {
-        Self::make
-    }
+    as_its_type_says!();
 
     fn polls_at_spawn(&self) -> bool {
         false
