@@ -70,8 +70,8 @@ impl Caller {
         Self(inner::here())
     }
 
-    /// What the calling thread spawns until the result is dropped was spawned at this line. That is also so for what code of users spawns
-    /// meanwhile, in the destructor of a future that is refused.
+    /// What the calling thread spawns until the result is dropped was spawned at this line. A future that a closed executor refuses is
+    /// dropped meanwhile; what its destructor spawns counts for this line, too.
     #[inline(always)]
     pub fn spawns(self) -> Spawns {
         Spawns {

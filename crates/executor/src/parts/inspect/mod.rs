@@ -1,5 +1,5 @@
-//! A record of each task, for dumps, for reports of long polls, and as a span of `tracing`. Without the feature `inspect` nothing is left of it: the functions
-//! return what they get.
+//! A record of each task, for dumps, for reports of long polls, and as a span of `tracing`. Without the feature `inspect` nothing is left
+//! of it: the functions return what they get.
 
 #[cfg(feature = "inspect")]
 mod long_polls;
