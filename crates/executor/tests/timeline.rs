@@ -41,7 +41,10 @@ fn polls_know_where_their_tasks_come_from() {
         terrace_thread::spawn_local(async {}).await;
         line
     }));
-    drop(executor);
+    // Of a pool with the same names.
+    let other = Builder::new().workers(1).build();
+    block_on(other.spawn(async {}));
+    drop((executor, other));
 
     let mut trace = Vec::new();
     timeline::snapshot().write_chrome(&mut trace).unwrap();
@@ -65,6 +68,8 @@ fn polls_know_where_their_tasks_come_from() {
     assert_eq!(polls(batch).len(), 3);
     assert_eq!(polls(local).len(), 1);
     assert!(!find(&trace, "\"worker\":true").is_empty());
+    let pools = find(&trace, "\"name\":\"terrace-0, pool ");
+    assert_eq!(pools.len(), 2, "each pool has a worker of this name");
     assert!(
         !trace.contains("crates/executor/src"),
         "a spawn has the line of the program"

@@ -47,12 +47,12 @@ pub const TIMELINE: bool = cfg!(all(
     not(any(terrace_loom, terrace_shuttle))
 ));
 
-/// The calling thread is the worker with this index of its pool from now on. The timeline shows it.
+/// The calling thread is the worker with this index of the pool with this number from now on. The timeline shows it.
 #[inline(always)]
-pub fn worker(index: usize) {
-    let _ = index;
+pub fn worker(pool: u64, index: usize) {
+    let _ = (pool, index);
     #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
-    timeline::threads::set_worker(index);
+    timeline::threads::set_worker(timeline::threads::Worker { pool, index });
 }
 
 macro_rules! hooks {

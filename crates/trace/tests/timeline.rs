@@ -95,7 +95,7 @@ fn events_are_taken_and_written() {
     terrace_trace::wake(0);
     mark.woken();
     on_thread("poller", move || {
-        terrace_trace::worker(3);
+        terrace_trace::worker(2, 3);
         terrace_trace::park(3);
         thread::sleep(Duration::from_micros(50));
         terrace_trace::unpark(3);
@@ -114,7 +114,8 @@ fn events_are_taken_and_written() {
         .iter()
         .find(|thread| thread.name() == "poller")
         .unwrap();
-    assert_eq!((poller.worker(), poller.lost()), (Some(3), 0));
+    assert_eq!((poller.pool(), poller.worker()), (Some(2), Some(3)));
+    assert_eq!(poller.lost(), 0);
     let events = trace(&taken);
     let polls = of_kind(&events, "poll");
     assert_eq!(polls.len(), 1);

@@ -237,7 +237,7 @@ impl<'p> Runner<'p> {
 
         WORKER.with(|worker| worker.set(self.erased()));
         trace_index::set(self.index);
-        terrace_trace::worker(self.index);
+        terrace_trace::worker(self.pool.id.0.get(), self.index);
         let _leave = Leave;
         f()
     }

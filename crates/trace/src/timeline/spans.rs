@@ -2,11 +2,13 @@
 
 use std::borrow::ToOwned;
 use std::collections::HashMap;
+use std::format;
+use std::string::String;
 use std::vec::Vec;
 
 use super::picture::{Item, Lane, Picture, Site, Woken};
 use super::record::{Kind, number, site, span, unpack};
-use super::taken::Timeline;
+use super::taken::{ThreadTimeline, Timeline};
 use crate::span::Span;
 
 /// Indices into `picture::KINDS`.
@@ -48,6 +50,17 @@ struct Spans<'t> {
     named: HashMap<(u32, u32), u32>,
 }
 
+/// What a thread is called: by its name, and by its pool where workers of several pools have that name.
+fn name(thread: &ThreadTimeline, all: &[ThreadTimeline]) -> String {
+    let is_of_another = |other: &ThreadTimeline| {
+        other.name == thread.name && other.pool().is_some_and(|pool| thread.pool() != Some(pool))
+    };
+    match thread.pool() {
+        Some(pool) if all.iter().any(is_of_another) => format!("{}, pool {pool}", thread.name),
+        _ => thread.name.clone(),
+    }
+}
+
 /// What `timeline` shows.
 pub(super) fn picture(timeline: &Timeline) -> Picture {
     let sites = timeline.sites.iter().map(|site| match site {
@@ -58,7 +71,7 @@ pub(super) fn picture(timeline: &Timeline) -> Picture {
         None => Site::default(),
     });
     let lanes = timeline.threads.iter().map(|thread| Lane {
-        name: thread.name.clone(),
+        name: name(thread, &timeline.threads),
         worker: thread.worker.is_some(),
         lost: thread.lost,
         items: Vec::new(),

@@ -6,7 +6,7 @@ use std::vec::Vec;
 use super::clock::Clock;
 use super::ring::Record;
 use super::sites::{self, Site};
-use super::threads::logs;
+use super::threads::{Worker, logs};
 
 /// The last events of all threads up to one moment.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct Timeline {
 #[derive(Debug)]
 pub struct ThreadTimeline {
     pub(super) name: String,
-    pub(super) worker: Option<usize>,
+    pub(super) worker: Option<Worker>,
     pub(super) lost: u64,
     pub(super) records: Vec<Record>,
 }
@@ -39,7 +39,13 @@ impl ThreadTimeline {
     /// Its index among the workers of its pool, if it is one or has been.
     #[must_use]
     pub fn worker(&self) -> Option<usize> {
-        self.worker
+        Some(self.worker?.index)
+    }
+
+    /// The number of that pool, which a dump of its executor says, too.
+    #[must_use]
+    pub fn pool(&self) -> Option<u64> {
+        Some(self.worker?.pool)
     }
 
     /// How many events there are.

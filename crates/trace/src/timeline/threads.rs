@@ -49,9 +49,17 @@ struct Place {
 #[derive(Clone)]
 struct Tenant {
     name: Option<String>,
-    worker: Option<usize>,
+    worker: Option<Worker>,
     /// The number of its first record.
     first: u64,
+}
+
+/// Which worker a thread is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Worker {
+    /// The number of its pool.
+    pub(crate) pool: u64,
+    pub(crate) index: usize,
 }
 
 terrace_sync::thread_local! {
@@ -173,7 +181,7 @@ fn enter() -> &'static Place {
 }
 
 /// The calling thread is this worker of its pool from now on.
-pub(crate) fn set_worker(worker: usize) {
+pub(crate) fn set_worker(worker: Worker) {
     let _late = MINE.try_with(|mine| {
         if mine.place.get().is_none() {
             first(mine, record::word(Kind::Unpark, 0));
@@ -190,7 +198,7 @@ pub(crate) fn set_worker(worker: usize) {
 /// What one thread has recorded.
 pub(crate) struct Log {
     pub(crate) name: Option<String>,
-    pub(crate) worker: Option<usize>,
+    pub(crate) worker: Option<Worker>,
     /// Overwritten records.
     pub(crate) lost: u64,
     pub(crate) records: Vec<Record>,
