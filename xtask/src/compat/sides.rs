@@ -53,6 +53,12 @@ pub(crate) type Way = (&'static str, &'static [&'static str]);
 /// The way to build what is measured.
 pub(crate) const OPTIMISED: Way = ("optimised", &["--release"]);
 
+/// The same with a timeline, of a program that depends on `bevy_tasks`.
+pub(super) const WITH_TIMELINE: Way = (
+    "timeline",
+    &["--release", "--features", "bevy_tasks/timeline"],
+);
+
 /// Has the compiler begin each loop at a cache line. Otherwise chance decides whether a tight loop crosses one, and then it takes up to
 /// twice as long: a change at one end of a program makes a row at the other end slower.
 const ALIGNED_LOOPS: &str = "-Cllvm-args=-align-loops=64";
@@ -66,7 +72,7 @@ pub(super) const BUILDS: [Way; 2] = [
 /// Builds the package in `dir`; its `file` below `target` is kept apart from that of other ways.
 pub(super) fn build(dir: &Path, target: &Path, file: &str, (name, args): Way) -> Result<PathBuf> {
     let build = Build::of(dir, target.to_owned());
-    let (build, profile) = match args == OPTIMISED.1 {
+    let (build, profile) = match args.starts_with(OPTIMISED.1) {
         true => (build.env("RUSTFLAGS", ALIGNED_LOOPS), "release"),
         false => (build, "debug"),
     };

@@ -59,17 +59,23 @@ thread_local! {
     static PAUSES: Cell<Pauses> = const { Cell::new(Pauses { wall: Duration::ZERO, cpu: Duration::ZERO }) };
 }
 
-/// Sleeps, within a workload. No sample has the time of it, nor the CPU time that the sleep costs this thread. What other threads do during
-/// the pause counts.
+/// Sleeps, [untimed].
 pub fn pause(time: Duration) {
+    untimed(|| std::thread::sleep(time));
+}
+
+/// Does something within a workload that no sample has: neither its time, nor the CPU time that it costs this thread. What other threads
+/// do meanwhile counts.
+pub fn untimed<T>(f: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let cpu = cpu_clock(libc::CLOCK_THREAD_CPUTIME_ID);
-    std::thread::sleep(time);
+    let done = f();
     let cpu = cpu_clock(libc::CLOCK_THREAD_CPUTIME_ID) - cpu;
     let mut pauses = PAUSES.get();
     pauses.wall += start.elapsed();
     pauses.cpu += cpu;
     PAUSES.set(pauses);
+    done
 }
 
 /// One sample: many iterations, timed together.

@@ -1,7 +1,10 @@
 //! Rows of systems that do nothing: empty schedules, empty systems, run conditions.
 
+use std::hint::black_box;
+
 use bevy_ecs::prelude::*;
 use bevy_ecs::schedule::MultiThreadedExecutor;
+use bevy_ecs::world::CommandQueue;
 
 use crate::parallel::compute_pool;
 use bench_main::Workload;
@@ -96,11 +99,36 @@ pub(crate) fn empty_schedule() -> Workload {
 
 /// `amount` systems without parameters.
 pub(crate) fn empty_systems(amount: usize) -> Workload {
+    runner(empty_systems_of(amount), World::new())
+}
+
+/// Their schedule.
+pub(crate) fn empty_systems_of(amount: usize) -> Schedule {
     let mut schedule = Schedule::default();
     for _ in 0..amount {
         schedule.add_systems(empty);
     }
+    schedule
+}
+
+/// One system that is made of eight.
+pub(crate) fn combined_systems() -> Workload {
+    let mut schedule = Schedule::default();
+    let (two, six) = (
+        empty.pipe(empty),
+        empty.pipe(empty).pipe(empty).pipe(empty).pipe(empty),
+    );
+    schedule.add_systems(two.pipe(empty).pipe(six));
     runner(schedule, World::new())
+}
+
+/// Commands of which there are none are applied.
+pub(crate) fn empty_commands() -> Workload {
+    let (mut world, mut queue) = (World::new(), CommandQueue::default());
+    Box::new(move || {
+        black_box(Commands::new(&mut queue, &world));
+        queue.apply(&mut world);
+    })
 }
 
 /// `amount` systems (a multiple of five) without parameters, each with the condition.

@@ -4,6 +4,7 @@
 //! drop-in, and runs the two in turn. The rows are those of Bevy's own benches: see
 //! `rows` for the table.
 
+mod archetypes;
 mod conditions;
 mod mixed;
 mod parallel;

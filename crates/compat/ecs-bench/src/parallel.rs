@@ -7,6 +7,7 @@ use bevy_tasks::{ComputeTaskPool, ParallelIterator, TaskPool, TaskPoolBuilder, b
 
 use bench_main::Workload;
 
+use crate::archetypes::fragment;
 use crate::rows::THREADS;
 
 /// The global compute pool, which schedules and queries run on.
@@ -27,19 +28,9 @@ struct Velocity([f32; 3]);
 struct Transform(#[expect(dead_code, reason = "fills the table, is not read")] [f32; 16]);
 #[derive(Component, Clone, Copy)]
 struct Rotation(#[expect(dead_code, reason = "fills the table, is not read")] [f32; 3]);
-/// One bit of a number that tells archetypes apart.
-#[derive(Component, Clone, Copy)]
-struct Bit<const B: u16>(#[expect(dead_code, reason = "is not read")] f32);
-
-fn insert_bit<const B: u16>(entity: &mut EntityWorldMut, number: u16) {
-    if number & (1 << B) != 0 {
-        entity.insert(Bit::<B>(1.0));
-    }
-}
-
 /// 100,000 entities; a parallel query adds velocities to positions. The first `fragments` of the
 /// entities are each in an archetype of their own.
-pub(crate) fn par_iter_simple(fragments: u16) -> Workload {
+pub(crate) fn par_iter_simple(fragments: usize) -> Workload {
     const X: [f32; 3] = [1.0, 0.0, 0.0];
     const IDENTITY: [f32; 16] = [
         1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0,
@@ -50,18 +41,8 @@ pub(crate) fn par_iter_simple(fragments: u16) -> Workload {
     let entities: Vec<Entity> = world
         .spawn_batch(std::iter::repeat_n(bundle, 100_000))
         .collect();
-    for (number, &entity) in (0..fragments).zip(&entities) {
-        let entity = &mut world.entity_mut(entity);
-        insert_bit::<0>(entity, number);
-        insert_bit::<1>(entity, number);
-        insert_bit::<2>(entity, number);
-        insert_bit::<3>(entity, number);
-        insert_bit::<4>(entity, number);
-        insert_bit::<5>(entity, number);
-        insert_bit::<6>(entity, number);
-        insert_bit::<7>(entity, number);
-        insert_bit::<8>(entity, number);
-        insert_bit::<9>(entity, number);
+    for (number, &entity) in entities.iter().enumerate().take(fragments) {
+        fragment(&mut world.entity_mut(entity), number);
     }
     let mut query = world.query::<(&Velocity, &mut Position)>();
     Box::new(move || {
@@ -70,6 +51,33 @@ pub(crate) fn par_iter_simple(fragments: u16) -> Workload {
                 *p += v;
             }
         });
+    })
+}
+
+#[derive(Component, Clone, Copy)]
+struct InTable(f32);
+#[derive(Component, Clone, Copy)]
+#[component(storage = "SparseSet")]
+struct Sparse(f32);
+
+/// 100,000 entities with a component in a table and one in a sparse set, whose order is another one; a parallel query adds the second
+/// to the first.
+pub(crate) fn par_iter_hybrid() -> Workload {
+    const ENTITIES: usize = 100_000;
+    /// Has no divisor in common with their number.
+    const STEP: usize = 39_119;
+    compute_pool(THREADS);
+    let mut world = World::new();
+    let bundles = std::iter::repeat_n(InTable(0.0), ENTITIES);
+    let entities: Vec<Entity> = world.spawn_batch(bundles).collect();
+    for number in 0..ENTITIES {
+        let entity = entities[number * STEP % ENTITIES];
+        world.entity_mut(entity).insert(Sparse(1.0));
+    }
+    let mut query = world.query::<(&mut InTable, &Sparse)>();
+    Box::new(move || {
+        let query = query.par_iter_mut(&mut world);
+        query.for_each(|(mut sum, sparse)| sum.0 += sparse.0);
     })
 }
 
@@ -101,11 +109,52 @@ pub(crate) fn overhead_par_iter(threads: usize) -> Workload {
 /// 100 batches of 100 items, a loop of 10,000 steps for each.
 pub(crate) fn for_each_par_iter(threads: usize) -> Workload {
     par_iter(threads, |item| {
-        let mut left = 10_000;
-        while left > 0 {
-            left = black_box(left - 1);
-        }
+        loop_of(10_000);
         *item = item.wrapping_mul(*item);
+    })
+}
+
+/// Steps of the first of many maps.
+const MAP: usize = 1_000;
+
+fn loop_of(mut left: usize) {
+    while left > 0 {
+        left = black_box(left - 1);
+    }
+}
+
+/// Ten thousand items through a loop of a thousand steps and eight multiplications, on this thread.
+pub(crate) fn many_maps_iter() -> Workload {
+    let mut items: Vec<usize> = (0..ITEMS).collect();
+    Box::new(move || {
+        let square = |item: usize| item.wrapping_mul(item);
+        let items = items.iter_mut().map(|item| {
+            loop_of(MAP);
+            *item
+        });
+        let items = items.map(square).map(square).map(square).map(square);
+        let items = items.map(square).map(square).map(square).map(square);
+        items.for_each(|item| {
+            black_box(item);
+        });
+    })
+}
+
+/// The same in 100 batches.
+pub(crate) fn many_maps_par_iter(threads: usize) -> Workload {
+    let pool = pool(threads);
+    let mut items: Vec<usize> = (0..ITEMS).collect();
+    Box::new(move || {
+        let square = |item: usize| item.wrapping_mul(item);
+        let items = Batches(items.chunks_mut(BATCH)).map(|item: &mut usize| {
+            loop_of(MAP);
+            *item
+        });
+        let items = items.map(square).map(square).map(square).map(square);
+        let items = items.map(square).map(square).map(square).map(square);
+        items.for_each(&pool, |item| {
+            black_box(item);
+        });
     })
 }
 

@@ -2,7 +2,7 @@
 
 use bench_main::{Kind, Row, Table, Workload};
 
-use crate::{conditions, mixed, parallel, systems};
+use crate::{archetypes, conditions, mixed, parallel, systems};
 
 /// Threads of the pool unless a row says otherwise.
 pub(crate) const THREADS: usize = 2;
@@ -77,6 +77,30 @@ impl Rows {
             }
         }
         self.counted("schedule/base".to_owned(), systems::base);
+        self.counted(
+            "param/combinator_system".to_owned(),
+            conditions::combined_systems,
+        );
+        self.add(
+            "empty_commands".to_owned(),
+            NO_TASK,
+            THREADS,
+            conditions::empty_commands,
+        );
+    }
+
+    fn archetypes(&mut self) {
+        for amount in [100, 1_000, 10_000] {
+            self.counted(format!("added_archetypes/{amount:05}"), move || {
+                archetypes::added(amount)
+            });
+        }
+        for walk in &archetypes::WALKS {
+            for amount in [10, 100, 1_000, 10_000] {
+                let id = format!("empty_archetypes/{}/{amount:05}", walk.name);
+                self.counted(id, move || archetypes::empty(walk, amount));
+            }
+        }
     }
 
     fn parallel(&mut self) {
@@ -85,6 +109,22 @@ impl Rows {
                 format!("par_iter_simple/{fragments:04}_fragments"),
                 move || parallel::par_iter_simple(fragments),
             );
+        }
+        self.counted(
+            "par_iter_simple/hybrid".to_owned(),
+            parallel::par_iter_hybrid,
+        );
+        self.add(
+            "many_maps_iter".to_owned(),
+            NO_TASK,
+            THREADS,
+            parallel::many_maps_iter,
+        );
+        for threads in [1, 2, 4, 8, 16] {
+            let id = format!("many_maps_par_iter/{threads:02}_threads");
+            self.add(id, Kind::Gated, threads, move || {
+                parallel::many_maps_par_iter(threads)
+            });
         }
         for threads in [1, 2] {
             let id = format!("overhead_par_iter/{threads}_threads");
@@ -105,6 +145,7 @@ impl Rows {
 pub(crate) fn all() -> Vec<Row> {
     let mut rows = Rows(Table::new());
     rows.scheduling();
+    rows.archetypes();
     rows.parallel();
     rows.mixed();
     rows.0.rows()

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 
 use super::program::{Kind, Length, Row};
 use crate::compat::registry::{BEVY_TASKS, Published, RAYON_CORE};
-use crate::compat::sides::{OPTIMISED, Side};
+use crate::compat::sides::{OPTIMISED, Side, WITH_TIMELINE, Way};
 use crate::measure::criterion::Program;
 use crate::measure::rounds::{self, Entry};
 use crate::report::model::Metric;
@@ -59,18 +59,29 @@ pub(super) const RAYON: Subject = Subject {
 
 impl Subject {
     pub(super) fn build(&self, ws: &Workspace, side: Side) -> Result<Program> {
+        self.built(ws, side, OPTIMISED, side.name())
+    }
+
+    /// The program on the drop-in, as it is and with a timeline.
+    pub(super) fn without_and_with_timeline(&self, ws: &Workspace) -> Result<[Program; 2]> {
+        let ways = [(OPTIMISED, "without"), (WITH_TIMELINE, "with")];
+        let [without, with] = ways.map(|(way, name)| self.built(ws, Side::Ours, way, name));
+        Ok([without?, with?])
+    }
+
+    fn built(&self, ws: &Workspace, side: Side, way: Way, name: &str) -> Result<Program> {
         Ok(Program {
             name: self.package.to_owned(),
-            path: side.program(ws, self.package, &[self.drop_in], OPTIMISED)?,
-            side: side.name().to_owned(),
+            path: side.program(ws, self.package, &[self.drop_in], way)?,
+            side: name.to_owned(),
             variables: Vec::new(),
         })
     }
 
-    /// A row as the engine has it: ours, then the stock crate, then the ideal of a mixed row. Its name says at the end how many
-    /// threads there are.
-    pub(super) fn entries(&self, row: &Row, [stock, ours]: &[Program; 2]) -> rounds::Row {
-        let contenders = [("ours", ours), ("stock", stock), (IDEAL, ours)];
+    /// A row as the engine has it: ours, then its peer, mostly the stock crate, then the ideal of a mixed row. Its name says at the
+    /// end how many threads there are.
+    pub(super) fn entries(&self, row: &Row, [peer, ours]: &[Program; 2]) -> rounds::Row {
+        let contenders = [("ours", ours), (peer.side.as_str(), peer), (IDEAL, ours)];
         let count = if row.kind == Kind::Mixed { 3 } else { 2 };
         let contenders = contenders.into_iter().take(count);
         let (id, threads) = (&row.id, format!("t{}", row.threads));
