@@ -1,4 +1,4 @@
-//! A test program that starts itself again where an emulator runs it: here `env` is the emulator.
+//! A test program that starts itself again where an emulator runs it: here `env` is the emulator, before the one that there may be.
 
 #![cfg(unix)]
 
@@ -21,10 +21,9 @@ fn an_emulator_comes_before_the_program() {
     };
     match env::var(STARTS).as_deref() {
         Err(_) => {
-            let program = env::current_exe().expect("a test program has a path");
-            let runner = format!("env -u {TAKEN}");
-            let mut with_runner = Command::new(program);
-            again(with_runner.env(RUNNER, runner).env(TAKEN, "1"), "1");
+            let emulator = env::var(RUNNER).unwrap_or_default();
+            let runner = format!("env -u {TAKEN} {emulator}");
+            again(this_program().env(RUNNER, runner).env(TAKEN, "1"), "1");
         }
         Ok("1") => {
             assert!(env::var_os(TAKEN).is_some());

@@ -109,9 +109,11 @@ pub(crate) fn call(pool: Weak<dyn Watched>) {
 /// The thread.
 fn watch() {
     let mut watched: Vec<Entry> = Vec::new();
+    // Changes places with the list of calls, so that a call seldom allocates.
+    let mut called = Vec::new();
     loop {
-        let called = std::mem::take(&mut CALLS.lock().pools);
-        for pool in called {
+        std::mem::swap(&mut called, &mut CALLS.lock().pools);
+        for pool in called.drain(..) {
             // A pool that has lost its workers and got new ones may call twice.
             if !watched.iter().any(|other| other.pool.ptr_eq(&pool)) {
                 watched.push(Entry::new(pool));
