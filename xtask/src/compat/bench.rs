@@ -125,7 +125,9 @@ pub(super) fn run(ws: &Workspace, filter: &str, rayon: bool, args: &BenchArgs) -
         // Empty tasks pay for their records: rows of them have no limit.
         return Ok(());
     }
-    subject.limits.check(&results.rows, &results.means, kind)
+    let wake_us = results.origin.machine.wake_us;
+    let (rows, means) = (&results.rows, &results.means);
+    subject.limits.check(rows, means, wake_us, kind)
 }
 
 /// Measures rows, prints and saves the figures. A row of a name is of the `kind`.
@@ -188,7 +190,7 @@ mod tests {
     }
 
     /// What exceeds a limit where rows of these kinds have these ratios of ours to stock.
-    fn exceeded(subject: &Subject, rows: &[(Kind, f64)]) -> String {
+    fn exceeded(subject: &Subject, wake_us: f64, rows: &[(Kind, f64)]) -> String {
         let sides = [Program::test(), Program::test()];
         let entry = |(at, (kind, _)): (usize, &(Kind, f64))| {
             subject.entries(&listed(&format!("row/{at}"), *kind), &sides)
@@ -208,7 +210,8 @@ mod tests {
         rounds::measure_whole(effort, &entries, &mut all, run).expect("nothing fails");
         let kind = |name: &str| rows[nth(name)].0;
         let (pairs, means) = evaluated(&entries, &all, kind);
-        let error = subject.limits.check(&pairs, &means, kind).err();
+        let limits = &subject.limits;
+        let error = limits.check(&pairs, &means, Some(wake_us), kind).err();
         error.map_or(String::new(), |error| error.to_string())
     }
 
@@ -222,20 +225,22 @@ mod tests {
             &[(Counted, 0.1), (Counted, 1.2), (Gated, 1.2)],
             &[(Counted, 0.1), (Control, 1.2), (Mixed, 1.2)],
         ];
-        let found = all.map(|rows| exceeded(&ECS, rows));
+        let found = all.map(|rows| exceeded(&ECS, 5.0, rows));
         expect![[r#"
 
             --
 
             --
-            the geometric mean 0.700 (0.700–0.700) of wall time is above 0.65
+            the geometric mean 0.700 (0.700–0.700) of wall time is above 0.55
             --
             ecs/row/1/t2 is slower than stock: 1.200 (1.200–1.200); ecs/row/2/t2 is slower than stock: 1.200 (1.200–1.200)
             --
             ecs/row/2/t2 is slower than stock: 1.200 (1.200–1.200)"#]]
         .assert_eq(&found.join("\n--\n"));
+        let dear = exceeded(&ECS, 50.0, &[(Counted, 0.5)]);
+        assert!(dear.contains("is above 0.45"), "{dear}");
         // Rayon has a limit of CPU time, too.
-        let of_rayon = |rows: &[(Kind, f64)]| exceeded(&RAYON, rows);
+        let of_rayon = |rows: &[(Kind, f64)]| exceeded(&RAYON, 5.0, rows);
         assert_eq!(of_rayon(&[(Counted, 0.5), (Long, 3.0)]), "");
         assert!(of_rayon(&[(Counted, 0.7)]).contains("CPU time is above 0.6"));
         assert_eq!(of_rayon(&[(Counted, 0.9)]).matches("above").count(), 2);
