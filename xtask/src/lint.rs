@@ -8,7 +8,7 @@ use crate::models::LOOM;
 use crate::process::{program, said};
 use crate::workspace::Workspace;
 
-/// The layers with atomics that count.
+/// Has atomics count.
 const COUNTED: &[&str] = &["--cfg", "terrace_count"];
 
 /// Checks all of it; stops at the first that is not clean.
@@ -18,7 +18,7 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
     plain.cargo(&words(FORMAT, []))?;
     clippy(&plain, "--workspace --all-targets", Vec::new())?;
     clippy(&plain, "--all-targets --all-features", layers())?;
-    // Said to clippy alone, so that what the layers depend on is not built once more.
+    // Said to clippy alone: what the layers depend on is not built once more. A second `lint` checks the layers anew instead.
     clippy_with(&plain, "--all-targets", layers(), COUNTED)?;
     // The models turn on the feature without which no layer compiles under the cfg of a checker.
     let loom = LOOM.build(ws);

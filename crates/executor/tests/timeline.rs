@@ -70,6 +70,7 @@ fn polls_know_where_their_tasks_come_from() {
     assert!(!find(&trace, "\"worker\":true").is_empty());
     let pools = find(&trace, "\"name\":\"terrace-0, pool ");
     assert_eq!(pools.len(), 2, "each pool has a worker of this name");
+    assert_eq!(find(&trace, "\"name\":\"terrace-1\"").len(), 1, "one has");
     assert!(
         !trace.contains("crates/executor/src"),
         "a spawn has the line of the program"

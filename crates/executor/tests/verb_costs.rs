@@ -56,7 +56,7 @@ fn a_raw_job_of_a_worker_allocates_nothing() {
             allocations() - before
         }))
     };
-    // If the worker stands still for long, the watch looks at the pool, and is told of it anew by an allocation.
+    // If the worker stands still for long, the watch looks at the pool, and is told of it anew, at first by an allocation.
     assert_eq!(least(count), 0);
     let runs = RAW_RUNS.load(Ordering::Relaxed);
     assert_eq!(runs, counts * ROUND * (4 + ROUNDS));

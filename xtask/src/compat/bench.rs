@@ -122,7 +122,7 @@ pub(super) fn run(ws: &Workspace, filter: &str, rayon: bool, args: &BenchArgs) -
         println!("    {}: {}", row.id, row.why);
     }
     if args.timeline {
-        // Empty tasks pay for their records: rows of them have no limit.
+        // Only reported: an empty task cannot but pay for its records.
         return Ok(());
     }
     let wake_us = results.origin.machine.wake_us;
@@ -190,7 +190,7 @@ mod tests {
     }
 
     /// What exceeds a limit where rows of these kinds have these ratios of ours to stock.
-    fn exceeded(subject: &Subject, wake_us: f64, rows: &[(Kind, f64)]) -> String {
+    fn exceeded(subject: &Subject, wake_us: Option<f64>, rows: &[(Kind, f64)]) -> String {
         let sides = [Program::test(), Program::test()];
         let entry = |(at, (kind, _)): (usize, &(Kind, f64))| {
             subject.entries(&listed(&format!("row/{at}"), *kind), &sides)
@@ -211,7 +211,7 @@ mod tests {
         let kind = |name: &str| rows[nth(name)].0;
         let (pairs, means) = evaluated(&entries, &all, kind);
         let limits = &subject.limits;
-        let error = limits.check(&pairs, &means, Some(wake_us), kind).err();
+        let error = limits.check(&pairs, &means, wake_us, kind).err();
         error.map_or(String::new(), |error| error.to_string())
     }
 
@@ -225,7 +225,7 @@ mod tests {
             &[(Counted, 0.1), (Counted, 1.2), (Gated, 1.2)],
             &[(Counted, 0.1), (Control, 1.2), (Mixed, 1.2)],
         ];
-        let found = all.map(|rows| exceeded(&ECS, 5.0, rows));
+        let found = all.map(|rows| exceeded(&ECS, Some(5.0), rows));
         expect![[r#"
 
             --
@@ -237,10 +237,13 @@ mod tests {
             --
             ecs/row/2/t2 is slower than stock: 1.200 (1.200–1.200)"#]]
         .assert_eq(&found.join("\n--\n"));
-        let dear = exceeded(&ECS, 50.0, &[(Counted, 0.5)]);
-        assert!(dear.contains("is above 0.45"), "{dear}");
+        let dear = |wake_us| exceeded(&ECS, wake_us, &[(Counted, 0.5)]);
+        assert!(dear(Some(20.0)).contains("is above 0.45"));
+        assert_eq!(dear(Some(19.9)) + &dear(None), "");
+        let row = exceeded(&ECS, None, &[(Counted, 0.5), (Gated, 1.07)]);
+        assert!(row.contains("is slower than stock: 1.070"), "{row}");
         // Rayon has a limit of CPU time, too.
-        let of_rayon = |rows: &[(Kind, f64)]| exceeded(&RAYON, 5.0, rows);
+        let of_rayon = |rows: &[(Kind, f64)]| exceeded(&RAYON, None, rows);
         assert_eq!(of_rayon(&[(Counted, 0.5), (Long, 3.0)]), "");
         assert!(of_rayon(&[(Counted, 0.7)]).contains("CPU time is above 0.6"));
         assert_eq!(of_rayon(&[(Counted, 0.9)]).matches("above").count(), 2);

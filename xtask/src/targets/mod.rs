@@ -36,8 +36,8 @@ const LIMIT: &str = "600";
 const LIMIT_VARIABLE: &str = "TERRACE_TEST_SECONDS";
 /// What a test that starts its own program again puts before it.
 const RUNNER: &str = "TERRACE_TEST_RUNNER";
-/// Of the standard library, what has to be built for a check and for tests. A check has no use for the readers of debug information
-/// that backtraces need.
+/// Of the standard library, what has to be built for a check and for tests. A check has no use for `std`'s other features: of
+/// debug information, which backtraces read, and of processors.
 const CHECK_CRATES: &[&str] = &["-Zbuild-std", "-Zbuild-std-features=panic-unwind"];
 const TEST_CRATES: &[&str] = &["-Zbuild-std=std,panic_unwind,test"];
 

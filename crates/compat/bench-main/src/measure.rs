@@ -65,7 +65,7 @@ pub fn pause(time: Duration) {
 }
 
 /// Does something within a workload that no sample has: neither its time, nor the CPU time that it costs this thread. What other threads
-/// do meanwhile counts.
+/// do meanwhile counts. So do its system calls and context switches.
 pub fn untimed<T>(f: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let cpu = cpu_clock(libc::CLOCK_THREAD_CPUTIME_ID);

@@ -114,11 +114,8 @@ pub(crate) fn empty_systems_of(amount: usize) -> Schedule {
 /// One system that is made of eight.
 pub(crate) fn combined_systems() -> Workload {
     let mut schedule = Schedule::default();
-    let (two, six) = (
-        empty.pipe(empty),
-        empty.pipe(empty).pipe(empty).pipe(empty).pipe(empty),
-    );
-    schedule.add_systems(two.pipe(empty).pipe(six));
+    let four = empty.pipe(empty).pipe(empty).pipe(empty);
+    schedule.add_systems(four.pipe(empty).pipe(empty).pipe(empty).pipe(empty));
     runner(schedule, World::new())
 }
 

@@ -28,6 +28,7 @@ struct Velocity([f32; 3]);
 struct Transform(#[expect(dead_code, reason = "fills the table, is not read")] [f32; 16]);
 #[derive(Component, Clone, Copy)]
 struct Rotation(#[expect(dead_code, reason = "fills the table, is not read")] [f32; 3]);
+
 /// 100,000 entities; a parallel query adds velocities to positions. The first `fragments` of the
 /// entities are each in an archetype of their own.
 pub(crate) fn par_iter_simple(fragments: usize) -> Workload {
@@ -114,27 +115,25 @@ pub(crate) fn for_each_par_iter(threads: usize) -> Workload {
     })
 }
 
-/// Steps of the first of many maps.
-const MAP: usize = 1_000;
-
 fn loop_of(mut left: usize) {
     while left > 0 {
         left = black_box(left - 1);
     }
 }
 
-/// Ten thousand items through a loop of a thousand steps and eight multiplications, on this thread.
+/// A map of an item that takes a loop of 1,000 steps.
+fn step(item: usize) -> usize {
+    loop_of(1_000);
+    item
+}
+
+/// 10,000 items, each through ten maps, on this thread.
 pub(crate) fn many_maps_iter() -> Workload {
-    let mut items: Vec<usize> = (0..ITEMS).collect();
+    let items: Vec<usize> = (0..ITEMS).collect();
     Box::new(move || {
-        let square = |item: usize| item.wrapping_mul(item);
-        let items = items.iter_mut().map(|item| {
-            loop_of(MAP);
-            *item
-        });
-        let items = items.map(square).map(square).map(square).map(square);
-        let items = items.map(square).map(square).map(square).map(square);
-        items.for_each(|item| {
+        let items = items.iter().copied().map(step).map(step).map(step);
+        let items = items.map(step).map(step).map(step).map(step);
+        items.map(step).map(step).map(step).for_each(|item| {
             black_box(item);
         });
     })
@@ -145,13 +144,9 @@ pub(crate) fn many_maps_par_iter(threads: usize) -> Workload {
     let pool = pool(threads);
     let mut items: Vec<usize> = (0..ITEMS).collect();
     Box::new(move || {
-        let square = |item: usize| item.wrapping_mul(item);
-        let items = Batches(items.chunks_mut(BATCH)).map(|item: &mut usize| {
-            loop_of(MAP);
-            *item
-        });
-        let items = items.map(square).map(square).map(square).map(square);
-        let items = items.map(square).map(square).map(square).map(square);
+        let items = Batches(items.chunks_mut(BATCH)).map(|item: &mut usize| step(*item));
+        let items = items.map(step).map(step).map(step).map(step).map(step);
+        let items = items.map(step).map(step).map(step).map(step);
         items.for_each(&pool, |item| {
             black_box(item);
         });

@@ -193,7 +193,8 @@ impl<const CLONES: bool> Future for Once<CLONES> {
     }
 }
 
-/// The child's push may find the pool unattended. It then calls the watch, whose two lists grow, once each in the life of the process.
+/// The child's push may find the pool unattended. It then calls the watch, whose two lists grow, mostly once each in the life of the
+/// process.
 fn assert_counted(count: impl FnMut() -> usize, expected: usize) {
     assert_eq!(least(count), expected);
 }

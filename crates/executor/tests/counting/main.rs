@@ -38,7 +38,7 @@ fn a_spawn_on_a_worker_allocates_once() {
             allocations() - before
         }))
     };
-    // If the worker stands still for long, the watch looks at the pool, and is told of it anew by one more allocation.
+    // If the worker stands still for long, the watch looks at the pool, and is told of it anew, at first by an allocation.
     assert_eq!(least(count), ROUND * ROUNDS);
 }
 

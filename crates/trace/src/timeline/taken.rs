@@ -42,7 +42,7 @@ impl ThreadTimeline {
         Some(self.worker?.index)
     }
 
-    /// The number of that pool, which a dump of its executor says, too.
+    /// The number of that pool; a dump of its executor shows the same one.
     #[must_use]
     pub fn pool(&self) -> Option<u64> {
         Some(self.worker?.pool)
