@@ -36,10 +36,9 @@ const LIMIT: &str = "600";
 const LIMIT_VARIABLE: &str = "TERRACE_TEST_SECONDS";
 /// What a test that starts its own program again puts before it.
 const RUNNER: &str = "TERRACE_TEST_RUNNER";
-/// Of the standard library, what has to be built for a check and for tests. A check has no use for `std`'s other features: of
-/// debug information, which backtraces read, and of processors.
-const CHECK_CRATES: &[&str] = &["-Zbuild-std", "-Zbuild-std-features=panic-unwind"];
-const TEST_CRATES: &[&str] = &["-Zbuild-std=std,panic_unwind,test"];
+/// Of the standard library, what has to be built for a check and for tests.
+const CHECK_CRATES: &str = "-Zbuild-std";
+const TEST_CRATES: &str = "-Zbuild-std=std,panic_unwind,test";
 
 pub(crate) fn run(ws: &Workspace, args: &TargetsArgs) -> Result<()> {
     let chosen = choose(args.target.as_deref())?;
@@ -115,7 +114,7 @@ fn check(ws: &Workspace, targets: &[&Target]) -> Result<()> {
 fn builder(
     ws: &Workspace,
     targets: &[&Target],
-    crates: &[&'static str],
+    crates: &'static str,
     rustflags: &str,
 ) -> Result<(Build, Vec<&'static str>)> {
     let mut flags = Vec::from_iter(targets.iter().flat_map(|t| ["--target", t.name]));
@@ -123,7 +122,7 @@ fn builder(
     for target in targets {
         if !toolchain::has_target(target.name)? {
             build = Compiler::with_sources(ws)?.build(ws, "targets", rustflags);
-            flags.extend(crates);
+            flags.push(crates);
             break;
         }
     }
