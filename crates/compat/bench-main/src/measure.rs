@@ -64,8 +64,8 @@ pub fn pause(time: Duration) {
     untimed(|| std::thread::sleep(time));
 }
 
-/// Does something within a workload that no sample has: neither its time, nor the CPU time that it costs this thread. What other threads
-/// do meanwhile counts. So do its system calls and context switches.
+/// Calls `f`, within a workload. No sample has the time of it, nor the CPU time that `f` costs this thread. What other threads do during the
+/// call counts, and `--counts` has the system calls and context switches of all threads.
 pub fn untimed<T>(f: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let cpu = cpu_clock(libc::CLOCK_THREAD_CPUTIME_ID);
