@@ -87,6 +87,7 @@ impl Executor<'_> {
     }
 
     /// [`Worker::broadcast`] on this executor's workers.
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn broadcast<T: Send>(&self, f: impl Fn(Broadcast<'_>) -> T + Sync) -> Vec<T> {
         broadcast::broadcast(self.shared(), &f)
     }

@@ -2,16 +2,17 @@
 
 use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use terrace_executor::scope::{OpenScope, ScopeHandle, ScopeKind};
-use terrace_executor::{Builder, Dump, Executor, Lane, block_on, named};
+use terrace_executor::{Builder, Dump, Executor, Lane, RawJob, Worker, block_on, named};
 use terrace_testing::{Wakes, watchdog};
 use tokio::sync::{mpsc, oneshot};
 
@@ -288,6 +289,40 @@ async fn poll_polls(sender: Sender<Waker>) -> bool {
         Poll::Pending
     });
     pin!(waits).await
+}
+
+/// A raw job says where it was spawned; so do the parts of a broadcast, and work for one worker, that wait behind it.
+#[test]
+fn jobs_and_parts_of_broadcasts_are_recorded() {
+    #[repr(C)]
+    struct Blocks(RawJob, Receiver<()>);
+    unsafe fn run(job: NonNull<RawJob>, _: &Worker) {
+        // SAFETY: the job is the first field of a `Blocks` out of a box, and is called once.
+        let this = unsafe { Box::from_raw(job.cast::<Blocks>().as_ptr()) };
+        let _released = this.1.recv();
+    }
+    let _watchdog = watchdog();
+    let executor = pool(1);
+    let (release, blocked) = channel();
+    let job = Box::leak(Box::new(Blocks(RawJob::new(run, |_| unreachable!()), blocked)));
+    // SAFETY: the job's function frees the box. The executor runs all tasks before it is dropped, so the other one is not called.
+    unsafe { executor.spawner().spawn_raw(NonNull::from(job).cast()) };
+    let dump = names(&executor, &["of a raw job (spawned at crates/executor/tests/stuck.rs:"]);
+    assert!(dump.to_string().contains("worker 0"), "{dump}");
+
+    executor.spawner().spawn_broadcast(|_| {});
+    executor.spawner().spawn_work_on(0, |_: &Worker| {});
+    let json: Value = serde_json::from_str(&executor.dump().to_json()).unwrap();
+    let records = json["pools"][0]["tasks"].as_array().unwrap();
+    let queued = records.iter().filter(|record| record["state"] == "queued");
+    let queued: Vec<_> = queued.collect();
+    assert_eq!(queued.len(), 2, "{json}");
+    for record in queued {
+        let site = record["site"].as_str().unwrap();
+        assert!(site.contains("tests/stuck.rs:"), "{record}");
+    }
+    drop(release);
+    executor.wait_idle(None).unwrap();
 }
 
 /// A spawn knows the line that called it.

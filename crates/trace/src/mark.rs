@@ -62,6 +62,9 @@ pub struct Spawns {
 }
 
 impl Caller {
+    /// No line of the program.
+    pub const UNKNOWN: Self = Self(inner::NOWHERE);
+
     /// The line that called the caller.
     #[inline(always)]
     #[cfg_attr(feature = "timeline", track_caller)]
@@ -129,6 +132,8 @@ mod on {
     }
 
     pub(super) type Caller = &'static Location<'static>;
+
+    pub(super) const NOWHERE: Caller = Location::caller();
 
     terrace_sync::thread_local! {
         /// For whose line the thread spawns, if a call spawns in a closure.
@@ -214,6 +219,8 @@ mod off {
 
     #[derive(Clone, Copy, Debug)]
     pub(super) struct Caller;
+
+    pub(super) const NOWHERE: Caller = Caller;
 
     #[inline(always)]
     pub(super) fn here() -> Caller {

@@ -18,8 +18,10 @@ use terrace_local::task::FallibleTask;
 use terrace_local::{Payload, drop_payload};
 use terrace_sync::{Arc, Mutex};
 use terrace_thread::ThreadSpawner;
+use terrace_trace::Caller;
 
 use super::spawnable;
+use crate::parts::inspect;
 use crate::pool::fork::worker::Worker;
 use crate::pool::shared::Shared;
 use crate::run::block_on::block_on;
@@ -53,10 +55,8 @@ impl Drop for Unwinding {
 }
 
 /// [`Worker::broadcast`] on `pool`.
-pub(crate) fn broadcast<T: Send>(
-    pool: &Shared,
-    f: &(impl Fn(Broadcast<'_>) -> T + Sync),
-) -> Vec<T> {
+#[cfg_attr(feature = "timeline", track_caller)]
+pub(crate) fn broadcast<T: Send, F: Fn(Broadcast<'_>) -> T + Sync>(pool: &Shared, f: &F) -> Vec<T> {
     stand_in::give_way(pool);
     let workers = worker_spawners(pool);
     let participants = workers.len();
@@ -66,6 +66,7 @@ pub(crate) fn broadcast<T: Send>(
     let results: Vec<_> = workers.iter().map(|_| Mutex::new(None)).collect();
     let unwinding = Unwinding;
     let mut sent: Vec<FallibleTask<()>> = Vec::with_capacity(participants);
+    let spawns = Caller::here().spawns();
     let turn = pool.threads.broadcasts.lock();
     for (index, worker) in workers.iter().enumerate() {
         let result = &results[index];
@@ -77,9 +78,11 @@ pub(crate) fn broadcast<T: Send>(
         // SAFETY: only the lifetime changes. This frame does not go before the part is gone: it awaits each handle, and a handle
         // is done when its task's future has been dropped, run or not. A panic in between ends the process.
         let part: Part<'static> = unsafe { std::mem::transmute::<Part<'_>, Part<'static>>(part) };
-        sent.push(worker.queue_call(async move { part() }).fallible());
+        let part = inspect::part::<F, _>(&pool.records, async move { part() });
+        sent.push(worker.queue_call(part).fallible());
     }
     drop(turn);
+    drop(spawns);
     workers.iter().for_each(ThreadSpawner::tell_of_calls);
     block_on(async {
         for part in sent {
@@ -93,7 +96,9 @@ pub(crate) fn broadcast<T: Send>(
 
 impl Spawner {
     /// As [`Worker::spawn_broadcast`].
-    pub fn spawn_broadcast(&self, f: impl Fn(Broadcast<'_>) + Send + Sync + 'static) {
+    #[cfg_attr(feature = "timeline", track_caller)]
+    pub fn spawn_broadcast<F: Fn(Broadcast<'_>) + Send + Sync + 'static>(&self, f: F) {
+        let _spawns = Caller::here().spawns();
         let workers = worker_spawners(self.shared());
         let participants = workers.len();
         if participants == 0 {
@@ -104,9 +109,9 @@ impl Spawner {
         for (index, worker) in workers.iter().enumerate() {
             let (f, pool) = (Arc::clone(&f), self.clone());
             let part = move |worker: &Worker| part_of(&*f, worker, index, participants);
-            worker
-                .queue_call(async move { spawnable::call(pool.shared(), part) })
-                .detach();
+            let part = async move { spawnable::call(pool.shared(), part) };
+            let part = inspect::part::<F, _>(&self.shared().records, part);
+            worker.queue_call(part).detach();
         }
         drop(turn);
         workers.iter().for_each(ThreadSpawner::tell_of_calls);
@@ -142,6 +147,7 @@ impl Worker {
     ///     assert_eq!(parts, expected);
     /// }
     /// ```
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn broadcast<T: Send>(&self, f: impl Fn(Broadcast<'_>) -> T + Sync) -> Vec<T> {
         match self.spawner() {
             Some(pool) => broadcast(pool.shared(), &f),

@@ -16,10 +16,10 @@ use std::ptr::{self, NonNull};
 
 use terrace_local::task::{RawHeader, Runnable};
 use terrace_sync::Arc;
-use terrace_trace::Mark;
+use terrace_trace::{Caller, Mark};
 
 use super::spawnable;
-use crate::parts::trace_index;
+use crate::parts::{inspect, trace_index};
 use crate::pool::fork::worker::Worker;
 use crate::pool::place::Cause;
 use crate::pool::runner::{self, count_end, count_spawn, keep_reference};
@@ -86,13 +86,16 @@ pub struct RawJob {
     header: RawHeader,
     /// While the job is queued, a counted reference, out of `Arc::into_raw`.
     pool: Cell<*const Shared>,
+    /// What the timeline and a record say of it, from `queue` on.
+    mark: Cell<Mark>,
+    spawned: Cell<Caller>,
     run: unsafe fn(NonNull<RawJob>, &Worker),
     drop: unsafe fn(NonNull<RawJob>),
 }
 
 // SAFETY: of its fields `pool` alone is not Send. It stands for a reference to a pool, which is.
 unsafe impl Send for RawJob {}
-// SAFETY: a shared one gives out nothing. `pool` is changed by the thread that queues it, and by the one that calls a function of it.
+// SAFETY: a shared one gives out nothing. Its cells are changed by the thread that queues it, and by the one that calls a function of it.
 // The first has the caller's promise that no other thread uses the job, and the queue orders the second after the first.
 unsafe impl Sync for RawJob {}
 
@@ -109,6 +112,8 @@ impl RawJob {
                 drop: drop_queued,
             },
             pool: Cell::new(ptr::null()),
+            mark: Cell::new(Mark::UNKNOWN),
+            spawned: Cell::new(Caller::UNKNOWN),
             run,
             drop,
         }
@@ -125,9 +130,13 @@ impl fmt::Debug for RawJob {
 ///
 /// # Safety
 /// As [`Worker::spawn_raw`].
+#[cfg_attr(feature = "timeline", track_caller)]
 unsafe fn queue(pool: &Shared, reference: Arc<Shared>, job: NonNull<RawJob>) {
     // SAFETY: the job is in place, and no other code uses it (the caller's promise).
-    unsafe { job.as_ref() }.pool.set(Arc::into_raw(reference));
+    let queued = unsafe { job.as_ref() };
+    queued.pool.set(Arc::into_raw(reference));
+    queued.mark.set(Mark::spawned::<RawJob>());
+    queued.spawned.set(Caller::here());
     count_spawn(pool);
     terrace_trace::spawn(trace_index::get());
     // SAFETY: the job stays in place until a function of it is called (the caller's promise). The header is its first field, and the
@@ -161,10 +170,12 @@ unsafe fn run_queued(header: NonNull<RawHeader>) {
     // SAFETY: the runnable that calls this was made by `queue`, and is taken apart.
     let pool = unsafe { take_pool(job) };
     // SAFETY: the job is in place, as above.
-    let run = unsafe { job.as_ref() }.run;
-    let polling = Mark::UNKNOWN.polls();
+    let queued = unsafe { job.as_ref() };
+    let (run, polling) = (queued.run, queued.mark.get().polls());
+    let spawned = queued.spawned.get();
     // SAFETY: the job was queued for one call of one of its functions (the promise to `spawn_raw`), and this is the call.
-    spawnable::call(&pool, |worker| unsafe { run(job, worker) });
+    let call = move |worker: &Worker| unsafe { run(job, worker) };
+    spawnable::call(&pool, inspect::raw_job(&pool.records, spawned, call));
     drop(polling);
     end(pool);
 }
@@ -189,6 +200,7 @@ impl Spawner {
     ///
     /// # Safety
     /// As [`Worker::spawn_raw`].
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn spawn_raw(&self, job: NonNull<RawJob>) {
         // SAFETY: the caller promises the same.
         unsafe { queue(self.shared(), self.reference(), job) }

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use terrace_local::task::Task;
 use terrace_thread::ThreadSpawner;
 
+use crate::parts::inspect;
 use crate::pool::fork::worker::Worker;
 use crate::pool::shared::Shared;
 use crate::run::fork;
@@ -85,7 +86,7 @@ impl Place<'_> {
     #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn<T: Send + 'static>(self, future: impl Future<Output = T> + Send + 'static) -> Task<T> {
         match self.worker {
-            Some(worker) => worker.spawn(future),
+            Some(worker) => worker.spawn(inspect::task(&self.pool.shared().records, future)),
             None => self.pool.spawn(future),
         }
     }

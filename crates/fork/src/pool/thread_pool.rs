@@ -275,6 +275,7 @@ impl ThreadPool {
     ///
     /// # Safety
     /// As [`Worker::spawn_raw`].
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn spawn_raw(&self, job: NonNull<RawJob>) {
         // SAFETY: the caller promises the same.
         unsafe { self.executor().spawner().spawn_raw(job) }
@@ -301,6 +302,7 @@ impl ThreadPool {
     ///     assert_eq!(parts, expected);
     /// }
     /// ```
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn broadcast<T: Send>(&self, f: impl Fn(Broadcast<'_>) -> T + Sync) -> Vec<T> {
         self.executor().broadcast(f)
     }
@@ -316,6 +318,7 @@ impl ThreadPool {
     /// parts.sort();
     /// assert_eq!(parts, [0, 1]);
     /// ```
+    #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_broadcast(&self, f: impl Fn(Broadcast<'_>) + Send + Sync + 'static) {
         self.executor().spawner().spawn_broadcast(f);
     }

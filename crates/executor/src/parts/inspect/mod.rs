@@ -25,7 +25,9 @@ pub use long_polls::LongPoll;
 pub(crate) use long_polls::Reports;
 #[cfg(feature = "inspect")]
 pub(crate) use record::Seen;
-pub(crate) use switched::{Caller, Recorded, Since, Site, Table, call, child, task, waits};
+pub(crate) use switched::{
+    Caller, Recorded, Since, Site, Table, call, child, part, raw_job, task, waits,
+};
 #[cfg(feature = "inspect")]
 pub(crate) use threads::name_of;
 
@@ -98,6 +100,16 @@ mod off {
         future: F,
     ) -> Recorded<F> {
         future
+    }
+
+    #[inline(always)]
+    pub(crate) fn part<F, P>(_: &Table, part: P) -> Recorded<P> {
+        part
+    }
+
+    #[inline(always)]
+    pub(crate) fn raw_job<W, F: FnOnce(&W)>(_: &Table, _: terrace_trace::Caller, call: F) -> F {
+        call
     }
 
     #[inline(always)]

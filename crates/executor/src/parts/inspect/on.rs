@@ -59,10 +59,10 @@ impl Table {
     }
 
     #[track_caller]
-    fn enter<F>(&self, scope: *const (), is_call: bool) -> Entry {
+    fn enter(&self, future: &'static str, scope: *const (), is_call: bool) -> Entry {
         // Ordering: Relaxed, a counter.
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let (future, site) = (type_name::<F>(), spawn_site());
+        let site = spawn_site();
         let kind = match (is_call, scope.is_null()) {
             (true, _) => "closure",
             (false, false) => "child",
@@ -246,8 +246,17 @@ pub(crate) fn child<'t, F>(
     future: F,
 ) -> Recorded<F> {
     Recorded {
-        entry: table().enter::<F>(scope, false),
+        entry: table().enter(type_name::<F>(), scope, false),
         future,
+    }
+}
+
+/// The same for a part of a broadcast of an `F`.
+#[track_caller]
+pub(crate) fn part<F, P>(table: &Table, part: P) -> Recorded<P> {
+    Recorded {
+        entry: table.enter(type_name::<F>(), std::ptr::null(), false),
+        future: part,
     }
 }
 
@@ -258,10 +267,21 @@ pub(crate) fn call<W, F: FnOnce(&W) + Send>(
     scope: *const (),
     call: F,
 ) -> impl FnOnce(&W) + Send + use<W, F> {
-    let recorded = RecordedCall {
-        call,
-        entry: table.enter::<F>(scope, true),
-    };
+    recorded_call(call, table.enter(type_name::<F>(), scope, true))
+}
+
+/// The same for a raw job that is called now.
+pub(crate) fn raw_job<W, F: FnOnce(&W)>(
+    table: &Table,
+    spawned: terrace_trace::Caller,
+    call: F,
+) -> impl FnOnce(&W) + use<W, F> {
+    let _spawns = spawned.spawns();
+    recorded_call(call, table.enter("a raw job", std::ptr::null(), true))
+}
+
+fn recorded_call<W, F: FnOnce(&W)>(call: F, entry: Entry) -> impl FnOnce(&W) + use<W, F> {
+    let recorded = RecordedCall { call, entry };
     move |worker: &W| {
         // As a whole, so that the order of its fields is that of a drop without a call.
         let recorded = recorded;
