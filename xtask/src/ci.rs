@@ -23,7 +23,7 @@ pub(crate) struct CiArgs {
 const LEFT_OUT: &str = "";
 
 /// The checks: the words after `cargo xtask` with `--all`, without an option, and with `--quick`.
-const PARTS: [[&str; 3]; 23] = [
+const PARTS: [[&str; 3]; 24] = [
     ["lint"; 3],
     ["tidy"; 3],
     ["test", "test --debug", "test --debug"],
@@ -43,6 +43,7 @@ const PARTS: [[&str; 3]; 23] = [
         "soak --minutes 1 --keyed",
         LEFT_OUT,
     ],
+    ["soak --minutes 1 --inspect", LEFT_OUT, LEFT_OUT],
     ["tsan", LEFT_OUT, LEFT_OUT],
     ["asan", LEFT_OUT, LEFT_OUT],
     ["targets", "targets", LEFT_OUT],

@@ -30,6 +30,9 @@ pub(crate) struct SoakArgs {
     /// Thread-locals behind keys of the system, as on Windows with GNU's tools, Android and OpenBSD
     #[arg(long, conflicts_with = "jitter")]
     keyed: bool,
+    /// With records of all tasks, and the timeline
+    #[arg(long)]
+    inspect: bool,
 }
 
 /// Builds the program and runs it.
@@ -46,7 +49,14 @@ pub(crate) fn run(ws: &Workspace, args: &SoakArgs) -> Result<()> {
         (_, true) => test::keyed(ws),
         _ => build(ws),
     };
-    let program = program(&build)?;
+    let program = with(
+        &build,
+        if args.inspect {
+            &["--features", "inspect"]
+        } else {
+            &[]
+        },
+    )?;
     let status = Command::new(&program.path)
         .args(numbers.map(|number| number.to_string()))
         .status()
@@ -62,8 +72,12 @@ pub(crate) fn build(ws: &Workspace) -> Build {
 
 /// Builds the program optimised, with debug assertions.
 pub(crate) fn program(build: &Build) -> Result<Binary> {
+    with(build, &[])
+}
+
+fn with(build: &Build, features: &[&str]) -> Result<Binary> {
     let checked = "profile.release.debug-assertions=true";
     let args = ["build", "--release", "--config", checked, "-p", PACKAGE];
-    let built = build.binaries(&args, false)?;
+    let built = build.binaries(&[&args, features].concat(), false)?;
     built.into_iter().next().context("cargo built no program")
 }

@@ -304,10 +304,16 @@ fn jobs_and_parts_of_broadcasts_are_recorded() {
     let _watchdog = watchdog();
     let executor = pool(1);
     let (release, blocked) = channel();
-    let job = Box::leak(Box::new(Blocks(RawJob::new(run, |_| unreachable!()), blocked)));
+    let job = Box::leak(Box::new(Blocks(
+        RawJob::new(run, |_| unreachable!()),
+        blocked,
+    )));
     // SAFETY: the job's function frees the box. The executor runs all tasks before it is dropped, so the other one is not called.
     unsafe { executor.spawner().spawn_raw(NonNull::from(job).cast()) };
-    let dump = names(&executor, &["of a raw job (spawned at crates/executor/tests/stuck.rs:"]);
+    let dump = names(
+        &executor,
+        &["of a raw job (spawned at crates/executor/tests/stuck.rs:"],
+    );
     assert!(dump.to_string().contains("worker 0"), "{dump}");
 
     executor.spawner().spawn_broadcast(|_| {});

@@ -1,8 +1,10 @@
 //! What the timeline knows of tasks of a pool. It is that of the whole process, so this program has one test.
 #![cfg(feature = "timeline")]
 
+use std::ptr::NonNull;
+
 use smol::future::yield_now;
-use terrace_executor::{Builder, Lane, block_on, named};
+use terrace_executor::{Builder, Lane, RawJob, Worker, block_on, named};
 use terrace_trace::timeline;
 
 /// The events of the trace with this text in them.
@@ -41,6 +43,12 @@ fn polls_know_where_their_tasks_come_from() {
         terrace_thread::spawn_local(async {}).await;
         line
     }));
+    unsafe fn run(_: NonNull<RawJob>, _: &Worker) {}
+    static JOB: RawJob = RawJob::new(run, |_| {});
+    let raw = line!() + 2;
+    // SAFETY: the job is never freed, and queued once.
+    unsafe { executor.spawner().spawn_raw(NonNull::from(&JOB)) };
+    executor.wait_idle(None).unwrap();
     // Of a pool with the same names.
     let other = Builder::new().workers(1).build();
     block_on(other.spawn(async {}));
@@ -67,6 +75,7 @@ fn polls_know_where_their_tasks_come_from() {
     assert_eq!(polls(from_handle).len(), 1);
     assert_eq!(polls(batch).len(), 3);
     assert_eq!(polls(local).len(), 1);
+    assert_eq!(polls(raw).len(), 1);
     assert!(!find(&trace, "\"worker\":true").is_empty());
     let pools = find(&trace, "\"name\":\"terrace-0, pool ");
     assert_eq!(pools.len(), 2, "each pool has a worker of this name");

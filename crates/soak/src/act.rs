@@ -37,7 +37,7 @@ pub(crate) struct Actor {
 /// An act of an actor: its name for the watchdog, and its function.
 type Act = (&'static str, fn(&mut Actor));
 
-const ALL: [Act; 20] = [
+const ALL: [Act; 21] = [
     ("spawns", Actor::spawn),
     ("spawns", Actor::spawn),
     ("spawns and detaches", Actor::spawn_detached),
@@ -61,6 +61,7 @@ const ALL: [Act; 20] = [
     ("blocks in a task", Actor::block_inside),
     ("drives", Actor::drive),
     ("ends a thread whose locals spawn", Actor::end_a_thread),
+    ("looks into a pool", Actor::look),
 ];
 
 impl Actor {
@@ -131,6 +132,13 @@ impl Actor {
 
     fn wait<T>(&mut self, future: impl Future<Output = T>) {
         expect_planned_panics_only(|| block_on(future));
+    }
+
+    /// A dump of a pool at work comes back, and is whole.
+    fn look(&mut self) {
+        let executor = self.executor();
+        let dump = executor.dump();
+        assert!(dump.to_json().ends_with('}'), "cut off: {dump}");
     }
 
     fn cancel_one(&mut self) {

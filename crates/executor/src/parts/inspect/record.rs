@@ -6,6 +6,9 @@
 //! | polled             | `POLLED`          | a poll                            |
 //! | polled, then queued | `POLLED \| WOKEN` | a wake in the poll               |
 //! | waits              | 0                 | the end of a poll                 |
+//!
+//! A wake after a thread has taken the task and before its poll is lost to the word: it says that the task waits, while it is queued, until
+//! the next poll.
 
 use std::panic::Location;
 use std::task::{Wake, Waker};
