@@ -165,8 +165,7 @@ canvas.addEventListener("keydown", (event) => {
 });
 
 canvas.addEventListener("wheel", (event) => {
-  // A wheel that scrolls sideways moves; with Shift the page scrolls as usual.
-  if (event.shiftKey) return;
+  // A wheel that scrolls sideways, as browsers do with Shift, moves.
   event.preventDefault();
   const [x] = place(event);
   if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) move(event.deltaX / plotWidth());
