@@ -56,7 +56,10 @@ impl Drop for Unwinding {
 
 /// [`Worker::broadcast`] on `pool`.
 #[cfg_attr(feature = "timeline", track_caller)]
-pub(crate) fn broadcast<T: Send, F: Fn(Broadcast<'_>) -> T + Sync>(pool: &Shared, f: &F) -> Vec<T> {
+pub(crate) fn broadcast<T: Send>(
+    pool: &Shared,
+    f: &(impl Fn(Broadcast<'_>) -> T + Sync),
+) -> Vec<T> {
     stand_in::give_way(pool);
     let workers = worker_spawners(pool);
     let participants = workers.len();
@@ -78,7 +81,7 @@ pub(crate) fn broadcast<T: Send, F: Fn(Broadcast<'_>) -> T + Sync>(pool: &Shared
         // SAFETY: only the lifetime changes. This frame does not go before the part is gone: it awaits each handle, and a handle
         // is done when its task's future has been dropped, run or not. A panic in between ends the process.
         let part: Part<'static> = unsafe { std::mem::transmute::<Part<'_>, Part<'static>>(part) };
-        let part = inspect::part::<F, _>(&pool.records, async move { part() });
+        let part = inspect::part(&pool.records, f, async move { part() });
         sent.push(worker.queue_call(part).fallible());
     }
     drop(turn);
@@ -97,7 +100,7 @@ pub(crate) fn broadcast<T: Send, F: Fn(Broadcast<'_>) -> T + Sync>(pool: &Shared
 impl Spawner {
     /// As [`Worker::spawn_broadcast`].
     #[cfg_attr(feature = "timeline", track_caller)]
-    pub fn spawn_broadcast<F: Fn(Broadcast<'_>) + Send + Sync + 'static>(&self, f: F) {
+    pub fn spawn_broadcast(&self, f: impl Fn(Broadcast<'_>) + Send + Sync + 'static) {
         let _spawns = Caller::here().spawns();
         let workers = worker_spawners(self.shared());
         let participants = workers.len();
@@ -107,10 +110,10 @@ impl Spawner {
         let f = Arc::new(f);
         let turn = self.shared().threads.broadcasts.lock();
         for (index, worker) in workers.iter().enumerate() {
-            let (f, pool) = (Arc::clone(&f), self.clone());
-            let part = move |worker: &Worker| part_of(&*f, worker, index, participants);
+            let (own, pool) = (Arc::clone(&f), self.clone());
+            let part = move |worker: &Worker| part_of(&*own, worker, index, participants);
             let part = async move { spawnable::call(pool.shared(), part) };
-            let part = inspect::part::<F, _>(&self.shared().records, part);
+            let part = inspect::part(&self.shared().records, &*f, part);
             worker.queue_call(part).detach();
         }
         drop(turn);

@@ -103,7 +103,7 @@ mod off {
     }
 
     #[inline(always)]
-    pub(crate) fn part<F, P>(_: &Table, part: P) -> Recorded<P> {
+    pub(crate) fn part<F, P>(_: &Table, _: &F, part: P) -> Recorded<P> {
         part
     }
 

@@ -251,9 +251,9 @@ pub(crate) fn child<'t, F>(
     }
 }
 
-/// The same for a part of a broadcast of an `F`.
+/// The same for a part of a broadcast of this closure.
 #[track_caller]
-pub(crate) fn part<F, P>(table: &Table, part: P) -> Recorded<P> {
+pub(crate) fn part<F, P>(table: &Table, _: &F, part: P) -> Recorded<P> {
     Recorded {
         entry: table.enter(type_name::<F>(), std::ptr::null(), false),
         future: part,
