@@ -20,3 +20,14 @@ pub use terrace_tasks as tasks;
 pub use terrace_thread as thread;
 #[cfg(any(feature = "trace", feature = "timeline"))]
 pub use terrace_trace as trace;
+
+// They use all modules.
+#[cfg(all(
+    doctest,
+    feature = "blocking",
+    feature = "fork",
+    feature = "inspect",
+    feature = "sync",
+    feature = "tasks"
+))]
+mod book;
