@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 
 #[derive(Args)]
 pub(crate) struct CiArgs {
-    /// Leave out what needs minutes: package, msrv, the mutants of loom, shuttle, soak, tsan, asan, targets, wasm, no-std, compat,
+    /// Leave out what needs minutes: book, package, msrv, the mutants of loom, shuttle, soak, tsan, asan, targets, wasm, no-std, compat,
     /// bench
     #[arg(long)]
     quick: bool,
@@ -29,6 +29,7 @@ const PARTS: [[&str; 3]; 24] = [
     ["test", "test --debug", "test --debug"],
     ["examples"; 3],
     ["doc"; 3],
+    ["book", "book", LEFT_OUT],
     ["features"; 3],
     ["api"; 3],
     ["package", "package", LEFT_OUT],

@@ -7,6 +7,7 @@ mod api;
 mod asan;
 mod bench;
 mod bench_compare;
+mod book;
 mod build;
 mod check;
 mod ci;
@@ -76,6 +77,8 @@ enum Command {
     Examples,
     /// Build the documentation, warnings denied
     Doc,
+    /// Build the book, draw its results, and check the links of all pages
+    Book(book::BookArgs),
     /// Build each layer alone with each combination of its features
     Features,
     /// Check the layers with the oldest supported compiler
@@ -166,6 +169,7 @@ fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
         Command::Test(args) => test::run(ws, &args),
         Command::Examples => examples::run(ws),
         Command::Doc => doc::run(ws),
+        Command::Book(args) => book::run(ws, &args),
         Command::Features => features::run(ws),
         Command::Msrv => msrv::run(ws),
         Command::Loom(args) => loom::run(ws, &args),

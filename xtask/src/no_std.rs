@@ -26,12 +26,13 @@ pub(crate) struct NoStdArgs {
 const BUILD: &str = "build --locked --release -Zbuild-std=core,alloc --target";
 
 /// What is built for each target; the first has no atomics of its own.
-const LAYERS: [&str; 5] = [
+const LAYERS: [&str; 6] = [
     "terrace-trace",
     "terrace-sync",
     "terrace-queue",
     "terrace-local",
     "terrace-tasks",
+    "terrace",
 ];
 
 /// A target, and what is built for it.

@@ -26,6 +26,9 @@ pub(crate) fn keyed(ws: &Workspace) -> Build {
     Build::special(ws, "keyed", "--cfg terrace_keyed_tls")
 }
 
+/// The programs of the book need all features of the umbrella.
+const BOOK: &str = "test -p terrace --doc --all-features";
+
 #[derive(Args)]
 pub(crate) struct TestArgs {
     /// Only the debug build with the default features
@@ -39,6 +42,7 @@ pub(crate) struct TestArgs {
 pub(crate) fn run(ws: &Workspace, args: &TestArgs) -> Result<()> {
     let plain = Build::plain(ws);
     plain.cargo(&["test", "--workspace"])?;
+    plain.cargo(&words(BOOK, []))?;
     let keyed = keyed(ws);
     keyed.cargo(&words("test", [&KEYED[..], &TESTS].concat()))?;
     if args.debug {
