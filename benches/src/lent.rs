@@ -39,6 +39,7 @@ impl<T> Drop for Lent<T> {
 }
 
 /// An executor of a row.
+#[cfg(feature = "local")]
 pub enum Owned<T: 'static> {
     /// Dropped with the row.
     Row(Lent<T>),
@@ -46,6 +47,7 @@ pub enum Owned<T: 'static> {
     Ever(&'static T),
 }
 
+#[cfg(feature = "local")]
 impl<T> Owned<T> {
     /// Dropped with the row.
     pub fn row(value: T) -> Self {

@@ -5,6 +5,8 @@
 //! criterion, `benches/instr_LAYER.rs` once under callgrind, `benches/latency.rs` has workloads of its own. The
 //! README says how rows are named and added.
 
+#[cfg(feature = "awaits")]
+pub mod awaits;
 pub mod counted;
 #[cfg(feature = "local")]
 pub mod eager;
@@ -33,7 +35,7 @@ mod crew;
 mod gate;
 #[cfg(any(feature = "local", feature = "thread"))]
 mod joined;
-#[cfg(feature = "local")]
+#[cfg(any(feature = "awaits", feature = "local"))]
 mod lent;
 mod rows;
 
@@ -41,8 +43,10 @@ pub use crew::Crew;
 pub use gate::Gate;
 #[cfg(any(feature = "local", feature = "thread"))]
 pub use joined::Joined;
+#[cfg(any(feature = "awaits", feature = "local"))]
+pub use lent::Lent;
 #[cfg(feature = "local")]
-pub use lent::{Lent, Owned};
+pub use lent::Owned;
 pub use rows::Rows;
 
 /// Worker counts of the pools that are benched.

@@ -1,7 +1,7 @@
 //! Which contenders are ours, and which of the others each of them is held against.
 
 /// The contenders of each layer that are ours; all others are peers.
-const OURS: [(&str, &str); 12] = [
+const OURS: [(&str, &str); 13] = [
     ("sync", "terrace steal"),
     ("queue", "ring injector inbox fork"),
     ("park", "parker idle"),
@@ -15,6 +15,7 @@ const OURS: [(&str, &str); 12] = [
         "executor executor_main executor_main_tokio static_executor executor_run static_executor_run current",
     ),
     ("fork", "fork fork_guest"),
+    ("awaits", "fork"),
     ("tasks", "tasks"),
     ("ecs", "ours"),
     ("rayon", "ours"),

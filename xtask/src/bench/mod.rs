@@ -3,6 +3,7 @@
 //! Every row runs ours and each peer in interleaved rounds; what is compared is a round's ratio, so that a machine that
 //! is slow for a while is slow for both. benches/README.md says how rows are named.
 
+mod abreast;
 pub(crate) mod contenders;
 mod instr;
 mod latency;
@@ -48,6 +49,9 @@ pub(crate) struct BenchArgs {
     /// What to count
     #[arg(long, value_enum, default_value = "time")]
     metric: Kind,
+    /// A line for each contender of a row, with its CPU time, instead of pairs of contenders
+    #[arg(long, conflicts_with_all = ["latency", "metric", "smoke"])]
+    abreast: bool,
     /// Percentiles of the time from a wake to the woken task's poll, instead of the rows
     #[arg(long, conflicts_with_all = ["gate", "metric"])]
     latency: bool,
@@ -94,9 +98,15 @@ fn time(ws: &Workspace, args: &BenchArgs) -> Result<()> {
         means: results::means(&pairs),
         rows: pairs,
     };
-    let note = "more threads than the machine has cores: in no mean, not gated";
-    results.conclude(note, args.json.as_ref())?;
-    results::print_alone(&rows, &runs, Kind::Time);
+    if args.abreast {
+        let origin = results.origin.clone();
+        let sheet = abreast::sheet(origin, &rows, &runs, args.rounds, length);
+        sheet.conclude(args.json.as_ref())?;
+    } else {
+        let note = "more threads than the machine has cores: in no mean, not gated";
+        results.conclude(note, args.json.as_ref())?;
+        results::print_alone(&rows, &runs, Kind::Time);
+    }
     let failed = failed.iter().map(|f| format!("{}: {}", f.id, f.message));
     let failed: Vec<_> = failed.collect();
     ensure!(

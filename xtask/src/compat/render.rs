@@ -77,6 +77,7 @@ pub(super) fn run(ws: &Workspace, args: &RenderArgs) -> Result<()> {
             args.frames,
         ),
         sides: [side(0), side(1)],
+        schedules: Vec::new(),
     };
     let page = ws.target.join("render.html");
     show(&comparison, args.out.as_deref().unwrap_or(&page))?;

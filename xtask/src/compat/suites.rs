@@ -11,6 +11,7 @@ use super::registry::{
 };
 use super::sides::Side;
 use super::{expected, imported, interface, modules};
+use crate::toolchain::Compiler;
 use crate::workspace::Workspace;
 
 /// Where the tests of a suite come from.
@@ -60,11 +61,16 @@ multi_threaded = ["bevy_tasks/multi_threaded"]
 /// Tests without debug information.
 const NO_DEBUG: (&str, &str) = ("CARGO_PROFILE_DEV_DEBUG", "0");
 
+/// The oldest compiler that builds the tests of these packages, which use `assert_matches!`.
+const NEWER_RUSTC: ([&str; 2], &str) = (["bevy_asset", "bevy_animation"], "1.96");
+
 /// A suite whose tests run one after the other: one relies on the compute pool of another, so chance would decide.
 const IN_ORDER: (&str, &str) = ("bevy_transform-multi", "0.19.1");
 
 const APP: Published = bevy("bevy_app");
 const ECS: Published = bevy("bevy_ecs");
+const ASSET: Published = bevy("bevy_asset");
+const ANIMATION: Published = bevy("bevy_animation");
 const TRANSFORM: Published = bevy("bevy_transform");
 const GLOBAL: Published = published("async-global-executor", "3.1.0");
 const ASYNC_STD: Published = published("async-std", "1.13.2");
@@ -96,6 +102,8 @@ suites! {
     "bevy_transform" Package TRANSFORM "--lib";
     "bevy_transform-multi" Package TRANSFORM "--lib --features multi_threaded";
     "bevy_ecs" Package ECS "--lib --features multi_threaded";
+    "bevy_asset" Package ASSET "--lib --features multi_threaded";
+    "bevy_animation" Package ANIMATION "--lib --features bevy_ecs/multi_threaded";
     "async-executor:async_executor" Imported ASYNC_EXECUTOR "--test published";
     "async-executor:async_executor-doc" Imported ASYNC_EXECUTOR "--doc";
     "async-executor:smol-doc" Package SMOL "--doc";
@@ -118,9 +126,12 @@ impl Suite {
         self.name.rsplit(':').next().unwrap_or_default()
     }
 
-    /// The same suite of the Bevy of this version, if it is one of Bevy's on the drop-in for `bevy_tasks` alone.
+    /// The same suite of the Bevy of this version, if it is one of Bevy's on the drop-in for `bevy_tasks` alone that the compiler of
+    /// `cargo xtask` builds.
     pub(super) fn of_bevy(&self, version: &'static str) -> Option<Self> {
-        let is_one = !self.name.contains(':') && self.source != Source::Imported;
+        let is_one = !self.name.contains(':')
+            && self.source != Source::Imported
+            && self.newer_rustc().is_none();
         let mut suite = *self;
         suite.package = suite.package.of(version);
         if OWN_TASK.contains(&version) {
@@ -133,6 +144,12 @@ impl Suite {
             };
         }
         is_one.then_some(suite)
+    }
+
+    /// The oldest compiler that builds the tests, if that is not the one that `cargo xtask` itself needs.
+    fn newer_rustc(&self) -> Option<&'static str> {
+        let (packages, version) = NEWER_RUSTC;
+        packages.contains(&self.package.name).then_some(version)
     }
 
     /// Our packages in place of published ones, the one to prove first.
@@ -218,8 +235,15 @@ impl Suite {
         let debug = debug.map(|(name, value)| (name, value.to_owned()));
         let order = (self.package.version == IN_ORDER.1 && self.name == IN_ORDER.0)
             .then(|| ("RUST_TEST_THREADS", "1".to_owned()));
+        let compiler = self
+            .newer_rustc()
+            .map(|version| Compiler::of_version(ws, version, true));
+        let compiler = compiler
+            .transpose()?
+            .into_iter()
+            .flat_map(|compiler| compiler.env());
         let target = self.work(ws, side).join("target");
-        let variables = variables.chain(debug).chain(order);
+        let variables = variables.chain(debug).chain(order).chain(compiler);
         cargo_test(&dir, &target, &args, variables)
     }
 

@@ -14,7 +14,7 @@ use crate::measure::machine::origin;
 use crate::process::printed;
 use crate::report::frames::{Comparison, SideFrames};
 use crate::report::units::counted;
-use crate::report::{self, frames};
+use crate::report::{self, frames, schedules};
 use crate::workspace::Workspace;
 
 /// How long a process may take: a loaded machine is slow.
@@ -27,13 +27,14 @@ pub(super) fn run(ws: &Workspace, args: &DemoArgs) -> Result<()> {
     let programs = Side::both(|side| side.program(ws, "demo", &[BEVY_TASKS], OPTIMISED))?;
     let [stock, ours] = in_turn(args.rounds, |side| {
         let mut command = Command::new(&programs[side]);
-        command.args(args.words()).arg("--figures");
+        command.args(args.words());
+        command.args(["--pipelined", "--figures"]);
         figures(command, args.frames)
     })?;
     let comparison = Comparison {
         origin,
         what: format!(
-            "{} frames of {} particles in each of {} a side",
+            "{} frames of {} particles, drawn in a second world, in each of {} a side",
             args.frames,
             args.entities,
             counted(args.rounds as usize, "process", "processes")
@@ -42,6 +43,7 @@ pub(super) fn run(ws: &Workspace, args: &DemoArgs) -> Result<()> {
             SideFrames::of(Side::Stock.name(), &stock),
             SideFrames::of(Side::Ours.name(), &ours),
         ],
+        schedules: schedules::timed([&stock, &ours])?,
     };
     let page = ws.target.join("versus.html");
     show(&comparison, args.out.as_deref().unwrap_or(&page))
@@ -114,6 +116,7 @@ mod tests {
             startup: 1.0,
             threads: 1,
             fingerprint: fingerprint.to_owned(),
+            schedules: Vec::new(),
         };
         assert!(same(&[vec![of("a")], vec![of("a")]]).is_ok());
         let error = same(&[vec![of("a"), of("a")], vec![of("b")]]).expect_err("they differ");

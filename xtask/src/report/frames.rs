@@ -11,6 +11,7 @@ use super::model::Metric;
 use super::page::origin_in_words;
 use super::peers::Origin;
 use super::plot::px;
+use super::schedules::{self, Timed};
 use super::terminal;
 use super::units::{ratio, values};
 use crate::demo::figures::Figures;
@@ -22,6 +23,8 @@ pub(crate) struct Comparison {
     pub(crate) what: String,
     /// The published crate first.
     pub(crate) sides: [SideFrames; 2],
+    /// Where the app times them.
+    pub(crate) schedules: Vec<Timed>,
 }
 
 /// What the processes of a side have in common. Times are in nanoseconds.
@@ -39,12 +42,12 @@ pub(crate) struct SideFrames {
 /// The rows of the table.
 const FACTS: [&str; 5] = ["p50", "p99", "longest", "CPU time a frame", "start-up"];
 /// Bars of a histogram.
-const BARS: usize = 48;
+pub(super) const BARS: usize = 48;
 /// Units of a drawing; one is about a pixel.
-const WIDTH: f64 = 480.0;
-const HEIGHT: f64 = 180.0;
+pub(super) const WIDTH: f64 = 480.0;
+pub(super) const HEIGHT: f64 = 180.0;
 /// Below the bars, for the numbers.
-const FOOT: f64 = 22.0;
+pub(super) const FOOT: f64 = 22.0;
 const TITLE: &str = "Frames on stock and on ours";
 const READING: &str = "p50, p99 and the longest frame are those of a process, and the table has the median over the processes. A \
                        histogram has all frames of a side; both have the same axes, of which that of times is logarithmic.";
@@ -55,15 +58,15 @@ impl SideFrames {
         let fact =
             |f: &dyn Fn(&Figures) -> f64| median(&mut Vec::from_iter(processes.iter().map(f)));
         let share =
-            |percent| move |figures: &Figures| percentile(&sorted(&figures.frames), percent);
+            |per_mille| move |figures: &Figures| percentile(&sorted(&figures.frames), per_mille);
         let frames = processes.iter().flat_map(|p| p.frames.iter().copied());
         Self {
             name: name.to_owned(),
             frames: sorted(&Vec::from_iter(frames)),
             facts: [
-                fact(&share(50)),
-                fact(&share(99)),
-                fact(&share(100)),
+                fact(&share(500)),
+                fact(&share(990)),
+                fact(&share(1_000)),
                 fact(&|figures| figures.cpu / figures.frames.len() as f64),
                 fact(&|figures| figures.startup),
             ],
@@ -105,15 +108,16 @@ impl Comparison {
     }
 }
 
-fn sorted(times: &[f64]) -> Vec<f64> {
+/// In order of length.
+pub(super) fn sorted(times: &[f64]) -> Vec<f64> {
     let mut times = times.to_owned();
     times.sort_unstable_by(f64::total_cmp);
     times
 }
 
-/// The smallest time that `percent` of the sorted times do not exceed.
-fn percentile(sorted: &[f64], percent: usize) -> f64 {
-    let rank = (sorted.len() * percent).div_ceil(100).max(1);
+/// The smallest time that so many of a thousand of the sorted times do not exceed.
+pub(super) fn percentile(sorted: &[f64], per_mille: usize) -> f64 {
+    let rank = (sorted.len() * per_mille).div_ceil(1_000).max(1);
     sorted[rank - 1]
 }
 
@@ -142,16 +146,22 @@ fn table(comparison: &Comparison) -> Table {
 
 /// For the terminal.
 pub(crate) fn text(comparison: &Comparison) -> String {
-    let parts = [
+    let mut parts = vec![
         Part::Table(table(comparison)),
         Part::Text(format!("{}. {READING}", comparison.what)),
     ];
+    if !comparison.schedules.is_empty() {
+        parts.push(Part::Table(schedules::table(&comparison.schedules)));
+        parts.push(Part::Text(schedules::READING.to_owned()));
+    }
     terminal::parts(&parts, false)
 }
 
 /// One file, without network or scripts, in light and dark.
 pub(crate) fn page(comparison: &Comparison) -> String {
-    let axis = Axis::of(&comparison.sides);
+    let axis = comparison.sides.each_ref().map(|side| &side.frames[..]);
+    let axis = Axis::of(axis);
+    let timed = &comparison.schedules;
     let body = html! {
         h1 { (TITLE) }
         main {
@@ -161,6 +171,11 @@ pub(crate) fn page(comparison: &Comparison) -> String {
                 @for side in &comparison.sides { (axis.histogram(side)) }
             }
             p.note { (READING) }
+            @if !timed.is_empty() {
+                (undrawn(&Part::Table(schedules::table(timed))))
+                (schedules::drawings(timed))
+                p.note { (schedules::READING) }
+            }
             p.note { (commands(&origin_in_words(&comparison.origin))) "." }
         }
     };
@@ -168,25 +183,22 @@ pub(crate) fn page(comparison: &Comparison) -> String {
 }
 
 /// Of the times, logarithmic, and of the shares.
-struct Axis {
+pub(super) struct Axis {
     low: f64,
     high: f64,
     /// The largest share of a bar.
-    most: f64,
+    pub(super) most: f64,
 }
 
 impl Axis {
-    fn of(sides: &[SideFrames; 2]) -> Self {
-        let ends = |pick: &dyn Fn(&SideFrames) -> f64| sides.each_ref().map(pick);
-        let low = ends(&|side| side.frames[0])
-            .into_iter()
-            .fold(f64::INFINITY, f64::min);
-        let high = ends(&|side| side.frames[side.frames.len() - 1]);
-        let high = high.into_iter().fold(0.0, f64::max);
-        let low = low.max(1.0);
+    /// Of sorted times, at least one on either side.
+    pub(super) fn of(sides: [&[f64]; 2]) -> Self {
+        let low = sides.iter().map(|side| side[0]);
+        let low = low.fold(f64::INFINITY, f64::min).max(1.0);
+        let high = sides.iter().map(|side| side[side.len() - 1]);
         let mut axis = Self {
             low,
-            high: high.max(low * 1.01),
+            high: high.fold(low * 1.01, f64::max),
             most: 1.0,
         };
         let shares = sides.iter().flat_map(|side| axis.shares(side));
@@ -195,20 +207,35 @@ impl Axis {
     }
 
     /// From 0 to 1.
-    fn place(&self, time: f64) -> f64 {
+    pub(super) fn place(&self, time: f64) -> f64 {
         let place = (time / self.low).ln() / (self.high / self.low).ln();
         place.clamp(0.0, 1.0)
     }
 
-    /// The share of the frames in each bar.
-    fn shares(&self, side: &SideFrames) -> [f64; BARS] {
+    /// The share of the times in each bar.
+    pub(super) fn shares(&self, times: &[f64]) -> [f64; BARS] {
         let mut shares = [0.0; BARS];
-        for &time in &side.frames {
+        for &time in times {
             // Between 0 and `BARS`.
             let bar = (self.place(time) * BARS as f64) as usize;
-            shares[bar.min(BARS - 1)] += 1.0 / side.frames.len() as f64;
+            shares[bar.min(BARS - 1)] += 1.0 / times.len() as f64;
         }
         shares
+    }
+
+    /// The times below the bars.
+    pub(super) fn foot(&self) -> Markup {
+        let middle = (self.low * self.high).sqrt();
+        let places = [
+            (self.low, "start", 0.0),
+            (middle, "middle", WIDTH / 2.0),
+            (self.high, "end", WIDTH),
+        ];
+        html! {
+            @for (time, anchor, x) in places {
+                text x=(x) y=(HEIGHT + FOOT - 6.0) style={ "text-anchor:" (anchor) } { (values(Metric::Wall, [time])[0]) }
+            }
+        }
     }
 
     fn histogram(&self, side: &SideFrames) -> Markup {
@@ -220,7 +247,7 @@ impl Axis {
             figure {
                 figcaption { (side.name) ": " (said.join(", ")) }
                 svg viewBox=(format!("0 0 {WIDTH} {}", HEIGHT + FOOT)) role="img" aria-label=(format!("Histogram of {}", side.name)) {
-                    @for (bar, share) in self.shares(side).into_iter().enumerate() {
+                    @for (bar, share) in self.shares(&side.frames).into_iter().enumerate() {
                         @if share > 0.0 {
                             // A single frame is seen, too.
                             @let height = (share / self.most * HEIGHT).max(1.5);
@@ -232,9 +259,7 @@ impl Axis {
                         line.mark x1=(x) y1="0" x2=(x) y2=(HEIGHT) {}
                     }
                     line.base x1="0" y1=(HEIGHT) x2=(WIDTH) y2=(HEIGHT) {}
-                    @for (time, anchor, x) in [(self.low, "start", 0.0), ((self.low * self.high).sqrt(), "middle", WIDTH / 2.0), (self.high, "end", WIDTH)] {
-                        text x=(x) y=(HEIGHT + FOOT - 6.0) style={ "text-anchor:" (anchor) } { (values(Metric::Wall, [time])[0]) }
-                    }
+                    (self.foot())
                 }
                 @if let Some(picture) = &side.picture {
                     img src=(picture) alt=(format!("A frame of {}", side.name));
@@ -264,6 +289,7 @@ mod tests {
             startup: 1e7,
             threads: 5,
             fingerprint: String::new(),
+            schedules: Vec::new(),
         };
         SideFrames::of(name, &[process(1.0), process(3.0), process(2.0)])
     }
@@ -275,8 +301,8 @@ mod tests {
             side("ours", &[5e5, 1e6, 3e6]),
         ];
         assert_eq!(sides[0].facts, [4e6, 18e6, 18e6, 8e6 / 3.0, 1e7]);
-        let axis = super::Axis::of(&sides);
-        let shares = axis.shares(&sides[0]);
+        let axis = super::Axis::of(sides.each_ref().map(|side| &side.frames[..]));
+        let shares = axis.shares(&sides[0].frames);
         assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
         assert!(
             shares[BARS - 1] > 0.0,
@@ -286,6 +312,7 @@ mod tests {
             origin: origin(),
             what: "three frames".to_owned(),
             sides,
+            schedules: Vec::new(),
         };
         assert!(text(&comparison).contains("0.333"));
         let page = page(&comparison);
@@ -299,6 +326,7 @@ mod tests {
             origin: origin(),
             what: String::new(),
             sides: [side("stock", &[1e6]), side("ours", &[2e6])],
+            schedules: Vec::new(),
         };
         let error = comparison.check(&[("p99", 1.0), ("start-up", 1.0)]);
         let error = error.expect_err("twice as long").to_string();
@@ -313,6 +341,7 @@ mod tests {
             origin: origin(),
             what: String::new(),
             sides: [with("stock"), with("ours")],
+            schedules: Vec::new(),
         };
         let address = "src=\"data:image/png;base64,Zm9v\"";
         assert_eq!(page(&comparison).matches(address).count(), 2);
@@ -324,6 +353,7 @@ mod tests {
             origin: origin(),
             what: String::new(),
             sides: [side("stock", &[1e6]), side("ours", &[1e6])],
+            schedules: Vec::new(),
         };
         assert!(!page(&comparison).contains("NaN"));
     }

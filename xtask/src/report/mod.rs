@@ -13,6 +13,7 @@ pub(crate) mod model;
 pub(crate) mod page;
 pub(crate) mod peers;
 mod plot;
+pub(crate) mod schedules;
 pub(crate) mod sheet;
 pub(crate) mod terminal;
 #[cfg(test)]

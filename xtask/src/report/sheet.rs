@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::document::{self, Part, Table};
-use super::model::Metric;
+use super::model::{Estimate, Metric};
 use super::peers::Origin;
 use super::{save, terminal, units};
 
@@ -36,6 +36,8 @@ pub(crate) enum Cell {
     Nanoseconds(#[serde(deserialize_with = "figure")] f64),
     Instructions(#[serde(deserialize_with = "figure")] f64),
     Ratio(#[serde(deserialize_with = "figure")] f64),
+    /// A ratio with its interval, all of which are known.
+    Estimate(Estimate),
     /// Of one.
     Part(#[serde(deserialize_with = "figure")] f64),
     Count(u64),
@@ -53,6 +55,7 @@ impl Cell {
             Self::Nanoseconds(time) => value(Metric::Wall, *time),
             Self::Instructions(count) => value(Metric::Instr, *count),
             Self::Ratio(ratio) => units::ratio(*ratio),
+            Self::Estimate(ratio) => units::estimate(ratio),
             Self::Part(part) => units::percent(*part),
             Self::Count(count) => count.to_string(),
             Self::Seconds(time) => value(Metric::Wall, *time * 1e9),

@@ -68,7 +68,7 @@ pub(crate) fn first(names: &[impl AsRef<str>], most: usize) -> String {
 }
 
 /// The names in the order in which they come first.
-pub(super) fn unique<'n>(names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
+pub(crate) fn unique<'n>(names: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     let mut seen = HashSet::new();
     names.filter(|name| seen.insert(*name)).collect()
 }

@@ -6,6 +6,7 @@
 
 mod background;
 mod particles;
+mod pipelined;
 mod progress;
 mod report;
 mod threads;
@@ -19,11 +20,12 @@ use bevy_app::{App, TaskPoolOptions, TaskPoolPlugin, TaskPoolThreadAssignmentPol
 
 use report::Report;
 
-const USAGE: &str = "usage: demo [--frames N] [--entities N] [--threads N] [--fps N] [--figures] [--trace DIR]
+const USAGE: &str = "usage: demo [--frames N] [--entities N] [--threads N] [--fps N] [--pipelined] [--figures] [--trace DIR]
   --frames N    frames to run (600)
   --entities N  particles (100000)
   --threads N   threads of the compute pool (the number of cores, at least 2)
   --fps N       start a frame every 1/N seconds (0: as soon as the last one is done)
+  --pipelined   draw a second world beside each frame, and time schedules
   --figures     print figures for a program instead of a report
   --trace DIR   write what the pools did at the end into DIR, as a trace and as a page (needs feature timeline)";
 
@@ -34,6 +36,7 @@ struct Options {
     entities: usize,
     threads: usize,
     fps: usize,
+    pipelined: bool,
     figures: bool,
     trace: Option<PathBuf>,
 }
@@ -45,12 +48,17 @@ impl Options {
             entities: 100_000,
             threads: bevy_tasks::available_parallelism().max(2),
             fps: 0,
+            pipelined: false,
             figures: false,
             trace: None,
         };
         while let Some(arg) = args.next() {
-            if arg == "--figures" {
-                options.figures = true;
+            if let Some(flag) = match arg.as_str() {
+                "--pipelined" => Some(&mut options.pipelined),
+                "--figures" => Some(&mut options.figures),
+                _ => None,
+            } {
+                *flag = true;
                 continue;
             }
             if arg == "--trace" {
@@ -144,16 +152,26 @@ fn run(options: &Options) -> std::io::Result<()> {
     }
     let start = Instant::now();
     let mut app = build(options);
+    let pipeline = options
+        .pipelined
+        .then(|| pipelined::Pipeline::new(&mut app, options.entities));
     // The first update builds the schedules and spawns the entities.
     app.update();
     let startup = start.elapsed();
+    if let Some(pipeline) = &pipeline {
+        // The second world has not seen them yet.
+        pipeline.update(&mut app);
+    }
 
     let mut frame_times = Vec::with_capacity(options.frames);
     let progress = progress::Progress::new(options.frames);
     let measurement = report::Measurement::start();
     for _ in 0..options.frames {
         let start = Instant::now();
-        app.update();
+        match &pipeline {
+            Some(pipeline) => pipeline.update(&mut app),
+            None => app.update(),
+        }
         frame_times.push(start.elapsed());
         progress.frame();
         if let Some(frame_time) = options.frame_time() {
@@ -162,6 +180,7 @@ fn run(options: &Options) -> std::io::Result<()> {
     }
     let measured = measurement.end();
     progress.finish();
+    let pipelined = pipeline.map(|pipeline| pipeline.end(&mut app, options.frames));
     if let Some(dir) = &options.trace {
         write_timeline(dir)?;
     }
@@ -171,6 +190,7 @@ fn run(options: &Options) -> std::io::Result<()> {
         measured,
         background: background::results(&app),
         on_main: window::frames_shown(&app),
+        pipelined,
     };
     match options.figures {
         true => print!(

@@ -13,7 +13,7 @@ pub(crate) struct Position(pub(crate) [f32; 2]);
 struct Velocity([f32; 2]);
 
 #[derive(Component)]
-struct Heat(f32);
+pub(crate) struct Heat(pub(crate) f32);
 
 #[derive(Resource)]
 struct Amount(usize);

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use terrace_trace::Counters;
 
 use crate::background::Results;
+use crate::pipelined::{Seen, TIMED};
 use crate::threads::{self, Thread};
 
 /// The clocks and counters at the start of the measured frames.
@@ -51,6 +52,7 @@ pub(crate) struct Report {
     pub(crate) background: Results,
     /// Frames the main-thread system drew, the first one included.
     pub(crate) on_main: usize,
+    pub(crate) pipelined: Option<Seen>,
 }
 
 impl Report {
@@ -66,17 +68,26 @@ impl Report {
     pub(crate) fn figures(&self, fingerprint: u64) -> String {
         let Measured { threads, .. } = &self.measured;
         let cpu: Duration = threads.iter().map(|thread| thread.cpu).sum();
-        let times = self.frame_times.iter().map(Duration::as_nanos);
-        let times: Vec<String> = times.map(|time| time.to_string()).collect();
-        format!(
-            "frames {}\ncpu {}\nthreads {}\nstartup {}\nfingerprint {fingerprint} {} {}\n",
-            times.join(" "),
+        let words = |times: &[Duration]| {
+            let times = times.iter().map(|time| time.as_nanos().to_string());
+            times.collect::<Vec<_>>().join(" ")
+        };
+        let mut text = format!(
+            "frames {}\ncpu {}\nthreads {}\nstartup {}\nfingerprint {fingerprint} {} {}",
+            words(&self.frame_times),
             cpu.as_nanos(),
             threads.len(),
             self.startup.as_nanos(),
             self.background.started,
             self.on_main,
-        )
+        );
+        if let Some(Seen { times, sum, shown }) = &self.pipelined {
+            text += &format!(" {sum} {shown}");
+            for (name, times) in TIMED.iter().zip(times) {
+                text += &format!("\nschedule {name} {}", words(times));
+            }
+        }
+        text + "\n"
     }
 
     fn write(&self, text: &mut String) -> std::fmt::Result {
@@ -85,18 +96,22 @@ impl Report {
         times.sort_unstable();
         let wall = self.measured.wall;
         writeln!(text, "\nframe time, {frames} frames in {wall:.2?}")?;
-        for (name, time) in [
-            ("p50", percentile(&times, 50)),
-            ("p99", percentile(&times, 99)),
-            ("max", percentile(&times, 100)),
-        ] {
-            writeln!(text, "  {name:<12}{:>9.3} ms", millis(time))?;
-        }
+        write_percentiles(text, &times)?;
         writeln!(
             text,
             "  start-up    {:>9.3} ms  pools, schedules, entities, first frame; not in the above",
             millis(self.startup)
         )?;
+        for (name, times) in self
+            .pipelined
+            .iter()
+            .flat_map(|s| TIMED.iter().zip(&s.times))
+        {
+            let mut times = times.clone();
+            times.sort_unstable();
+            writeln!(text, "\nschedule {name}")?;
+            write_percentiles(text, &times)?;
+        }
         self.write_cpu(text)?;
         self.write_pool(text, frames)?;
         let Results {
@@ -172,6 +187,14 @@ impl Report {
         }
         Ok(())
     }
+}
+
+fn write_percentiles(text: &mut String, sorted: &[Duration]) -> std::fmt::Result {
+    for (name, percent) in [("p50", 50), ("p99", 99), ("max", 100)] {
+        let time = millis(percentile(sorted, percent));
+        writeln!(text, "  {name:<12}{time:>9.3} ms")?;
+    }
+    Ok(())
 }
 
 /// The smallest time that `percent` of the sorted times do not exceed.

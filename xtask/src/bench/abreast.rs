@@ -1,0 +1,137 @@
+//! `cargo xtask bench --abreast`: each contender of a row on a line of its own, with its time, its CPU time and how many processors it
+//! kept busy.
+
+use super::contenders::is_ours;
+use crate::measure::criterion::Length;
+use crate::measure::rounds::{Row, series};
+use crate::measure::runs::{Kind, Run, Runs};
+use crate::report::peers::Origin;
+use crate::report::sheet::{Cell, Sheet};
+use crate::report::units::{NONE, unique};
+use xtask_stats::{median, median_of_ratios};
+
+const HEADER: [&str; 7] = [
+    "row",
+    "contender",
+    "time",
+    "CPU time",
+    "processors",
+    "ours/it, time",
+    "ours/it, CPU time",
+];
+
+/// The table of rows that have been measured.
+pub(super) fn sheet(
+    origin: Origin,
+    rows: &[Row],
+    runs: &Runs,
+    rounds: u16,
+    length: Length,
+) -> Sheet {
+    let names = rows.iter().flat_map(|row| &row.entries);
+    let contenders = unique(names.map(|entry| entry.contender.as_str()));
+    Sheet {
+        origin,
+        title: "Abreast".to_owned(),
+        note: format!(
+            "Medians over {rounds} rounds of {} ms a run, two runs a round, for one iteration; the CPU time is that of all threads of the \
+             process, and `processors` is CPU time/time. A ratio below 1 says that ours takes less; in brackets its 95 % confidence \
+             interval over the rounds. {NONE} stands where a contender does not have the row.",
+            length.time_ms
+        ),
+        header: HEADER.map(str::to_owned).into(),
+        rows: rows
+            .iter()
+            .flat_map(|row| lines(row, &contenders, runs))
+            .collect(),
+    }
+}
+
+/// A line for each contender, also for those that do not have the row.
+fn lines(row: &Row, contenders: &[&str], runs: &Runs) -> Vec<Vec<Cell>> {
+    let rounds = runs.last_round(&row.name);
+    let mut places = row.entries.iter();
+    let ours = places.position(|entry| is_ours(row.layer(), &entry.contender));
+    let line = |contender: &&str| {
+        let none = || Cell::Text(NONE.to_owned());
+        let name = [row.name.clone(), (*contender).to_owned()].map(Cell::Text);
+        let mut places = row.entries.iter();
+        let Some(at) = places.position(|entry| entry.contender == *contender) else {
+            return Vec::from_iter(name.into_iter().chain([(); 5].map(|()| none())));
+        };
+        let of = |base, head, value: fn(Run) -> Option<f64>| {
+            series(runs, &row.name, Kind::Time, rounds, (base, head), value)
+        };
+        let cpu = |run: Run| run.cpu.filter(|cpu| *cpu > 0.0);
+        let both = |value: fn(Run) -> Option<f64>| {
+            let mut own = of(at, at, value).base;
+            (!own.is_empty()).then(|| median(&mut own))
+        };
+        let [time, used] = [both(|run| Some(run.value)), both(cpu)];
+        let ratio = |value| {
+            let ours = ours.filter(|ours| *ours != at);
+            let ratios = ours.map_or(Vec::new(), |ours| of(at, ours, value).ratios());
+            match ratios.is_empty() {
+                true => none(),
+                false => Cell::Estimate(median_of_ratios(&ratios)),
+            }
+        };
+        let busy = time.zip(used).map(|(time, used)| used / time);
+        let figures = [
+            time.map_or_else(none, Cell::Nanoseconds),
+            used.map_or_else(none, Cell::Nanoseconds),
+            busy.map_or_else(none, Cell::Ratio),
+            ratio(|run| Some(run.value)),
+            ratio(cpu),
+        ];
+        name.into_iter().chain(figures).collect()
+    };
+    contenders.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cell, lines};
+    use crate::bench::rows::group;
+    use crate::measure::criterion::Program;
+    use crate::measure::rounds::{Effort, Row, measure_all};
+    use crate::measure::runs::{Kind, Run, Runs};
+
+    #[test]
+    fn each_contender_has_a_line_and_a_missing_one_says_so() {
+        let times = [
+            ("awaits/a/fork/t2", 10.0, Some(20.0)),
+            ("awaits/a/forte/t2", 40.0, Some(40.0)),
+            ("awaits/a/bevy_tasks/t2", 20.0, None),
+            ("awaits/b/fork/t2", 1.0, None),
+            ("awaits/b/forte/t2", 1.0, None),
+        ];
+        let listed = times.map(|(id, _, _)| (id.to_owned(), Program::test()));
+        let rows = group(listed.into()).expect("well-formed");
+        let mut runs = Runs::default();
+        let run = |row: &Row, at: usize| {
+            let time = times.iter().find(|time| time.0 == row.entries[at].id);
+            let (_, wall, cpu) = *time.expect("it is one of them");
+            Ok(Run {
+                cpu,
+                ..Run::of(wall)
+            })
+        };
+        measure_all(Effort::new("", Kind::Time, 3), &rows, &mut runs, run).expect("nothing fails");
+        let contenders = ["fork", "forte", "bevy_tasks"];
+        let [a, b] = [0, 1].map(|row| lines(&rows[row], &contenders, &runs));
+        let none = Cell::Text("–".to_owned());
+        let figures = |line: &[Cell]| line[2..].to_vec();
+        let ours = [10.0, 20.0].map(Cell::Nanoseconds);
+        assert_eq!(a[0][2..4], ours);
+        assert_eq!(a[0][4..], [Cell::Ratio(2.0), none.clone(), none.clone()]);
+        let of = |cell: &Cell| match cell {
+            Cell::Estimate(ratio) => ratio.value,
+            _ => f64::NAN,
+        };
+        assert_eq!([of(&a[1][5]), of(&a[1][6])], [0.25, 0.5]);
+        assert_eq!((of(&a[2][5]), &a[2][6], &a[2][3]), (0.5, &none, &none));
+        assert!(figures(&b[2]).iter().all(|cell| *cell == none));
+        assert_eq!(b[2][1], Cell::Text("bevy_tasks".to_owned()));
+    }
+}
