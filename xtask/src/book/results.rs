@@ -204,9 +204,9 @@ fn section(layer: &Layer) -> String {
 }
 
 /// Units of a drawing; one is a pixel.
-const WIDTH: f64 = 480.0;
+const WIDTH: f64 = 500.0;
 /// Where the axis begins and ends.
-const AXIS: (f64, f64) = (12.0, 400.0);
+const AXIS: (f64, f64) = (12.0, 420.0);
 /// Above the rows, for the numbers of the axis.
 const HEAD: f64 = 44.0;
 /// A row: a line of words, and the whisker below it.
