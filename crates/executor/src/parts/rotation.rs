@@ -4,6 +4,9 @@
 //! processor, a thread that waits for the result of one task waits for as many slices. A runner knows a better point to change
 //! threads: between two tasks. There it yields each [`PERIOD`]. If no other thread wants the processor, that is a system call in
 //! vain. Blocking code and long tasks keep their slices.
+//!
+//! A runner that sleeps has given its processor up, so the period begins anew. Without that, a worker that is woken for one task after
+//! another would yield before every sixteenth of them, and wait for the slice of a thread that computes.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -33,6 +36,11 @@ impl Rotation {
         if !cfg!(target_family = "wasm") && self.is_due(Instant::now) {
             yield_now();
         }
+    }
+
+    /// The runner is about to sleep.
+    pub(crate) fn sleeps(&self) {
+        self.since.set(None);
     }
 
     fn is_due(&self, now: impl FnOnce() -> Instant) -> bool {
@@ -75,5 +83,17 @@ mod tests {
         assert_eq!(yields.first(), Some(&4));
         assert!(yields.windows(2).all(|pair| pair[1] - pair[0] >= 3));
         assert!(yields.len() >= 24, "{yields:?}");
+    }
+
+    #[test]
+    fn a_runner_that_sleeps_between_its_tasks_does_not_yield() {
+        let rotation = Rotation::default();
+        let start = Instant::now();
+        for call in 0..CALLS * 100 {
+            assert!(!rotation.is_due(|| start + PERIOD * call));
+            rotation.sleeps();
+        }
+        // Awake from now on, it has its period.
+        assert!((0..2 * CALLS).any(|call| rotation.is_due(|| start + PERIOD * (1_000 + call))));
     }
 }

@@ -93,6 +93,7 @@ pub(super) fn goes_to_sleep(runner: &Runner<'_>) -> Asleep {
     runner.seat().counts.parks.add(1);
     give_back();
     runner.settle();
+    runner.rotation.sleeps();
     runner.seat().asleep.begin();
     Asleep::begin()
 }
