@@ -1,6 +1,7 @@
 //! What tasks await, beside what they join: the async half of a pool for fork-join.
 //!
-//! A row runs in one task of the pool, and the caller sleeps until it ends. So a pool has as many threads as the row says, on each side.
+//! A row runs in one task of the pool, and the caller sleeps until it ends; with forte the caller is one of the threads. So a row has as
+//! many threads as it says, on each side.
 
 #[cfg(terrace_forte)]
 mod forte;
@@ -37,6 +38,11 @@ pub trait Pool: 'static {
 
     /// To be used until the pool is dropped.
     fn handle(&self) -> Self::Handle;
+
+    /// Runs a row's future in a task of the pool, while the caller sleeps; with forte on the caller.
+    fn run<T: Send + 'static>(&self, future: impl Future<Output = T> + Send + 'static) -> T {
+        block_on(self.handle().spawn(future))
+    }
 }
 
 /// What a task does with its pool.
@@ -86,7 +92,7 @@ async fn late_leaf() -> u64 {
 pub fn spawn_await<P: Pool>(pool: P, tasks: u64) -> impl FnMut() {
     move || {
         let handle = pool.handle();
-        let sum = block_on(handle.spawn(async move {
+        let sum = pool.run(async move {
             let spawned: Vec<_> = (0..tasks)
                 .map(|number| handle.spawn(async move { number }))
                 .collect();
@@ -95,7 +101,7 @@ pub fn spawn_await<P: Pool>(pool: P, tasks: u64) -> impl FnMut() {
                 sum += task.await;
             }
             sum
-        }));
+        });
         assert_eq!(sum, tasks * (tasks - 1) / 2);
     }
 }
@@ -104,7 +110,7 @@ pub fn spawn_await<P: Pool>(pool: P, tasks: u64) -> impl FnMut() {
 pub fn channels<P: Pool>(pool: P, pairs: u64, rounds: u64) -> impl FnMut() {
     move || {
         let handle = pool.handle();
-        let sum = block_on(handle.spawn(async move {
+        let sum = pool.run(async move {
             let mut serving = Vec::new();
             for _ in 0..pairs {
                 let (ask, asked) = bounded(1);
@@ -130,7 +136,7 @@ pub fn channels<P: Pool>(pool: P, pairs: u64, rounds: u64) -> impl FnMut() {
                 answering.await;
             }
             sum
-        }));
+        });
         assert_eq!(sum, pairs * rounds);
     }
 }
@@ -139,11 +145,11 @@ pub fn channels<P: Pool>(pool: P, pairs: u64, rounds: u64) -> impl FnMut() {
 pub fn scoped<P: Pool>(pool: P, children: usize) -> impl FnMut() {
     move || {
         let handle = pool.handle();
-        let items = block_on(handle.spawn(async move {
+        let items = pool.run(async move {
             let mut items = vec![0; children];
             handle.scoped(&mut items);
             items
-        }));
+        });
         assert!(items.iter().all(|turns| *turns == TURNS as u64));
     }
 }
@@ -152,7 +158,7 @@ pub fn scoped<P: Pool>(pool: P, children: usize) -> impl FnMut() {
 pub fn join_in_async<P: Pool>(pool: P, tasks: u64, leaves: u64) -> impl FnMut() {
     move || {
         let handle = pool.handle();
-        let sum = block_on(handle.spawn(async move {
+        let sum = pool.run(async move {
             let spawned: Vec<_> = (0..tasks)
                 .map(|_| handle.spawn(async move { handle.join(leaves) }))
                 .collect();
@@ -161,7 +167,7 @@ pub fn join_in_async<P: Pool>(pool: P, tasks: u64, leaves: u64) -> impl FnMut() 
                 sum += task.await;
             }
             sum
-        }));
+        });
         assert_eq!(sum, tasks * leaves);
     }
 }
@@ -170,7 +176,7 @@ pub fn join_in_async<P: Pool>(pool: P, tasks: u64, leaves: u64) -> impl FnMut() 
 pub fn async_in_join<P: Pool>(pool: P, leaves: u64) -> impl FnMut() {
     move || {
         let handle = pool.handle();
-        let sum = block_on(handle.spawn(async move { handle.join_awaiting(leaves) }));
+        let sum = pool.run(async move { handle.join_awaiting(leaves) });
         assert_eq!(sum, leaves);
     }
 }

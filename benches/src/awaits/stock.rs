@@ -6,6 +6,9 @@ use bevy_tasks::{Task, TaskPool, TaskPoolBuilder};
 use super::{Handle, Pool, count_turns, late_leaf, leaf};
 use crate::Lent;
 
+/// Of a thread. A scope that waits runs any task of the pool on top of its own, which opens a scope in turn: the default of 2 MiB overflows.
+const STACK: usize = 64 << 20;
+
 /// `bevy_tasks::TaskPool`.
 pub struct Stock(Lent<TaskPool>);
 
@@ -14,8 +17,8 @@ impl Pool for Stock {
     type Handle = &'static TaskPool;
 
     fn new(threads: usize) -> Self {
-        let pool = TaskPoolBuilder::new().num_threads(threads).build();
-        Self(Lent::new(pool))
+        let pool = TaskPoolBuilder::new().num_threads(threads);
+        Self(Lent::new(pool.stack_size(STACK).build()))
     }
 
     fn handle(&self) -> Self::Handle {

@@ -1,7 +1,13 @@
 //! `cargo xtask bench --abreast`: each contender of a row on a line of its own, with its time, its CPU time and how many processors it
 //! kept busy.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+
 use super::contenders::is_ours;
+use crate::measure::child::Interrupted;
 use crate::measure::criterion::Length;
 use crate::measure::rounds::{Row, series};
 use crate::measure::runs::{Kind, Run, Runs};
@@ -20,11 +26,48 @@ const HEADER: [&str; 7] = [
     "ours/it, CPU time",
 ];
 
+/// The benches that failed: they are not run again, and their rows go on without them.
+#[derive(Default)]
+pub(super) struct Lost(RefCell<BTreeMap<String, String>>);
+
+impl Lost {
+    /// Runs the bench, unless it has failed before. One that fails gives no figure, but an interrupt is an error.
+    pub(super) fn unless(&self, id: &str, run: impl FnOnce() -> Result<Run>) -> Result<Run> {
+        if self.has(id) {
+            return Ok(Run::of(f64::NAN));
+        }
+        match run() {
+            Err(error) if !error.is::<Interrupted>() => {
+                let message = format!("{error:#}");
+                eprintln!("{id} is left out: {message}");
+                self.0.borrow_mut().insert(id.to_owned(), message);
+                Ok(Run::of(f64::NAN))
+            }
+            ended => ended,
+        }
+    }
+
+    fn has(&self, id: &str) -> bool {
+        self.0.borrow().contains_key(id)
+    }
+
+    /// Which have failed, in a sentence.
+    fn said(&self) -> String {
+        let lost = self.0.borrow();
+        let names: Vec<&str> = lost.keys().map(String::as_str).collect();
+        match names.is_empty() {
+            true => String::new(),
+            false => format!(" These failed: {}.", names.join(", ")),
+        }
+    }
+}
+
 /// The table of rows that have been measured.
 pub(super) fn sheet(
     origin: Origin,
     rows: &[Row],
     runs: &Runs,
+    lost: &Lost,
     rounds: u16,
     length: Length,
 ) -> Sheet {
@@ -36,27 +79,28 @@ pub(super) fn sheet(
         note: format!(
             "Medians over {rounds} rounds of {} ms a run, two runs a round, for one iteration; the CPU time is that of all threads of the \
              process, and `processors` is CPU time/time. A ratio below 1 says that ours takes less; in brackets its 95 % confidence \
-             interval over the rounds. {NONE} stands where a contender does not have the row.",
-            length.time_ms
+             interval over the rounds. {NONE} stands where a contender does not have the row, or failed.{}",
+            length.time_ms,
+            lost.said(),
         ),
         header: HEADER.map(str::to_owned).into(),
         rows: rows
             .iter()
-            .flat_map(|row| lines(row, &contenders, runs))
+            .flat_map(|row| lines(row, &contenders, runs, lost))
             .collect(),
     }
 }
 
 /// A line for each contender, also for those that do not have the row.
-fn lines(row: &Row, contenders: &[&str], runs: &Runs) -> Vec<Vec<Cell>> {
+fn lines(row: &Row, contenders: &[&str], runs: &Runs, lost: &Lost) -> Vec<Vec<Cell>> {
     let rounds = runs.last_round(&row.name);
     let mut places = row.entries.iter();
-    let ours = places.position(|entry| is_ours(row.layer(), &entry.contender));
+    let ours = places.position(|e| is_ours(row.layer(), &e.contender) && !lost.has(&e.id));
     let line = |contender: &&str| {
         let none = || Cell::Text(NONE.to_owned());
         let name = [row.name.clone(), (*contender).to_owned()].map(Cell::Text);
         let mut places = row.entries.iter();
-        let Some(at) = places.position(|entry| entry.contender == *contender) else {
+        let Some(at) = places.position(|e| e.contender == *contender && !lost.has(&e.id)) else {
             return Vec::from_iter(name.into_iter().chain([(); 5].map(|()| none())));
         };
         let of = |base, head, value: fn(Run) -> Option<f64>| {
@@ -91,8 +135,9 @@ fn lines(row: &Row, contenders: &[&str], runs: &Runs) -> Vec<Vec<Cell>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cell, lines};
+    use super::{Cell, Lost, lines};
     use crate::bench::rows::group;
+    use crate::measure::child::Interrupted;
     use crate::measure::criterion::Program;
     use crate::measure::rounds::{Effort, Row, measure_all};
     use crate::measure::runs::{Kind, Run, Runs};
@@ -119,7 +164,7 @@ mod tests {
         };
         measure_all(Effort::new("", Kind::Time, 3), &rows, &mut runs, run).expect("nothing fails");
         let contenders = ["fork", "forte", "bevy_tasks"];
-        let [a, b] = [0, 1].map(|row| lines(&rows[row], &contenders, &runs));
+        let [a, b] = [0, 1].map(|row| lines(&rows[row], &contenders, &runs, &Lost::default()));
         let none = Cell::Text("–".to_owned());
         let figures = |line: &[Cell]| line[2..].to_vec();
         let ours = [10.0, 20.0].map(Cell::Nanoseconds);
@@ -133,5 +178,19 @@ mod tests {
         assert_eq!((of(&a[2][5]), &a[2][6], &a[2][3]), (0.5, &none, &none));
         assert!(figures(&b[2]).iter().all(|cell| *cell == none));
         assert_eq!(b[2][1], Cell::Text("bevy_tasks".to_owned()));
+    }
+
+    #[test]
+    fn a_bench_that_fails_is_not_run_again() {
+        let lost = Lost::default();
+        let fails = || anyhow::bail!("it hangs");
+        assert!(lost.unless("a", fails).expect("left out").value.is_nan());
+        let again = lost.unless("a", || panic!("it has failed before"));
+        assert!(again.expect("left out").value.is_nan());
+        assert_eq!(lost.said(), " These failed: a.");
+        let interrupted = lost.unless("b", || anyhow::bail!(Interrupted));
+        assert!(interrupted.is_err() && !lost.has("b"));
+        let ended = lost.unless("b", || Ok(Run::of(2.0)));
+        assert!(ended.is_ok_and(|run| run.value.total_cmp(&2.0).is_eq()));
     }
 }

@@ -83,9 +83,14 @@ fn time(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     let effort = Effort::new("bench", Kind::Time, args.rounds.into());
     let (origin, mut runs) = (origin(ws), Runs::default());
     let length = Length::of_millis(args.time);
+    let lost = abreast::Lost::default();
     let failed = measure_all(effort, &rows, &mut runs, |row, at| {
         let entry = &row.entries[at];
-        entry.program.run(&entry.id, length, home.path())
+        let run = || entry.program.run(&entry.id, length, home.path());
+        match args.abreast {
+            true => lost.unless(&entry.id, run),
+            false => run(),
+        }
     })?;
     let all = rows.len();
     rows.retain(|row| failed.iter().all(|f| f.id != row.name));
@@ -100,7 +105,7 @@ fn time(ws: &Workspace, args: &BenchArgs) -> Result<()> {
     };
     if args.abreast {
         let origin = results.origin.clone();
-        let sheet = abreast::sheet(origin, &rows, &runs, args.rounds, length);
+        let sheet = abreast::sheet(origin, &rows, &runs, &lost, args.rounds, length);
         sheet.conclude(args.json.as_ref())?;
     } else {
         let note = "more threads than the machine has cores: in no mean, not gated";

@@ -8,8 +8,9 @@ use super::document::{Cell, Table};
 use super::frames::{Axis, BARS, FOOT, HEIGHT, WIDTH, percentile, sorted};
 use super::model::Metric;
 use super::plot::px;
-use super::units::{estimate, values};
+use super::units::{estimate, ratio, values};
 use crate::demo::figures::Figures;
+use crate::measure::rounds::LEAST_ROUNDS;
 
 /// The rows of a schedule: a name, and how many of a thousand times are not longer.
 const TAILS: [(&str, usize); 3] = [("p50", 500), ("p99", 990), ("p99.9", 999)];
@@ -21,6 +22,8 @@ const HALF: f64 = HEIGHT / 2.0;
 /// A schedule on both sides. Times are in nanoseconds.
 pub(crate) struct Timed {
     name: String,
+    /// Processes of either side.
+    processes: usize,
     /// Of all processes, in order of length.
     times: [Vec<f64>; 2],
     tails: [Tail; TAILS.len()],
@@ -64,6 +67,7 @@ pub(crate) fn timed([stock, ours]: [&[Figures]; 2]) -> Result<Vec<Timed>> {
                 }
             }),
             times: sides.map(|side| sorted(&side.concat())),
+            processes: stock.len(),
             name: name.clone(),
         })
     };
@@ -82,7 +86,10 @@ pub(super) fn table(all: &[Timed]) -> Table {
                 Cell::Word((*name).to_owned()),
                 Cell::Figure(stock),
                 Cell::Figure(ours),
-                Cell::Figure(estimate(&tail.ratio)),
+                Cell::Figure(match timed.processes < LEAST_ROUNDS {
+                    true => ratio(tail.ratio.value),
+                    false => estimate(&tail.ratio),
+                }),
             ]);
         }
     }
@@ -92,6 +99,11 @@ pub(super) fn table(all: &[Timed]) -> Table {
 
 /// Which tails are longer on ours.
 fn verdict(all: &[Timed]) -> String {
+    if all.iter().any(|timed| timed.processes < LEAST_ROUNDS) {
+        return format!(
+            "An interval, and a verdict, need {LEAST_ROUNDS} processes of either side."
+        );
+    }
     let tails = all.iter().flat_map(|timed| {
         let tails = TAILS.iter().zip(&timed.tails);
         tails.map(|((name, _), tail)| (format!("{} {name}", timed.name), tail.ratio))
@@ -131,7 +143,7 @@ fn drawing(timed: &Timed) -> Markup {
     let said = [p50, p999].map(|tail| values(Metric::Wall, tail.sides).join(" | "));
     html! {
         figure {
-            figcaption { (timed.name) ": p50 " (said[0]) ", p99.9 " (said[1]) }
+            figcaption { (timed.name) ", stock | ours: p50 " (said[0]) ", p99.9 " (said[1]) }
             svg viewBox=(format!("0 0 {WIDTH} {}", HEIGHT + FOOT)) role="img" aria-label=(format!("Histograms of {}, stock above ours", timed.name)) {
                 @for (side, (times, (name, class))) in timed.times.iter().zip(SIDES).enumerate() {
                     @for (bar, share) in axis.shares(times).into_iter().enumerate() {
@@ -147,7 +159,7 @@ fn drawing(timed: &Timed) -> Markup {
                         @let top = side as f64 * HALF;
                         line.mark x1=(x) y1=(px(top)) x2=(x) y2=(px(top + HALF)) {}
                     }
-                    text x=(WIDTH) y=(px(if side == 0 { 12.0 } else { HEIGHT - 4.0 })) style="text-anchor:end" { (name) }
+                    text x="0" y=(px(if side == 0 { 12.0 } else { HEIGHT - 4.0 })) { (name) }
                 }
                 line.base x1="0" y1=(HALF) x2=(WIDTH) y2=(HALF) {}
                 (axis.foot())
@@ -195,6 +207,12 @@ mod tests {
         }
         let same = timed([&stock, &stock]).expect("all have both");
         assert!(text(&same).contains("interval: none. Shorter: none."));
+        let few = timed([&stock[..1], &ours[..1]]).expect("both have them");
+        let said = text(&few);
+        assert!(
+            said.contains("need 3 processes") && !said.contains('('),
+            "{said}"
+        );
         let drawn = drawings(&all).into_string();
         assert_eq!(drawn.matches("<figure>").count(), 2);
         assert!(drawn.contains("bar peer") && !drawn.contains("NaN"));
