@@ -1,0 +1,181 @@
+//! How long an item takes, for each kind of work: whether an input is worth a second thread.
+//!
+//! The kind of work is the type of what a consumer does, closures of adapters included: so it tells call-sites apart. A kind that is
+//! not known yet counts as long: coarse work is parallel at once.
+
+use std::time::Duration;
+
+use terrace_executor::scope::type_hash;
+use terrace_sync::atomic::{AtomicU64, Ordering};
+
+/// Kinds that a pool remembers, at most. Of two that share an entry, the one that ran last is known.
+const KINDS: usize = 256;
+/// Shorter inputs are not timed: two readings of a clock, and a piece more, would be a twentieth of them.
+const UNTIMED: Duration = Duration::from_micros(2);
+/// One of so many inputs that are too short to be timed is timed all the same: a power of two.
+const SAMPLED: u64 = 64;
+/// Fewer items are always timed: each may be a whole piece of work, and of a length of its own.
+const FEW: u64 = 64;
+/// A shorter reading says more of the clock than of the items.
+const READABLE: Duration = Duration::from_nanos(250);
+/// An input of this length is offered to other threads. The layer below decides whether it is worth a wake, too.
+pub(super) const SHARED: Duration = Duration::from_micros(10);
+/// Parts of a nanosecond in which the time of an item is kept.
+const FINE: u64 = 256;
+const RUN: u64 = 1 << 32;
+
+/// What is known of kinds of work.
+///
+/// | bits of an entry | content |
+/// |---|---|
+/// | 31..0 | what an item takes, in 256ths of a nanosecond, and 1; 0 if the kind is unknown |
+/// | 47..32 | inputs |
+/// | 63..48 | which of the kinds that share the entry |
+#[derive(Debug)]
+pub(super) struct Kinds(Box<[AtomicU64; KINDS]>);
+
+/// The entry of a kind.
+pub(super) struct Entry<'k> {
+    word: &'k AtomicU64,
+    tag: u64,
+}
+
+/// What to do with an input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Length {
+    /// The caller works on it, and reads no clock.
+    Tiny,
+    /// The caller works on a part of it, and looks again.
+    Short,
+    /// Threads share it.
+    Long,
+}
+
+/// What items took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Took {
+    pub(super) items: u64,
+    pub(super) nanos: u64,
+}
+
+impl Took {
+    pub(super) fn new(items: u64, time: Duration) -> Self {
+        Self {
+            items,
+            nanos: nanos(time),
+        }
+    }
+
+    /// What an item took.
+    fn mean(self) -> Pace {
+        let fine = self.nanos.saturating_mul(FINE);
+        let mean = fine.checked_div(self.items).unwrap_or(0);
+        Pace(u32::try_from(mean).map_or(u32::MAX - 1, |mean| mean.min(u32::MAX - 1)))
+    }
+}
+
+/// What an item takes, in 256ths of a nanosecond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Pace(u32);
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+impl Pace {
+    /// Whether so many items take this time and more.
+    #[inline]
+    fn takes(self, items: u64, time: Duration) -> bool {
+        items.saturating_mul(self.0.into()) >= nanos(time) * FINE
+    }
+
+    /// How many items take as long; at least one.
+    pub(super) fn items_in(self, time: Duration) -> u64 {
+        (nanos(time) * FINE / u64::from(self.0.max(1))).max(1)
+    }
+
+    /// How many times so many items take this time; at least one.
+    pub(super) fn times(self, items: u64, time: Duration) -> u64 {
+        (items.saturating_mul(self.0.into()) / (nanos(time) * FINE)).max(1)
+    }
+
+    /// What is known after a reading: a mean that decays, or, where the reading is too short, an upper bound.
+    pub(super) fn after(before: Option<Self>, took: Took) -> Self {
+        let now = took.mean();
+        match before {
+            Some(before) if took.nanos < nanos(READABLE) => before.min(now),
+            Some(before) => Self(before.0 / 2 + now.0 / 2),
+            None => now,
+        }
+    }
+}
+
+impl Kinds {
+    pub(super) fn new() -> Self {
+        Self(Box::new(std::array::from_fn(|_| AtomicU64::new(0))))
+    }
+
+    /// The entry of work of type `W`, by whatever lifetimes.
+    #[inline]
+    pub(super) fn entry<W>(&self) -> Entry<'_> {
+        let hash = type_hash::<W>();
+        let number = hash as usize % KINDS;
+        Entry {
+            word: &self.0[number],
+            // Never that of an empty entry.
+            tag: hash >> 48 | 1,
+        }
+    }
+}
+
+impl Entry<'_> {
+    #[inline]
+    fn pace_of(&self, word: u64) -> Option<Pace> {
+        let known = word >> 48 == self.tag;
+        (word as u32).checked_sub(1).filter(|_| known).map(Pace)
+    }
+
+    /// What an item takes, if the kind is known.
+    pub(super) fn pace(&self) -> Option<Pace> {
+        // Ordering: Relaxed here and below: hints. Of two updates at once one may be lost.
+        self.pace_of(self.word.load(Ordering::Relaxed))
+    }
+
+    /// An input of so many items.
+    #[inline]
+    pub(super) fn visit(&self, items: u64) -> Length {
+        let word = self.word.load(Ordering::Relaxed);
+        let Some(pace) = self.pace_of(word) else {
+            return Length::Long;
+        };
+        if items >= FEW && !pace.takes(items, UNTIMED) {
+            // The count wraps within its bits.
+            let count = (word & 0xFFFF << 32).wrapping_add(RUN) & 0xFFFF << 32;
+            let next = word & !(0xFFFF << 32) | count;
+            self.word.store(next, Ordering::Relaxed);
+            if count / RUN % SAMPLED != 0 {
+                return Length::Tiny;
+            }
+        }
+        self.length(items)
+    }
+
+    /// Items that are left, once some were timed.
+    pub(super) fn length(&self, items: u64) -> Length {
+        match self.pace() {
+            Some(pace) if !pace.takes(items, SHARED) => Length::Short,
+            _ => Length::Long,
+        }
+    }
+
+    /// Items of this kind took so long.
+    pub(super) fn note(&self, took: Took) {
+        if took.items == 0 {
+            return;
+        }
+        let word = self.word.load(Ordering::Relaxed);
+        let Pace(pace) = Pace::after(self.pace_of(word), took);
+        let next = self.tag << 48 | word & 0xFFFF << 32 | u64::from(pace + 1);
+        self.word.store(next, Ordering::Relaxed);
+    }
+}
