@@ -8,8 +8,10 @@ use std::time::Duration;
 use terrace_executor::scope::type_hash;
 use terrace_sync::atomic::{AtomicU64, Ordering};
 
-/// Kinds that a pool remembers, at most. Of two that share an entry, the one that ran last is known.
-const KINDS: usize = 256;
+/// Kinds that a pool remembers, at most.
+const KINDS: usize = 512;
+/// A kind has its entry in one of so many places. Where others have all of them, it takes the first, and that kind is forgotten.
+const PLACES: usize = 4;
 /// Shorter inputs are not timed: two readings of a clock, and a piece more, would be a twentieth of them.
 const UNTIMED: Duration = Duration::from_micros(2);
 /// One of so many inputs that are too short to be timed is timed all the same: a power of two.
@@ -30,7 +32,7 @@ const RUN: u64 = 1 << 32;
 /// |---|---|
 /// | 31..0 | what an item takes, in 256ths of a nanosecond, and 1; 0 if the kind is unknown |
 /// | 47..32 | inputs |
-/// | 63..48 | which of the kinds that share the entry |
+/// | 63..48 | which of the kinds that may be here; 0 if none is |
 #[derive(Debug)]
 pub(super) struct Kinds(Box<[AtomicU64; KINDS]>);
 
@@ -119,16 +121,38 @@ impl Kinds {
     #[inline]
     pub(super) fn entry<W>(&self) -> Entry<'_> {
         let hash = type_hash::<W>();
-        let number = hash as usize % KINDS;
-        Entry {
-            word: &self.0[number],
-            // Never that of an empty entry.
-            tag: hash >> 48 | 1,
+        // Never the tag of an empty entry.
+        let (first, tag) = (hash as usize % KINDS, hash >> 48 | 1);
+        let entry = Entry {
+            word: &self.0[first],
+            tag,
+        };
+        if entry.is_free() {
+            return entry;
         }
+        self.elsewhere(first, tag).unwrap_or(entry)
+    }
+
+    /// The entry of a kind whose first place another kind has.
+    #[cold]
+    fn elsewhere(&self, first: usize, tag: u64) -> Option<Entry<'_>> {
+        let places = (1..PLACES).map(|further| Entry {
+            word: &self.0[(first + further) % KINDS],
+            tag,
+        });
+        places.into_iter().find(Entry::is_free)
     }
 }
 
 impl Entry<'_> {
+    /// Whether no other kind has it.
+    #[inline]
+    fn is_free(&self) -> bool {
+        // Ordering: Relaxed here and below: hints. Of two updates at once one may be lost.
+        let held = self.word.load(Ordering::Relaxed) >> 48;
+        held == self.tag || held == 0
+    }
+
     #[inline]
     fn pace_of(&self, word: u64) -> Option<Pace> {
         let known = word >> 48 == self.tag;
@@ -137,7 +161,6 @@ impl Entry<'_> {
 
     /// What an item takes, if the kind is known.
     pub(super) fn pace(&self) -> Option<Pace> {
-        // Ordering: Relaxed here and below: hints. Of two updates at once one may be lost.
         self.pace_of(self.word.load(Ordering::Relaxed))
     }
 
@@ -168,14 +191,109 @@ impl Entry<'_> {
         }
     }
 
-    /// Items of this kind took so long.
-    pub(super) fn note(&self, took: Took) {
+    /// Items of this kind took so long; those of a search that has ended early at most, as it may have seen only a few.
+    pub(super) fn note(&self, mut took: Took, is_early: bool) {
         if took.items == 0 {
             return;
         }
         let word = self.word.load(Ordering::Relaxed);
-        let Pace(pace) = Pace::after(self.pace_of(word), took);
+        let before = self.pace_of(word);
+        let Pace(pace) = if is_early {
+            took.items = took.items.min(FEW);
+            before.map_or(took.mean(), |before| before.min(took.mean()))
+        } else {
+            Pace::after(before, took)
+        };
         let next = self.tag << 48 | word & 0xFFFF << 32 | u64::from(pace + 1);
         self.word.store(next, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn took(items: u64, nanos: u64) -> Took {
+        Took { items, nanos }
+    }
+
+    #[test]
+    fn an_unknown_kind_is_long_and_a_tiny_one_is_sampled() {
+        let kinds = Kinds::new();
+        let entry = kinds.entry::<u8>();
+        assert_eq!(entry.visit(1), Length::Long);
+        entry.note(took(10_000, 3_000), false);
+        let timed = (0..640).filter(|_| entry.visit(100) != Length::Tiny);
+        assert_eq!(timed.count(), 10, "each 64th");
+        assert_eq!(
+            entry.visit(FEW - 1),
+            Length::Short,
+            "a few are always timed"
+        );
+        assert_eq!(entry.visit(10_000), Length::Short);
+        assert_eq!(entry.visit(100_000), Length::Long);
+        assert_eq!(entry.visit(u64::MAX), Length::Long);
+    }
+
+    #[test]
+    fn inputs_are_counted_without_end() {
+        let kinds = Kinds::new();
+        let entry = kinds.entry::<u8>();
+        entry.note(took(1_000, 300), false);
+        let pace = entry.pace();
+        (0..70_000).for_each(|_| drop(entry.visit(100)));
+        assert_eq!(entry.pace(), pace, "the count stays in its bits");
+    }
+
+    #[test]
+    fn a_reading_counts_by_half_and_a_short_one_as_a_bound() {
+        let mean = |nanos: u64| Pace((nanos * FINE) as u32);
+        assert_eq!(Pace::after(None, took(1, 40)), mean(40));
+        assert_eq!(Pace::after(Some(mean(40)), took(100, 1_000)), mean(25));
+        assert_eq!(Pace::after(Some(mean(25)), took(1, 30)), mean(25));
+        assert_eq!(Pace::after(Some(mean(25)), took(100, 200)), mean(2));
+        let most = Pace::after(None, took(1, u64::MAX));
+        assert!(most.takes(1, Duration::from_millis(16)));
+        assert_eq!(most.items_in(Duration::ZERO), 1);
+        assert_eq!(mean(10).items_in(Duration::from_micros(4)), 400);
+        assert_eq!(mean(10).times(4_000, Duration::from_micros(10)), 4);
+    }
+
+    #[test]
+    fn a_search_that_ends_early_never_raises_the_number() {
+        let kinds = Kinds::new();
+        let entry = kinds.entry::<u8>();
+        entry.note(took(1 << 40, 64), true);
+        assert_eq!(entry.pace(), Some(Pace(FINE as u32)), "as of a few");
+        entry.note(took(1 << 40, 6_400), true);
+        assert_eq!(entry.pace(), Some(Pace(FINE as u32)));
+        assert_eq!(entry.visit(100_000), Length::Long);
+    }
+
+    #[test]
+    fn kinds_that_want_one_place_are_told_apart() {
+        let kinds = Kinds::new();
+        let place = |tag| {
+            let entry = Entry {
+                word: &kinds.0[KINDS - 1],
+                tag,
+            };
+            match entry.is_free() {
+                true => entry,
+                false => kinds.elsewhere(KINDS - 1, tag).unwrap_or(entry),
+            }
+        };
+        for tag in 1..=PLACES as u64 {
+            assert_eq!(place(tag).visit(100), Length::Long, "unknown");
+            place(tag).note(took(1, tag), false);
+        }
+        for tag in 1..=PLACES as u64 {
+            assert_eq!(place(tag).pace(), Some(Pace((tag * FINE) as u32)));
+        }
+        let one_more = PLACES as u64 + 1;
+        assert_eq!(place(one_more).pace(), None);
+        place(one_more).note(took(1, 77), false);
+        assert_eq!(place(one_more).pace(), Some(Pace((77 * FINE) as u32)));
+        assert_eq!(place(1).pace(), None, "it is forgotten");
     }
 }

@@ -68,11 +68,9 @@ impl TaskPool {
         };
         let since = Instant::now();
         let first = work.run(batch, None);
-        if work.settles(&first) {
-            return Parts::One(first);
-        }
-        kind.note(Took::new(probe, since.elapsed()));
-        match iter.items_left() {
+        let (took, is_settled) = (since.elapsed(), work.settles(&first));
+        kind.note(Took::new(probe, took), is_settled);
+        match iter.items_left().filter(|_| !is_settled) {
             None | Some(0) => Parts::One(first),
             Some(left) if kind.length(left) == Length::Long => {
                 self.share(iter, left, work, kind, Some(first))
@@ -118,9 +116,7 @@ impl TaskPool {
             self.executor
                 .with_worker(|worker| share.work_with(worker, helpers))
         };
-        if !done.is_settled {
-            kind.note(done.took);
-        }
+        kind.note(done.took, done.is_settled);
         // Of a few runs that are in order each.
         done.results.sort_by_key(|(number, _)| *number);
         let rest = done.results.into_iter().map(|(_, result)| result);
@@ -153,7 +149,7 @@ struct Done<R> {
     /// The results, with the numbers of their pieces.
     results: Vec<(usize, R)>,
     took: Took,
-    /// Whether a result has made others superfluous: then no piece may have been worked on to its end.
+    /// Whether a result has made others superfluous: then a piece may not have been worked on to its end.
     is_settled: bool,
 }
 

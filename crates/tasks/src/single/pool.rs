@@ -9,9 +9,7 @@ use super::builder::TaskPoolBuilder;
 use super::scope::{self, Scope};
 use super::thread_executor::ThreadExecutor;
 use crate::host;
-use crate::iter::ParallelIterator;
 use crate::local_executor::LocalExecutor;
-use crate::par::parts::{Parts, Work, alone};
 
 /// How many tasks [`TaskPool::spawn`] polls at most before it returns.
 const POLLS_PER_SPAWN: usize = 1_000;
@@ -40,17 +38,6 @@ impl TaskPool {
     /// 1: the calling thread.
     pub fn thread_num(&self) -> usize {
         1
-    }
-
-    /// Works on all items of an iterator, in order.
-    #[inline]
-    pub(crate) fn work_on<B, I, W>(&self, iter: I, _items: u64, work: &W) -> Parts<W::Result>
-    where
-        B: Iterator + Send,
-        I: ParallelIterator<B>,
-        W: Work<B>,
-    {
-        alone(iter, work)
     }
 
     /// Runs `f`, then the tasks it spawned on the scope and theirs, and gives their results, in the order in which they
