@@ -3,7 +3,7 @@
 //! The kind of work is the type of what a consumer does, closures of adapters included: so it tells call-sites apart. A kind that is
 //! not known yet counts as long: coarse work is parallel at once.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use terrace_executor::scope::type_hash;
 use terrace_sync::atomic::{AtomicU64, Ordering};
@@ -12,11 +12,11 @@ use terrace_sync::atomic::{AtomicU64, Ordering};
 const KINDS: usize = 512;
 /// A kind has its entry in one of so many places. Where others have all of them, it takes the first, and that kind is forgotten.
 const PLACES: usize = 4;
-/// Shorter inputs are not timed: two readings of a clock, and a piece more, would be a twentieth of them.
+/// Shorter inputs are not timed: two readings of a clock would be a twentieth of them.
 const UNTIMED: Duration = Duration::from_micros(2);
 /// One of so many inputs that are too short to be timed is timed all the same: a power of two.
 const SAMPLED: u64 = 64;
-/// Fewer items are always timed: each may be a whole piece of work, and of a length of its own.
+/// Fewer items are looked at in parts: each may be a whole piece of work, and of a length of its own.
 const FEW: u64 = 64;
 /// A shorter reading says more of the clock than of the items.
 const READABLE: Duration = Duration::from_nanos(250);
@@ -47,8 +47,10 @@ pub(super) struct Entry<'k> {
 pub(super) enum Length {
     /// The caller works on it, and reads no clock.
     Tiny,
-    /// The caller works on a part of it, and looks again.
+    /// The caller works on it, and reads a clock.
     Short,
+    /// A few items that were short. The caller works on a part of them, and looks again.
+    Few,
     /// Threads share it.
     Long,
 }
@@ -171,24 +173,33 @@ impl Entry<'_> {
         let Some(pace) = self.pace_of(word) else {
             return Length::Long;
         };
-        if items >= FEW && !pace.takes(items, UNTIMED) {
-            // The count wraps within its bits.
-            let count = (word & 0xFFFF << 32).wrapping_add(RUN) & 0xFFFF << 32;
-            let next = word & !(0xFFFF << 32) | count;
-            self.word.store(next, Ordering::Relaxed);
-            if count / RUN % SAMPLED != 0 {
-                return Length::Tiny;
-            }
+        if items < FEW || pace.takes(items, UNTIMED) {
+            return self.length(items);
         }
-        self.length(items)
+        // The count wraps within its bits.
+        let count = (word & 0xFFFF << 32).wrapping_add(RUN) & 0xFFFF << 32;
+        let next = word & !(0xFFFF << 32) | count;
+        self.word.store(next, Ordering::Relaxed);
+        match count / RUN % SAMPLED {
+            0 => Length::Short,
+            _ => Length::Tiny,
+        }
     }
 
-    /// Items that are left, once some were timed.
+    /// Items that may be timed.
     pub(super) fn length(&self, items: u64) -> Length {
         match self.pace() {
-            Some(pace) if !pace.takes(items, SHARED) => Length::Short,
-            _ => Length::Long,
+            Some(pace) if pace.takes(items, SHARED) => Length::Long,
+            Some(_) if items < FEW => Length::Few,
+            Some(_) => Length::Short,
+            None => Length::Long,
         }
+    }
+
+    /// So many items of this kind have taken from then until now: as [`note`](Self::note).
+    #[inline(never)]
+    pub(super) fn note_since(&self, since: Instant, items: u64, is_early: bool) {
+        self.note(Took::new(items, since.elapsed()), is_early);
     }
 
     /// Items of this kind took so long; those of a search that has ended early at most, as it may have seen only a few.
@@ -241,7 +252,9 @@ mod tests {
         let entry = kinds.entry::<u8>();
         entry.note(took(1_000, 300), false);
         let pace = entry.pace();
-        (0..70_000).for_each(|_| drop(entry.visit(100)));
+        for _ in 0..70_000 {
+            entry.visit(100);
+        }
         assert_eq!(entry.pace(), pace, "the count stays in its bits");
     }
 

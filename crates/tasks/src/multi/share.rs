@@ -16,18 +16,19 @@ use crate::par::parts::{Parts, Work, alone};
 const SHARE: u64 = 2;
 /// A piece takes at least as long, so that to take it costs little.
 const PIECE: Duration = Duration::from_micros(4);
-/// The first piece of a short input is one of so many.
+/// The first piece of a few items is one of so many.
 const PROBE: u64 = 4;
 
 impl TaskPool {
     /// Works on all items of a sized iterator, and returns when no thread works on any. With the panic of a piece, if there is
     /// any; pieces that no thread had begun by then are left out.
     ///
-    /// A tiny input costs a load and a store beside the work, a short one three readings of a clock. A long one is offered by
+    /// A tiny input costs two loads and a store beside the work, a short one two readings of a clock more. A long one is offered by
     /// `join`, and split as threads come for it: many items at first, few at the end.
     ///
     /// Source: guided self-scheduling (Polychronopoulos and Kuck, 1987).
-    #[inline]
+    // Inlined, as the loop of a tiny input is in the consumer then, with all closures.
+    #[inline(always)]
     pub(crate) fn work_on<B, I, W>(&self, iter: I, items: u64, work: &W) -> Parts<W::Result>
     where
         B: Iterator + Send,
@@ -35,41 +36,43 @@ impl TaskPool {
         W: Work<B>,
     {
         let kind = self.kinds.entry::<W>();
-        match kind.visit(items) {
-            Length::Tiny => alone(iter, work),
-            length => self.work_on_timed(iter, items, work, &kind, length),
+        let since = match kind.visit(items) {
+            Length::Tiny => None,
+            Length::Short => Some(Instant::now()),
+            Length::Few => return self.probe(iter, items, work, &kind),
+            Length::Long => return self.share(iter, items, work, &kind, None),
+        };
+        let parts = alone(iter, work);
+        if let Some(since) = since {
+            let is_settled = matches!(&parts, Parts::One(result) if work.settles(result));
+            kind.note_since(since, items, is_settled);
         }
+        parts
     }
 
+    /// Works on some of a few items, and decides anew about the rest.
     #[inline(never)]
-    fn work_on_timed<B, I, W>(
+    fn probe<B, I, W>(
         &self,
         mut iter: I,
         items: u64,
         work: &W,
         kind: &Entry<'_>,
-        length: Length,
     ) -> Parts<W::Result>
     where
         B: Iterator + Send,
         I: ParallelIterator<B>,
         W: Work<B>,
     {
-        if items == 0 {
-            return Parts::None;
-        }
-        if length == Length::Long {
-            return self.share(iter, items, work, kind, None);
-        }
         let probe = items.div_ceil(PROBE);
         iter.size_next_batch(probe);
+        let since = Instant::now();
         let Some(batch) = iter.next_batch() else {
             return Parts::None;
         };
-        let since = Instant::now();
         let first = work.run(batch, None);
-        let (took, is_settled) = (since.elapsed(), work.settles(&first));
-        kind.note(Took::new(probe, took), is_settled);
+        let is_settled = work.settles(&first);
+        kind.note_since(since, probe, is_settled);
         match iter.items_left().filter(|_| !is_settled) {
             None | Some(0) => Parts::One(first),
             Some(left) if kind.length(left) == Length::Long => {
@@ -84,6 +87,7 @@ impl TaskPool {
     }
 
     /// Works on the items together with threads of the pool. `first` is the result of what lay before them.
+    #[inline(never)]
     fn share<B, I, W>(
         &self,
         iter: I,
@@ -99,7 +103,9 @@ impl TaskPool {
     {
         let pace = kind.pace();
         let most = pace.map_or(items, |pace| pace.times(items, SHARED));
-        let helpers = most.min(self.thread_num() as u64).min(items - 1);
+        let helpers = most
+            .min(self.thread_num() as u64)
+            .min(items.saturating_sub(1));
         let share = Share {
             left: Mutex::new(Left {
                 iter,

@@ -193,11 +193,13 @@ where
     }
 
     /// Calls `f` with every item, in no particular order.
+    #[inline]
     pub fn for_each(self, f: impl Fn(B::Item) + Sync) {
         let _done: Parts<()> = self.each_batch(&|batch: B| batch.for_each(&f));
     }
 
     /// All items in a collection, in order.
+    #[inline]
     pub fn collect<C>(self) -> C
     where
         C: FromIterator<B::Item>,
@@ -226,6 +228,7 @@ where
     /// }
     /// assert_eq!(groups, BTreeMap::from([(0, 1683), (1, 1617), (2, 1650)]));
     /// ```
+    #[inline]
     pub fn fold<C: Send>(
         self,
         init: impl Fn() -> C + Sync,
@@ -236,6 +239,7 @@ where
     }
 
     /// Combines all items to one by `f`, which is associative; `None` if there is none. Keeps their order.
+    #[inline]
     pub fn reduce(self, f: impl Fn(B::Item, B::Item) -> B::Item + Sync) -> Option<B::Item>
     where
         B::Item: Send,
@@ -246,6 +250,7 @@ where
     }
 
     /// The sum.
+    #[inline]
     pub fn sum<S>(self) -> S
     where
         S: Sum<B::Item> + Sum<S> + Send,
@@ -256,6 +261,7 @@ where
     }
 
     /// The product.
+    #[inline]
     pub fn product<S>(self) -> S
     where
         S: Product<B::Item> + Product<S> + Send,
@@ -267,6 +273,7 @@ where
 
     /// The number of items.
     #[must_use]
+    #[inline]
     pub fn count(self) -> usize {
         self.each_batch(&|batch: B| batch.count())
             .combined(Iterator::sum)
@@ -275,6 +282,7 @@ where
 
     /// The least item; the first of several.
     #[must_use]
+    #[inline]
     pub fn min(self) -> Option<B::Item>
     where
         B::Item: Ord + Send,
@@ -286,6 +294,7 @@ where
 
     /// The greatest item; the last of several.
     #[must_use]
+    #[inline]
     pub fn max(self) -> Option<B::Item>
     where
         B::Item: Ord + Send,
@@ -296,6 +305,7 @@ where
     }
 
     /// Whether `f` is true of any item. With the first such item all threads end, each after the call of `f` that it is in.
+    #[inline]
     pub fn any(self, f: impl Fn(B::Item) -> bool + Sync) -> bool {
         self.each_batch(&Any(f))
             .combined(|mut parts| parts.any(|found| found))
@@ -303,16 +313,23 @@ where
     }
 
     /// Whether `f` is true of all items. With the first other item all threads end, each after the call of `f` that it is in.
+    #[inline]
     pub fn all(self, f: impl Fn(B::Item) -> bool + Sync) -> bool {
         !self.any(|item| !f(item))
     }
 
-    /// Works on every batch, and returns the results in the order of the batches. Batches whose size is fixed are collected first.
-    #[inline]
-    fn each_batch<W: Work<B>>(mut self, work: &W) -> Parts<W::Result> {
-        if let Some(items) = self.iter.items_left() {
-            return self.pool.work_on(self.iter, items, work);
+    /// Works on every batch, and returns the results in the order of the batches.
+    #[inline(always)]
+    fn each_batch<W: Work<B>>(self, work: &W) -> Parts<W::Result> {
+        match self.iter.items_left() {
+            Some(items) => self.pool.work_on(self.iter, items, work),
+            None => self.each_of_list(work),
         }
+    }
+
+    /// Works on batches whose size is not ours to choose: a list of them is shared.
+    #[inline(never)]
+    fn each_of_list<W: Work<B>>(mut self, work: &W) -> Parts<W::Result> {
         let batches: Vec<B> = iter::from_fn(|| self.iter.next_batch()).collect();
         let items = batches.len() as u64;
         let batches = Batches::lazy(batches.into_iter());

@@ -59,7 +59,7 @@ impl<B, R: Send, F: Fn(B) -> R + Sync> Work<B> for F {
 }
 
 /// Works on all of an iterator in the calling thread: in one piece, if it is sized.
-#[inline]
+#[inline(always)]
 pub(crate) fn alone<B, I, W>(mut iter: I, work: &W) -> Parts<W::Result>
 where
     B: Iterator + Send,
