@@ -3,10 +3,11 @@
 //! The kind of work is the type of what a consumer does, closures of adapters included: so it tells call-sites apart. A kind that is
 //! not known yet counts as long: coarse work is parallel at once.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use terrace_executor::scope::type_hash;
 use terrace_sync::atomic::{AtomicU64, Ordering};
+use terrace_sync::time::Instant;
 
 /// Kinds that a pool remembers, at most.
 const KINDS: usize = 512;
@@ -18,13 +19,15 @@ const UNTIMED: Duration = Duration::from_micros(2);
 const SAMPLED: u64 = 64;
 /// Fewer items are looked at in parts: each may be a whole piece of work, and of a length of its own.
 const FEW: u64 = 64;
-/// A shorter reading says more of the clock than of the items.
+/// A shorter reading says more of the clock than of the items: it counts as this one, and as an upper bound.
 const READABLE: Duration = Duration::from_nanos(250);
 /// An input of this length is offered to other threads. The layer below decides whether it is worth a wake, too.
 pub(super) const SHARED: Duration = Duration::from_micros(10);
 /// Parts of a nanosecond in which the time of an item is kept.
 const FINE: u64 = 256;
 const RUN: u64 = 1 << 32;
+/// The longest time of an item that is told apart: 16 ms.
+const MOST: u32 = u32::MAX - 1;
 
 /// What is known of kinds of work.
 ///
@@ -70,11 +73,11 @@ impl Took {
         }
     }
 
-    /// What an item took.
+    /// What an item took; at least a 256th of a nanosecond, so that no number of items is for nothing.
     fn mean(self) -> Pace {
-        let fine = self.nanos.saturating_mul(FINE);
+        let fine = self.nanos.max(nanos(READABLE)).saturating_mul(FINE);
         let mean = fine.checked_div(self.items).unwrap_or(0);
-        Pace(u32::try_from(mean).map_or(u32::MAX - 1, |mean| mean.min(u32::MAX - 1)))
+        Pace(u32::try_from(mean).map_or(MOST, |mean| mean.clamp(1, MOST)))
     }
 }
 
@@ -103,13 +106,18 @@ impl Pace {
         (items.saturating_mul(self.0.into()) / (nanos(time) * FINE)).max(1)
     }
 
-    /// What is known after a reading: a mean that decays, or, where the reading is too short, an upper bound.
+    /// What is known after a reading: a mean that rises faster than it falls. A reading that is too short never raises it.
     pub(super) fn after(before: Option<Self>, took: Took) -> Self {
-        let now = took.mean();
+        Self::mixed(before, took.mean(), took.nanos < nanos(READABLE))
+    }
+
+    /// As [`after`](Self::after) a reading of `now`, or one of `now` at most.
+    fn mixed(before: Option<Self>, now: Self, is_bound: bool) -> Self {
         match before {
-            Some(before) if took.nanos < nanos(READABLE) => before.min(now),
-            Some(before) => Self(before.0 / 2 + now.0 / 2),
             None => now,
+            Some(before) if now > before && is_bound => before,
+            Some(before) if now > before => Self(before.0 + (now.0 - before.0) / 2),
+            Some(before) => Self(before.0 - (before.0 - now.0).div_ceil(8)),
         }
     }
 }
@@ -211,7 +219,7 @@ impl Entry<'_> {
         let before = self.pace_of(word);
         let Pace(pace) = if is_early {
             took.items = took.items.min(FEW);
-            before.map_or(took.mean(), |before| before.min(took.mean()))
+            Pace::mixed(before, took.mean(), true)
         } else {
             Pace::after(before, took)
         };
@@ -236,11 +244,7 @@ mod tests {
         entry.note(took(10_000, 3_000), false);
         let timed = (0..640).filter(|_| entry.visit(100) != Length::Tiny);
         assert_eq!(timed.count(), 10, "each 64th");
-        assert_eq!(
-            entry.visit(FEW - 1),
-            Length::Short,
-            "a few are always timed"
-        );
+        assert_eq!(entry.visit(FEW - 1), Length::Few);
         assert_eq!(entry.visit(10_000), Length::Short);
         assert_eq!(entry.visit(100_000), Length::Long);
         assert_eq!(entry.visit(u64::MAX), Length::Long);
@@ -259,12 +263,15 @@ mod tests {
     }
 
     #[test]
-    fn a_reading_counts_by_half_and_a_short_one_as_a_bound() {
+    fn the_mean_rises_fast_and_falls_slowly() {
         let mean = |nanos: u64| Pace((nanos * FINE) as u32);
-        assert_eq!(Pace::after(None, took(1, 40)), mean(40));
-        assert_eq!(Pace::after(Some(mean(40)), took(100, 1_000)), mean(25));
-        assert_eq!(Pace::after(Some(mean(25)), took(1, 30)), mean(25));
-        assert_eq!(Pace::after(Some(mean(25)), took(100, 200)), mean(2));
+        assert_eq!(Pace::after(None, took(10, 4_000)), mean(400));
+        assert_eq!(Pace::after(Some(mean(40)), took(100, 8_000)), mean(60));
+        assert_eq!(Pace::after(Some(mean(40)), took(100, 800)), mean(36));
+        // A tiny input between long ones leaves them long.
+        let long = Pace::after(None, took(100, 10_000_000));
+        let after = (0..8).fold(long, |pace, _| Pace::after(Some(pace), took(100, 30)));
+        assert!(after.takes(100, SHARED));
         let most = Pace::after(None, took(1, u64::MAX));
         assert!(most.takes(1, Duration::from_millis(16)));
         assert_eq!(most.items_in(Duration::ZERO), 1);
@@ -273,13 +280,27 @@ mod tests {
     }
 
     #[test]
+    fn a_reading_of_nothing_is_the_shortest_that_counts_and_never_raises() {
+        let nothing = Pace::after(None, took(100, 0));
+        assert_eq!(nothing, Pace((250 * FINE / 100) as u32));
+        assert_eq!(Pace::after(Some(nothing), took(1, 0)), nothing);
+        let least = Pace::after(None, took(u64::MAX, 0));
+        assert_eq!(least, Pace(1));
+        assert!(least.takes(10_000_000, SHARED), "many items are never tiny");
+        let falls = (0..200).fold(nothing, |pace, _| {
+            Pace::after(Some(pace), took(10_000, 1_000))
+        });
+        assert_eq!(falls, Pace((FINE / 10) as u32), "to the end");
+    }
+
+    #[test]
     fn a_search_that_ends_early_never_raises_the_number() {
         let kinds = Kinds::new();
         let entry = kinds.entry::<u8>();
-        entry.note(took(1 << 40, 64), true);
-        assert_eq!(entry.pace(), Some(Pace(FINE as u32)), "as of a few");
+        entry.note(took(1 << 40, 640), true);
+        assert_eq!(entry.pace(), Some(Pace(10 * FINE as u32)), "as of a few");
         entry.note(took(1 << 40, 6_400), true);
-        assert_eq!(entry.pace(), Some(Pace(FINE as u32)));
+        assert_eq!(entry.pace(), Some(Pace(10 * FINE as u32)));
         assert_eq!(entry.visit(100_000), Length::Long);
     }
 
@@ -298,15 +319,15 @@ mod tests {
         };
         for tag in 1..=PLACES as u64 {
             assert_eq!(place(tag).visit(100), Length::Long, "unknown");
-            place(tag).note(took(1, tag), false);
+            place(tag).note(took(1, 1_000 * tag), false);
         }
         for tag in 1..=PLACES as u64 {
-            assert_eq!(place(tag).pace(), Some(Pace((tag * FINE) as u32)));
+            assert_eq!(place(tag).pace(), Some(Pace((1_000 * tag * FINE) as u32)));
         }
         let one_more = PLACES as u64 + 1;
         assert_eq!(place(one_more).pace(), None);
-        place(one_more).note(took(1, 77), false);
-        assert_eq!(place(one_more).pace(), Some(Pace((77 * FINE) as u32)));
+        place(one_more).note(took(1, 770), false);
+        assert_eq!(place(one_more).pace(), Some(Pace((770 * FINE) as u32)));
         assert_eq!(place(1).pace(), None, "it is forgotten");
     }
 }

@@ -1,11 +1,12 @@
 //! An input that threads share: each takes a piece, and comes again for more.
 
 use std::mem;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use terrace_executor::Worker;
 use terrace_sync::Mutex;
 use terrace_sync::atomic::{AtomicBool, Ordering};
+use terrace_sync::time::Instant;
 
 use super::kinds::{Entry, Length, Pace, SHARED, Took};
 use super::pool::TaskPool;
@@ -16,7 +17,7 @@ use crate::par::parts::{Parts, Work, alone};
 const SHARE: u64 = 2;
 /// A piece takes at least as long, so that to take it costs little.
 const PIECE: Duration = Duration::from_micros(4);
-/// The first piece of a few items is one of so many.
+/// A few items are worked on in so many pieces.
 const PROBE: u64 = 4;
 
 impl TaskPool {
@@ -35,12 +36,12 @@ impl TaskPool {
         I: ParallelIterator<B>,
         W: Work<B>,
     {
-        let kind = self.kinds.entry::<W>();
+        let kind = self.kinds.entry::<(I, W)>();
         let since = match kind.visit(items) {
             Length::Tiny => None,
             Length::Short => Some(Instant::now()),
             Length::Few => return self.probe(iter, items, work, &kind),
-            Length::Long => return self.share(iter, items, work, &kind, None),
+            Length::Long => return self.share(iter, items, work, &kind, Vec::new()),
         };
         let parts = alone(iter, work);
         if let Some(since) = since {
@@ -50,7 +51,7 @@ impl TaskPool {
         parts
     }
 
-    /// Works on some of a few items, and decides anew about the rest.
+    /// Works on a few items in pieces, and decides anew after each.
     #[inline(never)]
     fn probe<B, I, W>(
         &self,
@@ -64,29 +65,30 @@ impl TaskPool {
         I: ParallelIterator<B>,
         W: Work<B>,
     {
-        let probe = items.div_ceil(PROBE);
-        iter.size_next_batch(probe);
-        let since = Instant::now();
-        let Some(batch) = iter.next_batch() else {
-            return Parts::None;
-        };
-        let first = work.run(batch, None);
-        let is_settled = work.settles(&first);
-        kind.note_since(since, probe, is_settled);
-        match iter.items_left().filter(|_| !is_settled) {
-            None | Some(0) => Parts::One(first),
-            Some(left) if kind.length(left) == Length::Long => {
-                self.share(iter, left, work, kind, Some(first))
+        let piece = items.div_ceil(PROBE);
+        let mut results = Vec::new();
+        while let Some(left) = iter.items_left().filter(|left| *left > 0) {
+            if kind.length(left) == Length::Long {
+                return self.share(iter, left, work, kind, results);
             }
-            Some(_) => {
-                let mut results = vec![first];
-                results.extend(alone(iter, work).into_vec());
-                Parts::Many(results)
+            let piece = piece.min(left);
+            iter.size_next_batch(piece);
+            let since = Instant::now();
+            let Some(batch) = iter.next_batch() else {
+                break;
+            };
+            let result = work.run(batch, None);
+            let is_settled = work.settles(&result);
+            kind.note_since(since, piece, is_settled);
+            results.push(result);
+            if is_settled {
+                break;
             }
         }
+        Parts::Many(results)
     }
 
-    /// Works on the items together with threads of the pool. `first` is the result of what lay before them.
+    /// Works on the items together with threads of the pool. `results` are those of what lay before them.
     #[inline(never)]
     fn share<B, I, W>(
         &self,
@@ -94,7 +96,7 @@ impl TaskPool {
         items: u64,
         work: &W,
         kind: &Entry<'_>,
-        first: Option<W::Result>,
+        mut results: Vec<W::Result>,
     ) -> Parts<W::Result>
     where
         B: Iterator + Send,
@@ -115,6 +117,7 @@ impl TaskPool {
             over: AtomicBool::new(false),
             work,
             pieces: SHARE * (helpers + 1),
+            fair: items.div_ceil(helpers + 1),
         };
         let mut done = if helpers == 0 {
             share.work()
@@ -125,8 +128,8 @@ impl TaskPool {
         kind.note(done.took, done.is_settled);
         // Of a few runs that are in order each.
         done.results.sort_by_key(|(number, _)| *number);
-        let rest = done.results.into_iter().map(|(_, result)| result);
-        Parts::Many(first.into_iter().chain(rest).collect())
+        results.extend(done.results.into_iter().map(|(_, result)| result));
+        Parts::Many(results)
     }
 }
 
@@ -148,6 +151,8 @@ struct Share<'w, I, W> {
     work: &'w W,
     /// The share of a thread is one of so many.
     pieces: u64,
+    /// No piece has more items, however short they seem.
+    fair: u64,
 }
 
 /// What a thread has done, or several.
@@ -238,7 +243,7 @@ impl<I, W> Share<'_, I, W> {
         }
         let all = left.iter.items_left().filter(|all| *all > 0)?;
         let least = left.pace.map_or(1, |pace| pace.items_in(PIECE));
-        let items = all.div_ceil(self.pieces).max(least).min(all);
+        let items = all.div_ceil(self.pieces).max(least.min(self.fair)).min(all);
         left.iter.size_next_batch(items);
         let batch = left.iter.next_batch()?;
         let number = left.taken;

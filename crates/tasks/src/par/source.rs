@@ -22,6 +22,7 @@ pub trait Source: Send + Sized {
 }
 
 /// So many of the `all` items that are left.
+#[inline]
 fn at_most(items: u64, all: usize) -> usize {
     usize::try_from(items).map_or(all, |items| items.min(all))
 }
