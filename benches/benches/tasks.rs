@@ -2,6 +2,7 @@
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use terrace_benches::tasks::data::{self, Data, Rayon};
+use terrace_benches::tasks::items::{self, Items, Serial};
 use terrace_benches::tasks::{self, Pool};
 use terrace_benches::{Rows, WORKERS};
 
@@ -56,12 +57,34 @@ fn all_data<D: Data>(rows: &mut Rows<'_>) {
     }
 }
 
+/// With `TERRACE_LONG_SUMS` in the environment there are also sums that take a tenth of a second and more.
+fn all_items<I: Items>(rows: &mut Rows<'_>) {
+    let most_nanos = if std::env::var_os("TERRACE_LONG_SUMS").is_some() {
+        u64::MAX
+    } else {
+        20_000_000
+    };
+    for items in [100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000] {
+        for nanos in [0, 10, 100] {
+            if items as u64 * nanos <= most_nanos {
+                let param = format!("{items}x{nanos}-t2");
+                rows.row("par_iter", I::NAME, param, || {
+                    items::sum(I::new(2), items, nanos)
+                });
+            }
+        }
+    }
+}
+
 fn rows(criterion: &mut Criterion) {
     let rows = &mut Rows::new(criterion, "tasks");
     all::<terrace_tasks::TaskPool>(rows);
     all::<bevy_tasks::TaskPool>(rows);
     all_data::<terrace_tasks::TaskPool>(rows);
     all_data::<Rayon>(rows);
+    all_items::<terrace_tasks::TaskPool>(rows);
+    all_items::<Rayon>(rows);
+    all_items::<Serial>(rows);
 }
 
 criterion_group!(benches, rows);

@@ -98,6 +98,12 @@ impl Data for terrace_tasks::TaskPool {
 /// rayon's pool and iterators.
 pub struct Rayon(rayon::ThreadPool);
 
+impl Rayon {
+    pub(super) fn pool(&self) -> &rayon::ThreadPool {
+        &self.0
+    }
+}
+
 impl Data for Rayon {
     const NAME: &'static str = "rayon";
 

@@ -1,6 +1,7 @@
 //! The interface of `bevy_tasks`, against the original.
 
 pub mod data;
+pub mod items;
 
 use std::hint::black_box;
 

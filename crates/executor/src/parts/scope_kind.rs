@@ -13,9 +13,7 @@ impl ScopeKind {
     #[inline]
     #[must_use]
     pub fn of<F>() -> Self {
-        let mut hash = TypeHash(0);
-        typeid::of::<F>().hash(&mut hash);
-        Self((hash.0 >> (u64::BITS - TOLD_APART.ilog2())) as u32)
+        Self((type_hash::<F>() >> (u64::BITS - TOLD_APART.ilog2())) as u32)
     }
 
     pub(super) fn from_number(number: u32) -> Self {
@@ -26,6 +24,15 @@ impl ScopeKind {
     pub(super) fn number(self) -> u32 {
         self.0
     }
+}
+
+/// A hash of the type `F`, by whatever lifetimes. A constant, after inlining.
+#[inline]
+#[must_use]
+pub fn type_hash<F>() -> u64 {
+    let mut hash = TypeHash(0);
+    typeid::of::<F>().hash(&mut hash);
+    hash.finish()
 }
 
 /// Takes the id of a type as it is, which is a hash already.

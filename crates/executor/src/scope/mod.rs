@@ -10,5 +10,5 @@ mod push;
 mod tests;
 mod waiting;
 
-pub use crate::parts::scope_kind::ScopeKind;
+pub use crate::parts::scope_kind::{ScopeKind, type_hash};
 pub use open::{OpenScope, ScopeHandle};

@@ -8,6 +8,19 @@ use super::adapters::{
 };
 use super::iterator::ParallelIterator;
 
+/// Batches are sized as those of the iterator beneath.
+macro_rules! sized_as_beneath {
+    () => {
+        fn items_left(&self) -> Option<u64> {
+            self.iter.items_left()
+        }
+
+        fn size_next_batch(&mut self, items: u64) {
+            self.iter.size_next_batch(items);
+        }
+    };
+}
+
 impl<B, T, U> ParallelIterator<B> for Chain<T, U>
 where
     B: Iterator + Send,
@@ -34,6 +47,8 @@ where
     fn next_batch(&mut self) -> Option<core::iter::Map<B, F>> {
         Some(self.iter.next_batch()?.map(self.f.clone()))
     }
+
+    sized_as_beneath!();
 }
 
 impl<B, P, F> ParallelIterator<core::iter::Filter<B, F>> for Filter<P, F>
@@ -45,6 +60,8 @@ where
     fn next_batch(&mut self) -> Option<core::iter::Filter<B, F>> {
         Some(self.iter.next_batch()?.filter(self.predicate.clone()))
     }
+
+    sized_as_beneath!();
 }
 
 impl<B, P, R, F> ParallelIterator<core::iter::FilterMap<B, F>> for FilterMap<P, F>
@@ -56,6 +73,8 @@ where
     fn next_batch(&mut self) -> Option<core::iter::FilterMap<B, F>> {
         Some(self.iter.next_batch()?.filter_map(self.f.clone()))
     }
+
+    sized_as_beneath!();
 }
 
 impl<B, P, U, F> ParallelIterator<core::iter::FlatMap<B, U, F>> for FlatMap<P, F>
@@ -69,6 +88,8 @@ where
     fn next_batch(&mut self) -> Option<core::iter::FlatMap<B, U, F>> {
         Some(self.iter.next_batch()?.flat_map(self.f.clone()))
     }
+
+    sized_as_beneath!();
 }
 
 impl<B, P> ParallelIterator<core::iter::Flatten<B>> for Flatten<P>
@@ -106,6 +127,8 @@ where
     fn next_batch(&mut self) -> Option<core::iter::Inspect<B, F>> {
         Some(self.iter.next_batch()?.inspect(self.f.clone()))
     }
+
+    sized_as_beneath!();
 }
 
 impl<'a, B, P, T> ParallelIterator<core::iter::Copied<B>> for Copied<P>
@@ -117,6 +140,8 @@ where
     fn next_batch(&mut self) -> Option<core::iter::Copied<B>> {
         Some(self.iter.next_batch()?.copied())
     }
+
+    sized_as_beneath!();
 }
 
 impl<'a, B, P, T> ParallelIterator<core::iter::Cloned<B>> for Cloned<P>
@@ -128,6 +153,8 @@ where
     fn next_batch(&mut self) -> Option<core::iter::Cloned<B>> {
         Some(self.iter.next_batch()?.cloned())
     }
+
+    sized_as_beneath!();
 }
 
 impl<B, P> ParallelIterator<B> for Cycle<P>

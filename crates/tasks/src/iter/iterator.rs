@@ -45,6 +45,18 @@ where
     /// The next batch, `None` when there are no more.
     fn next_batch(&mut self) -> Option<BatchIter>;
 
+    /// How many items are left, if batches have any size: not a part of Bevy's interface.
+    #[doc(hidden)]
+    fn items_left(&self) -> Option<u64> {
+        None
+    }
+
+    /// The next batch has so many items, where so many are left and batches have any size: not a part of Bevy's interface.
+    #[doc(hidden)]
+    fn size_next_batch(&mut self, items: u64) {
+        let _has_no_size = items;
+    }
+
     /// At least and at most how many items are left, as [`Iterator::size_hint`]. The default knows nothing.
     fn size_hint(&self) -> (usize, Option<usize>) {
         (0, None)

@@ -1,10 +1,11 @@
 //! Pools with threads.
 
 mod builder;
-mod each;
+mod kinds;
 mod pool;
 mod results;
 mod scope;
+mod share;
 mod thread_executor;
 
 pub use builder::TaskPoolBuilder;

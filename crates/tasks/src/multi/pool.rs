@@ -7,6 +7,7 @@ use terrace_local::task::{self, Task};
 use terrace_sync::Arc;
 
 use super::builder::TaskPoolBuilder;
+use super::kinds::Kinds;
 use super::scope::{self, Scope};
 use super::thread_executor::{self, ThreadExecutor};
 use crate::local_executor::LocalExecutor;
@@ -32,7 +33,9 @@ const DEFAULT_NAME: &str = "TaskPool";
 /// ```
 #[derive(Debug)]
 pub struct TaskPool {
-    executor: Executor<'static>,
+    pub(super) executor: Executor<'static>,
+    /// How long items take in [`par`](Self::par).
+    pub(super) kinds: Kinds,
 }
 
 impl TaskPool {
@@ -73,6 +76,7 @@ impl TaskPool {
         }
         Ok(Self {
             executor: executor.try_build()?,
+            kinds: Kinds::new(),
         })
     }
 

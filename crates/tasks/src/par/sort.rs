@@ -6,7 +6,7 @@ use core::cmp::Ordering;
 
 use crate::pools::TaskPool;
 
-/// Slices of at most so many items are sorted by one task.
+/// Slices of at most so many items are sorted by one thread.
 const ALONE: usize = 4_096;
 
 impl TaskPool {
@@ -37,6 +37,9 @@ impl TaskPool {
         slice: &mut [T],
         compare: impl Fn(&T, &T) -> Ordering + Sync,
     ) {
+        if slice.len() <= ALONE {
+            return slice.sort_unstable_by(compare);
+        }
         let compare = &compare;
         let pieces_wanted = self.thread_num().max(1) * 2;
         let mut pieces = vec![slice];
@@ -74,6 +77,9 @@ impl TaskPool {
     /// With the panic of `compare`. Then the order is unspecified, and every item is still there. It may panic if
     /// `compare` is no total order, as the standard library's sort.
     pub fn sort_by<T: Send>(&self, slice: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
+        if slice.len() <= ALONE {
+            return slice.sort_by(compare);
+        }
         let compare = &compare;
         // The caller sorts, too.
         let pieces = (self.thread_num() + 1).next_power_of_two();

@@ -3,6 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 use core::iter::Take;
+use core::mem;
 use core::ops::Range;
 use core::slice::{Chunks, ChunksMut, Iter, IterMut};
 
@@ -21,6 +22,7 @@ pub trait Source: Send + Sized {
 }
 
 /// So many of the `all` items that are left.
+#[inline]
 fn at_most(items: u64, all: usize) -> usize {
     usize::try_from(items).map_or(all, |items| items.min(all))
 }
@@ -104,14 +106,14 @@ impl<'a, T: Send> Source for &'a mut [T] {
     }
 
     fn split(&mut self, items: u64) -> IterMut<'a, T> {
-        let slice = core::mem::take(self);
+        let slice = mem::take(self);
         let (batch, rest) = slice.split_at_mut(at_most(items, slice.len()));
         *self = rest;
         batch.iter_mut()
     }
 }
 
-/// Its items go by value. A batch is a vector of its own, so each item is moved once.
+/// Its items go by value. A batch is a vector of its own, so each item is moved once; but not those of the last batch.
 impl<T: Send> Source for vec::IntoIter<T> {
     type Batch = vec::IntoIter<T>;
 
@@ -121,6 +123,9 @@ impl<T: Send> Source for vec::IntoIter<T> {
 
     fn split(&mut self, items: u64) -> vec::IntoIter<T> {
         let items = at_most(items, self.len());
+        if items == self.len() {
+            return mem::take(self);
+        }
         let batch: Vec<T> = self.by_ref().take(items).collect();
         batch.into_iter()
     }

@@ -3,6 +3,7 @@
 mod builder;
 mod pool;
 mod scope;
+mod share;
 mod thread_executor;
 
 pub use builder::TaskPoolBuilder;

@@ -40,11 +40,6 @@ impl TaskPool {
         1
     }
 
-    /// Calls `run` for each item, in order.
-    pub(crate) fn each<P: Send>(&self, items: &mut [P], run: impl Fn(&mut P) + Sync) {
-        items.iter_mut().for_each(run);
-    }
-
     /// Runs `f`, then the tasks it spawned on the scope and theirs, and gives their results, in the order in which they
     /// were spawned. The tasks may borrow all values that outlive this call.
     ///
