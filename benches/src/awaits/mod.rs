@@ -56,13 +56,13 @@ pub trait Handle: Copy + Send + Sync + 'static {
         future: impl Future<Output = T> + Send + 'static,
     ) -> Self::Task<T>;
 
-    /// A scope with a child for each item: [`count_turns`], which borrows it. The scope has ended when this returns.
+    /// A scope with a child for each item: `count_turns`, which borrows it. The scope has ended when this returns.
     fn scoped(self, items: &mut [u64]);
 
-    /// Halves the leaves by joins until there is one, and works there: [`leaf`]. How many there were.
+    /// Halves the leaves by joins until there is one, and works there: `leaf`. How many there were.
     fn join(self, leaves: u64) -> u64;
 
-    /// The same, and each leaf is a task of its own, for which the branch of the join waits: [`late_leaf`].
+    /// The same, and each leaf is a task of its own, for which the branch of the join waits: `late_leaf`.
     fn join_awaiting(self, leaves: u64) -> u64;
 }
 
