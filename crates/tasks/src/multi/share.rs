@@ -143,10 +143,10 @@ struct Left<I> {
 
 /// An input that threads share.
 struct Share<'w, I, W> {
-    /// The lock is that of one call, which no code of users can reach: a clone of a closure under it waits for nobody who
-    /// could want it.
+    /// The lock is that of one call. The source and the clones of closures are the program's code, and run under it: they may
+    /// open further calls, whose locks come after this one.
     left: Mutex<Left<I>>,
-    /// Nobody wants to know of what is left: a piece has settled it, or panicked.
+    /// No thread takes a further piece: the result of one has settled the search, or one has panicked.
     over: AtomicBool,
     work: &'w W,
     /// The share of a thread is one of so many.

@@ -39,7 +39,8 @@ pub(crate) trait Work<B>: Sync {
     /// What becomes of a piece.
     type Result: Send;
 
-    /// Works on a piece. Once `over` is true, nobody wants to know of its other items; it is `None` where no other thread works.
+    /// Works on a piece. Once another thread has set `over`, the consumer has its answer without the rest of the piece. `None` where the
+    /// caller works alone.
     fn run(&self, batch: B, over: Option<&AtomicBool>) -> Self::Result;
 
     /// Whether the result of a piece makes all others superfluous.
