@@ -123,6 +123,13 @@ fn builder(
     let mut build = Build::special(ws, "targets", rustflags).env("RUSTC_BOOTSTRAP", "1");
     for target in targets {
         if !toolchain::has_target(target.name)? {
+            if targets
+                .iter()
+                .any(|target| target.name.ends_with("-windows-gnu"))
+            {
+                // `std` names functions of system libraries that no import library has: the compiler has one made.
+                needs("x86_64-w64-mingw32-dlltool", "binutils-mingw-w64-x86-64")?;
+            }
             build = Compiler::with_sources(ws)?.build(ws, "targets", rustflags);
             flags.push(crates);
             break;
