@@ -87,6 +87,8 @@ impl Executor<'_> {
     ///
     /// Needs feature `blocking`.
     ///
+    /// # Examples
+    ///
     /// ```
     /// use terrace_executor::{Builder, block_on};
     ///
@@ -95,6 +97,7 @@ impl Executor<'_> {
     /// assert!(block_on(length)? > 0);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[doc(alias = "unblock")]
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_blocking<T: Send + 'static>(
         &self,
@@ -120,6 +123,8 @@ impl Current {
     ///
     /// # Panics
     /// If there is none: see [`Current::spawner`], which returns `None` instead.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use terrace_executor::{Builder, Current, block_on};

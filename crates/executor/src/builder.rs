@@ -1,6 +1,6 @@
 //! Settings of an executor: how it makes its worker threads.
 
-use std::io;
+use std::{fmt, io};
 
 use terrace_local::task::PanicHandler;
 use terrace_sync::Arc;
@@ -14,12 +14,16 @@ use crate::run::hosted::HostedWorker;
 use crate::run::owner::Pool;
 use crate::static_executor::StaticExecutor;
 
-/// Settings of an executor with worker threads.
+/// Settings of an executor with worker threads. Without any setting, the executor has one worker for each processor that the process may
+/// use.
+///
+/// # Examples
 ///
 /// ```
 /// let executor = terrace_executor::Builder::new().workers(2).build();
 /// assert_eq!(executor.workers(), 2);
 /// ```
+#[doc(alias("ThreadPoolBuilder", "Runtime", "new_multi_thread"))]
 #[must_use = "a builder does nothing until it is built"]
 pub struct Builder {
     config: Config,
@@ -27,13 +31,45 @@ pub struct Builder {
 }
 
 impl Executor<'static> {
-    /// Settings for a new executor with worker threads.
+    /// Settings for a new executor with worker threads: [`Builder::new`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Executor::builder().workers(1).build();
+    /// assert_eq!(terrace_executor::block_on(executor.spawn(async { 6 * 7 })), 42);
+    /// ```
     pub fn builder() -> Builder {
         Builder::new()
     }
 }
 
+/// The settings; each closure is shown by whether it is there.
+impl fmt::Debug for Builder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Config {
+            workers,
+            stack_size,
+            spares,
+            on_start,
+            on_stop,
+            main,
+            ..
+        } = &self.config;
+        f.debug_struct("Builder")
+            .field("workers", workers)
+            .field("stack_size", stack_size)
+            .field("spares", spares)
+            .field("on_thread_start", &on_start.is_some())
+            .field("on_thread_stop", &on_stop.is_some())
+            .field("worker_main", &main.is_some())
+            .field("panic_handler", &self.handler.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
 impl Default for Builder {
+    /// The same as [`new`](Self::new).
     fn default() -> Self {
         Self::new()
     }
@@ -42,6 +78,14 @@ impl Default for Builder {
 impl Builder {
     /// As many workers as [`std::thread::available_parallelism`] says, one if it cannot tell. That function heeds the
     /// affinity mask of the process and, on Linux, the quota of its control group.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().build();
+    /// let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    /// assert_eq!(executor.workers(), processors);
+    /// ```
     pub fn new() -> Self {
         Self {
             config: Config::new(),
@@ -51,6 +95,18 @@ impl Builder {
 
     /// The number of worker threads. With 0, tasks run on threads that wait: in scopes and in
     /// [`block_on`](fn@crate::block_on).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, block_on};
+    ///
+    /// let executor = Builder::new().workers(0).build();
+    /// assert_eq!(executor.threads(), 0);
+    /// // The thread that waits runs the task.
+    /// assert_eq!(block_on(executor.spawn(async { 6 * 7 })), 42);
+    /// ```
+    #[doc(alias("worker_threads", "num_threads"))]
     pub fn workers(mut self, workers: usize) -> Self {
         self.config.workers = workers;
         self
@@ -63,12 +119,31 @@ impl Builder {
     /// start. It holds no lock, so `name` may use the executor. If `name` calls `set_workers`, the threads start after
     /// it has returned. A NUL in a name becomes U+FFFD. If `name` panics, the thread gets its default name, and the
     /// [`panic_handler`](Self::panic_handler) gets the payload.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, block_on};
+    ///
+    /// let executor = Builder::new().workers(1).thread_name(|index| format!("render {index}")).build();
+    /// let name = executor.spawn(async { std::thread::current().name().map(String::from) });
+    /// assert_eq!(block_on(name).as_deref(), Some("render 0"));
+    /// ```
     pub fn thread_name(mut self, name: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
         self.config.thread_name = Box::new(name);
         self
     }
 
     /// The threads' stack size in bytes; the standard library's default without it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(1).stack_size(8 << 20).build();
+    /// let zeros = executor.spawn(async { [0_u8; 4 << 20].iter().all(|byte| *byte == 0) });
+    /// assert!(terrace_executor::block_on(zeros));
+    /// ```
+    #[doc(alias = "thread_stack_size")]
     pub fn stack_size(mut self, bytes: usize) -> Self {
         self.config.stack_size = Some(bytes);
         self
@@ -79,6 +154,20 @@ impl Builder {
     /// Without spares no two workers ever have the same index, and each index is below the number of workers. Where all workers
     /// wait and tasks are queued, a waiting worker runs one of them, on top of its wait, as deep as they come. If a worker
     /// blocks its thread by other means than a wait of Terrace, no other thread takes its place.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, block_on};
+    ///
+    /// let executor = Builder::new().workers(1).spares(false).build();
+    /// let spawner = executor.spawner();
+    /// // The only worker waits for a task of its own executor, and runs it in that wait.
+    /// let waits = executor.spawn(async move { block_on(spawner.spawn(async { 6 * 7 })) });
+    /// assert_eq!(block_on(waits), 42);
+    /// assert_eq!(executor.metrics().num_spares(), 0);
+    /// ```
+    #[doc(alias = "block_in_place")]
     pub fn spares(mut self, spares: bool) -> Self {
         self.config.spares = spares;
         self
@@ -89,6 +178,26 @@ impl Builder {
     /// The hook may wait as a task may (`block_on`, scopes). If all workers wait and tasks are queued, a worker in its
     /// hook runs them itself, on top of it. So a hook sets up all that tasks rely on before it waits. A panic of the
     /// hook reaches the [`panic_handler`](Self::panic_handler) and ends nothing else.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    /// use terrace_executor::{Builder, Shutdown};
+    ///
+    /// static BEGUN: AtomicUsize = AtomicUsize::new(0);
+    /// static ENDED: AtomicUsize = AtomicUsize::new(0);
+    ///
+    /// let executor = Builder::new()
+    ///     .workers(2)
+    ///     .on_thread_start(|| drop(BEGUN.fetch_add(1, Relaxed)))
+    ///     .on_thread_stop(|| drop(ENDED.fetch_add(1, Relaxed)))
+    ///     .build();
+    /// executor.shutdown(Shutdown::FinishAll, None)?;
+    /// assert_eq!((BEGUN.load(Relaxed), ENDED.load(Relaxed)), (2, 2));
+    /// # Ok::<(), terrace_executor::StillRunning>(())
+    /// ```
+    #[doc(alias = "start_handler")]
     pub fn on_thread_start(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
         self.config.on_start = Some(Arc::new(hook));
         self
@@ -100,6 +209,8 @@ impl Builder {
     /// The hook may wait as a task may, also for tasks of its own executor. If no other worker can run them, the worker
     /// in its hook does, on top of it. A panic of the hook reaches the [`panic_handler`](Self::panic_handler) and ends
     /// nothing else.
+    /// [`on_thread_start`](Self::on_thread_start) has an example of both.
+    #[doc(alias = "exit_handler")]
     pub fn on_thread_stop(mut self, hook: impl Fn() + Send + Sync + 'static) -> Self {
         self.config.on_stop = Some(Arc::new(hook));
         self
@@ -121,6 +232,8 @@ impl Builder {
     /// A task that blocks its worker (`block_on`, a scope, a join) keeps it out of the reactor for that time. So does an open
     /// scope or fork of another thread that an idle worker watches: for up to 2 ms at a time.
     ///
+    /// # Examples
+    ///
     /// ```
     /// use terrace_executor::{Builder, block_on};
     ///
@@ -139,6 +252,22 @@ impl Builder {
     /// Receives the payload of a panic that no handle will see: of a detached task, of a destructor, of a hook or of
     /// [`thread_name`](Self::thread_name). Without a handler, the executor drops such payloads; the panic hook has
     /// reported the panic. The handler must not panic: if it does, the executor catches and drops that panic.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// use terrace_executor::Builder;
+    ///
+    /// let (sender, panics) = channel();
+    /// let executor = Builder::new()
+    ///     .workers(1)
+    ///     .panic_handler(move |payload| drop(sender.send(payload.downcast_ref::<&str>().copied())))
+    ///     .build();
+    /// executor.spawn(async { panic!("nobody awaits this") }).detach();
+    /// assert_eq!(panics.recv(), Ok(Some("nobody awaits this")));
+    /// ```
+    #[doc(alias = "unhandled_panic")]
     pub fn panic_handler(
         mut self,
         handler: impl Fn(terrace_local::Payload) + Send + Sync + 'static,
@@ -157,6 +286,8 @@ impl Builder {
     /// executors.
     ///
     /// Cost: a look at the record of each task, twice in `limit`. That thread also wakes up while the executor is idle.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use std::sync::mpsc::channel;
@@ -187,6 +318,14 @@ impl Builder {
     ///
     /// # Errors
     /// When the operating system cannot start a thread; those already started are ended.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(2).try_build()?;
+    /// assert_eq!(executor.workers(), 2);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn try_build(self) -> io::Result<Executor<'static>> {
         Ok(Executor::from_pool(Pool::start(self.config, self.handler)?))
     }
@@ -196,6 +335,15 @@ impl Builder {
     /// # Panics
     /// When the operating system cannot start a thread; [`try_build`](Self::try_build) returns
     /// the error instead.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, block_on};
+    ///
+    /// let executor = Builder::new().build();
+    /// assert_eq!(block_on(executor.spawn(async { 6 * 7 })), 42);
+    /// ```
     pub fn build(self) -> Executor<'static> {
         let workers = self.config.workers;
         self.try_build()
@@ -207,6 +355,8 @@ impl Builder {
     ///
     /// A drop of the executor asks the workers to end, and does not wait for them; [`shutdown`](Executor::shutdown) waits, also for
     /// places that no thread has taken. Workers that [`set_workers`](Executor::set_workers) adds are threads of the executor.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use terrace_executor::{Builder, block_on};
@@ -224,6 +374,7 @@ impl Builder {
     ///     drop(executor);
     /// });
     /// ```
+    #[doc(alias("spawn_handler", "use_current_thread"))]
     pub fn build_hosted(self) -> (Executor<'static>, Vec<HostedWorker>) {
         let (pool, places) = Pool::hosted(self.config, self.handler);
         (Executor::from_pool(pool), places)
@@ -233,6 +384,17 @@ impl Builder {
     ///
     /// # Errors
     /// As [`try_build`](Self::try_build).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, block_on};
+    ///
+    /// let executor = Builder::new().workers(1).try_build_static()?;
+    /// assert_eq!(block_on(executor.spawn(async { 6 * 7 })), 42);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    #[doc(alias = "build_global")]
     pub fn try_build_static(self) -> io::Result<&'static StaticExecutor> {
         self.try_build().map(Executor::leak)
     }

@@ -45,6 +45,8 @@ use crate::spawner::Spawner;
 /// drop(word);
 /// ```
 ///
+/// # Examples
+///
 /// ```
 /// let executor = terrace_executor::Builder::new().workers(2).build();
 /// let task = executor.spawn(async { 6 * 7 });
@@ -75,6 +77,7 @@ use crate::spawner::Spawner;
 ///     executor
 /// }
 /// ```
+#[doc(alias("Runtime", "ThreadPool"))]
 pub struct Executor<'a> {
     /// Created at first use.
     pool: OnceLock<Pool>,
@@ -114,7 +117,10 @@ impl Executor<'static> {
 
 impl<'a> Executor<'a> {
     terrace_sync::const_fn! {
-        /// An executor without worker threads.
+        /// An executor without worker threads: it runs tasks where a thread drives it, or waits for one of its tasks in
+        /// [`block_on`](fn@crate::block_on). [`Builder`](crate::Builder) makes one with workers.
+        ///
+        /// # Examples
         ///
         /// ```
         /// static EXECUTOR: terrace_executor::Executor<'static> = terrace_executor::Executor::new();
@@ -161,6 +167,15 @@ impl<'a> Executor<'a> {
     /// same one for every call of a thread. `None` there if it has no workers.
     ///
     /// Cost on a worker: that of [`current`](fn@crate::current) and a comparison.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(2).build();
+    /// let any = executor.current_or_any().expect("it has workers");
+    /// assert!(any.worker() < 2);
+    /// assert!(terrace_executor::Executor::new().current_or_any().is_none());
+    /// ```
     #[inline]
     #[must_use]
     pub fn current_or_any(&self) -> Option<Current> {
@@ -177,6 +192,16 @@ impl<'a> Executor<'a> {
     ///
     /// Cost: two relaxed loads a worker. A task that was spawned before the call and has not ended when it returns is
     /// always seen.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Executor::new();
+    /// executor.spawn(async {}).detach();
+    /// assert!(!executor.is_empty());
+    /// executor.try_tick();
+    /// assert!(executor.is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.shared().seats.active() == 0
     }
@@ -186,6 +211,17 @@ impl<'a> Executor<'a> {
     ///
     /// One allocation; the injector allocates while it grows. The task is cancelled when the returned handle is dropped, unless it
     /// is [detached](Task::detach).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, block_on};
+    ///
+    /// let executor = Builder::new().workers(2).build();
+    /// let squares: Vec<_> = (1..=3).map(|n| executor.spawn(async move { n * n })).collect();
+    /// let squares = squares.into_iter().map(block_on);
+    /// assert_eq!(squares.collect::<Vec<_>>(), [1, 4, 9]);
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: Send + 'a>(&self, future: impl Future<Output = T> + Send + 'a) -> Task<T> {
         if task::is_large(&future) {
@@ -223,6 +259,8 @@ impl<'a> Executor<'a> {
     ///
     /// Source: eager tasks of CPython 3.12 (gh-104144).
     ///
+    /// # Examples
+    ///
     /// ```
     /// let executor = terrace_executor::Executor::new();
     /// let mut task = executor.spawn_eager(async { 6 * 7 });
@@ -255,6 +293,8 @@ impl<'a> Executor<'a> {
     /// wake.
     ///
     /// Costs as much as a remote [`spawn`](Self::spawn); a background task costs two read-modify-writes more a poll.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use terrace_executor::{Builder, Lane, block_on, current};
@@ -305,6 +345,8 @@ impl<'a> Executor<'a> {
     /// It holds no lock while the iterator or `handles` run. If one of them panics, the tasks spawned before run as if
     /// spawned one by one.
     ///
+    /// # Examples
+    ///
     /// ```
     /// let executor = terrace_executor::Builder::new().workers(2).build();
     /// let mut tasks = Vec::new();
@@ -324,6 +366,8 @@ impl<'a> Executor<'a> {
 
     /// A handle that spawns onto this executor from any place. It keeps neither the executor nor a thread or task of it alive, so a
     /// task may keep one.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use terrace_executor::{Builder, block_on};
@@ -351,17 +395,57 @@ impl<'a> Executor<'a> {
     }
 
     /// As [`Scheduler::start_many`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use async_task::{Runnable, ScheduleInfo, WithInfo};
+    ///
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
+    /// let mut batch = executor.start_many();
+    /// let tasks: Vec<_> = (0..3)
+    ///     .map(|n| {
+    ///         let scheduler = executor.scheduler();
+    ///         let schedule = move |runnable: Runnable, info: ScheduleInfo| scheduler.schedule(runnable, info);
+    ///         let (runnable, task) = async_task::spawn(async move { n }, WithInfo(schedule));
+    ///         batch.start(runnable);
+    ///         task
+    ///     })
+    ///     .collect();
+    /// drop(batch);
+    /// assert_eq!(tasks.into_iter().map(terrace_executor::block_on).sum::<i32>(), 3);
+    /// ```
     pub fn start_many(&self) -> Starts<'_> {
         Starts::new(self.shared())
     }
 
     /// Polls one queued task on the current thread, which may be any; false if none is queued. For frame and event
     /// loops that drive an executor themselves.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Executor::new();
+    /// let task = executor.spawn(async { 6 * 7 });
+    /// while executor.try_tick() {}
+    /// assert!(task.is_finished());
+    /// ```
     pub fn try_tick(&self) -> bool {
         driver::try_tick(self.shared())
     }
 
     /// Waits until a task is queued, and polls it once.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Executor, block_on};
+    ///
+    /// let executor = Executor::new();
+    /// let task = executor.spawn(async { 6 * 7 });
+    /// block_on(executor.tick());
+    /// assert!(task.is_finished());
+    /// ```
     pub async fn tick(&self) {
         driver::tick(self.shared()).await;
     }
@@ -375,12 +459,26 @@ impl<'a> Executor<'a> {
     /// tasks, or a multiple of 64.
     ///
     /// Cost: if other `run` futures are about, a poll that runs out of tasks looks around for 5 µs before it returns.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Executor, block_on};
+    ///
+    /// let executor = Executor::new();
+    /// let sum = executor.run(async {
+    ///     let (two, three) = (executor.spawn(async { 2 }), executor.spawn(async { 3 }));
+    ///     two.await + three.await
+    /// });
+    /// assert_eq!(block_on(sum), 5);
+    /// ```
     pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
         driver::run(self.shared(), future).await
     }
 }
 
 impl Default for Executor<'_> {
+    /// The same as [`new`](Self::new): without worker threads.
     fn default() -> Self {
         Self::new()
     }

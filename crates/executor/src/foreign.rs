@@ -35,6 +35,8 @@ use crate::pool::spawn::Batch;
 ///
 /// The drop of the executor drops what is queued. A thread that schedules a runnable after that drops it.
 ///
+/// # Examples
+///
 /// ```
 /// use async_task::{Runnable, ScheduleInfo, WithInfo};
 ///
@@ -110,6 +112,8 @@ impl fmt::Debug for Scheduler {
 /// A [`Scheduler`] of an executor that lives as long as the program. It counts no references.
 /// [`StaticExecutor::scheduler`](crate::StaticExecutor::scheduler) makes it.
 ///
+/// # Examples
+///
 /// ```
 /// use async_task::{Runnable, ScheduleInfo, WithInfo};
 ///
@@ -173,6 +177,7 @@ fn schedule(pool: &Shared, runnable: async_task::Runnable, info: &ScheduleInfo) 
 }
 
 /// Runnables that are queued as a batch. It wakes workers and `run` futures for each few hundred, and at its drop.
+/// [`Executor::start_many`](crate::Executor::start_many) has an example.
 #[must_use = "it queues what is given to it"]
 pub struct Starts<'s> {
     /// Publishes in its drop, which comes first.
@@ -212,6 +217,8 @@ impl fmt::Debug for Starts<'_> {
 }
 
 /// A future that is counted among the tasks of an executor; see [`Scheduler::track`].
+/// [`Scheduler`] has an example.
+#[must_use = "futures do nothing unless you `.await` or poll them"]
 pub struct Tracked<F> {
     /// Pinned with the whole. It is dropped first: while it is in the registry, the executor's drop waits for it.
     future: Recorded<F>,

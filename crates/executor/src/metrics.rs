@@ -9,6 +9,8 @@ use crate::pool::shared::Shared;
 /// The names are those of `tokio::runtime::RuntimeMetrics`. Each number is exact while no thread acts. Else it may be old: a
 /// worker tells its polls at each 61st turn, and when it runs out of work. All of them count from the executor's start, and wrap.
 ///
+/// # Examples
+///
 /// ```
 /// use terrace_executor::{Builder, Shutdown};
 ///
@@ -23,6 +25,7 @@ use crate::pool::shared::Shared;
 /// assert_eq!(polls.sum::<usize>(), 100);
 /// # Ok::<(), terrace_executor::StillRunning>(())
 /// ```
+#[doc(alias = "RuntimeMetrics")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metrics {
     num_workers: usize,
@@ -38,6 +41,18 @@ pub struct Metrics {
 
 /// The part of [`Metrics`] that belongs to one seat: of a worker, a spare, or a `run` future. A seat that is given back keeps its
 /// numbers, and its next holder adds to them.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_executor::{Builder, block_on};
+///
+/// let executor = Builder::new().workers(1).build();
+/// block_on(executor.spawn(async {}));
+/// let metrics = executor.metrics();
+/// assert_eq!(metrics.workers()[0].overflow_count(), 0);
+/// assert!(metrics.drivers().is_empty());
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunnerMetrics {
     local_queue_depth: usize,

@@ -14,6 +14,19 @@ use crate::dump::{Dump, count};
 /// | [`DropQueued`](Self::DropQueued)  | is dropped    | stays, likewise                                | all threads have been asked to end  |
 ///
 /// Only the drop of the executor drops the tasks that wait.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_executor::{Builder, Shutdown};
+///
+/// let executor = Builder::new().workers(1).build();
+/// let waits = executor.spawn(std::future::pending::<()>());
+/// executor.shutdown(Shutdown::RunQueued, None)?;
+/// assert!(!executor.is_empty(), "it keeps the task that waits");
+/// # drop(waits);
+/// # Ok::<(), terrace_executor::StillRunning>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shutdown {
     /// Waits until every task has ended, those that wait for a timer or for IO included; then ends the threads. Tasks may spawn
@@ -41,6 +54,19 @@ impl Shutdown {
 ///
 /// Its `Display` text also names what most likely was in the way, and its `Debug` text, which `unwrap` shows, is followed by the whole
 /// [`dump`](Self::dump).
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use terrace_executor::{Builder, Shutdown};
+///
+/// let executor = Builder::new().workers(1).build();
+/// executor.spawn(std::future::pending::<()>()).detach();
+/// let late = executor.shutdown(Shutdown::FinishAll, Some(Duration::ZERO)).unwrap_err();
+/// assert_eq!((late.tasks(), late.threads()), (1, 0));
+/// assert!(late.to_string().starts_with("1 task of the executor has not ended in time"));
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct StillRunning {
     threads: usize,

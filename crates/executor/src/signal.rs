@@ -16,6 +16,8 @@ use crate::parts::pools::dump_all;
 /// # Errors
 /// When the system refuses the handler, or a thread.
 ///
+/// # Examples
+///
 /// ```
 /// terrace_executor::dump_on_signal()?;
 /// # Ok::<(), std::io::Error>(())

@@ -32,6 +32,8 @@ use crate::pool::shared::Shared;
 /// After the executor's drop, a spawn drops its future at once, and the task counts as cancelled. So `task.await` panics, and
 /// [`Task::fallible`] gives `None`. [`is_closed`](Self::is_closed) tells beforehand.
 ///
+/// # Examples
+///
 /// ```
 /// use terrace_executor::{Builder, block_on};
 ///
@@ -43,6 +45,7 @@ use crate::pool::shared::Shared;
 /// assert!(spawner.is_closed());
 /// assert_eq!(block_on(spawner.spawn(async { "ran" }).fallible()), None);
 /// ```
+#[doc(alias = "Handle")]
 #[derive(Clone)]
 pub struct Spawner {
     pool: Arc<Shared>,
@@ -107,6 +110,17 @@ impl Spawner {
 
     /// As [`Executor::spawn_eager`](crate::Executor::spawn_eager) in a task of this executor that a worker or a `run` future polls.
     /// Elsewhere as [`spawn`](Self::spawn).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, block_on};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// let spawner = executor.spawner();
+    /// let task = executor.spawn(async move { spawner.spawn_eager(async { 6 * 7 }).is_finished() });
+    /// assert!(block_on(task));
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager<T: Send + 'static>(
         &self,
@@ -126,6 +140,16 @@ impl Spawner {
     }
 
     /// Spawns a task on a lane, as [`Executor::spawn_on`](crate::Executor::spawn_on) does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Lane, block_on};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// let task = executor.spawner().spawn_on(Lane::High, async { "first" });
+    /// assert_eq!(block_on(task), "first");
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on<T: Send + 'static>(
         &self,
@@ -181,6 +205,18 @@ impl fmt::Debug for Spawner {
 impl Current {
     /// A handle of the executor whose task is being polled; of several that are nested, the innermost. `None` where
     /// [`current`](fn@crate::current) is `None`: outside of such tasks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Current, block_on};
+    ///
+    /// assert!(Current::spawner().is_none());
+    /// let executor = Builder::new().workers(1).build();
+    /// let spawner = block_on(executor.spawn(async { Current::spawner() }));
+    /// assert_eq!(spawner.map(|spawner| spawner.executor()), Some(executor.id()));
+    /// ```
+    #[doc(alias = "try_current")]
     #[must_use]
     pub fn spawner() -> Option<Spawner> {
         with_pool(|pool| Some(Spawner::new(pool?.arc())))
@@ -190,6 +226,8 @@ impl Current {
     ///
     /// # Panics
     /// If there is none: see [`Current::spawner`], which returns `None` instead.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use terrace_executor::{Builder, Current, block_on};
@@ -219,6 +257,8 @@ impl Current {
     ///
     /// # Panics
     /// If no worker polls the caller. A `run` future runs no tasks of its thread: there, a `terrace_local::LocalExecutor` does.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use std::rc::Rc;

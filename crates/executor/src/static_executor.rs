@@ -19,6 +19,8 @@ use crate::pool::schedule::{OnLane, Unregistered};
 /// tasks; [`shutdown`](Executor::shutdown) can end its threads. It has its own methods to spawn; all others are
 /// [`Executor`]'s.
 ///
+/// # Examples
+///
 /// ```
 /// static EXECUTOR: terrace_executor::StaticExecutor = terrace_executor::StaticExecutor::new();
 ///
@@ -31,6 +33,8 @@ pub struct StaticExecutor(Executor<'static>);
 impl Executor<'static> {
     /// Leaks the executor. Spawning on the returned one counts no references and keeps no list of tasks.
     ///
+    /// # Examples
+    ///
     /// ```
     /// let executor = terrace_executor::Executor::new().leak();
     /// let task = executor.spawn(async { 6 * 7 });
@@ -42,6 +46,8 @@ impl Executor<'static> {
 
     /// The same executor, for spawns that count no references and keep no list of tasks: a borrow for the life of the program shows that it is never
     /// dropped.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use std::sync::LazyLock;
@@ -79,6 +85,16 @@ impl StaticExecutor {
     }
 
     /// Spawns a task, as [`Executor::spawn`](crate::Executor::spawn) does. One allocation, no lock, no reference count.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// static EXECUTOR: terrace_executor::StaticExecutor = terrace_executor::StaticExecutor::new();
+    ///
+    /// let task = EXECUTOR.spawn(async { 6 * 7 });
+    /// assert!(EXECUTOR.try_tick());
+    /// assert!(task.is_finished());
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: Send + 'static>(
         &'static self,
@@ -96,6 +112,19 @@ impl StaticExecutor {
     ///
     /// # Safety
     /// The task has ended, or was cancelled and its future dropped, before `'a` ends.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{StaticExecutor, block_on};
+    ///
+    /// static EXECUTOR: StaticExecutor = StaticExecutor::new();
+    ///
+    /// let word = String::from("borrowed");
+    /// // SAFETY: the task has ended before `word` is dropped, as this thread awaits it.
+    /// let task = unsafe { EXECUTOR.spawn_scoped(async { word.len() }) };
+    /// assert_eq!(block_on(EXECUTOR.run(task)), 8);
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn spawn_scoped<'a, T: Send + 'a>(
         &'static self,
@@ -110,6 +139,14 @@ impl StaticExecutor {
     }
 
     /// As [`Executor::spawn_eager`](crate::Executor::spawn_eager), without reference counts.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// static EXECUTOR: terrace_executor::StaticExecutor = terrace_executor::StaticExecutor::new();
+    ///
+    /// assert_eq!(EXECUTOR.spawn_eager(async { 6 * 7 }).try_take(), Some(42));
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager<T: Send + 'static>(
         &'static self,
@@ -162,6 +199,17 @@ impl StaticExecutor {
     }
 
     /// As [`Executor::spawn_many`](crate::Executor::spawn_many).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// static EXECUTOR: terrace_executor::StaticExecutor = terrace_executor::StaticExecutor::new();
+    ///
+    /// let mut tasks = Vec::new();
+    /// EXECUTOR.spawn_many((0..3).map(|n| async move { n }), &mut tasks);
+    /// while EXECUTOR.try_tick() {}
+    /// assert!(tasks.iter().all(|task| task.is_finished()));
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_many<T: Send + 'static, F: Future<Output = T> + Send + 'static>(
         &'static self,
@@ -183,6 +231,7 @@ impl Deref for StaticExecutor {
 }
 
 impl Default for StaticExecutor {
+    /// The same as [`new`](Self::new): without worker threads.
     fn default() -> Self {
         Self::new()
     }

@@ -16,11 +16,14 @@ impl Executor<'_> {
     /// Cost: two read-modify-writes, or two locks where other threads come and go at the same time. The first thread of a place allocates
     /// 128 KiB, of which joins touch a page.
     ///
+    /// # Examples
+    ///
     /// ```
     /// let executor = terrace_executor::Builder::new().workers(1).build();
     /// let (a, b) = executor.with_worker(|worker| worker.join(|_| 1, |_| 2));
     /// assert_eq!((a, b), (1, 2));
     /// ```
+    #[doc(alias = "install")]
     #[inline(always)]
     pub fn with_worker<T>(&self, f: impl FnOnce(&Worker) -> T) -> T {
         fork::with_worker(self.shared(), f)
@@ -45,6 +48,8 @@ impl Executor<'_> {
     ///
     /// # Errors
     /// Hands `f` back if no worker sleeps between two tasks, or if the thread is a worker, polls a `run` future, or stands in already.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use std::time::Duration;
@@ -71,6 +76,8 @@ impl Executor<'_> {
     ///
     /// Cost: a look at each place in which the thread is, from the innermost on.
     ///
+    /// # Examples
+    ///
     /// ```
     /// let executor = || terrace_executor::Builder::new().workers(1).build();
     /// let (outer, inner) = (executor(), executor());
@@ -87,6 +94,13 @@ impl Executor<'_> {
     }
 
     /// [`Worker::broadcast`] on this executor's workers.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(2).build();
+    /// assert_eq!(executor.broadcast(|part| part.index), [0, 1]);
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn broadcast<T: Send>(&self, f: impl Fn(Broadcast<'_>) -> T + Sync) -> Vec<T> {
         broadcast::broadcast(self.shared(), &f)
@@ -96,6 +110,8 @@ impl Executor<'_> {
     ///
     /// # Panics
     /// If a closure panics, when both have ended: with the payload of `b` if both panic.
+    ///
+    /// # Examples
     ///
     /// ```
     /// let executor = terrace_executor::Builder::new().workers(1).build();
@@ -118,6 +134,8 @@ impl Executor<'_> {
 ///
 /// # Panics
 /// If a closure panics, when both have ended: with the payload of `b` if both panic.
+///
+/// # Examples
 ///
 /// ```
 /// let (left, right) = terrace_executor::join(|| 6, || 7);

@@ -22,6 +22,8 @@ use crate::pool::poll::run_task;
 /// An executor that belongs to the thread that made it and takes `Send` tasks from any thread. No
 /// task runs until the owner ticks it through its [`Ticker`], or waits in a scope that ticks it.
 ///
+/// # Examples
+///
 /// ```
 /// let executor = terrace_executor::ThreadExecutor::new();
 /// let task = executor.spawn(async { 1 });
@@ -35,7 +37,17 @@ pub struct ThreadExecutor<'t> {
     _futures: PhantomData<fn(&'t ()) -> &'t ()>,
 }
 
-/// The queue of a [`ThreadExecutor`].
+/// The queue of a [`ThreadExecutor`], without the lifetime of what its tasks borrow: a scope of `terrace-fork` takes it in its
+/// `Config`.
+///
+/// # Examples
+///
+/// ```
+/// let executor = terrace_executor::ThreadExecutor::new();
+/// let task = executor.spawn(async {});
+/// assert!(format!("{:?}", executor.queue()).contains("queued: 1"));
+/// # drop(task);
+/// ```
 pub struct ThreadQueue {
     this: Weak<ThreadQueue>,
     tasks: Injector<Runnable>,
@@ -64,6 +76,14 @@ impl ThreadQueue {
         let (runnable, task) = unsafe { task::build(CoreRef::Shared(core), future) };
         runnable.schedule();
         task
+    }
+
+    /// Its `Debug` output under this name.
+    fn describe(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(name)
+            .field("owner", &self.owner)
+            .field("queued", &self.tasks.len_hint())
+            .finish()
     }
 
     fn is_here(&self) -> bool {
@@ -141,6 +161,20 @@ impl<'t> ThreadExecutor<'t> {
 
     /// Queues a task for the owner; it is cancelled when the handle is dropped, unless it is
     /// [detached](Task::detach). One allocation; the queue allocates while it grows.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::ThreadExecutor;
+    ///
+    /// let executor = ThreadExecutor::new();
+    /// let task = std::thread::scope(|scope| {
+    ///     // Any thread may spawn; the tasks run here.
+    ///     scope.spawn(|| executor.spawn(async { std::thread::current().id() })).join().unwrap()
+    /// });
+    /// executor.ticker().expect("made on this thread").try_tick();
+    /// assert_eq!(terrace_executor::block_on(task), std::thread::current().id());
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: Send + 't>(&self, future: impl Future<Output = T> + Send + 't) -> Task<T> {
         if task::is_large(&future) {
@@ -152,6 +186,16 @@ impl<'t> ThreadExecutor<'t> {
     }
 
     /// The right to run tasks; `None` on any thread but the owner.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::ThreadExecutor::new();
+    /// assert!(executor.ticker().is_some());
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| assert!(executor.ticker().is_none()));
+    /// });
+    /// ```
     #[must_use]
     pub fn ticker<'e>(&'e self) -> Option<Ticker<'t, 'e>> {
         self.queue.is_here().then_some(Ticker {
@@ -174,6 +218,7 @@ impl<'t> ThreadExecutor<'t> {
 }
 
 impl Default for ThreadExecutor<'_> {
+    /// The same as [`new`](Self::new): owned by the current thread.
     fn default() -> Self {
         Self::new()
     }
@@ -181,10 +226,13 @@ impl Default for ThreadExecutor<'_> {
 
 impl fmt::Debug for ThreadExecutor<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ThreadExecutor")
-            .field("owner", &self.queue.owner)
-            .field("queued", &self.queue.tasks.len_hint())
-            .finish()
+        self.queue.describe("ThreadExecutor", f)
+    }
+}
+
+impl fmt::Debug for ThreadQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.describe("ThreadQueue", f)
     }
 }
 
@@ -225,6 +273,21 @@ impl Wake for Contained {
 }
 
 /// Runs the tasks of a [`ThreadExecutor`] on its own thread.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_executor::{ThreadExecutor, block_on};
+///
+/// let executor = ThreadExecutor::new();
+/// let ticker = executor.ticker().expect("made on this thread");
+/// assert!(!ticker.try_tick(), "nothing is queued");
+///
+/// let task = executor.spawn(async { 6 * 7 });
+/// block_on(ticker.tick());
+/// assert!(task.is_finished());
+/// ```
+#[must_use = "it runs no task until it ticks"]
 pub struct Ticker<'t, 'e> {
     executor: &'e ThreadExecutor<'t>,
     _not_send: PhantomData<*const ()>,

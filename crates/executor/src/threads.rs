@@ -20,12 +20,15 @@ impl Executor<'static> {
     /// # Errors
     /// When the operating system cannot start a thread; those that were started stay.
     ///
+    /// # Examples
+    ///
     /// ```
     /// let executor = terrace_executor::Builder::new().workers(1).build();
     /// executor.set_workers(3)?;
     /// assert_eq!(executor.workers(), 3);
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[doc(alias = "resize")]
     pub fn set_workers(&self, workers: usize) -> io::Result<()> {
         start::set_workers(&self.pool().shared, workers)
     }
@@ -55,6 +58,8 @@ impl Executor<'static> {
     /// # Panics
     /// With `FinishAll` and no limit, if the caller is a task of this executor: it would wait for itself.
     ///
+    /// # Examples
+    ///
     /// ```
     /// use terrace_executor::{Builder, Shutdown, block_on};
     ///
@@ -67,6 +72,7 @@ impl Executor<'static> {
     /// assert_eq!(block_on(executor.spawn(async { "again" })), "again");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(alias("shutdown_timeout", "shutdown_background"))]
     pub fn shutdown(&self, how: Shutdown, limit: Option<Duration>) -> Result<(), StillRunning> {
         shutdown::shutdown(&self.pool().shared, how, limit)
     }
@@ -81,6 +87,8 @@ impl Executor<'_> {
     /// handles then are cancelled.
     ///
     /// Cost: a lock, and one allocation.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use terrace_executor::{Builder, block_on};
@@ -99,11 +107,14 @@ impl Executor<'_> {
     /// The number of workers that serve the executor, spare ones not counted. A worker that was asked to end, by
     /// [`set_workers`](Executor::set_workers) or a [`shutdown`](Executor::shutdown), does not count any more, though its thread may still
     /// be in a poll: [`threads`](Self::threads) counts that.
+    #[doc(alias("num_workers", "current_num_threads"))]
     pub fn workers(&self) -> usize {
         self.shared().workers()
     }
 
     /// The number of threads of the executor that have not ended: workers, those that were asked to end, and spare ones.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use terrace_executor::{Builder, Shutdown};
@@ -120,6 +131,7 @@ impl Executor<'_> {
 
     /// What the executor has done so far, and what lies in its queues. Three allocations at most, and a few relaxed loads a worker; the
     /// counts cost the workers no read-modify-write.
+    /// [`Metrics`] has an example.
     #[must_use]
     pub fn metrics(&self) -> Metrics {
         Metrics::of(self.shared())
@@ -137,6 +149,8 @@ impl Executor<'_> {
     ///
     /// # Panics
     /// Without a limit, if the caller is a task of this executor: it would wait for itself.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use std::time::Duration;
@@ -166,6 +180,8 @@ impl Executor<'_> {
     ///
     /// Cost: microseconds, and on Linux two small files in `/proc` for each worker. With feature `inspect` it grows with the number of
     /// tasks. Threads that spawn and end tasks may wait while their records are copied.
+    ///
+    /// # Examples
     ///
     /// ```
     /// let executor = terrace_executor::Builder::new().workers(1).build();

@@ -29,6 +29,8 @@ pub(crate) use text::count;
 ///
 /// Each figure is a hint: threads go on while they are looked at.
 ///
+/// # Examples
+///
 /// ```
 /// use terrace_executor::Builder;
 ///

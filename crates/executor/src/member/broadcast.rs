@@ -30,6 +30,16 @@ use crate::run::{fork, stand_in};
 use crate::spawner::Spawner;
 
 /// What a broadcast closure learns of its worker.
+///
+/// # Examples
+///
+/// ```
+/// let executor = terrace_executor::Builder::new().workers(2).build();
+/// let numbers: Vec<u32> = (0..10).collect();
+/// // Each worker sums its share.
+/// let sums = executor.broadcast(|part| numbers.iter().skip(part.index).step_by(part.participants).sum::<u32>());
+/// assert_eq!(sums, [20, 25]);
+/// ```
 #[derive(Debug)]
 pub struct Broadcast<'w> {
     /// The worker's handle.
@@ -99,6 +109,17 @@ pub(crate) fn broadcast<T: Send>(
 
 impl Spawner {
     /// As [`Worker::spawn_broadcast`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    ///
+    /// let executor = terrace_executor::Builder::new().workers(2).build();
+    /// let (sender, parts) = channel();
+    /// executor.spawner().spawn_broadcast(move |part| sender.send(part.participants).unwrap());
+    /// assert!(parts.iter().eq([2, 2]));
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_broadcast(&self, f: impl Fn(Broadcast<'_>) + Send + Sync + 'static) {
         let _spawns = Caller::here().spawns();
@@ -140,6 +161,8 @@ impl Worker {
     /// # Aborts
     /// If a waker of another crate panics in the wait.
     ///
+    /// # Examples
+    ///
     /// ```
     /// let greeting = String::from("borrowed");
     /// for workers in [0, 1, 2] {
@@ -163,6 +186,8 @@ impl Worker {
     ///
     /// # Panics
     /// If the handle knows no pool.
+    ///
+    /// # Examples
     ///
     /// ```
     /// let executor = terrace_executor::Builder::new().workers(2).build();

@@ -42,6 +42,8 @@ use crate::spawner::Spawner;
 ///
 /// Closures ([`Worker::spawn`]) do the same in safe code, for one allocation each.
 ///
+/// # Examples
+///
 /// ```
 /// use std::ptr::NonNull;
 /// use std::sync::mpsc::{Sender, channel};
@@ -225,6 +227,8 @@ impl Worker {
     ///
     /// # Panics
     /// If the handle knows no pool. The job is not queued then.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use std::ptr::NonNull;

@@ -13,6 +13,20 @@ use crate::spawner::Spawner;
 
 impl Spawner {
     /// Spawns a closure or a future, as [`Worker::spawn`] does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    /// use terrace_executor::{Builder, block_on};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// let spawner = executor.spawner();
+    /// let (sender, words) = channel();
+    /// spawner.spawn_work(move || sender.send("a closure").unwrap());
+    /// assert_eq!(words.recv(), Ok("a closure"));
+    /// assert_eq!(block_on(spawner.spawn_work(async { "a future" })), "a future");
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_work<M, S: Spawnable<M>>(&self, work: S) -> S::Output {
         work.spawn(Place {
@@ -25,6 +39,16 @@ impl Spawner {
     ///
     /// # Panics
     /// If there is no worker with this number.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, block_on, current};
+    ///
+    /// let executor = Builder::new().workers(2).build();
+    /// let worker = executor.spawner().spawn_work_on(1, async { current().map(|current| current.worker()) });
+    /// assert_eq!(block_on(worker), Some(1));
+    /// ```
     #[track_caller]
     pub fn spawn_work_on<M, S: Spawnable<M>>(&self, worker: usize, work: S) -> S::Output {
         let worker = worker_spawner(self.shared(), worker);
@@ -48,6 +72,8 @@ impl Worker {
 
     /// The executor that the handle spawns on. `None` where it knows none, as for [`spawner`](Self::spawner).
     ///
+    /// # Examples
+    ///
     /// ```
     /// let executor = terrace_executor::Builder::new().workers(1).build();
     /// executor.with_worker(|worker| assert_eq!(worker.executor(), Some(executor.id())));
@@ -61,10 +87,13 @@ impl Worker {
     ///
     /// Cost: one relaxed load.
     ///
+    /// # Examples
+    ///
     /// ```
     /// let executor = terrace_executor::Builder::new().workers(2).build();
     /// assert_eq!(executor.with_worker(|worker| worker.num_members()), 2);
     /// ```
+    #[doc(alias = "current_num_threads")]
     #[must_use]
     pub fn num_members(&self) -> usize {
         self.map_pool(Shared::workers).unwrap_or(0)
@@ -97,6 +126,8 @@ impl Worker {
     /// # Panics
     /// If the handle knows no pool.
     ///
+    /// # Examples
+    ///
     /// ```
     /// use std::sync::mpsc::channel;
     /// use terrace_executor::{Builder, Worker, block_on};
@@ -126,6 +157,8 @@ impl Worker {
     /// # Panics
     /// If there is no worker with this number, or the handle knows no pool.
     ///
+    /// # Examples
+    ///
     /// ```
     /// let executor = terrace_executor::Builder::new().workers(2).build();
     /// let thread = || async { std::thread::current().id() };
@@ -142,6 +175,8 @@ impl Worker {
     /// in its waits of Terrace, and by [`yield_now`](Self::yield_now). At the end of the thread what has not run is dropped.
     ///
     /// It needs no pool: it is `terrace_thread::spawn_local`, for closures too.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use std::rc::Rc;
@@ -160,6 +195,17 @@ impl Worker {
     }
 
     /// Blocks the thread until `future` is done: [`block_on`](fn@crate::block_on). It needs no pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
+    /// let answer = executor.with_worker(|worker| {
+    ///     let task = worker.spawn(async { 6 * 7 });
+    ///     worker.block_on(task)
+    /// });
+    /// assert_eq!(answer, 42);
+    /// ```
     pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
         block_on(future)
     }

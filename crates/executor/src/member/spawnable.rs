@@ -13,7 +13,7 @@ use crate::run::fork;
 use crate::spawner::Spawner;
 
 /// Work for [`Worker::spawn`]: a closure whose output is `()`, without an argument or with `&Worker`; or a future, which gives a handle.
-/// Sealed.
+/// Sealed. [`Worker::spawn`] has an example of each.
 #[diagnostic::on_unimplemented(
     message = "a pool cannot spawn `{Self}`",
     label = "neither a closure without a result nor a future, or it borrows or is not `Send`",

@@ -15,6 +15,16 @@ terrace_sync::thread_local! {
 }
 
 /// Which executor an object belongs to. Never reused while the program runs.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_executor::Executor;
+///
+/// let (one, other) = (Executor::new(), Executor::new());
+/// assert_eq!(one.id(), one.id());
+/// assert_ne!(one.id(), other.id());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExecutorId(pub(crate) NonZeroU64);
 
@@ -31,6 +41,17 @@ impl ExecutorId {
 }
 
 /// What [`current`] tells about the worker, `run` future or visiting thread whose task is being polled.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_executor::{Builder, Lane, block_on, current};
+///
+/// let executor = Builder::new().workers(1).build();
+/// let here = block_on(executor.spawn(async { current() })).expect("in a task of a pool");
+/// assert_eq!((here.executor(), here.worker()), (executor.id(), 0));
+/// assert!(here.lane() == Lane::Normal && !here.is_driver() && !here.is_visitor());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Current {
     executor: ExecutorId,
@@ -63,6 +84,7 @@ impl Current {
     /// The worker's index in its executor, counted from 0, spare workers included; a `run` future has an index from
     /// [`FIRST_DRIVER`](Self::FIRST_DRIVER) on. No two that run at the same time have the same one, but for visitors, which all have
     /// [`VISITOR`](Self::VISITOR).
+    #[doc(alias = "current_thread_index")]
     #[inline]
     #[must_use]
     pub const fn worker(&self) -> usize {
@@ -102,6 +124,17 @@ impl Current {
 /// always names the executor of the task. `None` outside of tasks, and in tasks of executors of one thread.
 ///
 /// Cost: one thread-local load of two words, on a worker and off.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_executor::{Builder, block_on, current};
+///
+/// assert!(current().is_none(), "this thread polls no task");
+/// let executor = Builder::new().workers(1).build();
+/// assert!(block_on(executor.spawn(async { current().is_some() })));
+/// ```
+#[doc(alias = "current_thread_index")]
 #[inline]
 #[must_use]
 pub fn current() -> Option<Current> {

@@ -21,6 +21,22 @@ use crate::protocol::permits::Permits;
 use crate::protocol::publish::Publish;
 
 /// Which tasks go first.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_executor::{Executor, Lane, block_on};
+///
+/// let executor = Executor::new();
+/// let (sender, order) = std::sync::mpsc::channel();
+/// for lane in [Lane::Background, Lane::Normal, Lane::High] {
+///     let sender = sender.clone();
+///     executor.spawn_on(lane, async move { sender.send(lane).unwrap() }).detach();
+/// }
+/// while executor.try_tick() {}
+/// assert!(order.try_iter().eq([Lane::High, Lane::Normal, Lane::Background]));
+/// ```
+#[doc(alias = "priority")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lane {
     /// Before all others.

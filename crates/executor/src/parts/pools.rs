@@ -57,6 +57,8 @@ pub(crate) fn remove<P>(pool: *const P) {
 ///
 /// Cost: as that method, for each executor.
 ///
+/// # Examples
+///
 /// ```
 /// let executor = terrace_executor::Builder::new().workers(1).build();
 /// eprintln!("{}", terrace_executor::dump_all());

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 /// The loop of one worker, as a future: see [`Builder::worker_main`](crate::Builder::worker_main). It is ready when the worker ends,
-/// also if it is polled again. It stays on the worker's thread.
+/// also if it is polled again. It stays on the worker's thread. `worker_main` has an example.
 #[must_use = "a worker runs nothing until its future is polled"]
 pub struct WorkerLoop<'w>(&'w mut dyn PollLoop);
 

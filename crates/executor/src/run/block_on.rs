@@ -113,6 +113,12 @@ impl<F: Future> WaitFor for Blocked<'_, F> {
 ///
 /// # Panics
 /// If the future panics.
+///
+/// # Examples
+///
+/// ```
+/// assert_eq!(terrace_executor::block_on(async { 6 * 7 }), 42);
+/// ```
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     let flag = take_waker();
     let mut blocked = Blocked {

@@ -190,6 +190,8 @@ impl Worker {
     ///
     /// Source: the fork deques of the Cilk family, without the fence of the owner; see `terrace_queue::fork`.
     ///
+    /// # Examples
+    ///
     /// ```
     /// use terrace_executor::{Builder, Worker};
     ///

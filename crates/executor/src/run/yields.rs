@@ -9,6 +9,7 @@ use crate::work::order::{self, Order};
 use crate::work::source::Look;
 
 /// What a [yield](Worker::yield_now) did.
+/// [`Worker::yield_now`] has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Yield {
     /// It ran a piece of work.
@@ -33,6 +34,8 @@ impl Worker {
     ///
     /// # Panics
     /// It does not: panics of the work are caught, as elsewhere.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use terrace_executor::{Builder, Yield};
@@ -61,6 +64,8 @@ impl Worker {
 
     /// Runs one piece of the work that lies at this thread, if there is one: a task that is pinned to it, or one in the queue
     /// of the worker. As [`yield_now`](Self::yield_now) otherwise.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use terrace_executor::{Builder, Worker, Yield, block_on};
@@ -111,11 +116,33 @@ fn run_here(pool: &Shared, taken: Taken<'_>) {
 }
 
 /// [`Worker::yield_now`] in the current thread's place.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_executor::{Yield, yield_now};
+///
+/// // This thread is in no pool, and has no pinned task.
+/// assert_eq!(yield_now(), Yield::Idle);
+/// ```
 pub fn yield_now() -> Yield {
     Worker::with_current(Worker::yield_now)
 }
 
 /// [`Worker::yield_local`] in the current thread's place.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_executor::{Builder, Current, Yield, block_on, yield_local};
+///
+/// let executor = Builder::new().workers(1).build();
+/// let yields = executor.spawn(async {
+///     Current::spawn(async {}).detach();
+///     [yield_local(), yield_local()]
+/// });
+/// assert_eq!(block_on(yields), [Yield::Executed, Yield::Idle]);
+/// ```
 pub fn yield_local() -> Yield {
     Worker::with_current(Worker::yield_local)
 }

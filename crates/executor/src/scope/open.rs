@@ -1,6 +1,7 @@
 //! A scope that is open on a pool: spawning into it, and waiting for its end.
 
 use std::cell::Cell;
+use std::fmt;
 use std::future::Future;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
@@ -280,6 +281,20 @@ where
     task.detach();
     terrace_trace::spawn(trace_index::get());
     runnable
+}
+
+/// How many of its children are pending; the body is one while it runs.
+impl fmt::Debug for ScopeHandle<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ScopeShared { pool, owner, .. } = self.scope;
+        let taken = self.scope.slot.get();
+        let pending = taken.map_or(1, |taken| self.scope.slot_of(taken).core().pending());
+        f.debug_struct("Scope")
+            .field("executor", &pool.id)
+            .field("thread", owner)
+            .field("pending", &pending)
+            .finish()
+    }
 }
 
 impl<'a> ScopeHandle<'a> {

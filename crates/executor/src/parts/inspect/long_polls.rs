@@ -19,7 +19,7 @@ use crate::parts::current::ExecutorId;
 const SHORTEST: Duration = Duration::from_millis(1);
 const LONGEST: Duration = Duration::from_secs(1);
 
-/// A poll that takes longer than the limit of [`Builder::report_long_polls`](crate::Builder::report_long_polls).
+/// A poll that takes longer than the limit of [`Builder::report_long_polls`](crate::Builder::report_long_polls), which has an example.
 pub struct LongPoll {
     executor: ExecutorId,
     seen: Seen,

@@ -27,6 +27,18 @@ use crate::parts::fork_seat::{Deque, JobWord};
 /// fn is_send<T: Send>(_: T) {}
 /// Worker::with_current(|worker| is_send(hold(worker)));
 /// ```
+///
+/// # Examples
+///
+/// ```
+/// let executor = terrace_executor::Builder::new().workers(1).build();
+/// let sum = executor.with_worker(|worker| {
+///     let (a, b) = worker.join(|_| 1, |worker| worker.join(|_| 2, |_| 3));
+///     a + b.0 + b.1
+/// });
+/// assert_eq!(sum, 6);
+/// ```
+#[doc(alias = "FnContext")]
 pub struct Worker {
     /// Null if there is none.
     seat: *const Seat,
@@ -56,12 +68,15 @@ impl Worker {
     ///
     /// Cost: one thread-local load. The first call of a worker makes its deque.
     ///
+    /// # Examples
+    ///
     /// ```
     /// use terrace_executor::Worker;
     ///
     /// // This thread is in no pool: both halves run here.
     /// assert_eq!(Worker::with_current(|worker| worker.join(|_| 1, |_| 2)), (1, 2));
     /// ```
+    #[doc(alias = "current_thread")]
     #[inline(always)]
     pub fn with_current<T>(f: impl FnOnce(&Self) -> T) -> T {
         // SAFETY: the seat is left by a frame further out on this stack, so not before `f` has ended.
@@ -70,6 +85,15 @@ impl Worker {
     }
 
     /// Whether it is the place of a thread in a pool.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Worker};
+    ///
+    /// assert!(!Worker::with_current(Worker::is_in_pool));
+    /// assert!(Builder::new().workers(1).build().with_worker(Worker::is_in_pool));
+    /// ```
     #[inline]
     #[must_use]
     pub fn is_in_pool(&self) -> bool {
@@ -103,7 +127,9 @@ impl Worker {
 impl fmt::Debug for Worker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Worker")
-            .field("is_in_pool", &!ptr::eq(self.seat, ptr::null()))
-            .finish_non_exhaustive()
+            .field("is_in_pool", &self.is_in_pool())
+            .field("executor", &self.executor())
+            .field("migrated", &self.migrated())
+            .finish()
     }
 }
