@@ -13,12 +13,15 @@ use crate::scope::scope;
 /// # Panics
 /// As [`scope_with`](crate::scope_with): with the panic of the first future that panicked, in their order.
 ///
+/// # Examples
+///
 /// ```
 /// let executor = terrace_executor::Builder::new().workers(2).build();
 /// let text = String::from("outputs may borrow");
 /// let words = text.split(' ').map(|word| async move { &word[..1] });
 /// assert_eq!(terrace_fork::outputs(&executor, words), ["o", "m", "b"]);
 /// ```
+#[doc(alias = "join_all")]
 pub fn outputs<F>(
     executor: &Executor<'static>,
     futures: impl IntoIterator<Item = F>,

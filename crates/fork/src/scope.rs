@@ -15,7 +15,24 @@ use crate::spawner::Spawner;
 use crate::work::SpawnScoped;
 
 /// The executors that a scope's wait ticks, beside the scope's own children and the thread's pinned tasks.
-#[derive(Clone, Copy, Default)]
+///
+/// # Examples
+///
+/// ```
+/// use terrace_executor::{Builder, ThreadExecutor};
+/// use terrace_fork::{Config, scope_with};
+///
+/// let executor = Builder::new().workers(1).build();
+/// let own = ThreadExecutor::new();
+/// let config = Config { external: Some(own.queue()), ..Config::default() };
+/// let mut ran_on = None;
+/// scope_with(&executor, config, |scope| {
+///     scope.spawn_on_external(async { ran_on = Some(std::thread::current().id()) });
+/// });
+/// // The wait of the scope has ticked this thread's executor.
+/// assert_eq!(ran_on, Some(std::thread::current().id()));
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Config<'a> {
     /// [`Scope::spawn_on_external`] sends children there; without it, to the scope's own thread. If
     /// the scope's thread owns it, the wait ticks it.
@@ -25,7 +42,25 @@ pub struct Config<'a> {
     pub local: Option<&'a ThreadQueue>,
 }
 
-/// Spawns children that may borrow from the environment `'env`.
+/// Spawns children that may borrow from the environment `'env`. The functions [`scope`](fn@scope) and [`scope_with`] lend one to their
+/// body.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_fork::Scope;
+///
+/// fn double_all<'scope>(numbers: &'scope mut [u32], scope: &Scope<'scope, '_>) {
+///     for number in numbers {
+///         scope.spawn(move || *number *= 2);
+///     }
+/// }
+///
+/// let executor = terrace_executor::Builder::new().workers(1).build();
+/// let mut numbers = [1, 2, 3];
+/// terrace_fork::scope(&executor, |scope| double_all(&mut numbers, scope));
+/// assert_eq!(numbers, [2, 4, 6]);
+/// ```
 pub struct Scope<'scope, 'env: 'scope> {
     spawner: Spawner<'scope>,
     keep: &'scope Keep,
@@ -40,6 +75,8 @@ impl RefUnwindSafe for Scope<'_, '_> {}
 ///
 /// See [`scope_with`].
 ///
+/// # Examples
+///
 /// ```
 /// let executor = terrace_executor::Builder::new().workers(2).build();
 /// let mut numbers = [1, 2, 3];
@@ -50,6 +87,7 @@ impl RefUnwindSafe for Scope<'_, '_> {}
 /// });
 /// assert_eq!(numbers, [2, 4, 6]);
 /// ```
+#[doc(alias = "in_place_scope")]
 #[cfg_attr(feature = "inspect", track_caller)]
 pub fn scope<'env, T>(
     executor: &Executor<'static>,
@@ -87,6 +125,22 @@ pub fn scope<'env, T>(
 /// terrace_fork::scope(&executor, |scope| {
 ///     std::thread::spawn(move || scope.spawn(async {}));
 /// });
+/// ```
+///
+/// # Examples
+///
+/// ```
+/// use terrace_fork::{Config, scope_with};
+///
+/// let executor = terrace_executor::Builder::new().workers(1).build();
+/// let words = vec!["borrowed", "words"];
+/// let (mut letters, mut count) = (0, 0);
+/// let said = scope_with(&executor, Config::default(), |scope| {
+///     scope.spawn(async { letters = words.concat().len() });
+///     scope.spawn(async { count = words.len() });
+///     "the body's value"
+/// });
+/// assert_eq!((letters, count, said), (13, 2, "the body's value"));
 /// ```
 #[cfg_attr(feature = "inspect", track_caller)]
 pub fn scope_with<'env, T>(
@@ -126,6 +180,8 @@ pub trait MemberScope {
     ///
     /// # Panics
     /// With the panic of `body`, else with that of a child, when all have ended.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use terrace_fork::{MemberScope, ThreadPool};
@@ -208,6 +264,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// A closure costs one allocation and, where the scope's thread runs it, three read-modify-writes. A future has those of its task cell
     /// beside them.
     ///
+    /// # Examples
+    ///
     /// ```
     /// use terrace_executor::{Builder, Worker};
     ///
@@ -238,6 +296,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// # Panics
     /// If there is no worker with this number.
     ///
+    /// # Examples
+    ///
     /// ```
     /// let executor = terrace_executor::Builder::new().workers(2).build();
     /// let thread = || Some(std::thread::current().id());
@@ -257,6 +317,11 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     ///
     /// Cost: two allocations.
     ///
+    /// # Panics
+    /// On any other thread than the scope's: nothing would make sure that it comes to the child before it ends.
+    ///
+    /// # Examples
+    ///
     /// ```
     /// use std::cell::Cell;
     ///
@@ -268,9 +333,6 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// });
     /// assert_eq!(sum.get(), 3);
     /// ```
-    ///
-    /// # Panics
-    /// On any other thread than the scope's: nothing would make sure that it comes to the child before it ends.
     #[track_caller]
     pub fn spawn_local<M>(&self, work: impl SpawnScoped<'scope, M>) {
         self.spawner.spawn_local(work);
@@ -280,6 +342,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// call out. While there are no workers, there is one call, on any thread.
     ///
     /// Cost: two allocations a worker, and a few a call.
+    ///
+    /// # Examples
     ///
     /// ```
     /// let executor = terrace_executor::Builder::new().workers(2).build();
@@ -297,6 +361,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// from the environment. It is there after the scope, unless the scope unwinds.
     ///
     /// Costs as much as [`spawn`](Self::spawn). The child drops the value that was in the place before.
+    ///
+    /// # Examples
     ///
     /// ```
     /// let executor = terrace_executor::Builder::new().workers(2).build();
@@ -319,18 +385,31 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 
     /// Spawns a child that runs on the scope's own thread.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_executor::Builder::new().workers(1).build();
+    /// let mut ran_on = None;
+    /// terrace_fork::scope(&executor, |scope| {
+    ///     scope.spawn_on_scope(async { ran_on = Some(std::thread::current().id()) });
+    /// });
+    /// assert_eq!(ran_on, Some(std::thread::current().id()));
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on_scope(&self, future: impl Future<Output = ()> + Send + 'scope) {
         self.spawner.spawn_on_scope(future);
     }
 
     /// Spawns a child that runs where [`Config::external`] is ticked.
+    /// [`Config`] has an example.
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on_external(&self, future: impl Future<Output = ()> + Send + 'scope) {
         self.spawner.spawn_on_external(future);
     }
 
     /// The spawning part alone, which knows nothing of the environment.
+    /// [`Spawner`] has an example.
     #[inline]
     #[must_use]
     pub fn spawner(&self) -> Spawner<'scope> {
@@ -343,6 +422,8 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     /// The value may refer to the scope and to other kept values, as in an arena. Therefore it has no destructor, which
     /// would run when these may be gone; the compiler checks that. Values with destructors are declared outside the scope
     /// and borrowed.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # let executor = terrace_executor::Builder::new().workers(1).build();
@@ -367,8 +448,9 @@ impl<'scope, 'env> Scope<'scope, 'env> {
     }
 }
 
+/// How many of its children are pending; the body is one while it runs.
 impl fmt::Debug for Scope<'_, '_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Scope").finish_non_exhaustive()
+        fmt::Debug::fmt(&self.spawner, f)
     }
 }

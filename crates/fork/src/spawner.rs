@@ -11,6 +11,27 @@ use crate::work::SpawnScoped;
 
 /// Spawns children of a [`Scope`](crate::Scope), and knows nothing of the scope's environment: for facades with a scope type of their
 /// own, whose environment lives longer.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_fork::Spawner;
+///
+/// /// Spawns its own successor.
+/// fn count_down<'scope>(spawner: Spawner<'scope>, left: u32, last: &'scope mut u32) {
+///     spawner.spawn(async move {
+///         match left {
+///             0 => *last = 42,
+///             _ => count_down(spawner, left - 1, last),
+///         }
+///     });
+/// }
+///
+/// let executor = terrace_executor::Builder::new().workers(1).build();
+/// let mut last = 0;
+/// terrace_fork::scope(&executor, |scope| count_down(scope.spawner(), 10, &mut last));
+/// assert_eq!(last, 42);
+/// ```
 #[derive(Clone, Copy)]
 pub struct Spawner<'scope> {
     handle: ScopeHandle<'scope>,
@@ -96,8 +117,9 @@ impl<'scope> Spawner<'scope> {
     }
 }
 
+/// That of its scope: how many children are pending; the body is one while it runs.
 impl fmt::Debug for Spawner<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Spawner").finish_non_exhaustive()
+        self.handle.fmt(f)
     }
 }

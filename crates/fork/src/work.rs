@@ -8,7 +8,7 @@ use terrace_executor::scope::ScopeHandle;
 /// Work for [`Scope::spawn`](crate::Scope::spawn), whose output is `()`: a closure without an argument, one that takes `&Worker`, or a
 /// future. Sealed.
 ///
-/// The compiler needs the type of a closure's argument: `|worker: &Worker|`.
+/// The compiler needs the type of a closure's argument: `|worker: &Worker|`. [`Scope::spawn`](crate::Scope::spawn) has an example of each.
 #[diagnostic::on_unimplemented(
     message = "a scope cannot spawn `{Self}`",
     label = "neither a closure nor a future whose output is `()`",

@@ -10,13 +10,17 @@ use super::thread_pool::ThreadPool;
 /// There is no raw form, since nothing is left to be done by hand: a membership is `Copy` and `Send`, is good for any number of calls, also nested and
 /// on several threads at once, and costs nothing between them. An engine that wants to be a worker, which also runs tasks between its
 /// jobs, takes a [`HostedWorker`](terrace_executor::HostedWorker).
+/// [`ThreadPool::enroll`] has an example.
 #[derive(Clone, Copy, Debug)]
+#[must_use = "a membership takes part only while it is active"]
 pub struct Membership<'pool> {
     pool: &'pool ThreadPool,
 }
 
 impl ThreadPool {
     /// A membership. It costs nothing until it is active.
+    ///
+    /// # Examples
     ///
     /// ```
     /// static POOL: terrace_fork::ThreadPool = terrace_fork::ThreadPool::new();
@@ -29,7 +33,6 @@ impl ThreadPool {
     /// assert_eq!(engine.join().unwrap(), (1, 2));
     /// # POOL.depopulate();
     /// ```
-    #[must_use]
     pub fn enroll(&self) -> Membership<'_> {
         Membership { pool: self }
     }

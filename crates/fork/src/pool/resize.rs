@@ -14,6 +14,8 @@ impl ThreadPool {
     /// Workers that end finish the polls that they are in; this does not wait for them. Their pinned tasks end with them, all
     /// others stay.
     ///
+    /// # Examples
+    ///
     /// ```
     /// let pool = terrace_fork::ThreadPool::new();
     /// assert_eq!(pool.resize(|workers| workers + 2), 2);
@@ -37,32 +39,77 @@ impl ThreadPool {
     }
 
     /// Starts or ends workers until there are so many: see [`resize`](Self::resize).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// assert_eq!(pool.resize_to(2), 2);
+    /// ```
+    #[doc(alias = "num_threads")]
     pub fn resize_to(&self, workers: usize) -> usize {
         self.resize(|_| workers)
     }
 
     /// As many workers as processors, but for one: that is the caller's, which takes part in what it joins. At least one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// assert!(pool.resize_to_available() >= 1);
+    /// ```
     pub fn resize_to_available(&self) -> usize {
         let processors = available_parallelism().map_or(1, usize::from);
         self.resize_to((processors - 1).max(1))
     }
 
     /// Starts so many more workers: see [`resize`](Self::resize).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// assert_eq!((pool.grow(2), pool.grow(1)), (2, 3));
+    /// ```
     pub fn grow(&self, workers: usize) -> usize {
         self.resize(|before| before.saturating_add(workers))
     }
 
     /// Ends so many workers, or all: see [`resize`](Self::resize).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// pool.resize_to(3);
+    /// assert_eq!((pool.shrink(1), pool.shrink(5)), (2, 0));
+    /// ```
     pub fn shrink(&self, workers: usize) -> usize {
         self.resize(|before| before.saturating_sub(workers))
     }
 
     /// Starts a worker if there is none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// assert_eq!((pool.populate(), pool.populate()), (1, 1));
+    /// ```
     pub fn populate(&self) -> usize {
         self.resize(|before| before.max(1))
     }
 
     /// Ends all workers. Work runs on threads that wait for it then.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// pool.resize_to(2);
+    /// assert_eq!(pool.depopulate(), 0);
+    /// ```
     pub fn depopulate(&self) -> usize {
         self.resize_to(0)
     }

@@ -25,6 +25,8 @@ type Handler = Arc<Mutex<Option<Arc<PanicHandler>>>>;
 /// An owned pool ends its threads when it is dropped, and drops the tasks that have not ended, as an
 /// [`Executor`] does. All that an `Executor` offers besides is at [`executor`](Self::executor).
 ///
+/// # Examples
+///
 /// ```
 /// use terrace_executor::Worker;
 /// use terrace_fork::ThreadPool;
@@ -47,6 +49,7 @@ type Handler = Arc<Mutex<Option<Arc<PanicHandler>>>>;
 /// }
 /// POOL.depopulate();
 /// ```
+#[doc(alias = "ThreadPoolBuilder")]
 pub struct ThreadPool {
     /// Made at first use.
     made: OnceLock<Made>,
@@ -96,11 +99,24 @@ impl ThreadPool {
     }
 
     /// The executor that the pool stands on: lanes, metrics, shutdown, and the rest.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::Lane;
+    ///
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// pool.populate();
+    /// let task = pool.executor().spawn_on(Lane::High, async { 6 * 7 });
+    /// assert_eq!(pool.block_on(task), 42);
+    /// ```
     pub fn executor(&self) -> &Executor<'static> {
         &self.made().executor
     }
 
     /// The executor of a pool in a `static`: a future that is spawned there counts no references.
+    ///
+    /// # Examples
     ///
     /// ```
     /// static POOL: terrace_fork::ThreadPool = terrace_fork::ThreadPool::new();
@@ -119,6 +135,7 @@ impl ThreadPool {
     }
 
     /// The number of its workers.
+    #[doc(alias = "current_num_threads")]
     pub fn num_members(&self) -> usize {
         self.executor().workers()
     }
@@ -127,6 +144,17 @@ impl ThreadPool {
     /// handler from before. Without one, the pool drops them; the panic hook has reported the panic.
     ///
     /// A panic of the handler is caught and dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// pool.populate();
+    /// let (sender, said) = std::sync::mpsc::channel();
+    /// pool.set_panic_handler(move |payload| sender.send(*payload.downcast::<&str>().unwrap()).unwrap());
+    /// pool.spawn(|| panic!("no caller waits for this"));
+    /// assert_eq!(said.recv(), Ok("no caller waits for this"));
+    /// ```
     pub fn set_panic_handler(&self, handler: impl Fn(Payload) + Send + Sync + 'static) {
         let before = self.made().handler.lock().replace(Arc::new(handler));
         // A destructor of users runs under no lock.
@@ -135,6 +163,8 @@ impl ThreadPool {
 
     /// Hands a payload to the [panic handler](Self::set_panic_handler), as the pool does with one that reaches no caller: for engines that
     /// catch panics of their own jobs.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use std::panic::catch_unwind;
@@ -157,6 +187,16 @@ impl ThreadPool {
 
     /// Calls `f` as a member of the pool: joins by its handle run on the workers, too, also on those that start later. Cost: see
     /// [`Executor::with_worker`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// pool.populate();
+    /// let (a, b) = pool.with_worker(|worker| worker.join(|_| 6, |_| 7));
+    /// assert_eq!(a * b, 42);
+    /// ```
+    #[doc(alias = "install")]
     pub fn with_worker<T>(&self, f: impl FnOnce(&Worker) -> T) -> T {
         self.executor().with_worker(f)
     }
@@ -164,6 +204,8 @@ impl ThreadPool {
     /// Calls `f` with the handle of this thread if it is a member now: a worker, or inside of [`with_worker`](Self::with_worker). Inside
     /// of two pools it is a member of both. The functions in [`here`](crate::here) find the inner one; each pool's `get_worker` finds the
     /// thread's place in that pool.
+    ///
+    /// # Examples
     ///
     /// ```
     /// let pool = terrace_fork::ThreadPool::new();
@@ -179,6 +221,8 @@ impl ThreadPool {
     ///
     /// # Panics
     /// If a closure panics, when both have ended: with the payload of `b` if both panic.
+    ///
+    /// # Examples
     ///
     /// ```
     /// let pool = terrace_fork::ThreadPool::new();
@@ -201,6 +245,8 @@ impl ThreadPool {
     /// # Panics
     /// With the panic of `body`, else with that of a child, when all have ended.
     ///
+    /// # Examples
+    ///
     /// ```
     /// let pool = terrace_fork::ThreadPool::new();
     /// pool.populate();
@@ -214,6 +260,7 @@ impl ThreadPool {
     /// });
     /// assert_eq!((bodies, numbers), (1, [2, 4, 6]));
     /// ```
+    #[doc(alias = "in_place_scope")]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn scope<'env, T>(
         &self,
@@ -226,6 +273,8 @@ impl ThreadPool {
     /// pool has no workers, the work waits for a thread that waits, or for [`yield_now`](Self::yield_now).
     ///
     /// A panic of a closure goes to the [panic handler](Self::set_panic_handler), that of a future to its handle.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use terrace_fork::ThreadPool;
@@ -259,6 +308,8 @@ impl ThreadPool {
     /// # Panics
     /// If there is no worker with this number.
     ///
+    /// # Examples
+    ///
     /// ```
     /// let pool = terrace_fork::ThreadPool::new();
     /// pool.resize_to(2);
@@ -282,6 +333,17 @@ impl ThreadPool {
     }
 
     /// [`Worker::spawn_local`] as a member: the work stays on this thread, and need not be `Send`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::rc::Rc;
+    ///
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// let seven = Rc::new(7);
+    /// let task = pool.spawn_local(async move { *seven * 6 });
+    /// assert_eq!(pool.block_on(task), 42);
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_local<M, S: SpawnableLocal<M>>(&self, work: S) -> S::Output {
         self.with_worker(|worker| worker.spawn_local(work))
@@ -291,6 +353,8 @@ impl ThreadPool {
     ///
     /// # Panics
     /// If a call panics, when all have ended: with the payload of the first worker.
+    ///
+    /// # Examples
     ///
     /// ```
     /// let pool = terrace_fork::ThreadPool::new();
@@ -309,6 +373,8 @@ impl ThreadPool {
 
     /// [`Worker::spawn_broadcast`]: calls `f` once on each worker, some time later.
     ///
+    /// # Examples
+    ///
     /// ```
     /// let pool = terrace_fork::ThreadPool::new();
     /// pool.resize_to(2);
@@ -325,6 +391,14 @@ impl ThreadPool {
 
     /// Blocks the thread until `future` is done. Until then the thread runs its pinned tasks, and tasks of pools without workers: see
     /// [`terrace_executor::block_on`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = terrace_fork::ThreadPool::new();
+    /// let task = pool.spawn(async { 6 * 7 });
+    /// assert_eq!(pool.block_on(async { task.await + 1 }), 43);
+    /// ```
     pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
         let executor = self.executor();
         if executor.workers() == 0 {
@@ -334,6 +408,17 @@ impl ThreadPool {
     }
 
     /// [`Worker::yield_now`] as a member: runs one piece of the pool's work, if there is one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_fork::{ThreadPool, Yield};
+    ///
+    /// let pool = ThreadPool::new();
+    /// let task = pool.spawn(async {});
+    /// assert_eq!(pool.yield_now(), Yield::Executed);
+    /// assert!(task.is_finished());
+    /// ```
     pub fn yield_now(&self) -> Yield {
         self.executor().with_worker(Worker::yield_now)
     }
@@ -345,6 +430,7 @@ impl ThreadPool {
 }
 
 impl Default for ThreadPool {
+    /// The same as [`new`](Self::new): without workers.
     fn default() -> Self {
         Self::new()
     }
