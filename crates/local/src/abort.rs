@@ -35,6 +35,8 @@ struct State {
 /// One allocation; a poll that is pending takes an uncontended lock twice. An interrupt must not abort: it might wait for that lock.
 /// A task without a handle of this kind pays nothing.
 ///
+/// # Examples
+///
 /// ```
 /// use terrace_local::{LocalExecutor, abortable};
 ///
@@ -58,7 +60,7 @@ pub fn abortable<F: Future>(future: F) -> (Abortable<F>, AbortHandle) {
 }
 
 pin_project! {
-    /// See [`abortable`].
+    /// A future that an [`AbortHandle`] may end: see [`abortable`], which makes it.
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct Abortable<F> {
         // There until it is done or aborted.
@@ -115,11 +117,27 @@ impl Shared {
 
 impl<F> fmt::Debug for Abortable<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Abortable").finish_non_exhaustive()
+        f.debug_struct("Abortable")
+            .field("ended", &self.future.is_none())
+            .field("aborted", &self.shared.is_aborted())
+            .finish()
     }
 }
 
 /// Aborts the future that it was made with. `Send`, `Sync` and `Clone`; it keeps no task and no executor alive.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_local::abortable;
+///
+/// let (future, handle) = abortable(async { 42 });
+/// assert!(!handle.is_aborted());
+/// // Done before it was aborted.
+/// assert_eq!(futures_lite::future::block_on(future), Some(42));
+/// handle.abort();
+/// assert!(handle.is_aborted());
+/// ```
 #[derive(Clone)]
 pub struct AbortHandle {
     shared: Arc<Shared>,
@@ -131,6 +149,16 @@ impl AbortHandle {
     ///
     /// # Panics
     /// If the waker of the future's task does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_local::abortable;
+    ///
+    /// let (future, handle) = abortable(async { 42 });
+    /// handle.abort();
+    /// assert_eq!(futures_lite::future::block_on(future), None);
+    /// ```
     pub fn abort(&self) {
         let mut state = self.shared.0.lock();
         state.aborted = true;

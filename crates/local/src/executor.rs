@@ -24,6 +24,8 @@ use crate::unwind::Payload;
 ///
 /// Any thread may use their wakers, also after the executor is gone. Dropping the executor drops all tasks.
 ///
+/// # Examples
+///
 /// ```
 /// use std::rc::Rc;
 ///
@@ -47,6 +49,13 @@ use crate::unwind::Payload;
 /// let word = String::from("borrowed");
 /// let task = executor.spawn(async { word.len() });
 /// ```
+#[doc(alias(
+    "LocalSet",
+    "LocalRuntime",
+    "LocalPool",
+    "Runtime",
+    "new_current_thread"
+))]
 pub struct LocalExecutor<'a> {
     /// Made on first use.
     core: OnceCell<OwnedCore>,
@@ -132,6 +141,18 @@ impl<'a> LocalExecutor<'a> {
 
     /// Spawns a task. One allocation; cancelled when the handle is dropped, unless it is
     /// [detached](Task::detach).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::rc::Rc;
+    ///
+    /// let executor = terrace_local::LocalExecutor::new();
+    /// let not_send = Rc::new(42);
+    /// let task = executor.spawn(async move { *not_send });
+    /// assert_eq!(futures_lite::future::block_on(executor.run(task)), 42);
+    /// ```
+    #[doc(alias = "spawn_local")]
     #[inline]
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: 'a>(&self, future: impl Future<Output = T> + 'a) -> Task<T> {
@@ -161,6 +182,8 @@ impl<'a> LocalExecutor<'a> {
     ///
     /// Source: eager tasks of CPython 3.12 (gh-104144).
     ///
+    /// # Examples
+    ///
     /// ```
     /// let executor = terrace_local::LocalExecutor::new();
     /// let mut task = executor.spawn_eager(async { 6 * 7 });
@@ -182,6 +205,8 @@ impl<'a> LocalExecutor<'a> {
     /// at the end.
     ///
     /// The iterator and the collection may use the executor. If one of them panics, what was spawned before stays spawned.
+    ///
+    /// # Examples
     ///
     /// ```
     /// let executor = terrace_local::LocalExecutor::new();
@@ -215,12 +240,30 @@ impl<'a> LocalExecutor<'a> {
     }
 
     /// Polls one task; false if none is queued.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_local::LocalExecutor::new();
+    /// let task = executor.spawn(async {});
+    /// assert!(executor.try_tick());
+    /// assert!(task.is_finished() && !executor.try_tick());
+    /// ```
     #[inline]
     pub fn try_tick(&self) -> bool {
         self.get_here().is_some_and(OnOwner::tick)
     }
 
     /// Waits until a task is queued and polls it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_local::LocalExecutor::new();
+    /// let task = executor.spawn(async {});
+    /// futures_lite::future::block_on(executor.tick());
+    /// assert!(task.is_finished());
+    /// ```
     pub async fn tick(&self) {
         Tick::new(self.here()).await;
     }
@@ -229,6 +272,20 @@ impl<'a> LocalExecutor<'a> {
     /// side, pass wakes on to each other.
     ///
     /// It polls `future` first, at each poll of its own, and again when tasks ran and none is left.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use futures_lite::future::block_on;
+    ///
+    /// let executor = terrace_local::LocalExecutor::new();
+    /// let sum = executor.run(async {
+    ///     let (two, three) = (executor.spawn(async { 2 }), executor.spawn(async { 3 }));
+    ///     two.await + three.await
+    /// });
+    /// assert_eq!(block_on(sum), 5);
+    /// ```
+    #[doc(alias = "run_until")]
     pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
         Run::new(self.here(), future).await
     }
@@ -238,6 +295,8 @@ impl<'a> LocalExecutor<'a> {
     ///
     /// A task that wakes itself in every poll keeps this from returning. If there may be one, call [`try_tick`](Self::try_tick) a
     /// limited number of times. [`has_queued`](Self::has_queued) then says whether tasks are left, and the hook is called again.
+    ///
+    /// # Examples
     ///
     /// ```
     /// let executor = terrace_local::LocalExecutor::new();
@@ -254,6 +313,8 @@ impl<'a> LocalExecutor<'a> {
     ///
     /// A budget of 0 polls nothing. It says whether tasks are queued, and calls the hook if so.
     ///
+    /// # Examples
+    ///
     /// ```
     /// let executor = terrace_local::LocalExecutor::new();
     /// for _ in 0..5 {
@@ -268,6 +329,8 @@ impl<'a> LocalExecutor<'a> {
 
     /// Whether a task is queued, so that [`try_tick`](Self::try_tick) would poll one. A few loads.
     ///
+    /// # Examples
+    ///
     /// ```
     /// let executor = terrace_local::LocalExecutor::new();
     /// assert!(!executor.has_queued());
@@ -281,6 +344,16 @@ impl<'a> LocalExecutor<'a> {
     }
 
     /// Whether every task has ended.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_local::LocalExecutor::new();
+    /// let waits = executor.spawn(std::future::pending::<()>());
+    /// executor.run_until_stalled();
+    /// assert!(!executor.is_empty() && !executor.has_queued());
+    /// # drop(waits);
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.get_here().is_none_or(OnOwner::<LocalCore>::is_empty)
@@ -289,6 +362,7 @@ impl<'a> LocalExecutor<'a> {
     /// What the executor has done so far, in numbers. A few loads; zeros before its first use.
     ///
     /// The numbers cost a task three additions to plain memory of its thread, and a spawn by another thread one read-modify-write.
+    /// [`LocalMetrics`] has an example.
     #[must_use]
     pub fn metrics(&self) -> LocalMetrics {
         self.get_here()
@@ -296,6 +370,7 @@ impl<'a> LocalExecutor<'a> {
     }
 
     /// A handle that spawns onto this executor from any thread.
+    /// [`LocalSpawner`] has an example.
     #[must_use]
     pub fn spawner(&self) -> LocalSpawner {
         self.owned().spawner()
@@ -313,6 +388,24 @@ impl<'a> LocalExecutor<'a> {
     ///
     /// # Panics
     /// If there is one already. (The executor of a thread has one: see `terrace_thread::set_notify`.)
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::sync::mpsc::channel;
+    ///
+    /// let executor = terrace_local::LocalExecutor::new();
+    /// let (bell, events) = channel();
+    /// // An error says that the loop has ended.
+    /// executor.set_on_ready(move || drop(bell.send(())));
+    ///
+    /// let spawner = executor.spawner();
+    /// let task = std::thread::spawn(move || spawner.spawn(async { 42 })).join().unwrap();
+    /// while !task.is_finished() {
+    ///     events.recv().unwrap();
+    ///     executor.run_for(10);
+    /// }
+    /// ```
     pub fn set_on_ready(&self, hook: impl Fn() + Send + Sync + 'static) {
         self.here().set_on_ready(hook);
     }
@@ -323,6 +416,8 @@ impl<'a> LocalExecutor<'a> {
     ///
     /// # Panics
     /// If there is one already.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use std::sync::mpsc::channel;

@@ -29,6 +29,8 @@ use crate::thread_id::{ThreadNumber, thread_id};
 ///   [`is_empty`](LocalExecutor::is_empty) does not count them. A later wake on the executor's thread drops the runnable. One on
 ///   another thread leaks it, since its future may have to stay on its thread; a handle that awaits it waits without end.
 ///
+/// # Examples
+///
 /// ```
 /// use async_task::{Runnable, ScheduleInfo, WithInfo};
 ///

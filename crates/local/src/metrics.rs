@@ -5,6 +5,8 @@
 /// The names are those of `tokio::runtime::RuntimeMetrics` and of `terrace_executor::Metrics`. The numbers are exact. They count
 /// from the executor's first use, and wrap.
 ///
+/// # Examples
+///
 /// ```
 /// let executor = terrace_local::LocalExecutor::new();
 /// let task = executor.spawn(futures_lite::future::yield_now());

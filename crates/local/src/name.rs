@@ -13,6 +13,16 @@ use core::task::{Context, Poll};
 use pin_project_lite::pin_project;
 
 /// What [`named`] knows of a task.
+/// # Examples
+///
+/// ```
+/// use terrace_local::{LocalExecutor, TaskName, named};
+///
+/// let executor = LocalExecutor::new();
+/// let task = executor.spawn(named("reader", async { TaskName::current().unwrap() }));
+/// let name = futures_lite::future::block_on(executor.run(task));
+/// assert!(name.to_string().starts_with("reader (spawned at "));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TaskName {
     name: Cow<'static, str>,
@@ -98,6 +108,8 @@ pub mod asked {
 ///
 /// One allocation, and a few loads and stores a poll. A task that has no name pays nothing, neither space nor time.
 ///
+/// # Examples
+///
 /// ```
 /// use terrace_local::{LocalExecutor, TaskName, named};
 ///
@@ -107,6 +119,7 @@ pub mod asked {
 /// assert_eq!((name.name(), name.site().file()), ("reader", file!()));
 /// assert_eq!(TaskName::current(), None);
 /// ```
+#[doc(alias = "task::Builder")]
 #[track_caller]
 pub fn named<F: Future>(name: impl Into<Cow<'static, str>>, future: F) -> Named<F> {
     let name = TaskName {
@@ -120,7 +133,7 @@ pub fn named<F: Future>(name: impl Into<Cow<'static, str>>, future: F) -> Named<
 }
 
 pin_project! {
-    /// See [`named`].
+    /// A future with a name: see [`named`], which makes it.
     #[must_use = "futures do nothing unless you `.await` or poll them"]
     pub struct Named<F> {
         #[pin]

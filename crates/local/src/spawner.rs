@@ -15,6 +15,8 @@ use crate::thread_id::ThreadNumber;
 /// After the executor's drop, a spawn drops its future at once, and the task counts as cancelled; see
 /// [`FallibleTask`](crate::FallibleTask).
 ///
+/// # Examples
+///
 /// ```
 /// use terrace_local::LocalExecutor;
 ///
@@ -25,6 +27,7 @@ use crate::thread_id::ThreadNumber;
 /// let task = task.join().unwrap();
 /// assert_eq!(futures_lite::future::block_on(executor.run(task)), 42);
 /// ```
+#[doc(alias("Handle", "RemoteHandle", "SendSpawner"))]
 #[derive(Clone)]
 pub struct LocalSpawner {
     core: Arc<LocalCore>,
@@ -46,6 +49,15 @@ impl LocalSpawner {
     }
 
     /// Spawns a `Send` future. One allocation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_local::LocalExecutor::new();
+    /// let spawner = executor.spawner();
+    /// let task = std::thread::spawn(move || spawner.spawn(async { 6 * 7 })).join().unwrap();
+    /// assert_eq!(futures_lite::future::block_on(executor.run(task)), 42);
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
     where
@@ -56,6 +68,8 @@ impl LocalSpawner {
 
     /// As [`LocalExecutor::spawn_eager`](crate::LocalExecutor::spawn_eager) on the executor's thread. On any other thread as
     /// [`spawn`](Self::spawn).
+    ///
+    /// # Examples
     ///
     /// ```
     /// let executor = terrace_local::LocalExecutor::new();
@@ -73,6 +87,7 @@ impl LocalSpawner {
     }
 
     /// Spawns the future that `make` returns, which need not be `Send`: `make` is called on the executor's thread.
+    /// The type has an example.
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_with<F>(&self, make: impl FnOnce() -> F + Send + 'static) -> Task<F::Output>
     where
@@ -84,6 +99,14 @@ impl LocalSpawner {
 
     /// As [`spawn_with`](Self::spawn_with). On the executor's thread it calls `make`, and polls the future once, before it
     /// returns, as [`LocalExecutor::spawn_eager`](crate::LocalExecutor::spawn_eager) does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_local::LocalExecutor::new();
+    /// let mut task = executor.spawner().spawn_eager_with(|| async { *std::rc::Rc::new(42) });
+    /// assert_eq!(task.try_take(), Some(42));
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager_with<F>(&self, make: impl FnOnce() -> F + Send + 'static) -> Task<F::Output>
     where

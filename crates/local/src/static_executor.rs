@@ -15,6 +15,8 @@ use crate::task::{Task, boxed, is_large};
 /// It has all methods of [`LocalExecutor`]. Those that spawn take `&'static self`: leak one, or make one by
 /// [`LocalExecutor::leak`].
 ///
+/// # Examples
+///
 /// ```
 /// use terrace_local::StaticLocalExecutor;
 ///
@@ -45,6 +47,18 @@ impl StaticLocalExecutor {
 
     /// Spawns a task. One allocation; spawned, run and detached it takes no read-modify-write.
     /// Cancelled when the handle is dropped, unless it is [detached](Task::detach).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_local::LocalExecutor;
+    ///
+    /// let executor = LocalExecutor::new().leak();
+    /// let not_send = std::rc::Rc::new(42);
+    /// let mut task = executor.spawn(async move { *not_send });
+    /// assert!(executor.try_tick());
+    /// assert_eq!(task.try_take(), Some(42));
+    /// ```
     #[inline]
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: 'static>(&'static self, future: impl Future<Output = T> + 'static) -> Task<T> {
@@ -55,6 +69,15 @@ impl StaticLocalExecutor {
     }
 
     /// As [`LocalExecutor::spawn_eager`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_local::LocalExecutor;
+    ///
+    /// let executor = LocalExecutor::new().leak();
+    /// assert_eq!(executor.spawn_eager(async { 6 * 7 }).try_take(), Some(42));
+    /// ```
     #[inline]
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager<T: 'static>(
@@ -65,6 +88,17 @@ impl StaticLocalExecutor {
     }
 
     /// As [`LocalExecutor::spawn_many`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_local::LocalExecutor;
+    ///
+    /// let executor = LocalExecutor::new().leak();
+    /// let mut tasks = Vec::new();
+    /// executor.spawn_many((0..3).map(|n| async move { n }), &mut tasks);
+    /// assert_eq!(executor.run_until_stalled(), 3);
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_many<T: 'static, F: Future<Output = T> + 'static>(
         &'static self,
@@ -78,6 +112,18 @@ impl StaticLocalExecutor {
     ///
     /// # Safety
     /// The task ends, or is cancelled and its future dropped, before `'a` does, and so is its output taken or dropped.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_local::LocalExecutor;
+    ///
+    /// let executor = LocalExecutor::new().leak();
+    /// let word = String::from("borrowed");
+    /// // SAFETY: the task has ended, and its output is taken, before `word` is dropped: this thread awaits it.
+    /// let task = unsafe { executor.spawn_scoped(async { word.len() }) };
+    /// assert_eq!(futures_lite::future::block_on(executor.run(task)), 8);
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn spawn_scoped<'a, T: 'a>(
         &'static self,
@@ -92,6 +138,17 @@ impl StaticLocalExecutor {
     }
 
     /// A handle that spawns onto this executor from any thread.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_local::LocalExecutor;
+    ///
+    /// let executor = LocalExecutor::new().leak();
+    /// let spawner = executor.spawner();
+    /// let task = std::thread::spawn(move || spawner.spawn(async { 6 * 7 })).join().unwrap();
+    /// assert_eq!(futures_lite::future::block_on(executor.run(task)), 42);
+    /// ```
     #[must_use]
     pub fn spawner(&'static self) -> LocalSpawner {
         self.0.spawner()
@@ -100,6 +157,8 @@ impl StaticLocalExecutor {
 
 impl LocalExecutor<'static> {
     /// Never drops the executor. Its tasks go on; from now on it keeps no list of pending tasks.
+    ///
+    /// # Examples
     ///
     /// ```
     /// let executor = terrace_local::LocalExecutor::new().leak();

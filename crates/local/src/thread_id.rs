@@ -23,6 +23,15 @@ mod hosted {
 
     /// The current thread's id: a number that no other thread of the process has or will have. It stays the same in destructors of
     /// thread-locals, on each target. One thread-local load after the first call.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_local::thread_id;
+    ///
+    /// assert_eq!(thread_id(), thread_id());
+    /// assert_ne!(thread_id(), std::thread::spawn(thread_id).join().unwrap());
+    /// ```
     #[inline]
     #[must_use]
     pub fn thread_id() -> ThreadNumber {

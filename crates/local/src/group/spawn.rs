@@ -10,6 +10,22 @@ use crate::task::Task;
 /// Something that spawns the future `F`: a reference to an executor, or a handle of one.
 ///
 /// Generic over the future, because some executors ask that it is `Send`, and others that it borrows nothing.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_local::{LocalExecutor, Spawn, Task};
+///
+/// /// Works with each executor, and each spawner.
+/// fn spawn_answer<F: Future<Output = u32>>(spawner: impl Spawn<F>, question: F) -> Task<u32> {
+///     spawner.spawn_task(question)
+/// }
+///
+/// let executor = LocalExecutor::new();
+/// let tasks = [spawn_answer(&executor, async { 42 }), spawn_answer(executor.spawner(), async { 42 })];
+/// assert_eq!(executor.run_until_stalled(), tasks.len());
+/// ```
+#[doc(alias = "LocalSpawn")]
 pub trait Spawn<F: Future> {
     /// Spawns a task, which is polled later.
     #[cfg_attr(feature = "timeline", track_caller)]

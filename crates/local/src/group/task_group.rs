@@ -18,22 +18,6 @@ use crate::unwind::contain;
 ///
 /// `S` spawns the children: a reference to an executor, or a spawner. See [`Spawn`].
 ///
-/// ```
-/// use std::convert::Infallible;
-/// use terrace_local::{LocalExecutor, TaskGroup};
-///
-/// let executor = LocalExecutor::new();
-/// let sum = async {
-///     let mut group = TaskGroup::<_, u32, Infallible>::new(&executor);
-///     for n in 1..=3 {
-///         group.spawn_eager(async move { Ok(n * n) });
-///     }
-///     let Ok(squares) = group.join_all().await;
-///     squares
-/// };
-/// assert_eq!(futures_lite::future::block_on(executor.run(sum)), [1, 4, 9]);
-/// ```
-///
 /// # What a child may borrow
 ///
 /// What tasks of the executor may borrow: values that live for `'a` of a `LocalExecutor<'a>` or an `Executor<'a>`, nothing on the
@@ -81,6 +65,25 @@ use crate::unwind::contain;
 /// task: two count its waker's reference, and one sets its bit. Between two polls of the group, each 16 children wake its task at
 /// most once. A poll looks at one word for each 16 children. The list keeps a slot for each child that was spawned after the
 /// oldest one that has not ended.
+///
+/// # Examples
+///
+/// ```
+/// use std::convert::Infallible;
+/// use terrace_local::{LocalExecutor, TaskGroup};
+///
+/// let executor = LocalExecutor::new();
+/// let sum = async {
+///     let mut group = TaskGroup::<_, u32, Infallible>::new(&executor);
+///     for n in 1..=3 {
+///         group.spawn_eager(async move { Ok(n * n) });
+///     }
+///     let Ok(squares) = group.join_all().await;
+///     squares
+/// };
+/// assert_eq!(futures_lite::future::block_on(executor.run(sum)), [1, 4, 9]);
+/// ```
+#[doc(alias("JoinSet", "TaskTracker", "nursery"))]
 #[must_use = "a group cancels its children when it is dropped"]
 pub struct TaskGroup<S, T, E> {
     spawner: S,
@@ -110,6 +113,18 @@ impl<S, T, E> TaskGroup<S, T, E> {
     /// Spawns a child, and returns its number: 0 for the first child of the group, and for the first one after it has ended.
     ///
     /// Where the group is failing or being cancelled, it drops the future instead. The child counts as cancelled.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_local::{LocalExecutor, TaskGroup};
+    ///
+    /// let executor = LocalExecutor::new();
+    /// let mut group = TaskGroup::<_, u32, &str>::new(&executor);
+    /// assert_eq!((group.spawn(async { Ok(1) }), group.spawn(async { Ok(2) })), (0, 1));
+    /// let values = futures_lite::future::block_on(executor.run(group.join_all()));
+    /// assert_eq!(values, Ok(vec![1, 2]));
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<F>(&mut self, future: F) -> usize
     where
@@ -135,6 +150,20 @@ impl<S, T, E> TaskGroup<S, T, E> {
     /// As [`spawn`](Self::spawn), for a child that runs to its end: neither a failure of another one nor
     /// [`cancel`](Self::cancel) cancels it. The group waits for it all the same. A drop of the group lets it run on in the
     /// background, as the one child that may outlive the group.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_local::{LocalExecutor, TaskGroup};
+    ///
+    /// let executor = LocalExecutor::new();
+    /// let mut group = TaskGroup::<_, u32, &str>::new(&executor);
+    /// let (sender, written) = std::sync::mpsc::channel();
+    /// group.spawn_shielded(async move { Ok(sender.send("to its end").map_or(0, |()| 1)) });
+    /// group.spawn(async { Err("fails") });
+    /// let values = futures_lite::future::block_on(executor.run(group.join_all()));
+    /// assert_eq!((values, written.try_recv()), (Err("fails"), Ok("to its end")));
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_shielded<F>(&mut self, future: F) -> usize
     where
@@ -177,6 +206,20 @@ impl<S, T, E> TaskGroup<S, T, E> {
     ///
     /// # Panics
     /// With the first panic of a child, if no error came before, after all have ended. Also if the executor dropped a child.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_local::{LocalExecutor, TaskGroup};
+    ///
+    /// let executor = LocalExecutor::new();
+    /// let mut group = TaskGroup::<_, u32, &str>::new(&executor);
+    /// group.spawn(std::future::pending());
+    /// group.spawn(async { Err("fails, and cancels the other child") });
+    /// let values = futures_lite::future::block_on(executor.run(group.join_all()));
+    /// assert_eq!(values, Err("fails, and cancels the other child"));
+    /// ```
+    #[doc(alias = "try_join_all")]
     pub async fn join_all(&mut self) -> Result<Vec<T>, E> {
         poll_fn(|context| self.children.poll(context)).await;
         self.children.finish()
@@ -191,6 +234,20 @@ impl<S, T, E> TaskGroup<S, T, E> {
     ///
     /// # Panics
     /// As [`join_all`](Self::join_all).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_local::{LocalExecutor, TaskGroup};
+    ///
+    /// let executor = LocalExecutor::new();
+    /// let mut group = TaskGroup::<_, u32, &str>::new(&executor);
+    /// group.spawn(std::future::pending());
+    /// group.spawn(async { Ok(42) });
+    /// let first = futures_lite::future::block_on(executor.run(group.next()));
+    /// assert_eq!(first, Some(Ok((1, 42))));
+    /// ```
+    #[doc(alias = "join_next")]
     pub async fn next(&mut self) -> Option<Result<(usize, T), E>> {
         poll_fn(|context| self.poll_next(context)).await
     }
@@ -219,6 +276,19 @@ impl<S, T, E> TaskGroup<S, T, E> {
     ///
     /// # Panics
     /// With the panic of a child that failed the group before.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_local::{LocalExecutor, TaskGroup};
+    ///
+    /// let executor = LocalExecutor::new();
+    /// let mut group = TaskGroup::<_, u32, &str>::new(&executor);
+    /// group.spawn(std::future::pending());
+    /// futures_lite::future::block_on(executor.run(group.cancel()));
+    /// assert!(group.is_empty() && executor.is_empty());
+    /// ```
+    #[doc(alias("abort_all", "shutdown"))]
     pub async fn cancel(&mut self) {
         if !self.children.ends() {
             self.children.cancel();

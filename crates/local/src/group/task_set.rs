@@ -22,6 +22,23 @@ use crate::task::FallibleTask;
 use crate::unwind::{Payload, contain, drop_payload};
 
 /// Why a task of a [`TaskSet`] has no output.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_local::{LocalExecutor, TaskError, TaskSet};
+///
+/// let executor = LocalExecutor::new();
+/// let mut set = TaskSet::new(&executor);
+/// set.spawn(async { panic!("ends this task alone") });
+/// executor.run_until_stalled();
+/// let Some((0, Err(TaskError::Panicked(payload)))) = set.try_join_next() else {
+///     unreachable!("the task has panicked");
+/// };
+/// assert_eq!(payload.downcast_ref(), Some(&"ends this task alone"));
+/// # set.spawn(async {});
+/// ```
+#[doc(alias = "JoinError")]
 pub enum TaskError {
     /// It was aborted, or its executor was dropped.
     Cancelled,
@@ -67,6 +84,14 @@ type Outcome<T> = Result<T, TaskError>;
 ///
 /// `S` spawns the tasks: a reference to an executor, or a spawner. See [`Spawn`].
 ///
+/// # Cost
+///
+/// A task takes a slot, and each 16 of them an allocation once the set waits. Its end takes three read-modify-writes more than that
+/// of a task alone. Between two polls of the set, each 16 tasks wake its task at most once. The list keeps a slot for each task
+/// that was spawned after the oldest one that has not ended.
+///
+/// # Examples
+///
 /// ```
 /// use terrace_local::{LocalExecutor, TaskSet};
 ///
@@ -84,12 +109,7 @@ type Outcome<T> = Result<T, TaskError>;
 /// };
 /// assert_eq!(futures_lite::future::block_on(executor.run(sum)), 14);
 /// ```
-///
-/// # Cost
-///
-/// A task takes a slot, and each 16 of them an allocation once the set waits. Its end takes three read-modify-writes more than that
-/// of a task alone. Between two polls of the set, each 16 tasks wake its task at most once. The list keeps a slot for each task
-/// that was spawned after the oldest one that has not ended.
+#[doc(alias("JoinSet", "FuturesUnordered"))]
 #[must_use = "a set aborts its tasks when it is dropped"]
 pub struct TaskSet<S, T> {
     spawner: S,
@@ -124,6 +144,17 @@ impl<S, T> TaskSet<S, T> {
     }
 
     /// Spawns a task, and returns its number: 0 for the first task of the set, and greater ones for later tasks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_local::{LocalExecutor, TaskSet};
+    ///
+    /// let executor = LocalExecutor::new();
+    /// let mut set = TaskSet::new(&executor);
+    /// assert_eq!((set.spawn(async { 'a' }), set.spawn(async { 'b' })), (0, 1));
+    /// assert_eq!(set.len(), 2);
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<F>(&mut self, future: F) -> usize
     where
@@ -138,6 +169,17 @@ impl<S, T> TaskSet<S, T> {
 
     /// As [`spawn`](Self::spawn), and polls the task once before it returns. See
     /// [`LocalExecutor::spawn_eager`](crate::LocalExecutor::spawn_eager).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_local::{LocalExecutor, TaskSet};
+    ///
+    /// let executor = LocalExecutor::new();
+    /// let mut set = TaskSet::new(&executor);
+    /// set.spawn_eager(async { 42 });
+    /// assert!(matches!(set.try_join_next(), Some((0, Ok(42)))));
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager<F>(&mut self, future: F) -> usize
     where
@@ -201,6 +243,20 @@ impl<S, T> TaskSet<S, T> {
     ///
     /// # Errors
     /// The first task in that order that has no output; the outputs of all others are dropped. The set is empty in any case.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_local::{LocalExecutor, TaskSet};
+    ///
+    /// let executor = LocalExecutor::new();
+    /// let mut set = TaskSet::new(&executor);
+    /// for n in 1..=3 {
+    ///     set.spawn(async move { n * n });
+    /// }
+    /// let squares = futures_lite::future::block_on(executor.run(set.join_all()));
+    /// assert_eq!(squares.unwrap(), [1, 4, 9]);
+    /// ```
     pub async fn join_all(&mut self) -> Result<Vec<T>, TaskError> {
         let mut results = Vec::with_capacity(self.len());
         while let Some(result) = self.join_next().await {
@@ -213,6 +269,19 @@ impl<S, T> TaskSet<S, T> {
     /// Aborts a task by its number: it is not polled again, and its result is [`TaskError::Cancelled`] once its executor has dropped
     /// its future. Returns false if there is no such task, or the set has seen its end. The output of a task that was done
     /// before stays its result.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_local::{LocalExecutor, TaskSet};
+    ///
+    /// let executor = LocalExecutor::new();
+    /// let mut set = TaskSet::new(&executor);
+    /// let number = set.spawn(std::future::pending::<()>());
+    /// assert!(set.abort(number));
+    /// let end = futures_lite::future::block_on(executor.run(set.join_next()));
+    /// assert!(end.unwrap().1.unwrap_err().is_cancelled());
+    /// ```
     pub fn abort(&mut self, number: usize) -> bool {
         let Some(slot) = number.checked_sub(self.first) else {
             return false;
@@ -236,6 +305,18 @@ impl<S, T> TaskSet<S, T> {
     }
 
     /// Aborts all tasks, waits until all have ended, and drops their results.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_local::{LocalExecutor, TaskSet};
+    ///
+    /// let executor = LocalExecutor::new();
+    /// let mut set = TaskSet::new(&executor);
+    /// set.spawn(std::future::pending::<()>());
+    /// futures_lite::future::block_on(executor.run(set.shutdown()));
+    /// assert!(set.is_empty() && executor.is_empty());
+    /// ```
     pub async fn shutdown(&mut self) {
         self.abort_all();
         while let Some((_, result)) = self.join_next().await {
@@ -244,6 +325,19 @@ impl<S, T> TaskSet<S, T> {
     }
 
     /// Lets all tasks run on in the background, and drops the results of those that have ended.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_local::{LocalExecutor, TaskSet};
+    ///
+    /// let executor = LocalExecutor::new();
+    /// let mut set = TaskSet::new(&executor);
+    /// set.spawn(async {});
+    /// set.detach_all();
+    /// drop(set);
+    /// assert_eq!(executor.run_until_stalled(), 1);
+    /// ```
     pub fn detach_all(&mut self) {
         for slot in &mut self.slots {
             slot.take().into_iter().for_each(FallibleTask::detach);

@@ -22,6 +22,22 @@ use crate::unwind::{Payload, resume_unwind};
 ///
 /// `M` is the metadata of `async-task`'s handle. Executors of this project spawn tasks without any, so it is `()`. The parameter
 /// is there for code that is generic over it.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_local::LocalExecutor;
+///
+/// let executor = LocalExecutor::new();
+/// let answer = executor.run(async {
+///     let awaited = executor.spawn(async { 42 });
+///     executor.spawn(async { "nobody awaits it" }).detach();
+///     drop(executor.spawn(async { "cancelled before its first poll" }));
+///     awaited.await
+/// });
+/// assert_eq!(futures_lite::future::block_on(answer), 42);
+/// ```
+#[doc(alias = "JoinHandle")]
 #[must_use = "tasks are cancelled when dropped, use `.detach()` to run them in the background"]
 pub struct Task<T, M = ()> {
     inner: FallibleTask<T, M>,
@@ -47,6 +63,16 @@ impl<T> Task<T> {
 
 impl<T, M> Task<T, M> {
     /// Lets the task run in the background. Takes one read-modify-write; on the thread of a single-thread executor mostly none.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_local::LocalExecutor::new();
+    /// let (sender, words) = std::sync::mpsc::channel();
+    /// executor.spawn(async move { sender.send("ran").unwrap() }).detach();
+    /// executor.run_until_stalled();
+    /// assert_eq!(words.try_recv(), Ok("ran"));
+    /// ```
     #[inline]
     pub fn detach(self) {
         self.inner.detach();
@@ -56,11 +82,31 @@ impl<T, M> Task<T, M> {
     ///
     /// # Panics
     /// With the task's panic, if that came before.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_local::LocalExecutor::new();
+    /// let task = executor.spawn(std::future::pending::<()>());
+    /// let cancelled = executor.run(task.cancel());
+    /// assert_eq!(futures_lite::future::block_on(cancelled), None);
+    /// assert!(executor.is_empty());
+    /// ```
+    #[doc(alias = "abort")]
     pub async fn cancel(self) -> Option<T> {
         self.inner.cancel().await
     }
 
     /// A handle whose output is `None` if the task was cancelled, or its output was taken before: there this one would panic.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let executor = terrace_local::LocalExecutor::new();
+    /// let task = executor.spawn(async { 42 }).fallible();
+    /// drop(executor);
+    /// assert_eq!(futures_lite::future::block_on(task), None);
+    /// ```
     pub fn fallible(self) -> FallibleTask<T, M> {
         self.inner
     }
@@ -136,6 +182,18 @@ impl<T, M: fmt::Debug> fmt::Debug for Task<T, M> {
 /// Which task one is, among those that exist at the same time. See [`FallibleTask::id`].
 ///
 /// It is the address of the task's memory: it takes no room and no counter.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_local::{LocalExecutor, TaskId};
+///
+/// let executor = LocalExecutor::new();
+/// let task = executor.spawn(TaskId::current());
+/// let id = task.id();
+/// assert_eq!(futures_lite::future::block_on(executor.run(task)), id);
+/// ```
+#[doc(alias = "Id")]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(NonZeroUsize);
 
@@ -167,6 +225,17 @@ impl fmt::Display for TaskId {
 }
 
 /// A spawned task whose output is `None` if it was cancelled, or taken before; else as [`Task`].
+///
+/// # Examples
+///
+/// ```
+/// let executor = terrace_local::LocalExecutor::new();
+/// let (runs, lost) = (executor.spawn(async { 1 }).fallible(), executor.spawn(async { 2 }).fallible());
+/// assert!(executor.try_tick());
+/// // Its drop cancels the tasks that have not run.
+/// drop(executor);
+/// assert_eq!(futures_lite::future::block_on(async { (runs.await, lost.await) }), (Some(1), None));
+/// ```
 #[must_use = "tasks are cancelled when dropped, use `.detach()` to run them in the background"]
 pub struct FallibleTask<T, M = ()> {
     task: Either<T>,
@@ -262,6 +331,8 @@ impl<T, M> FallibleTask<T, M> {
     ///
     /// # Panics
     /// With the task's panic.
+    ///
+    /// # Examples
     ///
     /// ```
     /// let executor = terrace_local::LocalExecutor::new();
