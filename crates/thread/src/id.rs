@@ -4,6 +4,14 @@ use std::fmt;
 
 /// A thread's identity: a number that no other thread of the process has or will have, unlike addresses and
 /// what the operating system hands out.
+///
+/// # Examples
+///
+/// ```
+/// let here = terrace_thread::id();
+/// assert_eq!(here, terrace_thread::id());
+/// assert_ne!(here, std::thread::spawn(terrace_thread::id).join().unwrap());
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ThreadId(pub(crate) u64);
 
@@ -22,6 +30,7 @@ impl fmt::Debug for ThreadId {
 }
 
 /// The current thread's id. One thread-local load after the first call.
+#[doc(alias = "current")]
 #[inline]
 #[must_use]
 pub fn id() -> ThreadId {

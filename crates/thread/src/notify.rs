@@ -3,6 +3,8 @@
 use terrace_sync::Arc;
 
 /// Wakes a thread where it waits.
+/// [`set_notify`](crate::set_notify) has an example.
+#[doc(alias("Wake", "Unparker"))]
 pub trait Notify: Send + Sync {
     /// Makes the thread look at its queues again, now or before it sleeps next.
     fn notify(&self);

@@ -206,6 +206,16 @@ pub fn has_work() -> bool {
 
 /// Polls at most one of the current thread's tasks; false if none is queued. For an event loop of the program. Worker loops,
 /// waits and `block_on` of the layers above do this by themselves.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_thread::{has_work, spawn_local, tick};
+///
+/// let task = spawn_local(async {});
+/// assert!(has_work() && tick());
+/// assert!(task.is_finished() && !tick());
+/// ```
 pub fn tick() -> bool {
     tick_for(Locals::Run)
 }
@@ -213,6 +223,11 @@ pub fn tick() -> bool {
 /// As [`set_notify`](crate::set_notify), with a closure: the style of `LocalExecutor::set_on_ready`. If a task is queued for the thread already, this
 /// function calls the hook at once. The event loop then calls [`run_for`], which calls the hook again while
 /// tasks are left.
+///
+/// # Panics
+/// On a second call, and after `set_notify`.
+///
+/// # Examples
 ///
 /// ```
 /// use std::sync::mpsc::channel;
@@ -228,9 +243,6 @@ pub fn tick() -> bool {
 ///     run_for(10);
 /// }
 /// ```
-///
-/// # Panics
-/// On a second call, and after `set_notify`.
 pub fn set_on_ready(hook: impl Fn() + Send + Sync + 'static) {
     /// A closure as a [`Notify`].
     struct Hook<F>(F);
@@ -251,6 +263,18 @@ pub fn set_on_ready(hook: impl Fn() + Send + Sync + 'static) {
 /// has notified the thread, so the [hook](crate::set_on_ready) of its event loop is called again while tasks are left.
 ///
 /// A budget of 0 polls nothing. It says whether tasks are queued, and notifies the thread if so.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_thread::{run_for, spawn_local};
+///
+/// for _ in 0..5 {
+///     spawn_local(async {}).detach();
+/// }
+/// assert!(run_for(3));
+/// assert!(!run_for(3));
+/// ```
 pub fn run_for(budget: usize) -> bool {
     for _ in 0..budget {
         if !tick() {
@@ -333,6 +357,18 @@ impl Pinned {
 /// Spawns a task that stays on the current thread, and need not be `Send`.
 ///
 /// It runs when the thread waits in one of the layers above, or calls [`tick`].
+///
+/// # Examples
+///
+/// ```
+/// use std::rc::Rc;
+/// use terrace_thread::{spawn_local, tick};
+///
+/// let not_send = Rc::new(42);
+/// let mut task = spawn_local(async move { *not_send });
+/// assert!(tick());
+/// assert_eq!(task.try_take(), Some(42));
+/// ```
 #[cfg_attr(feature = "timeline", track_caller)]
 pub fn spawn_local<T: 'static>(future: impl Future<Output = T> + 'static) -> Task<T> {
     if task::is_large(&future) {
@@ -349,6 +385,16 @@ fn spawn_sized<T: 'static>(future: impl Future<Output = T> + 'static) -> Task<T>
 }
 
 /// Calls `f` with the current thread's executor, the one that [`spawn_local`] and `ThreadSpawner`s spawn onto.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_thread::{spawn_local, with_local_executor};
+///
+/// let task = spawn_local(async {});
+/// assert_eq!(with_local_executor(|executor| executor.run_until_stalled()), 1);
+/// assert!(task.is_finished());
+/// ```
 pub fn with_local_executor<T>(f: impl FnOnce(&LocalExecutor<'static>) -> T) -> T {
     let executor = LocalExecutor::view(Arc::clone(&current().core));
     f(&executor)
@@ -362,6 +408,16 @@ pub fn with_local_executor<T>(f: impl FnOnce(&LocalExecutor<'static>) -> T) -> T
 ///
 /// Inside one of these tasks it does nothing, because it could not drop that task. It also does nothing while a scope
 /// is open on the thread: the pinned children of the scope could not end.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_thread::{close, has_work, spawn_local};
+///
+/// let task = spawn_local(async {}).fallible();
+/// close();
+/// assert!(!has_work() && task.is_finished());
+/// ```
 pub fn close() {
     if is_in_use() {
         return;

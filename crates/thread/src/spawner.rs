@@ -18,6 +18,8 @@ use crate::pinned::{self, Pinned};
 ///
 /// A thread that ends drops its tasks. A later spawn drops its future at once, and the task counts as cancelled.
 ///
+/// # Examples
+///
 /// ```
 /// use terrace_thread::ThreadSpawner;
 ///
@@ -31,6 +33,7 @@ use crate::pinned::{self, Pinned};
 /// assert_eq!(task.try_take(), Some(terrace_thread::id()));
 /// assert_ne!(there, terrace_thread::id());
 /// ```
+#[doc(alias("Handle", "ThreadExecutor"))]
 #[derive(Clone)]
 pub struct ThreadSpawner {
     pinned: Arc<Pinned>,
@@ -42,6 +45,14 @@ impl RefUnwindSafe for ThreadSpawner {}
 
 impl ThreadSpawner {
     /// A spawner onto the current thread.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_thread::{ThreadSpawner, id};
+    ///
+    /// assert_eq!(ThreadSpawner::current().thread_id(), id());
+    /// ```
     #[must_use]
     pub fn current() -> Self {
         Self {
@@ -69,6 +80,17 @@ impl ThreadSpawner {
     }
 
     /// Spawns a `Send` future. One allocation.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_thread::{ThreadSpawner, tick};
+    ///
+    /// let here = ThreadSpawner::current();
+    /// let mut task = std::thread::spawn(move || here.spawn(async { 6 * 7 })).join().unwrap();
+    /// assert!(tick());
+    /// assert_eq!(task.try_take(), Some(42));
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
     where
@@ -82,6 +104,13 @@ impl ThreadSpawner {
 
     /// As [`spawn`](Self::spawn). On the thread itself it polls the future once, before it returns, as
     /// [`LocalExecutor::spawn_eager`](terrace_local::LocalExecutor::spawn_eager) does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let here = terrace_thread::ThreadSpawner::current();
+    /// assert_eq!(here.spawn_eager(async { 6 * 7 }).try_take(), Some(42));
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
     where
@@ -104,6 +133,19 @@ impl ThreadSpawner {
     }
 
     /// Spawns the future that `make` returns, which need not be `Send`: `make` is called on the target thread.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::rc::Rc;
+    /// use terrace_thread::{ThreadSpawner, tick};
+    ///
+    /// let here = ThreadSpawner::current();
+    /// let make = || async { *Rc::new(42) };
+    /// let mut task = std::thread::spawn(move || here.spawn_with(make)).join().unwrap();
+    /// assert!(tick());
+    /// assert_eq!(task.try_take(), Some(42));
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_with<F>(&self, make: impl FnOnce() -> F + Send + 'static) -> Task<F::Output>
     where
@@ -153,6 +195,17 @@ impl ThreadSpawner {
     }
 
     /// Wakes the thread where it waits.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_thread::{ThreadSpawner, park};
+    ///
+    /// let here = ThreadSpawner::current();
+    /// let waker = std::thread::spawn(move || here.notify());
+    /// park();
+    /// waker.join().unwrap();
+    /// ```
     #[inline]
     pub fn notify(&self) {
         self.pinned.notify();

@@ -144,6 +144,11 @@ fn make_late() -> Arc<Waking> {
 /// hook may stand for many tasks, and no second call comes for those that `tick` has left. [`run_for`](crate::run_for) calls the
 /// hook again for them.
 ///
+/// # Panics
+/// On a second call.
+///
+/// # Examples
+///
 /// ```
 /// use std::sync::Arc;
 /// use std::sync::mpsc::{Sender, channel};
@@ -170,9 +175,6 @@ fn make_late() -> Arc<Waking> {
 ///     }
 /// }
 /// ```
-///
-/// # Panics
-/// On a second call.
 pub fn set_notify(notify: NotifyRef) {
     let set = current().wakeup.set_hook(notify);
     assert!(
@@ -182,6 +184,17 @@ pub fn set_notify(notify: NotifyRef) {
 }
 
 /// The notifier of the current thread: the same for its whole life, also across a [`close`](crate::close).
+///
+/// # Examples
+///
+/// ```
+/// use terrace_thread::{notifier, park};
+///
+/// let here = notifier();
+/// let other = std::thread::spawn(move || here.notify());
+/// park();
+/// other.join().unwrap();
+/// ```
 #[must_use]
 pub fn notifier() -> NotifyRef {
     current()
@@ -191,6 +204,9 @@ pub fn notifier() -> NotifyRef {
 ///
 /// # Panics
 /// On a worker of an executor, which sleeps at its seat instead: use `terrace_executor::block_on` there.
+/// # Examples
+///
+/// [`notifier`] has an example.
 pub fn park() {
     let waking = current();
     assert!(
