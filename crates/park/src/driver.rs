@@ -13,7 +13,22 @@ use crate::idle::Idle;
 /// A driver that is forgotten leaks its place, and may cost one notification. If it was notified and is neither polled nor
 /// dropped, it delays that item until the next publish. Beside other drivers, publishers notify another one when
 /// the publishes since the last answer reach a power of two, or a multiple of 64.
+///
+/// # Examples
+///
+/// ```
+/// use std::task::Waker;
+/// use terrace_park::{Idle, Wake};
+///
+/// let idle = Idle::new(0);
+/// let mut driver = idle.driver();
+/// driver.sleep(Waker::noop());
+/// // Here it would look once more at everything.
+/// assert_eq!(idle.publish(), Wake::Driver);
+/// assert!(driver.wake(), "it was notified");
+/// ```
 #[derive(Debug)]
+#[must_use = "its place is given back when it is dropped"]
 pub struct Driver<'i> {
     idle: &'i Idle,
     chunk: &'i Chunk,

@@ -11,6 +11,7 @@ use crate::groups::Groups;
 ///
 /// [`Idle`] calls every method after a full fence of its own, so relaxed loads suffice. It calls them with a bit of the
 /// worker set: they must not block, run user code, or call `Idle`.
+/// The [crate docs](crate) have an example.
 pub trait Work {
     /// Whether work is visible that any worker may take: in rings (the caller's own included), or in shared queues with
     /// a free permit. Work that only one given worker may run belongs into
@@ -30,6 +31,31 @@ pub trait Work {
 /// Workers are numbered from 0. One thread at a time uses a number, from [`enter`](Self::enter) to
 /// [`leave`](Self::leave); only that thread calls the methods that say so. A program that breaks this rule loses wakes, yet
 /// never memory safety.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_park::{Doing, Idle, Wake, Work};
+///
+/// struct Nothing;
+///
+/// impl Work for Nothing {
+///     fn takeable(&self) -> bool {
+///         false
+///     }
+///     fn has_private_work(&self, _: usize) -> bool {
+///         false
+///     }
+/// }
+///
+/// let idle = Idle::new(1);
+/// let token = idle.enter(0);
+/// // A worker that searches will find the item, so the publish wakes no thread.
+/// assert_eq!((idle.publish(), idle.doing(0)), (Wake::Covered, Doing::Awake));
+/// idle.leave(0, token, &Nothing);
+/// assert_eq!((idle.publish(), idle.doing(0)), (Wake::NoneParked, Doing::Absent));
+/// ```
+#[doc(alias("Sleep", "sleepers"))]
 pub struct Idle {
     pub(crate) groups: Groups,
     /// Async drivers.

@@ -28,6 +28,18 @@ const NOTIFIED: u32 = 2;
 /// | `EMPTY`    | → `PARKED`, sleeps        | → `NOTIFIED`                     | –            |
 /// | `PARKED`   | –                         | → `NOTIFIED`, one futex wake     | → `EMPTY`    |
 /// | `NOTIFIED` | → `EMPTY`, returns        | stays                            | → `EMPTY`, returns true |
+///
+/// # Examples
+///
+/// ```
+/// use terrace_park::Parker;
+///
+/// let parker = Parker::new();
+/// let unparker = parker.unparker();
+/// let other = std::thread::spawn(move || unparker.unpark());
+/// parker.park();
+/// other.join().unwrap();
+/// ```
 #[derive(Debug)]
 pub struct Parker {
     unparker: Unparker,
@@ -36,6 +48,21 @@ pub struct Parker {
 }
 
 /// The other end of a [`Parker`].
+///
+/// # Examples
+///
+/// ```
+/// use std::time::Duration;
+/// use terrace_park::Parker;
+///
+/// let parker = Parker::new();
+/// let unparker = parker.unparker();
+/// // Two calls make one token.
+/// unparker.unpark();
+/// unparker.unpark();
+/// assert!(parker.park_timeout(Duration::ZERO));
+/// assert!(!parker.park_timeout(Duration::ZERO));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Unparker {
     inner: Arc<Inner>,

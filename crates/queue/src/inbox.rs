@@ -23,6 +23,8 @@ use crate::links::Links;
 ///
 /// More than one thread may take safely, but the inbox is not made for it.
 ///
+/// # Examples
+///
 /// ```
 /// use terrace_queue::{Boxed, Inbox, Node};
 ///
@@ -33,6 +35,7 @@ use crate::links::Links;
 /// assert!(!inbox.is_empty());
 /// assert!(inbox.take().map(|node| node.value).eq(["wake"]));
 /// ```
+#[doc(alias = "mpsc")]
 pub struct Inbox<L: Links> {
     /// The item pushed last, null if there is none; each links to the one pushed before it.
     last: CachePadded<AtomicPtr<()>>,

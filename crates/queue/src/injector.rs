@@ -22,6 +22,8 @@ use crate::store::Store;
 ///
 /// The caller wakes a worker for the items that it pushes.
 ///
+/// # Examples
+///
 /// ```
 /// let injector = terrace_queue::Injector::new();
 /// injector.push(1);
@@ -67,6 +69,19 @@ impl<T> Injector<T> {
     /// Takes up to `max` items: returns the first and puts the others into `dst`, as far as it has room.
     ///
     /// A worker that moves shared work into its ring holds a search token until done, or publishes that work.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::{Injector, OwnedRing};
+    ///
+    /// let (injector, mut ring) = (Injector::new(), OwnedRing::new());
+    /// injector.push_batch(0..10);
+    /// let owner = ring.owner();
+    /// assert_eq!(injector.pop_batch_into(&owner, 4), Some(0));
+    /// assert_eq!((owner.ring().len(), injector.len_hint()), (3, 6));
+    /// ```
+    #[doc(alias = "steal_batch_and_pop")]
     #[inline]
     pub fn pop_batch_into(&self, dst: &Owner<'_, T>, max: usize) -> Option<T> {
         self.pop_counted_into(dst, max).map(|(first, _)| first)

@@ -63,6 +63,45 @@ impl fmt::Debug for Link {
 /// [`into_raw`](Self::into_raw) gives pointers that [`from_raw`](Self::from_raw) turns into the same item once, and
 /// that differ for items that exist at the same time. Until then the link of each stays in place, and only the queue
 /// uses it. None of the three methods runs users' code.
+///
+/// # Examples
+///
+/// ```
+/// use std::ptr::NonNull;
+/// use terrace_queue::{Inbox, Link, Links};
+///
+/// /// An item with room for a pointer.
+/// struct Message {
+///     link: Link,
+///     text: &'static str,
+/// }
+///
+/// struct Messages;
+///
+/// // SAFETY: each box has an address of its own, and its content stays in place until `from_raw`. No code uses its link.
+/// unsafe impl Links for Messages {
+///     type Item = Box<Message>;
+///
+///     fn into_raw(item: Self::Item) -> NonNull<()> {
+///         NonNull::from(Box::leak(item)).cast()
+///     }
+///
+///     unsafe fn from_raw(raw: NonNull<()>) -> Self::Item {
+///         // SAFETY: `raw` is a box that `into_raw` leaked, and it is taken out once.
+///         unsafe { Box::from_raw(raw.cast().as_ptr()) }
+///     }
+///
+///     unsafe fn link(raw: NonNull<()>) -> NonNull<Link> {
+///         // SAFETY: the message is in place, and so is its field.
+///         unsafe { NonNull::new_unchecked(&raw mut (*raw.cast::<Message>().as_ptr()).link) }
+///     }
+/// }
+///
+/// let inbox = Inbox::<Messages>::new();
+/// inbox.push(Box::new(Message { link: Link::new(), text: "no allocation of the queue's own" }));
+/// assert!(inbox.take().all(|message| message.text.starts_with("no allocation")));
+/// ```
+#[doc(alias = "intrusive")]
 pub unsafe trait Links {
     /// The queued items.
     type Item;
@@ -84,6 +123,14 @@ pub unsafe trait Links {
 }
 
 /// A value with a link, to be boxed: it makes an item of a value that has none.
+///
+/// # Examples
+///
+/// ```
+/// let mut node = terrace_queue::Node::boxed(1);
+/// node.value += 1;
+/// assert_eq!(node.value, 2);
+/// ```
 #[derive(Debug, Default)]
 pub struct Node<T> {
     link: Link,

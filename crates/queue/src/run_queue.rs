@@ -10,6 +10,8 @@ use terrace_sync::const_fn;
 ///
 /// Each operation is a plain `VecDeque` operation: no atomic, no lock, no borrow flag.
 ///
+/// # Examples
+///
 /// ```
 /// let queue = terrace_queue::RunQueue::new();
 /// queue.push_back(2);

@@ -162,6 +162,19 @@ macro_rules! rmw {
 macro_rules! integer {
     ($name:ident, $value:ty) => {
         #[doc = concat!("An atomic `", stringify!($value), "`.")]
+        ///
+        /// # Examples
+        ///
+        /// ```
+        #[doc = concat!("use terrace_sync::atomic::{", stringify!($name), ", Ordering};")]
+        ///
+        #[doc = concat!("let number = ", stringify!($name), "::new(1);")]
+        /// assert_eq!(number.fetch_add(2, Ordering::Relaxed), 1);
+        /// assert_eq!(number.fetch_max(5, Ordering::Relaxed), 3);
+        /// assert_eq!(number.swap(7, Ordering::Relaxed), 5);
+        /// let doubled = number.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| Some(n * 2));
+        /// assert_eq!((doubled, number.into_inner()), (Ok(7), 14));
+        /// ```
         #[derive(Debug)]
         #[repr(transparent)]
         pub struct $name(backend::$name);
@@ -223,6 +236,17 @@ integer!(AtomicU64, u64);
 integer!(AtomicUsize, usize);
 
 /// An atomic `bool`.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_sync::atomic::{AtomicBool, Ordering};
+///
+/// let flag = AtomicBool::new(false);
+/// assert!(!flag.swap(true, Ordering::AcqRel));
+/// assert!(flag.fetch_and(false, Ordering::AcqRel));
+/// assert!(!flag.load(Ordering::Acquire));
+/// ```
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct AtomicBool(backend::AtomicBool);
@@ -246,6 +270,17 @@ impl Default for AtomicBool {
 }
 
 /// An atomic pointer.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_sync::atomic::{AtomicPtr, Ordering};
+///
+/// let (mut one, mut other) = (1, 2);
+/// let pointer = AtomicPtr::new(&raw mut one);
+/// assert_eq!(pointer.swap(&raw mut other, Ordering::AcqRel), &raw mut one);
+/// assert_eq!(pointer.load(Ordering::Acquire), &raw mut other);
+/// ```
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct AtomicPtr<T>(backend::AtomicPtr<T>);

@@ -4,6 +4,18 @@
 /// two of them fails the model.
 ///
 /// The pointer must not leave the closure: the access counts as over when the closure returns.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_sync::cell::UnsafeCell;
+///
+/// let cell = UnsafeCell::new(1);
+/// // SAFETY: this thread alone has the cell.
+/// cell.with_mut(|value| unsafe { *value += 1 });
+/// // SAFETY: as above.
+/// assert_eq!(cell.with(|value| unsafe { *value }), 2);
+/// ```
 #[derive(Debug, Default)]
 #[repr(transparent)]
 pub struct UnsafeCell<T>(

@@ -45,6 +45,8 @@ impl Counts {
 
     /// The costs of `f` on this thread.
     ///
+    /// # Examples
+    ///
     /// ```
     /// use terrace_sync::{atomic::{AtomicU32, Ordering}, count::Counts};
     ///

@@ -35,6 +35,28 @@ pub use kind::FenceKind;
 /// is predicted, and the fence.
 ///
 /// Used in: publish, `wake_worker`, latch set, every push that another thread must notice.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_sync::atomic::{AtomicBool, Ordering};
+/// use terrace_sync::{heavy, light};
+///
+/// static ITEM: AtomicBool = AtomicBool::new(false);
+/// static SLEEPS: AtomicBool = AtomicBool::new(false);
+///
+/// let publisher = std::thread::spawn(|| {
+///     ITEM.store(true, Ordering::Relaxed);
+///     light();
+///     SLEEPS.load(Ordering::Relaxed)
+/// });
+/// SLEEPS.store(true, Ordering::Relaxed);
+/// heavy();
+/// let sees_item = ITEM.load(Ordering::Relaxed);
+/// let wakes = publisher.join().unwrap();
+/// assert!(sees_item || wakes, "a wake is never lost");
+/// ```
+#[doc(alias("asymmetric_fence", "membarrier"))]
 #[inline(always)]
 #[cfg_attr(terrace_loom, track_caller)]
 pub fn light() {
@@ -53,6 +75,8 @@ pub fn light() {
 /// # Aborts
 /// If the system refuses a barrier that it allowed when the form was chosen, as in a sandbox entered later. Other
 /// threads have left out their fences by then. `TERRACE_FENCE=symmetric` is for such programs.
+/// [`light`] has an example.
+#[doc(alias("asymmetric_fence", "membarrier"))]
 #[inline(always)]
 #[cfg_attr(terrace_loom, track_caller)]
 pub fn heavy() {
@@ -68,6 +92,8 @@ pub fn heavy() {
 /// The first `heavy`, or the first call of this, chooses, for good. It reads the environment variable `TERRACE_FENCE`
 /// (`asymmetric` or `symmetric`). The asymmetric form needs Linux with `membarrier`, or Windows. The choice is symmetric
 /// without the variable, on other systems, under a model checker, ThreadSanitizer or Miri.
+///
+/// # Examples
 ///
 /// ```
 /// use terrace_sync::{FenceKind, fence_kind};
@@ -85,6 +111,8 @@ pub fn fence_kind() -> FenceKind {
 /// chosen does not count. A child of `fork` goes on with the number of its parent.
 ///
 /// A barrier costs its caller a microsecond and more, and interrupts threads that compute. So a bench prints how many a workload takes.
+///
+/// # Examples
 ///
 /// ```
 /// let before = terrace_sync::barriers();

@@ -3,6 +3,8 @@
 /// Declares a `const fn` that is an ordinary `fn` under a checker. A checker's primitives register
 /// themselves with the running execution, so a constant cannot build them.
 ///
+/// # Examples
+///
 /// ```
 /// use terrace_sync::{atomic::AtomicU32, const_fn};
 ///
@@ -38,6 +40,8 @@ macro_rules! const_fn {
 
 /// Declares a static. Under a checker it is made anew, on first use, in each modelled execution: it is used
 /// through auto-deref (`NAME.load(…)`), never by value.
+///
+/// # Examples
 ///
 /// ```
 /// use terrace_sync::atomic::{AtomicU32, Ordering};

@@ -56,6 +56,22 @@ fn explore(body: impl Fn() + Send + Sync + 'static) {
 /// # Panics
 /// If the body panics in any run; under a checker also on a deadlock. Under loom also on a data race in an
 /// [`UnsafeCell`](crate::cell::UnsafeCell) or a leaked [`Arc`](crate::Arc).
+///
+/// # Examples
+///
+/// ```
+/// use terrace_sync::atomic::{AtomicU32, Ordering};
+/// use terrace_sync::{Arc, model, thread};
+///
+/// model(|| {
+///     let number = Arc::new(AtomicU32::new(0));
+///     let other = Arc::clone(&number);
+///     let thread = thread::spawn(move || other.fetch_add(1, Ordering::Relaxed));
+///     number.fetch_add(1, Ordering::Relaxed);
+///     thread.join().unwrap();
+///     assert_eq!(number.load(Ordering::Relaxed), 2);
+/// });
+/// ```
 pub fn model(body: impl Fn() + Send + Sync + 'static) {
     #[cfg(terrace_loom)]
     explore(body);

@@ -13,6 +13,19 @@ mod plain {
     use std::sync::{PoisonError, TryLockError};
 
     /// A mutex. A panic under the lock does not poison it.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_sync::Mutex;
+    ///
+    /// let list = Mutex::new(vec![1]);
+    /// let guard = list.lock();
+    /// assert!(list.try_lock().is_none());
+    /// drop(guard);
+    /// list.lock().push(2);
+    /// assert_eq!(list.into_inner(), [1, 2]);
+    /// ```
     #[derive(Debug, Default)]
     pub struct Mutex<T>(backend::Mutex<T>);
 

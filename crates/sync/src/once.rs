@@ -12,6 +12,18 @@ mod hosted {
     /// A cell that is written at most once and read by any thread.
     ///
     /// Under a checker every access takes a modelled lock: correct, and slower to explore than `std`'s.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_sync::OnceLock;
+    ///
+    /// static CELL: OnceLock<u32> = OnceLock::new();
+    ///
+    /// assert_eq!(CELL.get(), None);
+    /// assert_eq!(*CELL.get_or_init(|| 42), 42);
+    /// assert_eq!(CELL.set(7), Err(7));
+    /// ```
     #[derive(Debug)]
     pub struct OnceLock<T> {
         #[cfg(any(terrace_loom, terrace_shuttle))]

@@ -1,6 +1,16 @@
 //! The figures that a snapshot consists of.
 
 /// The figures that the hooks have counted for the whole process.
+///
+/// # Examples
+///
+/// ```
+/// let before = terrace_trace::snapshot();
+/// terrace_trace::spawn(terrace_trace::EXTERNAL);
+/// let counted = terrace_trace::snapshot().since(&before);
+/// assert_eq!(counted.spawned_tasks_count, u64::from(terrace_trace::ENABLED));
+/// ```
+#[doc(alias = "RuntimeMetrics")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Counters {

@@ -3,6 +3,16 @@
 use crate::span::Span;
 
 /// The calling thread is inside of a span until this is dropped.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_trace::{Span, inside};
+///
+/// let span = inside(Span::Scope);
+/// // The thread waits for the children of a scope.
+/// drop(span);
+/// ```
 #[derive(Debug)]
 #[must_use = "the span ends when it is dropped"]
 pub struct Inside(Span);

@@ -44,6 +44,21 @@ pub struct Considered {
 }
 
 /// The answer of [`Consider::pace`].
+///
+/// # Examples
+///
+/// ```
+/// use terrace_queue::fork::{Considered, ForkDeque, Gives, Offer, Pace};
+///
+/// let deque = ForkDeque::<usize>::boxed();
+/// // SAFETY: one owner handle of this deque.
+/// let me = unsafe { deque.owner() };
+/// let quiet = |_: Considered| Pace { pushes: 8, offer: Offer::Quiet, gives: Gives::Asked };
+/// let job = me.push(1, quiet).unwrap();
+/// assert_eq!(deque.offer(), Offer::Quiet);
+/// // SAFETY: it is the last job that was pushed.
+/// let _mine = unsafe { me.pop(job) };
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
     /// The owner considers again with this push, counted from the next one: 1 is each push. 0 counts as 1. It also

@@ -39,6 +39,8 @@ pub(super) const CAPACITY_U32: u32 = CAPACITY as u32;
 ///     deque
 /// }
 /// ```
+/// The [module](crate::fork) has an example.
+#[doc(alias("Deque", "Stealer"))]
 #[repr(C)]
 pub struct ForkDeque<T> {
     /// [`Top`]. By compare-exchange; the owner stores while the deque is empty.

@@ -18,6 +18,7 @@ use super::word::Word;
 /// The one handle of a [`ForkDeque`] that pushes and pops. Made by [`ForkDeque::owner`].
 ///
 /// Not `Sync`, so one thread at a time uses it.
+/// The [module](crate::fork) has an example.
 pub struct Owner<'a, T> {
     pub(super) deque: &'a ForkDeque<T>,
     not_sync: PhantomData<Cell<()>>,

@@ -32,6 +32,23 @@ const _: () = assert!(CAPACITY.is_power_of_two() && CAPACITY >= 2);
 ///
 /// A thief claims wrongly if, between its read and its claim of the positions, the owner takes exactly a multiple of
 /// 2³² items. At 10 ns an item that is a stall of 43 seconds, of exactly the right length.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_queue::Ring;
+///
+/// let (mine, other) = (Ring::new(), Ring::new());
+/// // SAFETY: one owner handle of each ring.
+/// let (me, thief) = unsafe { (mine.owner(), other.owner()) };
+/// for n in 0..4 {
+///     me.push(n).unwrap();
+/// }
+/// // A thief takes half: it gets the oldest, and the others go into its own ring.
+/// assert_eq!(mine.steal_into(&thief), Some(0));
+/// assert_eq!((thief.pop(), me.pop()), (Some(1), Some(2)));
+/// ```
+#[doc(alias("Stealer", "Steal", "local_queue"))]
 pub struct Ring<T> {
     /// [`Head`]: moved by compare-exchange only.
     pub(super) head: CachePadded<AtomicU64>,

@@ -12,6 +12,8 @@ use super::owner::Owner;
 ///
 /// One allocation. [`share`](Self::share) gives thieves the ring. Items that are left are dropped with the last reference.
 ///
+/// # Examples
+///
 /// ```
 /// use terrace_queue::OwnedRing;
 ///

@@ -15,12 +15,36 @@ use crate::spill::Spill;
 /// The one handle of a [`Ring`] that pushes and pops. Made by [`Ring::owner`].
 ///
 /// Not `Sync`, so one thread at a time uses it.
+///
+/// # Examples
+///
+/// ```
+/// let mut ring = terrace_queue::OwnedRing::new();
+/// let owner = ring.owner();
+/// owner.push('a').unwrap();
+/// assert_eq!(owner.ring().len(), 1);
+/// assert_eq!((owner.pop(), owner.pop()), (Some('a'), None));
+/// ```
+#[doc(alias = "Worker")]
 pub struct Owner<'a, T> {
     ring: &'a Ring<T>,
     not_sync: PhantomData<Cell<()>>,
 }
 
 /// What [`Owner::push`] gives back when the ring is full: the item.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_queue::{OwnedRing, Overflow, Ring};
+///
+/// let mut ring = OwnedRing::new();
+/// let owner = ring.owner();
+/// for n in 0..Ring::<usize>::CAPACITY {
+///     owner.push(n).unwrap();
+/// }
+/// assert_eq!(owner.push(1_000), Err(Overflow(1_000)));
+/// ```
 #[must_use = "the item was not pushed"]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Overflow<T>(pub T);
@@ -107,6 +131,20 @@ impl<'a, T> Owner<'a, T> {
     ///
     /// # Panics
     /// If `rest` does.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_queue::{Injector, OwnedRing, Ring};
+    ///
+    /// let (mut ring, injector) = (OwnedRing::new(), Injector::new());
+    /// let owner = ring.owner();
+    /// for n in 0..=Ring::<usize>::CAPACITY {
+    ///     owner.push_or_overflow(n, &injector);
+    /// }
+    /// // The older half has moved.
+    /// assert_eq!(injector.pop(), Some(0));
+    /// ```
     #[inline]
     pub fn push_or_overflow(&self, item: T, rest: &impl Spill<T>) -> bool {
         match self.push(item) {

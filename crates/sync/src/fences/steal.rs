@@ -76,6 +76,8 @@ pub fn is_refused() -> bool {
 /// Windows, symmetric on other systems. Model checkers, ThreadSanitizer and Miri see full fences, and this says asymmetric
 /// there: so they run the code of that form.
 ///
+/// # Examples
+///
 /// ```
 /// use terrace_sync::steal;
 ///

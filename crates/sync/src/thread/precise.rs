@@ -8,7 +8,16 @@ use core::marker::PhantomData;
 /// This sets it to 1 ns, and its drop sets it back. On other systems, and under a checker, it does nothing.
 ///
 /// Cost: two system calls to make it, one to drop it; a tenth of a microsecond each.
+///
+/// # Examples
+///
+/// ```
+/// let precise = terrace_sync::thread::PreciseSleeps::begin();
+/// terrace_sync::thread::park_timeout(std::time::Duration::from_micros(10));
+/// drop(precise);
+/// ```
 #[derive(Debug)]
+#[must_use = "sleeps are precise until it is dropped"]
 pub struct PreciseSleeps {
     /// The slack that the thread had before, in ns; `None` where the system did not tell.
     before: Option<slack::Nanos>,
@@ -18,7 +27,6 @@ pub struct PreciseSleeps {
 
 impl PreciseSleeps {
     /// From now on the calling thread sleeps precisely.
-    #[must_use = "its drop ends it"]
     pub fn begin() -> Self {
         let before = slack::get();
         if before.is_some() {

@@ -6,6 +6,16 @@ use core::sync::atomic::{AtomicU32, Ordering};
 ///
 /// Linux tells a thread its processor by a load of the thread's own memory (`rseq(2)`), or by the vDSO. On other systems, and
 /// under a checker, no processor is known.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_sync::thread::LastProcessor;
+///
+/// let last = LastProcessor::new();
+/// assert!(!last.is_here(), "no thread has called `note`");
+/// last.note();
+/// ```
 #[derive(Debug)]
 pub struct LastProcessor(AtomicU32);
 

@@ -71,6 +71,13 @@ fn assert_threads() {
 }
 
 /// The right to wait for a thread's end and to take its result.
+///
+/// # Examples
+///
+/// ```
+/// let thread = terrace_sync::thread::spawn(|| 6 * 7);
+/// assert_eq!(thread.join().unwrap(), 42);
+/// ```
 #[derive(Debug)]
 pub struct JoinHandle<T>(std::thread::JoinHandle<T>);
 
@@ -95,7 +102,18 @@ impl<T> JoinHandle<T> {
 }
 
 /// Settings of a thread to be started.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_sync::thread::{Builder, current};
+///
+/// let thread = Builder::new().name(String::from("worker")).spawn(|| current().name().map(String::from))?;
+/// assert_eq!(thread.join().unwrap().as_deref(), Some("worker"));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug)]
+#[must_use = "a builder starts no thread until it spawns one"]
 pub struct Builder(std::thread::Builder);
 
 impl Builder {
@@ -109,13 +127,11 @@ impl Builder {
     }
 
     /// Names the thread.
-    #[must_use]
     pub fn name(self, name: String) -> Self {
         Self(self.0.name(name))
     }
 
     /// Sets the size of the thread's stack, in bytes.
-    #[must_use]
     pub fn stack_size(self, bytes: usize) -> Self {
         Self(self.0.stack_size(bytes))
     }

@@ -5,6 +5,17 @@ use core::time::Duration;
 /// The processor time of one thread, or of the process.
 ///
 /// Linux only; on other systems, and under a checker, there is none. Reading it is one system call, a few hundred nanoseconds.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_sync::time::CpuClock;
+///
+/// if let Some(clock) = CpuClock::of_this_thread() {
+///     let before = clock.read();
+///     assert!(before <= clock.read());
+/// }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuClock(clock::Id);
 

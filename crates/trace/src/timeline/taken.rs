@@ -9,6 +9,15 @@ use super::sites::{self, Site};
 use super::threads::{Worker, logs};
 
 /// The last events of all threads up to one moment.
+///
+/// # Examples
+///
+/// ```
+/// terrace_trace::park(0);
+/// terrace_trace::unpark(0);
+/// let timeline = terrace_trace::timeline::snapshot();
+/// assert!(timeline.threads().iter().any(|thread| thread.events() >= 2));
+/// ```
 #[derive(Debug)]
 pub struct Timeline {
     pub(super) threads: Vec<ThreadTimeline>,
@@ -21,6 +30,20 @@ pub struct Timeline {
 }
 
 /// What a [`Timeline`] has of one thread.
+///
+/// # Examples
+///
+/// ```
+/// std::thread::Builder::new()
+///     .name(String::from("renderer"))
+///     .spawn(|| terrace_trace::park(0))?
+///     .join()
+///     .unwrap();
+/// let timeline = terrace_trace::timeline::snapshot();
+/// let renderer = timeline.threads().iter().find(|thread| thread.name() == "renderer");
+/// assert_eq!(renderer.map(|thread| (thread.events(), thread.lost())), Some((1, 0)));
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct ThreadTimeline {
     pub(super) name: String,
@@ -67,6 +90,7 @@ impl ThreadTimeline {
 /// waits until they are over, to know the rate of the clock.
 ///
 /// Cost: it copies all rings, about a millisecond for each million bytes. No other thread waits for it, but for one that begins or ends.
+/// [`Timeline`] has an example.
 #[must_use]
 pub fn snapshot() -> Timeline {
     let clock = Clock::new();

@@ -25,6 +25,12 @@ fn write(path: &Path) {
 
 /// From now on each panic first does what it did before, and then writes the timeline to this file, as
 /// [`Timeline::write_file`](super::Timeline::write_file) does. A panic that the program catches counts, too: the last one stays in the file.
+///
+/// # Examples
+///
+/// ```no_run
+/// terrace_trace::timeline::write_on_panic("timeline.html");
+/// ```
 pub fn write_on_panic(path: impl Into<PathBuf>) {
     let path = path.into();
     let before = std::panic::take_hook();
@@ -44,6 +50,14 @@ pub fn write_on_panic(path: impl Into<PathBuf>) {
 ///
 /// # Panics
 /// If the signal is `SIGKILL`, `SIGSTOP`, `SIGILL`, `SIGFPE` or `SIGSEGV`.
+///
+/// # Examples
+///
+/// ```no_run
+/// # #[cfg(target_os = "linux")]
+/// terrace_trace::timeline::write_on_signal(10, "timeline.html")?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
 #[cfg(all(unix, feature = "signal"))]
 pub fn write_on_signal(signal: i32, path: impl Into<PathBuf>) -> std::io::Result<()> {
     let path = path.into();

@@ -15,6 +15,16 @@ impl Timeline {
     ///
     /// # Errors
     /// Those of `out`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// terrace_trace::park(0);
+    /// let mut json = Vec::new();
+    /// terrace_trace::timeline::snapshot().write_chrome(&mut json)?;
+    /// assert!(!json.is_empty());
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn write_chrome(&self, out: &mut impl Write) -> io::Result<()> {
         chrome::write(&spans::picture(self), out)
     }
@@ -24,6 +34,16 @@ impl Timeline {
     ///
     /// # Errors
     /// Those of `out`.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// terrace_trace::park(0);
+    /// let mut page = Vec::new();
+    /// terrace_trace::timeline::snapshot().write_html(&mut page)?;
+    /// assert!(page.starts_with(b"<!"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn write_html(&self, out: &mut impl Write) -> io::Result<()> {
         spans::picture(self).write_page(out)
     }
@@ -32,6 +52,16 @@ impl Timeline {
     ///
     /// # Errors
     /// Those of creating and writing the file.
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// use terrace_trace::timeline;
+    ///
+    /// let page = std::env::temp_dir().join("timeline.html");
+    /// timeline::snapshot().write_file(page)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn write_file(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let path = path.as_ref();
         let mut out = BufWriter::new(File::create(path)?);
