@@ -8,6 +8,8 @@ use core::task::{Context, Poll, Waker};
 
 /// Polls `future` once and gives its output if it was ready; otherwise drops (that is, cancels) it.
 ///
+/// # Examples
+///
 /// ```
 /// use terrace_tasks::futures::now_or_never;
 ///
@@ -24,6 +26,8 @@ pub fn now_or_never<F: Future>(future: F) -> Option<F::Output> {
 /// Polls `future` once, keeps it, and gives its output if it was ready.
 ///
 /// After a `Some` the future is finished; most futures panic if they are polled again.
+///
+/// # Examples
 ///
 /// ```
 /// use terrace_tasks::futures::check_ready;

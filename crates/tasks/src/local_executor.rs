@@ -9,6 +9,8 @@ use crate::host;
 ///
 /// Derefs to [`terrace_local::LocalExecutor`], which has the methods: `spawn`, `try_tick`, `tick`, `run`, `is_empty`. All
 /// pools share one such executor a thread.
+/// [`TaskPool::with_local_executor`](crate::TaskPool::with_local_executor) has an example.
+#[doc(alias = "LocalSet")]
 #[derive(Debug)]
 pub struct LocalExecutor<'a>(&'a terrace_local::LocalExecutor<'static>);
 

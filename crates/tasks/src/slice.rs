@@ -14,9 +14,24 @@ fn chunk_len(len: usize, pool: &TaskPool, max_tasks: Option<usize>) -> usize {
 /// Maps the chunks of a slice on a [`TaskPool`].
 ///
 /// Implemented for everything that is [`AsRef`] to a slice of [`Sync`] items.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_tasks::{ParallelSlice, TaskPool};
+///
+/// let pool = TaskPool::new();
+/// let lengths = [1, 2, 3].par_chunk_map(&pool, 2, |_, chunk| chunk.len());
+/// assert_eq!(lengths, [2, 1]);
+/// ```
 pub trait ParallelSlice<T: Sync>: AsRef<[T]> {
     /// Calls `f(index, chunk)` for every `chunk_size` items, a task each, and gives the results in order. The
     /// index counts chunks; the last chunk may be shorter.
+    ///
+    /// # Panics
+    /// If `chunk_size` is 0. A panic of `f` is rethrown after all its tasks have ended.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use terrace_tasks::{prelude::*, TaskPool};
@@ -25,9 +40,7 @@ pub trait ParallelSlice<T: Sync>: AsRef<[T]> {
     /// let sums = [1, 2, 3, 4, 5].par_chunk_map(&pool, 2, |_, chunk| chunk.iter().sum::<i32>());
     /// assert_eq!(sums, [3, 7, 5]);
     /// ```
-    ///
-    /// # Panics
-    /// If `chunk_size` is 0. A panic of `f` is rethrown after all its tasks have ended.
+    #[doc(alias = "par_chunks")]
     fn par_chunk_map<F, R>(&self, task_pool: &TaskPool, chunk_size: usize, f: F) -> Vec<R>
     where
         F: Fn(usize, &[T]) -> R + Send + Sync,
@@ -45,6 +58,11 @@ pub trait ParallelSlice<T: Sync>: AsRef<[T]> {
     /// Splits the slice into a chunk for each of the pool's threads, but into `max_tasks` at most, and maps as
     /// [`par_chunk_map`](Self::par_chunk_map).
     ///
+    /// # Panics
+    /// A panic of `f` is rethrown after all its tasks have ended.
+    ///
+    /// # Examples
+    ///
     /// ```
     /// use terrace_tasks::{prelude::*, TaskPool};
     ///
@@ -52,9 +70,6 @@ pub trait ParallelSlice<T: Sync>: AsRef<[T]> {
     /// let lengths = [0; 10].par_splat_map(&pool, Some(1), |_, chunk| chunk.len());
     /// assert_eq!(lengths, [10]);
     /// ```
-    ///
-    /// # Panics
-    /// A panic of `f` is rethrown after all its tasks have ended.
     fn par_splat_map<F, R>(&self, task_pool: &TaskPool, max_tasks: Option<usize>, f: F) -> Vec<R>
     where
         F: Fn(usize, &[T]) -> R + Send + Sync,
@@ -70,9 +85,25 @@ impl<S, T: Sync> ParallelSlice<T> for S where S: AsRef<[T]> {}
 /// Maps the chunks of a mutable slice on a [`TaskPool`].
 ///
 /// Implemented for everything that is [`AsMut`] to a slice of [`Send`] items.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_tasks::{ParallelSliceMut, TaskPool};
+///
+/// let pool = TaskPool::new();
+/// let mut numbers = [1, 2, 3];
+/// numbers.par_chunk_map_mut(&pool, 2, |_, chunk| chunk.iter_mut().for_each(|n| *n *= 2));
+/// assert_eq!(numbers, [2, 4, 6]);
+/// ```
 pub trait ParallelSliceMut<T: Send>: AsMut<[T]> {
     /// Calls `f(index, chunk)` for every `chunk_size` items, a task each, and gives the results in order. The
     /// index counts chunks; the last chunk may be shorter.
+    ///
+    /// # Panics
+    /// If `chunk_size` is 0. A panic of `f` is rethrown after all its tasks have ended.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use terrace_tasks::{prelude::*, TaskPool};
@@ -82,9 +113,7 @@ pub trait ParallelSliceMut<T: Send>: AsMut<[T]> {
     /// numbers.par_chunk_map_mut(&pool, 2, |index, chunk| chunk.fill(index));
     /// assert_eq!(numbers, [0, 0, 1, 1, 2]);
     /// ```
-    ///
-    /// # Panics
-    /// If `chunk_size` is 0. A panic of `f` is rethrown after all its tasks have ended.
+    #[doc(alias = "par_chunks_mut")]
     fn par_chunk_map_mut<F, R>(&mut self, task_pool: &TaskPool, chunk_size: usize, f: F) -> Vec<R>
     where
         F: Fn(usize, &mut [T]) -> R + Send + Sync,
@@ -102,6 +131,11 @@ pub trait ParallelSliceMut<T: Send>: AsMut<[T]> {
     /// Splits the slice into a chunk for each of the pool's threads, but into `max_tasks` at most, and maps as
     /// [`par_chunk_map_mut`](Self::par_chunk_map_mut).
     ///
+    /// # Panics
+    /// A panic of `f` is rethrown after all its tasks have ended.
+    ///
+    /// # Examples
+    ///
     /// ```
     /// use terrace_tasks::{prelude::*, TaskPool};
     ///
@@ -110,9 +144,6 @@ pub trait ParallelSliceMut<T: Send>: AsMut<[T]> {
     /// numbers.par_splat_map_mut(&pool, None, |_, chunk| chunk.iter_mut().for_each(|n| *n *= 2));
     /// assert_eq!(numbers, [2, 4, 6, 8, 10]);
     /// ```
-    ///
-    /// # Panics
-    /// A panic of `f` is rethrown after all its tasks have ended.
     fn par_splat_map_mut<F, R>(
         &mut self,
         task_pool: &TaskPool,

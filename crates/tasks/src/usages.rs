@@ -16,11 +16,22 @@ macro_rules! usage {
         $(#[$doc])*
         ///
         /// It derefs to [`TaskPool`], which has the methods.
+        ///
+        /// # Examples
+        ///
+        /// ```
+        #[doc = concat!("use terrace_tasks::{", stringify!($Pool), ", TaskPool};")]
+        ///
+        #[doc = concat!("let pool = ", stringify!($Pool), "::get_or_init(TaskPool::new);")]
+        /// let sums = pool.scope(|scope| scope.spawn(async { 6 * 7 }));
+        /// assert_eq!(sums, [42]);
+        #[doc = concat!("assert!(", stringify!($Pool), "::try_get().is_some());")]
+        /// ```
         #[derive(Debug)]
         pub struct $Pool(TaskPool);
 
         impl $Pool {
-            /// The process's pool of this kind; the first call makes it with `f`, later ones ignore theirs.
+            /// The process's pool of this kind; the first call makes it with `f`, later ones ignore theirs. The type has an example.
             pub fn get_or_init(f: impl FnOnce() -> TaskPool) -> &'static Self {
                 $SLOT.get_or_init(|| Self(f()))
             }
@@ -94,6 +105,22 @@ const TASKS_PER_TICK: usize = 100;
 ///
 /// # Panics
 /// If one of [`ComputeTaskPool`], [`AsyncComputeTaskPool`] and [`IoTaskPool`] has not been initialized.
+///
+/// # Examples
+///
+/// ```
+/// use terrace_tasks::{
+///     AsyncComputeTaskPool, ComputeTaskPool, IoTaskPool, TaskPool, tick_global_task_pools_on_main_thread,
+/// };
+///
+/// ComputeTaskPool::get_or_init(TaskPool::new);
+/// AsyncComputeTaskPool::get_or_init(TaskPool::new);
+/// IoTaskPool::get_or_init(TaskPool::new);
+///
+/// let task = ComputeTaskPool::get().spawn_local(async { "polled by the main thread" });
+/// tick_global_task_pools_on_main_thread();
+/// assert!(task.is_finished());
+/// ```
 #[track_caller]
 pub fn tick_global_task_pools_on_main_thread() {
     let pools: [&TaskPool; 3] = [

@@ -2,6 +2,7 @@
 
 /// The batches of one parallel iterator, then those of another; see [`ParallelIterator::chain`](super::ParallelIterator::chain).
 #[derive(Debug)]
+#[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct Chain<T, U> {
     /// The iterator to take batches from first; gone once it has ended.
     pub(super) first: Option<T>,
@@ -10,6 +11,7 @@ pub struct Chain<T, U> {
 
 /// Batches whose items go through a closure; see [`ParallelIterator::map`](super::ParallelIterator::map).
 #[derive(Debug)]
+#[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct Map<P, F> {
     pub(super) iter: P,
     pub(super) f: F,
@@ -17,6 +19,7 @@ pub struct Map<P, F> {
 
 /// Batches without the items a predicate refuses; see [`ParallelIterator::filter`](super::ParallelIterator::filter).
 #[derive(Debug)]
+#[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct Filter<P, F> {
     pub(super) iter: P,
     pub(super) predicate: F,
@@ -24,6 +27,7 @@ pub struct Filter<P, F> {
 
 /// Batches of the values that a closure makes of the items it keeps; see [`ParallelIterator::filter_map`](super::ParallelIterator::filter_map).
 #[derive(Debug)]
+#[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct FilterMap<P, F> {
     pub(super) iter: P,
     pub(super) f: F,
@@ -31,6 +35,7 @@ pub struct FilterMap<P, F> {
 
 /// Batches in which every item became several; see [`ParallelIterator::flat_map`](super::ParallelIterator::flat_map).
 #[derive(Debug)]
+#[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct FlatMap<P, F> {
     pub(super) iter: P,
     pub(super) f: F,
@@ -38,18 +43,21 @@ pub struct FlatMap<P, F> {
 
 /// Batches whose items were iterators; see [`ParallelIterator::flatten`](super::ParallelIterator::flatten).
 #[derive(Debug)]
+#[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct Flatten<P> {
     pub(super) iter: P,
 }
 
 /// An iterator that stays ended; see [`ParallelIterator::fuse`](super::ParallelIterator::fuse).
 #[derive(Debug)]
+#[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct Fuse<P> {
     pub(super) iter: Option<P>,
 }
 
 /// Batches whose items a closure has seen; see [`ParallelIterator::inspect`](super::ParallelIterator::inspect).
 #[derive(Debug)]
+#[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct Inspect<P, F> {
     pub(super) iter: P,
     pub(super) f: F,
@@ -57,18 +65,21 @@ pub struct Inspect<P, F> {
 
 /// Batches of copies; see [`ParallelIterator::copied`](super::ParallelIterator::copied).
 #[derive(Debug)]
+#[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct Copied<P> {
     pub(super) iter: P,
 }
 
 /// Batches of clones; see [`ParallelIterator::cloned`](super::ParallelIterator::cloned).
 #[derive(Debug)]
+#[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct Cloned<P> {
     pub(super) iter: P,
 }
 
 /// An iterator that starts again whenever it ends; see [`ParallelIterator::cycle`](super::ParallelIterator::cycle).
 #[derive(Debug)]
+#[must_use = "parallel iterators do nothing until they are consumed"]
 pub struct Cycle<P> {
     pub(super) origin: P,
     pub(super) round: P,

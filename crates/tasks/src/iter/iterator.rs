@@ -17,6 +17,12 @@ use crate::pools::TaskPool;
 /// calling thread and spawns a task for each. So a batch should hold work for some microseconds at least: with smaller
 /// ones a plain iterator is faster. Nothing stops early: `any`, `all` and `position` look at every batch.
 ///
+/// # Panics
+/// Where a closure or a batch panics in a task, the consumer rethrows the first such panic after all its other
+/// tasks have ended.
+///
+/// # Examples
+///
 /// ```
 /// use terrace_tasks::{ParallelIterator, TaskPool};
 ///
@@ -30,13 +36,20 @@ use crate::pools::TaskPool;
 ///
 /// let numbers: Vec<u32> = (1..=100).collect();
 /// let pool = TaskPool::new();
-/// let squares: u32 = Chunks(numbers.chunks(25)).map(|n| n * n).sum::<u32, u32>(&pool);
+/// let chunks = || Chunks(numbers.chunks(25));
+/// let squares: u32 = chunks().map(|n| n * n).sum::<u32, u32>(&pool);
 /// assert_eq!(squares, 338_350);
-/// ```
 ///
-/// # Panics
-/// Where a closure or a batch panics in a task, the consumer rethrows the first such panic after all its other
-/// tasks have ended.
+/// let even: Vec<u32> = chunks().map(|n| *n).filter(|n| n % 2 == 0).collect(&pool);
+/// assert_eq!(even.len(), 50);
+/// assert_eq!(chunks().map(|n| *n).max(&pool), Some(100));
+/// assert_eq!(chunks().position(&pool, |n| *n == 30), Some(29));
+///
+/// // A value for each batch.
+/// let sums = chunks().fold::<_, _, u32>(&pool, 0, |sum, n| sum + n);
+/// assert_eq!(sums, [325, 950, 1_575, 2_200]);
+/// ```
+#[doc(alias = "IntoParallelIterator")]
 pub trait ParallelIterator<BatchIter>
 where
     BatchIter: Iterator + Send,

@@ -9,11 +9,14 @@ pub(super) type Hook = Arc<dyn Fn() + Send + Sync>;
 
 /// Makes a [`TaskPool`](crate::TaskPool).
 ///
+/// # Examples
+///
 /// ```
 /// # use terrace_tasks::TaskPoolBuilder;
 /// let pool = TaskPoolBuilder::new().num_threads(2).thread_name("Physics".into()).build();
 /// assert_eq!(pool.thread_num(), 2);
 /// ```
+#[doc(alias = "ThreadPoolBuilder")]
 #[derive(Default)]
 #[must_use = "a builder starts no thread until it is built"]
 pub struct TaskPoolBuilder {
@@ -35,42 +38,86 @@ impl TaskPoolBuilder {
     /// A pool with 0 threads runs its tasks on threads that wait: in [`TaskPool::scope`](crate::TaskPool::scope), in
     /// [`block_on`](fn@crate::block_on), and in
     /// [`tick_global_task_pools_on_main_thread`](crate::tick_global_task_pools_on_main_thread).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use terrace_tasks::{TaskPoolBuilder, block_on};
+    /// let pool = TaskPoolBuilder::new().num_threads(0).build();
+    /// // The thread that waits polls the task.
+    /// assert_eq!(block_on(pool.spawn(async { 6 * 7 })), 42);
+    /// ```
+    #[doc(alias = "worker_threads")]
     pub fn num_threads(mut self, num_threads: usize) -> Self {
         self.num_threads = Some(num_threads);
         self
     }
 
     /// The size of each thread's stack in bytes; the standard library's default if not set.
+    #[doc(alias = "thread_stack_size")]
     pub fn stack_size(mut self, stack_size: usize) -> Self {
         self.stack_size = Some(stack_size);
         self
     }
 
     /// Names the threads `thread_name (0)`, `thread_name (1)` and so on; `TaskPool (0)` and so on if not set.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use terrace_tasks::{TaskPoolBuilder, block_on};
+    /// let pool = TaskPoolBuilder::new().num_threads(1).thread_name("Physics".into()).build();
+    /// let name = pool.spawn(async { std::thread::current().name().map(String::from) });
+    /// assert_eq!(block_on(name).as_deref(), Some("Physics (0)"));
+    /// ```
     pub fn thread_name(mut self, thread_name: String) -> Self {
         self.thread_name = Some(thread_name);
         self
     }
 
     /// Calls `f` once on each thread when it starts, before it runs a task.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use terrace_tasks::TaskPoolBuilder;
+    /// use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    ///
+    /// static BEGUN: AtomicUsize = AtomicUsize::new(0);
+    /// static ENDED: AtomicUsize = AtomicUsize::new(0);
+    ///
+    /// let pool = TaskPoolBuilder::new()
+    ///     .num_threads(2)
+    ///     .on_thread_spawn(|| drop(BEGUN.fetch_add(1, Relaxed)))
+    ///     .on_thread_destroy(|| drop(ENDED.fetch_add(1, Relaxed)))
+    ///     .build();
+    /// drop(pool);
+    /// assert_eq!((BEGUN.load(Relaxed), ENDED.load(Relaxed)), (2, 2));
+    /// ```
+    #[doc(alias("start_handler", "on_thread_start"))]
     pub fn on_thread_spawn(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
         self.on_thread_spawn = Some(Arc::new(f));
         self
     }
 
     /// Calls `f` once on each thread before it ends, after it has run its last task.
+    /// [`on_thread_spawn`](Self::on_thread_spawn) has an example of both.
+    #[doc(alias("exit_handler", "on_thread_stop"))]
     pub fn on_thread_destroy(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
         self.on_thread_destroy = Some(Arc::new(f));
         self
     }
 }
 
+/// The settings; each closure is shown by whether it is there.
 impl fmt::Debug for TaskPoolBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TaskPoolBuilder")
             .field("num_threads", &self.num_threads)
             .field("stack_size", &self.stack_size)
             .field("thread_name", &self.thread_name)
-            .finish_non_exhaustive()
+            .field("on_thread_spawn", &self.on_thread_spawn.is_some())
+            .field("on_thread_destroy", &self.on_thread_destroy.is_some())
+            .finish()
     }
 }

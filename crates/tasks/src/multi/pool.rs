@@ -25,12 +25,15 @@ const DEFAULT_NAME: &str = "TaskPool";
 /// A panic in a task is caught: it is rethrown where the [`Task`] is awaited or by the scope, and the pool's threads
 /// go on.
 ///
+/// # Examples
+///
 /// ```
 /// # use terrace_tasks::{block_on, TaskPool};
 /// let pool = TaskPool::new();
 /// let task = pool.spawn(async { 6 * 7 });
 /// assert_eq!(block_on(task), 42);
 /// ```
+#[doc(alias("ThreadPool", "Runtime"))]
 #[derive(Debug)]
 pub struct TaskPool {
     pub(super) executor: Executor<'static>,
@@ -43,6 +46,14 @@ impl TaskPool {
     ///
     /// A scope that waits on this thread ticks it. Handed to
     /// [`scope_with_executor`](Self::scope_with_executor) on another thread, it takes that scope's external tasks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use terrace_tasks::TaskPool;
+    /// let executor = TaskPool::get_thread_executor();
+    /// assert!(executor.is_same(&TaskPool::get_thread_executor()));
+    /// ```
     pub fn get_thread_executor() -> Arc<ThreadExecutor<'static>> {
         thread_executor::of_this_thread()
     }
@@ -51,6 +62,13 @@ impl TaskPool {
     ///
     /// # Panics
     /// As [`TaskPoolBuilder::build`].
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use terrace_tasks::{TaskPool, available_parallelism};
+    /// assert_eq!(TaskPool::new().thread_num(), available_parallelism());
+    /// ```
     #[track_caller]
     pub fn new() -> Self {
         TaskPoolBuilder::new().build()
@@ -81,6 +99,7 @@ impl TaskPool {
     }
 
     /// The number of the pool's threads.
+    #[doc(alias("current_num_threads", "num_workers"))]
     pub fn thread_num(&self) -> usize {
         self.executor.workers()
     }
@@ -89,6 +108,15 @@ impl TaskPool {
     /// [`spawn_local`](Self::spawn_local) belong to their threads and do not count.
     ///
     /// Costs what [`Executor::metrics`] costs.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use terrace_tasks::{TaskPool, block_on};
+    /// let pool = TaskPool::new();
+    /// block_on(pool.spawn(async {}));
+    /// assert_eq!(pool.metrics().spawned_tasks_count(), 1);
+    /// ```
     #[must_use]
     pub fn metrics(&self) -> Metrics {
         self.executor.metrics()
@@ -96,6 +124,13 @@ impl TaskPool {
 
     /// What the pool looks like at this moment, and what may be stuck, as [`Executor::dump`] says it, at its cost. [`dump_all`](crate::dump_all)
     /// says it of all pools of the process. Feature `inspect` adds the tasks.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use terrace_tasks::TaskPool;
+    /// println!("{}", TaskPool::new().dump());
+    /// ```
     #[must_use]
     pub fn dump(&self) -> Dump {
         self.executor.dump()
@@ -110,6 +145,14 @@ impl TaskPool {
     /// The calling thread works, too. While it waits it runs tasks of this scope, and tasks that only this thread can
     /// run: its local ones, those of [`get_thread_executor`](Self::get_thread_executor). It takes up no other task of
     /// the pool, which could keep it busy long after the scope is done. On a pool with 0 threads it runs those, too.
+    ///
+    /// # Panics
+    /// With the panic of `f`, else with that of a task. Either cancels the other tasks: no thread polls them again.
+    /// There is one exception: a task that was spawned before the one that panicked still gets its first poll. A
+    /// cancelled task's future is dropped on the thread that would have run it. This unwinds when all of them are gone.
+    /// Of several tasks that panicked, the one that was spawned first decides.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use terrace_tasks::TaskPool;
@@ -145,12 +188,6 @@ impl TaskPool {
     ///     scope.spawn(async { assert_eq!(inside, 1) });
     /// });
     /// ```
-    ///
-    /// # Panics
-    /// With the panic of `f`, else with that of a task. Either cancels the other tasks: no thread polls them again.
-    /// There is one exception: a task that was spawned before the one that panicked still gets its first poll. A
-    /// cancelled task's future is dropped on the thread that would have run it. This unwinds when all of them are gone.
-    /// Of several tasks that panicked, the one that was spawned first decides.
     pub fn scope<'env, F, T>(&self, f: F) -> Vec<T>
     where
         F: for<'scope> FnOnce(&'scope Scope<'scope, 'env, T>),
@@ -168,6 +205,20 @@ impl TaskPool {
     ///
     /// # Panics
     /// As [`scope`](Self::scope).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use terrace_tasks::TaskPool;
+    /// let pool = TaskPool::new();
+    /// // The executor of a thread that takes external tasks; here it is this thread's own.
+    /// let external = TaskPool::get_thread_executor();
+    /// let here = std::thread::current().id();
+    /// let ran_on = pool.scope_with_executor(false, Some(&*external), |scope| {
+    ///     scope.spawn_on_external(async { std::thread::current().id() });
+    /// });
+    /// assert_eq!(ran_on, [here]);
+    /// ```
     pub fn scope_with_executor<'env, F, T>(
         &self,
         tick_task_pool_executor: bool,
@@ -187,6 +238,15 @@ impl TaskPool {
     /// It is cancelled when the [`Task`] is dropped, unless it is [detached](Task::detach). For a future that is not
     /// `Send` there is [`spawn_local`](Self::spawn_local), and for one that has to run on a certain thread a
     /// [`ThreadSpawner`](crate::ThreadSpawner).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use terrace_tasks::{TaskPool, block_on};
+    /// let pool = TaskPool::new();
+    /// let (four, nine) = (pool.spawn(async { 2 * 2 }), pool.spawn(async { 3 * 3 }));
+    /// assert_eq!(block_on(async { four.await + nine.await }), 13);
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T>(&self, future: impl Future<Output = T> + Send + 'static) -> Task<T>
     where
@@ -203,6 +263,8 @@ impl TaskPool {
     ///
     /// The task is queued inside of 16 nested calls, and after 200 calls of one turn of a thread, or 128 that were pending:
     /// [`Executor::spawn_eager`](terrace_executor::Executor::spawn_eager) says why.
+    ///
+    /// # Examples
     ///
     /// ```
     /// let pool = terrace_tasks::TaskPool::new();
@@ -225,6 +287,18 @@ impl TaskPool {
     /// [`tick_global_task_pools_on_main_thread`](crate::tick_global_task_pools_on_main_thread) and through
     /// [`with_local_executor`](Self::with_local_executor). A thread of a pool polls it in between its other tasks.
     /// Cancelled and detached as with [`spawn`](Self::spawn).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use terrace_tasks::{TaskPool, block_on};
+    /// use std::rc::Rc;
+    ///
+    /// let pool = TaskPool::new();
+    /// let not_send = Rc::new(42);
+    /// let task = pool.spawn_local(async move { *not_send });
+    /// assert_eq!(block_on(task), 42);
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_local<T>(&self, future: impl Future<Output = T> + 'static) -> Task<T>
     where
@@ -237,6 +311,8 @@ impl TaskPool {
     }
 
     /// Calls `f` with the calling thread's executor, on which [`spawn_local`](Self::spawn_local) puts its tasks.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use terrace_tasks::TaskPool;
@@ -265,6 +341,14 @@ impl TaskPoolBuilder {
     ///
     /// # Panics
     /// If the operating system cannot start a thread. [`try_build`](Self::try_build) returns the error instead.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use terrace_tasks::{TaskPoolBuilder, block_on};
+    /// let pool = TaskPoolBuilder::new().num_threads(1).build();
+    /// assert_eq!(block_on(pool.spawn(async { 6 * 7 })), 42);
+    /// ```
     #[track_caller]
     pub fn build(self) -> TaskPool {
         let name = self.thread_name.clone();
@@ -276,6 +360,15 @@ impl TaskPoolBuilder {
     ///
     /// # Errors
     /// If the operating system cannot start a thread; those that were started are ended again.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use terrace_tasks::TaskPoolBuilder;
+    /// let pool = TaskPoolBuilder::new().num_threads(1).try_build()?;
+    /// assert_eq!(pool.thread_num(), 1);
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     pub fn try_build(self) -> io::Result<TaskPool> {
         TaskPool::start(self)
     }
@@ -295,6 +388,7 @@ fn cannot_start(name: Option<&str>, error: &io::Error) -> ! {
 }
 
 impl Default for TaskPool {
+    /// The same as [`new`](Self::new).
     fn default() -> Self {
         Self::new()
     }

@@ -48,6 +48,24 @@ where
 /// Where a call of [`TaskPool::scope`](crate::TaskPool::scope) spawns tasks that may borrow values that outlive the call.
 ///
 /// Tasks may spawn further tasks on it.
+///
+/// # Examples
+///
+/// ```
+/// # use terrace_tasks::TaskPool;
+/// let words = ["a", "bc", "def"];
+/// let mut lengths = TaskPool::new().scope(|scope| {
+///     scope.spawn(async {
+///         // A task spawns further ones.
+///         for word in &words[1..] {
+///             scope.spawn(async { word.len() });
+///         }
+///         words[0].len()
+///     });
+/// });
+/// lengths.sort();
+/// assert_eq!(lengths, [1, 2, 3]);
+/// ```
 pub struct Scope<'scope, 'env: 'scope, T> {
     inner: terrace_fork::Spawner<'scope>,
     results: &'scope Results<T>,
@@ -62,6 +80,19 @@ impl<'scope, T: Send + 'scope> Scope<'scope, '_, T> {
     /// Spawns a task that any thread of the pool may run, and the scope's own thread.
     ///
     /// Its result becomes part of the result of [`TaskPool::scope`](crate::TaskPool::scope).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use terrace_tasks::TaskPool;
+    /// let numbers = [1, 2, 3];
+    /// let doubled = TaskPool::new().scope(|scope| {
+    ///     for number in &numbers {
+    ///         scope.spawn(async move { number * 2 });
+    ///     }
+    /// });
+    /// assert_eq!(doubled, [2, 4, 6]);
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<Fut: Future<Output = T> + 'scope + Send>(&self, f: Fut) {
         self.inner.spawn(self.child(f));
@@ -71,6 +102,17 @@ impl<'scope, T: Send + 'scope> Scope<'scope, '_, T> {
     /// [`TaskPool::scope`](crate::TaskPool::scope).
     ///
     /// Its result becomes part of the result of that call.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// # use terrace_tasks::TaskPool;
+    /// let here = std::thread::current().id();
+    /// let ran_on = TaskPool::new().scope(|scope| {
+    ///     scope.spawn_on_scope(async { std::thread::current().id() });
+    /// });
+    /// assert_eq!(ran_on, [here]);
+    /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on_scope<Fut: Future<Output = T> + 'scope + Send>(&self, f: Fut) {
         self.inner.spawn_on_scope(self.child(f));
@@ -80,6 +122,7 @@ impl<'scope, T: Send + 'scope> Scope<'scope, '_, T> {
     /// [`TaskPool::scope_with_executor`](crate::TaskPool::scope_with_executor); without one, on the scope's own thread.
     ///
     /// Its result becomes part of the result of that call.
+    /// [`TaskPool::scope_with_executor`](crate::TaskPool::scope_with_executor) has an example.
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on_external<Fut: Future<Output = T> + 'scope + Send>(&self, f: Fut) {
         self.inner.spawn_on_external(self.child(f));

@@ -5,6 +5,8 @@ use terrace_sync::Arc;
 /// An executor that takes tasks from any thread and runs them only on the thread that made it, when that
 /// thread ticks it.
 ///
+/// # Examples
+///
 /// ```
 /// # use terrace_tasks::ThreadExecutor;
 /// let executor = ThreadExecutor::new();

@@ -18,6 +18,19 @@ use crate::pools::TaskPool;
 ///
 /// # Panics
 /// Each consumer passes on a panic of a closure, once all its tasks have ended. Items that no task had begun by then may be left out.
+///
+/// # Examples
+///
+/// ```
+/// let pool = terrace_tasks::TaskPool::new();
+/// let odd_squares = || pool.par(1..11_u32).filter(|n| n % 2 == 1).map(|n| n * n);
+///
+/// assert_eq!(odd_squares().collect::<Vec<_>>(), [1, 9, 25, 49, 81]);
+/// assert_eq!((odd_squares().count(), odd_squares().sum::<u32>()), (5, 165));
+/// assert_eq!((odd_squares().min(), odd_squares().max()), (Some(1), Some(81)));
+/// assert!(odd_squares().all(|n| n < 100) && odd_squares().any(|n| n == 49));
+/// ```
+#[doc(alias("IntoParallelIterator", "par_iter"))]
 #[must_use = "parallel iterators do nothing until they are consumed"]
 #[derive(Debug)]
 pub struct Par<'p, I, B> {
@@ -75,6 +88,8 @@ impl TaskPool {
     /// Cost of an input below 2 µs: two loads, a store and some compares, and two readings of a clock for each 64th. Fewer than 64 items cost
     /// up to eight readings, and a list. If items suddenly take longer, up to 64 inputs below 2 µs are still the caller's alone.
     ///
+    /// # Examples
+    ///
     /// ```
     /// use terrace_tasks::TaskPool;
     ///
@@ -91,6 +106,7 @@ impl TaskPool {
     /// let long: Vec<&str> = pool.par(&words).copied().filter(|word| word.len() > 3).collect();
     /// assert_eq!(long, ["results", "borrow"]);
     /// ```
+    #[doc(alias = "into_par_iter")]
     pub fn par<S: IntoSource>(
         &self,
         source: S,
@@ -102,6 +118,15 @@ impl TaskPool {
     ///
     /// # Panics
     /// If `items` is 0.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = terrace_tasks::TaskPool::new();
+    /// let lengths = pool.par_batches(0..10_u32, 4).fold(|| 0, |length, _| length + 1);
+    /// assert_eq!(lengths, [4, 4, 2]);
+    /// ```
+    #[doc(alias("with_min_len", "with_max_len"))]
     pub fn par_batches<S: IntoSource>(
         &self,
         source: S,
@@ -163,6 +188,14 @@ where
     }
 
     /// Makes an iterator of every item and puts its items in the place of that one.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = terrace_tasks::TaskPool::new();
+    /// let all: Vec<u32> = pool.par(1..4_u32).flat_map(|n| 0..n).collect();
+    /// assert_eq!(all, [0, 0, 1, 0, 1, 2]);
+    /// ```
     pub fn flat_map<U, F>(self, f: F) -> Par<'p, FlatMap<I, F>, iter::FlatMap<B, U, F>>
     where
         F: FnMut(B::Item) -> U + Send + Clone,
@@ -198,12 +231,29 @@ where
     }
 
     /// Calls `f` with every item, in no particular order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = terrace_tasks::TaskPool::new();
+    /// let mut numbers = [1, 2, 3];
+    /// pool.par(&mut numbers).for_each(|number| *number *= 2);
+    /// assert_eq!(numbers, [2, 4, 6]);
+    /// ```
     #[inline]
     pub fn for_each(self, f: impl Fn(B::Item) + Sync) {
         let _done: Parts<()> = self.each_batch(&|batch: B| batch.for_each(&f));
     }
 
     /// All items in a collection, in order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = terrace_tasks::TaskPool::new();
+    /// let words: String = pool.par(&["in ", "order"]).copied().collect();
+    /// assert_eq!(words, "in order");
+    /// ```
     #[inline]
     pub fn collect<C>(self) -> C
     where
@@ -219,6 +269,8 @@ where
     /// Folds every batch, each from a value of `init`, and returns the outcomes in the order of the batches. How many there are is a
     /// matter of chance, but after [`par_batches`](TaskPool::par_batches). For groups, build a map
     /// in each batch and merge the maps.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use std::collections::BTreeMap;
@@ -245,6 +297,14 @@ where
     }
 
     /// Combines all items to one by `f`, which is associative; `None` if there is none. Keeps their order.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = terrace_tasks::TaskPool::new();
+    /// let longest = pool.par(&["a", "abc", "xyz"]).copied().reduce(|a, b| if b.len() > a.len() { b } else { a });
+    /// assert_eq!(longest, Some("abc"));
+    /// ```
     #[inline]
     pub fn reduce(self, f: impl Fn(B::Item, B::Item) -> B::Item + Sync) -> Option<B::Item>
     where

@@ -17,12 +17,15 @@ impl TaskPool {
     ///
     /// Source: quicksort, with the standard library's `select_nth_unstable` as partition.
     ///
+    /// # Examples
+    ///
     /// ```
     /// let pool = terrace_tasks::TaskPool::new();
     /// let mut numbers = [3, 1, 2];
     /// pool.sort_unstable(&mut numbers);
     /// assert_eq!(numbers, [1, 2, 3]);
     /// ```
+    #[doc(alias = "par_sort_unstable")]
     pub fn sort_unstable<T: Ord + Send>(&self, slice: &mut [T]) {
         self.sort_unstable_by(slice, T::cmp);
     }
@@ -32,6 +35,16 @@ impl TaskPool {
     /// # Panics
     /// With the panic of `compare`. Then the order is unspecified, and every item is still there. It may panic if
     /// `compare` is no total order, as the standard library's sort.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = terrace_tasks::TaskPool::new();
+    /// let mut numbers = [3, 1, 2];
+    /// pool.sort_unstable_by(&mut numbers, |a, b| b.cmp(a));
+    /// assert_eq!(numbers, [3, 2, 1]);
+    /// ```
+    #[doc(alias = "par_sort_unstable_by")]
     pub fn sort_unstable_by<T: Send>(
         &self,
         slice: &mut [T],
@@ -61,12 +74,15 @@ impl TaskPool {
     /// Source: merge sort from the leaves up, with the standard library's `sort_by` for both steps: it finds the two runs of a pair,
     /// and merges them.
     ///
+    /// # Examples
+    ///
     /// ```
     /// let pool = terrace_tasks::TaskPool::new();
     /// let mut words = ["to", "be", "or", "not"];
-    /// pool.sort_by(&mut words, |a, b| a.len().cmp(&b.len()));
-    /// assert_eq!(words, ["to", "be", "or", "not"]);
+    /// pool.sort(&mut words);
+    /// assert_eq!(words, ["be", "not", "or", "to"]);
     /// ```
+    #[doc(alias = "par_sort")]
     pub fn sort<T: Ord + Send>(&self, slice: &mut [T]) {
         self.sort_by(slice, T::cmp);
     }
@@ -76,6 +92,16 @@ impl TaskPool {
     /// # Panics
     /// With the panic of `compare`. Then the order is unspecified, and every item is still there. It may panic if
     /// `compare` is no total order, as the standard library's sort.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// let pool = terrace_tasks::TaskPool::new();
+    /// let mut words = ["three", "four", "a"];
+    /// pool.sort_by(&mut words, |a, b| a.len().cmp(&b.len()));
+    /// assert_eq!(words, ["a", "four", "three"]);
+    /// ```
+    #[doc(alias = "par_sort_by")]
     pub fn sort_by<T: Send>(&self, slice: &mut [T], compare: impl Fn(&T, &T) -> Ordering + Sync) {
         if slice.len() <= ALONE {
             return slice.sort_by(compare);

@@ -9,6 +9,29 @@ use core::slice::{Chunks, ChunksMut, Iter, IterMut};
 
 /// Items that are split into batches: a slice, a vector, a range, or the chunks of a slice. See
 /// [`TaskPool::par`](crate::TaskPool::par).
+///
+/// # Examples
+///
+/// ```
+/// use terrace_tasks::{Source, TaskPool};
+///
+/// /// The powers of two below 2ⁿ.
+/// struct Powers(std::ops::Range<u32>);
+///
+/// impl Source for Powers {
+///     type Batch = std::iter::Map<std::ops::Range<u32>, fn(u32) -> u64>;
+///
+///     fn items(&self) -> u64 {
+///         self.0.items()
+///     }
+///
+///     fn split(&mut self, items: u64) -> Self::Batch {
+///         self.0.split(items).map(|n| 1 << n)
+///     }
+/// }
+///
+/// assert_eq!(TaskPool::new().par(Powers(0..10)).sum::<u64>(), 1_023);
+/// ```
 pub trait Source: Send + Sized {
     /// What a task works on.
     type Batch: Iterator + Send;
@@ -28,6 +51,7 @@ fn at_most(items: u64, all: usize) -> usize {
 }
 
 /// What becomes a source: each source, vectors, arrays, and references to them.
+/// [`TaskPool::par`](crate::TaskPool::par) has an example of several.
 pub trait IntoSource {
     /// The source.
     type Source: Source;

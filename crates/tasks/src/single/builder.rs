@@ -4,7 +4,15 @@ use alloc::string::String;
 
 /// Makes a [`TaskPool`](crate::TaskPool). Without feature `multi_threaded` there are no threads to configure: every setting is
 /// accepted and ignored.
+///
+/// # Examples
+///
+/// ```
+/// # use terrace_tasks::TaskPoolBuilder;
+/// assert_eq!(TaskPoolBuilder::new().num_threads(8).build().thread_num(), 1);
+/// ```
 #[derive(Debug, Default, Clone)]
+#[must_use = "a builder makes no pool until it is built"]
 pub struct TaskPoolBuilder {}
 
 impl TaskPoolBuilder {

@@ -21,6 +21,15 @@ const MAX_NESTED_SPAWNS: usize = 16;
 ///
 /// This is the pool without feature `multi_threaded`. It has the interface of the one with threads, except that futures
 /// need not be `Send`. Its tasks belong to the thread that spawned them, on any pool.
+///
+/// # Examples
+///
+/// ```
+/// # use terrace_tasks::{block_on, TaskPool};
+/// let pool = TaskPool::new();
+/// let task = pool.spawn(async { 6 * 7 });
+/// assert_eq!(block_on(task), 42);
+/// ```
 #[derive(Debug, Default, Clone)]
 pub struct TaskPool {}
 
@@ -46,6 +55,12 @@ impl TaskPool {
     /// While no task of the scope can go on, the thread polls its other tasks. When these cannot go on either, it
     /// sleeps.
     ///
+    /// # Panics
+    /// With the panic of `f`, or the first panic of a task. The other tasks are not polled any more; their futures are dropped
+    /// before this unwinds.
+    ///
+    /// # Examples
+    ///
     /// ```
     /// # use terrace_tasks::TaskPool;
     /// let pool = TaskPool::new();
@@ -57,10 +72,6 @@ impl TaskPool {
     /// });
     /// assert_eq!(lengths, [3, 5]);
     /// ```
-    ///
-    /// # Panics
-    /// With the panic of `f`, or the first panic of a task. The other tasks are not polled any more; their futures are dropped
-    /// before this unwinds.
     pub fn scope<'env, F, T>(&self, f: F) -> Vec<T>
     where
         F: for<'scope> FnOnce(&'scope mut Scope<'scope, 'env, T>),
@@ -112,6 +123,8 @@ impl TaskPool {
     /// The task is queued inside of 16 polls of tasks, and after 200 calls of one turn: `LocalExecutor::spawn_eager` of
     /// `terrace-local` says why.
     ///
+    /// # Examples
+    ///
     /// ```
     /// let pool = terrace_tasks::TaskPool::new();
     /// assert_eq!(pool.spawn_eager(async { 6 * 7 }).try_take(), Some(42));
@@ -158,6 +171,8 @@ impl TaskPool {
     }
 
     /// Calls `f` with the calling thread's executor, on which [`spawn`](Self::spawn) puts its tasks.
+    ///
+    /// # Examples
     ///
     /// ```
     /// # use terrace_tasks::TaskPool;
