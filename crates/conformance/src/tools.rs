@@ -228,6 +228,9 @@ pub fn wake_owned(waker: &Waker) {
 }
 
 /// Drives the executor until a task has left its waker in the slot, and takes it.
+///
+/// # Panics
+/// If the executor runs out of tasks before.
 #[track_caller]
 pub fn arrived<K: Kind>(kind: &K, slot: &Slot) -> Waker {
     let mut waker = None;
@@ -239,6 +242,9 @@ pub fn arrived<K: Kind>(kind: &K, slot: &Slot) -> Waker {
 }
 
 /// Wakes itself and returns `Pending`, so many times.
+///
+/// # Panics
+/// If that is more than a `u32` counts.
 pub fn yields(times: usize) -> Yields {
     Yields(u32::try_from(times).expect("a task yields seldom"))
 }

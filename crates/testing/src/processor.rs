@@ -1,6 +1,8 @@
 //! On which processor a test runs.
 
 /// From now on the calling thread, and the threads that it starts, run on this processor alone. False if they may not.
+/// # Panics
+/// If the number is larger than any that the system knows.
 #[must_use]
 pub fn stay_on(processor: usize) -> bool {
     // SAFETY: a set of processors is plain data, and zeros are the empty one.

@@ -1,6 +1,8 @@
 //! A sandbox that refuses the barrier.
 
 /// Installs a filter on this thread, and those that it starts, that lets every system call pass but `membarrier`.
+/// # Panics
+/// If the system refuses the filter.
 pub fn refuse_membarrier() {
     let statement = |code: u32, value: u32| libc::sock_filter {
         code: code as u16,

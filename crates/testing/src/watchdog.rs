@@ -44,6 +44,8 @@ pub struct Watchdog {
 
 impl Watchdog {
     /// A watchdog with a limit of its own.
+    /// # Panics
+    /// If the system starts no thread.
     #[track_caller]
     pub fn within(limit: Duration) -> Self {
         let place = Location::caller();
@@ -157,6 +159,8 @@ fn add(describe: Describe) {
 }
 
 /// How long a test may take: 60 seconds, or what `TERRACE_TEST_SECONDS` says.
+/// # Panics
+/// If the variable is no whole number.
 #[must_use]
 pub fn limit() -> Duration {
     let seconds = std::env::var(LIMIT_VARIABLE).ok();

@@ -3,6 +3,7 @@
 //! Each rule is a function from the files to findings, in a module with the rules of its kind. `tests/planted.txt` breaks each.
 
 mod dependencies;
+mod features;
 mod floors;
 mod layout;
 mod mutants;
@@ -67,5 +68,6 @@ fn check(files: &Files, dependencies: &[Dependency]) -> Result<Vec<String>> {
     findings.extend(dependencies::check(dependencies, &sources));
     findings.extend(mutants::check(files, &sources)?);
     findings.extend(floors::check(files, &sources));
+    findings.extend(features::check(files)?);
     Ok(findings)
 }
