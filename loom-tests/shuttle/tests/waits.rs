@@ -128,6 +128,23 @@ fn all_workers_wait_for_their_own_pool() {
     });
 }
 
+/// A worker blocks on a task of another pool, which waits for the only task in the worker's ring. The wait may not run that one, and
+/// no other worker misses it.
+#[test]
+fn the_only_task_at_hand_is_another_one() {
+    explore(|| {
+        let (one, two) = (pool(2), pool(1));
+        let (own, other) = (Arc::clone(&one), Arc::clone(&two));
+        let waiter = one.spawn(async move {
+            let gate = Gate::new();
+            let pass = gate.pass();
+            own.spawn(async move { gate.open() }).detach();
+            block_on(other.spawn(pass));
+        });
+        block_on(waiter);
+    });
+}
+
 /// Every worker waits when an external thread publishes work.
 ///
 /// Fails under `park-wait-rescan`: a waiter sleeps past its own event. Fails under `park-r-rule`: the publisher finds

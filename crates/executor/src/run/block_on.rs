@@ -5,10 +5,13 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Wake, Waker};
 
+use terrace_local::TaskId;
+use terrace_local::task::awaited::asking;
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::{Arc, light};
 use terrace_thread::Notify;
 
+use super::awaited;
 use super::threadless::ThreadlessPools;
 use super::wait::{WaitFor, wait};
 
@@ -64,7 +67,19 @@ struct Blocked<'a, F: Future> {
     future: Pin<&'a mut F>,
     output: Option<F::Output>,
     waker: Waker,
-    flag: &'a BlockWaker,
+    flag: &'a Arc<BlockWaker>,
+    /// The task whose handle the future polled last, if that task had not ended.
+    awaited: Option<TaskId>,
+}
+
+impl<F: Future> Blocked<'_, F> {
+    /// Whether only one waker is left that can wake the future: the one that it has left with the task that it awaits.
+    fn hangs_on_one_task(&self) -> bool {
+        /// The references of `block_on` itself: `flag` and `waker`.
+        const OWN: usize = 2;
+        // A clone that another thread drops at this moment may count: then the task is left to the others.
+        self.awaited.is_some() && Arc::strong_count(self.flag) == OWN + 1
+    }
 }
 
 impl<F: Future> WaitFor for Blocked<'_, F> {
@@ -79,10 +94,12 @@ impl<F: Future> WaitFor for Blocked<'_, F> {
         if !self.flag.woken.load(Ordering::Relaxed)
             || !self.flag.woken.swap(false, Ordering::AcqRel)
         {
-            return false;
+            return self.hangs_on_one_task() && awaited::run(self.awaited);
         }
         let mut context = Context::from_waker(&self.waker);
-        if let Poll::Ready(output) = self.future.as_mut().poll(&mut context) {
+        let (polled, awaited) = asking(|| self.future.as_mut().poll(&mut context));
+        self.awaited = awaited;
+        if let Poll::Ready(output) = polled {
             self.output = Some(output);
         }
         true
@@ -104,9 +121,9 @@ impl<F: Future> WaitFor for Blocked<'_, F> {
 /// Runs a future to its end on the current thread.
 ///
 /// While the future is pending, the thread runs its pinned tasks (`terrace-thread`) and the tasks
-/// of executors without workers. It sleeps when it has nothing to run. On a worker, it does not run
-/// other tasks of the worker's executor: the other workers run them. If all workers wait, the
-/// executor starts a spare one.
+/// of executors without workers. It sleeps when it has nothing to run. On a worker, it runs the task that the future
+/// awaits, if nothing else can wake the future and no other thread has taken the task. It runs no other tasks of the
+/// worker's executor: the other workers run them. If all workers wait, the executor starts a spare one.
 ///
 /// The thread parks through the standard library's token. A caller that parks the same thread in a loop of its own
 /// needs a flag besides: this wait may take the token.
@@ -126,6 +143,7 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
         output: None,
         waker: Waker::from(Arc::clone(&flag)),
         flag: &flag,
+        awaited: None,
     };
     wait(&mut blocked, ThreadlessPools::all());
     let output = blocked.output.take().expect("the wait ends with an output");

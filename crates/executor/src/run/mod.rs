@@ -1,5 +1,6 @@
 //! The threads and futures that run a pool's work, from their start to their end.
 
+mod awaited;
 pub(crate) mod block_on;
 pub(crate) mod deadline;
 pub(crate) mod driver;

@@ -9,6 +9,7 @@
 //! See `super::last_resort`.
 
 use terrace_local::cells;
+use terrace_local::task::awaited;
 use terrace_park::Restricted;
 use terrace_sync::thread::{park, yield_now};
 use terrace_sync::weakened;
@@ -99,6 +100,7 @@ impl LocalTasks {
 /// Waits until `own` is done, and runs the tasks of pools without workers until then.
 pub(crate) fn wait<W: WaitFor>(own: &mut W, mut threadless: ThreadlessPools<'_>) {
     let _waiting = inspect::waits(W::NAME);
+    let _outside = awaited::outside();
     let mut local = LocalTasks::new();
     let mut before = None;
     loop {

@@ -11,6 +11,10 @@ use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll, Waker};
 
+#[cfg(feature = "std")]
+use super::awaited;
+#[cfg(feature = "std")]
+use super::handle::TaskId;
 use super::local::handle::{Handle, TAG, TAGS};
 use super::outcome::{Gone, Outcome};
 use super::runnable::{Meta, Own};
@@ -195,6 +199,9 @@ impl<T> Either<T> {
             Kind::Shared(task) => {
                 let polled = Pin::new(task).poll(context);
                 match polled {
+                    #[cfg(feature = "std")]
+                    Poll::Pending => awaited::note(self.cell().map(TaskId::of_cell)),
+                    #[cfg(not(feature = "std"))]
                     Poll::Pending => {}
                     Poll::Ready(Some(_)) => self.remember(Gone::Taken),
                     Poll::Ready(None) => self.remember(Gone::Cancelled),
@@ -223,6 +230,8 @@ impl<T> Either<T> {
 impl<T> Either<T> {
     /// Drops the handle. Called once, by the destructor.
     fn end(&mut self) {
+        #[cfg(feature = "std")]
+        awaited::forget(self.cell().map(TaskId::of_cell));
         match self.as_kind_mut() {
             // SAFETY: the destructor is the last use of the word.
             Kind::Shared(task) => unsafe { core::ptr::drop_in_place(task) },

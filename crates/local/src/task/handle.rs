@@ -198,6 +198,11 @@ impl<T, M: fmt::Debug> fmt::Debug for Task<T, M> {
 pub struct TaskId(NonZeroUsize);
 
 impl TaskId {
+    /// Of the task in the cell at this address.
+    pub(super) fn of_cell(address: NonZeroUsize) -> Self {
+        Self(address)
+    }
+
     /// Of the task that a waker wakes, if it is the waker of a task of this project's executors. Combinators that poll with wakers
     /// of their own hide the task's: then the id is that of no task.
     #[must_use]
@@ -321,7 +326,7 @@ impl<T, M> FallibleTask<T, M> {
     /// spawned it, and once this handle has returned the task's end.
     #[must_use]
     pub fn id(&self) -> Option<TaskId> {
-        self.task.cell().map(TaskId)
+        self.task.cell().map(TaskId::of_cell)
     }
 
     /// Takes the output if the task is done. `None` if it is not, was cancelled, or the output was taken before. For a frame

@@ -14,6 +14,8 @@
 //!    place, catches a panic of its destructor, and deregisters the task.
 //! 5. The outcome waits in the cell for the [`Task`]. If no handle takes it, `outcome::Outcome::drop` hands on its panic.
 
+#[cfg(feature = "std")]
+pub mod awaited;
 pub(crate) mod core;
 mod early;
 mod either;

@@ -7,6 +7,7 @@ use core::task::Waker;
 
 use terrace_trace::Mark;
 
+use super::handle::TaskId;
 use crate::unwind::contain;
 
 /// What each of the cells of [`build`](super::build) holds beside its future: the core, of the type that the cell's schedule
@@ -171,6 +172,13 @@ impl Runnable {
             Kind::Foreign(task) => ManuallyDrop::new(task).waker(),
             Kind::Raw(_) => Waker::noop().clone(),
         }
+    }
+
+    /// Which task it is; `None` for one of a foreign cell, and for a raw job.
+    #[must_use]
+    pub fn id(&self) -> Option<TaskId> {
+        let address = self.0.addr();
+        (address.get() & KIND == 0).then(|| TaskId::of_cell(address))
     }
 
     /// The task, as the timeline knows it.
