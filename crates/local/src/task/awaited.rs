@@ -5,7 +5,7 @@
 
 use core::cell::Cell;
 
-use super::handle::TaskId;
+use super::id::TaskId;
 
 terrace_sync::thread_local! {
     /// It has no destructor, so that destructors of other thread-locals may poll handles.

@@ -14,7 +14,7 @@ use core::task::{Context, Poll, Waker};
 #[cfg(feature = "std")]
 use super::awaited;
 #[cfg(feature = "std")]
-use super::handle::TaskId;
+use super::id::TaskId;
 use super::local::handle::{Handle, TAG, TAGS};
 use super::outcome::{Gone, Outcome};
 use super::runnable::{Meta, Own};

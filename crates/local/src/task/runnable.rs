@@ -7,7 +7,7 @@ use core::task::Waker;
 
 use terrace_trace::Mark;
 
-use super::handle::TaskId;
+use super::id::TaskId;
 use crate::unwind::contain;
 
 /// What each of the cells of [`build`](super::build) holds beside its future: the core, of the type that the cell's schedule
