@@ -31,6 +31,7 @@ mod progress;
 mod prove;
 mod report;
 mod sanitizer;
+mod scale;
 mod shuttle;
 mod soak;
 mod source;
@@ -89,6 +90,8 @@ enum Command {
     Shuttle(shuttle::ShuttleArgs),
     /// Plant faults and require the net of each, a test, a model or a sanitizer, to catch it
     Prove(prove::ProveArgs),
+    /// Count the cache lines that each operation hands over with 4 to 64 workers, ours and the peers'
+    Scale(scale::ScaleArgs),
     /// Use executors at random for minutes, and account for every future
     Soak(soak::SoakArgs),
     /// Run the tests of the layers under ThreadSanitizer with an instrumented standard library
@@ -175,6 +178,7 @@ fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
         Command::Loom(args) => loom::run(ws, &args),
         Command::Shuttle(args) => shuttle::run(ws, &args),
         Command::Prove(args) => prove::run(ws, &args),
+        Command::Scale(args) => scale::run(ws, &args),
         Command::Soak(args) => soak::run(ws, &args),
         Command::Tsan(args) => sanitizer::run(ws, &args, &tsan::sanitizer()),
         Command::Asan(args) => sanitizer::run(ws, &args, &asan::sanitizer(ws)?),

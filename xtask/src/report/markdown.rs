@@ -24,7 +24,7 @@ pub(super) fn document(document: &Document) -> String {
 }
 
 /// Parts without a budget.
-pub(super) fn parts(parts: &[Part]) -> String {
+pub(crate) fn parts(parts: &[Part]) -> String {
     let texts = parts.iter().map(|p| part(p, &mut usize::MAX.clone()));
     texts.collect::<Vec<_>>().join("\n\n")
 }

@@ -8,7 +8,7 @@ pub(crate) mod curves;
 pub(crate) mod document;
 pub(crate) mod frames;
 mod html;
-mod markdown;
+pub(crate) mod markdown;
 pub(crate) mod model;
 pub(crate) mod page;
 pub(crate) mod peers;
