@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 
 #[derive(Args)]
 pub(crate) struct CiArgs {
-    /// Leave out what needs minutes: book, package, msrv, the mutants of loom, shuttle, soak, tsan, asan, targets, wasm, no-std, compat,
+    /// Leave out what needs minutes: book, package, msrv, the mutants of loom, shuttle, scale, soak, tsan, asan, targets, wasm, no-std, compat,
     /// bench
     #[arg(long)]
     quick: bool,
@@ -23,7 +23,7 @@ pub(crate) struct CiArgs {
 const LEFT_OUT: &str = "";
 
 /// The checks: the words after `cargo xtask` with `--all`, without an option, and with `--quick`.
-const PARTS: [[&str; 3]; 25] = [
+const PARTS: [[&str; 3]; 26] = [
     ["lint"; 3],
     ["tidy"; 3],
     ["test", "test --debug", "test --debug"],
@@ -37,6 +37,7 @@ const PARTS: [[&str; 3]; 25] = [
     ["loom --mutants", "loom --mutants", "loom"],
     ["loom --sweep", LEFT_OUT, LEFT_OUT],
     ["shuttle --mutants", "shuttle", LEFT_OUT],
+    ["scale --check", "scale --check", LEFT_OUT],
     ["prove", LEFT_OUT, LEFT_OUT],
     ["soak --minutes 1", "soak --minutes 1", LEFT_OUT],
     [

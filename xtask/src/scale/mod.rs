@@ -134,7 +134,10 @@ pub(crate) fn run(ws: &Workspace, args: &ScaleArgs) -> Result<()> {
         Ok("counted".to_owned())
     })?;
     let mut counts = found.into_inner().expect("no push panics");
-    counts.sort_by_key(|count| (count.workers, count.seed));
+    counts.sort_by_key(|count| {
+        let pool = POOLS.iter().position(|pool| *pool == count.pool);
+        (pool, count.workers, count.seed)
+    });
     let places = Places::of(ws, &programs.program, &counts)?;
     let part = page::part(&counts, &places, args.seeds);
     println!("{part}");

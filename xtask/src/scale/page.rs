@@ -127,7 +127,7 @@ fn hottest(counts: &[Count], places: &Places) -> Table {
                 let figures =
                     [sum, peak].map(|sum| Cell::Figure(format!("{:.2}", sum / schedules)));
                 let mut cells = vec![Cell::Name(name.to_owned()), Cell::Word(pool.to_owned())];
-                cells.push(Cell::Word(place.to_owned()));
+                cells.push(Cell::Name(place.to_owned()));
                 cells.extend(figures);
                 table.add(cells);
             }

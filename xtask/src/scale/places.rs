@@ -12,6 +12,8 @@ use crate::workspace::Workspace;
 
 /// How many addresses one call of the tool takes.
 const AT_ONCE: usize = 500;
+/// Letters of a name that has types in it.
+const LONGEST: usize = 80;
 /// Code of these does not say whose line it is: the standard library, and what stands for it in ours.
 const BELOW: [&str; 3] = ["/rustc/", "library/", "crates/sync/src"];
 
@@ -55,18 +57,21 @@ impl Places {
     }
 }
 
-/// `FUNCTION` in `FILE:LINE`, of the innermost frame that is of interest: a line with the address, then two for each frame.
+/// `FUNCTION in FILE:LINE`, of the innermost frame that is of interest: a line with the address, then two for each frame. If all
+/// are of the standard library, the function with its types says whose it is.
 fn name(frames: &str, root: &str) -> Option<String> {
     let lines = Vec::from_iter(frames.lines().skip(1));
     let frames = Vec::from_iter(lines.chunks_exact(2));
     let is_above = |frame: &&&[&str]| !BELOW.iter().any(|below| frame[1].contains(below));
-    let frame = frames.iter().find(is_above).or(frames.last())?;
+    let Some(frame) = frames.iter().find(is_above) else {
+        return Some((*frames.last()?[0]).chars().take(LONGEST).collect());
+    };
     let file = frame[1].split(" (disc").next()?.trim_start_matches(root);
     let file = match file.split_once("registry/src/") {
         Some((_, rest)) => rest.split_once('/')?.1,
         None => file,
     };
-    Some(format!("`{}` in `{file}`", short(frame[0])))
+    Some(format!("{} in {file}", short(frame[0])))
 }
 
 /// A function's name without its generic arguments, and with its type or module at most.
@@ -97,13 +102,15 @@ mod tests {
                       a::Pool<T>::push<u8>\n/r/crates/a/src/pool.rs:9 (discriminator 2)\nmain\n/r/main.rs:1\n";
         assert_eq!(
             name(frames, "/r/").as_deref(),
-            Some("`Pool::push` in `crates/a/src/pool.rs:9`")
+            Some("Pool::push in crates/a/src/pool.rs:9")
         );
         let peer = "1\nf\n/h/.cargo/registry/src/index-1/tokio-1.0.0/src/x.rs:2\n";
         assert_eq!(
             name(peer, "/r/").as_deref(),
-            Some("`f` in `tokio-1.0.0/src/x.rs:2`")
+            Some("f in tokio-1.0.0/src/x.rs:2")
         );
+        let lock = "1\nlock<a::State>\n/rustc/1/library/std/mutex.rs:2\n";
+        assert_eq!(name(lock, "/r/").as_deref(), Some("lock<a::State>"));
         assert_eq!(name("1\n", "/r/"), None);
     }
 }
