@@ -8,7 +8,7 @@ use super::{POOLS, WORKERS};
 use crate::report::document::{Cell, Part, Table};
 use crate::report::markdown;
 
-/// How many places are named of each operation of our pool.
+/// How many places are named of each operation of our pool, and that of the hottest line.
 const NAMED: usize = 3;
 
 /// The generated part of the page.
@@ -123,7 +123,12 @@ fn hottest(counts: &[Count], places: &Places) -> Table {
             let mut found = Vec::from_iter(found);
             let named = if pool == POOLS[0] { NAMED } else { 1 };
             found.sort_by(|(a, (x, _)), (b, (y, _))| y.total_cmp(x).then(a.cmp(b)));
-            for (place, (sum, peak)) in found.into_iter().take(named) {
+            let by_peak =
+                |a: &&(&str, (f64, f64)), b: &&(&str, (f64, f64))| a.1.1.total_cmp(&b.1.1);
+            let hottest = found.iter().max_by(by_peak).copied();
+            found.truncate(named);
+            found.extend(hottest.filter(|hottest| !found.contains(hottest)));
+            for (place, (sum, peak)) in found {
                 let figures =
                     [sum, peak].map(|sum| Cell::Figure(format!("{:.2}", sum / schedules)));
                 let mut cells = vec![Cell::Name(name.to_owned()), Cell::Word(pool.to_owned())];
