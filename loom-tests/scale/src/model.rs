@@ -2,6 +2,7 @@
 
 #[cfg(terrace_lines)]
 mod lines {
+    // SAFETY: `loom-tests/lines/src/api.rs` has these functions, with these types.
     unsafe extern "C" {
         pub(crate) safe fn lines_begin();
         pub(crate) unsafe fn lines_end(name: *const u8, length: usize, operations: u64);
@@ -17,6 +18,8 @@ mod lines {
 #[cfg(not(terrace_lines))]
 mod lines {
     pub(crate) fn lines_begin() {}
+    /// # Safety
+    /// It has no premise.
     pub(crate) unsafe fn lines_end(_: *const u8, _: usize, _: u64) {}
     pub(crate) fn lines_note(_: u64) {}
     pub(crate) fn lines_wait(_: u64) {}
