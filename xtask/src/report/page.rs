@@ -153,7 +153,7 @@ mod tests {
 
     use expect_test::expect_file;
 
-    use super::{BenchResults, Saved, Sheet, part, renewed};
+    use super::{BenchResults, COMMAND, Saved, Sheet, part, renewed};
 
     fn results(layer: &str) -> BenchResults {
         let text = include_str!("snapshots/rounds.json").replace("queue", layer);
