@@ -42,6 +42,8 @@ mod once;
 #[cfg(feature = "std")]
 #[doc(hidden)]
 pub mod report;
+#[cfg(terrace_loom)]
+mod tally;
 pub mod thread;
 #[cfg(feature = "std")]
 pub mod time;

@@ -1,5 +1,8 @@
 //! [`model`]: one entry point for a model body under every backend.
 
+#[cfg(terrace_loom)]
+use crate::tally;
+
 /// Bytes of a modelled thread's stack; frames of a debug build are large.
 #[cfg(terrace_shuttle)]
 const SHUTTLE_STACK: usize = 256 * 1024;
@@ -17,7 +20,8 @@ fn env_or(name: &str, default: usize) -> usize {
 /// Runs a model body under loom.
 ///
 /// The checkpoints of a program's bodies are files of their own: `LOOM_CHECKPOINT_FILE`, with the number of the body at the end.
-/// With `TERRACE_LOOM_REPLAY=NUMBER` only that body runs, from its checkpoint, with loom's log.
+/// With `TERRACE_LOOM_REPLAY=NUMBER` only that body runs, from its checkpoint, with loom's log. A search that passes prints
+/// how many schedules it tried, and the most threads in one.
 #[cfg(terrace_loom)]
 fn explore(body: impl Fn() + Send + Sync + 'static) {
     static BODIES: std::sync::Mutex<usize> = std::sync::Mutex::new(0);
@@ -36,7 +40,13 @@ fn explore(body: impl Fn() + Send + Sync + 'static) {
         file.as_mut_os_string().push(std::format!(".{number}"));
     }
     match env_or("TERRACE_LOOM_REPLAY", usize::MAX) {
-        usize::MAX => builder.check(body),
+        usize::MAX => {
+            builder.check(move || {
+                tally::begin();
+                body();
+            });
+            tally::end();
+        }
         // Only this call sets up the log; it takes all its settings from the environment.
         replayed if replayed == number => loom::model(body),
         _ => {}

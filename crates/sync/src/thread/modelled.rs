@@ -145,6 +145,8 @@ fn wait(timeout: bool) {
     }
     if timeout {
         let inner = inner.clone();
+        #[cfg(terrace_loom)]
+        crate::tally::spawned();
         raw::spawn(move || {
             let expired =
                 inner
@@ -230,6 +232,8 @@ impl Builder {
     ) -> io::Result<JoinHandle<T>> {
         let inner = Inner::new();
         let thread = Thread(inner.clone());
+        #[cfg(terrace_loom)]
+        crate::tally::spawned();
         let raw = self.0.spawn(move || {
             inner.raw.get_or_init(raw::current);
             let _finished = Finished(inner.clone());
