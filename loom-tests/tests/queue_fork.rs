@@ -138,6 +138,8 @@ fn two_pops_and_two_thieves(form: FenceKind) {
     });
 }
 
+/// The owner pops twice while two thieves steal: each job goes to one of the three.
+///
 /// Fails under `sync-steal-heavy-removed`, `sync-steal-light-removed`, `queue-fork-heavy-early`, `queue-fork-heavy-late` and
 /// `queue-fork-last-unchecked`.
 #[test]

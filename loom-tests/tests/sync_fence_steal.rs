@@ -24,12 +24,16 @@ fn one_of_two_sees_the_other(light: fn()) {
     });
 }
 
+/// Of an owner and a thief that each write, fence and read, one sees the other's write.
+///
 /// Fails under `sync-steal-light-removed` and `sync-steal-heavy-removed`.
 #[test]
 fn sync_steal_fences_order() {
     one_of_two_sees_the_other(steal::light);
 }
 
+/// The same with the owner's fence that does not look at the form of fences.
+///
 /// Fails under `sync-steal-light-removed` and `sync-steal-heavy-removed`.
 #[test]
 fn sync_steal_fences_order_without_a_look() {

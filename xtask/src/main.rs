@@ -18,6 +18,7 @@ mod doc;
 mod examples;
 mod features;
 mod footprint;
+mod generated;
 mod lint;
 mod loom;
 mod measure;

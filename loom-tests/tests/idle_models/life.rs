@@ -22,11 +22,13 @@ fn start_hook_waits(shape: Shape) {
     model_of_two(shape, workers, Fixture::publish_one);
 }
 
+/// A worker whose start hook waits for a published item sees it run. Both workers share a group.
 #[test]
 fn idle_start_hook_waits_one_group() {
     start_hook_waits(Shape::OneGroupOfTwo);
 }
 
+/// The same with a group for each worker.
 #[test]
 fn idle_start_hook_waits_two_groups() {
     start_hook_waits(Shape::TwoGroupsOfOne);

@@ -20,11 +20,13 @@ fn restricted_wake(shape: Shape) {
     });
 }
 
+/// Ending a wait for a latch makes no token: the next published item still wakes the other worker. Both share a group.
 #[test]
 fn idle_restricted_wake_one_group() {
     restricted_wake(Shape::OneGroupOfTwo);
 }
 
+/// The same with a group for each worker.
 #[test]
 fn idle_restricted_wake_two_groups() {
     restricted_wake(Shape::TwoGroupsOfOne);
@@ -41,11 +43,13 @@ fn last_resort(shape: Shape) {
     model_of_two(shape, workers, Fixture::publish_one);
 }
 
+/// Where every worker waits for the published item, one of them runs it. Both workers share a group.
 #[test]
 fn idle_last_resort_one_group() {
     last_resort(Shape::OneGroupOfTwo);
 }
 
+/// The same with a group for each worker.
 #[test]
 fn idle_last_resort_two_groups() {
     last_resort(Shape::TwoGroupsOfOne);
@@ -82,11 +86,13 @@ fn turn_is_passed_on(shape: Shape) {
     model_of_two(shape, workers, Fixture::publish_one);
 }
 
+/// A waiter that may not run the item passes the turn on to the other waiter. Both workers share a group.
 #[test]
 fn idle_turn_is_passed_on_one_group() {
     turn_is_passed_on(Shape::OneGroupOfTwo);
 }
 
+/// The same with a group for each worker.
 #[test]
 fn idle_turn_is_passed_on_two_groups() {
     turn_is_passed_on(Shape::TwoGroupsOfOne);
@@ -129,11 +135,13 @@ fn leave_parked(shape: Shape) {
     model_of_two(shape, workers, Fixture::publish_one);
 }
 
+/// A worker leaves while a publisher may rely on it: the parked worker gets the item. Both share a group.
 #[test]
 fn idle_leave_parked_one_group() {
     leave_parked(Shape::OneGroupOfTwo);
 }
 
+/// The same with a group for each worker.
 #[test]
 fn idle_leave_parked_two_groups() {
     leave_parked(Shape::TwoGroupsOfOne);
@@ -148,11 +156,13 @@ fn leave_restricted(shape: Shape) {
     model_of_two(shape, workers, Fixture::publish_one);
 }
 
+/// A worker leaves while the other one waits for the published item: the waiter runs it. Both share a group.
 #[test]
 fn idle_leave_restricted_one_group() {
     leave_restricted(Shape::OneGroupOfTwo);
 }
 
+/// The same with a group for each worker.
 #[test]
 fn idle_leave_restricted_two_groups() {
     leave_restricted(Shape::TwoGroupsOfOne);

@@ -24,11 +24,13 @@ fn sentinel(shape: Shape) {
     });
 }
 
+/// An item that a publisher leaves to the sentinel is run, also when the sentinel's time runs out. Both workers share a group.
 #[test]
 fn idle_sentinel_one_group() {
     sentinel(Shape::OneGroupOfTwo);
 }
 
+/// The same with a group for each worker.
 #[test]
 fn idle_sentinel_two_groups() {
     sentinel(Shape::TwoGroupsOfOne);

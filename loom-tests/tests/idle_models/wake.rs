@@ -18,11 +18,13 @@ fn no_lost_wake(shape: Shape) {
     });
 }
 
+/// Two items published one by one reach two workers that go to sleep: no wake is lost. Both workers share a group.
 #[test]
 fn idle_no_lost_wake_one_group() {
     no_lost_wake(Shape::OneGroupOfTwo);
 }
 
+/// The same with a group for each worker.
 #[test]
 fn idle_no_lost_wake_two_groups() {
     no_lost_wake(Shape::TwoGroupsOfOne);
@@ -39,11 +41,13 @@ fn last_searcher(shape: Shape) {
     model_from(shape, |f| f.put(1), RUN_ONE, Fixture::publish_one);
 }
 
+/// The last worker to stop its search finds the item of a publisher that relied on the search. Both workers share a group.
 #[test]
 fn idle_last_searcher_one_group() {
     last_searcher(Shape::OneGroupOfTwo);
 }
 
+/// The same with a group for each worker.
 #[test]
 fn idle_last_searcher_two_groups() {
     last_searcher(Shape::TwoGroupsOfOne);
@@ -115,6 +119,7 @@ fn woken_sees(private: bool) {
     });
 }
 
+/// A worker that was woken sees the item of that wake.
 #[test]
 fn idle_woken_worker_sees_the_item() {
     woken_sees(false);
@@ -136,11 +141,13 @@ fn batch(shape: Shape) {
     });
 }
 
+/// A batch of two items wakes a worker for each. Both workers share a group.
 #[test]
 fn idle_batch_one_group() {
     batch(Shape::OneGroupOfTwo);
 }
 
+/// The same with a group for each worker.
 #[test]
 fn idle_batch_two_groups() {
     batch(Shape::TwoGroupsOfOne);
@@ -164,11 +171,13 @@ fn search_again(shape: Shape) {
     });
 }
 
+/// A worker that comes back from its work searches again or parks: each of two items finds a worker. Both share a group.
 #[test]
 fn idle_search_again_one_group() {
     search_again(Shape::OneGroupOfTwo);
 }
 
+/// The same with a group for each worker.
 #[test]
 fn idle_search_again_two_groups() {
     search_again(Shape::TwoGroupsOfOne);

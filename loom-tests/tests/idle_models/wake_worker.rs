@@ -19,11 +19,13 @@ fn wake_worker(shape: Shape) {
     });
 }
 
+/// A worker that parks gets the private work that another thread wakes it for. Both workers share a group.
 #[test]
 fn idle_wake_worker_one_group() {
     wake_worker(Shape::OneGroupOfTwo);
 }
 
+/// The same with a group for each worker.
 #[test]
 fn idle_wake_worker_two_groups() {
     wake_worker(Shape::TwoGroupsOfOne);
@@ -50,11 +52,13 @@ fn take_back(shape: Shape) {
     });
 }
 
+/// A worker that gets up by itself while others wake it leaves one token, so the next item wakes the other worker. Both share a group.
 #[test]
 fn idle_take_back_one_group() {
     take_back(Shape::OneGroupOfTwo);
 }
 
+/// The same with a group for each worker.
 #[test]
 fn idle_take_back_two_groups() {
     take_back(Shape::TwoGroupsOfOne);
@@ -72,11 +76,13 @@ fn unpark_all(shape: Shape) {
     });
 }
 
+/// The wake of all reaches each worker that parks or waits. Both workers share a group.
 #[test]
 fn idle_unpark_all_one_group() {
     unpark_all(Shape::OneGroupOfTwo);
 }
 
+/// The same with a group for each worker.
 #[test]
 fn idle_unpark_all_two_groups() {
     unpark_all(Shape::TwoGroupsOfOne);

@@ -1,17 +1,22 @@
 //! `cargo xtask loom`: the models of `loom-tests`, and the mutants that they must notice.
 
+pub(crate) mod readme;
 mod replay;
-mod sweep;
+pub(crate) mod sweep;
 
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 
 use crate::build::Build;
-use crate::models::{self, ENDLESS, LOOM, Model, Times, Verdict, layers, weakened};
+use crate::measure::machine::origin;
+use crate::models::{self, ENDLESS, Explored, LOOM, Model, Times, Verdict, layers, weakened};
 use crate::process::Finished;
+use crate::report::page::origin_in_words;
 use crate::workspace::Workspace;
 
 /// The package with the models.
@@ -26,6 +31,9 @@ const WEAKENED_FACTOR: u32 = 5;
 
 /// What says to a model in how many schedules it runs at most.
 const MOST_SCHEDULES: &str = "LOOM_MAX_PERMUTATIONS";
+
+/// What changes the bound of the models.
+const PREEMPTIONS: &str = "TERRACE_LOOM_PREEMPTIONS";
 
 /// How loom's message starts when a run has more steps than it follows: nothing is shown then.
 const EXHAUSTED: &str = "Model exceeded maximum number of branches";
@@ -51,6 +59,9 @@ pub(crate) struct LoomArgs {
     /// Run the schedule in this file, with locations and loom's log, of the one model that FILTER names
     #[arg(long, value_name = "FILE", conflicts_with_all = ["mutants", "sweep"])]
     schedule: Option<PathBuf>,
+    /// Renew the tables of loom-tests/README.md, which takes a run of all models in all schedules
+    #[arg(long, conflicts_with_all = ["filter", "layer", "sweep", "schedules", "schedule"])]
+    write: bool,
 }
 
 impl LoomArgs {
@@ -63,11 +74,17 @@ impl LoomArgs {
 
 /// Runs the models chosen, then with `--mutants` the mutants chosen.
 pub(crate) fn run(ws: &Workspace, args: &LoomArgs) -> Result<()> {
+    ensure!(
+        !args.write || std::env::var_os(PREEMPTIONS).is_none(),
+        "the tables are those of the default bound: unset {PREEMPTIONS}"
+    );
+    // What the tables say of this run: the commit is the one that is built.
+    let origin = args.write.then(|| origin_in_words(&origin(ws)));
     let build = LOOM.build(ws);
     let layer = args.layer.as_deref().filter(|_| !args.sweep);
     let models = list(ws, &build, layer)?;
     if args.sweep {
-        let times = run_models(&build, &models, args)?;
+        let (times, _) = run_models(&build, &models, args)?;
         return sweep::run(ws, &build, &models, &times, args);
     }
     let chosen = |m: &&Model| args.chooses(m.layer(), &[&m.title()]);
@@ -83,14 +100,17 @@ pub(crate) fn run(ws: &Workspace, args: &LoomArgs) -> Result<()> {
     let needed = |m: &&Model| chosen(m) || planned.iter().any(|(_, own)| own.title() == m.title());
     let models: Vec<Model> = models.iter().filter(needed).cloned().collect();
     ensure!(!models.is_empty(), "no model matches; see loom-tests/tests");
-    let times = run_models(&build, &models, args)?;
-    if !args.mutants {
-        return Ok(());
+    let (times, explored) = run_models(&build, &models, args)?;
+    if args.mutants {
+        LOOM.catch(&planned, |mutant, model| {
+            let limit = weakened_limit(times.get(&model.title()));
+            Ok(verdict(&model.run(&weakened(Some(mutant)), limit)?))
+        })?;
     }
-    LOOM.catch(&planned, |mutant, model| {
-        let limit = weakened_limit(times.get(&model.title()));
-        Ok(verdict(&model.run(&weakened(Some(mutant)), limit)?))
-    })
+    match origin {
+        Some(origin) => readme::write(&ws.root, &origin, &times, &explored),
+        None => Ok(()),
+    }
 }
 
 /// What a run of a model with something weakened shows. Loom explores for as long as there is something new, and a thread
@@ -132,7 +152,12 @@ fn weakened_limit(time: Option<&Duration>) -> Duration {
 }
 
 /// Runs the models as they are; they note what a sweep, or a replay of a failure, needs.
-fn run_models(build: &Build, models: &[Model], args: &LoomArgs) -> Result<Times> {
+fn run_models(
+    build: &Build,
+    models: &[Model],
+    args: &LoomArgs,
+) -> Result<(Times, HashMap<String, Explored>)> {
+    let explored = Mutex::new(HashMap::new());
     let run = |model: &Model| {
         let mut env = match args.sweep {
             true => sweep::recording(build, model, args)?,
@@ -141,7 +166,33 @@ fn run_models(build: &Build, models: &[Model], args: &LoomArgs) -> Result<Times>
         if let (Some(most), false) = (args.schedules, args.sweep) {
             env.push((MOST_SCHEDULES, most.to_string()));
         }
-        model.run(&env, LIMIT)
+        let finished = model.run(&env, LIMIT)?;
+        if let Some(found) = Explored::of(&finished.output) {
+            let mut explored = explored.lock().expect("no insert panics");
+            explored.insert(model.title(), found);
+        }
+        Ok(finished)
     };
-    LOOM.run(build, models, run, |model| replay::find(build, model))
+    let times = LOOM.run(build, models, run, |model| replay::find(build, model))?;
+    Ok((times, explored.into_inner().expect("no insert panics")))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_run_of_some_models_renews_no_table() {
+        assert!(crate::parse("loom --mutants --write").is_ok());
+        let others = [
+            "queue",
+            "--layer queue",
+            "--schedules 9",
+            "--sweep",
+            "--schedule x.0",
+        ];
+        for other in others {
+            let error = crate::parse(&format!("loom --write {other}")).err();
+            let error = error.expect("the table would have gaps").to_string();
+            assert!(error.contains("cannot be used with"), "{other}: {error}");
+        }
+    }
 }

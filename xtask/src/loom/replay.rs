@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::LIMIT;
+use super::{LIMIT, PREEMPTIONS};
 use crate::build::Build;
 use crate::models::{Environment, Model};
 
@@ -40,7 +40,7 @@ pub(super) fn environment(file: &Path) -> Result<Environment> {
     let number = file.extension().and_then(|number| number.to_str());
     let number = number.context("the file's name ends in the number of a body, as in `body.0`")?;
     // As `terrace_sync::model` has it.
-    let preemptions = std::env::var("TERRACE_LOOM_PREEMPTIONS").unwrap_or("2".to_owned());
+    let preemptions = std::env::var(PREEMPTIONS).unwrap_or("2".to_owned());
     Ok(vec![
         ("TERRACE_LOOM_REPLAY", number.to_owned()),
         (FILE, std::path::absolute(file)?.display().to_string()),

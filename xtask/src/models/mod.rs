@@ -3,6 +3,7 @@
 //! Each model is a process of its own under a time limit, as many at a time as there are processors. The two checkers differ in
 //! what the environment of a model says, and in how a failing schedule runs again.
 
+pub(crate) mod described;
 pub(crate) mod layers;
 pub(crate) mod mutants;
 
@@ -66,6 +67,14 @@ pub(crate) enum Verdict {
     Failed(String),
     /// Why nothing is learnt.
     Unclear(String),
+}
+
+/// What loom's search of a model came to; over all bodies, if it has several.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Explored {
+    pub(crate) schedules: usize,
+    /// The most in one schedule, timers and the body's own included.
+    pub(crate) threads: usize,
 }
 
 /// What the environment of a model says.
@@ -137,7 +146,7 @@ impl Checker {
                 let again = self.again(model, &model.noted(build, ""));
                 bail!("{verdict:?}\n{}\n{again}", finished.output);
             }
-            Ok("ok".to_owned())
+            Ok(Explored::of(&finished.output).map_or("ok".to_owned(), |found| found.to_string()))
         })?;
         Ok(models.iter().map(Model::title).zip(times).collect())
     }
@@ -187,6 +196,30 @@ impl Model {
     pub(crate) fn noted(&self, build: &Build, of: &str) -> PathBuf {
         let name = format!("{of}{}", self.title().replace("::", "-"));
         build.target().join("failed").join(name)
+    }
+}
+
+impl Explored {
+    /// What `terrace_sync::model` has printed.
+    pub(crate) fn of(output: &str) -> Option<Self> {
+        let bodies = output.lines().filter_map(|line| {
+            let (_, said) = line.split_once("model: ")?;
+            let (schedules, threads) = said.split_once(" schedules, ")?;
+            let threads = threads.strip_suffix(" threads")?.parse().ok()?;
+            let schedules = schedules.parse().ok()?;
+            Some(Self { schedules, threads })
+        });
+        bodies.reduce(|all, body| Self {
+            schedules: all.schedules + body.schedules,
+            threads: all.threads.max(body.threads),
+        })
+    }
+}
+
+impl std::fmt::Display for Explored {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { schedules, threads } = self;
+        write!(f, "ok, {schedules} schedules, {threads} threads")
     }
 }
 
@@ -241,8 +274,17 @@ mod tests {
     use std::process::ExitStatus;
     use std::time::Duration;
 
-    use super::Verdict;
+    use super::{Explored, Verdict};
     use crate::process::Finished;
+
+    #[test]
+    fn bodies_of_a_model_add_up() {
+        let output =
+            "test a ... model: 20 schedules, 3 threads\nmodel: 1 schedules, 2 threads\nok\n";
+        let (schedules, threads) = (21, 3);
+        assert_eq!(Explored::of(output), Some(Explored { schedules, threads }));
+        assert_eq!(Explored::of("test a ... ok\n"), None);
+    }
 
     #[test]
     fn passes_need_a_test_that_ran_and_failures_say_why() {

@@ -30,11 +30,15 @@ impl Row for Mutant {
 }
 
 impl Mutant {
+    /// Whether the model with this title, of this layer, is the one that must fail.
+    pub(crate) fn means(&self, layer: Option<&str>, title: &str) -> bool {
+        let model = &self.model;
+        layer == self.layer.as_deref() && (title == model || title.ends_with(&format!("::{model}")))
+    }
+
     fn find(&self, models: &[Model]) -> Result<Model> {
         let Self { name, layer, model } = self;
-        let inside = format!("::{model}");
-        let of_layer = models.iter().filter(|m| m.layer() == layer.as_deref());
-        let found = of_layer.filter(|m| m.title() == *model || m.title().ends_with(&inside));
+        let found = models.iter().filter(|m| self.means(m.layer(), &m.title()));
         match found.collect::<Vec<_>>()[..] {
             [one] => Ok(one.clone()),
             [] => bail!("mutant `{name}`: layer {layer:?} has no model `{model}`"),

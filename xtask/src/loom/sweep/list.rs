@@ -13,19 +13,22 @@ use crate::table;
 
 const LIST: &str = "loom-tests/orderings.toml";
 
+/// How a row says that no model comes to the access.
+const NOT_REACHED: &str = "not reached";
+
 /// One row of the list: an access whose ordering may be weakened without a model that fails.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Row {
-    file: String,
+pub(crate) struct Row {
+    pub(crate) file: String,
     /// `Type::function`, or `function`.
-    function: String,
+    pub(crate) function: String,
     /// What is called; from the second call of that name on with `#2`.
-    access: String,
+    pub(crate) access: String,
     /// `FROM to WEAKER`, after `failure ` where it is the ordering of a failed exchange; or `not reached`.
-    weakened: Vec<String>,
+    pub(crate) weakened: Vec<String>,
     /// Why no model can or need fail.
-    reason: String,
+    pub(crate) reason: String,
 }
 
 impl table::Row for Row {
@@ -47,7 +50,13 @@ impl table::Row for Row {
     }
 }
 
-pub(super) fn load(root: &Path) -> Result<Vec<Row>> {
+impl Row {
+    pub(crate) fn is_not_reached(&self) -> bool {
+        self.weakened.iter().any(|how| how == NOT_REACHED)
+    }
+}
+
+pub(crate) fn load(root: &Path) -> Result<Vec<Row>> {
     table::load(root, LIST)
 }
 
@@ -55,7 +64,7 @@ pub(super) fn load(root: &Path) -> Result<Vec<Row>> {
 fn entry(Job { site, to, .. }: &Job) -> String {
     let failure = if site.place == 0 { "" } else { "failure " };
     let how = to.map(|to| format!("{failure}{} to {to}", site.order));
-    let how = how.as_deref().unwrap_or("not reached");
+    let how = how.as_deref().unwrap_or(NOT_REACHED);
     format!("{}, {how}", site.name())
 }
 

@@ -8,7 +8,7 @@
 //! So it is run with all that it comes to and that no model has caught yet; where it fails, with each half of them, down to
 //! the single ones.
 
-mod list;
+pub(crate) mod list;
 mod sites;
 
 use std::collections::HashSet;
