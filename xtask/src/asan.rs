@@ -6,10 +6,10 @@ use crate::sanitizer::{Canary, Run, Sanitizer};
 use crate::workspace::Workspace;
 
 /// The suite that drives all executors: it leaves nothing behind but what [`FOR_EVER`] names.
-const WITH_LEAKS: [&str; 1] = ["conformance"];
+pub(crate) const WITH_LEAKS: [&str; 1] = ["conformance"];
 /// The layers that manage memory by hand. Their own tests leak executors and forget drivers on purpose, everywhere, to see
 /// what happens to the others then.
-const WITHOUT_LEAKS: [&str; 5] = ["queue", "local", "thread", "executor", "fork"];
+pub(crate) const WITHOUT_LEAKS: [&str; 5] = ["queue", "local", "thread", "executor", "fork"];
 
 /// Names of functions are for the suppressions; `addr2line` comes with every linker.
 const OPTIONS: &str = "allow_addr2line=1:detect_stack_use_after_return=1:detect_leaks";

@@ -1,11 +1,14 @@
 //! `cargo xtask ci`: every check, in order, up to the first that fails.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
 use comfy_table::Table;
 
+use crate::measure::machine::commit;
+use crate::trust::{self, record};
 use crate::workspace::Workspace;
 
 #[derive(Args)]
@@ -17,6 +20,12 @@ pub(crate) struct CiArgs {
     /// Also what takes longest: every build of the tests, the sanitizers, the sweep, planted faults, published crates
     #[arg(long, conflicts_with = "quick")]
     all: bool,
+    /// Only this part, as `--all` runs it; may be given several times
+    #[arg(long, value_name = "PART", conflicts_with_all = ["quick", "all"], value_parser = names())]
+    only: Vec<String>,
+    /// Renew the records of the parts that run in this file, and docs/trust.md, which shows them
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
 }
 
 /// What is not run.
@@ -60,6 +69,40 @@ const PARTS: [[&str; 3]; 26] = [
     ],
 ];
 
+/// What only `--only` runs: it takes long, needs other programs, or measures.
+const MORE: [&str; 2] = ["targets --run", "footprint"];
+
+/// The names of all parts.
+pub(crate) fn names() -> Vec<&'static str> {
+    let parts = PARTS.iter().map(|[all, ..]| *all);
+    parts.chain(MORE).collect()
+}
+
+/// The command lines of the part `name`: as `--all` runs it, and in a shorter form.
+pub(crate) fn forms(name: &str) -> Vec<&'static str> {
+    let part = PARTS.iter().find(|[all, ..]| *all == name);
+    let alone = MORE.iter().filter(|more| **more == name).copied();
+    let mut forms: Vec<_> = part.into_iter().flatten().copied().chain(alone).collect();
+    forms.retain(|words| *words != LEFT_OUT);
+    forms.dedup();
+    forms
+}
+
+/// All command lines, in their order.
+fn lines() -> Vec<&'static str> {
+    names().into_iter().flat_map(forms).collect()
+}
+
+/// Who runs the part `name`.
+pub(crate) fn runs_in(name: &str) -> &'static str {
+    match PARTS.iter().find(|[all, ..]| *all == name) {
+        Some([_, usual, _]) if *usual == name => "`ci`, the workflow",
+        Some([_, LEFT_OUT, _]) => "`ci --all`, the workflow",
+        Some(_) => "`ci --all`, the workflow; a part of it in `ci`",
+        None => "by hand",
+    }
+}
+
 /// One part of a command: its name, and what it does; nothing where it is left out.
 pub(crate) struct Step<'w> {
     name: String,
@@ -81,19 +124,42 @@ impl<'w> Step<'w> {
 
 /// Runs the parts.
 pub(crate) fn run(ws: &Workspace, args: &CiArgs) -> Result<()> {
-    let steps = PARTS.iter().map(|[all, usual, quick]| {
-        let words = match (args.all, args.quick) {
-            (true, _) => all,
-            (_, true) => quick,
-            _ => usual,
-        };
-        let (name, run) = ((*all).to_owned(), None);
-        match *words == LEFT_OUT {
-            true => Step { name, run },
-            false => Step::command(ws, words),
-        }
+    let parts = PARTS.iter().map(|[all, usual, quick]| match args {
+        CiArgs { only, .. } if !only.is_empty() => (*all, if_chosen(only, all)),
+        CiArgs { all: true, .. } => (*all, *all),
+        CiArgs { quick: true, .. } => (*all, *quick),
+        _ => (*all, *usual),
     });
+    let more = MORE.iter().map(|name| (*name, if_chosen(&args.only, name)));
+    let more = more.filter(|(_, words)| *words != LEFT_OUT);
+    let tree = commit(ws);
+    let steps = parts
+        .chain(more)
+        .map(|(name, words)| match (words, &args.record) {
+            (LEFT_OUT, _) => Step {
+                name: name.to_owned(),
+                run: None,
+            },
+            (words, Some(file)) => {
+                let tree = tree.clone();
+                Step::new(words, move || {
+                    let result = record::run(ws, words, &lines(), file, (&tree.0, tree.1));
+                    trust::renew(ws)?;
+                    result
+                })
+            }
+            (words, None) => Step::command(ws, words),
+        });
     run_steps(steps.collect())
+}
+
+/// The part, if it is one of these.
+fn if_chosen(only: &[String], name: &'static str) -> &'static str {
+    if only.iter().any(|chosen| chosen == name) {
+        name
+    } else {
+        LEFT_OUT
+    }
 }
 
 /// Runs steps up to the first that fails; prints a line for each, and a table at the end.
@@ -132,11 +198,11 @@ fn seconds(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{LEFT_OUT, PARTS};
+    use super::{LEFT_OUT, MORE, PARTS};
 
     #[test]
     fn every_part_is_a_command() {
-        let parts = PARTS.as_flattened().iter();
+        let parts = PARTS.as_flattened().iter().chain(&MORE);
         for words in parts.filter(|words| **words != LEFT_OUT) {
             crate::parse(words).expect("a valid command line");
         }

@@ -18,7 +18,7 @@ use crate::report::sheet::{Cell, Sheet};
 use crate::workspace::{Workspace, empty};
 use xtask_stats::median;
 
-const HEADER: [&str; 6] = [
+pub(crate) const HEADER: [&str; 6] = [
     "project",
     "pool, bytes",
     "worker, bytes",

@@ -42,6 +42,7 @@ mod test;
 mod tidy;
 mod timeline;
 mod toolchain;
+mod trust;
 mod tsan;
 mod wasm;
 mod workspace;
@@ -123,6 +124,8 @@ enum Command {
     BenchReport(report::ReportArgs),
     /// Renew the page of benchmark results out of saved measurements
     BenchPage(report::page::PageArgs),
+    /// Renew docs/trust.md and the tables of the models out of the sources and of what runs have recorded
+    Trust,
     /// Count bytes, dependencies and build time of our executor beside others
     Footprint(footprint::FootprintArgs),
 }
@@ -195,6 +198,7 @@ fn dispatch(ws: &Workspace, command: Command) -> anyhow::Result<()> {
         Command::Bench(args) => bench::run(ws, &args),
         Command::BenchReport(args) => report::run(&args),
         Command::BenchPage(args) => report::page::run(ws, &args),
+        Command::Trust => trust::run(ws),
         Command::Footprint(args) => footprint::run(ws, &args),
     }
 }

@@ -110,9 +110,14 @@ impl Fault {
         package.context("`package` says whose test it is")
     }
 
+    /// What kind of net has to catch it.
+    pub(crate) fn net_name(&self) -> String {
+        format!("{:?}", self.net).to_lowercase()
+    }
+
     /// What has to catch it, as printed.
     fn net(&self) -> String {
-        let net = format!("{:?}", self.net).to_lowercase();
+        let net = self.net_name();
         let words = [Some(&net), self.package.as_ref(), self.test.as_ref()];
         let words: Vec<&str> = words.into_iter().flatten().map(String::as_str).collect();
         words.join(" ")

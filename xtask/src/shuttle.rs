@@ -39,7 +39,7 @@ pub(crate) struct ShuttleArgs {
 }
 
 /// Schedules of each kind for a model as it is.
-const ITERATIONS: u32 = 300;
+pub(crate) const ITERATIONS: u32 = 300;
 /// The same for a model with a fault, which is to be found in any case: some hide behind several rare choices.
 const ITERATIONS_WITH_FAULT: u32 = 6_000;
 

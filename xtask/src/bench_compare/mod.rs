@@ -11,7 +11,7 @@ mod git;
 mod plan;
 mod programs;
 mod seed;
-mod self_test;
+pub(crate) mod self_test;
 mod sides;
 mod verdict;
 

@@ -18,7 +18,7 @@ use crate::workspace::Workspace;
 /// The bench that gets slower; there is one that does not.
 const CHANGED: &str = "spin/changed/loop/1";
 /// Two commits, and the turns of the loop in them.
-const COMMITS: [(&str, u32); 2] = [("fast", 10_000), ("slow", 12_000)];
+pub(crate) const COMMITS: [(&str, u32); 2] = [("fast", 10_000), ("slow", 12_000)];
 /// The files beside the library with the turns; `VERSION` is that of criterion.
 const FILES: [(&str, &str); 6] = [
     (".gitignore", "/target\n"),

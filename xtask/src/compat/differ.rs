@@ -143,6 +143,20 @@ impl Subject {
     }
 }
 
+/// How many random programs a run compares, and how many of them are new each time.
+pub(crate) fn in_words() -> String {
+    let builds = SUBJECTS.iter().map(|subject| subject.builds.len() as u64);
+    let new = SUBJECTS
+        .iter()
+        .map(|subject| subject.new_seeds * subject.builds.len() as u64);
+    let (seeds, new): (u64, u64) = (builds.sum::<u64>() * SEEDS, new.sum());
+    format!(
+        "{} random programs on {} drop-ins, {new} of them new in each run",
+        seeds + new,
+        SUBJECTS.len()
+    )
+}
+
 /// Runs the programs whose names contain `filter`: `multi_threaded/--seed 7`, say. Packages that have none of them are not built.
 pub(super) fn run(ws: &Workspace, filter: &str, seeds: &SeedArgs) -> Result<()> {
     let is_any_named = SUBJECTS.iter().any(|subject| subject.is_named(filter));

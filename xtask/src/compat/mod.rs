@@ -89,6 +89,9 @@ struct Only {
     tracing: bool,
 }
 
+pub(crate) use differ::in_words as programs_in_words;
+pub(crate) use suites::in_words as suites_in_words;
+
 /// Does one thing with what a filter lets through.
 type Part<'p> = &'p dyn Fn(&str) -> Result<()>;
 

@@ -1,6 +1,6 @@
 //! The published test suites, and running one of them on the stock crate or on the drop-in.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
@@ -120,6 +120,16 @@ suites! {
     "rayon-core:rayon" Package RAYON "--lib --tests";
 }
 
+/// How many suites there are, and how many tests pass in them on the stock crates, according to the records below `root`.
+pub(crate) fn in_words(root: &Path) -> Result<String> {
+    let mut tests = 0;
+    for suite in SUITES {
+        let stock = expected::read(&suite.record(root))?;
+        tests += stock.with(Verdict::Ok).len();
+    }
+    Ok(format!("{} suites, {tests} tests", SUITES.len()))
+}
+
 impl Suite {
     /// The name without what is in place.
     fn short(&self) -> &'static str {
@@ -170,9 +180,9 @@ impl Suite {
     }
 
     /// The committed record.
-    fn record(&self, ws: &Workspace) -> PathBuf {
+    fn record(&self, root: &Path) -> PathBuf {
         let older = self.package.older_bevy().unwrap_or_default();
-        let records = ws.root.join("crates/compat/expected").join(older);
+        let records = root.join("crates/compat/expected").join(older);
         records.join(format!("{}.txt", self.short()))
     }
 
@@ -200,7 +210,7 @@ impl Suite {
                 dir = work.join(self.name);
                 // The tests of the library are those of a file now.
                 args = args.replace("--lib", "--test published");
-                let stock = expected::read(&self.record(ws))?;
+                let stock = expected::read(&self.record(&ws.root))?;
                 super::published::rebuild(&dir, package, patch, &stock)?;
             }
             (Source::Package | Source::Extracted, _) => {
@@ -253,14 +263,14 @@ impl Suite {
         let under_test = self.drop_ins().first().unwrap_or(&ASYNC_EXECUTOR).name;
         let stock = self.run(ws, Side::Stock)?;
         let title = format!("{name} {version}: cargo test {}", self.args);
-        expected::record(&self.record(ws), &title, under_test, &stock)?;
+        expected::record(&self.record(&ws.root), &title, under_test, &stock)?;
         let (passed, all) = (stock.with(Verdict::Ok).len(), stock.tests.len());
         Ok(format!("{passed} of {all} tests pass"))
     }
 
     /// Runs the suite on the drop-in and compares with the record.
     pub(super) fn check(&self, ws: &Workspace) -> Result<String> {
-        let stock = expected::read(&self.record(ws))?;
+        let stock = expected::read(&self.record(&ws.root))?;
         expected::compare(&stock, &self.run(ws, Side::Ours)?)
     }
 }

@@ -30,19 +30,27 @@ pub(crate) fn now() -> String {
     printed("date -u +%Y-%m-%dT%H:%M:%SZ").unwrap_or_default()
 }
 
-/// What this command line measures, on this machine, of this tree.
-pub(crate) fn origin(ws: &Workspace) -> Origin {
+/// The commit of the tree, and whether the tree has changes that are in none.
+pub(crate) fn commit(ws: &Workspace) -> (String, bool) {
     let git = |words: &str| {
         let mut git = program(words);
         git.current_dir(&ws.root);
         said(git)
     };
+    let changes = git("git status --porcelain");
+    let commit = git("git rev-parse HEAD").unwrap_or_default();
+    (commit, changes.is_ok_and(|text| !text.is_empty()))
+}
+
+/// What this command line measures, on this machine, of this tree.
+pub(crate) fn origin(ws: &Workspace) -> Origin {
+    let (commit, dirty) = commit(ws);
     Origin {
         schema: SCHEMA,
         created: now(),
         command: command_line(),
-        commit: git("git rev-parse HEAD").unwrap_or_default(),
-        dirty: git("git status --porcelain").is_ok_and(|text| !text.is_empty()),
+        commit,
+        dirty,
         machine: machine(),
     }
 }

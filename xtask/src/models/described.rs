@@ -41,6 +41,29 @@ pub(crate) fn all(root: &Path) -> Result<Vec<Described>> {
     Ok(models)
 }
 
+/// How many functions below `dir` are tests.
+pub(crate) fn tests_below(root: &Path, dir: &str) -> Result<usize> {
+    let mut tests = 0;
+    for file in rust_files(root, &root.join(dir))? {
+        let tokens: Option<TokenStream> = fs_err::read_to_string(root.join(&file))?.parse().ok();
+        tests += count(tokens.with_context(|| format!("{file} is no Rust"))?);
+    }
+    Ok(tests)
+}
+
+/// How often `#[test]` stands among the tokens.
+fn count(tokens: TokenStream) -> usize {
+    let (mut tests, mut is_attribute) = (0, false);
+    for token in tokens {
+        if let TokenTree::Group(group) = &token {
+            let is_test = is_attribute && group.stream().to_string() == "test";
+            tests += if is_test { 1 } else { count(group.stream()) };
+        }
+        is_attribute = matches!(&token, TokenTree::Punct(mark) if mark.as_char() == '#');
+    }
+    tests
+}
+
 fn of_file(file: &str, text: &str) -> Result<Vec<Described>> {
     let path = file
         .strip_prefix(TESTS)
@@ -101,7 +124,7 @@ fn first(comment: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Described, of_file};
+    use super::{Described, count, of_file};
 
     const TEXT: &str = r#"
 //! Models.
@@ -139,5 +162,7 @@ fn three() {}
         assert_eq!(models[0].layer(), Some("local"));
         let main = of_file("loom-tests/tests/local_task/main.rs", TEXT).expect("it is Rust");
         assert_eq!(main[1].title, "local_task::two");
+        let nested = format!("{TEXT} mod inside {{ #[test] fn four() {{}} }}");
+        assert_eq!(count(nested.parse().expect("it is Rust")), 4);
     }
 }

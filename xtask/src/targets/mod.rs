@@ -40,6 +40,12 @@ const RUNNER: &str = "TERRACE_TEST_RUNNER";
 const CHECK_CRATES: &str = "-Zbuild-std";
 const TEST_CRATES: &str = "-Zbuild-std=std,panic_unwind,test";
 
+/// How many targets there are, and of how many a machine like this one runs the tests.
+pub(crate) fn counted() -> (usize, usize) {
+    let imitated = TARGETS.iter().filter(|target| target.imitation.is_some());
+    (TARGETS.len(), imitated.count())
+}
+
 pub(crate) fn run(ws: &Workspace, args: &TargetsArgs) -> Result<()> {
     let chosen = choose(args.target.as_deref())?;
     if args.list {

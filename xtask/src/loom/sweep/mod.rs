@@ -9,7 +9,7 @@
 //! the single ones.
 
 pub(crate) mod list;
-mod sites;
+pub(crate) mod sites;
 
 use std::collections::HashSet;
 use std::sync::Mutex;

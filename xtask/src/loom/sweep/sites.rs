@@ -38,7 +38,7 @@ pub(super) type Order = &'static str;
 
 /// One ordering of one call.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) struct Site {
+pub(crate) struct Site {
     /// Relative to the root of the workspace.
     pub(super) file: String,
     pub(super) line: usize,
@@ -95,7 +95,7 @@ pub(super) fn layer(file: &str) -> &str {
 
 /// The sites of the layers below `root`: those in the source, and those that a run has `reached` where a name holds the
 /// ordering.
-pub(super) fn all(root: &Path, reached: &HashSet<&String>) -> Result<BTreeSet<Site>> {
+pub(crate) fn all(root: &Path, reached: &HashSet<&String>) -> Result<BTreeSet<Site>> {
     let (mut sites, mut calls) = (BTreeSet::new(), Calls::new());
     // Scopes lie in the executor's folder.
     for layer in layers::NAMES.iter().filter(|layer| **layer != "scope") {
