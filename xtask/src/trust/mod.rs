@@ -94,7 +94,7 @@ const METHODS: [Method; 17] = [
     },
     Method {
         name: "soak",
-        finds: "a future that is lost, dropped twice or polled late, in random use of all executors at once",
+        finds: "a stall, or a future that is lost or dropped twice, in random use of all executors at once",
         misses: "what comes less often than once a run",
         count: counts::soak,
         part: Some("soak --minutes 1"),
