@@ -30,6 +30,9 @@ pub(crate) fn now() -> String {
     printed("date -u +%Y-%m-%dT%H:%M:%SZ").unwrap_or_default()
 }
 
+/// The changes of a tree, but for the pages and the record that runs write themselves.
+const CHANGES: &str = "git status --porcelain -- . :!docs/checks.json :!docs/trust.md :!loom-tests/README.md";
+
 /// The commit of the tree, and whether the tree has changes that are in none.
 pub(crate) fn commit(ws: &Workspace) -> (String, bool) {
     let git = |words: &str| {
@@ -37,7 +40,7 @@ pub(crate) fn commit(ws: &Workspace) -> (String, bool) {
         git.current_dir(&ws.root);
         said(git)
     };
-    let changes = git("git status --porcelain");
+    let changes = git(CHANGES);
     let commit = git("git rev-parse HEAD").unwrap_or_default();
     (commit, changes.is_ok_and(|text| !text.is_empty()))
 }

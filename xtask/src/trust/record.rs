@@ -57,6 +57,9 @@ impl Record {
     }
 }
 
+/// The part whose run also measures what a page shows, and the option by which it writes that.
+const WRITES: (&str, &str) = ("loom --mutants", "--write");
+
 /// Runs the command `words` of this program, and records in `file` what came of it. `names` are those of all parts.
 pub(crate) fn run(
     ws: &Workspace,
@@ -68,6 +71,9 @@ pub(crate) fn run(
     let (date, start) = (now(), Instant::now());
     let mut command = Command::new(std::env::current_exe()?);
     command.args(words.split(' ')).current_dir(&ws.root);
+    if words == WRITES.0 {
+        command.arg(WRITES.1);
+    }
     let mut child = command.stdout(Stdio::piped()).spawn()?;
     let stdout = child.stdout.take().context("it is piped")?;
     let mut said = String::new();
