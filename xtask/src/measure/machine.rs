@@ -31,7 +31,8 @@ pub(crate) fn now() -> String {
 }
 
 /// The changes of a tree, but for the pages and the record that runs write themselves.
-const CHANGES: &str = "git status --porcelain -- . :!docs/checks.json :!docs/trust.md :!loom-tests/README.md";
+const CHANGES: &str =
+    "git status --porcelain -- . :!docs/checks.json :!docs/trust.md :!loom-tests/README.md";
 
 /// The commit of the tree, and whether the tree has changes that are in none.
 pub(crate) fn commit(ws: &Workspace) -> (String, bool) {
