@@ -46,7 +46,7 @@ const PARTS: [[&str; 3]; 26] = [
     ["loom --mutants", "loom --mutants", "loom"],
     ["loom --sweep", LEFT_OUT, LEFT_OUT],
     ["shuttle --mutants", "shuttle", LEFT_OUT],
-    ["scale --check", "scale --check", LEFT_OUT],
+    ["scale --check", LEFT_OUT, LEFT_OUT],
     ["prove", LEFT_OUT, LEFT_OUT],
     ["soak --minutes 1", "soak --minutes 1", LEFT_OUT],
     [

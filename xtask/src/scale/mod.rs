@@ -15,6 +15,7 @@ use anyhow::{Context, Result, ensure};
 use clap::Args;
 
 use crate::build::Build;
+use crate::generated;
 use crate::process::printed;
 use crate::progress::run_parallel;
 use crate::report;
@@ -144,12 +145,7 @@ pub(crate) fn run(ws: &Workspace, args: &ScaleArgs) -> Result<()> {
     if let Some(file) = &args.json {
         report::write(file, &(serde_json::to_string_pretty(&counts)? + "\n"))?;
     }
-    let path = ws.root.join(PAGE);
-    let page = report::page::renewed(&fs_err::read_to_string(&path)?, "cargo xtask scale", &part)
-        .with_context(|| {
-        format!("the generated part of {PAGE} does not end; mend or delete it")
-    })?;
-    report::write(&path, &page)
+    generated::renew(&ws.root, PAGE, "cargo xtask scale", &part)
 }
 
 /// How many lines a spawn from a busy worker may cost, at most, with any number of workers.
