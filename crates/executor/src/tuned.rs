@@ -72,6 +72,9 @@ pub(crate) const ENDED_EAGER: u32 = 4;
 pub(crate) const FEW_SPARES: usize = 16;
 /// How deep jobs of others may nest on a waiter's stack where no spare can start.
 pub(crate) const NESTED_HELP: u32 = 8;
+/// So often a worker that blocks on a task runs it in one wait, before it sleeps and leaves the task to others: a task that yields
+/// without end may wait for work that only another thread takes.
+pub(crate) const AWAITED_RUNS: u32 = 16;
 /// A joiner looks at so many threads that wait for each other, from the thief of its half on.
 pub(crate) const CHAIN: usize = 8;
 

@@ -1,14 +1,16 @@
 //! A worker that blocks on a task runs that very task, if nothing else can wake its wait and the task is at hand.
 
 use std::future::{pending, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::mpsc::channel;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::task::{Context, Waker};
 use std::thread::{self, ThreadId};
 
-use terrace_executor::{Builder, Executor, Task, block_on};
+use terrace_executor::{Builder, Executor, Lane, Task, block_on};
 use terrace_local::task::awaited::asking;
-use terrace_testing::{Yields, poll_once, signal, watchdog};
+use terrace_testing::{Wakes, Yields, in_own_process, poll_once, signal, watchdog};
 
 fn pool(workers: usize) -> Arc<Executor<'static>> {
     Arc::new(Builder::new().workers(workers).build())
@@ -86,35 +88,158 @@ fn the_only_task_at_hand_is_another_one() {
     assert_ne!(waits, runs, "it ran in an unrelated wait");
 }
 
-/// Which task a poll awaits: the one whose handle it polled last, as long as there is that handle. A wait in the middle of
-/// the poll awaits tasks of its own.
+/// Which task a poll awaits: the one whose handle it polled last, if that got the poll's waker and the handle is left. A wait in
+/// the middle of the poll awaits tasks of its own.
 #[test]
 fn a_poll_awaits_what_it_polled_last() {
     let _watchdog = watchdog();
-    let executor = Builder::new().workers(0).build();
-    let elsewhere = pool(1);
-    let mut kept = executor.spawn(pending::<()>());
-    let mut awaits_in = |then: &mut dyn FnMut()| {
-        let poll = || {
-            assert!(poll_once(&mut kept).is_pending());
-            then();
+    let (executor, elsewhere) = (pool(1), pool(1));
+    let (mut kept, other) = (
+        executor.spawn(pending::<()>()),
+        executor.spawn(pending::<()>()),
+    );
+    let waker = Waker::from(Arc::new(Wakes::default()));
+    let mut awaits_in = |then: &mut dyn FnMut(&mut Context<'_>)| {
+        let mut context = Context::from_waker(&waker);
+        let poll = |context: &mut Context<'_>| {
+            assert!(Pin::new(&mut kept).poll(context).is_pending());
+            then(context);
         };
-        asking(poll).1
+        asking(&mut context, poll).1
     };
-    let mut dropped = Some(executor.spawn(pending::<()>()));
-    let mut polls_and_drops = || {
-        if let Some(mut task) = dropped.take() {
-            assert!(poll_once(&mut task).is_pending());
-        }
+    let mut dropped = Some(other);
+    let mut polls_and_drops = |context: &mut Context<'_>| {
+        let mut task = dropped.take().expect("called once");
+        assert!(Pin::new(&mut task).poll(context).is_pending());
     };
-    let mut waits = || assert_eq!(block_on(elsewhere.spawn(Yields(1))), ());
+    let mut stranger = executor.spawn(pending::<()>());
     let awaited = [
-        awaits_in(&mut || {}),
-        awaits_in(&mut waits),
+        awaits_in(&mut |_| {}),
+        awaits_in(&mut |_| block_on(elsewhere.spawn(Yields(1)))),
         awaits_in(&mut polls_and_drops),
+        awaits_in(&mut |_| assert!(poll_once(&mut stranger).is_pending())),
     ];
-    assert_eq!(asking(|| ()).1, None);
-    assert_eq!(awaited, [kept.id(), kept.id(), None]);
+    assert_eq!(awaited, [kept.id(), kept.id(), None, None]);
+}
+
+/// What a task queues before it blocks its thread until that has sent.
+type Blocks = fn(&Arc<Executor<'static>>, Sender<()>);
+
+/// A task that blocks its thread on a task of its own pool: a spare comes, as it does where the wait sleeps.
+#[test]
+fn the_awaited_task_may_block_on_its_own_pool() {
+    let _watchdog = watchdog();
+    let cases: [(&str, Lane, Blocks); 3] = [
+        ("a task at hand", Lane::Normal, |executor, sender| {
+            executor
+                .spawn(async move { sender.send(()).unwrap() })
+                .detach();
+        }),
+        (
+            "a background task that needs the permit of the waiter",
+            Lane::Background,
+            |executor, sender| {
+                let task = async move { sender.send(()).unwrap() };
+                executor.spawn_on(Lane::Background, task).detach();
+            },
+        ),
+        ("a task from outside", Lane::Normal, |executor, sender| {
+            let executor = Arc::clone(executor);
+            let outside = move || {
+                executor
+                    .spawn(async move { sender.send(()).unwrap() })
+                    .detach()
+            };
+            thread::spawn(outside).join().unwrap();
+        }),
+    ];
+    for (name, lane, blocks) in cases {
+        println!("{name}");
+        let executor = pool(1);
+        let own = Arc::clone(&executor);
+        let waiter = executor.spawn_on(lane, async move {
+            let inner = Arc::clone(&own);
+            block_on(own.spawn(async move {
+                let (sender, receiver) = channel();
+                blocks(&inner, sender);
+                receiver.recv().unwrap();
+            }));
+        });
+        block_on(waiter);
+    }
+}
+
+/// A task that yields until another one has run, wherever that is queued.
+#[test]
+fn an_awaited_task_that_yields_leaves_others_their_turn() {
+    let _watchdog = watchdog();
+    for lane in [Lane::Normal, Lane::Background, Lane::High] {
+        let executor = pool(1);
+        let own = Arc::clone(&executor);
+        let (started, starts) = channel();
+        let flag = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&flag);
+        let waiter = executor.spawn(async move {
+            block_on(own.spawn(async move {
+                started.send(()).unwrap();
+                while !seen.load(Ordering::Relaxed) {
+                    Yields(1).await;
+                }
+            }));
+        });
+        starts.recv().unwrap();
+        let sets = async move { flag.store(true, Ordering::Relaxed) };
+        executor.spawn_on(lane, sets).detach();
+        block_on(waiter);
+    }
+}
+
+/// The task blocks its thread for a task that is pinned to the waiting thread, which only the wait can run.
+#[test]
+fn a_thread_with_tasks_of_its_own_leaves_the_awaited_task_to_others() {
+    let _watchdog = watchdog();
+    let executor = pool(1);
+    let own = Arc::clone(&executor);
+    let (signalled, wake) = signal();
+    let (started, starts) = channel();
+    let waiter = executor.spawn(async move {
+        let (sender, receiver) = channel();
+        let pinned = terrace_thread::spawn_local(async move {
+            signalled.await;
+            sender.send(()).unwrap();
+        });
+        pinned.detach();
+        block_on(own.spawn(async move {
+            started.send(()).unwrap();
+            receiver.recv().unwrap();
+        }));
+    });
+    starts.recv().unwrap();
+    wake.set();
+    block_on(waiter);
+}
+
+/// The same with a task of a pool without workers, which the waiting thread drives.
+#[test]
+fn pools_without_workers_go_before_the_awaited_task() {
+    // No thread of another test drives the pool.
+    in_own_process("pools_without_workers_go_before_the_awaited_task", || {
+        let (executor, driven) = (pool(1), pool(0));
+        let own = Arc::clone(&executor);
+        let (ended, ends) = channel();
+        let waiter = executor.spawn(async move {
+            block_on(own.spawn(async move {
+                let (sender, receiver) = channel();
+                driven
+                    .spawn(async move { sender.send(()).unwrap() })
+                    .detach();
+                receiver.recv().unwrap();
+            }));
+            ended.send(()).unwrap();
+        });
+        waiter.detach();
+        ends.recv().unwrap();
+    });
 }
 
 /// Such runs nest on the stack no deeper than a small stack allows, and the chain ends.

@@ -34,8 +34,8 @@ pub use waking::{notifier, park, set_notify};
 #[doc(hidden)]
 pub mod internal {
     pub use crate::pinned::{
-        Lent, Locals, bind_worker, has_work_for, inside_task, lend, make_way, replace_scope,
-        tick_for,
+        Lent, Locals, bind_worker, has_tasks, has_work_for, inside_task, lend, make_way,
+        replace_scope, tick_for,
     };
     pub use crate::waking::{Sleeper, shares_processor, unbind_worker};
 }

@@ -307,6 +307,15 @@ pub fn has_work_for(locals: Locals) -> bool {
     with(look).unwrap_or(false)
 }
 
+/// Whether the thread has tasks that no other one can run, queued or pending.
+#[must_use]
+pub fn has_tasks() -> bool {
+    let look = |pinned: &Pinned| {
+        !pinned.children.is_empty() || !LocalExecutor::view(Arc::clone(&pinned.core)).is_empty()
+    };
+    with(look).unwrap_or(false)
+}
+
 /// As [`tick`], for a wait. Children and tasks take turns where both are queued.
 pub fn tick_for(locals: Locals) -> bool {
     let look = |pinned: &Pinned| {

@@ -32,5 +32,6 @@ pub(crate) mod spin;
 pub(crate) mod task_count;
 pub(crate) mod threads;
 pub(crate) mod trace_index;
+pub(crate) mod waits_beneath;
 pub(crate) mod watch;
 pub(crate) mod worker_loop;

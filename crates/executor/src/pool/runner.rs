@@ -49,10 +49,8 @@ pub(crate) struct Runner<'p> {
     pub(crate) rotation: Rotation,
     /// How many tasks out of its slot it has run in a row.
     pub(super) slot_runs: Cell<u32>,
-    /// How many jobs of others run on top of each other, by waits of last resort.
+    /// How many jobs run on top of each other in waits: those of others, by waits of last resort, and tasks that are awaited.
     pub(crate) nested_help: Cell<u32>,
-    /// How many tasks run on top of each other, by waits for these tasks.
-    pub(crate) awaited_runs: Cell<u32>,
     /// Of a worker: false before the loop and after it, in hooks, and while pinned tasks are dropped.
     pub(crate) in_loop: Cell<bool>,
     /// The seat in which its thread forks, once it has forked.
@@ -120,7 +118,6 @@ impl<'p> Runner<'p> {
             rotation: Rotation::default(),
             slot_runs: Cell::new(0),
             nested_help: Cell::new(0),
-            awaited_runs: Cell::new(0),
             in_loop: Cell::new(false),
             fork: Cell::new(None),
             polled: Cell::new(false),

@@ -21,6 +21,7 @@ use crate::parts::scope_slot::Slot;
 use crate::parts::scopes::{Crew, Looking, Scopes};
 use crate::parts::seat::Seats;
 use crate::parts::threads::Threads;
+use crate::parts::waits_beneath::WaitsBeneath;
 use crate::parts::watch;
 use crate::protocol::alarm::Alarm;
 use crate::protocol::holders::Holders;
@@ -58,6 +59,8 @@ pub(crate) struct Shared {
     pub(crate) external_waiters: ExternalWaiters,
     /// How the pool starts its threads, and the threads that it has started.
     pub(crate) threads: Threads,
+    /// Waits on top of which their workers run what they wait for.
+    pub(crate) waits_beneath: WaitsBeneath,
     /// Records of its tasks, with feature `inspect`.
     pub(crate) records: inspect::Table,
 }
@@ -93,6 +96,7 @@ impl Shared {
             quiet: QuietWaiters::new(),
             external_waiters: ExternalWaiters::new(),
             threads,
+            waits_beneath: WaitsBeneath::default(),
             records: inspect::Table::new(id),
         });
         #[cfg(feature = "inspect")]

@@ -7,13 +7,14 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use terrace_local::TaskId;
 use terrace_local::task::awaited::asking;
-use terrace_sync::atomic::{AtomicBool, Ordering};
+use terrace_sync::atomic::{AtomicBool, Ordering, fence};
 use terrace_sync::{Arc, light};
 use terrace_thread::Notify;
 
 use super::awaited;
 use super::threadless::ThreadlessPools;
 use super::wait::{WaitFor, wait};
+use crate::tuned::AWAITED_RUNS;
 
 /// Its flag is set when the future was woken. It wakes the thread if that sleeps.
 struct BlockWaker {
@@ -70,15 +71,23 @@ struct Blocked<'a, F: Future> {
     flag: &'a Arc<BlockWaker>,
     /// The task whose handle the future polled last, if that task had not ended.
     awaited: Option<TaskId>,
+    /// How often this thread may still run that task before the next poll.
+    runs_left: u32,
 }
 
 impl<F: Future> Blocked<'_, F> {
-    /// Whether only one waker is left that can wake the future: the one that it has left with the task that it awaits.
-    fn hangs_on_one_task(&self) -> bool {
+    /// The task that alone can wake the future: the only waker that the future has left is with that task, which it awaits.
+    fn hangs_on(&self) -> Option<TaskId> {
         /// The references of `block_on` itself: `flag` and `waker`.
         const OWN: usize = 2;
-        // A clone that another thread drops at this moment may count: then the task is left to the others.
-        self.awaited.is_some() && Arc::strong_count(self.flag) == OWN + 1
+        let task = self.awaited?;
+        if Arc::strong_count(self.flag) != OWN + 1 {
+            return None;
+        }
+        // Ordering: Acquire pairs with the Release by which another thread that has woken the future gave up its waker. If the count
+        // lacks that waker, this sees the wake.
+        fence(Ordering::Acquire);
+        (!self.has_work()).then_some(task)
     }
 }
 
@@ -94,11 +103,17 @@ impl<F: Future> WaitFor for Blocked<'_, F> {
         if !self.flag.woken.load(Ordering::Relaxed)
             || !self.flag.woken.swap(false, Ordering::AcqRel)
         {
-            return self.hangs_on_one_task() && awaited::run(self.awaited);
+            return match (self.hangs_on(), self.runs_left) {
+                (None, _) | (_, 0) => false,
+                (Some(task), _) => {
+                    self.runs_left -= 1;
+                    awaited::run(task)
+                }
+            };
         }
         let mut context = Context::from_waker(&self.waker);
-        let (polled, awaited) = asking(|| self.future.as_mut().poll(&mut context));
-        self.awaited = awaited;
+        let (polled, awaited) = asking(&mut context, |context| self.future.as_mut().poll(context));
+        (self.awaited, self.runs_left) = (awaited, AWAITED_RUNS);
         if let Poll::Ready(output) = polled {
             self.output = Some(output);
         }
@@ -121,9 +136,9 @@ impl<F: Future> WaitFor for Blocked<'_, F> {
 /// Runs a future to its end on the current thread.
 ///
 /// While the future is pending, the thread runs its pinned tasks (`terrace-thread`) and the tasks
-/// of executors without workers. It sleeps when it has nothing to run. On a worker, it runs the task that the future
-/// awaits, if nothing else can wake the future and no other thread has taken the task. It runs no other tasks of the
-/// worker's executor: the other workers run them. If all workers wait, the executor starts a spare one.
+/// of executors without workers. It sleeps when it has nothing to run. A worker also runs the task that the future
+/// awaits, if nothing else can wake the future, and if it has that task at hand and nothing else to run. It runs no other
+/// tasks of its executor: the other workers run them. If all workers wait, the executor starts a spare one.
 ///
 /// The thread parks through the standard library's token. A caller that parks the same thread in a loop of its own
 /// needs a flag besides: this wait may take the token.
@@ -144,6 +159,7 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
         waker: Waker::from(Arc::clone(&flag)),
         flag: &flag,
         awaited: None,
+        runs_left: 0,
     };
     wait(&mut blocked, ThreadlessPools::all());
     let output = blocked.output.take().expect("the wait ends with an output");

@@ -73,10 +73,15 @@ pub(crate) fn unregister(pool: &Shared) {
     COUNT.fetch_sub(before - pools.len(), Ordering::Relaxed);
 }
 
+/// Whether there is a pool without workers; a hint.
+pub(super) fn any() -> bool {
+    // Ordering: Relaxed, as in `register`.
+    COUNT.load(Ordering::Relaxed) != 0
+}
+
 /// The pools without workers.
 fn all() -> Vec<Arc<Shared>> {
-    // Ordering: Relaxed, a hint, as in `register`.
-    if COUNT.load(Ordering::Relaxed) == 0 {
+    if !any() {
         return Vec::new();
     }
     POOLS.lock().iter().filter_map(Weak::upgrade).collect()

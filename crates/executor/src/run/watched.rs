@@ -36,7 +36,10 @@ impl Watched for Shared {
     }
 
     fn has_waiter(&self) -> bool {
-        self.idle.any_restricted() || self.scopes.has_waiter() || self.forks.has_waiter()
+        self.idle.any_restricted()
+            || self.scopes.has_waiter()
+            || self.forks.has_waiter()
+            || self.waits_beneath.any()
     }
 
     fn progress(&self) -> usize {

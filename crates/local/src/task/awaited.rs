@@ -1,43 +1,59 @@
 //! Which task a thread has found unfinished when it last polled a handle: a wait asks, which may run that task itself.
 //!
-//! The answer is exact while the handle lives. A handle that is dropped takes its task back. A wait begins with
-//! no answer and puts the old one back ([`outside`]), so that what runs in it does not answer for the poll around it.
+//! A handle that is dropped takes its task back. A wait begins with no answer and puts the old one back ([`outside`]), so that
+//! what runs in it does not answer for the poll around it.
 
 use core::cell::Cell;
+use core::task::Context;
 
 use super::id::TaskId;
 
-terrace_sync::thread_local! {
-    /// It has no destructor, so that destructors of other thread-locals may poll handles.
-    static AWAITED: Cell<Option<TaskId>> = const { Cell::new(None) };
+/// A task, and whom its handle was polled for.
+#[derive(Clone, Copy)]
+struct Awaited {
+    task: TaskId,
+    /// What the waker points to.
+    waker: *const (),
 }
 
-/// A poll of the handle of this task did not find its end.
+terrace_sync::thread_local! {
+    /// It has no destructor, so that destructors of other thread-locals may poll handles.
+    static AWAITED: Cell<Option<Awaited>> = const { Cell::new(None) };
+}
+
+/// A poll of the handle of this task did not find its end, and left the waker of `context` with it.
 #[inline]
-pub(super) fn note(task: Option<TaskId>) {
-    AWAITED.with(|awaited| awaited.set(task));
+pub(super) fn note(task: Option<TaskId>, context: &Context<'_>) {
+    let waker = context.waker().data();
+    AWAITED.with(|awaited| awaited.set(task.map(|task| Awaited { task, waker })));
 }
 
 /// The handle of this task is dropped, and its cell may serve another one.
 pub(super) fn forget(task: Option<TaskId>) {
     AWAITED.with(|awaited| {
-        if awaited.get() == task {
+        if awaited.get().map(|awaited| awaited.task) == task {
             awaited.set(None);
         }
     });
 }
 
-/// Calls `poll`. Returns the task whose handle it polled last, if it polled one that had not ended.
+/// Calls `poll` with a context. Returns the task whose handle it polled last with the same waker, if that handle was the last of
+/// all, and the task had not ended.
 #[inline]
-pub fn asking<T>(poll: impl FnOnce() -> T) -> (T, Option<TaskId>) {
+pub fn asking<T>(
+    context: &mut Context<'_>,
+    poll: impl FnOnce(&mut Context<'_>) -> T,
+) -> (T, Option<TaskId>) {
     AWAITED.with(|awaited| awaited.set(None));
-    let polled = poll();
-    (polled, AWAITED.with(Cell::get))
+    let polled = poll(context);
+    let awaited = AWAITED.with(Cell::get);
+    let own = awaited.filter(|awaited| awaited.waker == context.waker().data());
+    (polled, own.map(|awaited| awaited.task))
 }
 
 /// Keeps what the thread has polled so far, until it is dropped.
 #[must_use = "it ends when it is dropped"]
-pub struct Outside(Option<TaskId>);
+pub struct Outside(Option<Awaited>);
 
 /// The thread waits in the middle of a poll, and polls other futures until the result is dropped.
 #[inline]

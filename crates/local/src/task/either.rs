@@ -200,7 +200,7 @@ impl<T> Either<T> {
                 let polled = Pin::new(task).poll(context);
                 match polled {
                     #[cfg(feature = "std")]
-                    Poll::Pending => awaited::note(self.cell().map(TaskId::of_cell)),
+                    Poll::Pending => awaited::note(self.cell().map(TaskId::of_cell), context),
                     #[cfg(not(feature = "std"))]
                     Poll::Pending => {}
                     Poll::Ready(Some(_)) => self.remember(Gone::Taken),
