@@ -98,8 +98,12 @@ fn a_name_panics() {
             .unwrap();
         assert_eq!(name_of_a_worker(executor), "terrace-0");
         assert_eq!(heard.load(Ordering::Relaxed), 1);
-        let chain = executor.spawn(async { block_on(executor.spawn(async { 1 })) });
-        assert_eq!(block_on(chain), 1);
+        let chain = executor.spawn(async {
+            // Two tasks at hand, so the worker runs neither in its wait.
+            let tasks = [(); 2].map(|()| executor.spawn(async { 1 }));
+            tasks.into_iter().map(block_on).sum::<i32>()
+        });
+        assert_eq!(block_on(chain), 2);
         executor.shutdown(Shutdown::RunQueued, None).unwrap();
         // The watch may start one more where the first takes long to come.
         let heard = heard.load(Ordering::Relaxed);
