@@ -4,6 +4,10 @@
 //! contender and returns a closure: one call of it is one iteration. `benches/LAYER.rs` runs the closures under
 //! criterion, `benches/instr_LAYER.rs` once under callgrind, `benches/latency.rs` has workloads of its own. The
 //! README says how rows are named and added.
+#![expect(
+    clippy::missing_panics_doc,
+    reason = "a workload panics where a pool loses work, and says so by its message"
+)]
 
 #[cfg(feature = "awaits")]
 pub mod awaits;
