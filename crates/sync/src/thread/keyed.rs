@@ -129,6 +129,9 @@ impl<T: 'static> LocalKey<T> {
     ///
     /// # Errors
     /// If the value's destructor is running.
+    ///
+    /// # Panics
+    /// If the thread-local's initial expression, or `f`, does.
     pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
         let key = std::ptr::from_ref(self).addr();
         let values = values();

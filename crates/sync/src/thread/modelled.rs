@@ -247,6 +247,9 @@ impl Builder {
 }
 
 /// Starts a thread.
+///
+/// # Panics
+/// If the checker allows no further one.
 pub fn spawn<T: Send + 'static>(f: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
     Builder::new()
         .spawn(f)
