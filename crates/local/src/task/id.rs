@@ -5,7 +5,7 @@ use core::future::poll_fn;
 use core::num::NonZeroUsize;
 use core::task::{Poll, Waker};
 
-/// Which task one is, among those that exist at the same time. See [`FallibleTask::id`].
+/// Which task one is, among those that exist at the same time. See [`FallibleTask::id`](crate::FallibleTask::id).
 ///
 /// It is the address of the task's memory: it takes no room and no counter.
 ///
