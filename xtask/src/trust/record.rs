@@ -94,7 +94,8 @@ pub(crate) fn run(
         changed,
         passed,
         seconds: start.elapsed().as_secs(),
-        summary: summary(words, &said),
+        // Paths below the root of the workspace, as the pages name them.
+        summary: summary(words, &said.replace(&format!("{}/", ws.root.display()), "")),
     };
     let mut record = Record::read(file)?;
     record.renew(check, names);
