@@ -11,7 +11,7 @@ pub(crate) trait Starts: Sync + 'static {
 }
 
 /// A pool of tasks.
-pub(crate) trait Tasks: Starts {
+pub(crate) trait Tasks: Sync + 'static {
     /// Spawns a task; the future returned is ready at its end.
     fn spawn(
         &'static self,
@@ -20,6 +20,12 @@ pub(crate) trait Tasks: Starts {
 
     /// Spawns a task that no thread awaits.
     fn detach(&'static self, future: impl Future<Output = ()> + Send + 'static);
+}
+
+impl<P: Tasks> Starts for P {
+    fn start(&'static self, job: impl FnOnce() + Send + 'static) {
+        self.detach(async { job() });
+    }
 }
 
 /// A pool whose workers fork and join.
@@ -37,12 +43,6 @@ impl Terrace {
     pub(crate) fn new(workers: usize) -> &'static Self {
         let pool = Executor::builder().workers(workers).build();
         Box::leak(Box::new(Self(pool)))
-    }
-}
-
-impl Starts for Terrace {
-    fn start(&'static self, job: impl FnOnce() + Send + 'static) {
-        self.0.spawn(async { job() }).detach();
     }
 }
 
@@ -84,12 +84,6 @@ impl AsyncExecutor {
     }
 }
 
-impl Starts for AsyncExecutor {
-    fn start(&'static self, job: impl FnOnce() + Send + 'static) {
-        self.0.spawn(async { job() }).detach();
-    }
-}
-
 impl Tasks for AsyncExecutor {
     fn spawn(
         &'static self,
@@ -110,12 +104,6 @@ impl Tokio {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         let pool = builder.worker_threads(workers).build();
         Box::leak(Box::new(Self(pool.expect("threads start"))))
-    }
-}
-
-impl Starts for Tokio {
-    fn start(&'static self, job: impl FnOnce() + Send + 'static) {
-        drop(self.0.spawn(async { job() }));
     }
 }
 
