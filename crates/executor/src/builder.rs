@@ -182,19 +182,17 @@ impl Builder {
     /// # Examples
     ///
     /// ```
-    /// use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    /// use std::sync::mpsc::channel;
     /// use terrace_executor::{Builder, Shutdown};
     ///
-    /// static BEGUN: AtomicUsize = AtomicUsize::new(0);
-    /// static ENDED: AtomicUsize = AtomicUsize::new(0);
-    ///
+    /// let ((begins, begun), (ends, ended)) = (channel(), channel());
     /// let executor = Builder::new()
     ///     .workers(2)
-    ///     .on_thread_start(|| drop(BEGUN.fetch_add(1, Relaxed)))
-    ///     .on_thread_stop(|| drop(ENDED.fetch_add(1, Relaxed)))
+    ///     .on_thread_start(move || begins.send(()).unwrap())
+    ///     .on_thread_stop(move || ends.send(()).unwrap())
     ///     .build();
     /// executor.shutdown(Shutdown::FinishAll, None)?;
-    /// assert_eq!((BEGUN.load(Relaxed), ENDED.load(Relaxed)), (2, 2));
+    /// assert_eq!((begun.try_iter().count(), ended.try_iter().count()), (2, 2));
     /// # Ok::<(), terrace_executor::StillRunning>(())
     /// ```
     #[doc(alias = "start_handler")]
@@ -264,8 +262,8 @@ impl Builder {
     ///     .workers(1)
     ///     .panic_handler(move |payload| drop(sender.send(payload.downcast_ref::<&str>().copied())))
     ///     .build();
-    /// executor.spawn(async { panic!("nobody awaits this") }).detach();
-    /// assert_eq!(panics.recv(), Ok(Some("nobody awaits this")));
+    /// executor.spawn(async { panic!("no handle is left") }).detach();
+    /// assert_eq!(panics.recv(), Ok(Some("no handle is left")));
     /// ```
     #[doc(alias = "unhandled_panic")]
     pub fn panic_handler(

@@ -81,18 +81,16 @@ impl TaskPoolBuilder {
     ///
     /// ```
     /// # use terrace_tasks::TaskPoolBuilder;
-    /// use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    /// use std::sync::mpsc::channel;
     ///
-    /// static BEGUN: AtomicUsize = AtomicUsize::new(0);
-    /// static ENDED: AtomicUsize = AtomicUsize::new(0);
-    ///
+    /// let ((begins, begun), (ends, ended)) = (channel(), channel());
     /// let pool = TaskPoolBuilder::new()
     ///     .num_threads(2)
-    ///     .on_thread_spawn(|| drop(BEGUN.fetch_add(1, Relaxed)))
-    ///     .on_thread_destroy(|| drop(ENDED.fetch_add(1, Relaxed)))
+    ///     .on_thread_spawn(move || begins.send(()).unwrap())
+    ///     .on_thread_destroy(move || ends.send(()).unwrap())
     ///     .build();
     /// drop(pool);
-    /// assert_eq!((BEGUN.load(Relaxed), ENDED.load(Relaxed)), (2, 2));
+    /// assert_eq!((begun.try_iter().count(), ended.try_iter().count()), (2, 2));
     /// ```
     #[doc(alias("start_handler", "on_thread_start"))]
     pub fn on_thread_spawn(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {
