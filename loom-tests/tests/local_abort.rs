@@ -18,7 +18,7 @@ impl Wake for Bell {
     }
 }
 
-/// The future is polled and would sleep for ever; the abort ends it, whether it comes before, in, or after the first poll.
+/// A thread polls the future, and would sleep for ever; the abort ends it, whether it comes before, in, or after the first poll.
 ///
 /// Fails under: `abort-unseen` (the thread sleeps on).
 #[test]

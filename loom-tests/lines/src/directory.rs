@@ -96,7 +96,7 @@ impl Directory {
         count
     }
 
-    /// Forgets how often lines were handed over, and keeps who has them.
+    /// Forgets how often threads handed lines over, and keeps which threads have them.
     pub(crate) fn reset(&mut self) {
         for key in std::mem::take(&mut self.handed) {
             self.lines.entry(key).or_default().places.clear();

@@ -14,7 +14,7 @@ mod lines {
     }
 }
 
-/// Without the model: nothing is counted, and nobody waits.
+/// Without the model the program counts nothing, and no thread waits.
 #[cfg(not(terrace_lines))]
 mod lines {
     pub(crate) fn lines_begin() {}

@@ -39,7 +39,7 @@ const METHODS: [Method; 17] = [
     Method {
         name: "mutants of the models",
         finds: "a model that looks at nothing: it must fail with its line weakened",
-        misses: "a fault that nobody has planted",
+        misses: "a fault that is in no table",
         count: counts::mutants,
         part: Some("loom --mutants"),
     },
@@ -60,7 +60,7 @@ const METHODS: [Method; 17] = [
     Method {
         name: "planted faults",
         finds: "a net with a hole: the model, test or sanitizer of each fault must catch it",
-        misses: "a fault that nobody has planted",
+        misses: "a fault that is in no table",
         count: counts::faults,
         part: Some("prove"),
     },

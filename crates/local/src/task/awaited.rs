@@ -1,7 +1,7 @@
 //! Which task a thread has found unfinished when it last polled a handle: a wait asks, which may run that task itself.
 //!
-//! A handle that is dropped takes its task back. A wait begins with no answer and puts the old one back ([`outside`]), so that
-//! what runs in it does not answer for the poll around it.
+//! A handle that is dropped takes its task back. A wait in the middle of a poll puts the answer of that poll back at its end
+//! ([`outside`]): the handles that the thread polls in the wait are none of that poll's.
 
 use core::cell::Cell;
 use core::task::Context;

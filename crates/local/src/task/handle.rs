@@ -31,7 +31,7 @@ use crate::unwind::{Payload, resume_unwind};
 /// let executor = LocalExecutor::new();
 /// let answer = executor.run(async {
 ///     let awaited = executor.spawn(async { 42 });
-///     executor.spawn(async { "nobody awaits it" }).detach();
+///     executor.spawn(async { "detached" }).detach();
 ///     drop(executor.spawn(async { "cancelled before its first poll" }));
 ///     awaited.await
 /// });
