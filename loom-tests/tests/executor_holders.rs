@@ -19,7 +19,7 @@ struct Pool {
 impl Pool {
     fn new(ledger: &Ledger) -> Arc<Self> {
         Arc::new(Self {
-            holders: Holders::new(),
+            holders: Holders::default(),
             task: Mutex::new(Some(ledger.item(0))),
             over: AtomicBool::new(false),
             polling: AtomicBool::new(false),

@@ -16,7 +16,7 @@ const PERMITS: usize = 1;
 #[test]
 fn executor_permit_given_back_against_push() {
     model(|| {
-        let permits = Arc::new(Permits::new());
+        let permits = Arc::new(Permits::default());
         let queued = Arc::new(AtomicUsize::new(0));
         assert!(permits.take(PERMITS));
         let worker = {
@@ -37,7 +37,7 @@ fn executor_permit_given_back_against_push() {
 #[test]
 fn executor_permit_is_held_once() {
     model(|| {
-        let permits = Arc::new(Permits::new());
+        let permits = Arc::new(Permits::default());
         let other = permits.clone();
         let worker = thread::spawn(move || other.take(PERMITS));
         let here = permits.take(PERMITS);

@@ -17,7 +17,7 @@ impl Pool {
     /// A pool of which the second seat's task has ended already, if there is but one.
     fn new(tasks: usize) -> Arc<Self> {
         Arc::new(Self {
-            quiet: Quiet::new(),
+            quiet: Quiet::default(),
             ended: [AtomicUsize::new(0), AtomicUsize::new(2 - tasks)],
             notified: AtomicUsize::new(0),
         })

@@ -24,7 +24,7 @@ type Core = ScopeCore<u32, Waiter>;
 
 /// A core whose body runs, and its waiter.
 fn open() -> (Arc<Core>, Waiter) {
-    let core = Arc::new(Core::new());
+    let core = Arc::new(Core::default());
     let waiter = Waiter(Arc::new(LoomNotify::new()));
     // SAFETY: a new core is closed, and no other thread knows it.
     unsafe { core.open(OWNER, waiter.clone()) };

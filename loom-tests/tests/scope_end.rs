@@ -24,7 +24,7 @@ impl Waiter {
 type Core = ScopeCore<u32, Waiter>;
 
 fn open() -> (Arc<Core>, Waiter) {
-    let core = Arc::new(Core::new());
+    let core = Arc::new(Core::default());
     let waiter = Waiter::new();
     // SAFETY: a new core is closed, and no other thread knows it.
     unsafe { core.open(OWNER, waiter.clone()) };

@@ -149,7 +149,7 @@ impl<'t> ThreadExecutor<'t> {
             tasks: Injector::new(),
             owner: terrace_thread::id(),
             notify: terrace_thread::notifier(),
-            ticks: Event::new(),
+            ticks: Event::default(),
             registry: Registry::new(),
             polls: AtomicUsize::new(0),
         });

@@ -306,7 +306,7 @@ impl KeptSeat {
 fn executor_fork_kept_seat_changes_hands() {
     model(|| {
         let seat = Arc::new(KeptSeat {
-            kept: Kept::new(),
+            kept: Kept::default(),
             cell: UnsafeCell::new(0),
         });
         assert!(seat.kept.keep(5));

@@ -24,14 +24,16 @@ pub(crate) struct Beat {
     holder: AtomicUsize,
 }
 
-impl Beat {
-    pub(crate) fn new() -> Self {
+impl Default for Beat {
+    fn default() -> Self {
         Self {
             period: AtomicU32::new(tuned::nanos(BEAT)),
             holder: AtomicUsize::new(NONE),
         }
     }
+}
 
+impl Beat {
     /// The time between two looks.
     pub(crate) fn period(&self) -> Duration {
         // Ordering: Relaxed, a matter of speed; so are all accesses in this file.
@@ -80,7 +82,7 @@ mod tests {
     /// However long nothing is found, a beat is at most a 64th of that time, or the shortest.
     #[test]
     fn the_beat_is_a_part_of_the_time_since_the_last_child() {
-        let beat = Beat::new();
+        let beat = Beat::default();
         let mut since = Duration::ZERO;
         for _ in 0..1_000 {
             assert!(beat.period() <= BEAT + since / GROWTH);
@@ -98,7 +100,7 @@ mod tests {
 
     #[test]
     fn one_sentinel_has_the_beat() {
-        let beat = Beat::new();
+        let beat = Beat::default();
         assert!(beat.claim(3) && beat.claim(3) && !beat.claim(0));
         beat.leave(0);
         assert!(!beat.claim(0));

@@ -20,19 +20,13 @@ mod modelled {
     use terrace_sync::{Arc, Mutex};
 
     /// An event and the checker's lock around it.
+    #[derive(Default)]
     pub(crate) struct Event {
         lock: Arc<Mutex<()>>,
         event: event_listener::Event,
     }
 
     impl Event {
-        pub(crate) fn new() -> Self {
-            Self {
-                lock: Arc::new(Mutex::new(())),
-                event: event_listener::Event::new(),
-            }
-        }
-
         pub(crate) fn listen(&self) -> EventListener {
             let _locked = self.lock.lock();
             EventListener {

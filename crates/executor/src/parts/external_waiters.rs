@@ -5,6 +5,7 @@ use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The handshake between these waiters and publishers. A waiter counts itself, fences, listens and looks once more. A
 /// publisher makes its item visible, fences, and then reads the count.
+#[derive(Default)]
 pub(crate) struct ExternalWaiters {
     event: Event,
     /// How many there are, raised before they listen.
@@ -14,15 +15,6 @@ pub(crate) struct ExternalWaiters {
 }
 
 impl ExternalWaiters {
-    /// No waiter, and they may not drive.
-    pub(crate) fn new() -> Self {
-        Self {
-            event: Event::new(),
-            count: AtomicUsize::new(0),
-            may_drive: AtomicBool::new(false),
-        }
-    }
-
     /// Wakes up to `count` of them. Called after the fence of a publish.
     #[inline]
     pub(crate) fn notify(&self, count: usize) {

@@ -45,8 +45,8 @@ impl<P> Forks<P> {
     /// No seat.
     pub(crate) fn new() -> Self {
         Self {
-            places: SlotTable::new(),
-            kept: Kept::new(),
+            places: SlotTable::default(),
+            kept: Kept::default(),
             sites: Sites::new(),
             entries: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),

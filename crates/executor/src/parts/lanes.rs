@@ -49,6 +49,7 @@ pub enum Lane {
 }
 
 /// The queues of the lanes that are not the normal one.
+#[derive(Default)]
 pub(crate) struct Lanes {
     pub(crate) high: Queue,
     pub(crate) background: Queue,
@@ -57,15 +58,6 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// Empty, no permit taken.
-    pub(crate) fn new() -> Self {
-        Self {
-            high: Queue::default(),
-            background: Queue::default(),
-            permits: Permits::new(),
-        }
-    }
-
     /// Takes a task of the high lane.
     #[inline]
     pub(crate) fn take_high(&self) -> Option<Runnable> {

@@ -7,20 +7,13 @@ use super::seat::Seats;
 use crate::protocol::quiet::Quiet;
 
 /// The handshake `protocol::quiet`, and the event that it notifies.
+#[derive(Default)]
 pub(crate) struct QuietWaiters {
     handshake: Quiet,
     event: Event,
 }
 
 impl QuietWaiters {
-    /// No waiter.
-    pub(crate) fn new() -> Self {
-        Self {
-            handshake: Quiet::new(),
-            event: Event::new(),
-        }
-    }
-
     /// The calling thread has counted a task's end at one of `seats`.
     #[inline]
     pub(crate) fn ended(&self, seats: &Seats) {

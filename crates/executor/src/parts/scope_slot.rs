@@ -27,7 +27,7 @@ pub(crate) struct Slot<P> {
 impl<P> Default for Slot<P> {
     fn default() -> Self {
         Self {
-            core: ScopeCore::new(),
+            core: ScopeCore::default(),
             pool: AtomicPtr::new(std::ptr::null_mut()),
             kind: AtomicU32::new(0),
             site: Site::new(),

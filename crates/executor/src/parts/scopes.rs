@@ -54,9 +54,9 @@ impl<P> Scopes<P> {
     /// None is open.
     pub(crate) fn new() -> Self {
         Self {
-            table: SlotTable::new(),
+            table: SlotTable::default(),
             pacing: OnceLock::new(),
-            beat: Beat::new(),
+            beat: Beat::default(),
             drivers: AtomicUsize::new(0),
             cores: cores(),
             blocking: AtomicU32::new(0),

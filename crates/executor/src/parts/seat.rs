@@ -140,6 +140,7 @@ impl Seat {
 }
 
 /// The seats of a pool.
+#[derive(Default)]
 pub(crate) struct Seats {
     /// Seats of workers and spares. Their indices are the workers' numbers in `terrace_park::Idle`.
     pub(crate) workers: SlotTable<Seat, 1>,
@@ -152,16 +153,6 @@ pub(crate) struct Seats {
 }
 
 impl Seats {
-    /// No seat.
-    pub(crate) fn new() -> Self {
-        Self {
-            workers: SlotTable::new(),
-            drivers: SlotTable::new(),
-            remote: TaskCount::default(),
-            beat: Beat::new(),
-        }
-    }
-
     /// How many seats there are at most, in both tables.
     #[inline]
     pub(crate) fn bound(&self) -> usize {

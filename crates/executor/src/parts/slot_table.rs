@@ -11,7 +11,8 @@ use terrace_sync::{CachePadded, Mutex};
 const CHUNKS: usize = 24;
 
 /// A growing table of slots `S`. It reuses the indices of slots that were given back, lowest first, which keeps the
-/// range that workers scan short. Chunk `k` has `FIRST << k` slots.
+/// range that workers scan short. Chunk `k` has `FIRST << k` slots. A new table is empty, and has allocated nothing.
+#[derive(Default)]
 pub(crate) struct SlotTable<S, const FIRST: usize> {
     chunks: [AtomicPtr<CachePadded<S>>; CHUNKS],
     /// One past the highest open slot.
@@ -34,15 +35,6 @@ impl<S, const FIRST: usize> SlotTable<S, FIRST> {
 }
 
 impl<S: Default, const FIRST: usize> SlotTable<S, FIRST> {
-    /// An empty table; allocates nothing.
-    pub(crate) fn new() -> Self {
-        Self {
-            chunks: std::array::from_fn(|_| AtomicPtr::new(std::ptr::null_mut())),
-            high: AtomicUsize::new(0),
-            open: Mutex::new(Vec::new()),
-        }
-    }
-
     /// Opens the lowest free slot. One lock; allocates when the table grows.
     ///
     /// # Panics
@@ -164,7 +156,7 @@ mod tests {
 
     #[test]
     fn slots_are_reused_lowest_first_and_the_scan_shrinks() {
-        let table = SlotTable::<u8, 1>::new();
+        let table = SlotTable::<u8, 1>::default();
         let taken: Vec<_> = (0..200).map(|_| table.acquire()).collect();
         assert_eq!(taken, (0..200).collect::<Vec<_>>());
         assert_eq!(table.scan().count(), 200);

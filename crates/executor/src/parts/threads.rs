@@ -112,7 +112,7 @@ impl Threads {
             list: Mutex::new(Vec::new()),
             draining: AtomicBool::new(false),
             were_any: AtomicBool::new(false),
-            ended: Event::new(),
+            ended: Event::default(),
             in_shutdown: AtomicUsize::new(0),
             passes: AtomicUsize::new(0),
             starting: AtomicUsize::new(0),

@@ -23,27 +23,13 @@ use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use terrace_sync::ordering;
 
 /// How many threads may poll tasks, and whether the pool is closing.
+#[derive(Default)]
 pub struct Holders {
     count: AtomicUsize,
     closing: AtomicBool,
 }
 
-impl Default for Holders {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Holders {
-    /// No holder, and not closing.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            count: AtomicUsize::new(0),
-            closing: AtomicBool::new(false),
-        }
-    }
-
     /// Counts a holder in, which has not polled yet.
     #[inline]
     pub fn enter(&self) {

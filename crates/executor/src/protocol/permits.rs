@@ -10,25 +10,12 @@ use super::publish::Publish;
 
 /// Permits that are taken. The caller passes how many there are at each call, since the number
 /// changes with the pool.
+#[derive(Default)]
 pub struct Permits {
     taken: AtomicUsize,
 }
 
-impl Default for Permits {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Permits {
-    /// None is taken.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            taken: AtomicUsize::new(0),
-        }
-    }
-
     /// Whether fewer than `permits` are taken. Valid after a fence.
     #[inline]
     pub fn is_free(&self, permits: usize) -> bool {

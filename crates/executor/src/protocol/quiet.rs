@@ -29,14 +29,6 @@ pub struct Quiet {
 
 impl Default for Quiet {
     fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Quiet {
-    /// No waiter.
-    #[must_use]
-    pub fn new() -> Self {
         let word = match steal::fence_kind() {
             FenceKind::Symmetric => SYMMETRIC,
             FenceKind::Asymmetric => 0,
@@ -45,7 +37,9 @@ impl Quiet {
             word: AtomicUsize::new(word),
         }
     }
+}
 
+impl Quiet {
     /// A thread that has just counted an end calls this. True if it has to notify the waiters: `is_quiet` says that no task is left.
     #[inline]
     #[must_use = "a waiter sleeps until it is notified"]

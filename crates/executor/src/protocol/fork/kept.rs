@@ -15,12 +15,6 @@ use terrace_sync::ordering;
 pub struct Kept(AtomicUsize);
 
 impl Kept {
-    /// No seat.
-    #[must_use]
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// Takes the seat that is kept. One read-modify-write.
     #[inline]
     pub fn take(&self) -> Option<usize> {

@@ -83,9 +83,9 @@ unsafe impl<R: Send, N: Send + Sync> Send for ScopeCore<R, N> {}
 // take the waiter's handle (`N: Send + Sync`).
 unsafe impl<R: Send, N: Send + Sync> Sync for ScopeCore<R, N> {}
 
-impl<R: Send, N: Clone> ScopeCore<R, N> {
+impl<R: Send, N: Clone> Default for ScopeCore<R, N> {
     /// A closed scope.
-    pub fn new() -> Self {
+    fn default() -> Self {
         Self {
             counts: AtomicU64::new(0),
             asleep: AtomicBool::new(false),
@@ -99,7 +99,9 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
             panic: Mutex::new(None),
         }
     }
+}
 
+impl<R: Send, N: Clone> ScopeCore<R, N> {
     /// Opens it for the thread with the id `owner`; the body counts as pending.
     ///
     /// # Safety
@@ -412,10 +414,4 @@ fn count(taken: &AtomicU32) {
 fn too_many() -> ! {
     eprintln!("terrace: more than 2^31 children of one scope are alive");
     std::process::abort();
-}
-
-impl<R: Send, N: Clone> Default for ScopeCore<R, N> {
-    fn default() -> Self {
-        Self::new()
-    }
 }
