@@ -9,12 +9,6 @@ use crate::tuned::GLOBAL_INTERVAL;
 pub(crate) struct Fairness {
     /// Turns until another source than the high lane goes first.
     until_global: Cell<u32>,
-    /// Global turns so far.
-    globals: Cell<usize>,
-    /// Turns so far in which it found nothing to run.
-    vain: Cell<usize>,
-    /// Turns with work that `news` has returned.
-    told: Cell<usize>,
     /// Turns of the own ring until the next look into the injector.
     left: Cell<u32>,
     seed: Cell<u32>,
@@ -48,9 +42,6 @@ impl Fairness {
     pub(crate) fn new(index: usize) -> Self {
         Self {
             until_global: Cell::new(GLOBAL_INTERVAL - 1),
-            globals: Cell::new(0),
-            vain: Cell::new(0),
-            told: Cell::new(0),
             left: Cell::new(0),
             seed: Cell::new((index as u32).wrapping_mul(0x9E37_79B9) | 1),
             suspect: Cell::default(),
@@ -90,29 +81,8 @@ impl Fairness {
     #[inline]
     pub(crate) fn is_global_turn(&self) -> bool {
         let left = self.until_global.get().checked_sub(1);
-        if left.is_none() {
-            self.globals.set(self.globals.get().wrapping_add(1));
-        }
         self.until_global.set(left.unwrap_or(GLOBAL_INTERVAL - 1));
         left.is_none()
-    }
-
-    /// The turn that `is_global_turn` has counted last found nothing to run.
-    pub(crate) fn found_nothing(&self) {
-        self.vain.set(self.vain.get().wrapping_add(1));
-    }
-
-    /// Turns in which it had something to run, since the last call of this. So a turn itself counts nothing more.
-    pub(crate) fn news(&self) -> usize {
-        let interval = GLOBAL_INTERVAL as usize;
-        let begun = interval - 1 - self.until_global.get() as usize;
-        let turns = self
-            .globals
-            .get()
-            .wrapping_mul(interval)
-            .wrapping_add(begun);
-        let worked = turns.wrapping_sub(self.vain.get());
-        worked.wrapping_sub(self.told.replace(worked))
     }
 
     /// Whether the worker may take from its own slot or ring now: neither `is_global_turn` nor `round_is_over` would be true.

@@ -125,7 +125,6 @@ impl Runner<'_> {
 
     /// Moves all tasks at its seat into the injector, and returns their number. The caller publishes them.
     pub(crate) fn hand_over(&self) -> usize {
-        self.count_polls();
         let mut moved = 0;
         let mut inject = |task| {
             self.pool().injector.push(task);

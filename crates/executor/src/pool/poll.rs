@@ -17,6 +17,7 @@ impl Runner<'_> {
     /// Polls a task in the loop of this runner, whose next turn follows.
     #[inline]
     pub(crate) fn run_turn(&self, task: Runnable) {
+        self.count_poll();
         self.deferred.allow();
         eager::begin_turn();
         poll_task(task);

@@ -252,15 +252,10 @@ impl<'p> Runner<'p> {
         self.deferred.flush(|| self.pool.publish());
     }
 
-    /// Its search has found nothing: it counts the turns since the last time at its seat.
-    pub(crate) fn found_nothing(&self) {
-        self.fairness.found_nothing();
-        self.count_polls();
-    }
-
-    /// Counts the polls of its turns since the last time at its seat.
-    pub(crate) fn count_polls(&self) {
-        self.seat.counts.polls.add(self.fairness.news());
+    /// Counts a poll in a turn of its own.
+    #[inline]
+    pub(crate) fn count_poll(&self) {
+        self.seat.counts.polls.add(1);
     }
 
     /// It is about to sleep, or lets other futures of its thread have their turn. See [`settle_after`].

@@ -55,7 +55,7 @@ impl Runner<'_> {
         let depth = self.nested_help.get();
         self.nested_help.set(depth + 1);
         let lent = frames::lend();
-        self.seat().counts.polls.add(1);
+        self.count_poll();
         eager::begin_turn();
         self.pool()
             .waits_beneath

@@ -185,6 +185,7 @@ fn drive<T>(
     if sleeper.wake() == Owes::Look {
         let _lent = frames::lend();
         if let Some(found) = find(runner, Owes::Look) {
+            runner.count_poll();
             found.run(pool);
         }
     }
@@ -231,7 +232,6 @@ fn drive<T>(
     }
     // The thread does something else next, so the driver publishes a deferred task.
     runner.flush();
-    runner.count_polls();
     runner.settle();
     if !awake::has_room_for(pool.seats.drivers.high()) {
         runner.rotation.pass();
@@ -244,7 +244,10 @@ fn drive<T>(
 fn run_found(runner: &Runner<'_>, found: Found<'_>) {
     match found {
         Found::Task(task) => runner.run_turn(task),
-        found => found.run(runner.pool()),
+        found => {
+            runner.count_poll();
+            found.run(runner.pool());
+        }
     }
 }
 
@@ -279,9 +282,6 @@ fn next<'p>(
 fn find<'p>(runner: &Runner<'p>, owes: Owes) -> Option<Found<'p>> {
     let pool = runner.pool();
     let taken = order::Driver::take(&Look::turn(runner));
-    if taken.is_none() {
-        runner.found_nothing();
-    }
     if taken
         .as_ref()
         .is_some_and(|taken| taken.refilled == Refilled::Yes)

@@ -129,17 +129,13 @@ impl<'p> Worker<'p> {
     /// Takes the next piece of work, in the order of its kind of worker.
     fn find(&self) -> Option<Taken<'p>> {
         let look = Look::turn(&self.runner);
-        let taken = if self.kind == Kind::Spare {
+        if self.kind == Kind::Spare {
             order::Spare::take(&look)
         } else if self.runner.seat().is_asked_to_end() {
             order::Ending::take(&look)
         } else {
             order::Worker::take(&look)
-        };
-        if taken.is_none() {
-            self.runner.found_nothing();
         }
-        taken
     }
 
     fn run_loop(&self) {
@@ -167,7 +163,6 @@ impl<'p> Worker<'p> {
     pub(super) fn run_still(&self, progress: &mut Progress) {
         if let Some(found) = progress.sentinel.end(self.pool(), self.runner.index()) {
             self.stop_search(&mut progress.token);
-            self.runner.seat().counts.polls.add(1);
             self.run_found(found, &mut progress.sentinel);
             progress.rest = Rest::None;
         }
@@ -319,9 +314,13 @@ impl<'p> Worker<'p> {
             }
             Found::Fork(_) => {
                 self.pool().scopes.forget_blocking();
+                self.runner.count_poll();
                 found.run(self.pool());
             }
-            Found::Lane(..) => found.run(self.pool()),
+            Found::Lane(..) => {
+                self.runner.count_poll();
+                found.run(self.pool());
+            }
         }
     }
 
@@ -335,12 +334,9 @@ impl<'p> Worker<'p> {
         let mut watch = Stopwatch::start();
         let seen = core.progress();
         let mut next = Some(first);
-        let mut ran = 0;
         while let Some(child) = next {
+            self.runner.count_poll();
             run_task(child);
-            // The turn counts the first one.
-            self.runner.seat().counts.polls.add(ran);
-            ran = 1;
             if watch.child_ran(pool.scopes.pacing(slot)) {
                 pool.reconsider(slot);
             }

@@ -87,8 +87,10 @@ impl Worker {
         };
         let executed = with_worker_of(pool, |worker| {
             worker.flush();
-            let taken = order::OwnQueues::take(&Look::turn(worker));
-            taken.map(|taken| worker.enter(|| taken.found.run(pool)))
+            let taken = order::OwnQueues::take(&Look::turn(worker))?;
+            worker.count_poll();
+            worker.enter(|| taken.found.run(pool));
+            Some(())
         });
         Yield::of(executed.flatten().is_some())
     }

@@ -120,7 +120,6 @@ impl<'l, 'p> Look<'l, 'p> {
     #[inline]
     pub(crate) fn turn(runner: &'l Runner<'p>) -> Self {
         let turn = if runner.fairness.is_global_turn() {
-            runner.count_polls();
             Turn::Global
         } else {
             Turn::Usual
