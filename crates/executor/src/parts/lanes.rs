@@ -18,7 +18,6 @@ use terrace_local::task::Runnable;
 
 use super::injector::Queue;
 use crate::protocol::permits::Permits;
-use crate::protocol::publish::Publish;
 
 /// Which tasks go first.
 ///
@@ -54,7 +53,7 @@ pub(crate) struct Lanes {
     pub(crate) high: Queue,
     pub(crate) background: Queue,
     /// Permits to poll background tasks.
-    permits: Permits,
+    pub(crate) permits: Permits,
 }
 
 impl Lanes {
@@ -67,57 +66,8 @@ impl Lanes {
         self.high.pop()
     }
 
-    /// Whether a worker could take a background task now, where there are so many permits; valid after a fence.
-    #[inline]
-    pub(crate) fn has_background(&self, permits: impl FnOnce() -> usize) -> bool {
-        !self.background.is_empty() && self.permits.is_free(permits())
-    }
-
-    /// Takes a permit and a background task.
-    #[inline]
-    pub(crate) fn take_background(&self, permits: impl Fn() -> usize) -> Background {
-        if !self.has_background(&permits) || !self.permits.take(permits()) {
-            return Background::Nothing;
-        }
-        match self.background.pop() {
-            Some(task) => Background::Task(task),
-            None => Background::PermitAlone,
-        }
-    }
-
-    /// Takes a permit whether one is free or not.
-    pub(crate) fn take_permit_again(&self) {
-        self.permits.take_anyway();
-    }
-
-    /// Gives a permit back. The caller publishes if there is a background task then.
-    pub(crate) fn give_permit_back(&self) {
-        self.permits.give_back();
-    }
-
-    /// Queues a background task, where there are so many permits. Says whether the caller publishes it.
-    pub(crate) fn push_background(
-        &self,
-        task: Runnable,
-        permits: impl FnOnce() -> usize,
-    ) -> Publish {
-        self.background.push(task);
-        self.permits.after_push(permits())
-    }
-
     /// A task of any lane, to be dropped.
     pub(crate) fn drain_one(&self) -> Option<Runnable> {
         self.high.pop().or_else(|| self.background.pop())
     }
-}
-
-/// What [`Lanes::take_background`] took.
-#[must_use = "a permit that was taken is given back"]
-pub(crate) enum Background {
-    /// Neither a task nor a permit.
-    Nothing,
-    /// A permit; another thread took the last task. The caller gives it back.
-    PermitAlone,
-    /// A task, with the permit to poll it.
-    Task(Runnable),
 }

@@ -260,7 +260,7 @@ pub(crate) struct Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         for frame in lent().take(self.count) {
-            frame.pool().lanes.take_permit_again();
+            frame.pool().lanes.permits.take_anyway();
             frame.permit.set(Permit::Held);
         }
     }

@@ -79,7 +79,8 @@ impl Shared {
             self.lanes.high.push(task);
             return self.publish();
         }
-        match self.lanes.push_background(task, || self.permits()) {
+        self.lanes.background.push(task);
+        match self.lanes.permits.after_push(self.permits()) {
             Publish::Now => self.publish(),
             Publish::Later => {}
         }

@@ -14,7 +14,7 @@ use crate::parts::external_waiters::ExternalWaiters;
 use crate::parts::forks::Forks;
 use crate::parts::injector::Injector;
 use crate::parts::inspect;
-use crate::parts::lanes::{Background, Lanes};
+use crate::parts::lanes::Lanes;
 use crate::parts::pools::{self, Looked};
 use crate::parts::quiet_waiters::QuietWaiters;
 use crate::parts::scope_slot::Slot;
@@ -336,25 +336,26 @@ impl Shared {
     /// Whether a worker could take a background task now; valid after a fence.
     #[inline]
     pub(crate) fn has_background(&self) -> bool {
-        self.lanes.has_background(|| self.permits())
+        !self.lanes.background.is_empty() && self.lanes.permits.is_free(self.permits())
     }
 
     /// Takes a background task, and the permit for it.
     #[inline]
     pub(crate) fn take_background(&self) -> Option<Runnable> {
-        match self.lanes.take_background(|| self.permits()) {
-            Background::Nothing => None,
-            Background::PermitAlone => {
-                self.give_permit_back();
-                None
-            }
-            Background::Task(task) => Some(task),
+        if !self.has_background() || !self.lanes.permits.take(self.permits()) {
+            return None;
         }
+        let task = self.lanes.background.pop();
+        if task.is_none() {
+            // Another thread took the last one.
+            self.give_permit_back();
+        }
+        task
     }
 
     /// Gives a permit back, and publishes if a background task is queued.
     pub(crate) fn give_permit_back(&self) {
-        self.lanes.give_permit_back();
+        self.lanes.permits.give_back();
         if self.has_background() {
             self.publish();
         }
