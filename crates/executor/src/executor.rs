@@ -12,8 +12,8 @@ use crate::foreign::{self, Scheduler, Starts};
 use crate::parts::current::{Current, ExecutorId};
 use crate::parts::lanes::Lane;
 use crate::pool::runner::reference;
-use crate::pool::schedule::OnLane;
 use crate::pool::shared::Shared;
+use crate::pool::spawn::make_on;
 use crate::run::driver;
 use crate::run::owner::Pool;
 use crate::spawner::Spawner;
@@ -321,22 +321,14 @@ impl<'a> Executor<'a> {
         lane: Lane,
         future: impl Future<Output = T> + Send + 'a,
     ) -> Task<T> {
-        let pool = || Arc::clone(&self.pool().shared);
-        match lane {
-            Lane::Normal => self.spawn_here(future),
-            Lane::High => {
-                let core = CoreRef::Shared(OnLane::<true, true>::counted(pool()));
-                // SAFETY: futures and outputs are Send and live for `'a`; the executor drops its
-                // tasks before `'a` ends, in its own drop.
-                unsafe { self.shared().spawn_on_core(core, future) }
-            }
-            Lane::Background => {
-                let core = CoreRef::Shared(OnLane::<false, true>::counted(pool()));
-                // SAFETY: futures and outputs are Send and live for `'a`; the executor drops its
-                // tasks before `'a` ends, in its own drop.
-                unsafe { self.shared().spawn_on_core(core, future) }
-            }
+        if lane == Lane::Normal {
+            return self.spawn_here(future);
         }
+        // SAFETY: future and output are Send; they live for `'a`, and the executor drops its tasks
+        // before `'a` ends, in its own drop.
+        let (runnable, task) = unsafe { make_on(&self.pool().shared, lane, future) };
+        runnable.schedule();
+        task
     }
 
     /// Spawns a batch of tasks, whose handles go to `handles` as they are made. It wakes workers and drivers for the

@@ -20,8 +20,8 @@ use crate::parts::lanes::Lane;
 use crate::pool::frames::with_pool;
 use crate::pool::place::Cause;
 use crate::pool::runner::{is_inside, reference};
-use crate::pool::schedule::OnLane;
 use crate::pool::shared::Shared;
+use crate::pool::spawn::make_on;
 
 /// Spawns tasks onto an executor, from any thread and any task. [`Executor::spawner`](crate::Executor::spawner) and
 /// [`Current::spawner`] make it.
@@ -168,20 +168,11 @@ impl Spawner {
         lane: Lane,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
-        let pool = || Arc::clone(&self.pool);
-        let (runnable, task) = match lane {
-            Lane::Normal => return self.spawn_here(future),
-            Lane::High => {
-                let core = CoreRef::Shared(OnLane::<true, true>::counted(pool()));
-                // SAFETY: future and output are Send and 'static, and `core` refers to this pool.
-                unsafe { self.pool.make(core, future) }
-            }
-            Lane::Background => {
-                let core = CoreRef::Shared(OnLane::<false, true>::counted(pool()));
-                // SAFETY: future and output are Send and 'static, and `core` refers to this pool.
-                unsafe { self.pool.make(core, future) }
-            }
-        };
+        if lane == Lane::Normal {
+            return self.spawn_here(future);
+        }
+        // SAFETY: future and output are Send and 'static.
+        let (runnable, task) = unsafe { make_on(&self.pool, lane, future) };
         self.pool.queue_if_open(runnable, |runnable| {
             runnable.schedule();
             // Fence pair: `heavy` in `Closed::set`. The background lane does not always publish.

@@ -9,9 +9,9 @@ use terrace_local::task::{self, CoreRef, Task};
 use crate::executor::Executor;
 use crate::foreign::StaticScheduler;
 use crate::parts::lanes::Lane;
-use crate::pool::schedule::{OnLane, Unregistered};
+use crate::pool::schedule::Unregistered;
 
-/// An executor that lives as long as the program: spawning counts no references and keeps no
+/// An executor that lives as long as the program: [`spawn`](Self::spawn) counts no references and keeps no
 /// list of tasks.
 ///
 /// It sits in a `static`, or [`Executor::leak`](crate::Executor::leak) or
@@ -163,7 +163,8 @@ impl StaticExecutor {
         unsafe { self.shared().spawn_eager(|| self.core(), future) }
     }
 
-    /// As [`Executor::spawn_on`](crate::Executor::spawn_on).
+    /// As [`Executor::spawn_on`](crate::Executor::spawn_on). A task of the high or the background lane counts a reference and is
+    /// in the list of tasks, as one of an [`Executor`] is.
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_on<T: Send + 'static>(
         &'static self,
@@ -182,19 +183,9 @@ impl StaticExecutor {
         lane: Lane,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
-        let pool = self.shared();
         match lane {
             Lane::Normal => self.spawn(future),
-            Lane::High => {
-                let core = CoreRef::Static(OnLane::<true, false>::of(pool));
-                // SAFETY: future and output are Send and 'static.
-                unsafe { pool.spawn_on_core(core, future) }
-            }
-            Lane::Background => {
-                let core = CoreRef::Static(OnLane::<false, false>::of(pool));
-                // SAFETY: future and output are Send and 'static.
-                unsafe { pool.spawn_on_core(core, future) }
-            }
+            Lane::High | Lane::Background => self.0.spawn_on(lane, future),
         }
     }
 

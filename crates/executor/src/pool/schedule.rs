@@ -184,12 +184,11 @@ pub(crate) unsafe fn wrapped<W>(pool: Arc<Shared>) -> Arc<W> {
     unsafe { Arc::from_raw(pool) }
 }
 
-/// The pool as the core of tasks of one lane: of the high lane if `HIGH`, else of the background lane. `KEPT` if the
-/// pool can be dropped, so that its tasks register.
+/// The pool as the core of tasks of one lane: of the high lane if `HIGH`, else of the background lane.
 #[repr(transparent)]
-pub(crate) struct OnLane<const HIGH: bool, const KEPT: bool>(Shared);
+pub(crate) struct OnLane<const HIGH: bool>(Shared);
 
-impl<const HIGH: bool> OnLane<HIGH, true> {
+impl<const HIGH: bool> OnLane<HIGH> {
     /// A reference that counts.
     pub(crate) fn counted(pool: Arc<Shared>) -> Arc<Self> {
         // SAFETY: this type wraps `Shared` transparently.
@@ -197,21 +196,13 @@ impl<const HIGH: bool> OnLane<HIGH, true> {
     }
 }
 
-impl<const HIGH: bool> OnLane<HIGH, false> {
-    /// The core of tasks that do not register.
-    pub(crate) fn of(pool: &Shared) -> &Self {
-        // SAFETY: this is a transparent wrapper of `Shared`.
-        unsafe { &*std::ptr::from_ref(pool).cast::<Self>() }
-    }
-}
-
-impl<const HIGH: bool, const KEPT: bool> Core for OnLane<HIGH, KEPT> {
+impl<const HIGH: bool> Core for OnLane<HIGH> {
     fn panic_handler(&self) -> Option<PanicHandler> {
         Core::panic_handler(&self.0)
     }
 
     fn registry(&self) -> Option<&dyn Register> {
-        if KEPT { Core::registry(&self.0) } else { None }
+        Core::registry(&self.0)
     }
 
     const COUNTS: bool = true;
@@ -226,17 +217,12 @@ impl<const HIGH: bool, const KEPT: bool> Core for OnLane<HIGH, KEPT> {
     }
 }
 
-impl<const HIGH: bool, const KEPT: bool> Schedule for OnLane<HIGH, KEPT> {
+impl<const HIGH: bool> Schedule for OnLane<HIGH> {
     unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
         let lane = if HIGH { Lane::High } else { Lane::Background };
-        // SAFETY: the task's reference keeps the pool alive up to the push. In the branches below, `arc` keeps it alive
-        // longer, or the pool is never dropped.
+        // SAFETY: the task's reference keeps the pool alive up to the push.
         let pool = unsafe { &this.as_ref().0 };
-        if KEPT {
-            // The task's reference to the pool goes with the push, so the push needs another one.
-            pool.arc().push_on(lane, task);
-        } else {
-            pool.push_on(lane, task);
-        }
+        // That reference goes with the push, so the push needs another one.
+        pool.arc().push_on(lane, task);
     }
 }

@@ -3,13 +3,16 @@
 use std::future::Future;
 
 use terrace_local::task::{self, CoreRef, Runnable, Schedule, Task};
+use terrace_sync::Arc;
 use terrace_trace::Caller;
 
 use super::place::{self, Cause, Owed};
 use super::runner;
+use super::schedule::OnLane;
 use super::shared::Shared;
 use crate::parts::injector::Parcel;
 use crate::parts::inspect;
+use crate::parts::lanes::Lane;
 use crate::parts::trace_index;
 use crate::tuned::SPAWN_BATCH;
 
@@ -54,22 +57,6 @@ impl Shared {
         task
     }
 
-    /// Spawns a task that goes where `core` puts it.
-    ///
-    /// # Safety
-    /// As [`spawn_task`](Self::spawn_task).
-    #[cfg_attr(feature = "timeline", track_caller)]
-    pub(crate) unsafe fn spawn_on_core<C: Schedule, F: Future>(
-        &self,
-        core: CoreRef<C>,
-        future: F,
-    ) -> Task<F::Output> {
-        // SAFETY: the caller promises the same of the future and of `core`.
-        let (runnable, task) = unsafe { self.make(core, future) };
-        runnable.schedule();
-        task
-    }
-
     /// Spawns all `futures` as one batch, and hands out their handles as it makes them. It publishes them together:
     /// every [`SPAWN_BATCH`] tasks, and at the end, also if the iterator panics.
     ///
@@ -96,6 +83,28 @@ impl Shared {
             batch.push(runnable);
             task
         }));
+    }
+}
+
+/// Makes a task of `pool` on the high lane or the background lane, where its `schedule` queues it.
+///
+/// # Safety
+/// The future and its output are Send, and what they borrow lives until they have been dropped.
+#[cfg_attr(feature = "timeline", track_caller)]
+pub(crate) unsafe fn make_on<F: Future>(
+    pool: &Arc<Shared>,
+    lane: Lane,
+    future: F,
+) -> (Runnable, Task<F::Output>) {
+    let counted = Arc::clone(pool);
+    if lane == Lane::High {
+        let core = CoreRef::Shared(OnLane::<true>::counted(counted));
+        // SAFETY: the caller promises the same of the future, and `core` refers to this pool.
+        unsafe { pool.make(core, future) }
+    } else {
+        let core = CoreRef::Shared(OnLane::<false>::counted(counted));
+        // SAFETY: the caller promises the same of the future, and `core` refers to this pool.
+        unsafe { pool.make(core, future) }
     }
 }
 
