@@ -12,7 +12,9 @@
 //! Threads queue the parts of their broadcasts under one lock of the pool, and wake the workers after it. So all workers begin any two
 //! broadcasts in the same order.
 
+use std::any::type_name_of_val;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::ptr;
 
 use terrace_local::task::FallibleTask;
 use terrace_local::{Payload, drop_payload};
@@ -91,7 +93,8 @@ pub(crate) fn broadcast<T: Send>(
         // SAFETY: only the lifetime changes. This frame does not go before the part is gone: it awaits each handle, and a handle
         // is done when its task's future has been dropped, run or not. A panic in between ends the process.
         let part: Part<'static> = unsafe { std::mem::transmute::<Part<'_>, Part<'static>>(part) };
-        let part = inspect::part(&pool.records, f, async move { part() });
+        let (name, part) = (type_name_of_val(f), async move { part() });
+        let part = inspect::child(|| &pool.records, name, ptr::null(), part);
         sent.push(worker.queue_call(part).fallible());
     }
     drop(turn);
@@ -134,7 +137,8 @@ impl Spawner {
             let (own, pool) = (Arc::clone(&f), self.clone());
             let part = move |worker: &Worker| part_of(&*own, worker, index, participants);
             let part = async move { spawnable::call(pool.shared(), part) };
-            let part = inspect::part(&self.shared().records, &*f, part);
+            let (name, records) = (type_name_of_val(&*f), || &self.shared().records);
+            let part = inspect::child(records, name, ptr::null(), part);
             worker.queue_call(part).detach();
         }
         drop(turn);

@@ -174,10 +174,12 @@ unsafe fn run_queued(header: NonNull<RawHeader>) {
     // SAFETY: the job is in place, as above.
     let queued = unsafe { job.as_ref() };
     let (run, polling) = (queued.run, queued.mark.get().polls());
-    let spawned = queued.spawned.get();
+    let spawns = queued.spawned.get().spawns();
     // SAFETY: the job was queued for one call of one of its functions (the promise to `spawn_raw`), and this is the call.
     let call = move |worker: &Worker| unsafe { run(job, worker) };
-    spawnable::call(&pool, inspect::raw_job(&pool.records, spawned, call));
+    let call = inspect::call(&pool.records, "a raw job", ptr::null(), call);
+    drop(spawns);
+    spawnable::call(&pool, call);
     drop(polling);
     end(pool);
 }

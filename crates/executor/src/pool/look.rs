@@ -1,7 +1,6 @@
 //! A look at a pool, for a [`Dump`]. It waits for no lock: the pool may hang, and the thread that looks may be in the middle of a task.
 
 use std::fmt;
-use std::time::Duration;
 
 use terrace_park::Doing as Sleep;
 use terrace_sync::time::CpuClock;
@@ -13,10 +12,10 @@ use crate::dump::Dump;
 use crate::dump::report::State;
 use crate::dump::report::{Doing, Join, Phase, Pool, Scope, System, Task, Worker};
 #[cfg(feature = "inspect")]
-use crate::parts::inspect::{Seen, name_of};
+use crate::parts::inspect::Seen;
+use crate::parts::inspect::name_of;
 use crate::parts::pools::{self, Looked, patiently};
 use crate::parts::scope_slot::Slot;
-use crate::parts::seat::Seat;
 use crate::parts::threads::{Kind, Thread};
 use crate::protocol::sight::Sight;
 
@@ -149,32 +148,6 @@ fn tasks(_: &Shared, _: &[Known]) -> (Option<Vec<Task>>, bool) {
     (None, false)
 }
 
-#[cfg(not(feature = "inspect"))]
-fn opened(_: &Slot<Shared>) -> (Option<String>, Option<Duration>) {
-    (None, None)
-}
-
-/// Where the scope in this slot was opened, and for how long it is open.
-#[cfg(feature = "inspect")]
-fn opened(slot: &Slot<Shared>) -> (Option<String>, Option<Duration>) {
-    slot.site.look().unzip()
-}
-
-#[cfg(not(feature = "inspect"))]
-fn asleep(_: &Seat) -> Option<Duration> {
-    None
-}
-
-#[cfg(feature = "inspect")]
-fn asleep(seat: &Seat) -> Option<Duration> {
-    seat.asleep.look()
-}
-
-#[cfg(not(feature = "inspect"))]
-fn name_of(_: u64) -> Option<String> {
-    None
-}
-
 /// The tasks, those first that have been in their states for longest; and whether there are others.
 #[cfg(feature = "inspect")]
 fn tasks(pool: &Shared, threads: &[Known]) -> (Option<Vec<Task>>, bool) {
@@ -244,7 +217,7 @@ fn workers(pool: &Shared, threads: &[Known]) -> Vec<Worker> {
             spare: known.is_some_and(|known| known.kind == Kind::Spare),
             asked_to_end: seat.is_asked_to_end(),
             doing,
-            asleep: asleep(seat).filter(|_| doing.is_asleep()),
+            asleep: seat.asleep.look().filter(|_| doing.is_asleep()),
             here: here == Some(index),
             scope: scope.filter(|_| doing == Doing::WaitsInScope),
             // What the system says is of a moment later.
@@ -301,7 +274,7 @@ fn waits_in_join(pool: &Shared, thread: u64) -> bool {
 fn scopes(pool: &Shared, threads: &[Known]) -> Vec<Scope> {
     let scopes = open_scopes(pool).map(|(index, slot)| {
         let core = slot.core();
-        let (site, age) = opened(slot);
+        let (site, age) = slot.site.look().unzip();
         Scope {
             pending: core.pending(),
             queued: core.len(),

@@ -1,5 +1,6 @@
 //! A scope that is open on a pool: spawning into it, and waiting for its end.
 
+use std::any::type_name;
 use std::cell::Cell;
 use std::fmt;
 use std::future::Future;
@@ -258,7 +259,8 @@ impl<'p> ScopeShared<'p> {
 pub(super) fn child<F>(slot: &Slot<Shared>, future: F) -> Child<Recorded<F>> {
     // SAFETY: the scope is open, and borrows its pool.
     let records = || unsafe { &(*slot.pool()).records };
-    let future = inspect::child(records, ptr::from_ref(slot).cast(), future);
+    let name = type_name::<F>();
+    let future = inspect::child(records, name, ptr::from_ref(slot).cast(), future);
     // SAFETY: the child is spawned on an open scope, which its own count keeps open.
     unsafe { Child::new(NonNull::from(slot), slot.core().add_child(), future) }
 }
@@ -352,7 +354,8 @@ impl<'a> ScopeHandle<'a> {
     pub unsafe fn spawn_call<F: FnOnce(&Worker) + Send>(&self, call: F) {
         // SAFETY: the caller's promise.
         let slot = unsafe { self.slot() };
-        let call = inspect::call(&self.pool().records, ptr::from_ref(slot).cast(), call);
+        let (name, scope) = (type_name::<F>(), ptr::from_ref(slot).cast());
+        let call = inspect::call(&self.pool().records, name, scope, call);
         // SAFETY: the slot lives as long as the pool, which the open scope borrows. The caller promises that the scope is waited for.
         let child = unsafe { call::queued(slot, call) };
         // Ordering: Relaxed, a hint.

@@ -26,10 +26,8 @@ pub(crate) use long_polls::Reports;
 #[cfg(feature = "inspect")]
 pub(crate) use record::Seen;
 pub(crate) use switched::{
-    Caller, Recorded, Since, Site, Table, call, child, part, raw_job, task, waits,
+    Caller, Recorded, Since, Site, Table, call, child, name_of, task, waits,
 };
-#[cfg(feature = "inspect")]
-pub(crate) use threads::name_of;
 
 /// Whether each task has a record.
 pub(crate) const ENABLED: bool = cfg!(feature = "inspect");
@@ -37,6 +35,8 @@ pub(crate) const ENABLED: bool = cfg!(feature = "inspect");
 #[cfg(not(feature = "inspect"))]
 mod off {
     //! No record.
+
+    use std::time::Duration;
 
     use crate::parts::current::ExecutorId;
 
@@ -72,6 +72,11 @@ mod off {
         pub(crate) fn set(&self, _: Caller) {
             let _ = self;
         }
+
+        pub(crate) fn look(&self) -> Option<(String, Duration)> {
+            let _ = self;
+            None
+        }
     }
 
     /// No time.
@@ -82,6 +87,11 @@ mod off {
         #[inline(always)]
         pub(crate) fn begin(&self) {
             let _ = self;
+        }
+
+        pub(crate) fn look(&self) -> Option<Duration> {
+            let _ = self;
+            None
         }
     }
 
@@ -96,6 +106,7 @@ mod off {
     #[inline(always)]
     pub(crate) fn child<'t, F>(
         _: impl FnOnce() -> &'t Table,
+        _: &'static str,
         _: *const (),
         future: F,
     ) -> Recorded<F> {
@@ -103,18 +114,12 @@ mod off {
     }
 
     #[inline(always)]
-    pub(crate) fn part<F, P>(_: &Table, _: &F, part: P) -> Recorded<P> {
-        part
-    }
-
-    #[inline(always)]
-    pub(crate) fn raw_job<W, F: FnOnce(&W)>(_: &Table, _: terrace_trace::Caller, call: F) -> F {
+    pub(crate) fn call<F>(_: &Table, _: &'static str, _: *const (), call: F) -> F {
         call
     }
 
-    #[inline(always)]
-    pub(crate) fn call<W, F: FnOnce(&W) + Send>(_: &Table, _: *const (), call: F) -> F {
-        call
+    pub(crate) fn name_of(_: u64) -> Option<String> {
+        None
     }
 
     /// A wait of which no record is kept.

@@ -21,6 +21,7 @@ use super::record::{Record, Seen};
 use super::shards::Shards;
 use super::spans::TaskSpan;
 use super::threads;
+pub(crate) use super::threads::name_of;
 use crate::parts::current::ExecutorId;
 use crate::parts::pools::patiently;
 
@@ -235,52 +236,32 @@ struct RecordedCall<F> {
 /// Keeps a record of a task from now on, until its future is dropped.
 #[track_caller]
 pub(crate) fn task<F>(table: &Table, future: F) -> Recorded<F> {
-    child(|| table, std::ptr::null(), future)
+    child(|| table, type_name::<F>(), std::ptr::null(), future)
 }
 
-/// The same for a child of the scope in the slot with this address.
+/// The same for a child of the scope in the slot with this address, or of none; `name` is that of its future's type, or what stands for it.
 #[track_caller]
 pub(crate) fn child<'t, F>(
     table: impl FnOnce() -> &'t Table,
+    name: &'static str,
     scope: *const (),
     future: F,
 ) -> Recorded<F> {
     Recorded {
-        entry: table().enter(type_name::<F>(), scope, false),
+        entry: table().enter(name, scope, false),
         future,
     }
 }
 
-/// The same for a part of a broadcast of this closure.
+/// The same for a closure.
 #[track_caller]
-pub(crate) fn part<F, P>(table: &Table, _: &F, part: P) -> Recorded<P> {
-    Recorded {
-        entry: table.enter(type_name::<F>(), std::ptr::null(), false),
-        future: part,
-    }
-}
-
-/// The same for a closure of that scope.
-#[track_caller]
-pub(crate) fn call<W, F: FnOnce(&W) + Send>(
+pub(crate) fn call<W, F: FnOnce(&W)>(
     table: &Table,
+    name: &'static str,
     scope: *const (),
     call: F,
-) -> impl FnOnce(&W) + Send + use<W, F> {
-    recorded_call(call, table.enter(type_name::<F>(), scope, true))
-}
-
-/// The same for a raw job that is called now.
-pub(crate) fn raw_job<W, F: FnOnce(&W)>(
-    table: &Table,
-    spawned: terrace_trace::Caller,
-    call: F,
 ) -> impl FnOnce(&W) + use<W, F> {
-    let _spawns = spawned.spawns();
-    recorded_call(call, table.enter("a raw job", std::ptr::null(), true))
-}
-
-fn recorded_call<W, F: FnOnce(&W)>(call: F, entry: Entry) -> impl FnOnce(&W) + use<W, F> {
+    let entry = table.enter(name, scope, true);
     let recorded = RecordedCall { call, entry };
     move |worker: &W| {
         // As a whole, so that the order of its fields is that of a drop without a call.

@@ -109,7 +109,7 @@ impl Wake for TaskWaker {
         }
         // The event comes before the poll. It is code of the program: if it panics, the task is woken all the same.
         let _wakes = WakesAtEnd(&self.cell);
-        self.record.wakes.wakes();
+        self.record.wakes.says("waker.wake_by_ref");
     }
 }
 
@@ -124,7 +124,7 @@ impl Drop for WakesAtEnd<'_> {
 impl Drop for TaskWaker {
     fn drop(&mut self) {
         self.record.wakers.fetch_sub(1, Ordering::Relaxed);
-        self.record.wakes.dropped();
+        self.record.wakes.says("waker.drop");
     }
 }
 
@@ -215,7 +215,7 @@ impl Record {
             return Waker::from(last);
         }
         self.wakers.fetch_add(1, Ordering::Relaxed);
-        self.wakes.made();
+        self.wakes.says("waker.clone");
         let waker = Arc::new(TaskWaker {
             record: Arc::clone(self),
             cell: cell.clone(),

@@ -59,22 +59,8 @@ impl TaskSpan {
 pub(super) struct Wakes(Option<Id>);
 
 impl Wakes {
-    /// A waker that the program may keep is there.
-    pub(super) fn made(&self) {
-        self.says("waker.clone");
-    }
-
-    /// It wakes the task.
-    pub(super) fn wakes(&self) {
-        self.says("waker.wake_by_ref");
-    }
-
-    /// It is gone.
-    pub(super) fn dropped(&self) {
-        self.says("waker.drop");
-    }
-
-    fn says(&self, op: &'static str) {
+    /// A waker that the program may keep is made, wakes the task, or is gone.
+    pub(super) fn says(&self, op: &'static str) {
         if let Some(id) = &self.0 {
             trace!(target: "runtime::waker", op, task.id = id.into_u64());
         }
