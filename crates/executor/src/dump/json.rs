@@ -1,6 +1,7 @@
 //! JSON, as much of it as a dump needs.
 
 use std::fmt::Write as _;
+use std::panic::Location;
 use std::time::Duration;
 
 /// A value that has a JSON form.
@@ -67,6 +68,12 @@ impl Json for &str {
 impl Json for String {
     fn json(&self, out: &mut String) {
         (**self).json(out);
+    }
+}
+
+impl Json for &Location<'_> {
+    fn json(&self, out: &mut String) {
+        self.to_string().json(out);
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a dump says of a pool, as plain data.
 
+use std::panic::Location;
 use std::time::Duration;
 
 use super::json::{Json, object};
@@ -186,9 +187,9 @@ report! {
         number: u64,
         name: Option<String>,
         /// Where it was spawned.
-        site: String,
+        site: &'static Location<'static>,
         /// The type of its future or closure.
-        future: String,
+        future: &'static str,
         /// The scope that it is a child of, by its slot.
         scope: Option<usize>,
         state: State,
@@ -231,31 +232,18 @@ impl Worker {
 }
 
 impl Task {
-    /// How a report names it.
+    /// How a report names it: by its name, or by the type of its future.
     pub(crate) fn title(&self) -> String {
-        let name = self.name.as_deref();
-        title(
-            self.scope.is_some(),
-            self.number,
-            name,
-            &self.future,
-            &self.site,
-        )
+        let (number, site) = (self.number, self.site);
+        let kind = if self.scope.is_some() {
+            "child"
+        } else {
+            "task"
+        };
+        let name = match &self.name {
+            Some(name) => format!("`{name}`"),
+            None => format!("of {}", self.future),
+        };
+        format!("{kind} {number} {name} (spawned at {site})")
     }
-}
-
-/// How a report names a task: by its name, or by the type of its future.
-pub(crate) fn title(
-    is_child: bool,
-    number: u64,
-    name: Option<&str>,
-    future: &str,
-    site: &str,
-) -> String {
-    let kind = if is_child { "child" } else { "task" };
-    let name = match name {
-        Some(name) => format!("`{name}`"),
-        None => format!("of {future}"),
-    };
-    format!("{kind} {number} {name} (spawned at {site})")
 }

@@ -8,11 +8,7 @@ use terrace_sync::time::CpuClock;
 use super::runner;
 use super::shared::Shared;
 use crate::dump::Dump;
-#[cfg(feature = "inspect")]
-use crate::dump::report::State;
-use crate::dump::report::{Doing, Join, Phase, Pool, Scope, System, Task, Worker};
-#[cfg(feature = "inspect")]
-use crate::parts::inspect::Seen;
+use crate::dump::report::{Doing, Join, Phase, Pool, Scope, System, Worker};
 use crate::parts::inspect::name_of;
 use crate::parts::pools::{self, Looked, patiently};
 use crate::parts::scope_slot::Slot;
@@ -113,7 +109,13 @@ fn at(pool: &Shared) -> Pool {
     } else {
         Phase::Open
     };
-    let (tasks, tasks_partial) = tasks(pool, &threads);
+    let slot = |address| {
+        let mut slots = pool.scopes.table.scan();
+        slots.position(|slot| std::ptr::from_ref(slot).addr() == address)
+    };
+    let (tasks, tasks_partial) = pool
+        .records
+        .look(slot, |id| Some(Known::title(&threads, id)));
     Pool {
         id: pool.id.0.get(),
         phase,
@@ -140,44 +142,6 @@ fn at(pool: &Shared) -> Pool {
         tasks,
         tasks_partial,
     }
-}
-
-/// No records.
-#[cfg(not(feature = "inspect"))]
-fn tasks(_: &Shared, _: &[Known]) -> (Option<Vec<Task>>, bool) {
-    (None, false)
-}
-
-/// The tasks, those first that have been in their states for longest; and whether there are others.
-#[cfg(feature = "inspect")]
-fn tasks(pool: &Shared, threads: &[Known]) -> (Option<Vec<Task>>, bool) {
-    let (seen, all) = pool.records.look();
-    let slots: Vec<_> = pool
-        .scopes
-        .table
-        .scan()
-        .map(|slot| std::ptr::from_ref(slot).addr())
-        .collect();
-    let here = terrace_thread::id().get();
-    let task = |seen: Seen| Task {
-        number: seen.number,
-        site: seen.site.to_string(),
-        name: seen.name.as_ref().map(|name| name.name().to_owned()),
-        future: seen.future.to_owned(),
-        scope: slots.iter().position(|slot| *slot == seen.scope),
-        state: seen.state,
-        since: seen.since,
-        age: seen.age,
-        polls: seen.polls,
-        wakers: seen.wakers,
-        thread: (seen.polls > 0).then(|| Known::title(threads, seen.thread)),
-        worker: seen.worker,
-        waits_in: seen.waits_in,
-        here: seen.state == State::Polled && seen.thread == here,
-    };
-    let mut tasks: Vec<_> = seen.into_iter().map(task).collect();
-    tasks.sort_by_key(|task| std::cmp::Reverse(task.since));
-    (Some(tasks), !all)
 }
 
 fn workers(pool: &Shared, threads: &[Known]) -> Vec<Worker> {

@@ -10,9 +10,8 @@ use terrace_sync::thread::{self, Thread};
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex};
 
-use super::record::Seen;
 use super::shards::Shards;
-use super::threads::name_of;
+use crate::dump::report::Task;
 use crate::parts::current::ExecutorId;
 
 /// The thread looks no more often and no more seldom than this.
@@ -22,8 +21,7 @@ const LONGEST: Duration = Duration::from_secs(1);
 /// A poll that takes longer than the limit of [`Builder::report_long_polls`](crate::Builder::report_long_polls), which has an example.
 pub struct LongPoll {
     executor: ExecutorId,
-    seen: Seen,
-    thread: Option<String>,
+    task: Task,
 }
 
 impl LongPoll {
@@ -36,56 +34,56 @@ impl LongPoll {
     /// The name of the task: what [`named`](crate::named) has given to its future.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
-        Some(self.seen.name.as_ref()?.name())
+        self.task.name.as_deref()
     }
 
     /// Where the task was spawned.
     #[must_use]
     pub fn site(&self) -> &'static Location<'static> {
-        self.seen.site
+        self.task.site
     }
 
     /// The type of the task's future or closure.
     #[must_use]
     pub fn future(&self) -> &'static str {
-        self.seen.future
+        self.task.future
     }
 
     /// The [`index`](crate::Current::worker) of the worker that polls it. `None` on another thread.
     #[must_use]
     pub fn worker(&self) -> Option<usize> {
-        self.seen.worker
+        self.task.worker
     }
 
     /// The name of the thread that polls it.
     #[must_use]
     pub fn thread(&self) -> Option<&str> {
-        self.thread.as_deref()
+        self.task.thread.as_deref()
     }
 
     /// For how long the poll has run so far.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
-        self.seen.since
+        self.task.since
     }
 
     /// What the poll waits in at this moment, if in a wait of the executor: `a scope`, `a join` or `block_on`.
     #[must_use]
     pub fn waits_in(&self) -> Option<&'static str> {
-        self.seen.waits_in
+        self.task.waits_in
     }
 }
 
 impl fmt::Display for LongPoll {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let thread = self.thread.as_deref().unwrap_or("a thread");
-        let since = self.seen.since;
+        let thread = self.thread().unwrap_or("a thread");
+        let since = self.task.since;
         write!(
             f,
             "{thread} has been in one poll of {} for {since:.1?}",
-            self.seen.title()
+            self.task.title()
         )?;
-        match self.seen.waits_in {
+        match self.task.waits_in {
             Some(wait) => write!(f, ", and waits in {wait}"),
             None => Ok(()),
         }
@@ -206,15 +204,12 @@ impl Asks {
     fn look(&self) -> Option<Duration> {
         let (shards, reports) = (self.shards.upgrade()?, self.reports.upgrade()?);
         let limit = reports.limit;
-        for seen in shards.find(|record| record.report(limit)) {
+        for task in shards.find(|record| record.report(limit)) {
             if shards.has_ended() {
                 return None;
             }
-            reports.call(&LongPoll {
-                executor: self.executor,
-                thread: name_of(seen.thread),
-                seen,
-            });
+            let executor = self.executor;
+            reports.call(&LongPoll { executor, task });
         }
         Some(limit)
     }

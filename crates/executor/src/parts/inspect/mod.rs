@@ -23,8 +23,6 @@ use on as switched;
 pub use long_polls::LongPoll;
 #[cfg(feature = "inspect")]
 pub(crate) use long_polls::Reports;
-#[cfg(feature = "inspect")]
-pub(crate) use record::Seen;
 pub(crate) use switched::{
     Caller, Recorded, Since, Site, Table, call, child, name_of, task, waits,
 };
@@ -38,6 +36,7 @@ mod off {
 
     use std::time::Duration;
 
+    use crate::dump::report::Task;
     use crate::parts::current::ExecutorId;
 
     /// No table.
@@ -46,6 +45,15 @@ mod off {
     impl Table {
         pub(crate) fn new(_: ExecutorId) -> Self {
             Self
+        }
+
+        pub(crate) fn look(
+            &self,
+            _: impl Fn(usize) -> Option<usize>,
+            _: impl Fn(u64) -> Option<String>,
+        ) -> (Option<Vec<Task>>, bool) {
+            let _ = self;
+            (None, false)
         }
     }
 

@@ -17,11 +17,12 @@ use terrace_trace::spawn_site;
 use tracing::span::Entered;
 
 use super::long_polls::{self, Reports};
-use super::record::{Record, Seen};
+use super::record::Record;
 use super::shards::Shards;
 use super::spans::TaskSpan;
 use super::threads;
 pub(crate) use super::threads::name_of;
+use crate::dump::report::Task;
 use crate::parts::current::ExecutorId;
 use crate::parts::pools::patiently;
 
@@ -41,11 +42,19 @@ impl Table {
         }
     }
 
-    /// What can be seen of the records, and whether these are all.
-    pub(crate) fn look(&self) -> (Vec<Seen>, bool) {
-        let mut seen = Vec::new();
-        let all = self.shards.each(|record| seen.push(record.look()));
-        (seen, all)
+    /// The tasks, those first that have been in their states for longest; and whether there are others. `slot` and `thread` as in
+    /// [`Record::look`].
+    pub(crate) fn look(
+        &self,
+        slot: impl Fn(usize) -> Option<usize>,
+        thread: impl Fn(u64) -> Option<String>,
+    ) -> (Option<Vec<Task>>, bool) {
+        let mut tasks = Vec::new();
+        let all = self
+            .shards
+            .each(|record| tasks.push(record.look(&slot, &thread)));
+        tasks.sort_by_key(|task| std::cmp::Reverse(task.since));
+        (Some(tasks), !all)
     }
 
     /// Reports long polls from now on, until [`end`](Self::end).

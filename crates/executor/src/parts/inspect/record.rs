@@ -23,7 +23,7 @@ use terrace_sync::{Arc, Mutex, OnceLock};
 
 use super::spans::Wakes;
 use super::threads;
-use crate::dump::report::{State, title};
+use crate::dump::report::{State, Task};
 use crate::parts::current::{Current, ExecutorId, current};
 use crate::parts::pools::patiently;
 
@@ -63,32 +63,6 @@ pub(super) struct Record {
     waker: Mutex<Weak<TaskWaker>>,
     /// Wakers that are left, clones of one counted once.
     wakers: AtomicUsize,
-}
-
-/// What a report sees of a record.
-pub(crate) struct Seen {
-    pub(crate) number: u64,
-    pub(crate) future: &'static str,
-    pub(crate) site: &'static Location<'static>,
-    pub(crate) name: Option<TaskName>,
-    pub(crate) scope: usize,
-    pub(crate) state: State,
-    pub(crate) since: Duration,
-    pub(crate) age: Duration,
-    pub(crate) polls: usize,
-    pub(crate) wakers: Option<usize>,
-    pub(crate) thread: u64,
-    pub(crate) worker: Option<usize>,
-    pub(crate) waits_in: Option<&'static str>,
-}
-
-impl Seen {
-    /// How a report names it.
-    pub(crate) fn title(&self) -> String {
-        let name = self.name.as_ref().map(TaskName::name);
-        let site = self.site.to_string();
-        title(self.scope != 0, self.number, name, self.future, &site)
-    }
 }
 
 /// The waker that a recorded future sees.
@@ -236,7 +210,7 @@ impl Record {
     }
 
     /// What a report of a long poll sees: if a poll is going on that takes longer than `limit`, and was not reported. Now it is.
-    pub(super) fn report(&self, limit: Duration) -> Option<Seen> {
+    pub(super) fn report(&self, limit: Duration) -> Option<Task> {
         // Ordering: Acquire pairs with the Release in `begins`.
         let poll = self.polled_since.load(Ordering::Acquire);
         let since = Duration::from_nanos(poll.checked_sub(1)?);
@@ -245,10 +219,9 @@ impl Record {
         if since <= limit || self.reported.load(Ordering::Relaxed) == poll {
             return None;
         }
-        let seen = Seen {
-            since,
-            ..self.look()
-        };
+        // The address of the slot stands for its number: the report only says that the task is a child.
+        let look = self.look(|scope| (scope != 0).then_some(scope), threads::name_of);
+        let seen = Task { since, ..look };
         // Ordering: Acquire pairs with the fence in `begins`: if a word was seen of a later poll, this one has ended for the load.
         fence(Ordering::Acquire);
         if self.polled_since.load(Ordering::Relaxed) != poll {
@@ -263,8 +236,13 @@ impl Record {
         self.born.elapsed().saturating_sub(changed)
     }
 
-    /// What a report sees.
-    pub(super) fn look(&self) -> Seen {
+    /// What a report sees. `slot` says which scope has the slot with this address, and `thread` how the report names a thread.
+    pub(super) fn look(
+        &self,
+        slot: impl Fn(usize) -> Option<usize>,
+        thread: impl Fn(u64) -> Option<String>,
+    ) -> Task {
+        let id = self.thread.load(Ordering::Relaxed);
         let state = match self.state.load(Ordering::Relaxed) {
             0 => State::Waits,
             WOKEN => State::Queued,
@@ -275,12 +253,12 @@ impl Record {
             let clones = patiently(&self.waker)?.strong_count();
             Some(clones.max(self.wakers.load(Ordering::Relaxed)))
         };
-        Seen {
+        Task {
             number: self.number,
             future: self.future,
             site: self.site,
-            name: self.name.get().cloned(),
-            scope: self.scope,
+            name: self.name().map(ToOwned::to_owned),
+            scope: slot(self.scope),
             state,
             since: self.since(),
             age: self.born.elapsed(),
@@ -290,7 +268,7 @@ impl Record {
             } else {
                 wakers()
             },
-            thread: self.thread.load(Ordering::Relaxed),
+            thread: if polls > 0 { thread(id) } else { None },
             worker: self.worker.load(Ordering::Relaxed).checked_sub(1),
             waits_in: match state {
                 State::Polled => {
@@ -299,6 +277,7 @@ impl Record {
                 }
                 State::Queued | State::Waits => None,
             },
+            here: state == State::Polled && id == terrace_thread::id().get(),
         }
     }
 }
