@@ -67,7 +67,7 @@ struct Frame {
 
 impl Frame {
     fn pool(&self) -> &Shared {
-        // SAFETY: `within` borrows the pool for as long as the frame is in the list, and only this thread reaches the
+        // SAFETY: `enter` borrows the pool for as long as the frame is in the list, and only this thread reaches the
         // frame.
         unsafe { &*self.pool }
     }
@@ -100,36 +100,23 @@ impl Drop for Permitted<'_> {
 
 /// Calls `f` in a frame of `pool`, to which `permit` belongs. `borrows` keeps the pool's tasks alive for the length of
 /// the call.
+#[inline]
 pub(crate) fn enter<T>(
     pool: &Shared,
     borrows: Borrows,
     permit: Permit,
     f: impl FnOnce() -> T,
 ) -> T {
-    within(pool, borrows, permit, |frame| {
-        let _permitted = Permitted(frame);
-        f()
-    })
-}
-
-/// As [`enter`], without a permit.
-#[inline]
-pub(crate) fn enter_without_permit<T>(pool: &Shared, borrows: Borrows, f: impl FnOnce() -> T) -> T {
-    within(pool, borrows, Permit::None, |_| f())
-}
-
-/// Calls `f` with its frame, which is in the list for the length of the call. The caller gives a permit back before the
-/// frame goes.
-#[inline]
-fn within<T>(pool: &Shared, borrows: Borrows, permit: Permit, f: impl FnOnce(&Frame) -> T) -> T {
-    let outer = FRAMES.with(Cell::get);
     let frame = Frame {
         pool,
         borrows,
         permit: Cell::new(permit),
-        outer,
+        outer: FRAMES.with(Cell::get),
     };
-    linked(&frame, || f(&frame))
+    linked(&frame, || {
+        let _permitted = Permitted(&frame);
+        f()
+    })
 }
 
 /// Calls `f`, during which `frame` is the innermost of the list.
@@ -176,7 +163,7 @@ impl Outside {
 /// The thread's frames, innermost first.
 fn frames<'s>() -> impl Iterator<Item = &'s Frame> {
     let follow = |frame: *const Frame| {
-        // SAFETY: a frame in the list lies in a call of `within`, further out on this very stack. `within` takes it off
+        // SAFETY: a frame in the list lies in a call of `linked`, further out on this very stack. `linked` takes it off
         // the list before it returns or unwinds.
         unsafe { frame.as_ref() }
     };
@@ -188,7 +175,7 @@ fn frames<'s>() -> impl Iterator<Item = &'s Frame> {
 /// Calls `f`, which polls tasks of `pool`, on a thread that borrows its executor and has no place in it.
 pub(crate) fn visiting<T>(pool: &Shared, f: impl FnOnce() -> T) -> T {
     let _current = visit(pool.id, Lane::Normal);
-    enter_without_permit(pool, Borrows::Executor, f)
+    enter(pool, Borrows::Executor, Permit::None, f)
 }
 
 /// Calls `f` with the pool that polls the caller, if there is one: that of the innermost runner or visitor.

@@ -19,10 +19,11 @@ use crate::parts::eager::Entered;
 use crate::parts::inspect;
 use crate::parts::lanes::Lane;
 use crate::parts::trace_index;
-use crate::pool::poll::{poll_inside, poll_new_inside};
+use crate::pool::frames;
+use crate::pool::poll::{poll_elsewhere, poll_inside, poll_new_inside};
 use crate::pool::runner::{self, is_inside};
 use crate::pool::shared::Shared;
-use crate::work::found::{Found, poll_borrowed};
+use crate::work::found::Found;
 
 impl Shared {
     /// Spawns a task and polls it once, if the thread's limits allow it. Else as `spawn_task`. The caller borrows the pool's
@@ -119,7 +120,7 @@ impl Shared {
             return poll_new_inside(self, poll);
         }
         runner::count_spawn(self);
-        let (task, first) = poll_borrowed(self, poll);
+        let (task, first) = frames::visiting(self, || poll_elsewhere(poll));
         if first == First::Ended {
             runner::count_end(self);
         }

@@ -11,7 +11,7 @@ use crate::parts::lanes::Lane;
 use crate::parts::scope_slot::Slot;
 use crate::pool::fork::stolen::Claimed;
 use crate::pool::frames::{self, Borrows, Permit};
-use crate::pool::poll::{poll_elsewhere, run_task};
+use crate::pool::poll::run_task;
 use crate::pool::shared::Shared;
 
 /// A piece of work.
@@ -24,13 +24,6 @@ pub(crate) enum Found<'p> {
     Child(Runnable, &'p Slot<Shared>),
     /// A job that another thread has forked.
     Fork(Claimed),
-}
-
-/// Calls `poll`, which polls a task of `pool`, on a thread that borrows its executor. The thread is in the middle of none of its
-/// runners.
-pub(crate) fn poll_borrowed<T>(pool: &Shared, poll: impl FnOnce() -> T) -> T {
-    let _current = visit(pool.id, Lane::Normal);
-    frames::enter_without_permit(pool, Borrows::Executor, || poll_elsewhere(poll))
 }
 
 /// What a search took.
@@ -133,24 +126,12 @@ impl Found<'_> {
 
     #[inline(always)]
     fn run_without_seat(self, pool: &Shared, borrows: Borrows) {
-        match self {
-            // The usual case, for less.
-            Found::Task(task) => {
-                let _current = visit(pool.id, Lane::Normal);
-                frames::enter_without_permit(pool, borrows, || run_task(task));
-            }
-            found => found.run_unusual(pool, borrows),
-        }
-    }
-
-    fn run_unusual(self, pool: &Shared, borrows: Borrows) {
-        let permit = self.permit();
         let lane = match self {
             Found::Lane(_, lane) => lane,
             Found::Task(_) | Found::Child(..) | Found::Fork(_) => Lane::Normal,
         };
         let _current = visit(pool.id, lane);
-        frames::enter(pool, borrows, permit, || self.poll(pool));
+        frames::enter(pool, borrows, self.permit(), || self.poll(pool));
     }
 
     fn poll(self, pool: &Shared) {
