@@ -13,18 +13,10 @@ use crate::pool::shared::Shared;
 use crate::tuned::NESTED_HELP;
 use crate::work::found::Taken;
 use crate::work::order::{self, Order};
+use crate::work::scan::Scan;
 use crate::work::source::Look;
 
-/// What a waiter does about work that no worker may adopt.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Help {
-    /// It started a spare, ran a job, or found that none is left.
-    Done,
-    /// It can do nothing: another waiter has to help. It is too deep, or the only job that it saw is one that it has forked itself.
-    Unable,
-}
-
-/// A waiter of a pool all of whose live workers wait, while there is work that no worker may adopt.
+/// A waiter of a pool. It helps while all live workers of the pool wait, and there is work that no worker may adopt.
 pub(super) struct LastResort<'w> {
     pub(super) pool: &'w Shared,
     /// How many jobs of others run on top of each other on its stack.
@@ -34,12 +26,28 @@ pub(super) struct LastResort<'w> {
 }
 
 impl<'w> LastResort<'w> {
-    /// Starts a spare, or runs one job by `run`.
-    pub(super) fn help(&self, run: impl FnOnce(Taken<'w>)) -> Help {
+    /// Sleeps once by `sleep`, in the place of this worker. That returns true if all live workers wait, and there is work: then the
+    /// waiter helps. A waiter that cannot help sleeps again.
+    pub(super) fn sleep(
+        &self,
+        worker: usize,
+        sleep: impl Fn(&Scan<'_, '_>) -> bool,
+        run: impl FnOnce(Taken<'w>),
+    ) {
+        let scan = Scan::in_wait(self.pool);
+        if sleep(&scan) && !self.helps(run) {
+            // It is another waiter's turn: the scan passes the turn on once this one waits again.
+            sleep(&scan.exhausted(worker));
+        }
+    }
+
+    /// Starts a spare, or runs one job by `run`, or finds that none is left. False if it can do nothing, so that another waiter has to
+    /// help: it is too deep, or the only job that it saw is one that it has forked itself.
+    fn helps(&self, run: impl FnOnce(Taken<'w>)) -> bool {
         let pool = self.pool;
         let start_spare = || start::start_spare(&pool.arc());
         if !self.in_hook && start_spare() {
-            return Help::Done;
+            return true;
         }
         let depth = self.nested_help.get();
         // Without spares there is no other help: the jobs nest as deep as they come.
@@ -60,12 +68,11 @@ impl<'w> LastResort<'w> {
             // A job that this thread has forked is for another waiter: it lies inside of the thread's own wait.
             let for_others =
                 pool.forks.has_job_of_this_thread() && !weakened!("executor-resort-own");
-            let done = (depth < limit && !for_others) || (self.in_hook && start_spare());
-            return if done { Help::Done } else { Help::Unable };
+            return (depth < limit && !for_others) || (self.in_hook && start_spare());
         };
         self.nested_help.set(depth + 1);
         run(taken);
         self.nested_help.set(depth);
-        Help::Done
+        true
     }
 }

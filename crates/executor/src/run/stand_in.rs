@@ -10,7 +10,7 @@ use std::task::Waker;
 use terrace_park::Held;
 use terrace_sync::thread::yield_now;
 
-use super::last_resort::{Help, LastResort};
+use super::last_resort::LastResort;
 use crate::parts::fork_seat::By;
 use crate::pool::runner;
 use crate::pool::shared::Shared;
@@ -22,18 +22,11 @@ terrace_sync::thread_local! {
     static PLACE: Cell<*const Place<'static>> = const { Cell::new(ptr::null()) };
 }
 
-/// How an attempt to sleep ended.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Slept {
-    /// The thread slept, or saw a reason not to.
-    Done,
-    /// All live workers wait, as this thread does, and there is work.
-    LastResort,
-}
-
 /// A worker's place, on the stack of the thread that stands in.
 pub(super) struct Place<'p> {
     pool: &'p Shared,
+    /// Whose place it is.
+    worker: usize,
     /// Taken when the place is given back.
     held: Cell<Option<Held>>,
     nested_help: Cell<u32>,
@@ -55,37 +48,35 @@ impl Place<'_> {
         waker: impl Fn() -> Waker,
         park: impl Fn(),
     ) {
-        let scan = Scan::in_wait(self.pool);
-        if self.sleep_once(&scan, &ready, &waker, &park) == Slept::LastResort
-            && self.help() == Help::Unable
-        {
-            // Another waiter has to help: the scan passes the turn on, now that this thread waits again.
-            let worker = self.with_held(Held::worker);
-            let scan = worker.map_or(Scan::in_wait(self.pool), |worker| scan.exhausted(worker));
-            self.sleep_once(&scan, &ready, &waker, &park);
-        }
+        let resort = LastResort {
+            pool: self.pool,
+            nested_help: &self.nested_help,
+            in_hook: false,
+        };
+        let sleep = |scan: &Scan<'_, '_>| self.sleep_once(scan, &ready, &waker, &park);
+        resort.sleep(self.worker, sleep, |taken| {
+            taken.found.run_as_guest(self.pool);
+        });
     }
 
+    /// Whether all live workers wait, as this thread does, and there is work. Else the thread slept, or saw a reason not to.
     fn sleep_once(
         &self,
         scan: &Scan<'_, '_>,
         ready: impl Fn() -> bool,
         waker: impl Fn() -> Waker,
         park: impl Fn(),
-    ) -> Slept {
+    ) -> bool {
         let idle = &self.pool.idle;
-        let is_last = self.with_held(|held| idle.begin_wait(held, scan, waker()));
-        let slept = if ready() {
+        let is_last = self.with_held(|held| idle.begin_wait(held, scan, waker())) == Some(true);
+        let is_ready = ready();
+        if is_ready {
             yield_now();
-            Slept::Done
-        } else if is_last == Some(true) {
-            Slept::LastResort
-        } else {
+        } else if !is_last {
             park();
-            Slept::Done
-        };
+        }
         self.with_held(|held| idle.end_wait(held));
-        slept
+        is_last && !is_ready
     }
 
     /// Calls `f`, which runs no code of users, with the place, unless the worker has got it back.
@@ -94,16 +85,6 @@ impl Place<'_> {
         let result = f(&held);
         self.held.set(Some(held));
         Some(result)
-    }
-
-    /// All live workers wait, as this thread does.
-    fn help(&self) -> Help {
-        let resort = LastResort {
-            pool: self.pool,
-            nested_help: &self.nested_help,
-            in_hook: false,
-        };
-        resort.help(|taken| taken.found.run_as_guest(self.pool))
     }
 
     /// The worker gets its place back.
@@ -178,6 +159,7 @@ pub(crate) fn stand_in<T, F: FnOnce(usize) -> T>(
     let worker = held.worker();
     let place = Place {
         pool,
+        worker,
         held: Cell::new(Some(held)),
         nested_help: Cell::new(0),
         before_sleep,

@@ -15,7 +15,7 @@ use terrace_sync::thread::{park, yield_now};
 use terrace_sync::weakened;
 use terrace_thread::internal::{self, Locals};
 
-use super::last_resort::{Help, LastResort};
+use super::last_resort::LastResort;
 use super::stand_in::{self, Place};
 use super::threadless::{self, Notified, ThreadlessPools};
 use crate::parts::awake::{self, Asleep};
@@ -254,31 +254,20 @@ fn sleep_on_worker(
     let listening = threadless.listen();
     let ready = || anything(own, local) || listening.has_work();
     terrace_trace::park(worker.index());
-    let scan = Scan::in_wait(pool);
     worker.seat().asleep.begin();
-    let asleep = Asleep::begin();
-    if let Restricted::LastResort = pool.idle.wait_restricted(worker.index(), &scan, ready) {
-        drop(asleep);
-        if last_resort(worker) == Help::Unable {
-            // It is another waiter's turn: `scan` passes the turn on once this one is back in `R`.
-            let scan = scan.exhausted(worker.index());
-            let _asleep = Asleep::begin();
-            match pool.idle.wait_restricted(worker.index(), &scan, ready) {
-                Restricted::Ready | Restricted::Woken | Restricted::LastResort => {}
-            }
-        }
-    }
-    terrace_trace::unpark(worker.index());
-    listening.end()
-}
-
-/// Called when every live worker of the pool waits, and there is work that no worker may adopt.
-fn last_resort(worker: &Runner<'_>) -> Help {
-    let pool = worker.pool();
+    let sleep = |scan: &Scan<'_, '_>| {
+        let _asleep = Asleep::begin();
+        let ended = pool.idle.wait_restricted(worker.index(), scan, ready);
+        matches!(ended, Restricted::LastResort)
+    };
     let resort = LastResort {
         pool,
         nested_help: &worker.nested_help,
         in_hook: !worker.in_loop.get(),
     };
-    resort.help(|taken| worker.enter(|| taken.found.run(pool)))
+    resort.sleep(worker.index(), sleep, |taken| {
+        worker.enter(|| taken.found.run(pool));
+    });
+    terrace_trace::unpark(worker.index());
+    listening.end()
 }
