@@ -7,7 +7,7 @@ use std::task::{Wake, Waker};
 
 use loom::sync::Notify as LoomNotify;
 use terrace_executor::protocol::scope::cancel::{Mark, Polled, Registered};
-use terrace_executor::protocol::scope::core::{ChildEnd, ScopeCore};
+use terrace_executor::protocol::scope::core::ScopeCore;
 use terrace_sync::atomic::{AtomicU32, Ordering};
 use terrace_sync::{Arc, light, model, thread};
 
@@ -32,7 +32,7 @@ fn open() -> (Arc<Core>, Waiter) {
 }
 
 fn end_child(core: &Core) {
-    if let ChildEnd::Last(waiter) = core.child_ended(|| ANYWHERE) {
+    if let Some(waiter) = core.child_ended(|| ANYWHERE) {
         light();
         waiter.0.notify();
     }

@@ -3,7 +3,7 @@
 #![cfg(terrace_loom)]
 
 use loom::sync::Notify as LoomNotify;
-use terrace_executor::protocol::scope::core::{ChildEnd, ScopeCore};
+use terrace_executor::protocol::scope::core::ScopeCore;
 use terrace_sync::{Arc, light, model, thread};
 
 const OWNER: u64 = 1;
@@ -33,7 +33,7 @@ fn open() -> (Arc<Core>, Waiter) {
 
 /// A worker's part for a child: run it and count it out.
 fn end_child(core: &Core) {
-    if let ChildEnd::Last(waiter) = core.child_ended(|| ANYWHERE) {
+    if let Some(waiter) = core.child_ended(|| ANYWHERE) {
         light();
         waiter.0.notify();
     }

@@ -9,7 +9,7 @@ use terrace_thread::{ThreadId, ThreadSpawner};
 use super::inspect::Site;
 use super::scope_kind::ScopeKind;
 use super::spin::spin_for;
-use crate::protocol::scope::core::{ChildEnd, ScopeCore};
+use crate::protocol::scope::core::ScopeCore;
 use crate::tuned::CALL;
 
 /// One scope on one pool `P`. Children reach it through `CoreRef::Borrowed`. A child that has not
@@ -91,12 +91,9 @@ impl<P> Slot<P> {
     /// Counts a child out and wakes the waiter if it was the last. The caller does not touch the slot afterwards.
     #[inline]
     pub(crate) fn child_ended(&self) {
-        match self.core.child_ended(|| terrace_thread::id().get()) {
-            ChildEnd::Nothing => {}
-            ChildEnd::Last(waiter) => {
-                light();
-                waiter.notify();
-            }
+        if let Some(waiter) = self.core.child_ended(|| terrace_thread::id().get()) {
+            light();
+            waiter.notify();
         }
     }
 

@@ -37,17 +37,6 @@ fn pending(counts: u64) -> u32 {
     counts as u32
 }
 
-/// What the end of a child means to the thread that saw it.
-#[must_use = "the last child wakes the waiter"]
-#[derive(Debug)]
-pub enum ChildEnd<N> {
-    /// Nothing: others are alive, or it ended on the waiter's own thread, which looks at the count next.
-    Nothing,
-    /// It was the last one. The scope may be gone already: the caller wakes its waiter through this
-    /// handle.
-    Last(N),
-}
-
 /// One scope. Lives in a slot of the pool's table and is used by one scope after another.
 pub struct ScopeCore<R, N> {
     /// Lower half: children that have not ended, plus one while the body runs. Only the body or a living child raises
@@ -154,8 +143,12 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
 
     /// Counts a child out, whose future has been dropped. `thread` gives the id of the calling thread. `self` may be reused
     /// or freed as soon as this returns, unless the caller knows better.
+    ///
+    /// If it was the last one, the caller wakes the scope's waiter through the handle that this returns. `None` while others are
+    /// alive, and on the waiter's own thread, which looks at the count next.
     #[inline]
-    pub fn child_ended(&self, thread: impl Fn() -> u64) -> ChildEnd<N> {
+    #[must_use = "the last child wakes the waiter"]
+    pub fn child_ended(&self, thread: impl Fn() -> u64) -> Option<N> {
         // Ordering: Relaxed, a first guess for the exchange below.
         let mut counts = self.counts.load(Ordering::Relaxed);
         loop {
@@ -178,12 +171,7 @@ impl<R: Send, N: Clone> ScopeCore<R, N> {
                 release,
                 Ordering::Relaxed,
             ) {
-                Ok(_) => {
-                    return match waiter {
-                        Some(waiter) => ChildEnd::Last(waiter),
-                        None => ChildEnd::Nothing,
-                    };
-                }
+                Ok(_) => return waiter,
                 Err(now) => counts = now,
             }
         }
