@@ -3,11 +3,12 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
-use std::panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind};
+use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::pin::pin;
 use std::ptr::{self, NonNull};
 use std::task::{Context, Poll, Wake, Waker};
 
+use terrace_local::contain;
 use terrace_local::registry::Registry;
 use terrace_local::task::{self, Core, CoreRef, Register, Runnable, Schedule, Task};
 use terrace_queue::Injector;
@@ -266,9 +267,7 @@ impl Wake for Contained {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| self.0.wake_by_ref())) {
-            terrace_local::drop_payload(payload);
-        }
+        contain(|| self.0.wake_by_ref());
     }
 }
 

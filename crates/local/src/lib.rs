@@ -70,7 +70,10 @@ mod unwind;
 mod wait_list;
 
 #[doc(hidden)]
-pub use crate::{on_owner::OnOwner, unwind::drop_payload};
+pub use crate::{
+    on_owner::OnOwner,
+    unwind::{contain, drop_payload},
+};
 pub use unwind::Payload;
 
 #[cfg(feature = "std")]

@@ -22,7 +22,7 @@ pub fn drop_payload(payload: Payload) {
 
 /// Calls `f`, and stops its panic. The caller is a destructor, or ends a task, or is called by async-task, which would abort the
 /// process.
-pub(crate) fn contain(f: impl FnOnce()) {
+pub fn contain(f: impl FnOnce()) {
     if let Err(payload) = catch_unwind(core::panic::AssertUnwindSafe(f)) {
         drop_payload(payload);
     }

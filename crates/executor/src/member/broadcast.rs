@@ -17,12 +17,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 
 use terrace_local::task::FallibleTask;
-use terrace_local::{Payload, drop_payload};
+use terrace_local::{Payload, contain, drop_payload};
 use terrace_sync::{Arc, Mutex};
 use terrace_thread::ThreadSpawner;
 use terrace_trace::Caller;
 
 use super::spawnable;
+use crate::parts::bomb::Bomb;
 use crate::parts::inspect;
 use crate::pool::fork::worker::Worker;
 use crate::pool::shared::Shared;
@@ -55,17 +56,6 @@ pub struct Broadcast<'w> {
 /// A part, as its worker runs it.
 type Part<'f> = Box<dyn FnOnce() + Send + 'f>;
 
-/// Ends the process if it is dropped by a panic: workers use the frame that would unwind.
-struct Unwinding;
-
-impl Drop for Unwinding {
-    #[cold]
-    fn drop(&mut self) {
-        // A panic while another one unwinds aborts.
-        panic!("a panic in the wait of a broadcast, while workers use its frame");
-    }
-}
-
 /// [`Worker::broadcast`] on `pool`.
 #[cfg_attr(feature = "timeline", track_caller)]
 pub(crate) fn broadcast<T: Send>(
@@ -79,7 +69,7 @@ pub(crate) fn broadcast<T: Send>(
         return vec![fork::with_worker(pool, |worker| part_of(f, worker, 0, 1))];
     }
     let results: Vec<_> = workers.iter().map(|_| Mutex::new(None)).collect();
-    let unwinding = Unwinding;
+    let bomb = Bomb("in the wait of a broadcast, while workers use its frame");
     let mut sent: Vec<FallibleTask<()>> = Vec::with_capacity(participants);
     let spawns = Caller::here().spawns();
     let turn = pool.threads.broadcasts.lock();
@@ -106,7 +96,7 @@ pub(crate) fn broadcast<T: Send>(
             let _ran = part.await;
         }
     });
-    std::mem::forget(unwinding);
+    std::mem::forget(bomb);
     collect(results)
 }
 
@@ -235,9 +225,7 @@ fn collect<T>(results: Vec<Mutex<Option<Result<T, Payload>>>>) -> Vec<T> {
     match first {
         Some(payload) => {
             // A panic of a value's destructor must not take the place of this one.
-            if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(values))) {
-                drop_payload(second);
-            }
+            contain(|| drop(values));
             resume_unwind(payload)
         }
         None => values,

@@ -1,7 +1,6 @@
 //! How a pool makes its worker threads.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
+use terrace_local::contain;
 use terrace_sync::Arc;
 
 use super::worker_loop::WorkerLoop;
@@ -32,16 +31,10 @@ impl Drop for Config {
     /// further than the panic hook.
     fn drop(&mut self) {
         let name = std::mem::replace(&mut self.thread_name, Box::new(|_| String::new()));
-        drop_contained(name);
-        drop_contained(self.on_start.take());
-        drop_contained(self.on_stop.take());
-        drop_contained(self.main.take());
-    }
-}
-
-fn drop_contained<T>(value: T) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
-        terrace_local::drop_payload(payload);
+        contain(|| drop(name));
+        contain(|| drop(self.on_start.take()));
+        contain(|| drop(self.on_stop.take()));
+        contain(|| drop(self.main.take()));
     }
 }
 

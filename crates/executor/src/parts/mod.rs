@@ -2,6 +2,7 @@
 
 pub(crate) mod awake;
 pub(crate) mod beat;
+pub(crate) mod bomb;
 pub(crate) mod config;
 pub(crate) mod cores;
 pub(crate) mod current;

@@ -14,6 +14,7 @@ use terrace_trace::{Span, inside};
 use super::stand_in;
 use super::threadless::ThreadlessPools;
 use super::wait::{WaitFor, wait};
+use crate::parts::bomb::Bomb;
 use crate::parts::fork_seat::JobWord;
 use crate::parts::spin::Patience;
 use crate::pool::fork::consider::{self, Considers};
@@ -45,9 +46,9 @@ impl Forker for Worker {
 
     fn wait(&self, job: &Header<Self>) {
         let Some(seat) = self.seat() else { return };
-        // Beside `own`, which the wait borrows exclusively, as the thief may read it at any time. Dropped after `unwinding`.
+        // Beside `own`, which the wait borrows exclusively, as the thief may read it at any time. Dropped after `bomb`.
         let sleeper = OnceLock::new();
-        let unwinding = Unwinding;
+        let bomb = Bomb("in the wait of a join, while another thread runs a half of it");
         let mut own = Stolen {
             seat,
             job,
@@ -61,18 +62,7 @@ impl Forker for Worker {
         if let Some(nest) = &seat.nest {
             nest.set_wait(None);
         }
-        mem::forget(unwinding);
-    }
-}
-
-/// Ends the process if it is dropped by a panic: a thief uses the frame that would unwind.
-struct Unwinding;
-
-impl Drop for Unwinding {
-    #[cold]
-    fn drop(&mut self) {
-        // A panic while another one unwinds aborts.
-        panic!("a panic in the wait of a join, while another thread runs a half of it");
+        mem::forget(bomb);
     }
 }
 

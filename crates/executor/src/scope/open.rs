@@ -22,6 +22,7 @@ use super::driving::{Record, count_driver};
 use super::push;
 use super::waiting::ScopeWait;
 use crate::executor::Executor;
+use crate::parts::bomb::Bomb;
 use crate::parts::current::current;
 use crate::parts::inspect::{self, Caller, Recorded};
 use crate::parts::scope_kind::ScopeKind;
@@ -87,16 +88,6 @@ unsafe impl Sync for Taken {}
 #[derive(Clone, Copy)]
 pub struct ScopeHandle<'a> {
     scope: &'a ScopeShared<'a>,
-}
-
-/// Ends the process when dropped.
-struct AbortOnUnwind;
-
-impl Drop for AbortOnUnwind {
-    fn drop(&mut self) {
-        eprintln!("terrace: a panic came out of a scope's wait; this is a bug of terrace");
-        std::process::abort();
-    }
 }
 
 impl<'p> OpenScope<'p> {
@@ -223,7 +214,7 @@ impl<'p> ScopeShared<'p> {
         let pacing = pool.scopes.pacing(slot);
         let began = pacing.observe_body(taken.since);
         // A wait that unwound would free what children borrow.
-        let bomb = AbortOnUnwind;
+        let bomb = Bomb("came out of a scope's wait; this is a bug of terrace");
         slot.core().body_ended();
         if !slot.core().has_ended() {
             let _inside = inside(Span::Scope);

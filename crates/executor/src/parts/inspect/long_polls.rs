@@ -3,9 +3,10 @@
 //! The thread exists only while such a pool does. It looks twice in the shortest limit of them.
 
 use std::fmt;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::panic::Location;
 use std::time::Duration;
 
+use terrace_local::contain;
 use terrace_sync::thread::{self, Thread};
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex};
@@ -115,7 +116,7 @@ impl Reports {
 
     fn call(&self, poll: &LongPoll) {
         if let Some(call) = &self.call {
-            contained(|| call(poll));
+            contain(|| call(poll));
         }
     }
 }
@@ -124,13 +125,7 @@ impl Drop for Reports {
     /// Drops the user's closure, on the thread that drops the last reference.
     fn drop(&mut self) {
         let call = self.call.take();
-        contained(|| drop(call));
-    }
-}
-
-fn contained(user: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(user)) {
-        terrace_local::drop_payload(payload);
+        contain(|| drop(call));
     }
 }
 
