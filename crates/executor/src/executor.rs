@@ -225,14 +225,9 @@ impl<'a> Executor<'a> {
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: Send + 'a>(&self, future: impl Future<Output = T> + Send + 'a) -> Task<T> {
         if task::is_large(&future) {
-            return self.spawn_here(task::boxed(future));
+            // SAFETY: as below.
+            return unsafe { self.shared().spawn_task(self.core(), task::boxed(future)) };
         }
-        self.spawn_here(future)
-    }
-
-    #[inline]
-    #[cfg_attr(feature = "timeline", track_caller)]
-    fn spawn_here<T: Send + 'a>(&self, future: impl Future<Output = T> + Send + 'a) -> Task<T> {
         // SAFETY: future and output are Send; they live for `'a`, and the executor drops its tasks
         // before `'a` ends, in its own drop.
         unsafe { self.shared().spawn_task(self.core(), future) }
@@ -272,17 +267,10 @@ impl<'a> Executor<'a> {
         future: impl Future<Output = T> + Send + 'a,
     ) -> Task<T> {
         if task::is_large(&future) {
-            return self.spawn_eager_here(task::boxed(future));
+            let future = task::boxed(future);
+            // SAFETY: as below.
+            return unsafe { self.shared().spawn_eager(|| self.core(), future) };
         }
-        self.spawn_eager_here(future)
-    }
-
-    #[inline]
-    #[cfg_attr(feature = "timeline", track_caller)]
-    fn spawn_eager_here<T: Send + 'a>(
-        &self,
-        future: impl Future<Output = T> + Send + 'a,
-    ) -> Task<T> {
         // SAFETY: future and output are Send; they live for `'a`, and the executor drops its tasks
         // before `'a` ends, in its own drop.
         unsafe { self.shared().spawn_eager(|| self.core(), future) }
@@ -322,7 +310,7 @@ impl<'a> Executor<'a> {
         future: impl Future<Output = T> + Send + 'a,
     ) -> Task<T> {
         if lane == Lane::Normal {
-            return self.spawn_here(future);
+            return self.spawn(future);
         }
         // SAFETY: future and output are Send; they live for `'a`, and the executor drops its tasks
         // before `'a` ends, in its own drop.
