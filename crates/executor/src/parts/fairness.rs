@@ -12,8 +12,10 @@ pub(crate) struct Fairness {
     /// Turns of the own ring until the next look into the injector.
     left: Cell<u32>,
     seed: Cell<u32>,
-    suspect: Cell<Suspect>,
-    fork_suspect: Cell<(usize, Option<u64>)>,
+    /// The seat whose work may be stalled.
+    pub(crate) suspect: Cell<Suspect>,
+    /// The fork seat whose oldest job may be stalled, and what it looked like.
+    pub(crate) fork_suspect: Cell<(usize, Option<u64>)>,
 }
 
 /// What a busy worker or driver saw of another seat at its last look.
@@ -47,24 +49,6 @@ impl Fairness {
             suspect: Cell::default(),
             fork_suspect: Cell::default(),
         }
-    }
-
-    /// The seat whose work may be stalled.
-    pub(crate) fn suspect(&self) -> Suspect {
-        self.suspect.get()
-    }
-
-    pub(crate) fn suspects(&self, suspect: Suspect) {
-        self.suspect.set(suspect);
-    }
-
-    /// The fork seat whose oldest job may be stalled, and what it looked like.
-    pub(crate) fn fork_suspect(&self) -> (usize, Option<u64>) {
-        self.fork_suspect.get()
-    }
-
-    pub(crate) fn suspects_fork(&self, seat: usize, look: Option<u64>) {
-        self.fork_suspect.set((seat, look));
     }
 
     /// Whether the ring has had a full round since this was true last: as many turns as it had tasks then, at most

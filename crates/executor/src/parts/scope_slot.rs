@@ -30,7 +30,7 @@ impl<P> Default for Slot<P> {
             core: ScopeCore::default(),
             pool: AtomicPtr::new(std::ptr::null_mut()),
             kind: AtomicU32::new(0),
-            site: Site::new(),
+            site: Default::default(),
         }
     }
 }

@@ -140,14 +140,12 @@ impl Shared {
             Some(current) if current.executor() == self.id && !current.is_visitor() => {
                 Some(current)
             }
-            _ => self.any_worker(),
+            _ => {
+                let workers = self.workers();
+                let thread = terrace_thread::id().get() as usize;
+                (workers > 0).then(|| Current::of(self.id, thread % workers))
+            }
         }
-    }
-
-    fn any_worker(&self) -> Option<Current> {
-        let workers = self.workers();
-        let thread = terrace_thread::id().get() as usize;
-        (workers > 0).then(|| Current::of(self.id, thread % workers))
     }
 
     /// Hands a payload that no task's handle and no scope will see to the handler.

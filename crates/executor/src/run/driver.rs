@@ -29,7 +29,6 @@ use super::driver_sleep::{Owes, Sleeper, Slept, wake_for_rest};
 use crate::parts::awake;
 use crate::parts::eager;
 use crate::parts::injector::Refilled;
-use crate::parts::scopes::Looking;
 use crate::parts::seat::Seat;
 use crate::pool::frames;
 use crate::pool::runner::Runner;
@@ -60,16 +59,16 @@ pub(crate) async fn tick(pool: &Shared) {
             let owes = sleeper.wake();
             // While the thread runs other tasks, its own background tasks stand still: see `drive`.
             let lent = frames::lend();
-            let found = find_any(pool);
+            let taken = order::bystander_take(pool);
             if owes == Owes::Look {
                 wake_for_rest(pool);
             }
-            if let Some(found) = found {
+            if let Some(taken) = taken {
                 // A tick that runs a task no longer counts as a sleeper, however long the task
                 // takes.
                 sleeper.leave();
                 eager::begin_turn();
-                found.run_borrowed(pool);
+                taken.found.run_borrowed(pool);
                 return Poll::Ready(());
             }
             drop(lent);
@@ -101,7 +100,7 @@ pub(crate) fn try_tick(pool: &Shared) -> bool {
 fn try_tick_in_order(pool: &Shared) -> bool {
     // While the thread runs other tasks, its own background tasks stand still: see `drive`.
     let _lent = frames::lend();
-    match order::Bystander::take(&Look::bystander(pool, Looking::Awake)) {
+    match order::bystander_take(pool) {
         Some(taken) => {
             taken.found.run_borrowed(pool);
             true
@@ -113,25 +112,15 @@ fn try_tick_in_order(pool: &Shared) -> bool {
     }
 }
 
-/// Takes work from any source, for a thread without a seat.
-#[inline]
-fn find_any(pool: &Shared) -> Option<Found<'_>> {
-    let taken = order::Bystander::take(&Look::bystander(pool, Looking::Awake));
-    taken.map(|taken| taken.found)
-}
-
-/// A value that only `&mut` reaches.
-struct Exclusive<T>(T);
-
-// SAFETY: only `DriverSeat` reads the field, and only through `&mut self`. So a shared reference to
-// a seat gives no access to the value.
-unsafe impl<T> Sync for Exclusive<T> {}
-
 /// The seat of a `run` future, from its first poll on.
 struct DriverSeat<'p> {
-    /// The `run` future has to be `Sync`; a runner is not.
-    runner: Exclusive<Runner<'p>>,
+    runner: Runner<'p>,
 }
+
+// The `run` future has to be `Sync`; a runner is not.
+// SAFETY: the methods of a seat take `&mut self`, and no other code reads the field. So a shared reference to a seat gives no access
+// to the runner.
+unsafe impl Sync for DriverSeat<'_> {}
 
 impl<'p> DriverSeat<'p> {
     fn take(pool: &'p Shared) -> Self {
@@ -139,9 +128,7 @@ impl<'p> DriverSeat<'p> {
         let index = pool.seats.drivers.acquire();
         // SAFETY: the table has just handed out this seat, and `drop` gives it back after the runner's last use.
         let runner = unsafe { Runner::driver(pool, index) };
-        Self {
-            runner: Exclusive(runner),
-        }
+        Self { runner }
     }
 
     fn poll<T>(
@@ -150,7 +137,7 @@ impl<'p> DriverSeat<'p> {
         context: &mut Context<'_>,
         future: Pin<&mut impl Future<Output = T>>,
     ) -> Poll<T> {
-        let runner = &self.runner.0;
+        let runner = &self.runner;
         runner.enter(|| {
             let _polled = Polled::new(runner.seat());
             drive(runner, sleeper, context, future)
@@ -295,7 +282,7 @@ fn find<'p>(runner: &Runner<'p>, owes: Owes) -> Option<Found<'p>> {
 
 impl Drop for DriverSeat<'_> {
     fn drop(&mut self) {
-        let runner = &self.runner.0;
+        let runner = &self.runner;
         let pool = runner.pool();
         let moved = runner.hand_over();
         pool.seats.drivers.release(runner.index());

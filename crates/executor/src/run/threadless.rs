@@ -23,8 +23,7 @@ use crate::pool::{frames, runner};
 use crate::protocol::broadcast::Broadcast;
 use crate::protocol::sight::Sight;
 use crate::tuned::SCOPES_INTERVAL;
-use crate::work::order::{self, Order};
-use crate::work::source::Look;
+use crate::work::order;
 
 terrace_sync::global! {
     /// The number of living pools without workers. Readers look at it first, so that programs
@@ -189,14 +188,8 @@ impl<'a> ThreadlessPools<'a> {
     /// Runs one job of theirs; false if there is none.
     pub(crate) fn run_one(&self) -> bool {
         self.pools().any(|pool| {
-            let look = Look::bystander(pool, Looking::Awake);
-            match order::Bystander::take(&look) {
-                Some(taken) => {
-                    taken.found.run_as_guest(pool);
-                    true
-                }
-                None => false,
-            }
+            let taken = order::bystander_take(pool);
+            taken.map(|taken| taken.found.run_as_guest(pool)).is_some()
         })
     }
 

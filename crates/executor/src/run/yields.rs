@@ -86,35 +86,29 @@ impl Worker {
             return Yield::Idle;
         };
         let executed = with_worker_of(pool, |worker| {
+            let worker = worker?;
             worker.flush();
             let taken = order::OwnQueues::take(&Look::turn(worker))?;
             worker.count_poll();
             worker.enter(|| taken.found.run(pool));
             Some(())
         });
-        Yield::of(executed.flatten().is_some())
+        Yield::of(executed.is_some())
     }
 }
 
 /// Calls `f` with the worker of `pool` that runs on this thread, if one does.
-fn with_worker_of<T>(pool: &Shared, f: impl FnOnce(&Runner<'_>) -> T) -> Option<T> {
-    runner::with_worker(|worker| {
-        let worker = worker.filter(|worker| std::ptr::eq(worker.pool(), pool))?;
-        Some(f(worker))
-    })
+fn with_worker_of<T>(pool: &Shared, f: impl FnOnce(Option<&Runner<'_>>) -> T) -> T {
+    runner::with_worker(|worker| f(worker.filter(|worker| std::ptr::eq(worker.pool(), pool))))
 }
 
 /// Runs work of `pool` on top of the caller's stack.
 fn run_here(pool: &Shared, taken: Taken<'_>) {
-    let mut found = Some(taken.found);
-    let as_worker = with_worker_of(pool, |worker| {
-        let found = found.take();
-        worker.enter(|| found.map(|found| found.run(pool)));
-    });
-    if let (None, Some(found)) = (as_worker, found) {
+    with_worker_of(pool, |worker| match worker {
+        Some(worker) => worker.enter(|| taken.found.run(pool)),
         // The thread is in a call of `with_worker`, which borrows the executor.
-        found.run_borrowed(pool);
-    }
+        None => taken.found.run_borrowed(pool),
+    });
 }
 
 /// [`Worker::yield_now`] in the current thread's place.

@@ -4,7 +4,7 @@ use terrace_queue::fork::Offer;
 use terrace_sync::hint::spin_loop;
 use terrace_sync::time::Instant;
 
-use super::found::Taken;
+use super::found::{Found, Taken};
 use crate::pool::fork::stolen::Claimed;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
@@ -41,7 +41,7 @@ pub(super) fn take<'p>(
     })?;
     // SAFETY: this thread has claimed it, out of a deque of the pool.
     let claimed = unsafe { Claimed::new(job.into_inner()) };
-    Some(Taken::fork(claimed))
+    Some(Found::Fork(claimed).into())
 }
 
 /// Takes the oldest job of the seat with this number, if it is the one that `look` saw.

@@ -32,37 +32,22 @@ pub(crate) struct Taken<'p> {
     pub(crate) refilled: Refilled,
 }
 
-impl<'p> Taken<'p> {
-    /// A task; the search moved no other.
+/// The search moved no other task.
+impl<'p> From<Found<'p>> for Taken<'p> {
     #[inline]
-    pub(crate) fn task(task: Runnable) -> Self {
-        Self::alone(Found::Task(task))
-    }
-
-    /// A task of this lane.
-    #[inline]
-    pub(crate) fn on_lane(task: Runnable, lane: Lane) -> Self {
-        Self::alone(Found::Lane(task, lane))
-    }
-
-    /// A child, and its slot.
-    #[inline]
-    pub(crate) fn child((child, slot): (Runnable, &'p Slot<Shared>)) -> Self {
-        Self::alone(Found::Child(child, slot))
-    }
-
-    /// A job that was forked.
-    #[inline]
-    pub(crate) fn fork(job: Claimed) -> Self {
-        Self::alone(Found::Fork(job))
-    }
-
-    #[inline]
-    fn alone(found: Found<'p>) -> Self {
+    fn from(found: Found<'p>) -> Self {
         Self {
             found,
             refilled: Refilled::No,
         }
+    }
+}
+
+impl Taken<'_> {
+    /// A task; the search moved no other.
+    #[inline]
+    pub(crate) fn task(task: Runnable) -> Self {
+        Found::Task(task).into()
     }
 
     /// A task out of a shared queue or a peer's ring. Others may have come with it, into `ring`.

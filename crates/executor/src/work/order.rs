@@ -25,6 +25,12 @@ pub(crate) fn bystander_sight(pool: &Shared, looking: Looking) -> Sight {
     Bystander::sight(&Look::bystander(pool, looking))
 }
 
+/// Takes the next piece of work for a thread without a seat.
+#[inline]
+pub(crate) fn bystander_take(pool: &Shared) -> Option<Taken<'_>> {
+    Bystander::take(&Look::bystander(pool, Looking::Awake))
+}
+
 /// Calls something for each order.
 #[cfg(test)]
 pub(super) trait Visit {

@@ -5,7 +5,7 @@ use terrace_local::task::Runnable;
 use terrace_queue::Owner;
 use terrace_queue::fork::Offer;
 
-use super::found::Taken;
+use super::found::{Found, Taken};
 use super::{forks, stalled};
 use crate::parts::forks::{Future, Whose};
 use crate::parts::injector::Refilled;
@@ -148,7 +148,7 @@ impl Source {
             Self::HighLane if look.turn == Turn::Global => None,
             Self::HighLane => {
                 let task = pool.lanes.take_high()?;
-                Some(Taken::on_lane(task, Lane::High))
+                Some(Found::Lane(task, Lane::High).into())
             }
             Self::LifoSlot => look.runner?.pop_slot().map(Taken::task),
             Self::OwnRing => look.runner?.ring().pop().map(Taken::task),
@@ -166,9 +166,12 @@ impl Source {
             Self::InjectorOne => take_one(pool, &look.runner?.ring()),
             Self::OfferingScopes => {
                 let taken = pool.scopes.take_ready(pool.crew());
-                taken.map(Taken::child)
+                taken.map(|(child, slot)| Found::Child(child, slot).into())
             }
-            Self::AnyScope => pool.scopes.take_any().map(Taken::child),
+            Self::AnyScope => {
+                let taken = pool.scopes.take_any();
+                taken.map(|(child, slot)| Found::Child(child, slot).into())
+            }
             Self::OpenForks if !pool.may_join_in(Looking::Awake) => None,
             Self::OpenForks => forks::take(pool, look.runner, Offer::Open),
             Self::AnyFork => forks::take(pool, look.runner, Offer::Quiet),
@@ -265,7 +268,7 @@ fn take_injected(pool: &Shared) -> Option<Taken<'_>> {
 
 fn take_background(pool: &Shared) -> Option<Taken<'_>> {
     let task = pool.take_background()?;
-    Some(Taken::on_lane(task, Lane::Background))
+    Some(Found::Lane(task, Lane::Background).into())
 }
 
 /// Takes half of the ring of another seat, from a random one on.

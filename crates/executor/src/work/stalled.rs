@@ -9,7 +9,7 @@ use terrace_local::task::Runnable;
 use terrace_queue::Owner;
 
 use super::forks;
-use super::found::Taken;
+use super::found::{Found, Taken};
 use crate::parts::fairness::Suspect;
 use crate::parts::seat::Seat;
 use crate::pool::runner::Runner;
@@ -22,18 +22,18 @@ use crate::pool::runner::Runner;
 pub(super) fn relieve<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
     let seats = &runner.pool().seats;
     let fairness = &runner.fairness;
-    let last = fairness.suspect();
+    let last = fairness.suspect.get();
     let workers = seats.workers.high();
     if let Some(seat) = seats.at(workers, last.seat) {
         if let Some(taken) = take_stalled(seat, &last, &runner.ring()) {
             // It may hold more.
-            fairness.suspects(Suspect::new(last.seat, seat));
+            fairness.suspect.set(Suspect::new(last.seat, seat));
             return Some(taken);
         }
     }
     let next = fairness.random(workers + seats.drivers.high());
     if let Some(seat) = seats.at(workers, next) {
-        fairness.suspects(Suspect::new(next, seat));
+        fairness.suspect.set(Suspect::new(next, seat));
     }
     None
 }
@@ -46,13 +46,13 @@ pub(super) fn relieve_fork<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
         return None;
     }
     let fairness = &runner.fairness;
-    let (number, look) = fairness.fork_suspect();
+    let (number, look) = fairness.fork_suspect.get();
     if let Some(job) = look.and_then(|look| forks::take_still(pool, number, look)) {
-        return Some(Taken::fork(job));
+        return Some(Found::Fork(job).into());
     }
     let next = fairness.random(all);
     let look = pool.forks.seat(next).and_then(|seat| seat.deque.look());
-    fairness.suspects_fork(next, look);
+    fairness.fork_suspect.set((next, look));
     None
 }
 

@@ -69,13 +69,10 @@ mod off {
     }
 
     /// No place.
+    #[derive(Default)]
     pub(crate) struct Site;
 
     impl Site {
-        pub(crate) fn new() -> Self {
-            Self
-        }
-
         #[inline(always)]
         pub(crate) fn set(&self, _: Caller) {
             let _ = self;

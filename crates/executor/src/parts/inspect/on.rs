@@ -131,13 +131,10 @@ impl Caller {
 }
 
 /// Where the last scope was opened that was in a slot.
+#[derive(Default)]
 pub(crate) struct Site(Mutex<Option<Caller>>);
 
 impl Site {
-    pub(crate) fn new() -> Self {
-        Self(Mutex::new(None))
-    }
-
     pub(crate) fn set(&self, caller: Caller) {
         *self.0.lock() = Some(caller);
     }
