@@ -6,7 +6,7 @@ use signal_hook::consts::SIGUSR1;
 use signal_hook::iterator::Signals;
 use terrace_sync::thread;
 
-use crate::parts::pools::dump_all;
+use crate::pool::look::dump_all;
 
 /// From now on the process writes [`dump_all`] to standard error each time it gets the signal `SIGUSR1`: `kill -USR1 PID`.
 ///

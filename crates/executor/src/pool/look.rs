@@ -4,27 +4,65 @@ use std::fmt;
 
 use terrace_park::Doing as Sleep;
 use terrace_sync::time::CpuClock;
+use terrace_sync::unmodelled::Weak;
+use terrace_sync::{Arc, Mutex};
 
 use super::runner;
 use super::shared::Shared;
 use crate::dump::Dump;
 use crate::dump::report::{Doing, Join, Phase, Pool, Scope, System, Worker};
 use crate::parts::inspect::name_of;
-use crate::parts::pools::{self, Looked, patiently};
+use crate::parts::patiently::patiently;
 use crate::parts::scope_slot::Slot;
 use crate::parts::threads::{Kind, Thread};
 use crate::protocol::sight::Sight;
 
-impl Looked for Shared {
-    fn look(&self) -> Pool {
-        at(self)
+terrace_sync::global! {
+    /// All pools of the process.
+    static POOLS: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+}
+
+/// A new pool, which [`dump_all`] shows until it is gone.
+pub(crate) fn add(pool: &Arc<Shared>) {
+    // A checker of schedules would try each order of these locks.
+    if !cfg!(terrace_shuttle) {
+        POOLS.lock().push(Arc::downgrade(pool));
+        terrace_sync::report::provide(|| dump_all().to_string());
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        pools::remove(self);
+        if !cfg!(terrace_shuttle) {
+            POOLS
+                .lock()
+                .retain(|other| !std::ptr::eq(other.as_ptr(), self));
+        }
     }
+}
+
+/// What all executors of the process look like at this moment, as [`Executor::dump`](crate::Executor::dump) says it of one. Call it
+/// where a program does not go on: from a thread of its own, on a signal, or out of a debugger.
+///
+/// It waits for no lock and for no thread, so it also works while executors hang, shut down or are dropped.
+///
+/// Cost: as that method, for each executor.
+///
+/// # Examples
+///
+/// ```
+/// let executor = terrace_executor::Builder::new().workers(1).build();
+/// eprintln!("{}", terrace_executor::dump_all());
+/// # drop(executor);
+/// ```
+#[must_use]
+pub fn dump_all() -> Dump {
+    // No pool is dropped under the lock: its drop takes the lock.
+    let pools: Option<Vec<Arc<Shared>>> =
+        patiently(&POOLS).map(|pools| pools.iter().filter_map(Weak::upgrade).collect());
+    let partial = pools.is_none();
+    let pools = pools.unwrap_or_default();
+    Dump::new(pools.iter().map(|pool| at(pool)).collect(), partial)
 }
 
 impl Shared {

@@ -2,7 +2,7 @@
 
 pub(crate) mod fork;
 pub(crate) mod frames;
-mod look;
+pub(crate) mod look;
 pub(crate) mod place;
 pub(crate) mod poll;
 pub(crate) mod runner;

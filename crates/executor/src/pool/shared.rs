@@ -15,14 +15,12 @@ use crate::parts::forks::Forks;
 use crate::parts::injector::Injector;
 use crate::parts::inspect;
 use crate::parts::lanes::Lanes;
-use crate::parts::pools::{self, Looked};
 use crate::parts::quiet_waiters::QuietWaiters;
 use crate::parts::scope_slot::Slot;
 use crate::parts::scopes::{Crew, Looking, Scopes};
 use crate::parts::seat::Seats;
 use crate::parts::threads::Threads;
 use crate::parts::waits_beneath::WaitsBeneath;
-use crate::parts::watch;
 use crate::protocol::alarm::Alarm;
 use crate::protocol::holders::Holders;
 use crate::tuned::FEW_SPARES;
@@ -47,6 +45,8 @@ pub(crate) struct Shared {
     pub(crate) registry: Registry,
     /// What happens to the panic of a detached task.
     pub(crate) handler: Option<PanicHandler>,
+    /// Tells the watch of the pool: the watch starts threads, so it stands above.
+    watch: fn(Weak<Shared>),
     /// Whether the watch looks after the pool.
     pub(crate) alarm: Alarm,
     /// The threads that may poll tasks; the last of them drops the tasks when the pool closes.
@@ -71,6 +71,7 @@ impl Shared {
         workers: usize,
         threads: Threads,
         handler: Option<PanicHandler>,
+        watch: fn(Weak<Self>),
     ) -> Arc<Self> {
         let places = if workers == 0 {
             0
@@ -89,6 +90,7 @@ impl Shared {
             forks: Forks::new(),
             registry: Registry::new(),
             handler,
+            watch,
             // The watch starts spares, and does nothing else.
             alarm: Alarm::new(workers == 0 || !threads.config.spares),
             holders: Holders::default(),
@@ -103,8 +105,6 @@ impl Shared {
         if let Some(reports) = &pool.threads.config.long_polls {
             pool.records.report(reports);
         }
-        let this: Weak<dyn Looked> = pool.this.clone();
-        pools::add(this);
         pool
     }
 
@@ -317,7 +317,7 @@ impl Shared {
             return;
         }
         if self.workers() > 0 && self.alarm.raise() {
-            watch::call(self.this.clone());
+            (self.watch)(self.this.clone());
         }
     }
 }

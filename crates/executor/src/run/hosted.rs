@@ -19,11 +19,11 @@ use terrace_thread::ThreadSpawner;
 
 use super::block_on::forget_waker;
 use super::life::live;
-use super::owner::Pool;
+use super::owner::{Pool, new};
 use super::start::{resize, staying, wake};
 use super::threadless;
 use crate::parts::config::Config;
-use crate::parts::threads::{Kind, Thread, Threads};
+use crate::parts::threads::{Kind, Thread};
 use crate::pool::shared::Shared;
 use crate::work::scan::Scan;
 
@@ -53,7 +53,7 @@ impl Pool {
         handler: Option<PanicHandler>,
     ) -> (Self, Vec<HostedWorker>) {
         let workers = config.workers;
-        let shared = Shared::new(workers, Threads::new(config), handler);
+        let shared = new(workers, config, handler);
         if workers == 0 {
             threadless::register(&shared);
             threadless::announce();

@@ -19,7 +19,7 @@ pub(crate) mod stand_in;
 pub(crate) mod start;
 pub(crate) mod threadless;
 pub(crate) mod wait;
-mod watched;
+mod watch;
 mod worker;
 mod worker_sleep;
 pub(crate) mod yields;

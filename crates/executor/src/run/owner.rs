@@ -6,11 +6,18 @@ use terrace_local::task::PanicHandler;
 use terrace_sync::{Arc, thread, weakened};
 
 use super::deadline::wait_for;
-use super::{stand_in, start, threadless};
+use super::{stand_in, start, threadless, watch};
 use crate::parts::config::Config;
 use crate::parts::threads::Threads;
 use crate::pool::shared::Shared;
-use crate::pool::{frames, place};
+use crate::pool::{frames, look, place};
+
+/// A pool without threads so far, with room for `workers`.
+pub(super) fn new(workers: usize, config: Config, handler: Option<PanicHandler>) -> Arc<Shared> {
+    let pool = Shared::new(workers, Threads::new(config), handler, watch::call);
+    look::add(&pool);
+    pool
+}
 
 /// A pool: its drop closes it, and ends its threads.
 pub(crate) struct Pool {
@@ -21,7 +28,7 @@ impl Pool {
     /// A pool without workers. It makes progress only inside `run`, `tick` or `try_tick`.
     pub(crate) fn bare() -> Self {
         Self {
-            shared: Shared::new(0, Threads::new(Config::bare()), None),
+            shared: new(0, Config::bare(), None),
         }
     }
 
@@ -29,7 +36,7 @@ impl Pool {
     pub(crate) fn start(config: Config, handler: Option<PanicHandler>) -> io::Result<Self> {
         let workers = config.workers;
         let pool = Self {
-            shared: Shared::new(workers, Threads::new(config), handler),
+            shared: new(workers, config, handler),
         };
         if workers == 0 {
             threadless::register(&pool.shared);

@@ -85,7 +85,7 @@ struct Pool {
 
 impl Pool {
     fn new() -> Self {
-        let shared = Shared::new(2, Threads::new(Config::new()), None);
+        let shared = Shared::new(2, Threads::new(Config::new()), None, |_| ());
         shared.threads.set_workers(2);
         for _ in 0..2 {
             shared.seats.workers.acquire();

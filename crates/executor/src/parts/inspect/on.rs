@@ -24,7 +24,7 @@ use super::threads;
 pub(crate) use super::threads::name_of;
 use crate::dump::report::Task;
 use crate::parts::current::ExecutorId;
-use crate::parts::pools::patiently;
+use crate::parts::patiently::patiently;
 
 /// The records of a pool.
 pub(crate) struct Table {

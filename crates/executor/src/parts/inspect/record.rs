@@ -25,7 +25,7 @@ use super::spans::Wakes;
 use super::threads;
 use crate::dump::report::{State, Task};
 use crate::parts::current::{Current, ExecutorId, current};
-use crate::parts::pools::patiently;
+use crate::parts::patiently::patiently;
 
 const WOKEN: u32 = 1;
 const POLLED: u32 = 2;

@@ -6,7 +6,7 @@ use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::{Arc, CachePadded, Mutex};
 
 use super::record::Record;
-use crate::parts::pools::patiently;
+use crate::parts::patiently::patiently;
 
 /// Parts of a table, each with a lock of its own.
 const SHARDS: usize = 8;

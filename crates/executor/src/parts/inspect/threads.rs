@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use terrace_sync::time::CpuClock;
 use terrace_sync::{Mutex, thread};
 
-use crate::parts::pools::patiently;
+use crate::parts::patiently::patiently;
 
 terrace_sync::global! {
     static THREADS: Mutex<BTreeMap<u64, String>> = Mutex::new(BTreeMap::new());

@@ -25,12 +25,17 @@ use std::time::Duration;
 
 use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::thread::{self, Thread};
-use terrace_sync::time::Instant;
+use terrace_sync::time::{CpuClock, Instant};
 use terrace_sync::unmodelled::Weak;
 use terrace_sync::{Arc, Mutex, weakened};
 
-use crate::protocol::alarm::Alarm;
+use super::start;
+use crate::parts::scopes::Looking;
+use crate::pool::shared::Shared;
+use crate::protocol::sight::Sight;
 use crate::tuned::{LONG_PERIOD, PERIOD};
+use crate::work::order::bystander_sight;
+use crate::work::scan::Scan;
 
 /// Looks in a row that find nothing takeable before the watch leaves.
 const CALM: u32 = 4;
@@ -39,7 +44,7 @@ const BUSY_PART: u32 = 16;
 
 /// Pools whose alarm was raised since the last look.
 struct Calls {
-    pools: Vec<Weak<dyn Watched>>,
+    pools: Vec<Weak<Shared>>,
     /// The thread, once it was started.
     thread: Option<Thread>,
 }
@@ -48,41 +53,9 @@ terrace_sync::global! {
     static CALLS: Mutex<Calls> = Mutex::new(Calls { pools: Vec::new(), thread: None });
 }
 
-/// A pool, as the watch sees it.
-pub(crate) trait Watched: Send + Sync {
-    /// Whether it is being dropped, or has no workers: the watch cannot help it.
-    fn is_out_of_care(&self) -> bool;
-    /// Its alarm.
-    fn alarm(&self) -> &Alarm;
-    /// Whether something is queued that a worker could take, or a thread may fork at any moment without a publish.
-    fn is_takeable(&self) -> bool;
-    /// Whether that is queued now, and not only to be expected.
-    fn has_queued(&self) -> bool;
-    /// Whether a worker is parked or searches.
-    fn is_attended(&self) -> bool;
-    /// Whether a worker sleeps in the middle of a job, or a thread in a scope or join of this pool, or children lie in a scope.
-    /// Such a waiter may wait for the very task that no thread takes.
-    fn has_waiter(&self) -> bool;
-    /// Whether a job of a join is queued, a thread sleeps in a join, and a processor is free: a thread that would run the job was not
-    /// told of it.
-    fn has_stranded_job(&self) -> bool;
-    /// A number that changes whenever a task or child is taken, or a task ends.
-    fn progress(&self) -> usize;
-    /// Whether a task or child is queued.
-    fn has_tasks(&self) -> bool;
-    /// For each thread with a job of a join, its number and one that changes when its oldest job does.
-    fn jobs(&self) -> Vec<(usize, u64)>;
-    /// Processor time of all workers together.
-    fn processor_time(&self) -> Duration;
-    /// Whether a spare is on its way, or waits in its start hook.
-    fn is_starting_spare(&self) -> bool;
-    /// Starts a spare.
-    fn start_spare(self: Arc<Self>);
-}
-
 /// Tells the watch of a pool, and starts the watch's thread if there is none yet. Where the system starts no thread for
 /// the watch, it starts none for a spare either.
-pub(crate) fn call(pool: Weak<dyn Watched>) {
+pub(crate) fn call(pool: Weak<Shared>) {
     let mut calls = CALLS.lock();
     calls.pools.push(pool);
     match &calls.thread {
@@ -99,7 +72,7 @@ pub(crate) fn call(pool: Weak<dyn Watched>) {
             if calls.thread.is_none() {
                 // The next publish tries again.
                 for pool in calls.pools.drain(..).filter_map(|pool| pool.upgrade()) {
-                    pool.alarm().reset();
+                    pool.alarm.reset();
                 }
             }
         }
@@ -130,7 +103,7 @@ fn watch() {
 
 /// A pool that the watch looks after.
 struct Entry {
-    pool: Weak<dyn Watched>,
+    pool: Weak<Shared>,
     /// Until the next look.
     period: Duration,
     /// When it was looked at last.
@@ -142,17 +115,19 @@ struct Entry {
     /// Looks in a row that found nothing takeable.
     calm: u32,
     /// What the last look saw where something was takeable and no worker looked for it.
-    last: Option<Sight>,
+    last: Option<Seen>,
 }
 
-struct Sight {
+struct Seen {
     progress: usize,
+    /// For each thread with a job of a join, its number and one that changes when its oldest job does.
     jobs: Vec<(usize, u64)>,
+    /// Of all workers together.
     processor: Duration,
 }
 
 impl Entry {
-    fn new(pool: Weak<dyn Watched>) -> Self {
+    fn new(pool: Weak<Shared>) -> Self {
         Self {
             pool,
             period: PERIOD,
@@ -181,17 +156,19 @@ impl Entry {
         let Some(pool) = self.pool.upgrade() else {
             return false;
         };
-        if pool.is_out_of_care() {
+        if pool.holders.is_closing() || pool.workers() == 0 {
             return false;
         }
         self.period = (self.period * 2).min(LONG_PERIOD);
-        if !pool.is_takeable() {
+        if !is_takeable(&pool) {
             self.calm += 1;
             self.last = None;
-            return self.calm < CALM || !pool.alarm().lower(|| pool.is_takeable());
+            return self.calm < CALM || !pool.alarm.lower(|| is_takeable(&pool));
         }
         self.calm = 0;
-        if pool.is_attended() || !pool.has_waiter() || !pool.has_queued() {
+        let is_attended = pool.idle.any_parked() || pool.idle.searching() > 0;
+        // What is only to be expected does not count.
+        if is_attended || !has_waiter(&pool) || !Scan::in_wait(&pool).finds_something() {
             self.last = None;
             return true;
         }
@@ -200,11 +177,11 @@ impl Entry {
     }
 
     /// Called when a task is takeable, every worker is awake or waits for its own event, and some thread waits.
-    fn judge(&mut self, pool: &Arc<dyn Watched>) {
-        let now = Sight {
-            progress: pool.progress(),
-            jobs: pool.jobs(),
-            processor: pool.processor_time(),
+    fn judge(&mut self, pool: &Arc<Shared>) {
+        let now = Seen {
+            progress: progress(pool),
+            jobs: pool.forks.jobs().collect(),
+            processor: pool.seats.processor_time(),
         };
         let Some(last) = self.last.take() else {
             self.last = Some(now);
@@ -212,14 +189,18 @@ impl Entry {
         };
         // A thread that joins pops its own jobs. That moves no task, and no job of another thread.
         let same_job = || now.jobs.iter().any(|job| last.jobs.contains(job));
-        let still = now.progress == last.progress && (pool.has_tasks() || same_job());
+        let has_tasks = || bystander_sight(pool, Looking::ToWake) != Sight::Nothing;
+        let still = now.progress == last.progress && (has_tasks() || same_job());
         let used = now.processor.saturating_sub(last.processor);
         // A spare that is on its way may take the task.
         // Ordering: Relaxed, a hint.
-        let coming = self.asked.load(Ordering::Relaxed) || pool.is_starting_spare();
+        let coming = self.asked.load(Ordering::Relaxed) || pool.threads.is_starting_spare();
         let rests = used < self.looked / BUSY_PART;
         self.last = Some(now);
-        let stuck = still && (rests || pool.has_stranded_job());
+        // A thread that would run the job was not told of it.
+        let is_stranded =
+            || pool.forks.has_waiter() && pool.forks.any_job() && pool.processors_left() > 0;
+        let stuck = still && (rests || is_stranded());
         if stuck && !coming && !weakened!("executor-watch-no-spare") {
             // The spare looks at every source. The watch soon judges anew what it leaves.
             self.last = None;
@@ -230,18 +211,48 @@ impl Entry {
 
     /// Lets another thread start a spare: the user's code names threads and may wait, and the watch has other pools to
     /// look at.
-    fn start_spare(&self, pool: &Arc<dyn Watched>) {
+    fn start_spare(&self, pool: &Arc<Shared>) {
         // Ordering: Relaxed, as in `judge`.
         self.asked.store(true, Ordering::Relaxed);
         let (pool, asked) = (Arc::clone(pool), Arc::clone(&self.asked));
         let reset = Arc::clone(&self.asked);
         let starter = thread::Builder::new().name("terrace-spare".into());
         let started = starter.spawn(move || {
-            pool.start_spare();
+            start::start_spare(&pool);
             asked.store(false, Ordering::Relaxed);
         });
         if started.is_err() {
             reset.store(false, Ordering::Relaxed);
         }
     }
+}
+
+/// Whether something is queued that a worker could take, or a thread may fork at any moment without a publish.
+fn is_takeable(pool: &Shared) -> bool {
+    Scan::for_workers(pool).finds_something()
+}
+
+/// Whether a worker sleeps in the middle of a job, or a thread in a scope or join of this pool, or children lie in a scope.
+/// Such a waiter may wait for the very task that no thread takes.
+fn has_waiter(pool: &Shared) -> bool {
+    pool.idle.any_restricted()
+        || pool.scopes.has_waiter()
+        || pool.forks.has_waiter()
+        || pool.waits_beneath.any()
+}
+
+/// A number that changes whenever a task or child is taken, or a task ends.
+fn progress(pool: &Shared) -> usize {
+    let own = if weakened!("executor-watch-pops") && pool.forks.any_forking() {
+        // A thread that joins computes, and so counts as progress.
+        let clock = CpuClock::of_this_process().and_then(|clock| clock.read());
+        clock.map_or(0, |time| time.as_nanos() as usize)
+    } else {
+        0
+    };
+    pool.seats
+        .progress()
+        .wrapping_mul(1_000_003)
+        .wrapping_add(pool.scopes.progress())
+        .wrapping_add(own)
 }
