@@ -312,7 +312,7 @@ fn jobs_and_parts_of_broadcasts_are_recorded() {
     unsafe { executor.spawner().spawn_raw(NonNull::from(job).cast()) };
     let dump = names(
         &executor,
-        &["of a raw job (spawned at crates/executor/tests/stuck.rs:"],
+        &["; polls task 1 of a raw job (spawned at crates/executor/tests/stuck.rs:"],
     );
     assert!(dump.to_string().contains("worker 0"), "{dump}");
 
