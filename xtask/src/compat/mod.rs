@@ -5,6 +5,7 @@
 //! sides, which have to print the same, and start-up apps.
 
 mod apps;
+mod background;
 mod bench;
 mod bus;
 mod differ;
@@ -38,13 +39,13 @@ pub(crate) struct CompatArgs {
     #[command(flatten)]
     only: Only,
     /// Run only the small programs on crates that stand on rayon; with `--bench`, measure rayon on its own core and on the drop-in
-    #[arg(long, conflicts_with_all = ["bless", "apps", "programs", "examples", "interface", "differ", "render", "tracing"])]
+    #[arg(long, conflicts_with_all = ["bless", "apps", "programs", "examples", "interface", "differ", "render", "tracing", "background"])]
     rayon: bool,
     #[command(flatten)]
     seeds: differ::SeedArgs,
     /// Run only the tests of this Bevy, 0.18 say, on its drop-in; with `--bless`, record them
     #[arg(long, value_name = "VERSION", value_parser = registry::bevy_version)]
-    #[arg(conflicts_with_all = ["rayon", "apps", "programs", "examples", "interface", "differ", "bench", "render", "tracing"])]
+    #[arg(conflicts_with_all = ["rayon", "apps", "programs", "examples", "interface", "differ", "bench", "render", "tracing", "background"])]
     bevy: Option<&'static str>,
     /// Run only what contains this text: suites and apps, programs, or rows of the bench
     #[arg(long, value_name = "TEXT", conflicts_with = "interface")]
@@ -80,6 +81,9 @@ struct Only {
     /// Compare the speed of ECS workloads on the stock crate and on the drop-in
     #[arg(long)]
     bench: bool,
+    /// Measure frames and foreground tasks beside long tasks and loaders, on the stock crate and on the drop-in
+    #[arg(long, conflicts_with = "filter")]
+    background: bool,
     /// Render an animated app of Bevy 0.19 without a window, on the published crate and on ours in turn, compare what they compute, and
     /// write a page about their frames
     #[arg(long, conflicts_with = "filter")]
@@ -107,6 +111,9 @@ pub(crate) fn run(ws: &Workspace, args: CompatArgs) -> Result<()> {
     }
     if only.tracing {
         return traced::run(ws);
+    }
+    if only.background {
+        return background::run(ws);
     }
     let parts: [(bool, Part<'_>); 6] = [
         (only.interface, &|_| interface::run(ws)),

@@ -1,0 +1,91 @@
+//! `cargo xtask compat --background`: what long tasks and loaders cost frames, on the stock crate and on the drop-in.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use super::registry::BEVY_TASKS;
+use super::sides::{OPTIMISED, Side};
+use crate::process::printed;
+use crate::workspace::Workspace;
+use xtask_stats::median;
+
+/// What `bevy_app` is told of the machine's threads.
+const THREADS: [usize; 2] = [2, 4];
+/// Runs of each side, which take turns.
+const ROUNDS: usize = 9;
+/// Far more than a run needs.
+const LIMIT: Duration = Duration::from_secs(120);
+
+const NAMES: [&str; 2] = ["stock", "ours"];
+
+/// A figure of a run by its name.
+type Figures = BTreeMap<String, f64>;
+
+/// What is printed of one run, and how it is made of the run's own figures.
+type Row = (&'static str, fn(&dyn Fn(&str) -> f64) -> f64);
+
+/// What is printed. Work is in tenths of a millisecond of a processor, a second.
+const ROWS: [Row; 14] = [
+    ("threads of the process", |of| of("threads")),
+    ("start alone, p50 us", |of| of("start alone p50")),
+    ("start alone, p99 us", |of| of("start alone p99")),
+    ("start beside work, p50 us", |of| of("start beside p50")),
+    ("start beside work, p90 us", |of| of("start beside p90")),
+    ("start beside work, p99 us", |of| of("start beside p99")),
+    ("frame alone, p50 us", |of| of("frame alone p50")),
+    ("frame alone, p99 us", |of| of("frame alone p99")),
+    ("frame beside work, p50 us", |of| of("frame beside p50")),
+    ("frame beside work, p99 us", |of| of("frame beside p99")),
+    ("frame p99, beside/alone", |of| {
+        of("frame beside p99") / of("frame alone p99")
+    }),
+    ("work of long tasks", |of| of("computed")),
+    ("work of loaders", |of| of("loaded")),
+    ("work of both", |of| of("computed") + of("loaded")),
+];
+
+/// Builds both sides, and prints medians over the rounds.
+pub(super) fn run(ws: &Workspace) -> Result<()> {
+    let sides = Side::both(|side| side.program(ws, "background", &[BEVY_TASKS], OPTIMISED))?;
+    let file = ws.target.join("compat/background/loaded");
+    for threads in THREADS {
+        let mut runs: [Vec<Figures>; 2] = Default::default();
+        for round in 0..ROUNDS {
+            for at in [round % 2, (round + 1) % 2] {
+                runs[at].push(measure(&sides[at], threads, &file)?);
+            }
+        }
+        let names = NAMES.map(|name| format!("{name:>14}")).concat();
+        println!("pools for {threads} threads, medians of {ROUNDS} rounds");
+        println!("{:<28}{names}", "");
+        for (name, of) in ROWS {
+            let values = runs.each_ref().map(|runs| {
+                let of_run =
+                    |run: &Figures| of(&|figure| run.get(figure).copied().unwrap_or(f64::NAN));
+                format!(
+                    "{:>14.2}",
+                    median(&mut Vec::from_iter(runs.iter().map(of_run)))
+                )
+            });
+            println!("{name:<28}{}", values.concat());
+        }
+    }
+    Ok(())
+}
+
+/// The figures that one run prints.
+fn measure(program: &Path, threads: usize, file: &Path) -> Result<Figures> {
+    let mut command = Command::new(program);
+    command.arg(threads.to_string()).arg(file);
+    let text = printed(command, LIMIT)?;
+    let line = |line: &str| {
+        let (name, value) = line.split_once('\t')?;
+        Some((name.to_owned(), value.parse().ok()?))
+    };
+    let figures: Option<Figures> = text.lines().map(line).collect();
+    figures.with_context(|| format!("no figures: {text}"))
+}
