@@ -57,6 +57,12 @@ impl Build {
         Self::of(&ws.root, ws.target.join(dir)).env("RUSTFLAGS", rustflags)
     }
 
+    /// The same as [`plain`](Self::plain), with what it makes in the subdirectory `dir`: the documentation of two kinds has one place otherwise.
+    pub(crate) fn beside(ws: &Workspace, dir: &str) -> Self {
+        let build = Self::of(&ws.root, ws.target.join(dir));
+        build.env("CARGO_BUILD_BUILD_DIR", ws.target.display().to_string())
+    }
+
     /// A build of the package in `root`, whose artifacts go to `target`.
     pub(crate) fn of(root: &Path, target: PathBuf) -> Self {
         let env = vec![("CARGO_TARGET_DIR".to_owned(), target.display().to_string())];

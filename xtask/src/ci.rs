@@ -13,11 +13,11 @@ use crate::workspace::Workspace;
 
 #[derive(Args)]
 pub(crate) struct CiArgs {
-    /// Leave out what needs minutes: book, package, msrv, the mutants of loom, shuttle, scale, soak, tsan, asan, targets, wasm, no-std, compat,
-    /// bench
+    /// Leave out what needs minutes: book, package, the mutants of loom, shuttle, soak, no-std, compat
     #[arg(long)]
     quick: bool,
-    /// Also what takes longest: every build of the tests, the sanitizers, the sweep, planted faults, published crates
+    /// Also what takes longest: every build of the tests, all schedules of the models, the sweep, planted faults, the sanitizers, all targets,
+    /// published crates, benches
     #[arg(long, conflicts_with = "quick")]
     all: bool,
     /// Only this part, as `--all` runs it; may be given several times
@@ -42,31 +42,27 @@ const PARTS: [[&str; 3]; 26] = [
     ["features"; 3],
     ["api"; 3],
     ["package", "package", LEFT_OUT],
-    ["msrv", "msrv", LEFT_OUT],
-    ["loom --mutants", "loom --mutants", "loom"],
+    ["msrv", LEFT_OUT, LEFT_OUT],
+    [
+        "loom --mutants",
+        "loom --mutants --schedules 20000",
+        "loom --schedules 20000",
+    ],
     ["loom --sweep", LEFT_OUT, LEFT_OUT],
     ["shuttle --mutants", "shuttle", LEFT_OUT],
     ["scale --check", LEFT_OUT, LEFT_OUT],
     ["prove", LEFT_OUT, LEFT_OUT],
     ["soak --minutes 1", "soak --minutes 1", LEFT_OUT],
-    [
-        "soak --minutes 1 --keyed",
-        "soak --minutes 1 --keyed",
-        LEFT_OUT,
-    ],
+    ["soak --minutes 1 --keyed", LEFT_OUT, LEFT_OUT],
     ["soak --minutes 1 --inspect", LEFT_OUT, LEFT_OUT],
     ["tsan", LEFT_OUT, LEFT_OUT],
     ["asan", LEFT_OUT, LEFT_OUT],
-    ["targets", "targets", LEFT_OUT],
-    ["wasm", "wasm", LEFT_OUT],
-    ["no-std", "no-std", LEFT_OUT],
+    ["targets", LEFT_OUT, LEFT_OUT],
+    ["wasm", LEFT_OUT, LEFT_OUT],
+    ["no-std", "no-std thumbv7em", LEFT_OUT],
     ["compat", "compat --apps", LEFT_OUT],
-    ["bench --smoke", "bench --smoke", LEFT_OUT],
-    [
-        "bench-compare --self-test",
-        "bench-compare --self-test",
-        LEFT_OUT,
-    ],
+    ["bench --smoke", LEFT_OUT, LEFT_OUT],
+    ["bench-compare --self-test", LEFT_OUT, LEFT_OUT],
 ];
 
 /// What only `--only` runs: it takes long, needs other programs, or measures.
@@ -86,6 +82,25 @@ pub(crate) fn forms(name: &str) -> Vec<&'static str> {
     forms.retain(|words| *words != LEFT_OUT);
     forms.dedup();
     forms
+}
+
+/// The table of CONTRIBUTING.md: the parts as each option runs them.
+#[cfg(test)]
+fn markdown() -> String {
+    let same = |words: &str, all: &str| match words {
+        LEFT_OUT => "–".to_owned(),
+        _ if words == all => "yes".to_owned(),
+        _ => format!("`{words}`"),
+    };
+    let rows = PARTS.iter().map(|[all, usual, quick]| {
+        format!(
+            "| `{all}` | {} | {} |\n",
+            same(usual, all),
+            same(quick, all)
+        )
+    });
+    let head = "| `ci --all` | `ci` | `ci --quick` |\n|---|---|---|\n";
+    head.to_owned() + &rows.collect::<String>()
 }
 
 /// All command lines, in their order.
@@ -198,7 +213,7 @@ fn seconds(time: Duration) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{LEFT_OUT, MORE, PARTS};
+    use super::{LEFT_OUT, MORE, PARTS, markdown};
 
     #[test]
     fn every_part_is_a_command() {
@@ -206,6 +221,16 @@ mod tests {
         for words in parts.filter(|words| **words != LEFT_OUT) {
             crate::parse(words).expect("a valid command line");
         }
+    }
+
+    #[test]
+    fn the_page_for_contributors_has_the_table() {
+        let page = include_str!("../../CONTRIBUTING.md");
+        let table = markdown();
+        assert!(
+            page.contains(&table),
+            "put this into CONTRIBUTING.md:\n{table}"
+        );
     }
 
     #[test]

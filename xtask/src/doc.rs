@@ -12,7 +12,7 @@ pub(crate) fn run(ws: &Workspace) -> Result<()> {
     deny(Build::plain(ws)).cargo(&words("doc --no-deps", ws.layer_args()))?;
     let all = "doc --no-deps --workspace";
     let private = words(all, ["--document-private-items"]);
-    deny(Build::special(ws, "doc-private", "")).cargo(&private)?;
+    deny(Build::beside(ws, "doc-private")).cargo(&private)?;
     let compat = ws.manifest("crates/compat");
     let compat = words(all, ["--manifest-path", &compat]);
     deny(Build::special(ws, "compat-lint", "")).cargo(&compat)

@@ -31,7 +31,7 @@ const BOOK: &str = "test -p terrace --doc --all-features";
 
 #[derive(Args)]
 pub(crate) struct TestArgs {
-    /// Only the debug build with the default features
+    /// Only the debug build with the default features, without the tests that have `bench-compare` build repositories
     #[arg(long)]
     debug: bool,
 }
@@ -41,7 +41,12 @@ pub(crate) struct TestArgs {
 /// thread-locals also where these are behind keys of the system.
 pub(crate) fn run(ws: &Workspace, args: &TestArgs) -> Result<()> {
     let plain = Build::plain(ws);
-    plain.cargo(&["test", "--workspace"])?;
+    if args.debug {
+        plain.cargo(&words("test --workspace --exclude xtask", []))?;
+        plain.cargo(&words("test -p xtask --bins", []))?;
+    } else {
+        plain.cargo(&["test", "--workspace"])?;
+    }
     plain.cargo(&words(BOOK, []))?;
     let keyed = keyed(ws);
     keyed.cargo(&words("test", [&KEYED[..], &TESTS].concat()))?;

@@ -20,32 +20,32 @@ const ROUNDS: usize = 9;
 /// Far more than a run needs.
 const LIMIT: Duration = Duration::from_secs(120);
 
-const NAMES: [&str; 2] = ["stock", "ours"];
-
 /// A figure of a run by its name.
 type Figures = BTreeMap<String, f64>;
 
 /// What is printed of one run, and how it is made of the run's own figures.
 type Row = (&'static str, fn(&dyn Fn(&str) -> f64) -> f64);
 
-/// What is printed. Work is in tenths of a millisecond of a processor, a second.
+/// What is printed. A piece of work takes 100 us of a processor.
 const ROWS: [Row; 14] = [
     ("threads of the process", |of| of("threads")),
-    ("start alone, p50 us", |of| of("start alone p50")),
-    ("start alone, p99 us", |of| of("start alone p99")),
-    ("start beside work, p50 us", |of| of("start beside p50")),
-    ("start beside work, p90 us", |of| of("start beside p90")),
-    ("start beside work, p99 us", |of| of("start beside p99")),
-    ("frame alone, p50 us", |of| of("frame alone p50")),
-    ("frame alone, p99 us", |of| of("frame alone p99")),
-    ("frame beside work, p50 us", |of| of("frame beside p50")),
-    ("frame beside work, p99 us", |of| of("frame beside p99")),
+    ("start alone, p50, us", |of| of("start alone p50")),
+    ("start alone, p99, us", |of| of("start alone p99")),
+    ("start beside work, p50, us", |of| of("start beside p50")),
+    ("start beside work, p90, us", |of| of("start beside p90")),
+    ("start beside work, p99, us", |of| of("start beside p99")),
+    ("frame alone, p50, us", |of| of("frame alone p50")),
+    ("frame alone, p99, us", |of| of("frame alone p99")),
+    ("frame beside work, p50, us", |of| of("frame beside p50")),
+    ("frame beside work, p99, us", |of| of("frame beside p99")),
     ("frame p99, beside/alone", |of| {
         of("frame beside p99") / of("frame alone p99")
     }),
-    ("work of long tasks", |of| of("computed")),
-    ("work of loaders", |of| of("loaded")),
-    ("work of both", |of| of("computed") + of("loaded")),
+    ("long tasks, pieces of work a second", |of| of("computed")),
+    ("loaders, pieces of work a second", |of| of("loaded")),
+    ("both, pieces of work a second", |of| {
+        of("computed") + of("loaded")
+    }),
 ];
 
 /// Builds both sides, and prints medians over the rounds.
@@ -59,19 +59,14 @@ pub(super) fn run(ws: &Workspace) -> Result<()> {
                 runs[at].push(measure(&sides[at], threads, &file)?);
             }
         }
-        let names = NAMES.map(|name| format!("{name:>14}")).concat();
-        println!("pools for {threads} threads, medians of {ROUNDS} rounds");
-        println!("{:<28}{names}", "");
+        println!("\nPools for {threads} threads, medians of {ROUNDS} rounds:\n");
+        println!("| | stock | ours |\n|---|--:|--:|");
         for (name, of) in ROWS {
-            let values = runs.each_ref().map(|runs| {
-                let of_run =
-                    |run: &Figures| of(&|figure| run.get(figure).copied().unwrap_or(f64::NAN));
-                format!(
-                    "{:>14.2}",
-                    median(&mut Vec::from_iter(runs.iter().map(of_run)))
-                )
+            let [stock, ours] = runs.each_ref().map(|runs| {
+                let figure = |run: &Figures| of(&|name| run.get(name).copied().unwrap_or(f64::NAN));
+                median(&mut Vec::from_iter(runs.iter().map(figure)))
             });
-            println!("{name:<28}{}", values.concat());
+            println!("| {name} | {stock:.2} | {ours:.2} |");
         }
     }
     Ok(())

@@ -53,8 +53,8 @@ pub(crate) struct LoomArgs {
     /// misses to say why; FILTER and --layer choose orderings, and all models are run
     #[arg(long, conflicts_with = "mutants")]
     sweep: bool,
-    /// How many schedules each model runs in at most [default: all; with --sweep 60000]
-    #[arg(long, value_name = "N", conflicts_with_all = ["mutants", "schedule"])]
+    /// How many schedules each model runs in at most, without mutants [default: all; with --sweep 60000]
+    #[arg(long, value_name = "N", conflicts_with = "schedule")]
     schedules: Option<usize>,
     /// Run the schedule in this file, with locations and loom's log, of the one model that FILTER names
     #[arg(long, value_name = "FILE", conflicts_with_all = ["mutants", "sweep"])]
