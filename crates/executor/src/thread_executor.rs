@@ -4,20 +4,19 @@ use std::fmt;
 use std::future::{Future, poll_fn};
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
-use std::pin::pin;
 use std::ptr::{self, NonNull};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::Poll;
 
-use terrace_local::contain;
+use terrace_local::OnOwner;
 use terrace_local::registry::Registry;
 use terrace_local::task::{self, Core, CoreRef, Register, Runnable, Schedule, Task};
+use terrace_local::wait_list::{WaitList, Waiter};
 use terrace_queue::Injector;
+use terrace_sync::Arc;
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::unmodelled::Weak;
-use terrace_sync::{Arc, light};
 use terrace_thread::{Notify, ThreadId};
 
-use crate::parts::event::Event;
 use crate::pool::poll::run_task;
 
 /// An executor that belongs to the thread that made it and takes `Send` tasks from any thread. No
@@ -55,8 +54,8 @@ pub struct ThreadQueue {
     owner: ThreadId,
     /// Wakes the owner where it waits for a scope or in `block_on`.
     notify: Arc<dyn Notify>,
-    /// Wakes the owner's `tick` futures.
-    ticks: Event,
+    /// The owner's `tick` futures that sleep. The owner may be inside of one, so a push wakes all.
+    ticks: WaitList,
     registry: Registry,
     /// How many tasks the owner is in the middle of. The owner alone writes it.
     polls: AtomicUsize,
@@ -128,8 +127,7 @@ impl Schedule for ThreadQueue {
         // The task's reference to the queue goes with the push, so the push needs another one.
         let queue = this.this.upgrade().expect("a task keeps its queue");
         queue.tasks.push(task);
-        light();
-        queue.ticks.notify(1);
+        queue.ticks.wake_all();
         if !queue.is_here() {
             queue.notify.notify();
         }
@@ -150,7 +148,7 @@ impl<'t> ThreadExecutor<'t> {
             tasks: Injector::new(),
             owner: terrace_thread::id(),
             notify: terrace_thread::notifier(),
-            ticks: Event::default(),
+            ticks: WaitList::new(),
             registry: Registry::new(),
             polls: AtomicUsize::new(0),
         });
@@ -257,20 +255,6 @@ impl Drop for ThreadExecutor<'_> {
     }
 }
 
-/// A user's waker whose panics go no further. An event calls its listeners' wakers in the middle of its own work. The
-/// panic hook has reported the panic.
-struct Contained(Waker);
-
-impl Wake for Contained {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        contain(|| self.0.wake_by_ref());
-    }
-}
-
 /// Runs the tasks of a [`ThreadExecutor`] on its own thread.
 ///
 /// # Examples
@@ -298,30 +282,23 @@ impl Ticker<'_, '_> {
         self.executor.queue.try_tick_here()
     }
 
-    /// Waits until there is a task and runs it. A poll that finds none costs one allocation.
+    /// Waits until there is a task and runs it. Its first poll that finds none costs one allocation.
     pub async fn tick(&self) {
         let queue = &*self.executor.queue;
-        loop {
+        // SAFETY: a ticker, and so this future, stays on the thread that owns the queue.
+        let mut waiter = Waiter::new(unsafe { OnOwner::assume(&queue.ticks) });
+        poll_fn(|context| {
+            waiter.wake_up();
             if queue.try_tick_here() {
-                return;
+                return Poll::Ready(());
             }
-            let mut listener = pin!(queue.ticks.listen());
-            let mut listening = false;
-            poll_fn(|context| {
-                let waker = Waker::from(Arc::new(Contained(context.waker().clone())));
-                if listener
-                    .as_mut()
-                    .poll(&mut Context::from_waker(&waker))
-                    .is_ready()
-                    || (!listening && queue.has_work_here())
-                {
-                    return Poll::Ready(());
-                }
-                listening = true;
-                Poll::Pending
-            })
-            .await;
-        }
+            if waiter.sleep_unless(context.waker(), || queue.has_work_here()) {
+                return Poll::Pending;
+            }
+            queue.try_tick_here();
+            Poll::Ready(())
+        })
+        .await;
     }
 }
 

@@ -67,7 +67,8 @@ mod thread_id;
 #[cfg(doctest)]
 mod types;
 mod unwind;
-mod wait_list;
+#[doc(hidden)]
+pub mod wait_list;
 
 #[doc(hidden)]
 pub use crate::{

@@ -19,10 +19,17 @@ use core::task::Waker;
 
 use terrace_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use terrace_sync::cell::UnsafeCell;
-use terrace_sync::{const_fn, weakened};
+use terrace_sync::{const_fn, heavy, light, weakened};
 
 use crate::on_owner::OnOwner;
 use crate::unwind::{contain, drop_waker};
+
+/// How many drivers a walk wakes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wakes {
+    One,
+    All,
+}
 
 const AWAKE: usize = 0;
 const ASLEEP: usize = 1;
@@ -39,7 +46,7 @@ struct Node {
 }
 
 /// The sleeping drivers of one executor.
-pub(crate) struct WaitList {
+pub struct WaitList {
     /// The oldest node. Written by the owner.
     first: AtomicPtr<Node>,
     /// Nodes that are `ASLEEP`; for a look without a walk.
@@ -50,6 +57,12 @@ pub(crate) struct WaitList {
     unlinked: UnsafeCell<*mut Node>,
 }
 
+impl Default for WaitList {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 // SAFETY: methods of `OnOwner` alone change the list and `unlinked`. The rest is atomic, and wakers are Send and Sync.
 unsafe impl Send for WaitList {}
 // SAFETY: threads share only the atomics, and wakers, which are Sync.
@@ -57,7 +70,9 @@ unsafe impl Sync for WaitList {}
 
 impl WaitList {
     const_fn! {
-        pub(crate) const fn new() -> Self {
+        /// Without a driver.
+        #[must_use]
+        pub const fn new() -> Self {
             Self {
                 first: AtomicPtr::new(ptr::null_mut()),
                 asleep: AtomicUsize::new(0),
@@ -77,6 +92,22 @@ impl WaitList {
     /// Wakes the sleeping driver with the oldest node. Lock-free; it allocates and frees nothing. The driver's waker decides
     /// what else happens.
     pub(crate) fn wake_one(&self) {
+        self.wake(Wakes::One);
+    }
+
+    /// Wakes all sleeping drivers, as [`wake_one`](Self::wake_one) does one: a driver gets its wake also where an older one cannot be polled.
+    /// The caller has queued something before. A driver that is about to sleep sees that, or this thread sees the driver.
+    pub fn wake_all(&self) {
+        if !weakened!("local-wake-all-fence") {
+            // Fence pair: `heavy` in `sleep_unless`.
+            light();
+        }
+        if self.any() {
+            self.wake(Wakes::All);
+        }
+    }
+
+    fn wake(&self, wakes: Wakes) {
         let enter = if weakened!("local-walk-enter-acquire") {
             Ordering::Relaxed
         } else {
@@ -115,10 +146,11 @@ impl WaitList {
                         node.waker.with(|waker| unsafe { (*waker).wake_by_ref() });
                         woken = true;
                     });
-                    if woken || weakened!("local-wake-panic-ends") {
+                    let one = wakes == Wakes::One || weakened!("local-wake-all-stops");
+                    if one && (woken || weakened!("local-wake-panic-ends")) {
                         break;
                     }
-                    // The waker may have woken no driver: the walk wakes the next one, too.
+                    // A waker that panicked may have woken no driver: the walk wakes the next one, too.
                 }
             }
             // Ordering: Acquire, pairs with the Release of the link, as for `first`.
@@ -204,7 +236,7 @@ impl<'a> OnOwner<'a, WaitList> {
 }
 
 /// A driver's membership in a [`WaitList`]. Bound to the owner's thread.
-pub(crate) struct Waiter<'a> {
+pub struct Waiter<'a> {
     list: OnOwner<'a, WaitList>,
     /// In the list from the first sleep on. This waiter alone has it.
     node: Option<NonNull<Node>>,
@@ -215,7 +247,8 @@ pub(crate) struct Waiter<'a> {
 impl<'a> Waiter<'a> {
     /// One that has not slept yet.
     #[inline]
-    pub(crate) fn new(list: OnOwner<'a, WaitList>) -> Self {
+    #[must_use]
+    pub fn new(list: OnOwner<'a, WaitList>) -> Self {
         Self {
             list,
             node: None,
@@ -252,9 +285,23 @@ impl<'a> Waiter<'a> {
         self.asleep = true;
     }
 
+    /// Sleeps, unless `found`, which looks once more at what [`wake_all`](WaitList::wake_all) announces. Returns whether it sleeps.
+    pub fn sleep_unless(&mut self, waker: &Waker, found: impl FnOnce() -> bool) -> bool {
+        self.sleep(waker);
+        if !weakened!("local-sleep-unless-fence") {
+            // Fence pair: `light` in `wake_all`.
+            heavy();
+        }
+        let found = found();
+        if found {
+            self.wake_up();
+        }
+        !found
+    }
+
     /// The driver is awake, and looks at its queues before it sleeps again or goes.
     #[inline]
-    pub(crate) fn wake_up(&mut self) {
+    pub fn wake_up(&mut self) {
         if let (true, Some(node)) = (self.asleep, self.node) {
             self.asleep = false;
             self.end_sleep(node);
