@@ -177,9 +177,10 @@ fn results_of_a_scope_that_panicked() {
     for_pools(|pool| {
         let result = catch_unwind(AssertUnwindSafe(|| {
             pool.scope(|scope| {
-                for n in 0..4 {
+                // More than one segment of results. In the first one, no task stores any.
+                for n in 0..100 {
                     scope.spawn(async move {
-                        assert!(n < 3, "a task");
+                        assert!(n % 64 > 40, "a task");
                         Bomb(true)
                     });
                 }
@@ -247,6 +248,28 @@ fn the_owner_of_the_external_executor_ticks_it_in_its_own_scope() {
             scope.spawn_on_external(async { thread::current().id() });
         });
         assert_eq!(ids, [here]);
+    });
+}
+
+/// A task that keeps waking itself, on the thread's own executor, starves neither another executor nor the scope's children.
+#[test]
+fn the_executors_of_a_scope_take_turns() {
+    for_pools(|pool| {
+        let executor = terrace_tasks::ThreadExecutor::new();
+        let is_set = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+        let until = is_set.clone();
+        let spins = std::future::poll_fn(move |context| {
+            context.waker().wake_by_ref();
+            match until.iter().all(|set| set.load(SeqCst)) {
+                true => std::task::Poll::Ready(()),
+                false => std::task::Poll::Pending,
+            }
+        });
+        TaskPool::get_thread_executor().spawn(spins).detach();
+        pool.scope_with_executor(false, Some(&executor), |scope| {
+            scope.spawn_on_external(async { is_set[0].store(true, SeqCst) });
+            scope.spawn(async { is_set[1].store(true, SeqCst) });
+        });
     });
 }
 

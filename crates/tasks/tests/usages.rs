@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::future::poll_fn;
 use std::rc::Rc;
+use std::sync::Mutex;
 use std::task::Poll;
 
 use terrace_tasks::{
@@ -23,6 +24,19 @@ fn pools_are_made_once_and_ticking_runs_what_no_other_thread_can() {
 
         // Nothing to do: it returns.
         tick();
+
+        // A child of a scope ticks under a lock that the next child wants. That one waits for the scope's own turn.
+        let lock = Mutex::new(0);
+        ComputeTaskPool::get().scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn_on_scope(async {
+                    let mut count = lock.try_lock().expect("no sibling runs inside of this one");
+                    tick();
+                    *count += 1;
+                });
+            }
+        });
+        assert_eq!(lock.into_inner().unwrap(), 2);
 
         let ran = Rc::new(Cell::new(0));
         for pool in [

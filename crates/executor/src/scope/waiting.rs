@@ -40,22 +40,8 @@ impl<'a> ScopeWait<'a> {
     }
 }
 
-impl WaitFor for ScopeWait<'_> {
-    const NAME: &'static str = "a scope";
-
-    fn is_done(&self) -> bool {
-        self.slot.core().has_ended()
-    }
-
-    fn run_one(&mut self) -> bool {
-        if self
-            .executors
-            .iter()
-            .any(|executor| executor.try_tick_here())
-        {
-            return true;
-        }
-        self.turn = self.turn.wrapping_add(1);
+impl ScopeWait<'_> {
+    fn run_child(&mut self) -> bool {
         // SAFETY: this thread opened the scope.
         let Some(child) = (unsafe { self.slot.core().pop_owner(self.turn) }) else {
             return false;
@@ -65,6 +51,29 @@ impl WaitFor for ScopeWait<'_> {
             self.pool.reconsider(self.slot);
         }
         true
+    }
+
+    /// Runs a task of one of the executors. The first one to look at changes each second turn.
+    fn tick(&self) -> bool {
+        let first = self.turn as usize / 2 % self.executors.len().max(1);
+        let (later, sooner) = self.executors.split_at(first);
+        let mut executors = sooner.iter().chain(later);
+        executors.any(|executor| executor.try_tick_here())
+    }
+}
+
+impl WaitFor for ScopeWait<'_> {
+    const NAME: &'static str = "a scope";
+
+    fn is_done(&self) -> bool {
+        self.slot.core().has_ended()
+    }
+
+    /// The executors and the children take turns, so that a task which keeps waking itself starves none of them.
+    fn run_one(&mut self) -> bool {
+        self.turn = self.turn.wrapping_add(1);
+        let child_first = self.turn % 2 == 0;
+        (child_first && self.run_child()) || self.tick() || (!child_first && self.run_child())
     }
 
     fn has_work(&self) -> bool {

@@ -328,9 +328,10 @@ impl TaskPool {
         LocalExecutor::with(f)
     }
 
-    /// Polls a task of the calling thread and, if the pool has no threads, one of the pool. False if there was neither.
+    /// Polls a task of the calling thread and, if the pool has no threads, one of the pool. False if there was neither. It leaves pinned
+    /// children to the waits of their scopes: the caller may be one of them, and hold a lock that the next one wants.
     pub(crate) fn tick_on_this_thread(&self) -> bool {
-        let own = terrace_thread::tick();
+        let own = LocalExecutor::with(|executor| executor.try_tick());
         let shared = self.thread_num() == 0 && self.executor.try_tick();
         own || shared
     }

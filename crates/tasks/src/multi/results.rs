@@ -69,9 +69,9 @@ impl<T: 'static> Results<T> {
     }
 }
 
-/// The results in the places, in the order of the tasks.
+/// The results in the places, in the order of the tasks. A segment in which no task has stored one is left out.
 fn stored<T>(places: &mut Places<T>) -> impl Iterator<Item = Option<T>> {
-    let segments = places.iter_mut().map_while(OnceLock::take);
+    let segments = places.iter_mut().filter_map(OnceLock::take);
     segments.flat_map(<[_]>::into_vec).map(Mutex::into_inner)
 }
 
