@@ -56,11 +56,10 @@ impl<'w> LastResort<'w> {
         } else {
             u32::MAX / 2
         };
-        let look = Look::bystander(pool, Looking::Awake);
         let taken = if depth < limit {
-            order::LastResort::take(&look)
+            order::last_resort_take(pool)
         } else if depth < 2 * limit {
-            order::HeldBySeats::take(&look)
+            order::HeldBySeats::take(&Look::bystander(pool, Looking::Awake))
         } else {
             None
         };

@@ -1,6 +1,5 @@
 //! A thread in the middle of its work lets one other piece of work run: on top of its stack.
 
-use crate::parts::scopes::Looking;
 use crate::pool::fork::worker::Worker;
 use crate::pool::runner::{self, Runner};
 use crate::pool::shared::Shared;
@@ -57,8 +56,7 @@ impl Worker {
         let Some(pool) = self.seat().map(|seat| seat.pool()) else {
             return Yield::Idle;
         };
-        let look = Look::bystander(pool, Looking::Awake);
-        let taken = order::LastResort::take(&look);
+        let taken = order::last_resort_take(pool);
         Yield::of(taken.map(|taken| run_here(pool, taken)).is_some())
     }
 

@@ -28,7 +28,24 @@ pub(crate) fn bystander_sight(pool: &Shared, looking: Looking) -> Sight {
 /// Takes the next piece of work for a thread without a seat.
 #[inline]
 pub(crate) fn bystander_take(pool: &Shared) -> Option<Taken<'_>> {
-    Bystander::take(&Look::bystander(pool, Looking::Awake))
+    take_by_turns::<Bystander, InjectorBystander>(pool)
+}
+
+/// Takes the next piece of work for a waiting worker that helps as the last resort.
+pub(crate) fn last_resort_take(pool: &Shared) -> Option<Taken<'_>> {
+    take_by_turns::<LastResort, InjectorLastResort>(pool)
+}
+
+/// Every other time, the injector comes before the seats. A task that keeps waking itself may lie at a seat of this very thread, and go
+/// back there each time. So it starves no task in the injector.
+#[inline]
+fn take_by_turns<Seats: Order, Injector: Order>(pool: &Shared) -> Option<Taken<'_>> {
+    let look = Look::bystander(pool, Looking::Awake);
+    if pool.injector.goes_before_seats() {
+        Injector::take(&look)
+    } else {
+        Seats::take(&look)
+    }
 }
 
 /// Calls something for each order.
@@ -94,13 +111,19 @@ orders! {
     /// out of the slots of workers.
     Driver: GlobalTurn, HighLane, InjectorByRound, OwnRing, Injector, Peers, AnyScope, BackgroundLane, AnySlot;
 
-    /// A thread without a seat. Tasks at seats come before the injector: a thread that waits for a task mostly waits
-    /// for one of these. It takes no job that was forked: the thread that has forked it runs it, or a worker does. Such a job may
+    /// A thread without a seat. Tasks at seats come before the injector, except every other time: a thread that waits for a task mostly
+    /// waits for one of these. It takes no job that was forked: the thread that has forked it runs it, or a worker does. Such a job may
     /// wait for a task that this very thread is in the middle of.
     Bystander: HighLane, Peers, Injector, AnyScope, BackgroundLane, AnySlot;
 
+    /// The same, when it is the injector's turn.
+    InjectorBystander: HighLane, Injector, Peers, AnyScope, BackgroundLane, AnySlot;
+
     /// A waiting worker that helps as the last resort. It alone of all that wait takes jobs that others have forked.
     LastResort: HighLane, Peers, Injector, AnyScope, AnyFork, BackgroundLane, AnySlot;
+
+    /// The same, when it is the injector's turn.
+    InjectorLastResort: HighLane, Injector, Peers, AnyScope, AnyFork, BackgroundLane, AnySlot;
 
     /// A waiting worker that helps as the last resort, on top of too many other jobs. A task at a seat mostly ends a
     /// wait rather than adding one.
