@@ -2,6 +2,7 @@
 
 use std::future::{Future, pending, poll_fn};
 use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
@@ -23,13 +24,13 @@ fn a_notification_is_passed_on_by_a_dropped_driver() {
             Box::pin(executor.run(pending::<()>()))
         };
         let mut two = Box::pin(executor.run(pending::<()>()));
-        for (driver, wakes) in [(one.as_mut(), &first), (two.as_mut() as _, &second)] {
+        for (driver, wakes) in [(two.as_mut() as _, &second), (one.as_mut(), &first)] {
             let waker = wakes.waker();
             assert!(driver.poll(&mut Context::from_waker(&waker)).is_pending());
         }
         let task = executor.spawn(async {});
         let wakes = || [&first, &second].map(|wakes| wakes.count());
-        assert_eq!(wakes(), [1, 0], "the oldest is notified");
+        assert_eq!(wakes(), [1, 0], "the one that slept last is notified");
         drop(one);
         assert_eq!(wakes(), [1, 1]);
         assert!(poll_once(two.as_mut()).is_pending());
@@ -44,8 +45,6 @@ fn a_driver_that_is_not_polled_delays_until_the_next_publish() {
     let executor = Executor::new();
     let wakes = Wakes::new();
     let waker = wakes.waker();
-    let mut stalled = Box::pin(executor.run(pending::<()>()));
-    assert!(poll_once(stalled.as_mut()).is_pending());
     let mut polled = Box::pin(executor.run(pending::<()>()));
     assert!(
         polled
@@ -53,12 +52,81 @@ fn a_driver_that_is_not_polled_delays_until_the_next_publish() {
             .poll(&mut Context::from_waker(&waker))
             .is_pending()
     );
+    let mut stalled = Box::pin(executor.run(pending::<()>()));
+    assert!(poll_once(stalled.as_mut()).is_pending());
     let first = executor.spawn(async {});
     assert_eq!(wakes.count(), 0);
     let second = executor.spawn(async {});
     assert_eq!(wakes.count(), 1);
     assert!(poll_once(polled.as_mut()).is_pending());
     assert!(first.is_finished() && second.is_finished());
+}
+
+/// A thread that waits in a `run` may be inside of a future beside another `run` that sleeps. The wake goes to the inner one: the outer one
+/// cannot be polled before it ends.
+#[test]
+fn a_wake_reaches_the_innermost_run_of_a_thread() {
+    let _watchdog = watchdog();
+    let executor = Executor::new();
+    let (set, signal) = signal();
+    let task = executor.spawn(set);
+    let [outer_wakes, inner_wakes] = [(); 2].map(|()| Wakes::new());
+    let mut outer = pin!(executor.run(pending::<()>()));
+    let waker = outer_wakes.waker();
+    // It runs the task up to its wait, and sleeps.
+    assert!(
+        outer
+            .as_mut()
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending()
+    );
+    let mut inner = pin!(executor.run(task));
+    let waker = inner_wakes.waker();
+    assert!(
+        inner
+            .as_mut()
+            .poll(&mut Context::from_waker(&waker))
+            .is_pending()
+    );
+    signal.set();
+    assert_eq!((outer_wakes.count(), inner_wakes.count()), (0, 1));
+    assert!(
+        inner
+            .as_mut()
+            .poll(&mut Context::from_waker(&waker))
+            .is_ready()
+    );
+}
+
+/// A task that keeps waking itself lies in the queue of a `run`, inside of which the thread ticks. The ticks run what other threads spawn, too.
+#[test]
+fn ticks_inside_of_a_run_starve_no_task_from_outside() {
+    let _watchdog = watchdog();
+    let done = AtomicBool::new(false);
+    let executor = Executor::new();
+    let ticks = |once: bool| {
+        let (executor, done) = (&executor, &done);
+        async move {
+            let spinner = executor.spawn(poll_fn(|context| {
+                context.waker().wake_by_ref();
+                Poll::<()>::Pending
+            }));
+            thread::scope(|threads| {
+                let spawn = || executor.spawn(async { done.store(true, Ordering::Release) });
+                threads.spawn(move || spawn().detach());
+            });
+            while !done.swap(false, Ordering::Acquire) {
+                if once {
+                    executor.try_tick();
+                } else {
+                    executor.tick().await;
+                }
+            }
+            drop(spinner);
+        }
+    };
+    block_on(executor.run(ticks(true)));
+    block_on(executor.run(ticks(false)));
 }
 
 /// Sixteen futures sleep in `run`, and no thread polls them while 199 tasks come. Publishers wake few of them: one with
@@ -105,7 +173,7 @@ fn a_driver_hands_on_what_is_in_a_slot() {
         // Afterwards the worker is at rest, and it has polled the other task before.
         block_on(executor.spawn(async {}));
         let wakes = [(); 3].map(|()| Wakes::new());
-        let [mut first, _unpolled, mut third] = wakes.each_ref().map(|wakes| {
+        let [mut first, mut second, _unpolled] = wakes.each_ref().map(|wakes| {
             let mut run = Box::pin(executor.run(pending::<()>()));
             let waker = wakes.waker();
             assert!(
@@ -135,12 +203,12 @@ fn a_driver_hands_on_what_is_in_a_slot() {
             })
             .detach();
         both_queued.recv().unwrap();
-        assert_eq!(called(), [1, 1, 0]);
+        assert_eq!(called(), [1, 0, 1]);
         thread::scope(|threads| {
             threads.spawn(|| assert!(poll_once(first.as_mut()).is_pending()));
             blocked.recv().unwrap();
             assert_eq!(called(), [1, 1, 1]);
-            assert!(poll_once(third.as_mut()).is_pending());
+            assert!(poll_once(second.as_mut()).is_pending());
             assert!(woken.is_finished());
             release_driver.send(()).unwrap();
             release_worker.send(()).unwrap();

@@ -8,14 +8,15 @@
 //! | asleep   | 1   | waker | a publisher → notified; `Driver::wake` → awake; drop → gone                    |
 //! | notified | 0   | empty | `Driver::wake` → awake, and is told so; drop → gone, and publishes             |
 //!
-//! While one driver is notified publishers notify few others: `call.rs`.
+//! While one driver is notified publishers notify few others: `call.rs`. The driver that fell asleep last is notified first. Where waits
+//! are nested on one thread, it is the innermost one, and no other can be polled.
 //!
 //! Bit and cell change together, under the cell's lock. Publishers look at the bits without it.
 
 use std::ptr;
 use std::task::Waker;
 
-use terrace_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+use terrace_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use terrace_sync::{CachePadded, Mutex, weakened};
 
 use crate::call::{Call, Counted, Searching, Withdrawn};
@@ -40,6 +41,8 @@ pub(crate) struct Chunk {
     asleep: CachePadded<AtomicU64>,
     /// One bit a place that is taken.
     taken: AtomicU64,
+    /// The place of the driver that fell asleep last: a hint, as it may have got up since.
+    last: AtomicU32,
     /// The wakers of the drivers asleep. No user code runs under the locks: wakers are moved in and out.
     cells: [Mutex<Option<Waker>>; CHUNK],
     next: AtomicPtr<Chunk>,
@@ -50,6 +53,7 @@ impl Chunk {
         Self {
             asleep: CachePadded::new(AtomicU64::new(0)),
             taken: AtomicU64::new(0),
+            last: AtomicU32::new(0),
             cells: std::array::from_fn(|_| Mutex::new(None)),
             next: AtomicPtr::new(ptr::null_mut()),
         }
@@ -89,7 +93,20 @@ impl Chunk {
         // Ordering: Relaxed, bits change under the lock of their cell; publishers and sleepers meet by fences.
         self.asleep.fetch_or(1 << bit, Ordering::Relaxed);
         drop(cell);
+        // Ordering: Relaxed, a hint.
+        self.last.store(bit, Ordering::Relaxed);
         old
+    }
+
+    /// The waker of a driver that was asleep: if possible, of the one that fell asleep last.
+    fn claim_any(&self) -> Option<Waker> {
+        // Ordering: Relaxed, after the caller's fence.
+        let asleep = self.asleep.load(Ordering::Relaxed);
+        // Ordering: Relaxed, a hint.
+        let last = self.last.load(Ordering::Relaxed);
+        let last_first = Some(last).filter(|bit| asleep >> bit & 1 == 1);
+        let mut bits = last_first.into_iter().chain(bits_of_64(asleep));
+        bits.find_map(|bit| self.claim(bit))
     }
 
     /// Clears the bit of a driver; its waker, if the bit was set.
@@ -194,11 +211,7 @@ impl Drivers {
 
     /// The waker of one driver that was asleep.
     fn claim_any(&self) -> Option<Waker> {
-        self.chunks().find_map(|chunk| {
-            // Ordering: Relaxed, after the caller's fence.
-            let asleep = chunk.asleep.load(Ordering::Relaxed);
-            bits_of_64(asleep).find_map(|bit| chunk.claim(bit))
-        })
+        self.chunks().find_map(Chunk::claim_any)
     }
 
     /// Takes a place for a new driver.
