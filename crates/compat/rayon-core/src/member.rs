@@ -89,11 +89,6 @@ impl Member {
         f()
     }
 
-    /// The thread stays this member until it ends.
-    pub(crate) fn enter_for_good(self) {
-        MEMBER.with(|member| member.set(Box::leak(Box::new(self))));
-    }
-
     #[inline]
     pub(crate) fn place(&self) -> &Place {
         &self.registry.places[self.index]
@@ -103,19 +98,26 @@ impl Member {
         ptr::eq(&raw const *self.registry, registry)
     }
 
-    /// The thread can be reached from now on.
-    pub(crate) fn arrive(&self) {
+    /// The thread can be reached from now on. The jobs that were sent to its place before are for the caller to run: their senders found no
+    /// thread to tell.
+    fn arrive(&self) {
         let Place { inbox, thread, .. } = self.place();
         inbox.with(|_| {
             thread.get_or_init(ThreadSpawner::current);
         });
-        while self.run_sent() {}
     }
 
-    /// The thread of a worker begins.
+    /// The thread of a worker begins. The program's handler comes before the first job.
     pub(crate) fn starts(&self) {
         self.arrive();
         self.handle(self.registry.handlers.start.as_deref());
+        while self.run_sent() {}
+    }
+
+    /// The thread that makes the pool is in it from now on. No other thread knows the pool yet, and no job was sent.
+    pub(crate) fn joins_for_good(self) {
+        self.arrive();
+        MEMBER.with(|member| member.set(Box::leak(Box::new(self))));
     }
 
     /// The thread of a worker ends.

@@ -99,8 +99,7 @@ impl Settings {
                 registry: Arc::clone(&registry),
                 index: 0,
             };
-            member.enter_for_good();
-            Member::with(|member| member.map_or((), Member::arrive));
+            member.joins_for_good();
         }
         for (index, worker) in (first..).zip(hosted) {
             let thread = ThreadBuilder {
