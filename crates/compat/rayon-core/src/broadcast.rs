@@ -114,7 +114,7 @@ where
             unsafe { Job::borrowing(run, ended) }
         });
         registry.send_to_all(jobs);
-        wait(&left.bell, &*left, || member.is_some_and(Member::help));
+        wait(&left.bell, &*left, |_| member.is_some_and(Member::help));
     });
     let values = results.into_iter().map(|result| {
         let value = lock(&result).take().expect("each job has run");

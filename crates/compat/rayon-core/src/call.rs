@@ -140,7 +140,7 @@ impl Registry {
             let ended = move || ends.count_out();
             // SAFETY: this frame waits until `run` has returned: `wait` does not unwind, and every injected job runs.
             self.inject(unsafe { Job::borrowing(run, ended) });
-            wait(&called.bell, &*called, || member.is_some_and(Member::help));
+            wait(&called.bell, &*called, |_| member.is_some_and(Member::help));
         });
         match result.expect("the job has run") {
             Ok(value) => value,

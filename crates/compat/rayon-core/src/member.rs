@@ -12,7 +12,7 @@ use crate::job::Job;
 use crate::queue::{Entry, Fifo, Queue};
 use crate::registry::{Handler, Inbox, Place, Registry};
 use crate::ticket::{Comes, Set};
-use crate::wait::Bell;
+use crate::wait::{Bell, Look};
 
 thread_local! {
     /// The place of this thread, or null.
@@ -189,13 +189,13 @@ impl Member {
             .or_else(|| self.registry.injected.if_filled(VecDeque::pop_front))
     }
 
-    /// Takes a job inside of `scope`, from any thread of the pool.
-    pub(crate) fn take_inside(&self, scope: &Core) -> Option<Job> {
+    /// Takes a job inside of `scope`, from any thread of the pool. A whole look finds each one that is queued.
+    pub(crate) fn take_inside(&self, scope: &Core, look: Look) -> Option<Job> {
         let (before, after) = self.registry.places.split_at(self.index);
         let places = || after.iter().chain(before);
         places()
-            .find_map(|place| place.queue.with(|queue| queue.take_inside(scope)))
-            .or_else(|| self.registry.injected.take_inside(scope))
+            .find_map(|place| place.queue.with(|queue| queue.take_inside(scope, look)))
+            .or_else(|| self.registry.injected.take_inside(scope, look))
     }
 
     /// Runs one of the jobs for this thread alone, if there is one. Its own jobs come first.

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use crate::children::{ChildOf, Core};
 use crate::job::Job;
 use crate::locked::{Len, Locked};
+use crate::wait::Look;
 
 /// Jobs that run in the order in which they came.
 pub(crate) type Fifo = Locked<VecDeque<Job>>;
@@ -29,12 +30,12 @@ impl Fifo {
         self.with(VecDeque::pop_front)
     }
 
-    /// Takes the oldest job inside of `scope`.
-    pub(crate) fn take_inside(&self, scope: &Core) -> Option<Job> {
+    /// Takes the oldest job inside of `scope`. A brief look goes to the oldest jobs alone.
+    pub(crate) fn take_inside(&self, scope: &Core, look: Look) -> Option<Job> {
         self.with(|jobs| {
             let found = jobs
                 .iter()
-                .take(LOOKS)
+                .take(entries(look))
                 .position(|job| is_inside(job.scope(), scope))?;
             jobs.remove(found)
         })
@@ -66,8 +67,16 @@ impl Entry {
     }
 }
 
-/// A thread that looks for a job of its scope in a queue looks at so many entries from each end.
-const LOOKS: usize = 32;
+/// How many entries a brief look for a job of a scope goes to, from each end of a queue.
+const BRIEF: usize = 32;
+
+/// How many entries a look goes to, from each end of a queue.
+fn entries(look: Look) -> usize {
+    match look {
+        Look::Brief => BRIEF,
+        Look::Whole => usize::MAX,
+    }
+}
 
 fn is_inside(job: Option<&Core>, scope: &Core) -> bool {
     job.is_some_and(|job| job.is_inside(scope))
@@ -114,12 +123,12 @@ impl Queue {
         Some(entry.into_job())
     }
 
-    /// Takes a job inside of `scope`, if one lies near the ends.
-    pub(crate) fn take_inside(&mut self, scope: &Core) -> Option<Job> {
-        let count = self.entries.len();
-        let last = count.saturating_sub(LOOKS).max(LOOKS);
-        let mut near_ends = (0..count.min(LOOKS)).chain(last..count);
-        let found = near_ends.find(|&at| is_inside(self.entries[at].scope(), scope))?;
+    /// Takes a job inside of `scope`. A brief look goes to the entries near the ends alone.
+    pub(crate) fn take_inside(&mut self, scope: &Core, look: Look) -> Option<Job> {
+        let (count, near) = (self.entries.len(), entries(look));
+        let last = count.saturating_sub(near).max(near);
+        let mut looked_at = (0..count.min(near)).chain(last..count);
+        let found = looked_at.find(|&at| is_inside(self.entries[at].scope(), scope))?;
         self.entries.remove(found).map(Entry::into_job)
     }
 }

@@ -52,11 +52,11 @@ impl<'scope> Base<'scope> {
         // SAFETY: the count begins with the body.
         unsafe { self.core.child().count_out() };
         let core = &self.core;
-        wait(&core.bell, core, || {
+        wait(&core.bell, core, |look| {
             let own = || {
                 let (member, from) = own?;
                 let own = member.take_own(from);
-                own.or_else(|| member.take_inside(core))
+                own.or_else(|| member.take_inside(core, look))
             };
             member.is_some_and(Member::help) || Job::run_some(own())
         });

@@ -71,20 +71,29 @@ pub(crate) trait WaitFor {
     fn announce(&self, _sleeps: bool) {}
 }
 
+/// How a thread looks for own work.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Look {
+    /// Where it mostly lies.
+    Brief,
+    /// Everywhere: the thread is about to sleep.
+    Whole,
+}
+
 /// Waits, and runs own work, of which `run_one` runs a piece. Jobs borrow from the frame of the caller, so a panic out of the wait ends
 /// the process.
-pub(crate) fn wait(bell: &Bell, what: &impl WaitFor, run_one: impl Fn() -> bool) {
+pub(crate) fn wait(bell: &Bell, what: &impl WaitFor, run_one: impl Fn(Look) -> bool) {
     let unwinding = AbortsIfDropped;
     loop {
         let seen = bell.count();
         if what.is_done() {
             break;
         }
-        if run_one() {
+        if run_one(Look::Brief) {
             continue;
         }
         what.announce(true);
-        let ran = run_one();
+        let ran = run_one(Look::Whole);
         if !ran && !what.is_done() {
             block_on(bell.rung_since(seen));
         }

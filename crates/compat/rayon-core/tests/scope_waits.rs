@@ -1,0 +1,69 @@
+//! The thread that waits for a scope finds each child of it, wherever the child lies.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
+
+use rayon_core::{ThreadPool, ThreadPoolBuilder, spawn};
+use terrace_testing::watchdog;
+
+fn pool(threads: usize) -> ThreadPool {
+    let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.expect("the threads start")
+}
+
+fn set(flag: &AtomicBool) {
+    flag.store(true, Ordering::Release);
+}
+
+fn until(flag: &AtomicBool) {
+    while !flag.load(Ordering::Acquire) {
+        thread::yield_now();
+    }
+}
+
+/// More jobs than a waiter looks at, unless it is about to sleep.
+const MANY: usize = 200;
+
+fn spawn_many() {
+    (0..MANY).for_each(|_| spawn(|| ()));
+}
+
+#[test]
+fn a_child_in_the_middle_of_a_long_queue() {
+    let _watchdog = watchdog();
+    let queued = AtomicBool::new(false);
+    let queued = &queued;
+    let (sender, ran) = channel();
+    pool(2).scope(|scope| {
+        scope.spawn(move |scope| {
+            spawn_many();
+            scope.spawn(move |_| sender.send(()).expect("the parent listens"));
+            spawn_many();
+            set(queued);
+            ran.recv().expect("the child has run");
+        });
+        until(queued);
+    });
+}
+
+#[test]
+fn a_child_from_outside_behind_many_jobs() {
+    let _watchdog = watchdog();
+    let (sender, ran) = channel();
+    let (pool, queued) = (&pool(2), AtomicBool::new(false));
+    let queued = &queued;
+    pool.scope(|scope| {
+        scope.spawn(move |scope| {
+            thread::scope(|threads| {
+                threads.spawn(move || {
+                    (0..MANY).for_each(|_| pool.spawn(|| ()));
+                    scope.spawn(move |_| sender.send(()).expect("the parent listens"));
+                });
+            });
+            set(queued);
+            ran.recv().expect("the child has run");
+        });
+        until(queued);
+    });
+}
