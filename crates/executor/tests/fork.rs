@@ -1,12 +1,13 @@
 //! Joins on the threads of a pool: results, panics, who takes part, and halves that wait for each other.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
+use std::thread::{panicking, yield_now};
 
 use terrace_executor::{Builder, Executor, Worker, block_on, join};
-use terrace_testing::watchdog;
+use terrace_testing::{payload_of, watchdog};
 
 fn pool(workers: usize) -> Executor<'static> {
     Builder::new().workers(workers).build()
@@ -277,6 +278,78 @@ fn halves_block_on_tasks() {
             });
             assert_eq!(sum, free_fib(round % 12) + free_fib(round % 10));
         }
+    }
+}
+
+/// `join` calls the halves that it gets, of which the inline one panics. Whether the forked half sees a panic.
+fn forked_half_sees_a_panic(join: impl FnOnce(&mut (dyn FnMut() + Send), fn())) -> bool {
+    let mut seen = None;
+    let payload = payload_of(|| {
+        join(&mut || seen = Some(panicking()), || {
+            resume_unwind(Box::new(7))
+        });
+    });
+    assert_eq!(payload.downcast_ref(), Some(&7));
+    seen.expect("the forked half has run")
+}
+
+#[test]
+fn the_forked_half_runs_before_the_join_unwinds() {
+    fn deep(worker: &Worker, depth: u32, half: &mut (dyn FnMut() + Send), panics: fn()) {
+        if depth == 0 {
+            worker.join(|_| half(), |_| panics());
+            return;
+        }
+        worker.join(|_| (), |worker| deep(worker, depth - 1, half, panics));
+    }
+
+    let _watchdog = watchdog();
+    let executor = pool(1);
+    for _ in 0..100 {
+        assert!(!forked_half_sees_a_panic(|half, panics| {
+            executor.join(|_| half(), |_| panics());
+        }));
+        // Without a pool, both halves run in order.
+        assert!(!forked_half_sees_a_panic(|half, panics| {
+            join(half, panics);
+        }));
+    }
+    // More joins than a deque has slots.
+    terrace_testing::on_stack_of(256 << 20, move || {
+        assert!(!forked_half_sees_a_panic(|half, panics| {
+            executor.with_worker(|worker| deep(worker, 20_000, half, panics));
+        }));
+    });
+}
+
+/// A worker has taken the forked half, which forks. The joiner, whose inline half has panicked, takes what that half has forked.
+#[test]
+fn a_joiner_takes_jobs_before_it_unwinds() {
+    let _watchdog = watchdog();
+    let executor = pool(1);
+    let until = |flag: &AtomicBool| {
+        while !flag.load(Ordering::Acquire) {
+            yield_now();
+        }
+    };
+    for _ in 0..20 {
+        let [taken, ran] = [const { AtomicBool::new(false) }; 2];
+        let mut seen = None;
+        let job = |_: &Worker| {
+            seen = Some(panicking());
+            ran.store(true, Ordering::Release);
+        };
+        let forked = |worker: &Worker| {
+            taken.store(true, Ordering::Release);
+            worker.join(job, |_| until(&ran));
+        };
+        let inline = |_: &Worker| {
+            until(&taken);
+            resume_unwind(Box::new(7))
+        };
+        let payload = payload_of(|| executor.join(forked, inline));
+        assert_eq!(payload.downcast_ref(), Some(&7));
+        assert_eq!(seen, Some(false));
     }
 }
 

@@ -7,11 +7,12 @@
 //! | claimed                               | the thief, which runs the half         | the latch                                          |
 //! | done: the latch is set                | the joiner, which takes the result     | the end of `join`                                  |
 //!
-//! A panic of the inline half changes nothing in this table. A guard on the frame pops the other half and runs it, or waits for
-//! its thief, and drops its result. So both halves have ended before `join` unwinds. If both panic, the payload of the inline half
-//! goes on. Not an API; public for its models.
+//! A panic of the inline half changes nothing in this table. `join` catches it, pops the other half and runs it, or waits for its thief,
+//! and drops its result. So both halves have ended before `join` unwinds. The other half, and the jobs that run in the wait, see no
+//! unwinding: their locks poison as on any other day. If both halves panic, the payload of the inline half goes on. Not an API; public
+//! for its models.
 
-use std::mem::{self, ManuallyDrop, MaybeUninit};
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr::NonNull;
 
@@ -250,51 +251,35 @@ impl<F: Forker, A: FnOnce(&F) -> R, R> Frame<F, A, R> {
     }
 }
 
-/// Ends the forked half if the inline half unwinds.
-struct Unwinding<'f, F: Forker, A: FnOnce(&F) -> R, R> {
-    forks: &'f F,
-    frame: &'f Frame<F, A, R>,
-    at: ManuallyDrop<Depth>,
-}
-
-impl<F: Forker, A: FnOnce(&F) -> R, R> Drop for Unwinding<'_, F, A, R> {
-    // Inlined around a call, so that the guard stays in registers.
-    #[inline(always)]
-    fn drop(&mut self) {
-        // SAFETY: it is taken here, or by `join`, which then forgets the guard.
-        let at = unsafe { ManuallyDrop::take(&mut self.at) };
-        unwind(self.forks, self.frame, at);
-    }
-}
-
-/// The inline half unwinds: ends the forked one, and drops its result. The payload of the inline half goes on.
+/// The inline half has panicked: ends the forked one, and drops its result. Then the panic of the inline half goes on.
 #[cold]
 #[inline(never)]
-fn unwind<F: Forker, A: FnOnce(&F) -> R, R>(forks: &F, frame: &Frame<F, A, R>, at: Depth) {
+fn unwind<F: Forker, A: FnOnce(&F) -> R, R>(
+    forks: &F,
+    frame: &Frame<F, A, R>,
+    at: Depth,
+    payload: Payload,
+) -> ! {
     if weakened!("executor-join-forgets") {
-        return;
+        resume_unwind(payload);
     }
     // SAFETY: the inline half has unwound, and with it each push that it made was popped.
-    let ended = match unsafe { forks.pop(at) } {
+    match unsafe { forks.pop(at) } {
         Popped::Mine => {
             // SAFETY: the pop gave the job to this thread.
             let half = unsafe { frame.take() };
-            catch_unwind(AssertUnwindSafe(|| drop(half(forks))))
+            end_beside(payload, || drop(half(forks)))
         }
-        Popped::Stolen => {
-            forks.wait(&frame.header);
-            catch_unwind(AssertUnwindSafe(|| {
-                // SAFETY: the wait has ended, and this is the one call.
-                match unsafe { frame.result() } {
-                    Ok(result) => drop(result),
-                    Err(payload) => drop_payload(payload),
-                }
-            }))
-        }
-    };
-    if let Err(payload) = ended {
-        drop_payload(payload);
+        Popped::Stolen => end_beside(payload, || drop(stolen(forks, frame))),
     }
+}
+
+/// Calls `end`, and drops the payload of its panic. Then the panic with `payload` goes on.
+fn end_beside(payload: Payload, end: impl FnOnce()) -> ! {
+    if let Err(dropped) = catch_unwind(AssertUnwindSafe(end)) {
+        drop_payload(dropped);
+    }
+    resume_unwind(payload)
 }
 
 /// Runs both halves: forks `a`, runs `b`, and then `a` unless another thread took it. Returns, or unwinds, when both have
@@ -316,15 +301,10 @@ where
         let half = unsafe { frame.take() };
         return in_order(forks, half, b);
     };
-    let mut guard = Unwinding {
-        forks,
-        frame: &frame,
-        at: ManuallyDrop::new(at),
+    let from_b = match catch_unwind(AssertUnwindSafe(|| b(forks))) {
+        Ok(from_b) => from_b,
+        Err(payload) => unwind(forks, &frame, at, payload),
     };
-    let from_b = b(forks);
-    // SAFETY: the guard is forgotten next.
-    let at = unsafe { ManuallyDrop::take(&mut guard.at) };
-    mem::forget(guard);
     // SAFETY: the inline half has returned, so each push that it made was popped.
     let from_a = match unsafe { forks.pop(at) } {
         Popped::Mine => {
@@ -356,31 +336,10 @@ where
     A: FnOnce(&F) -> RA,
     B: FnOnce(&F) -> RB,
 {
-    let mut other = Remaining {
-        forks,
-        half: ManuallyDrop::new(a),
+    let from_b = match catch_unwind(AssertUnwindSafe(|| b(forks))) {
+        Ok(from_b) => from_b,
+        Err(payload) => end_beside(payload, || drop(a(forks))),
     };
-    let from_b = b(forks);
-    // SAFETY: the guard is forgotten next, so the half is taken once.
-    let half = unsafe { ManuallyDrop::take(&mut other.half) };
-    mem::forget(other);
-    let from_a = half(forks);
+    let from_a = a(forks);
     (from_a, from_b)
-}
-
-/// Runs the half that was not pushed, if the inline half unwinds.
-struct Remaining<'f, F: Forker, A: FnOnce(&F) -> R, R> {
-    forks: &'f F,
-    half: ManuallyDrop<A>,
-}
-
-impl<F: Forker, A: FnOnce(&F) -> R, R> Drop for Remaining<'_, F, A, R> {
-    fn drop(&mut self) {
-        // SAFETY: it is taken here, or by `in_order`, which then forgets the guard.
-        let half = unsafe { ManuallyDrop::take(&mut self.half) };
-        let forks = self.forks;
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(half(forks)))) {
-            drop_payload(payload);
-        }
-    }
 }
