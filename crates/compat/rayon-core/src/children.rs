@@ -20,7 +20,7 @@ use crate::wait::{Bell, WaitFor};
 
 /// The state of a scope.
 pub(crate) struct Core {
-    /// The scope whose child the thread that began this one is in the middle of.
+    /// The scope whose child, or a forked half of it, the thread that began this one is in the middle of.
     parent: Option<ChildOf>,
     /// Children that have not ended, and the body.
     pub(crate) left: AtomicUsize,
@@ -33,7 +33,7 @@ pub(crate) struct Core {
 }
 
 thread_local! {
-    /// The scope whose child this thread is in the middle of, or null.
+    /// The scope whose child this thread is in the middle of, or a half that the child has forked. Or null.
     static INSIDE: Cell<*const Core> = const { Cell::new(ptr::null()) };
 }
 
@@ -45,6 +45,12 @@ pub(crate) struct ChildOf(NonNull<Core>);
 unsafe impl Send for ChildOf {}
 // SAFETY: as above.
 unsafe impl Sync for ChildOf {}
+
+/// The state of the scope, or null.
+#[inline]
+fn address(scope: Option<ChildOf>) -> *const Core {
+    scope.map_or(ptr::null(), |scope| scope.0.as_ptr().cast_const())
+}
 
 impl ChildOf {
     /// # Safety
@@ -86,9 +92,8 @@ impl ChildOf {
 
 impl Core {
     pub(crate) fn new(bell: Arc<Bell>) -> Self {
-        let inside = INSIDE.with(Cell::get);
         Self {
-            parent: NonNull::new(inside.cast_mut()).map(ChildOf),
+            parent: Self::inside(),
             left: AtomicUsize::new(1),
             panic: Mutex::new(None),
             bell,
@@ -101,8 +106,33 @@ impl Core {
         ChildOf(NonNull::from(self))
     }
 
-    /// Calls `run` as a child of `scope`.
-    pub(crate) fn while_in(scope: Option<ChildOf>, run: impl FnOnce()) {
+    /// The scope that this thread is inside of.
+    #[inline]
+    pub(crate) fn inside() -> Option<ChildOf> {
+        NonNull::new(INSIDE.with(Cell::get).cast_mut()).map(ChildOf)
+    }
+
+    /// A half that this thread forks. Wherever it runs, it is inside of the scope that this thread is inside of.
+    #[inline(always)]
+    pub(crate) fn forked<R>(half: impl FnOnce() -> R + Send) -> impl FnOnce() -> R + Send {
+        /// The thread is a thief, in another scope or in none.
+        #[cold]
+        #[inline(never)]
+        fn stolen<R>(scope: Option<ChildOf>, half: impl FnOnce() -> R) -> R {
+            Core::while_in(scope, half)
+        }
+
+        let scope = Self::inside();
+        move || {
+            if ptr::eq(INSIDE.with(Cell::get), address(scope)) {
+                return half();
+            }
+            stolen(scope, half)
+        }
+    }
+
+    /// Calls `run` as a child of `scope`, or as a half that such a child has forked.
+    pub(crate) fn while_in<R>(scope: Option<ChildOf>, run: impl FnOnce() -> R) -> R {
         struct Leave(*const Core);
 
         impl Drop for Leave {
@@ -111,15 +141,15 @@ impl Core {
             }
         }
 
-        let scope = scope.map_or(ptr::null(), |scope| scope.0.as_ptr().cast_const());
-        let _leave = Leave(INSIDE.with(|inside| inside.replace(scope)));
-        run();
+        let _leave = Leave(INSIDE.with(|inside| inside.replace(address(scope))));
+        run()
     }
 
     /// This scope, and those that it is inside of.
     fn chain(&self) -> impl Iterator<Item = &Core> {
         std::iter::successors(Some(self), |core| {
-            // SAFETY: the thread that waits for this scope is in the middle of a child of the parent.
+            // SAFETY: the thread that waits for this scope is in the middle of a child of the parent, or of a half that the child has
+            // forked. The child's join waits for the half.
             core.parent.map(|parent| unsafe { parent.as_ref() })
         })
     }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use crate::call::global;
+use crate::children::Core;
 use crate::member::Member;
 
 /// What a closure of [`join_context`] learns of its call.
@@ -69,6 +70,7 @@ where
 {
     Member::with(|member| match member {
         Some(member) => {
+            let oper_b = Core::forked(oper_b);
             let (b, a) = member
                 .registry
                 .executor
@@ -110,4 +112,51 @@ where
         move || oper_a(FnContext::new(injected)),
         move || oper_b(FnContext::new(injected || Member::address() != here)),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::sync::{Arc, Barrier};
+    use std::thread;
+
+    use crate::children::Core;
+    use crate::{ThreadPool, ThreadPoolBuilder};
+
+    fn pool() -> ThreadPool {
+        let pool = ThreadPoolBuilder::new().num_threads(2).build();
+        pool.expect("the threads start")
+    }
+
+    /// Both threads of a pool wait, one of them in a child of a scope. That one takes the half that the other one has forked, as a last
+    /// resort. The half is not inside of the scope.
+    #[test]
+    fn a_half_is_not_inside_of_the_scope_that_its_thief_is_in() {
+        let _watchdog = terrace_testing::watchdog();
+        let (pool, elsewhere) = (&pool(), &pool());
+        let (wake_child, child_waits) = channel::<()>();
+        let (wake_joiner, joiner_waits) = channel::<()>();
+        let child_runs = &Barrier::new(2);
+        thread::scope(|threads| {
+            threads.spawn(move || {
+                pool.install(|| {
+                    let scope = Core::new(Arc::default());
+                    Core::while_in(Some(scope.child()), || {
+                        child_runs.wait();
+                        elsewhere.install(move || child_waits.recv().expect("the half sends"));
+                        assert!(Core::new(Arc::default()).is_inside(&scope));
+                    });
+                });
+            });
+            child_runs.wait();
+            let first =
+                move || elsewhere.install(move || joiner_waits.recv().expect("the half sends"));
+            let second = move || {
+                wake_child.send(()).expect("the child waits");
+                wake_joiner.send(()).expect("the joiner waits");
+                Core::inside().is_none()
+            };
+            assert!(pool.join(first, second).1);
+        });
+    }
 }

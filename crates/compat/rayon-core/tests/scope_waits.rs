@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::thread;
 
-use rayon_core::{ThreadPool, ThreadPoolBuilder, spawn};
+use rayon_core::{ThreadPool, ThreadPoolBuilder, join, scope, spawn};
 use terrace_testing::watchdog;
 
 fn pool(threads: usize) -> ThreadPool {
@@ -65,5 +65,29 @@ fn a_child_from_outside_behind_many_jobs() {
             ran.recv().expect("the child has run");
         });
         until(queued);
+    });
+}
+
+/// A child joins, another thread takes the half, and opens a scope in it. It then blocks until a child of that scope has run, which only
+/// the thread can run that waits for the outer scope.
+#[test]
+fn a_child_of_a_scope_in_a_half_of_a_child() {
+    let _watchdog = watchdog();
+    let (begun, taken) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (begun, taken) = (&begun, &taken);
+    let half = || {
+        set(taken);
+        let (sender, ran) = channel();
+        scope(|scope| {
+            scope.spawn(move |_| sender.send(()).expect("the sibling listens"));
+            scope.spawn(move |_| ran.recv().expect("the sibling has run"));
+        });
+    };
+    pool(3).scope(|scope| {
+        scope.spawn(move |_| {
+            set(begun);
+            join(|| until(taken), half);
+        });
+        until(begun);
     });
 }
