@@ -168,8 +168,8 @@ impl Member {
         self.registry.queued(is_only);
     }
 
-    /// Takes a job of this thread that lies at `from` or above, in the order of the pool.
-    pub(crate) fn take_own(&self, from: usize) -> Option<Job> {
+    /// Takes a job of this thread whose number in the queue is `from` or higher, in the order of the pool.
+    pub(crate) fn take_own(&self, from: u64) -> Option<Job> {
         // Only the thread in this place fills the queue, so it misses nothing by the hint.
         self.place().queue.if_filled(|queue| {
             if self.registry.breadth_first {

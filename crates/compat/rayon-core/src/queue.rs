@@ -82,6 +82,11 @@ fn is_inside(job: Option<&Core>, scope: &Core) -> bool {
     job.is_some_and(|job| job.is_inside(scope))
 }
 
+/// The job of an entry that was taken, if one was.
+fn into_job(taken: Option<(u64, Entry)>) -> Option<Job> {
+    taken.map(|(_, entry)| entry.into_job())
+}
+
 impl Len for Queue {
     fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -91,36 +96,37 @@ impl Len for Queue {
 /// The jobs of one thread.
 #[derive(Default)]
 pub(crate) struct Queue {
-    /// How many entries have left at the old end.
-    taken: usize,
-    entries: VecDeque<Entry>,
+    /// The number of the next entry.
+    next: u64,
+    /// Entries and their numbers, which ascend. Where an entry leaves the middle, its number is missing.
+    entries: VecDeque<(u64, Entry)>,
 }
 
 impl Queue {
-    /// The place of the next entry, counted from the first one ever. Entries that come later lie at this place or above.
-    pub(crate) fn top(&self) -> usize {
-        self.taken + self.entries.len()
+    /// The number of the next entry, counted from the first one ever. Entries that come later have this number or a higher one.
+    pub(crate) fn top(&self) -> u64 {
+        self.next
     }
 
     /// Whether the entry is the only one.
     pub(crate) fn push(&mut self, entry: Entry) -> bool {
-        self.entries.push_back(entry);
+        self.entries.push_back((self.next, entry));
+        self.next += 1;
         self.entries.len() == 1
     }
 
-    /// Takes the newest job, if it lies at this place or above.
+    /// Takes the newest job, if its number is this one or a higher one.
     #[inline]
-    pub(crate) fn take_newest(&mut self, from: usize) -> Option<Job> {
-        if self.top() <= from {
+    pub(crate) fn take_newest(&mut self, from: u64) -> Option<Job> {
+        let (number, _) = self.entries.back()?;
+        if *number < from {
             return None;
         }
-        self.entries.pop_back().map(Entry::into_job)
+        into_job(self.entries.pop_back())
     }
 
     pub(crate) fn take_oldest(&mut self) -> Option<Job> {
-        let entry = self.entries.pop_front()?;
-        self.taken += 1;
-        Some(entry.into_job())
+        into_job(self.entries.pop_front())
     }
 
     /// Takes a job inside of `scope`. A brief look goes to the entries near the ends alone.
@@ -128,7 +134,7 @@ impl Queue {
         let (count, near) = (self.entries.len(), entries(look));
         let last = count.saturating_sub(near).max(near);
         let mut looked_at = (0..count.min(near)).chain(last..count);
-        let found = looked_at.find(|&at| is_inside(self.entries[at].scope(), scope))?;
-        self.entries.remove(found).map(Entry::into_job)
+        let found = looked_at.find(|&at| is_inside(self.entries[at].1.scope(), scope))?;
+        into_job(self.entries.remove(found))
     }
 }

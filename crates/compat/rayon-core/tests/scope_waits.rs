@@ -91,3 +91,34 @@ fn a_child_of_a_scope_in_a_half_of_a_child() {
         until(begun);
     });
 }
+
+/// The queue of the thread that waits loses a job out of its middle, which lay there before the scope began. The thread still runs the job
+/// that it has queued in the scope.
+#[test]
+fn a_job_of_the_waiter_after_another_one_has_gone() {
+    let _watchdog = watchdog();
+    let flags = [const { AtomicBool::new(false) }; 4];
+    let [begun, opened, gone, waits] = &flags;
+    let (sender, ran) = channel();
+    pool(2).scope(|outer| {
+        outer.spawn(move |outer| {
+            set(begun);
+            spawn(|| ());
+            outer.spawn(move |_| set(gone));
+            spawn(|| ());
+            scope(|inner| {
+                set(opened);
+                until(gone);
+                // For the other thread, which waits for the outer scope.
+                inner.spawn(move |_| {
+                    set(waits);
+                    ran.recv().expect("the job has run");
+                });
+                until(waits);
+                spawn(move || sender.send(()).expect("the child listens"));
+            });
+        });
+        until(begun);
+        until(opened);
+    });
+}
