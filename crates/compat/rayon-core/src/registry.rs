@@ -8,7 +8,6 @@
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::abort;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::{mem, ptr};
@@ -20,7 +19,7 @@ use crate::job::Job;
 use crate::locked::{Len, Locked};
 use crate::queue::{Fifo, Queue};
 use crate::ticket::Tickets;
-use crate::wait::{AbortsIfDropped, Bell};
+use crate::wait::{AbortsIfDropped, Bell, end_process};
 
 /// Gets the payload of a panic that reaches no caller.
 pub(crate) type PanicHandler = dyn Fn(Box<dyn Any + Send>) + Send + Sync;
@@ -157,12 +156,7 @@ impl Registry {
                 handler(payload);
                 mem::forget(unwinding);
             }
-            None => {
-                eprintln!(
-                    "a panic in a job that no thread waits for, and no panic handler: the process ends"
-                );
-                abort();
-            }
+            None => end_process("a panic in a job that no thread waits for, and no panic handler"),
         }
     }
 }

@@ -9,6 +9,7 @@
 //! what that thread has done; or the count differs when the waiter looks before it sleeps, under the lock.
 
 use std::future::poll_fn;
+use std::io::{Write, stderr};
 use std::mem;
 use std::process::abort;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -107,9 +108,14 @@ pub(crate) struct AbortsIfDropped;
 
 impl Drop for AbortsIfDropped {
     fn drop(&mut self) {
-        eprintln!("a panic in a wait of a pool that other threads rely on: the process ends");
-        abort();
+        end_process("a panic in a wait of a pool that other threads rely on");
     }
+}
+
+/// Ends the process, and says why if the system takes the message.
+pub(crate) fn end_process(why: &str) -> ! {
+    let _written = writeln!(stderr(), "{why}: the process ends");
+    abort();
 }
 
 /// Jobs for other threads that have not ended, and the bell of the thread that waits for them.
