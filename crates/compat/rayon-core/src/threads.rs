@@ -77,6 +77,7 @@ impl Settings {
         let has_plain_threads = S::IS_DEFAULT
             && self.thread_name.is_none()
             && self.stack_size.is_none()
+            && env::var_os("RUST_MIN_STACK").is_none()
             && handlers.start.is_none()
             && handlers.exit.is_none();
         let registry = Arc::new(Registry {

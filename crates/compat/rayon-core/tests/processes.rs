@@ -1,11 +1,14 @@
 //! What is decided for a whole process. Each test starts this program again.
 
+use std::cell::Cell;
 use std::io::pipe;
 use std::panic::resume_unwind;
 use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use rayon_core::ThreadPoolBuilder;
-use terrace_testing::this_program;
+use terrace_testing::{succeeds, this_program, watchdog};
 
 /// Set in a process that a test has started.
 const STARTED: &str = "RAYON_CORE_TEST_STARTED";
@@ -39,4 +42,23 @@ fn a_panic_that_no_handler_gets_ends_the_process() {
     let ended = process.stdout(Stdio::null()).stderr(writer).status();
     let ended = ended.expect("a process can be started");
     assert!(!ended.success());
+}
+
+/// The program has asked for the stacks of its threads: so calls run on these, and not on the stack of the caller.
+#[test]
+fn a_call_runs_on_a_thread_whose_stack_the_environment_sets() {
+    if !is_started() {
+        let name = "a_call_runs_on_a_thread_whose_stack_the_environment_sets";
+        return succeeds(name, started(name).env("RUST_MIN_STACK", "8388608"));
+    }
+    let _watchdog = watchdog();
+    thread_local! {
+        static IS_CALLER: Cell<bool> = const { Cell::new(false) };
+    }
+    IS_CALLER.set(true);
+    for _ in 0..200 {
+        // So that a thread of the pool sleeps.
+        thread::sleep(Duration::from_micros(100));
+        assert!(!rayon_core::join(|| IS_CALLER.get(), || ()).0);
+    }
 }
