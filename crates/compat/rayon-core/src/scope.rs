@@ -5,7 +5,8 @@
 //! | in the scope's pool  | jobs that its thread has queued since the scope began; then children of the scope, and of scopes inside of these, wherever they lie |
 //! | elsewhere            | none of them                                                                                 |
 //!
-//! Both run what was broadcast to them. A panic of a child, or of the scope's body, is kept until all children have ended.
+//! Both run what was broadcast to them, and before each part the jobs of their own queue. A panic of a child, or of the scope's body, is
+//! kept until all children have ended.
 
 use std::fmt;
 use std::marker::PhantomData;
