@@ -53,9 +53,18 @@ impl ScopeWait<'_> {
         true
     }
 
+    /// Whether one of the executors has a task.
+    fn has_tasks(&self) -> bool {
+        let mut executors = self.executors.iter();
+        executors.any(|executor| executor.has_work_here())
+    }
+
     /// Runs a task of one of the executors. The first one to look at changes each second turn.
     fn tick(&self) -> bool {
-        let first = self.turn as usize / 2 % self.executors.len().max(1);
+        if !self.has_tasks() {
+            return false;
+        }
+        let first = self.turn as usize / 2 % self.executors.len();
         let (later, sooner) = self.executors.split_at(first);
         let mut executors = sooner.iter().chain(later);
         executors.any(|executor| executor.try_tick_here())
@@ -77,11 +86,7 @@ impl WaitFor for ScopeWait<'_> {
     }
 
     fn has_work(&self) -> bool {
-        self.slot.core().waiter_has_work()
-            || self
-                .executors
-                .iter()
-                .any(|executor| executor.has_work_here())
+        self.slot.core().waiter_has_work() || self.has_tasks()
     }
 
     fn announce_sleep(&mut self) {
