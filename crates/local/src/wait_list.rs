@@ -3,8 +3,8 @@
 //!
 //! | state | meaning | the owner | any thread |
 //! |---|---|---|---|
-//! | `AWAKE` | the driver looks at the queues before it sleeps | → `ASLEEP`, [`Waiter::sleep`] | – |
-//! | `ASLEEP` | a push wakes the driver | → `AWAKE`, [`Waiter::wake_up`] | → `AWAKE`, and wakes it, [`WaitList::wake_one`] |
+//! | `AWAKE` | the driver looks at the queues before it sleeps | → `ASLEEP`, `Waiter::sleep` | – |
+//! | `ASLEEP` | a push wakes the driver | → `AWAKE`, `Waiter::wake_up` | → `AWAKE`, and wakes it, `WaitList::wake_one` or `wake_all` |
 //!
 //! A walker wakes a waker in place, by reference: it locks, allocates, clones and drops nothing. The owner alone links
 //! and unlinks nodes, and frees an unlinked node when no thread walks. A walker counts itself in before its first look
@@ -95,7 +95,7 @@ impl WaitList {
         self.wake(Wakes::One);
     }
 
-    /// Wakes all sleeping drivers, as [`wake_one`](Self::wake_one) does one: a driver gets its wake also where an older one cannot be polled.
+    /// Wakes all sleeping drivers, as `wake_one` does one: a driver gets its wake also where an older one cannot be polled.
     /// The caller has queued something before. A driver that is about to sleep sees that, or this thread sees the driver.
     pub fn wake_all(&self) {
         if !weakened!("local-wake-all-fence") {
