@@ -19,7 +19,7 @@ impl Wake for Bell {
 
 /// Two drivers of one thread fall asleep while another thread pushes: each sees the item, or is woken.
 ///
-/// Fails under: `local-wake-all-fence`, `local-sleep-unless-fence`, `local-wake-all-stops`.
+/// Fails under: `local-wake-all-fence`, `local-wake-all-stops`.
 #[test]
 fn local_push_wakes_all() {
     model(|| {

@@ -2,7 +2,7 @@
 
 use core::task::Waker;
 
-use terrace_sync::{heavy, weakened};
+use terrace_sync::weakened;
 
 use crate::mailbox::{Mailbox, Queueable};
 use crate::on_owner::OnOwner;
@@ -49,18 +49,14 @@ impl<'a, R: Queueable> Driver<'a, R> {
 
     /// Announces the sleep and looks once more. No users' code runs in between.
     fn sleep(&mut self, waker: &Waker) -> Option<R> {
-        self.waiter.sleep(waker);
-        if !weakened!("local-sleep-fence") {
-            // Pairs with the fence of a push: the pusher sees this driver asleep, or this look finds the item.
-            heavy();
-        }
-        if weakened!("local-sleep-look") {
-            return None;
-        }
-        let found = self.take();
-        if found.is_some() {
-            self.waiter.wake_up();
-        }
+        let mailbox = self.mailbox;
+        let mut found = None;
+        self.waiter.sleep_unless(waker, || {
+            if !weakened!("local-sleep-look") {
+                found = mailbox.pop();
+            }
+            found.is_some()
+        });
         found
     }
 }

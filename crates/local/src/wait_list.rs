@@ -258,7 +258,7 @@ impl<'a> Waiter<'a> {
 
     /// Announces a sleep that ends when a thread wakes `waker`. Takes a new node, which allocates, at the first sleep and where
     /// the waker is another one. The caller fences and looks at its queues once more.
-    pub(crate) fn sleep(&mut self, waker: &Waker) {
+    fn sleep(&mut self, waker: &Waker) {
         self.wake_up();
         let same = self.node.filter(|node| {
             // SAFETY: this waiter's node is in the list, so it is not freed.
@@ -285,11 +285,12 @@ impl<'a> Waiter<'a> {
         self.asleep = true;
     }
 
-    /// Sleeps, unless `found`, which looks once more at what [`wake_all`](WaitList::wake_all) announces. Returns whether it sleeps.
+    /// Sleeps, unless `found`, which looks once more at what other threads queue. Returns whether it sleeps.
     pub fn sleep_unless(&mut self, waker: &Waker, found: impl FnOnce() -> bool) -> bool {
         self.sleep(waker);
-        if !weakened!("local-sleep-unless-fence") {
-            // Fence pair: `light` in `wake_all`.
+        if !weakened!("local-sleep-fence") {
+            // Fence pair: `light` in `wake_all`, and after a push to a mailbox. Either the pusher sees this driver asleep, or `found`
+            // sees the item.
             heavy();
         }
         let found = found();
