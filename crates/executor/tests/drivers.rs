@@ -25,8 +25,7 @@ fn a_notification_is_passed_on_by_a_dropped_driver() {
         };
         let mut two = Box::pin(executor.run(pending::<()>()));
         for (driver, wakes) in [(two.as_mut() as _, &second), (one.as_mut(), &first)] {
-            let waker = wakes.waker();
-            assert!(driver.poll(&mut Context::from_waker(&waker)).is_pending());
+            assert!(wakes.poll(driver).is_pending());
         }
         let task = executor.spawn(async {});
         let wakes = || [&first, &second].map(|wakes| wakes.count());
@@ -44,14 +43,8 @@ fn a_driver_that_is_not_polled_delays_until_the_next_publish() {
     let _watchdog = watchdog();
     let executor = Executor::new();
     let wakes = Wakes::new();
-    let waker = wakes.waker();
     let mut polled = Box::pin(executor.run(pending::<()>()));
-    assert!(
-        polled
-            .as_mut()
-            .poll(&mut Context::from_waker(&waker))
-            .is_pending()
-    );
+    assert!(wakes.poll(polled.as_mut()).is_pending());
     let mut stalled = Box::pin(executor.run(pending::<()>()));
     assert!(poll_once(stalled.as_mut()).is_pending());
     let first = executor.spawn(async {});
@@ -72,30 +65,13 @@ fn a_wake_reaches_the_innermost_run_of_a_thread() {
     let task = executor.spawn(set);
     let [outer_wakes, inner_wakes] = [(); 2].map(|()| Wakes::new());
     let mut outer = pin!(executor.run(pending::<()>()));
-    let waker = outer_wakes.waker();
     // It runs the task up to its wait, and sleeps.
-    assert!(
-        outer
-            .as_mut()
-            .poll(&mut Context::from_waker(&waker))
-            .is_pending()
-    );
+    assert!(outer_wakes.poll(outer.as_mut()).is_pending());
     let mut inner = pin!(executor.run(task));
-    let waker = inner_wakes.waker();
-    assert!(
-        inner
-            .as_mut()
-            .poll(&mut Context::from_waker(&waker))
-            .is_pending()
-    );
+    assert!(inner_wakes.poll(inner.as_mut()).is_pending());
     signal.set();
     assert_eq!((outer_wakes.count(), inner_wakes.count()), (0, 1));
-    assert!(
-        inner
-            .as_mut()
-            .poll(&mut Context::from_waker(&waker))
-            .is_ready()
-    );
+    assert!(inner_wakes.poll(inner.as_mut()).is_ready());
 }
 
 /// A task that keeps waking itself lies in the queue of a `run`, inside of which the thread ticks. The ticks run what other threads spawn, too.
@@ -175,12 +151,7 @@ fn a_driver_hands_on_what_is_in_a_slot() {
         let wakes = [(); 3].map(|()| Wakes::new());
         let [mut first, mut second, _unpolled] = wakes.each_ref().map(|wakes| {
             let mut run = Box::pin(executor.run(pending::<()>()));
-            let waker = wakes.waker();
-            assert!(
-                run.as_mut()
-                    .poll(&mut Context::from_waker(&waker))
-                    .is_pending()
-            );
+            assert!(wakes.poll(run.as_mut()).is_pending());
             run
         });
         let called = || wakes.each_ref().map(|wakes| wakes.count());
@@ -224,12 +195,7 @@ fn workers_are_preferred_to_drivers() {
     let executor = Builder::new().workers(1).build();
     let mut run = Box::pin(executor.run(pending::<()>()));
     let wakes = Wakes::new();
-    let waker = wakes.waker();
-    assert!(
-        run.as_mut()
-            .poll(&mut Context::from_waker(&waker))
-            .is_pending()
-    );
+    assert!(wakes.poll(run.as_mut()).is_pending());
     let (release, blocked) = channel::<()>();
     let (started, wait) = channel();
     executor

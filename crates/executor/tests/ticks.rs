@@ -18,12 +18,7 @@ fn two_ticks_run_two_tasks() {
     let wakes = [(); 2].map(|()| Wakes::new());
     let mut ticks = [Box::pin(ticker.tick()), Box::pin(ticker.tick())];
     for (tick, wakes) in ticks.iter_mut().zip(&wakes) {
-        let waker = wakes.waker();
-        assert!(
-            tick.as_mut()
-                .poll(&mut Context::from_waker(&waker))
-                .is_pending()
-        );
+        assert!(wakes.poll(tick.as_mut()).is_pending());
     }
     let tasks = [executor.spawn(async {}), executor.spawn(async {})];
     for (tick, wakes) in ticks.iter_mut().zip(&wakes) {
@@ -43,24 +38,13 @@ fn a_wake_reaches_the_innermost_tick() {
     assert!(poll_once(outer.as_mut()).is_pending());
     let mut inner = pin!(ticker.tick());
     let wakes = Wakes::new();
-    let waker = wakes.waker();
-    assert!(
-        inner
-            .as_mut()
-            .poll(&mut Context::from_waker(&waker))
-            .is_pending()
-    );
+    assert!(wakes.poll(inner.as_mut()).is_pending());
     for round in 1..=3 {
         let task = executor.spawn(async {});
         assert_eq!(wakes.count(), round);
         // Another tick takes the task: the inner one looks in vain, and sleeps again.
         assert!(ticker.try_tick() && task.is_finished());
-        assert!(
-            inner
-                .as_mut()
-                .poll(&mut Context::from_waker(&waker))
-                .is_pending()
-        );
+        assert!(wakes.poll(inner.as_mut()).is_pending());
     }
     let task = executor.spawn(async {});
     assert!(poll_once(inner.as_mut()).is_ready());

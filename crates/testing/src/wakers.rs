@@ -1,6 +1,7 @@
 //! A waker that counts.
 
-use std::task::{Wake, Waker};
+use std::pin::Pin;
+use std::task::{Context, Poll, Wake, Waker};
 
 use terrace_sync::Arc;
 use terrace_sync::atomic::{AtomicUsize, Ordering};
@@ -20,6 +21,11 @@ impl Wakes {
     #[must_use]
     pub fn waker(self: &Arc<Self>) -> Waker {
         Waker::from(Arc::clone(self))
+    }
+
+    /// Polls `future` with that waker.
+    pub fn poll<F: Future + ?Sized>(self: &Arc<Self>, future: Pin<&mut F>) -> Poll<F::Output> {
+        future.poll(&mut Context::from_waker(&self.waker()))
     }
 
     /// How many there were since the last call.
