@@ -25,7 +25,7 @@ fn started(name: &str) -> Command {
     command
 }
 
-/// Nobody reads what the process has to say about the panic.
+/// The test has closed the pipe into which the process writes what it says about the panic.
 #[test]
 fn a_panic_that_no_handler_gets_ends_the_process() {
     if is_started() {

@@ -1,11 +1,11 @@
 //! A panic of the first closure of a join: what runs before the join unwinds runs as on any other day, and not in a destructor.
 
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, panicking};
 
 use rayon_core::{ThreadPool, ThreadPoolBuilder, join, spawn};
-use terrace_testing::watchdog;
+use terrace_testing::{payload_of, watchdog};
 
 fn pool(threads: usize) -> ThreadPool {
     let pool = ThreadPoolBuilder::new().num_threads(threads).build();
@@ -23,12 +23,10 @@ fn unwind() {
     resume_unwind(Box::new(7));
 }
 
-/// The payload of a call that panics.
-fn payload_of(call: impl FnOnce()) -> i32 {
-    let payload = catch_unwind(AssertUnwindSafe(call)).expect_err("it panics");
-    *payload
-        .downcast()
-        .expect("one of the payloads of this test")
+/// The number that a call panics with.
+fn number_of(call: impl FnOnce()) -> i32 {
+    let payload = payload_of(call).downcast();
+    *payload.expect("a number of this test")
 }
 
 #[test]
@@ -38,7 +36,7 @@ fn the_second_closure_runs_on_the_thread() {
     let joins = || {
         join(unwind, || seen = Some(panicking()));
     };
-    assert_eq!(payload_of(|| pool(1).install(joins)), 7);
+    assert_eq!(number_of(|| pool(1).install(joins)), 7);
     assert_eq!(seen, Some(false));
 }
 
@@ -49,7 +47,7 @@ fn the_second_closure_panics_too() {
     let joins = || {
         join(unwind, || resume_unwind(Box::new(8)));
     };
-    assert_eq!(payload_of(|| pool(1).install(joins)), 7);
+    assert_eq!(number_of(|| pool(1).install(joins)), 7);
 }
 
 /// Another thread has taken the second closure, which forks. The thread that waits takes what it has forked.
@@ -73,7 +71,7 @@ fn the_thread_takes_a_job_while_it_waits_for_the_second_closure() {
     let joins = || {
         join(first, fork);
     };
-    assert_eq!(payload_of(|| pool(2).install(joins)), 7);
+    assert_eq!(number_of(|| pool(2).install(joins)), 7);
     assert_eq!(seen, Some(false));
 }
 
@@ -89,6 +87,6 @@ fn a_job_of_the_second_closure() {
         };
         join(unwind, second);
     };
-    assert_eq!(payload_of(|| pool(1).install(joins)), 7);
+    assert_eq!(number_of(|| pool(1).install(joins)), 7);
     assert_eq!(seen.recv(), Ok(false));
 }
