@@ -68,50 +68,43 @@ fn idle_driver_sleeps_against_publish() {
     });
 }
 
-/// A driver goes to sleep and is dropped without having been polled again, while an item is published. Another one
-/// sleeps, and gets the item whichever of them was notified.
+/// Two drivers sleep. The one that fell asleep last, which a publish notifies, is dropped without having been polled
+/// again, while an item is published. The other one gets the item.
 ///
 /// Seen to deadlock where a notified driver that is dropped does not publish (`park-driver-pass-on`).
 #[test]
 fn idle_driver_dropped_after_being_notified() {
     model(|| {
         let f = no_workers();
-        // The lowest place, which is notified first.
-        let mut dropped = f.idle.driver();
-        let (_parker, waker) = parker_and_waker();
-        dropped.sleep(&waker);
+        let [(parker, waker), (_parker, last)] = [parker_and_waker(), parker_and_waker()];
+        let [mut driver, mut dropped] = [f.idle.driver(), f.idle.driver()];
+        driver.sleep(&waker);
+        dropped.sleep(&last);
         let other = f.clone();
-        let driver = thread::spawn(move || take_one(&other, &mut other.idle.driver()));
-        let publisher = {
-            let f = f.clone();
-            thread::spawn(move || {
-                f.put(1);
-                f.idle.publish();
-            })
-        };
+        let publisher = thread::spawn(move || other.publish_one());
         drop(dropped);
+        parker.park();
+        take_one(&f, &mut driver);
         publisher.join().unwrap();
-        driver.join().unwrap();
     });
 }
 
-/// A driver went to sleep and is forgotten. It costs one notification at most: of two items, a driver that is polled
-/// gets one.
+/// Two drivers sleep. The one that fell asleep last is forgotten. It costs one notification at most: of two items, the
+/// driver that is polled gets one.
 #[test]
 fn idle_driver_forgotten_costs_one_notification() {
     model(|| {
         let f = no_workers();
-        let mut forgotten = f.idle.driver();
-        let (_parker, waker) = parker_and_waker();
-        forgotten.sleep(&waker);
+        let [(parker, waker), (_parker, last)] = [parker_and_waker(), parker_and_waker()];
+        let [mut driver, mut forgotten] = [f.idle.driver(), f.idle.driver()];
+        driver.sleep(&waker);
+        forgotten.sleep(&last);
         std::mem::forget(forgotten);
         let other = f.clone();
-        let driver = thread::spawn(move || take_one(&other, &mut other.idle.driver()));
-        for _ in 0..2 {
-            f.put(1);
-            f.idle.publish();
-        }
-        driver.join().unwrap();
+        let publisher = thread::spawn(move || (0..2).for_each(|_| other.publish_one()));
+        parker.park();
+        take_one(&f, &mut driver);
+        publisher.join().unwrap();
         assert_eq!(f.items.load(Relaxed), 1);
     });
 }
