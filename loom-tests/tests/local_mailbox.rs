@@ -77,7 +77,7 @@ fn local_remote_wake() {
     });
 }
 
-/// Two drivers sleep, one push wakes the one that has slept longest, and that one is dropped: the other gets the item.
+/// Two drivers sleep, one push wakes the one that fell asleep last, and that one is dropped: the other gets the item.
 ///
 /// Fails under: `local-pass-on`, `local-wake-up-acquire` (the first sees its wake and not the item).
 #[test]
@@ -87,8 +87,8 @@ fn local_dropped_driver_passes_on() {
         let parker = Parker::new();
         let mut first = driver(&mailbox);
         let mut second = driver(&mailbox);
-        assert!(first.take_or_sleep(Waker::noop()).is_none());
         assert!(second.take_or_sleep(&bell(&parker)).is_none());
+        assert!(first.take_or_sleep(Waker::noop()).is_none());
         let waker = {
             let mailbox = mailbox.clone();
             thread::spawn(move || mailbox.push_remote(Node::boxed(0)))

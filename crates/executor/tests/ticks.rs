@@ -1,13 +1,14 @@
 //! `tick` futures of a `ThreadExecutor`: several on one thread, side by side and nested, with wakers that use the executor.
 
+use std::cell::RefCell;
 use std::future::Future;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Wake, Waker};
 
 use terrace_executor::ThreadExecutor;
-use terrace_testing::{Wakes, poll_once, watchdog};
+use terrace_testing::{Wakes, on_own_thread, poll_once, watchdog};
 
 /// Each of two ticks runs one of two tasks, whichever wake came first.
 #[test]
@@ -63,6 +64,54 @@ impl Wake for Spawns {
             self.executor.spawn(async {}).detach();
         }
     }
+}
+
+thread_local! {
+    /// Ticks that are polled in the middle of their wakes.
+    static TICKS: RefCell<Vec<Option<Pin<Box<dyn Future<Output = ()>>>>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The waker of a tick in `TICKS`. It polls the tick at once.
+struct Polls(usize);
+
+impl Polls {
+    fn poll(index: usize) {
+        // Its waker is another one at each poll.
+        let waker = Waker::from(Arc::new(Self(index)));
+        let mut tick = TICKS.with_borrow_mut(|ticks| ticks[index].take());
+        tick.take_if(|tick| {
+            let polled = tick.as_mut().poll(&mut Context::from_waker(&waker));
+            polled.is_ready()
+        });
+        TICKS.with_borrow_mut(|ticks| ticks[index] = tick);
+    }
+}
+
+impl Wake for Polls {
+    fn wake(self: Arc<Self>) {
+        Self::poll(self.0);
+    }
+}
+
+/// A spawn wakes each tick once, also one that falls asleep again with another waker in the middle of that.
+#[test]
+fn a_spawn_ends_where_ticks_are_polled_inside_of_it() {
+    on_own_thread(|| {
+        let executor: &'static ThreadExecutor<'static> = Box::leak(Box::default());
+        let ticker = executor.ticker().expect("made on this thread");
+        for index in 0..3 {
+            let ticker = executor.ticker().expect("made on this thread");
+            let tick: Pin<Box<dyn Future<Output = ()>>> =
+                Box::pin(async move { ticker.tick().await });
+            TICKS.with_borrow_mut(|ticks| ticks.push(Some(tick)));
+            Polls::poll(index);
+        }
+        for _ in 0..3 {
+            executor.spawn(async {}).detach();
+        }
+        assert!(!ticker.try_tick());
+        assert!(TICKS.take().iter().all(Option::is_none));
+    });
 }
 
 #[test]

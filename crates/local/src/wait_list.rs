@@ -37,7 +37,7 @@ const ASLEEP: usize = 1;
 /// One driver in the list, from its first sleep until it goes.
 struct Node {
     state: AtomicUsize,
-    /// The node made after this one. Written by the owner.
+    /// The node made before this one. Written by the owner.
     next: AtomicPtr<Node>,
     /// The node unlinked before this one. Invariant: only the owner touches it.
     unlinked_before: UnsafeCell<*mut Node>,
@@ -47,7 +47,7 @@ struct Node {
 
 /// The sleeping drivers of one executor.
 pub struct WaitList {
-    /// The oldest node. Written by the owner.
+    /// The newest node. Written by the owner.
     first: AtomicPtr<Node>,
     /// Nodes that are `ASLEEP`; for a look without a walk.
     asleep: AtomicUsize,
@@ -89,13 +89,14 @@ impl WaitList {
         self.asleep.load(Ordering::Relaxed) != 0
     }
 
-    /// Wakes the sleeping driver with the oldest node. Lock-free; it allocates and frees nothing. The driver's waker decides
-    /// what else happens.
+    /// Wakes the sleeping driver with the newest node. Where drivers are nested on one thread it is the innermost one, and
+    /// no other can be polled. Lock-free; it allocates and frees nothing. The driver's waker decides what else happens.
     pub(crate) fn wake_one(&self) {
         self.wake(Wakes::One);
     }
 
-    /// Wakes all sleeping drivers, as `wake_one` does one: a driver gets its wake also where an older one cannot be polled.
+    /// Wakes all sleeping drivers, as `wake_one` does one: a driver gets its wake also where a newer one cannot be polled. A driver that
+    /// falls asleep meanwhile may stay asleep: its node is at the front, and the walk is past it.
     /// The caller has queued something before. A driver that is about to sleep sees that, or this thread sees the driver.
     pub fn wake_all(&self) {
         if !weakened!("local-wake-all-fence") {
@@ -162,18 +163,18 @@ impl WaitList {
 }
 
 impl<'a> OnOwner<'a, WaitList> {
-    /// Makes a node, at the end of the list.
+    /// Makes a node, at the front of the list.
     fn link(self, waker: Waker) -> NonNull<Node> {
+        let first = &self.get().first;
         let node = NonNull::from(Box::leak(Box::new(Node {
             state: AtomicUsize::new(AWAKE),
-            next: AtomicPtr::new(ptr::null_mut()),
+            // Ordering: Relaxed. This thread wrote it.
+            next: AtomicPtr::new(first.load(Ordering::Relaxed)),
             unlinked_before: UnsafeCell::new(ptr::null_mut()),
             waker: UnsafeCell::new(ManuallyDrop::new(waker)),
         })));
-        // SAFETY: null stands for the end of the list.
-        let end = unsafe { self.link_before(ptr::null_mut()) };
-        // Ordering: Release, pairs with the Acquire of walkers: they see the node's content.
-        end.store(node.as_ptr(), Ordering::Release);
+        // Ordering: Release, pairs with the Acquire of walkers: they see the content of this node and of those behind it.
+        first.store(node.as_ptr(), Ordering::Release);
         node
     }
 
@@ -199,10 +200,10 @@ impl<'a> OnOwner<'a, WaitList> {
         self.free_unlinked();
     }
 
-    /// The link that points at `node`, null for the end.
+    /// The link that points at `node`.
     ///
     /// # Safety
-    /// The node is in the list, or null.
+    /// The node is in the list.
     unsafe fn link_before(self, node: *mut Node) -> &'a AtomicPtr<Node> {
         let mut link = &self.get().first;
         loop {
@@ -211,7 +212,7 @@ impl<'a> OnOwner<'a, WaitList> {
             if at == node {
                 return link;
             }
-            // SAFETY: the node is in the list, so it is not freed. It is not null: the end comes only where `node` is null.
+            // SAFETY: `node` is further on, so this one is not null. It is in the list, so it is not freed.
             link = unsafe { &(*at).next };
         }
     }

@@ -50,8 +50,8 @@ fn a_notified_driver_that_is_dropped_passes_on() {
             _ => Hand::new(executor.tick()),
         };
         let mut second = Hand::new(executor.run(pending()));
-        assert!(first.poll().is_pending());
         assert!(second.poll().is_pending());
+        assert!(first.poll().is_pending());
         waker.wake();
         assert_eq!((first.woken(), second.woken()), (1, 0), "{kind}");
         drop(first);
@@ -71,8 +71,8 @@ fn a_notified_driver_that_is_not_polled_delays_until_the_next_push() {
     let (second_waker, mut second_task) = waiting(&executor);
     let mut stuck = Hand::new(executor.run(pending()));
     let mut second = Hand::new(executor.run(pending()));
-    assert!(stuck.poll().is_pending());
     assert!(second.poll().is_pending());
+    assert!(stuck.poll().is_pending());
     first_waker.wake();
     assert_eq!((stuck.woken(), second.woken()), (1, 0));
     second_waker.wake();
@@ -124,8 +124,8 @@ fn a_driver_that_panics_passes_on() {
         Poll::Pending
     })));
     let mut second = Hand::new(executor.run(pending()));
-    assert!(first.poll().is_pending());
     assert!(second.poll().is_pending());
+    assert!(first.poll().is_pending());
     waker.wake();
     let unwound = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| first.poll()));
     assert!(unwound.is_err());
@@ -156,6 +156,20 @@ fn a_panicking_driver_waker_is_contained() {
     let mut task = executor.spawn(async { 3 });
     assert!(executor.try_tick());
     assert_eq!(task.try_take(), Some(3));
+}
+
+/// A sleeping `run` cannot be polled while its thread blocks in another one: the inner one gets the wake.
+#[test]
+fn a_wake_reaches_the_innermost_run_of_a_thread() {
+    on_own_thread(|| {
+        let executor = LocalExecutor::new();
+        let (waker, task) = waiting(&executor);
+        let mut outer = Hand::new(executor.run(pending()));
+        assert!(outer.poll().is_pending());
+        let wakes = thread::spawn(|| waker.wake());
+        block_on(executor.run(task));
+        wakes.join().expect("a wake does not panic");
+    });
 }
 
 /// Two waits on one thread, whose tasks another thread wakes in either order, while drivers come and go. Each wait ends

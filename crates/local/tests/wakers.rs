@@ -171,8 +171,8 @@ fn the_wake_of_a_driver_that_panics_goes_to_the_next() {
     let (bad, good) = (Trap::new(Panics::Woken), Trap::new(Panics::Never));
     let mut first = pin!(executor.run(pending::<()>()));
     let mut second = pin!(executor.run(pending::<()>()));
-    assert!(poll(first.as_mut(), &bad).is_pending());
     assert!(poll(second.as_mut(), &good).is_pending());
+    assert!(poll(first.as_mut(), &bad).is_pending());
     let task = executor.spawn(async {});
     assert_eq!((bad.wakes(), good.wakes()), (1, 1));
     assert!(poll(second.as_mut(), &good).is_pending());

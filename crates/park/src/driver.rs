@@ -67,12 +67,13 @@ impl Driver<'_> {
     ///
     /// The caller then looks once more at everything it could be woken for, and calls [`wake`](Self::wake) if it sees anything.
     ///
-    /// Cost: one lock, one read-modify-write, one heavy fence, a clone of the waker.
+    /// Cost: one lock, two read-modify-writes, one heavy fence, a clone of the waker.
     ///
     /// # Panics
     /// If the waker does when it is cloned; nothing has changed then. A panic of an older waker's destructor is contained.
     pub fn sleep(&mut self, waker: &Waker) {
-        let old = self.chunk.put_to_sleep(self.bit, waker.clone());
+        let drivers = &self.idle.drivers;
+        let old = drivers.put_to_sleep(self.chunk, self.bit, waker.clone());
         let old = old.filter(|_| !weakened!("park-driver-drop-unwinds"));
         self.state = State::Asleep;
         discard(old);

@@ -8,15 +8,15 @@
 //! | asleep   | 1   | waker | a publisher → notified; `Driver::wake` → awake; drop → gone                    |
 //! | notified | 0   | empty | `Driver::wake` → awake, and is told so; drop → gone, and publishes             |
 //!
-//! While one driver is notified publishers notify few others: `call.rs`. The driver that fell asleep last is notified first. Where waits
-//! are nested on one thread, it is the innermost one, and no other can be polled.
+//! While one driver is notified publishers notify few others: `call.rs`. Of the drivers asleep, the one that fell asleep last is notified.
+//! Where waits are nested on one thread, it is the innermost one, and no other can be polled.
 //!
 //! Bit and cell change together, under the cell's lock. Publishers look at the bits without it.
 
 use std::ptr;
 use std::task::Waker;
 
-use terrace_sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use terrace_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use terrace_sync::{CachePadded, Mutex, weakened};
 
 use crate::call::{Call, Counted, Searching, Withdrawn};
@@ -33,6 +33,8 @@ pub(crate) struct Drivers {
     /// Whether `W` is set in every group's word.
     announced: AtomicBool,
     call: CachePadded<Call>,
+    /// How often drivers have fallen asleep.
+    sleeps: CachePadded<AtomicU64>,
 }
 
 /// Places for [`CHUNK`] drivers.
@@ -41,8 +43,8 @@ pub(crate) struct Chunk {
     asleep: CachePadded<AtomicU64>,
     /// One bit a place that is taken.
     taken: AtomicU64,
-    /// The place of the driver that fell asleep last: a hint, as it may have got up since.
-    last: AtomicU32,
+    /// For each place, the number of its driver's last sleep among the sleeps of all.
+    slept: [AtomicU64; CHUNK],
     /// The wakers of the drivers asleep. No user code runs under the locks: wakers are moved in and out.
     cells: [Mutex<Option<Waker>>; CHUNK],
     next: AtomicPtr<Chunk>,
@@ -53,7 +55,7 @@ impl Chunk {
         Self {
             asleep: CachePadded::new(AtomicU64::new(0)),
             taken: AtomicU64::new(0),
-            last: AtomicU32::new(0),
+            slept: std::array::from_fn(|_| AtomicU64::new(0)),
             cells: std::array::from_fn(|_| Mutex::new(None)),
             next: AtomicPtr::new(ptr::null_mut()),
         }
@@ -86,27 +88,15 @@ impl Chunk {
         self.taken.fetch_and(!(1 << bit), Ordering::Release);
     }
 
-    /// Sets the bit of a driver and puts its waker into the cell. Returns the waker that was there.
-    pub(crate) fn put_to_sleep(&self, bit: u32, waker: Waker) -> Option<Waker> {
+    /// Sets the bit of a driver and puts its waker into the cell. Returns the waker that was there. `sleep` is the number of this sleep.
+    fn put_to_sleep(&self, bit: u32, waker: Waker, sleep: u64) -> Option<Waker> {
         let mut cell = self.cells[bit as usize].lock();
         let old = cell.replace(waker);
+        // Ordering: Relaxed, an order in which to notify.
+        self.slept[bit as usize].store(sleep, Ordering::Relaxed);
         // Ordering: Relaxed, bits change under the lock of their cell; publishers and sleepers meet by fences.
         self.asleep.fetch_or(1 << bit, Ordering::Relaxed);
-        drop(cell);
-        // Ordering: Relaxed, a hint.
-        self.last.store(bit, Ordering::Relaxed);
         old
-    }
-
-    /// The waker of a driver that was asleep: if possible, of the one that fell asleep last.
-    fn claim_any(&self) -> Option<Waker> {
-        // Ordering: Relaxed, after the caller's fence.
-        let asleep = self.asleep.load(Ordering::Relaxed);
-        // Ordering: Relaxed, a hint.
-        let last = self.last.load(Ordering::Relaxed);
-        let last_first = Some(last).filter(|bit| asleep >> bit & 1 == 1);
-        let mut bits = last_first.into_iter().chain(bits_of_64(asleep));
-        bits.find_map(|bit| self.claim(bit))
     }
 
     /// Clears the bit of a driver; its waker, if the bit was set.
@@ -127,7 +117,15 @@ impl Drivers {
             first: AtomicPtr::new(ptr::null_mut()),
             announced: AtomicBool::new(false),
             call: CachePadded::new(Call::new()),
+            sleeps: CachePadded::new(AtomicU64::new(0)),
         }
+    }
+
+    /// Puts a driver to sleep. Returns the waker that its cell had.
+    pub(crate) fn put_to_sleep(&self, chunk: &Chunk, bit: u32, waker: Waker) -> Option<Waker> {
+        // Ordering: Relaxed, an order in which to notify.
+        let sleep = self.sleeps.fetch_add(1, Ordering::Relaxed);
+        chunk.put_to_sleep(bit, waker, sleep)
     }
 
     /// The chunks there are, oldest first.
@@ -188,7 +186,7 @@ impl Drivers {
             if let Counted::Rely = counted {
                 return Wake::Covered;
             }
-            while let Some(waker) = self.claim_any() {
+            while let Some(waker) = self.claim_last() {
                 let ended = contain(|| waker.wake());
                 if weakened!("park-driver-wake-unwinds") {
                     assert_eq!(ended, Ended::Returned, "a waker's panic comes through");
@@ -209,9 +207,24 @@ impl Drivers {
         }
     }
 
-    /// The waker of one driver that was asleep.
-    fn claim_any(&self) -> Option<Waker> {
-        self.chunks().find_map(Chunk::claim_any)
+    /// The waker of the driver that fell asleep last.
+    fn claim_last(&self) -> Option<Waker> {
+        loop {
+            let places = self.chunks().flat_map(|chunk| {
+                // Ordering: Relaxed, after the caller's fence.
+                let asleep = bits_of_64(chunk.asleep.load(Ordering::Relaxed));
+                asleep.map(move |bit| (chunk, bit))
+            });
+            let slept = |(chunk, bit): &(&Chunk, u32)| {
+                // Ordering: Relaxed, an order in which to notify.
+                chunk.slept[*bit as usize].load(Ordering::Relaxed)
+            };
+            let (chunk, bit) = places.max_by_key(slept)?;
+            // If it has got up by itself, the next one is asked.
+            if let Some(waker) = chunk.claim(bit) {
+                return Some(waker);
+            }
+        }
     }
 
     /// Takes a place for a new driver.
