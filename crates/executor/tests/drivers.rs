@@ -124,6 +124,41 @@ fn ticks_inside_of_a_run_starve_no_task_from_outside() {
     block_on(executor.run(ticks(false)));
 }
 
+/// A task that keeps waking itself lies in the queue of the first `run`, inside of which the thread ticks. The ticks run what lies in the queue of
+/// another `run`, too, whose thread waits for it.
+#[test]
+fn ticks_inside_of_a_run_starve_no_task_of_another_run() {
+    let _watchdog = watchdog();
+    let done = AtomicBool::new(false);
+    let executor = Executor::new();
+    let (spins, spinning) = channel();
+    thread::scope(|threads| {
+        let (executor, done) = (&executor, &done);
+        threads.spawn(move || {
+            block_on(executor.run(async {
+                let _spinner = executor.spawn(poll_fn(|context| {
+                    context.waker().wake_by_ref();
+                    Poll::<()>::Pending
+                }));
+                spins.send(()).expect("it is waited for");
+                while !done.load(Ordering::Relaxed) {
+                    executor.try_tick();
+                }
+            }));
+        });
+        threads.spawn(move || {
+            spinning.recv().expect("it begins");
+            block_on(executor.run(async {
+                let (ran, wait) = channel();
+                let own = async move { ran.send(()).expect("it is waited for") };
+                executor.spawn(own).detach();
+                wait.recv().expect("the other thread runs the task");
+                done.store(true, Ordering::Relaxed);
+            }));
+        });
+    });
+}
+
 /// Sixteen futures sleep in `run`, and no thread polls them while 199 tasks come. Publishers wake few of them: one with
 /// every doubling of the waiting tasks, and one for each 64. The first of those that is polled runs all tasks.
 #[test]

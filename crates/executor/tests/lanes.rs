@@ -153,12 +153,15 @@ fn background_tasks_may_wait_for_each_other() {
     }
 }
 
-/// Endless tasks of one lane do not starve the others.
+/// Endless tasks of one lane do not starve the others, neither on a worker nor on a thread that drives a pool without workers.
 #[test]
 fn no_lane_starves() {
     let _watchdog = watchdog();
-    for endless in [Lane::High, Lane::Normal, Lane::Background] {
-        let executor = Builder::new().workers(1).build();
+    for (workers, endless) in [Lane::High, Lane::Normal, Lane::Background]
+        .into_iter()
+        .flat_map(|lane| [(0, lane), (1, lane)])
+    {
+        let executor = Builder::new().workers(workers).build();
         for _ in 0..2 {
             executor.spawn_on(endless, Yields(u32::MAX)).detach();
         }
@@ -170,7 +173,7 @@ fn no_lane_starves() {
                 assert_eq!(
                     wait.recv_timeout(LIMIT),
                     Ok(7),
-                    "{lane:?} beside {endless:?}"
+                    "{lane:?} beside {endless:?}, {workers} workers"
                 );
             });
         }

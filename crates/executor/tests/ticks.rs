@@ -66,9 +66,11 @@ impl Wake for Spawns {
     }
 }
 
+type Tick = Pin<Box<dyn Future<Output = ()>>>;
+
 thread_local! {
     /// Ticks that are polled in the middle of their wakes.
-    static TICKS: RefCell<Vec<Option<Pin<Box<dyn Future<Output = ()>>>>>> = const { RefCell::new(Vec::new()) };
+    static TICKS: RefCell<Vec<Option<Tick>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// The waker of a tick in `TICKS`. It polls the tick at once.
@@ -101,8 +103,7 @@ fn a_spawn_ends_where_ticks_are_polled_inside_of_it() {
         let ticker = executor.ticker().expect("made on this thread");
         for index in 0..3 {
             let ticker = executor.ticker().expect("made on this thread");
-            let tick: Pin<Box<dyn Future<Output = ()>>> =
-                Box::pin(async move { ticker.tick().await });
+            let tick: Tick = Box::pin(async move { ticker.tick().await });
             TICKS.with_borrow_mut(|ticks| ticks.push(Some(tick)));
             Polls::poll(index);
         }

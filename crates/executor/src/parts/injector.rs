@@ -108,8 +108,6 @@ pub(crate) struct Injector {
     empty: OnceLock<ConcurrentQueue<Parcel>>,
     /// Even: singles are looked at first. Takers store it, and every thread loads the words above.
     turn: CachePadded<AtomicU32>,
-    /// Whether the next thread without a seat looks here before it looks at the seats.
-    before_seats: AtomicBool,
     /// Whether there has ever been a place from which a thread without a seat takes work before the singles: a parcel, the high
     /// lane, or a ring.
     rivals: AtomicBool,
@@ -255,17 +253,6 @@ impl Injector {
             .get_or_init(|| ConcurrentQueue::bounded(KEPT_PARCELS));
         // Enough are kept: this one goes.
         drop(empty.push(parcel));
-    }
-
-    /// Whether a thread without a seat looks here before it looks at the seats: every other time that there is a task.
-    pub(crate) fn goes_before_seats(&self) -> bool {
-        if self.is_empty() {
-            return false;
-        }
-        // Ordering: Relaxed, and no read-modify-write, as in `singles_first`.
-        let goes = self.before_seats.load(Ordering::Relaxed);
-        self.before_seats.store(!goes, Ordering::Relaxed);
-        goes
     }
 
     fn singles_first(&self) -> bool {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use terrace_local::task::Runnable;
 use terrace_queue::{Owner, Ring};
-use terrace_sync::Mutex;
-use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use terrace_sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use terrace_sync::time::CpuClock;
+use terrace_sync::{CachePadded, Mutex};
 
 use super::beat::Beat;
 use super::inspect::Since;
@@ -150,6 +150,8 @@ pub(crate) struct Seats {
     pub(crate) remote: TaskCount,
     /// How often a sentinel looks at LIFO slots.
     pub(crate) beat: Beat,
+    /// Turns of threads without a seat.
+    bystander_turns: CachePadded<AtomicUsize>,
 }
 
 impl Seats {
@@ -178,14 +180,23 @@ impl Seats {
         self.scan().any(|seat| !seat.ring.is_empty())
     }
 
-    /// Takes a task out of some ring.
+    /// Takes a task out of some ring, in another order for each `turn`.
     #[inline]
-    pub(crate) fn steal_one(&self) -> Option<Runnable> {
+    pub(crate) fn steal_one(&self, turn: usize) -> Option<Runnable> {
         // The pool may never have had a seat.
-        if self.bound() == 0 {
-            return None;
-        }
-        self.scan().find_map(|seat| seat.ring.steal_one())
+        let first = turn.checked_rem(self.bound())?;
+        let (later, earlier) = (self.scan().skip(first), self.scan().take(first));
+        later.chain(earlier).find_map(|seat| seat.ring.steal_one())
+    }
+
+    /// Counts a turn of a thread without a seat, and returns its number.
+    #[inline]
+    pub(crate) fn bystander_turn(&self) -> usize {
+        // Ordering: Relaxed, and no read-modify-write: two threads that take the same turn look in the same order.
+        let turn = self.bystander_turns.load(Ordering::Relaxed);
+        self.bystander_turns
+            .store(turn.wrapping_add(1), Ordering::Relaxed);
+        turn
     }
 
     /// What a look at the LIFO slots of all workers shows.

@@ -374,7 +374,7 @@ impl Shared {
 
     fn drain_one(&self) -> Option<Runnable> {
         let injected = || self.injector.take().map(|(task, _refilled)| task);
-        let queued = self.seats.steal_one().or_else(injected);
+        let queued = self.seats.steal_one(0).or_else(injected);
         queued.or_else(|| self.lanes.drain_one())
     }
 

@@ -28,23 +28,25 @@ pub(crate) fn bystander_sight(pool: &Shared, looking: Looking) -> Sight {
 /// Takes the next piece of work for a thread without a seat.
 #[inline]
 pub(crate) fn bystander_take(pool: &Shared) -> Option<Taken<'_>> {
-    take_by_turns::<Bystander, InjectorBystander>(pool)
+    take_by_turns::<Bystander, LateBystander>(pool)
 }
 
 /// Takes the next piece of work for a waiting worker that helps as the last resort.
 pub(crate) fn last_resort_take(pool: &Shared) -> Option<Taken<'_>> {
-    take_by_turns::<LastResort, InjectorLastResort>(pool)
+    take_by_turns::<LastResort, LateLastResort>(pool)
 }
 
-/// Every other time, the injector comes before the seats. A task that keeps waking itself may lie at a seat of this very thread, and go
-/// back there each time. So it starves no task in the injector.
+/// A task that keeps waking itself goes back to the place where this thread found it. It starves no other task:
+/// - every other turn, the injector comes before the seats;
+/// - each turn begins with another seat;
+/// - some turns begin with the sources that come late in all others.
 #[inline]
-fn take_by_turns<Seats: Order, Injector: Order>(pool: &Shared) -> Option<Taken<'_>> {
-    let look = Look::bystander(pool, Looking::Awake);
-    if pool.injector.goes_before_seats() {
-        Injector::take(&look)
+fn take_by_turns<Usual: Order, Late: Order>(pool: &Shared) -> Option<Taken<'_>> {
+    let (look, is_late) = Look::bystander_turn(pool);
+    if is_late {
+        Late::take(&look)
     } else {
-        Seats::take(&look)
+        Usual::take(&look)
     }
 }
 
@@ -114,16 +116,16 @@ orders! {
     /// A thread without a seat. Tasks at seats come before the injector, except every other time: a thread that waits for a task mostly
     /// waits for one of these. It takes no job that was forked: the thread that has forked it runs it, or a worker does. Such a job may
     /// wait for a task that this very thread is in the middle of.
-    Bystander: HighLane, Peers, Injector, AnyScope, BackgroundLane, AnySlot;
+    Bystander: HighLane, InjectorByTurn, Peers, Injector, AnyScope, BackgroundLane, AnySlot;
 
-    /// The same, when it is the injector's turn.
-    InjectorBystander: HighLane, Injector, Peers, AnyScope, BackgroundLane, AnySlot;
+    /// The same, every [`GLOBAL_INTERVAL`](crate::tuned::GLOBAL_INTERVAL)th turn of all such threads.
+    LateBystander: AnySlot, BackgroundLane, AnyScope, InjectorByTurn, Peers, Injector, HighLane;
 
     /// A waiting worker that helps as the last resort. It alone of all that wait takes jobs that others have forked.
-    LastResort: HighLane, Peers, Injector, AnyScope, AnyFork, BackgroundLane, AnySlot;
+    LastResort: HighLane, InjectorByTurn, Peers, Injector, AnyScope, AnyFork, BackgroundLane, AnySlot;
 
-    /// The same, when it is the injector's turn.
-    InjectorLastResort: HighLane, Injector, Peers, AnyScope, AnyFork, BackgroundLane, AnySlot;
+    /// The same, in those turns.
+    LateLastResort: AnySlot, BackgroundLane, AnyFork, AnyScope, InjectorByTurn, Peers, Injector, HighLane;
 
     /// A waiting worker that helps as the last resort, on top of too many other jobs. A task at a seat mostly ends a
     /// wait rather than adding one.

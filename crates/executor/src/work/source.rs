@@ -14,6 +14,7 @@ use crate::parts::scopes::Looking;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
+use crate::tuned::GLOBAL_INTERVAL;
 
 /// A place where work lies, or a turn in which another place goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub(crate) enum Source {
     /// The injector, after each round of the own ring, however short. So a task there waits for one round for each batch before
     /// it, and a task in the ring for one batch a round.
     InjectorByRound,
+    /// The injector, every other turn of threads without a seat.
+    InjectorByTurn,
     /// The injector: a batch for a looker with a ring, one task for one without.
     Injector,
     /// The injector: one task, or a parcel.
@@ -46,7 +49,7 @@ pub(crate) enum Source {
     /// Jobs of threads that fork.
     AnyFork,
     /// The rings of all seats. A looker with a ring takes half of one, from a random seat on. A looker without a ring
-    /// takes one task.
+    /// takes one task, each turn from another seat on.
     Peers,
     /// The background lane, with a permit.
     BackgroundLane,
@@ -74,6 +77,8 @@ pub(crate) struct Look<'l, 'p> {
     /// The kind of thread for which it looks at scopes.
     looking: Looking,
     turn: Turn,
+    /// The turn of a thread without a seat.
+    number: usize,
     future: Future,
 }
 
@@ -87,8 +92,21 @@ impl<'l, 'p> Look<'l, 'p> {
             runner: None,
             looking,
             turn: Turn::Usual,
+            number: 0,
             future: Future::Counts,
         }
+    }
+
+    /// A look by such a thread that is going to take: counts one of their turns. Also whether it is a late one.
+    #[inline]
+    pub(super) fn bystander_turn(pool: &'p Shared) -> (Self, bool) {
+        let number = pool.seats.bystander_turn();
+        let look = Self {
+            number,
+            ..Self::bystander(pool, Looking::Awake)
+        };
+        let interval = GLOBAL_INTERVAL as usize;
+        (look, number % interval == interval - 1)
     }
 
     /// The same look, for a thread that cannot watch: a thread that may fork at any moment is no work.
@@ -159,6 +177,8 @@ impl Source {
                 }
                 take_batch(runner)
             }
+            Self::InjectorByTurn if look.number % 2 == 0 => None,
+            Self::InjectorByTurn => take_injected(pool),
             Self::Injector => match look.runner {
                 Some(runner) => take_batch(runner),
                 None => take_injected(pool),
@@ -177,7 +197,7 @@ impl Source {
             Self::AnyFork => forks::take(pool, look.runner, Offer::Quiet),
             Self::Peers => match look.runner {
                 Some(runner) => steal(runner),
-                None => pool.seats.steal_one().map(Taken::task),
+                None => pool.seats.steal_one(look.number).map(Taken::task),
             },
             Self::BackgroundLane => take_background(pool),
             Self::AnySlot => pool.seats.take_slotted().map(Taken::task),
@@ -193,8 +213,10 @@ impl Source {
     pub(super) fn sight(self, look: &Look<'_, '_>) -> Sight {
         let pool = look.pool;
         match self {
-            // They take from places that every order with a global turn, or with rounds, lists besides.
-            Self::GlobalTurn | Self::StalledFork | Self::InjectorByRound => Sight::Nothing,
+            // They take from places that every order with one of them lists besides.
+            Self::GlobalTurn | Self::StalledFork | Self::InjectorByRound | Self::InjectorByTurn => {
+                Sight::Nothing
+            }
             Self::HighLane => Sight::ready_if(!pool.lanes.high.is_empty()),
             Self::LifoSlot => match look.runner {
                 Some(runner) => runner.seat().lifo.sight(),
@@ -237,7 +259,7 @@ fn global_turn<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
     let pool = runner.pool();
     match runner.fairness.random(4) {
         0 | 1 => take_one(pool, &runner.ring()),
-        2 => take_background(pool),
+        2 => take_background(pool).or_else(|| stalled::relieve(runner)),
         _ => stalled::relieve(runner),
     }
 }

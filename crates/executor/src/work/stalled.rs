@@ -15,7 +15,7 @@ use crate::parts::seat::Seat;
 use crate::pool::runner::Runner;
 
 /// For a worker or driver that never runs out of tasks, and so never steals. It takes half of a ring, or the task in a
-/// slot, that has not moved since its last look. Else it suspects another seat next time.
+/// slot, that has not moved since its last look. Else it suspects the next seat with work.
 ///
 /// Without it, a task behind one that blocks its thread might never run: all other runners may have tasks that wake
 /// themselves again and again.
@@ -31,9 +31,17 @@ pub(super) fn relieve<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
             return Some(taken);
         }
     }
-    let next = fairness.random(workers + seats.drivers.high());
-    if let Some(seat) = seats.at(workers, next) {
-        fairness.suspect.set(Suspect::new(next, seat));
+    let all = workers + seats.drivers.high();
+    let own = runner.ring();
+    let may_be_stalled =
+        |seat: &Seat| !is_of(seat, &own) && (!seat.ring.is_empty() || seat.lifo.look().is_some());
+    let next = (1..=all).find_map(|step| {
+        let number = (last.seat + step) % all;
+        let seat = seats.at(workers, number)?;
+        may_be_stalled(seat).then(|| Suspect::new(number, seat))
+    });
+    if let Some(next) = next {
+        fairness.suspect.set(next);
     }
     None
 }
@@ -56,8 +64,13 @@ pub(super) fn relieve_fork<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
     None
 }
 
+/// Whether it is the seat of the runner with this ring.
+fn is_of(seat: &Seat, own: &Owner<'_, Runnable>) -> bool {
+    std::ptr::eq(&raw const seat.ring, own.ring())
+}
+
 fn take_stalled<'p>(seat: &Seat, last: &Suspect, own: &Owner<'_, Runnable>) -> Option<Taken<'p>> {
-    if std::ptr::eq(&raw const seat.ring, own.ring()) {
+    if is_of(seat, own) {
         return None;
     }
     if last.lifo.is_some() && seat.lifo.look() == last.lifo {

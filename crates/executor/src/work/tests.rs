@@ -212,8 +212,11 @@ fn look_at<'n>(
     let seen = lookings.map(|looking| sight(&looks(looking)));
     let least = seen.into_iter().min().expect("three looks");
     let takes = (0..TURNS).any(|_| {
-        let look = own.as_ref().map(Look::turn);
-        take(&look.unwrap_or_else(|| looks(Looking::Awake))).is_some()
+        let look = match &own {
+            Some(own) => Look::turn(own),
+            None => Look::bystander_turn(&pool.shared).0,
+        };
+        take(&look).is_some()
     });
     Some((least, if takes { "taken" } else { "left" }))
 }
