@@ -452,8 +452,9 @@ impl<'a> Executor<'a> {
     /// });
     /// assert_eq!(block_on(sum), 5);
     /// ```
-    pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
-        driver::run(self.shared(), future).await
+    // No `async fn`, whose future would hold the other one twice.
+    pub fn run<T>(&self, future: impl Future<Output = T>) -> impl Future<Output = T> {
+        driver::run(self.shared(), future)
     }
 }
 

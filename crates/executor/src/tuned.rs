@@ -49,6 +49,8 @@ pub(crate) const PUSHES: u32 = 32;
 pub(crate) const GLOBAL_INTERVAL: u32 = 61;
 /// Tasks that one poll of a `run` future runs at most.
 pub(crate) const TURNS_A_POLL: usize = 200;
+/// So often one poll of a `run` future polls the future beside it again at most.
+pub(crate) const OWN_POLLS: u32 = 64;
 /// A scope's wait runs so many children before a job of a pool without workers has its turn. A prime.
 pub(crate) const SCOPES_INTERVAL: u32 = 1021;
 /// Tasks in a parcel, at most; at least two.

@@ -1,5 +1,6 @@
 //! Async drivers: `run`, `tick` and `try_tick`, nested, dropped, forgotten and never polled again.
 
+use std::cell::Cell;
 use std::future::{Future, pending, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -72,6 +73,37 @@ fn a_wake_reaches_the_innermost_run_of_a_thread() {
     signal.set();
     assert_eq!((outer_wakes.count(), inner_wakes.count()), (0, 1));
     assert!(inner_wakes.poll(inner.as_mut()).is_ready());
+}
+
+/// A future that queues a task in each of its polls, and waits for something else, lets its thread sleep.
+#[test]
+fn a_future_that_spawns_in_each_poll_is_not_polled_without_end() {
+    let _watchdog = watchdog();
+    let executor = Executor::new();
+    let polls = Cell::new(0);
+    let mut run = pin!(executor.run(poll_fn(|_| {
+        polls.set(polls.get() + 1);
+        executor.spawn(async {}).detach();
+        Poll::<()>::Pending
+    })));
+    let wakes = Wakes::new();
+    assert!(wakes.poll(run.as_mut()).is_pending());
+    assert!(executor.is_empty());
+    assert!(polls.get() < 100, "{} polls", polls.get());
+    assert_eq!(wakes.count(), 0);
+}
+
+/// What a `run` adds to the size of its future is a pinned copy of it, and little else.
+#[test]
+fn a_run_holds_its_future_twice_at_most() {
+    let executor = Executor::new();
+    let future = async {
+        let large = [0_u8; 10_000];
+        pending::<()>().await;
+        std::hint::black_box(&large);
+    };
+    let size = size_of_val(&future);
+    assert!(size_of_val(&executor.run(future)) < size * 5 / 2);
 }
 
 /// Of many sleeping `run`s, the one that fell asleep last is woken, also after later ones have gone.

@@ -11,8 +11,11 @@ use crate::on_owner::OnOwner;
 use crate::task::local::cell::Item;
 use crate::task::local::cell::LocalCore;
 
-/// Runnables polled by `run` between two polls of its own future.
+/// Runnables that one poll of `run` polls at most.
 const RUN_BATCH: usize = 200;
+/// So often one poll of `run` polls its own future at most. One that queues a task in each of its polls, and waits for something else,
+/// lets the thread sleep.
+const OWN_POLLS: u32 = 64;
 
 /// Calls the on-ready hook when a driver goes and leaves tasks queued.
 struct NotifyOfRest<'c>(OnOwner<'c, LocalCore>);
@@ -88,18 +91,17 @@ impl<F: Future> Future for Run<'_, F> {
         let mut this = self.project();
         this.driver.wake_up();
         let mut left = RUN_BATCH;
+        let mut own_polls = OWN_POLLS;
         loop {
             this.core.begin_turn();
             if let Poll::Ready(output) = this.future.as_mut().poll(context) {
                 return Poll::Ready(output);
             }
-            // A task that ran may have woken the future. So the loop polls it once more before the driver sleeps: a sleep costs
-            // more than a poll.
+            own_polls -= 1;
             let mut next = this.driver.take_or_sleep(context.waker());
-            if next.is_none() {
-                this.core.rest();
-                return Poll::Pending;
-            }
+            // A task that runs may wake the future. So the loop polls it once more before the driver sleeps: a sleep costs
+            // more than a poll.
+            let polls_again = next.is_some() && own_polls > 0;
             while let Some(task) = next {
                 this.core.run(task);
                 left -= 1;
@@ -109,7 +111,15 @@ impl<F: Future> Future for Run<'_, F> {
                     context.waker().wake_by_ref();
                     return Poll::Pending;
                 }
-                next = this.driver.take();
+                next = if polls_again {
+                    this.driver.take()
+                } else {
+                    this.driver.take_or_sleep(context.waker())
+                };
+            }
+            if !polls_again {
+                this.core.rest();
+                return Poll::Pending;
             }
         }
     }

@@ -158,6 +158,24 @@ fn a_panicking_driver_waker_is_contained() {
     assert_eq!(task.try_take(), Some(3));
 }
 
+/// A future that queues a task in each of its polls, and waits for something else, lets its thread sleep.
+#[test]
+fn a_future_that_spawns_in_each_poll_is_not_polled_without_end() {
+    let _watchdog = watchdog();
+    let executor = LocalExecutor::new();
+    let mut polls = 0;
+    let mut run = Hand::new(executor.run(std::future::poll_fn(|_| {
+        polls += 1;
+        executor.spawn(async {}).detach();
+        Poll::Pending
+    })));
+    assert!(run.poll().is_pending());
+    assert_eq!(run.woken(), 0);
+    drop(run);
+    assert!(executor.is_empty());
+    assert!(polls < 100, "{polls} polls");
+}
+
 /// A sleeping `run` cannot be polled while its thread blocks in another one: the inner one gets the wake.
 #[test]
 fn a_wake_reaches_the_innermost_run_of_a_thread() {

@@ -179,5 +179,5 @@ impl<'a> LocalExecutor<'a> {
         unsafe { self.inner.make_many(futures, handles) }
     }
 
-    drives!(inner);
+    drives!(inner.pool);
 }

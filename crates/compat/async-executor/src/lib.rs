@@ -16,22 +16,22 @@ macro_rules! is_an_executor {
     };
 }
 
-/// The methods by which a thread runs tasks, which each of the executors passes on to this field.
+/// The methods by which a thread runs tasks, which each of the executors passes on to its pool.
 macro_rules! drives {
-    ($field:ident) => {
+    ($($field:ident).+) => {
         /// Polls one queued task; false if none is queued.
         pub fn try_tick(&self) -> bool {
-            self.$field.try_tick()
+            self.$($field).+.try_tick()
         }
 
         /// Waits until a task is queued, and polls it once.
         pub async fn tick(&self) {
-            self.$field.tick().await;
+            self.$($field).+.tick().await;
         }
 
         /// Runs tasks until `future` is done.
         pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
-            self.$field.run(future).await
+            self.$($field).+.run(future).await
         }
     };
 }

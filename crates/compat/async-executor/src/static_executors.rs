@@ -176,5 +176,5 @@ impl StaticLocalExecutor {
         task
     }
 
-    drives!(inner);
+    drives!(inner.pool);
 }

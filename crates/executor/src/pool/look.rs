@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use slab::Slab;
 use terrace_park::Doing as Sleep;
 use terrace_sync::time::CpuClock;
 use terrace_sync::unmodelled::Weak;
@@ -19,24 +20,23 @@ use crate::protocol::sight::Sight;
 
 terrace_sync::global! {
     /// All pools of the process.
-    static POOLS: Mutex<Vec<Weak<Shared>>> = Mutex::new(Vec::new());
+    static POOLS: Mutex<Slab<Weak<Shared>>> = Mutex::new(Slab::new());
 }
 
 /// A new pool, which [`dump_all`] shows until it is gone.
 pub(crate) fn add(pool: &Arc<Shared>) {
     // A checker of schedules would try each order of these locks.
     if !cfg!(terrace_shuttle) {
-        POOLS.lock().push(Arc::downgrade(pool));
+        let number = POOLS.lock().insert(Arc::downgrade(pool));
+        let _is_new = pool.number.set(number);
         terrace_sync::report::provide(|| dump_all().to_string());
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        if !cfg!(terrace_shuttle) {
-            POOLS
-                .lock()
-                .retain(|other| !std::ptr::eq(other.as_ptr(), self));
+        if let Some(number) = self.number.get() {
+            POOLS.lock().remove(*number);
         }
     }
 }
@@ -58,8 +58,12 @@ impl Drop for Shared {
 #[must_use]
 pub fn dump_all() -> Dump {
     // No pool is dropped under the lock: its drop takes the lock.
-    let pools: Option<Vec<Arc<Shared>>> =
-        patiently(&POOLS).map(|pools| pools.iter().filter_map(Weak::upgrade).collect());
+    let pools: Option<Vec<Arc<Shared>>> = patiently(&POOLS).map(|pools| {
+        pools
+            .iter()
+            .filter_map(|(_, pool)| pool.upgrade())
+            .collect()
+    });
     let partial = pools.is_none();
     let pools = pools.unwrap_or_default();
     Dump::new(pools.iter().map(|pool| at(pool)).collect(), partial)

@@ -5,7 +5,7 @@ use terrace_local::registry::Registry;
 use terrace_local::task::{PanicHandler, Runnable};
 use terrace_park::{Idle, Wake};
 use terrace_sync::unmodelled::Weak;
-use terrace_sync::{Arc, heavy};
+use terrace_sync::{Arc, OnceLock, heavy};
 use terrace_thread::closed::Closed;
 
 use crate::parts::cores::cores;
@@ -63,6 +63,8 @@ pub(crate) struct Shared {
     pub(crate) waits_beneath: WaitsBeneath,
     /// Records of its tasks, with feature `inspect`.
     pub(crate) records: inspect::Table,
+    /// Its number in the list of all pools.
+    pub(super) number: OnceLock<usize>,
 }
 
 impl Shared {
@@ -100,6 +102,7 @@ impl Shared {
             threads,
             waits_beneath: WaitsBeneath::default(),
             records: inspect::Table::new(id),
+            number: OnceLock::new(),
         });
         #[cfg(feature = "inspect")]
         if let Some(reports) = &pool.threads.config.long_polls {

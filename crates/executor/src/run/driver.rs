@@ -8,7 +8,8 @@
 //! 2. It polls that future.
 //! 3. It runs tasks: own ring, injector, thefts, children of scopes; after a round of the ring the injector first.
 //!    After [`TURNS_A_POLL`] of them it returns, so that other futures on its thread have a turn.
-//! 4. With nothing left, and if tasks ran since 2, it goes back to 2: one of them may have woken that future.
+//! 4. With nothing left, and if tasks ran since 2, it goes back to 2: one of them may have woken that future. It does so
+//!    [`OWN_POLLS`] times: a future that queues a task in each of its polls lets the thread sleep, too.
 //! 5. It searches for a few microseconds more, unless half of the drivers do. A publisher need not
 //!    wake another driver in that time. A driver that naps again and again for a task or two searches for longer
 //!    ([`naps`](crate::parts::naps)). Then it announces its sleep, looks once more, and returns.
@@ -33,7 +34,7 @@ use crate::parts::seat::Seat;
 use crate::pool::frames;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
-use crate::tuned::TURNS_A_POLL;
+use crate::tuned::{OWN_POLLS, TURNS_A_POLL};
 use crate::work::found::Found;
 use crate::work::order::{self, Order};
 use crate::work::source::Look;
@@ -184,8 +185,9 @@ fn drive<T>(
     // permits now. If it lent them only in its sleep, publishers would wake it for a background task again and again,
     // and it would never take it.
     let mut lent = frames::lend();
-    // Whether tasks ran since the last poll of `future`.
+    // Whether tasks ran since the last poll of `future`, and how often it may be polled again.
     let mut ran = false;
+    let mut own_polls = OWN_POLLS;
     // The turn of the last look around.
     let mut looked = 0;
     for turn in 0..TURNS_A_POLL {
@@ -200,7 +202,8 @@ fn drive<T>(
             ran = true;
             continue;
         }
-        if mem::take(&mut ran) {
+        if mem::take(&mut ran) && own_polls > 0 {
+            own_polls -= 1;
             // Mostly one of the tasks has woken it: a sleep would be for nothing.
             drop(lent);
             eager::begin_turn();
