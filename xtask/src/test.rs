@@ -1,11 +1,18 @@
 //! `cargo xtask test`: the tests of the workspace in each build they mean something in.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use clap::Args;
 
 use crate::build::{Build, words};
 use crate::features;
+use crate::process::run_limited;
+use crate::progress::run_parallel;
 use crate::workspace::Workspace;
+
+/// What takes longer hangs.
+const LIMIT: Duration = Duration::from_secs(3_600);
 
 /// Unit and integration tests; the others are documentation, which one build has to run.
 const TESTS: [&str; 2] = ["--lib", "--tests"];
@@ -26,8 +33,10 @@ pub(crate) fn keyed(ws: &Workspace) -> Build {
     Build::special(ws, "keyed", "--cfg terrace_keyed_tls")
 }
 
+/// One command has them all: with fewer packages, cargo would choose other features.
+const DOCUMENTATION: &str = "test --quiet --doc --workspace --exclude xtask";
 /// The programs of the book need all features of the umbrella.
-const BOOK: &str = "test -p terrace --doc --all-features";
+const BOOK: &str = "test --quiet --doc --all-features -p terrace";
 
 #[derive(Args)]
 pub(crate) struct TestArgs {
@@ -36,18 +45,36 @@ pub(crate) struct TestArgs {
     debug: bool,
 }
 
+/// What mostly takes one processor: the compiler goes through the documentation tests of a package on one thread, and the tests of xtask are
+/// one large program.
+fn side_by_side(ws: &Workspace, args: &TestArgs) -> Result<()> {
+    let rest = match args.debug {
+        true => "test --quiet -p xtask --bins",
+        false => "test --quiet -p xtask",
+    };
+    let plain = Build::plain(ws);
+    let jobs = [DOCUMENTATION, rest, BOOK];
+    run_parallel(
+        "tests",
+        &jobs,
+        |words| (*words).to_owned(),
+        |line| {
+            let finished = run_limited(plain.command(&words(line, [])), LIMIT)?;
+            finished.passed()?;
+            Ok("passed".to_owned())
+        },
+    )?;
+    Ok(())
+}
+
 /// Runs all tests in debug (with documentation tests); those of the layers in release with every
 /// feature, in debug with none and with every one, and optimised with counted atomics. Those of layers that keep something in
 /// thread-locals also where these are behind keys of the system.
 pub(crate) fn run(ws: &Workspace, args: &TestArgs) -> Result<()> {
     let plain = Build::plain(ws);
-    if args.debug {
-        plain.cargo(&words("test --workspace --exclude xtask", []))?;
-        plain.cargo(&words("test -p xtask --bins", []))?;
-    } else {
-        plain.cargo(&["test", "--workspace"])?;
-    }
-    plain.cargo(&words(BOOK, []))?;
+    const MOST: &str = "test --workspace --exclude xtask --lib --bins --examples --tests";
+    plain.cargo(&words(MOST, []))?;
+    side_by_side(ws, args)?;
     let keyed = keyed(ws);
     keyed.cargo(&words("test", [&KEYED[..], &TESTS].concat()))?;
     if args.debug {
