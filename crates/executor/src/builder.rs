@@ -220,7 +220,7 @@ impl Builder {
     ///
     /// The start hook runs before `main` and the stop hook after it. The future is ready when the worker ends: by
     /// [`set_workers`](Executor::set_workers), a [`shutdown`](Executor::shutdown), the drop of the executor, and for a spare when it
-    /// finds no work. A thread that wakes the worker calls the waker that `main` polls with; a panic of that waker is contained.
+    /// finds no work and has no pinned tasks. A thread that wakes the worker calls the waker that `main` polls with; a panic of that waker is contained.
     ///
     /// If `main` returns before the future is ready, the worker goes on without it: it runs tasks, and waits outside of the reactor.
     /// A panic says so, which the [`panic_handler`](Self::panic_handler) gets; if `main` panicked, it gets that payload. A `main` that

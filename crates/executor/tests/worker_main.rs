@@ -124,7 +124,6 @@ fn tasks_run_wait_and_nest() {
         for (i, task) in tasks.into_iter().enumerate() {
             assert_eq!(block_on(task), i);
         }
-        // Before there is a spare: at its end it would cancel what is pinned to it.
         assert_eq!(executor.join(|_| 1, |_| 2), (1, 2));
         let pinned = executor.spawn(async {
             let here = thread::current().id();

@@ -9,7 +9,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use terrace_tasks::{TaskPool, TaskPoolBuilder, ThreadSpawner, block_on};
-use terrace_testing::{on_own_thread, text, text_of, watchdog};
+use terrace_testing::{on_own_thread, signal, text, text_of, watchdog};
 
 #[test]
 fn eager_tasks_are_polled_where_they_are_spawned() {
@@ -227,6 +227,48 @@ fn local_tasks_of_a_pool_thread_run_between_its_others() {
         .detach();
         let (spawner, runner) = receiver.recv().expect("a detached local task runs");
         assert_eq!(spawner, runner);
+    });
+}
+
+/// The pool's only thread waits in a scope, so a further one polls the task that spawns the local one.
+#[test]
+fn a_local_task_outlasts_the_scope_that_its_thread_was_started_for() {
+    on_own_thread(|| {
+        let pool = Arc::new(TaskPoolBuilder::new().num_threads(1).build());
+        let (is_sent, sent) = signal();
+        let (sender, receiver) = mpsc::channel();
+        let own = Arc::clone(&pool);
+        let outer = pool.spawn(async move {
+            let mut locals = own.scope(|scope| {
+                scope.spawn(async move {
+                    is_sent.await;
+                    receiver.recv().ok()
+                });
+            });
+            locals.pop().flatten()
+        });
+        let (gone, go) = signal();
+        let own = Arc::clone(&pool);
+        let spawns = pool.spawn(async move {
+            let local = own.spawn_local(async move {
+                gone.await;
+                7
+            });
+            sender.send(local).unwrap();
+            sent.set();
+        });
+        let local = block_on(outer).expect("is sent");
+        block_on(spawns);
+        // The further thread has ended, or it sleeps.
+        let rests = || {
+            let metrics = pool.metrics();
+            metrics.num_spares() == 0 || metrics.workers()[1].park_count() > 0
+        };
+        while !rests() {
+            thread::yield_now();
+        }
+        go.set();
+        assert_eq!(block_on(local), 7);
     });
 }
 

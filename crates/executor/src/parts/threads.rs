@@ -47,7 +47,7 @@ pub(crate) struct Threads {
 pub(crate) enum Kind {
     /// It stays until it is asked to end.
     Worker,
-    /// It was started where all workers wait or are blocked, and ends when it runs out of work.
+    /// It was started where all workers wait or are blocked. It ends when it runs out of work and no task is pinned to it.
     Spare,
 }
 

@@ -23,7 +23,6 @@ use super::worker::{Progress, Stop, Worker};
 use super::worker_sleep::{goes_to_sleep, sleep_as_sentinel, watches};
 use crate::parts::config::Main;
 use crate::parts::scopes::Looking;
-use crate::parts::threads::Kind;
 use crate::parts::worker_loop::{PollLoop, WorkerLoop};
 use crate::pool::runner::Runner;
 use crate::tuned::{GLOBAL_INTERVAL, PERIOD};
@@ -134,7 +133,7 @@ impl Polled<'_, '_> {
                     waker.wake();
                     return Poll::Pending;
                 }
-                Stop::Idle if worker.kind() == Kind::Worker => match self.rest(&waker) {
+                Stop::Idle if worker.stays() => match self.rest(&waker) {
                     Rest::Over => {}
                     Rest::Pending => return Poll::Pending,
                 },

@@ -1,7 +1,7 @@
 //! The OS threads of a pool, its workers and spares: how the pool starts them and asks them to end.
 //!
 //! A pool starts a spare when every worker waits and work is left that no worker may adopt. The spare ends when it
-//! finds no more work. There may be as many spares as the system has threads for.
+//! finds no more work and has no pinned tasks. There may be as many spares as the system has threads for.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -67,8 +67,8 @@ pub(super) fn resize(pool: &Shared, list: &[Thread], wanted: usize) -> Vec<usize
         }
     }
     if wanted == 0 {
-        // A spare ends by itself when it finds no work, but a task that wakes itself without end
-        // would keep it.
+        // A spare ends by itself when it finds no work, but a pinned task, or one that wakes itself
+        // without end, would keep it.
         for spare in list.iter().filter(|thread| thread.is_spare()) {
             if seat(pool, spare.seat).ask_to_end() {
                 asked.push(spare.seat);

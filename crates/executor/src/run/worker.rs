@@ -14,6 +14,7 @@ use terrace_local::task::Runnable;
 use terrace_park::Token;
 use terrace_queue::fork::Offer;
 use terrace_sync::thread::yield_now;
+use terrace_thread::internal::has_tasks;
 
 use super::worker_sleep::{Rest, sleep};
 use crate::parts::awake;
@@ -77,8 +78,13 @@ impl<'p> Worker<'p> {
         &self.runner
     }
 
-    pub(super) fn kind(&self) -> Kind {
-        self.kind
+    /// Whether it sleeps where it finds no work. A spare does so only for the tasks that are pinned to it, and only in a pool that is to
+    /// have workers: its end drops them.
+    pub(super) fn stays(&self) -> bool {
+        match self.kind {
+            Kind::Worker => true,
+            Kind::Spare => self.pool().workers() > 0 && has_tasks(),
+        }
     }
 
     fn pool(&self) -> &'p Shared {
@@ -117,8 +123,8 @@ impl<'p> Worker<'p> {
         moved
     }
 
-    /// Runs until the pool closes or the worker is asked to end; a spare also ends when it finds no work. The worker
-    /// keeps its place.
+    /// Runs until the pool closes or the worker is asked to end. A spare also ends when it finds no work and no task is pinned to it. The
+    /// worker keeps its place.
     pub(super) fn run(&self) {
         self.runner.in_loop.set(true);
         self.runner.arrives();
@@ -144,7 +150,7 @@ impl<'p> Worker<'p> {
         loop {
             match self.work(&mut progress, &mut turns) {
                 Stop::Turns => turns = usize::MAX,
-                Stop::Idle if self.kind == Kind::Worker => {
+                Stop::Idle if self.stays() => {
                     progress.naps.begin();
                     let (woken, slept) =
                         sleep(&self.runner, progress.token.take(), &mut progress.sentinel);
