@@ -4,11 +4,15 @@ use alloc::vec::Vec;
 
 use crate::pools::TaskPool;
 
-/// How long the chunks are when a slice of `len` items is split over the threads of `pool` into at most
-/// `max_tasks`. At least 1; the last chunk may be shorter.
+/// How long the chunks are when a slice of `len` items is split over the threads of `pool`. At least 1; the last chunk may be
+/// shorter. With `max_tasks` there are no more chunks than that, nor than threads.
 fn chunk_len(len: usize, pool: &TaskPool, max_tasks: Option<usize>) -> usize {
-    let tasks = pool.thread_num().min(max_tasks.unwrap_or(usize::MAX));
-    len.div_ceil(tasks.max(1)).max(1)
+    let threads = pool.thread_num().max(1);
+    let chunk_len = match max_tasks {
+        None => len / threads,
+        Some(max) => len.div_ceil(threads.min(max).max(1)),
+    };
+    chunk_len.max(1)
 }
 
 /// Maps the chunks of a slice on a [`TaskPool`].
@@ -55,8 +59,9 @@ pub trait ParallelSlice<T: Sync>: AsRef<[T]> {
         })
     }
 
-    /// Splits the slice into a chunk for each of the pool's threads, but into `max_tasks` at most, and maps as
-    /// [`par_chunk_map`](Self::par_chunk_map).
+    /// Splits the slice into chunks of its length divided by the number of the pool's threads, and maps as
+    /// [`par_chunk_map`](Self::par_chunk_map). The length of a chunk is rounded down, and is at least 1, so there may be more
+    /// chunks than threads. With `max_tasks` it is rounded up, and there are at most so many chunks.
     ///
     /// # Panics
     /// A panic of `f` is rethrown after all its tasks have ended.
@@ -128,8 +133,9 @@ pub trait ParallelSliceMut<T: Send>: AsMut<[T]> {
         })
     }
 
-    /// Splits the slice into a chunk for each of the pool's threads, but into `max_tasks` at most, and maps as
-    /// [`par_chunk_map_mut`](Self::par_chunk_map_mut).
+    /// Splits the slice into chunks of its length divided by the number of the pool's threads, and maps as
+    /// [`par_chunk_map_mut`](Self::par_chunk_map_mut). The length of a chunk is rounded down, and is at least 1, so there may be more
+    /// chunks than threads. With `max_tasks` it is rounded up, and there are at most so many chunks.
     ///
     /// # Panics
     /// A panic of `f` is rethrown after all its tasks have ended.

@@ -30,6 +30,31 @@ fn every_item_is_written_once() {
     assert_eq!(numbers, [1; 1_000]);
 }
 
+/// As in the published crate: the length is rounded down, and what is left over makes further chunks.
+#[test]
+fn a_chunk_has_the_length_divided_by_the_threads() {
+    let _watchdog = watchdog();
+    let pool = TaskPoolBuilder::new().num_threads(4).build();
+    let cases: [(usize, &[usize]); 5] = match pool.thread_num() {
+        4 => [
+            (3, &[1, 1, 1]),
+            (5, &[1, 1, 1, 1, 1]),
+            (8, &[2, 2, 2, 2]),
+            (10, &[2, 2, 2, 2, 2]),
+            (11, &[2, 2, 2, 2, 2, 1]),
+        ],
+        // Without `multi_threaded`.
+        _ => [(3, &[3]), (5, &[5]), (8, &[8]), (10, &[10]), (11, &[11])],
+    };
+    for (len, expected) in cases {
+        let mut items = vec![0; len];
+        let lengths = items.par_splat_map(&pool, None, |_, chunk| chunk.len());
+        assert_eq!(lengths, expected, "{len} items");
+        let lengths = items.par_splat_map_mut(&pool, None, |_, chunk| chunk.len());
+        assert_eq!(lengths, expected, "{len} items");
+    }
+}
+
 #[test]
 fn no_more_chunks_than_asked_for() {
     let _watchdog = watchdog();
