@@ -2,7 +2,19 @@
 #![forbid(unsafe_code)]
 #![no_std]
 
-pub use terrace_tasks::*;
+pub use terrace_tasks::{
+    AsyncComputeTaskPool, BoxedFuture, ComputeTaskPool, ConditionalSend, ConditionalSendFuture,
+    IoTaskPool, ParallelIterator, ParallelSlice, ParallelSliceMut, Scope, Task, TaskPool,
+    TaskPoolBuilder, ThreadExecutor, available_parallelism, block_on, futures, futures_lite,
+    poll_once, prelude, tick_global_task_pools_on_main_thread,
+};
+
+#[cfg(all(not(target_arch = "wasm32"), feature = "multi_threaded"))]
+pub use terrace_tasks::ThreadExecutorTicker;
+
+/// The crate that this one stands on, with the names that the published crate does not have. They are here alone: a program may import
+/// this crate and others with a `*` each.
+pub use terrace_tasks as terrace;
 
 /// The configuration of this build of the crate, as macros; see `bevy_platform::cfg`.
 ///

@@ -129,6 +129,33 @@ fn unwind_safety() {
     assert_eq!(results, [2]);
 }
 
+/// A module that imports two crates with a `*` each.
+mod globs {
+    use super::watchdog;
+
+    /// Names as in other crates of Bevy, and in programs.
+    mod others {
+        pub(super) struct Spawn<T>(pub(super) T);
+        pub(super) struct Source(pub(super) u8);
+        pub(super) struct Metrics(pub(super) u8);
+    }
+
+    use bevy_tasks::*;
+    use others::*;
+
+    fn ended(Spawn(task): Spawn<Task<u8>>, source: Source, metrics: Metrics) -> [u8; 3] {
+        [block_on(task), source.0, metrics.0]
+    }
+
+    #[test]
+    fn the_crate_takes_no_further_name() {
+        let _watchdog = watchdog();
+        let pool = TaskPool::new();
+        let task = pool.spawn(async { 1 });
+        assert_eq!(ended(Spawn(task), Source(2), Metrics(3)), [1, 2, 3]);
+    }
+}
+
 /// One batch of the numbers below its own.
 struct Below(u32);
 
