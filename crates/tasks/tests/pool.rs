@@ -9,7 +9,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 
 use terrace_tasks::{TaskPool, TaskPoolBuilder, ThreadSpawner, block_on};
-use terrace_testing::{on_own_thread, signal, text, text_of, watchdog};
+use terrace_testing::{on_own_thread, signal, sole, text, text_of, watchdog};
 
 #[test]
 fn eager_tasks_are_polled_where_they_are_spawned() {
@@ -227,6 +227,37 @@ fn local_tasks_of_a_pool_thread_run_between_its_others() {
         .detach();
         let (spawner, runner) = receiver.recv().expect("a detached local task runs");
         assert_eq!(spawner, runner);
+    });
+}
+
+/// The pool's only thread waits for a task that a further one has to run.
+#[test]
+fn further_threads_call_the_callbacks_too() {
+    on_own_thread(|| {
+        let (started, starts) = mpsc::channel();
+        let (ended, ends) = mpsc::channel();
+        let name = || thread::current().name().map(str::to_owned);
+        let pool = TaskPoolBuilder::new()
+            .num_threads(1)
+            .on_thread_spawn(move || started.send(name()).unwrap())
+            .on_thread_destroy(move || ended.send(name()).unwrap())
+            .build();
+        let pool = Arc::new(pool);
+        let own = Arc::clone(&pool);
+        let outer = pool.spawn(async move {
+            let (is_sent, sent) = signal();
+            own.spawn(async move { sent.set() }).detach();
+            block_on(is_sent);
+        });
+        block_on(outer);
+        assert_eq!(pool.thread_num(), 1);
+        drop(sole(pool));
+        let [started, ended] = [starts, ends].map(|names| {
+            let names = names.try_iter().map(Option::unwrap);
+            names.collect::<BTreeSet<_>>()
+        });
+        assert!(started.contains("TaskPool (0)") && started.contains("TaskPool (1)"));
+        assert_eq!(started, ended);
     });
 }
 

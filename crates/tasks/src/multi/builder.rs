@@ -35,6 +35,9 @@ impl TaskPoolBuilder {
 
     /// The number of threads; [`available_parallelism`](crate::available_parallelism) if not set.
     ///
+    /// While all of them wait or are blocked, the pool may start further ones. These end when they have nothing to do, and
+    /// [`thread_num`](crate::TaskPool::thread_num) does not count them.
+    ///
     /// A pool with 0 threads runs its tasks on threads that wait: in [`TaskPool::scope`](crate::TaskPool::scope), in
     /// [`block_on`](fn@crate::block_on), and in
     /// [`tick_global_task_pools_on_main_thread`](crate::tick_global_task_pools_on_main_thread).
@@ -60,7 +63,8 @@ impl TaskPoolBuilder {
         self
     }
 
-    /// Names the threads `thread_name (0)`, `thread_name (1)` and so on; `TaskPool (0)` and so on if not set.
+    /// Names the threads `thread_name (0)`, `thread_name (1)` and so on; `TaskPool (0)` and so on if not set. Threads beyond
+    /// [`num_threads`](Self::num_threads) have the numbers that follow.
     ///
     /// # Examples
     ///
@@ -76,6 +80,9 @@ impl TaskPoolBuilder {
     }
 
     /// Calls `f` once on each thread when it starts, before it runs a task.
+    ///
+    /// That includes threads beyond [`num_threads`](Self::num_threads), so `f` must not wait for a barrier of that many threads. The
+    /// pool keeps `f` until its own end: a channel whose sender `f` owns stays open until then. A panic of `f` ends nothing else.
     ///
     /// # Examples
     ///
@@ -98,7 +105,8 @@ impl TaskPoolBuilder {
         self
     }
 
-    /// Calls `f` once on each thread before it ends, after it has run its last task.
+    /// Calls `f` once on each thread before it ends, after it has run its last task. That includes threads beyond
+    /// [`num_threads`](Self::num_threads). A panic of `f` ends nothing else.
     /// [`on_thread_spawn`](Self::on_thread_spawn) has an example of both.
     #[doc(alias("exit_handler", "on_thread_stop"))]
     pub fn on_thread_destroy(mut self, f: impl Fn() + Send + Sync + 'static) -> Self {

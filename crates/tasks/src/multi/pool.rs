@@ -98,7 +98,8 @@ impl TaskPool {
         })
     }
 
-    /// The number of the pool's threads.
+    /// The number of the pool's threads, without those beyond
+    /// [`TaskPoolBuilder::num_threads`](crate::TaskPoolBuilder::num_threads).
     #[doc(alias("current_num_threads", "num_workers"))]
     pub fn thread_num(&self) -> usize {
         self.executor.workers()
@@ -200,8 +201,9 @@ impl TaskPool {
     /// on `external_executor`. If the calling thread owns that executor, the scope ticks it while it waits; otherwise its
     /// owner has to, or the scope does not end. Without one those tasks run on the calling thread.
     ///
-    /// `tick_task_pool_executor` makes no difference: a scope that waits does not take up other tasks of the pool either
-    /// way, unless the pool has 0 threads.
+    /// `tick_task_pool_executor` makes no difference. Either way a scope that waits runs its own tasks, and takes up no other tasks of
+    /// the pool, unless that has 0 threads. So a task of [`Scope::spawn`] may run on this thread. It may hang if it blocks its thread
+    /// until this thread has run another task: one of [`Scope::spawn_on_scope`], or one on this thread's [`ThreadExecutor`].
     ///
     /// # Panics
     /// As [`scope`](Self::scope).
