@@ -1,6 +1,6 @@
 //! Tasks woken from threads that are no workers, and tasks pinned to one worker.
 
-use terrace_executor::{Builder, Executor, block_on, current};
+use terrace_executor::{Builder, Executor, Shutdown, Task, block_on, current};
 use terrace_shuttle_tests::{Gate, explore, pause};
 use terrace_sync::{Arc, Mutex, thread};
 use terrace_thread::ThreadSpawner;
@@ -113,5 +113,59 @@ fn pinned_tasks_wake_each_other() {
         for task in tasks {
             block_on(task);
         }
+    });
+}
+
+/// Pins a task to a spare of this pool, whose only worker waits until then. The task waits for the gate.
+fn pin_to_a_spare(pool: &Arc<Executor<'static>>, gate: &Gate) -> Task<Option<usize>> {
+    let (own, wait) = (Arc::clone(pool), gate.pass());
+    let slot = Arc::new(Mutex::new(None));
+    let filled = Arc::clone(&slot);
+    let is_filled = Gate::new();
+    let outer = pool.spawn(async move {
+        let pass = is_filled.pass();
+        let pins = async move {
+            let task = terrace_thread::spawn_local(async move {
+                wait.await;
+                current().map(|current| current.worker())
+            });
+            *filled.lock() = Some(task);
+            is_filled.open();
+        };
+        own.spawn(pins).detach();
+        block_on(pass);
+    });
+    block_on(outer);
+    let task = slot.lock().take();
+    task.expect("the worker has waited for it")
+}
+
+/// The spare goes to sleep, or has slept, when its pinned task is woken. It stays for that task.
+#[test]
+fn a_task_that_is_pinned_to_a_spare_ends() {
+    explore(|| {
+        let pool = pool(1);
+        let gate = Gate::new();
+        let task = pin_to_a_spare(&pool, &gate);
+        let opener = thread::spawn(move || {
+            pause();
+            gate.open();
+        });
+        assert_eq!(block_on(pool.spawn(async { 1 })), 1);
+        assert_eq!(block_on(task), Some(1));
+        opener.join().expect("ends");
+    });
+}
+
+/// A spare with a pinned task hears of the end of its pool, wherever it is then.
+#[test]
+fn a_spare_with_a_pinned_task_ends_with_its_pool() {
+    explore(|| {
+        let pool = pool(1);
+        let gate = Gate::new();
+        let task = pin_to_a_spare(&pool, &gate);
+        pool.shutdown(Shutdown::RunQueued, None).expect("no limit");
+        assert_eq!(pool.threads(), 0);
+        assert_eq!(block_on(task.fallible()), None);
     });
 }
