@@ -11,7 +11,6 @@ use terrace_local::task::Runnable;
 use terrace_sync::Arc;
 
 use crate::parts::inspect::{self, Recorded};
-use crate::parts::trace_index;
 use crate::pool::place::Cause;
 use crate::pool::runner::{count_end, count_spawn};
 use crate::pool::shared::Shared;
@@ -162,7 +161,7 @@ impl fmt::Debug for StaticScheduler {
 
 #[inline]
 pub(crate) fn start(pool: &Shared, runnable: async_task::Runnable) {
-    terrace_trace::spawn(trace_index::get());
+    terrace_trace::spawn();
     pool.push_foreign(Runnable::foreign(runnable), Cause::Spawned);
 }
 
@@ -205,7 +204,7 @@ impl<'s> Starts<'s> {
     /// Adds a runnable.
     #[inline]
     pub fn start(&mut self, runnable: async_task::Runnable) {
-        terrace_trace::spawn(trace_index::get());
+        terrace_trace::spawn();
         self.batch.push(Runnable::foreign(runnable));
     }
 }

@@ -25,9 +25,8 @@ impl Worker {
         let Some(job) = self.queue.pop_front() else {
             return false;
         };
-        trace::run_begin(self.number);
+        trace::run_begin();
         println!("worker {} runs job {job}", self.number);
-        trace::run_end(self.number);
         true
     }
 
@@ -35,7 +34,7 @@ impl Worker {
     fn steal(&mut self, peer: &mut Self) {
         let half = peer.queue.len() / 2;
         if half > 0 {
-            trace::steal(self.number, half);
+            trace::steal(half);
             self.queue.extend(peer.queue.drain(..half));
         }
     }
@@ -48,15 +47,16 @@ fn main() {
         queue: VecDeque::new(),
     });
     for job in 0..JOBS {
-        trace::spawn(first.number);
-        trace::local_schedule(first.number);
+        trace::spawn();
+        trace::local_schedule();
         first.queue.push_back(job);
     }
     second.steal(&mut first);
     while first.run_one() | second.run_one() {}
     for worker in [&first, &second] {
-        trace::park(worker.number);
-        trace::unpark(worker.number);
+        trace::park();
+        println!("worker {} has slept", worker.number);
+        trace::unpark();
     }
 
     let counted = trace::snapshot().since(&before);

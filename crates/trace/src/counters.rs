@@ -6,7 +6,7 @@
 ///
 /// ```
 /// let before = terrace_trace::snapshot();
-/// terrace_trace::spawn(terrace_trace::EXTERNAL);
+/// terrace_trace::spawn();
 /// let counted = terrace_trace::snapshot().since(&before);
 /// assert_eq!(counted.spawned_tasks_count, u64::from(terrace_trace::ENABLED));
 /// ```

@@ -21,9 +21,6 @@ pub use mark::spawn_site;
 pub use mark::{Caller, Mark, Polling, Spawns, polls_named};
 pub use span::Span;
 
-/// The index for a calling thread that is no worker.
-pub const EXTERNAL: usize = usize::MAX;
-
 /// Whether hooks count: the feature `enabled`, outside model checkers.
 pub const ENABLED: bool = cfg!(all(
     feature = "enabled",
@@ -57,12 +54,11 @@ pub fn worker(pool: u64, index: usize) {
 }
 
 macro_rules! hooks {
-    ($($(#[$doc:meta])* $name:ident($worker:ident $(, $n:ident)?) => $($field:ident += $amount:expr),* $(=> $kind:ident($payload:expr))?;)+) => {$(
+    ($($(#[$doc:meta])* $name:ident($($number:ident)?) => $($field:ident += $amount:expr),* $(=> $kind:ident($payload:expr))?;)+) => {$(
         $(#[$doc])*
         #[inline(always)]
-        pub fn $name($worker: usize $(, $n: usize)?) {
-            let _ = $worker;
-            $(let _ = $n;)?
+        pub fn $name($($number: usize)?) {
+            $(let _ = $number;)?
             $(
                 #[cfg(all(feature = "timeline", not(any(terrace_loom, terrace_shuttle))))]
                 timeline::threads::record(timeline::record::Kind::$kind, $payload as u64);
@@ -76,24 +72,22 @@ macro_rules! hooks {
 }
 
 hooks! {
-    /// A task was spawned by `worker`, or by [`EXTERNAL`].
-    spawn(worker) => Spawned += 1;
-    /// `worker` begins to poll a task.
-    run_begin(worker) => Polled += 1;
-    /// `worker` ended the poll it began last.
-    run_end(worker) =>;
-    /// `worker` put a task into its own queue.
-    local_schedule(worker) => LocallyScheduled += 1;
-    /// `worker` took `n` tasks from a peer in one operation.
-    steal(worker, n) => Stolen += n, StealOperations += 1 => Steal(n);
-    /// `worker` is about to sleep.
-    park(worker) => Parked += 1 => Park(0_u8);
-    /// `worker` has ended its sleep, for any reason.
-    unpark(worker) => Unparked += 1 => Unpark(0_u8);
+    /// A task was spawned.
+    spawn() => Spawned += 1;
+    /// The calling thread begins to poll a task.
+    run_begin() => Polled += 1;
+    /// The calling worker put a task into its own queue.
+    local_schedule() => LocallyScheduled += 1;
+    /// The calling worker took `n` tasks from a peer in one operation.
+    steal(n) => Stolen += n, StealOperations += 1 => Steal(n);
+    /// The calling thread is about to sleep.
+    park() => Parked += 1 => Park(0_u8);
+    /// The calling thread has ended its sleep, for any reason.
+    unpark() => Unparked += 1 => Unpark(0_u8);
     /// The waker has chosen `worker`, which sleeps or is about to. The waker calls this.
     wake(worker) => Woken += 1 => WakeWorker(worker);
-    /// `worker`, or [`EXTERNAL`], put `n` tasks into a shared queue.
-    inject(worker, n) => Injected += n;
-    /// `worker` took `n` tasks out of a shared queue.
-    take(worker, n) => Taken += n;
+    /// The calling thread put `n` tasks into a shared queue.
+    inject(n) => Injected += n;
+    /// The calling thread took `n` tasks out of a shared queue.
+    take(n) => Taken += n;
 }

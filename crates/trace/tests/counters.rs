@@ -9,19 +9,18 @@ fn every_hook_adds_to_its_counter() {
     let _watchdog = watchdog();
     let before = trace::snapshot();
     std::thread::scope(|scope| {
-        for worker in 0..4 {
-            scope.spawn(move || {
+        for _ in 0..4 {
+            scope.spawn(|| {
                 for _ in 0..100 {
-                    trace::spawn(worker);
-                    trace::local_schedule(worker);
-                    trace::run_begin(worker);
-                    trace::run_end(worker);
-                    trace::steal(worker, 3);
-                    trace::park(worker);
-                    trace::wake(worker);
-                    trace::unpark(worker);
-                    trace::inject(trace::EXTERNAL, 5);
-                    trace::take(worker, 4);
+                    trace::spawn();
+                    trace::local_schedule();
+                    trace::run_begin();
+                    trace::steal(3);
+                    trace::park();
+                    trace::wake(0);
+                    trace::unpark();
+                    trace::inject(5);
+                    trace::take(4);
                 }
             });
         }

@@ -96,10 +96,10 @@ fn events_are_taken_and_written() {
     mark.woken();
     on_thread("poller", move || {
         terrace_trace::worker(2, 3);
-        terrace_trace::park(3);
+        terrace_trace::park();
         thread::sleep(Duration::from_micros(50));
-        terrace_trace::unpark(3);
-        terrace_trace::steal(3, 7);
+        terrace_trace::unpark();
+        terrace_trace::steal(7);
         let outer = inside(Span::Scope);
         let poll = mark.polls();
         terrace_trace::polls_named("dishes", std::panic::Location::caller());
@@ -136,7 +136,7 @@ fn events_are_taken_and_written() {
     // What was overwritten is counted, and its thread is told from the one that takes the ring over.
     on_thread("talker", || {
         for _ in 0..3 * RECORDS {
-            terrace_trace::steal(0, 1);
+            terrace_trace::steal(1);
         }
     });
     let taken = timeline::snapshot();
@@ -204,7 +204,7 @@ fn a_million() {
     let hold = || {
         let (held, done) = (Arc::clone(&held), Arc::clone(&done));
         thread::spawn(move || {
-            terrace_trace::steal(0, 1);
+            terrace_trace::steal(1);
             held.wait();
             done.wait();
         })

@@ -14,7 +14,7 @@ const SIGNAL: i32 = if cfg!(target_os = "macos") { 31 } else { 12 };
 fn a_signal_writes_the_timeline() {
     let path = std::env::temp_dir().join(format!("terrace-signal-{}.json", std::process::id()));
     timeline::write_on_signal(SIGNAL, path.clone()).unwrap();
-    terrace_trace::steal(0, 5);
+    terrace_trace::steal(5);
     let kill = format!("kill -{SIGNAL} {}", std::process::id());
     assert!(
         Command::new("sh")

@@ -19,7 +19,7 @@ use terrace_sync::Arc;
 use terrace_trace::{Caller, Mark};
 
 use super::spawnable;
-use crate::parts::{inspect, trace_index};
+use crate::parts::inspect;
 use crate::pool::fork::worker::Worker;
 use crate::pool::place::Cause;
 use crate::pool::runner::{self, count_end, count_spawn, keep_reference};
@@ -140,7 +140,7 @@ unsafe fn queue(pool: &Shared, reference: Arc<Shared>, job: NonNull<RawJob>) {
     queued.mark.set(Mark::spawned::<RawJob>());
     queued.spawned.set(Caller::here());
     count_spawn(pool);
-    terrace_trace::spawn(trace_index::get());
+    terrace_trace::spawn();
     // SAFETY: the job stays in place until a function of it is called (the caller's promise). The header is its first field, and the
     // header's functions take a job's.
     let runnable = unsafe { Runnable::raw(job.cast()) };

@@ -26,7 +26,6 @@ use terrace_sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use terrace_sync::{CachePadded, OnceLock, weakened};
 
 use super::gather::Gather;
-use super::trace_index;
 use crate::tuned::{BATCH, KEPT_PARCELS, PARCEL};
 
 /// Whether a taker has moved other tasks as well: out of a place where every thread could take them, into another one.
@@ -48,7 +47,7 @@ impl Queue {
     #[inline]
     pub(crate) fn push(&self, task: Runnable) {
         // The hook comes before the push, so that no taker makes the traced depth negative.
-        terrace_trace::inject(trace_index::get(), 1);
+        terrace_trace::inject(1);
         self.0.push(task);
     }
 
@@ -57,7 +56,7 @@ impl Queue {
     pub(crate) fn pop(&self) -> Option<Runnable> {
         let task = self.0.pop()?;
         if !weakened!("executor-depth-rises") {
-            terrace_trace::take(trace_index::get(), 1);
+            terrace_trace::take(1);
         }
         Some(task)
     }
@@ -66,7 +65,7 @@ impl Queue {
     #[inline]
     fn pop_into(&self, ring: &Owner<'_, Runnable>, max: usize) -> Option<Runnable> {
         let (task, others) = self.0.pop_counted_into(ring, max)?;
-        terrace_trace::take(trace_index::get(), 1 + others);
+        terrace_trace::take(1 + others);
         Some(task)
     }
 
@@ -213,7 +212,7 @@ impl Injector {
         push: impl Fn(Runnable) -> Result<(), Overflow<Runnable>>,
     ) -> Option<Runnable> {
         let mut parcel = self.parcels.pop()?;
-        terrace_trace::take(trace_index::get(), parcel.len());
+        terrace_trace::take(parcel.len());
         let mut tasks = parcel.0.drain(..);
         let first = tasks.next();
         for task in tasks {
@@ -236,7 +235,7 @@ impl Injector {
     pub(crate) fn push_parcel(&self, mut parcel: Parcel) {
         if parcel.len() > 1 {
             self.note_rival();
-            terrace_trace::inject(trace_index::get(), parcel.len());
+            terrace_trace::inject(parcel.len());
             self.parcels.push(parcel);
             return;
         }

@@ -32,6 +32,5 @@ pub(crate) mod slot_table;
 pub(crate) mod spin;
 pub(crate) mod task_count;
 pub(crate) mod threads;
-pub(crate) mod trace_index;
 pub(crate) mod waits_beneath;
 pub(crate) mod worker_loop;

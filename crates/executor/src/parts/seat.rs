@@ -14,7 +14,6 @@ use super::inspect::Since;
 use super::seat_counts::SeatCounts;
 use super::slot_table::SlotTable;
 use super::task_count::TaskCount;
-use super::trace_index;
 use crate::protocol::lifo_slot::{LifoSlot, Word};
 use crate::protocol::sight::Sight;
 
@@ -93,7 +92,7 @@ impl Seat {
     /// Takes half of the tasks in its ring: returns the oldest, and moves the others into the thief's own ring.
     pub(crate) fn steal_half(&self, own: &Owner<'_, Runnable>) -> Option<Runnable> {
         let task = self.ring.steal_into(own)?;
-        terrace_trace::steal(trace_index::get(), 1 + own.ring().len());
+        terrace_trace::steal(1 + own.ring().len());
         Some(task)
     }
 

@@ -4,7 +4,6 @@ use terrace_local::task::Runnable;
 
 use super::runner::{Runner, is_worker_of, with_runner_of, with_worker};
 use super::shared::Shared;
-use crate::parts::trace_index;
 use crate::protocol::lifo_slot::IN_A_ROW;
 use crate::protocol::publish::Publish;
 
@@ -168,7 +167,7 @@ impl Runner<'_> {
         } else if let Some(displaced) = self.seat().lifo.put(task) {
             self.push(displaced);
         } else {
-            terrace_trace::local_schedule(trace_index::get());
+            terrace_trace::local_schedule();
             return Owed::PublishUnlessWatched;
         }
         Owed::Publish
@@ -177,7 +176,7 @@ impl Runner<'_> {
     /// Queues `task` into its ring.
     #[inline]
     fn push(&self, task: Runnable) -> Pushed {
-        terrace_trace::local_schedule(trace_index::get());
+        terrace_trace::local_schedule();
         let overflowed = self.ring().push_or_overflow(task, &self.pool().injector);
         if self.parked.get() {
             // Its own reactor has woken the task: the worker looks first, and wakes others if there is more.

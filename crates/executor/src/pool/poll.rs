@@ -11,7 +11,6 @@ use terrace_local::task::{First, Runnable};
 use super::runner::{Runner, with_runner, with_runner_of};
 use super::shared::Shared;
 use crate::parts::eager;
-use crate::parts::trace_index;
 
 impl Runner<'_> {
     /// Polls a task in the loop of this runner, whose next turn follows.
@@ -80,18 +79,6 @@ pub(super) fn poll_task(task: Runnable) {
 /// Calls `poll`, which polls a task.
 #[inline(always)]
 fn traced<T>(poll: impl FnOnce() -> T) -> T {
-    /// Also if the poll unwinds.
-    struct End(usize);
-
-    impl Drop for End {
-        #[inline(always)]
-        fn drop(&mut self) {
-            terrace_trace::run_end(self.0);
-        }
-    }
-
-    let worker = trace_index::get();
-    terrace_trace::run_begin(worker);
-    let _end = End(worker);
+    terrace_trace::run_begin();
     poll()
 }

@@ -23,7 +23,6 @@ use crate::parts::gather::Gather;
 use crate::parts::ref_cache::RefCache;
 use crate::parts::rotation::Rotation;
 use crate::parts::seat::Seat;
-use crate::parts::trace_index;
 use crate::protocol::deferred_publish::DeferredPublish;
 
 terrace_sync::thread_local! {
@@ -156,7 +155,7 @@ impl<'p> Runner<'p> {
     pub(crate) fn unparks(&self) {
         self.parked.set(false);
         drop(self.asleep.take());
-        terrace_trace::unpark(self.index);
+        terrace_trace::unpark();
     }
 
     /// Ends the park in a poll: the token with which the worker searches then.
@@ -231,12 +230,10 @@ impl<'p> Runner<'p> {
         impl Drop for Leave {
             fn drop(&mut self) {
                 WORKER.with(|worker| worker.set(ptr::null()));
-                trace_index::set(terrace_trace::EXTERNAL);
             }
         }
 
         WORKER.with(|worker| worker.set(self.erased()));
-        trace_index::set(self.index);
         terrace_trace::worker(self.pool.id.0.get(), self.index);
         let _leave = Leave;
         f()

@@ -13,7 +13,6 @@ use super::shared::Shared;
 use crate::parts::injector::Parcel;
 use crate::parts::inspect;
 use crate::parts::lanes::Lane;
-use crate::parts::trace_index;
 use crate::tuned::SPAWN_BATCH;
 
 impl Shared {
@@ -34,7 +33,7 @@ impl Shared {
         // The cell counts the task out again, by `Core::ended`.
         const { assert!(C::COUNTS) };
         runner::count_spawn(self);
-        terrace_trace::spawn(trace_index::get());
+        terrace_trace::spawn();
         // SAFETY: the caller's promise about the future; `core` is one whose tasks may run anywhere.
         unsafe { task::build(core, future) }
     }

@@ -18,7 +18,6 @@ use crate::parts::current::{RestoresCurrent, current, replace_lane};
 use crate::parts::eager::Entered;
 use crate::parts::inspect;
 use crate::parts::lanes::Lane;
-use crate::parts::trace_index;
 use crate::pool::frames;
 use crate::pool::poll::{poll_elsewhere, poll_inside, poll_new_inside};
 use crate::pool::runner::{self, is_inside};
@@ -93,7 +92,7 @@ impl Shared {
             // SAFETY: the contract of this function is that of the other.
             return unsafe { self.poll_first_elsewhere(reference, future) };
         }
-        terrace_trace::spawn(trace_index::get());
+        terrace_trace::spawn();
         // SAFETY: the caller promises the same of the future, and that there is room. The pool is in place: `self` borrows it.
         poll_new_inside(self, || unsafe {
             task::poll_at_spawn(self, future, reference)
@@ -112,7 +111,7 @@ impl Shared {
         reference: impl FnOnce() -> CoreRef<C>,
         future: F,
     ) -> (Task<F::Output>, First) {
-        terrace_trace::spawn(trace_index::get());
+        terrace_trace::spawn();
         let _lane = on_normal_lane();
         // SAFETY: the caller promises the same of the future, and that there is room. The pool is in place: `self` borrows it.
         let poll = || unsafe { task::poll_at_spawn(self, future, reference) };

@@ -180,7 +180,7 @@ impl Polled<'_, '_> {
             }
             token => {
                 drop(asleep);
-                terrace_trace::unpark(index);
+                terrace_trace::unpark();
                 self.progress.token = token;
                 Rest::Over
             }

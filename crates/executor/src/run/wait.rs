@@ -227,9 +227,9 @@ fn sleep_off_workers(
     let listening = threadless.listen();
     let ready = || anything(own, local) || listening.has_work();
     let sleep = || {
-        terrace_trace::park(terrace_trace::EXTERNAL);
+        terrace_trace::park();
         terrace_thread::park();
-        terrace_trace::unpark(terrace_trace::EXTERNAL);
+        terrace_trace::unpark();
     };
     stand_in::with_place(|place| match place {
         Some(place) => place.sleep(ready, threadless::thread_waker, sleep),
@@ -253,7 +253,7 @@ fn sleep_on_worker(
     leave_park();
     let listening = threadless.listen();
     let ready = || anything(own, local) || listening.has_work();
-    terrace_trace::park(worker.index());
+    terrace_trace::park();
     worker.seat().asleep.begin();
     let sleep = |scan: &Scan<'_, '_>| {
         let _asleep = Asleep::begin();
@@ -268,6 +268,6 @@ fn sleep_on_worker(
     resort.sleep(worker.index(), sleep, |taken| {
         worker.enter(|| taken.found.run(pool));
     });
-    terrace_trace::unpark(worker.index());
+    terrace_trace::unpark();
     listening.end()
 }

@@ -44,7 +44,7 @@ pub(super) fn sleep(
     };
     let scan = Scan::of_worker(runner, Looking::Parking);
     let token = pool.idle.park(index, token, &scan);
-    terrace_trace::unpark(index);
+    terrace_trace::unpark();
     (token, Rest::None)
 }
 
@@ -82,14 +82,14 @@ pub(super) fn sleep_as_sentinel(
         Some(sleep)
     });
     let woken = pool.idle.park_as_sentinel(index, token, &scan, sleeps)?;
-    terrace_trace::unpark(index);
+    terrace_trace::unpark();
     Ok(woken)
 }
 
 /// The worker is about to sleep. It counts as asleep while the result lives.
 pub(super) fn goes_to_sleep(runner: &Runner<'_>) -> Asleep {
     here::rest(runner);
-    terrace_trace::park(runner.index());
+    terrace_trace::park();
     runner.seat().counts.parks.add(1);
     give_back();
     runner.settle();

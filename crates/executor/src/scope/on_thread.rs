@@ -15,7 +15,6 @@ use super::child::Child;
 use super::open::{ScopeHandle, child};
 use crate::member::broadcast::{Broadcast, part_of};
 use crate::parts::scope_slot::Slot;
-use crate::parts::trace_index;
 use crate::pool::fork::worker::Worker;
 use crate::pool::shared::Shared;
 use crate::run::spawners::{worker_spawner, worker_spawners};
@@ -65,7 +64,7 @@ impl ScopeHandle<'_> {
         // SAFETY: the scope waits until the child is counted out, and borrows live until then (the caller's promise).
         let child = unsafe { erase(child(slot, future)) };
         thread.call(child).detach();
-        terrace_trace::spawn(trace_index::get());
+        terrace_trace::spawn();
     }
 
     /// Spawns a child that runs on the worker with this number, counted from 0. If the worker ends first, the child is dropped. Cost: two

@@ -27,7 +27,6 @@ use crate::parts::current::current;
 use crate::parts::inspect::{self, Caller, Recorded};
 use crate::parts::scope_kind::ScopeKind;
 use crate::parts::scope_slot::Slot;
-use crate::parts::trace_index;
 use crate::pool::fork::worker::Worker;
 use crate::pool::frames;
 use crate::pool::shared::Shared;
@@ -272,7 +271,7 @@ where
     // that end before the borrows end.
     let (runnable, task) = unsafe { task::build(core, child(slot, future)) };
     task.detach();
-    terrace_trace::spawn(trace_index::get());
+    terrace_trace::spawn();
     runnable
 }
 
@@ -353,7 +352,7 @@ impl<'a> ScopeHandle<'a> {
         if !self.scope.has_calls.load(Ordering::Relaxed) {
             self.scope.has_calls.store(true, Ordering::Relaxed);
         }
-        terrace_trace::spawn(trace_index::get());
+        terrace_trace::spawn();
         // SAFETY: the caller is the scope's body or a living child.
         unsafe { push::push_spawned(slot, child) };
     }
@@ -389,6 +388,6 @@ impl<'a> ScopeHandle<'a> {
         // SAFETY: the caller promises that the scope is waited for, and it ends after the future is
         // dropped. So all that the future borrows outlives it.
         unsafe { queue.spawn_erased(child(slot, future)) }.detach();
-        terrace_trace::spawn(trace_index::get());
+        terrace_trace::spawn();
     }
 }
