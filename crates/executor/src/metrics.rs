@@ -4,63 +4,118 @@ use crate::parts::seat::Seat;
 use crate::parts::slot_table::SlotTable;
 use crate::pool::shared::Shared;
 
-/// What an executor has done, and what lies in its queues. [`Executor::metrics`](crate::Executor::metrics) takes it.
-///
-/// The names are those of `tokio::runtime::RuntimeMetrics`. Each number is exact while no thread acts. Else it may be old: a
-/// worker tells its polls at each 61st turn, and when it runs out of work. All of them count from the executor's start, and wrap.
-///
-/// # Examples
-///
-/// ```
-/// use terrace_executor::{Builder, Shutdown};
-///
-/// let executor = Builder::new().workers(2).build();
-/// for _ in 0..100 {
-///     executor.spawn(async {}).detach();
-/// }
-/// executor.shutdown(Shutdown::FinishAll, None)?;
-/// let metrics = executor.metrics();
-/// assert_eq!((metrics.spawned_tasks_count(), metrics.num_alive_tasks()), (100, 0));
-/// let polls = metrics.workers().iter().map(|worker| worker.poll_count());
-/// assert_eq!(polls.sum::<usize>(), 100);
-/// # Ok::<(), terrace_executor::StillRunning>(())
-/// ```
-#[doc(alias = "RuntimeMetrics")]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Metrics {
-    num_workers: usize,
-    num_spares: usize,
-    num_alive_tasks: usize,
-    spawned_tasks_count: usize,
-    global_queue_depth: usize,
-    high_queue_depth: usize,
-    background_queue_depth: usize,
+/// Defines a structure of numbers and other fields, with a method for each number that reads it.
+macro_rules! numbers {
+    (
+        $(#[$doc:meta])*
+        pub struct $name:ident {
+            $($(#[$of:meta])* $number:ident,)+
+        }
+        $($rest:ident: $type:ty,)*
+    ) => {
+        $(#[$doc])*
+        pub struct $name {
+            $($number: usize,)+
+            $($rest: $type,)*
+        }
+
+        impl $name {
+            $(
+                $(#[$of])*
+                #[must_use]
+                pub fn $number(&self) -> usize {
+                    self.$number
+                }
+            )+
+        }
+    };
+}
+
+numbers! {
+    /// What an executor has done, and what lies in its queues. [`Executor::metrics`](crate::Executor::metrics) takes it.
+    ///
+    /// The names are those of `tokio::runtime::RuntimeMetrics`. Each number is exact while no thread acts. Else it may be old: a
+    /// worker tells its polls at each 61st turn, and when it runs out of work. All of them count from the executor's start, and wrap.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, Shutdown};
+    ///
+    /// let executor = Builder::new().workers(2).build();
+    /// for _ in 0..100 {
+    ///     executor.spawn(async {}).detach();
+    /// }
+    /// executor.shutdown(Shutdown::FinishAll, None)?;
+    /// let metrics = executor.metrics();
+    /// assert_eq!((metrics.spawned_tasks_count(), metrics.num_alive_tasks()), (100, 0));
+    /// let polls = metrics.workers().iter().map(|worker| worker.poll_count());
+    /// assert_eq!(polls.sum::<usize>(), 100);
+    /// # Ok::<(), terrace_executor::StillRunning>(())
+    /// ```
+    #[doc(alias = "RuntimeMetrics")]
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Metrics {
+        /// Worker threads that have not ended, spares not counted. Those that were asked to end count, unlike in
+        /// [`Executor::workers`](crate::Executor::workers).
+        num_workers,
+        /// Threads that the executor has started where all workers wait or are blocked, and that have not ended.
+        #[doc(alias = "num_blocking_threads")]
+        num_spares,
+        /// Tasks that have not ended: they run, are queued, or wait to be woken.
+        num_alive_tasks,
+        /// Tasks that were spawned so far. Children of scopes are no tasks.
+        spawned_tasks_count,
+        /// Tasks in the shared queue of the normal lane: of threads without a seat, and out of full queues.
+        #[doc(alias = "injection_queue_depth")]
+        global_queue_depth,
+        /// Tasks in the queue of [`Lane::High`](crate::Lane::High).
+        high_queue_depth,
+        /// Tasks in the queue of [`Lane::Background`](crate::Lane::Background).
+        background_queue_depth,
+    }
     workers: Vec<RunnerMetrics>,
     drivers: Vec<RunnerMetrics>,
 }
 
-/// The part of [`Metrics`] that belongs to one seat: of a worker, a spare, or a `run` future. A seat that is given back keeps its
-/// numbers, and its next holder adds to them.
-///
-/// # Examples
-///
-/// ```
-/// use terrace_executor::{Builder, block_on};
-///
-/// let executor = Builder::new().workers(1).build();
-/// block_on(executor.spawn(async {}));
-/// let metrics = executor.metrics();
-/// assert_eq!(metrics.workers()[0].overflow_count(), 0);
-/// assert!(metrics.drivers().is_empty());
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RunnerMetrics {
-    local_queue_depth: usize,
-    poll_count: usize,
-    park_count: usize,
-    steal_count: usize,
-    steal_operations: usize,
-    overflow_count: usize,
+numbers! {
+    /// The part of [`Metrics`] that belongs to one seat: of a worker, a spare, or a `run` future. A seat that is given back keeps its
+    /// numbers, and its next holder adds to them.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use terrace_executor::{Builder, block_on};
+    ///
+    /// let executor = Builder::new().workers(1).build();
+    /// block_on(executor.spawn(async {}));
+    /// let metrics = executor.metrics();
+    /// assert_eq!(metrics.workers()[0].overflow_count(), 0);
+    /// assert!(metrics.drivers().is_empty());
+    /// ```
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub struct RunnerMetrics {
+        /// Tasks in its own queue.
+        #[doc(alias = "worker_local_queue_depth")]
+        local_queue_depth,
+        /// Tasks that it has polled, one by one, and children of scopes that it took. Not those that run inside of another one: in a
+        /// scope or a wait, or as an eager child. A poll by a thread without a seat counts nowhere: by
+        /// [`try_tick`](crate::Executor::try_tick) or [`tick`](crate::Executor::tick), or by a thread that waits while the pool has no workers.
+        #[doc(alias = "worker_poll_count")]
+        poll_count,
+        /// How often it went to sleep because it found no work. Zero for `run` futures, which sleep as their caller does.
+        #[doc(alias = "worker_park_count")]
+        park_count,
+        /// Tasks that it took out of the queues of others.
+        #[doc(alias = "worker_steal_count")]
+        steal_count,
+        /// How often it did so.
+        #[doc(alias = "worker_steal_operations")]
+        steal_operations,
+        /// How often its own queue was full, so that half of it moved into the shared queue.
+        #[doc(alias = "worker_overflow_count")]
+        overflow_count,
+    }
 }
 
 impl Metrics {
@@ -78,51 +133,6 @@ impl Metrics {
             workers: RunnerMetrics::of_all(&pool.seats.workers),
             drivers: RunnerMetrics::of_all(&pool.seats.drivers),
         }
-    }
-
-    /// Worker threads that have not ended, spares not counted. Those that were asked to end count, unlike in
-    /// [`Executor::workers`](crate::Executor::workers).
-    #[must_use]
-    pub fn num_workers(&self) -> usize {
-        self.num_workers
-    }
-
-    /// Threads that the executor has started where all workers wait or are blocked, and that have not ended.
-    #[must_use]
-    #[doc(alias = "num_blocking_threads")]
-    pub fn num_spares(&self) -> usize {
-        self.num_spares
-    }
-
-    /// Tasks that have not ended: they run, are queued, or wait to be woken.
-    #[must_use]
-    pub fn num_alive_tasks(&self) -> usize {
-        self.num_alive_tasks
-    }
-
-    /// Tasks that were spawned so far. Children of scopes are no tasks.
-    #[must_use]
-    pub fn spawned_tasks_count(&self) -> usize {
-        self.spawned_tasks_count
-    }
-
-    /// Tasks in the shared queue of the normal lane: of threads without a seat, and out of full queues.
-    #[must_use]
-    #[doc(alias = "injection_queue_depth")]
-    pub fn global_queue_depth(&self) -> usize {
-        self.global_queue_depth
-    }
-
-    /// Tasks in the queue of [`Lane::High`](crate::Lane::High).
-    #[must_use]
-    pub fn high_queue_depth(&self) -> usize {
-        self.high_queue_depth
-    }
-
-    /// Tasks in the queue of [`Lane::Background`](crate::Lane::Background).
-    #[must_use]
-    pub fn background_queue_depth(&self) -> usize {
-        self.background_queue_depth
     }
 
     /// The seats of workers and spares, those that have ended included, by [`Current::worker`](crate::Current::worker).
@@ -158,49 +168,5 @@ impl RunnerMetrics {
             steal_operations: counts.steal_operations.get(),
             overflow_count: counts.overflows.get(),
         }
-    }
-
-    /// Tasks in its own queue.
-    #[must_use]
-    #[doc(alias = "worker_local_queue_depth")]
-    pub fn local_queue_depth(&self) -> usize {
-        self.local_queue_depth
-    }
-
-    /// Tasks that it has polled, one by one, and children of scopes that it took. Not those that run inside of another one: in a
-    /// scope or a wait, or as an eager child. A poll by a thread without a seat counts nowhere: by
-    /// [`try_tick`](crate::Executor::try_tick) or [`tick`](crate::Executor::tick), or by a thread that waits while the pool has no workers.
-    #[must_use]
-    #[doc(alias = "worker_poll_count")]
-    pub fn poll_count(&self) -> usize {
-        self.poll_count
-    }
-
-    /// How often it went to sleep because it found no work. Zero for `run` futures, which sleep as their caller does.
-    #[must_use]
-    #[doc(alias = "worker_park_count")]
-    pub fn park_count(&self) -> usize {
-        self.park_count
-    }
-
-    /// Tasks that it took out of the queues of others.
-    #[must_use]
-    #[doc(alias = "worker_steal_count")]
-    pub fn steal_count(&self) -> usize {
-        self.steal_count
-    }
-
-    /// How often it did so.
-    #[must_use]
-    #[doc(alias = "worker_steal_operations")]
-    pub fn steal_operations(&self) -> usize {
-        self.steal_operations
-    }
-
-    /// How often its own queue was full, so that half of it moved into the shared queue.
-    #[must_use]
-    #[doc(alias = "worker_overflow_count")]
-    pub fn overflow_count(&self) -> usize {
-        self.overflow_count
     }
 }
