@@ -1,6 +1,6 @@
 //! JSON, as much of it as a dump needs.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Display, Write as _};
 use std::panic::Location;
 use std::time::Duration;
 
@@ -11,94 +11,62 @@ pub(super) trait Json {
 }
 
 /// Appends an object with these members.
-pub(super) fn object<'v>(
-    out: &mut String,
-    members: impl IntoIterator<Item = (&'static str, &'v dyn Json)>,
-) {
-    let members = members.into_iter().map(|(name, value)| {
-        move |out: &mut String| {
-            name.json(out);
-            out.push(':');
-            value.json(out);
-        }
-    });
-    list(out, ['{', '}'], members);
-}
-
-/// Appends a list, or the members of an object.
-fn list(
-    out: &mut String,
-    [open, close]: [char; 2],
-    items: impl IntoIterator<Item = impl FnOnce(&mut String)>,
-) {
-    out.push(open);
-    for (index, item) in items.into_iter().enumerate() {
-        if index > 0 {
-            out.push(',');
-        }
-        item(out);
+pub(super) fn object(out: &mut String, members: &[(&str, &dyn Json)]) {
+    out.push('{');
+    for (index, (name, value)) in members.iter().enumerate() {
+        separate(out, index);
+        name.json(out);
+        out.push(':');
+        value.json(out);
     }
-    out.push(close);
+    out.push('}');
 }
 
-impl Json for str {
-    fn json(&self, out: &mut String) {
-        out.push('"');
-        for char in self.chars() {
-            match char {
-                '"' => out.push_str("\\\""),
-                '\\' => out.push_str("\\\\"),
-                '\n' => out.push_str("\\n"),
-                '\u{0}'..='\u{1f}' | '\u{7f}' => {
-                    let _written = write!(out, "\\u{:04x}", u32::from(char));
-                }
-                _ => out.push(char),
+/// Appends what stands before the item with this index.
+fn separate(out: &mut String, index: usize) {
+    if index > 0 {
+        out.push(',');
+    }
+}
+
+/// Types whose JSON is what a value with `Display` writes.
+macro_rules! shown {
+    ($value:ident: $($type:ty => $shown:expr,)+) => {$(
+        impl Json for $type {
+            fn json(&self, out: &mut String) {
+                let $value = self;
+                let _written = write!(out, "{}", $shown);
             }
         }
-        out.push('"');
-    }
+    )+};
 }
 
-impl Json for &str {
-    fn json(&self, out: &mut String) {
-        (**self).json(out);
-    }
+shown! { value:
+    bool => value,
+    usize => value,
+    u64 => value,
+    // In seconds.
+    Duration => format_args!("{}.{:09}", value.as_secs(), value.subsec_nanos()),
+    &str => Quoted(value),
+    String => Quoted(value),
+    &Location<'_> => Quoted(&value.to_string()),
 }
 
-impl Json for String {
-    fn json(&self, out: &mut String) {
-        (**self).json(out);
-    }
-}
+/// Writes a text in quotes, with escapes where JSON needs them.
+struct Quoted<'t>(&'t str);
 
-impl Json for &Location<'_> {
-    fn json(&self, out: &mut String) {
-        self.to_string().json(out);
-    }
-}
-
-impl Json for bool {
-    fn json(&self, out: &mut String) {
-        out.push_str(if *self { "true" } else { "false" });
-    }
-}
-
-impl Json for usize {
-    fn json(&self, out: &mut String) {
-        let _written = write!(out, "{self}");
-    }
-}
-
-impl Json for u64 {
-    fn json(&self, out: &mut String) {
-        let _written = write!(out, "{self}");
-    }
-}
-
-/// In seconds.
-impl Json for Duration {
-    fn json(&self, out: &mut String) {
-        let _written = write!(out, "{}.{:09}", self.as_secs(), self.subsec_nanos());
+impl Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for char in self.0.chars() {
+            match char {
+                '"' | '\\' => write!(f, "\\{char}")?,
+                '\n' => f.write_str("\\n")?,
+                '\u{0}'..='\u{1f}' | '\u{7f}' => write!(f, "\\u{:04x}", u32::from(char))?,
+                _ => f.write_char(char)?,
+            }
+        }
+        f.write_char('"')
     }
 }
 
@@ -113,12 +81,12 @@ impl<T: Json> Json for Option<T> {
 
 impl<T: Json> Json for Vec<T> {
     fn json(&self, out: &mut String) {
-        list(
-            out,
-            ['[', ']'],
-            self.iter()
-                .map(|item| move |out: &mut String| item.json(out)),
-        );
+        out.push('[');
+        for (index, item) in self.iter().enumerate() {
+            separate(out, index);
+            item.json(out);
+        }
+        out.push(']');
     }
 }
 
@@ -149,8 +117,7 @@ mod tests {
     #[test]
     fn an_object_has_its_members_in_order() {
         let mut out = String::new();
-        let members: [(&str, &dyn Json); 2] = [("b", &1_usize), ("a", &"x")];
-        object(&mut out, members);
+        object(&mut out, &[("b", &1_usize), ("a", &"x")]);
         assert_eq!(out, r#"{"b":1,"a":"x"}"#);
     }
 }

@@ -73,8 +73,8 @@ impl Dump {
         let mut out = String::new();
         json::object(
             &mut out,
-            [
-                ("suspects", &self.suspects as &dyn json::Json),
+            &[
+                ("suspects", &self.suspects),
                 ("pools", &self.pools),
                 ("partial", &self.partial),
             ],

@@ -16,7 +16,7 @@ macro_rules! report {
 
         impl Json for $name {
             fn json(&self, out: &mut String) {
-                object(out, [$((stringify!($field), &self.$field as &dyn Json)),+]);
+                object(out, &[$((stringify!($field), &self.$field)),+]);
             }
         }
     )+};
