@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 
-use terrace_local::task::{self, Core, CoreRef, PanicHandler, Runnable, Schedule, Task};
+use terrace_local::task::{Core, CoreRef, PanicHandler, Runnable, Schedule, Task};
 
 use terrace_trace::{Span, inside};
 
@@ -12,6 +12,7 @@ use crate::pool::poll::run_task;
 use crate::pool::runner::count_end;
 use crate::pool::schedule::wrapped;
 use crate::pool::shared::Shared;
+use crate::pool::spawn::by_size;
 use crate::spawner::Spawner;
 
 /// The pool as the core of closures that run on threads of the `blocking` crate. Its tasks are never pending, so they do not
@@ -60,13 +61,10 @@ fn spawn_blocking<T: Send + 'static>(
     // SAFETY: `OnBlocking` wraps `Shared` transparently.
     let core = || CoreRef::Shared(unsafe { wrapped::<OnBlocking>(pool.arc()) });
     let future = async move { f() };
-    let (runnable, task) = if task::is_large(&future) {
-        // SAFETY: closure and output are Send and 'static, and the core is that of this pool.
-        unsafe { pool.make(core(), task::boxed(future)) }
-    } else {
+    let (runnable, task) = by_size!(future => {
         // SAFETY: closure and output are Send and 'static, and the core is that of this pool.
         unsafe { pool.make(core(), future) }
-    };
+    });
     pool.queue_if_open(runnable, Runnable::schedule);
     task
 }

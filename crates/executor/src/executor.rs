@@ -5,7 +5,7 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-use terrace_local::task::{self, CoreRef, Task};
+use terrace_local::task::{CoreRef, Task};
 use terrace_sync::{Arc, OnceLock};
 
 use crate::foreign::{self, Scheduler, Starts};
@@ -13,7 +13,7 @@ use crate::parts::current::{Current, ExecutorId};
 use crate::parts::lanes::Lane;
 use crate::pool::runner::reference;
 use crate::pool::shared::Shared;
-use crate::pool::spawn::make_on;
+use crate::pool::spawn::{by_size, spawn_on};
 use crate::run::driver;
 use crate::run::owner::Pool;
 use crate::spawner::Spawner;
@@ -224,13 +224,11 @@ impl<'a> Executor<'a> {
     /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: Send + 'a>(&self, future: impl Future<Output = T> + Send + 'a) -> Task<T> {
-        if task::is_large(&future) {
-            // SAFETY: as below.
-            return unsafe { self.shared().spawn_task(self.core(), task::boxed(future)) };
-        }
-        // SAFETY: future and output are Send; they live for `'a`, and the executor drops its tasks
-        // before `'a` ends, in its own drop.
-        unsafe { self.shared().spawn_task(self.core(), future) }
+        by_size!(future => {
+            // SAFETY: future and output are Send; they live for `'a`, and the executor drops its tasks
+            // before `'a` ends, in its own drop.
+            unsafe { self.shared().spawn_task(self.core(), future) }
+        })
     }
 
     /// Spawns a task and polls it once, on the calling thread, before this method returns. A task that this ends never sees a
@@ -266,14 +264,11 @@ impl<'a> Executor<'a> {
         &self,
         future: impl Future<Output = T> + Send + 'a,
     ) -> Task<T> {
-        if task::is_large(&future) {
-            let future = task::boxed(future);
-            // SAFETY: as below.
-            return unsafe { self.shared().spawn_eager(|| self.core(), future) };
-        }
-        // SAFETY: future and output are Send; they live for `'a`, and the executor drops its tasks
-        // before `'a` ends, in its own drop.
-        unsafe { self.shared().spawn_eager(|| self.core(), future) }
+        by_size!(future => {
+            // SAFETY: future and output are Send; they live for `'a`, and the executor drops its tasks
+            // before `'a` ends, in its own drop.
+            unsafe { self.shared().spawn_eager(|| self.core(), future) }
+        })
     }
 
     /// Spawns a task on a lane: to run before all others, as [`spawn`](Self::spawn) does, or after all others and never
@@ -297,26 +292,12 @@ impl<'a> Executor<'a> {
         lane: Lane,
         future: impl Future<Output = T> + Send + 'a,
     ) -> Task<T> {
-        if task::is_large(&future) {
-            return self.spawn_on_here(lane, task::boxed(future));
-        }
-        self.spawn_on_here(lane, future)
-    }
-
-    #[cfg_attr(feature = "timeline", track_caller)]
-    fn spawn_on_here<T: Send + 'a>(
-        &self,
-        lane: Lane,
-        future: impl Future<Output = T> + Send + 'a,
-    ) -> Task<T> {
-        if lane == Lane::Normal {
-            return self.spawn(future);
-        }
-        // SAFETY: future and output are Send; they live for `'a`, and the executor drops its tasks
-        // before `'a` ends, in its own drop.
-        let (runnable, task) = unsafe { make_on(&self.pool().shared, lane, future) };
-        runnable.schedule();
-        task
+        by_size!(future => match lane {
+            Lane::Normal => self.spawn(future),
+            // SAFETY: future and output are Send; they live for `'a`, and the executor drops its tasks
+            // before `'a` ends, in its own drop.
+            Lane::High | Lane::Background => unsafe { spawn_on(&self.pool().shared, lane, future) },
+        })
     }
 
     /// Spawns a batch of tasks, whose handles go to `handles` as they are made. It wakes workers and drivers for the

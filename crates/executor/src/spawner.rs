@@ -12,8 +12,8 @@ use std::fmt;
 use std::future::Future;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
-use terrace_local::task::{self, CoreRef, Task};
-use terrace_sync::{Arc, light};
+use terrace_local::task::{CoreRef, Task};
+use terrace_sync::Arc;
 
 use crate::parts::current::{Current, ExecutorId, current};
 use crate::parts::lanes::Lane;
@@ -21,7 +21,7 @@ use crate::pool::frames::with_pool;
 use crate::pool::place::Cause;
 use crate::pool::runner::{is_inside, reference};
 use crate::pool::shared::Shared;
-use crate::pool::spawn::make_on;
+use crate::pool::spawn::{by_size, spawn_on};
 
 /// Spawns tasks onto an executor, from any thread and any task. [`Executor::spawner`](crate::Executor::spawner) and
 /// [`Current::spawner`] make it.
@@ -88,20 +88,11 @@ impl Spawner {
         &self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
-        if task::is_large(&future) {
-            return self.spawn_here(task::boxed(future));
-        }
-        self.spawn_here(future)
-    }
-
-    #[cfg_attr(feature = "timeline", track_caller)]
-    fn spawn_here<T: Send + 'static>(
-        &self,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> Task<T> {
-        let core = CoreRef::Shared(reference(&self.pool));
-        // SAFETY: future and output are Send and 'static, and `core` refers to this pool.
-        let (runnable, task) = unsafe { self.pool.make(core, future) };
+        let (runnable, task) = by_size!(future => {
+            let core = CoreRef::Shared(reference(&self.pool));
+            // SAFETY: future and output are Send and 'static, and `core` refers to this pool.
+            unsafe { self.pool.make(core, future) }
+        });
         self.pool.queue_if_open(runnable, |runnable| {
             self.pool.push_foreign(runnable, Cause::Spawned);
         });
@@ -131,12 +122,10 @@ impl Spawner {
             return self.spawn(future);
         }
         let core = || CoreRef::Shared(reference(&self.pool));
-        if task::is_large(&future) {
+        by_size!(future => {
             // SAFETY: future and output are Send and 'static, and the core is that of this pool.
-            return unsafe { self.pool.spawn_eager(core, task::boxed(future)) };
-        }
-        // SAFETY: future and output are Send and 'static, and the core is that of this pool.
-        unsafe { self.pool.spawn_eager(core, future) }
+            unsafe { self.pool.spawn_eager(core, future) }
+        })
     }
 
     /// Spawns a task on a lane, as [`Executor::spawn_on`](crate::Executor::spawn_on) does.
@@ -156,30 +145,11 @@ impl Spawner {
         lane: Lane,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
-        if task::is_large(&future) {
-            return self.spawn_on_here(lane, task::boxed(future));
-        }
-        self.spawn_on_here(lane, future)
-    }
-
-    #[cfg_attr(feature = "timeline", track_caller)]
-    fn spawn_on_here<T: Send + 'static>(
-        &self,
-        lane: Lane,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> Task<T> {
-        if lane == Lane::Normal {
-            return self.spawn_here(future);
-        }
-        // SAFETY: future and output are Send and 'static.
-        let (runnable, task) = unsafe { make_on(&self.pool, lane, future) };
-        self.pool.queue_if_open(runnable, |runnable| {
-            runnable.schedule();
-            // Fence pair: `heavy` in `Closed::set`. The background lane does not always publish.
-            light();
-            self.pool.drop_if_closed();
-        });
-        task
+        by_size!(future => match lane {
+            Lane::Normal => self.spawn(future),
+            // SAFETY: future and output are Send and 'static.
+            Lane::High | Lane::Background => unsafe { spawn_on(&self.pool, lane, future) },
+        })
     }
 }
 

@@ -4,12 +4,13 @@ use std::fmt;
 use std::future::Future;
 use std::ops::Deref;
 
-use terrace_local::task::{self, CoreRef, Task};
+use terrace_local::task::{CoreRef, Task};
 
 use crate::executor::Executor;
 use crate::foreign::StaticScheduler;
 use crate::parts::lanes::Lane;
 use crate::pool::schedule::Unregistered;
+use crate::pool::spawn::by_size;
 
 /// An executor that lives as long as the program: [`spawn`](Self::spawn) counts no references and keeps no
 /// list of tasks.
@@ -100,12 +101,10 @@ impl StaticExecutor {
         &'static self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
-        if task::is_large(&future) {
+        by_size!(future => {
             // SAFETY: the future is 'static.
-            return unsafe { self.spawn_scoped(task::boxed(future)) };
-        }
-        // SAFETY: the future is 'static.
-        unsafe { self.spawn_scoped(future) }
+            unsafe { self.spawn_scoped(future) }
+        })
     }
 
     /// Spawns a task that may borrow.
@@ -130,12 +129,10 @@ impl StaticExecutor {
         &'static self,
         future: impl Future<Output = T> + Send + 'a,
     ) -> Task<T> {
-        if task::is_large(&future) {
+        by_size!(future => {
             // SAFETY: future and output are Send; what they borrow is the caller's promise.
-            return unsafe { self.shared().spawn_task(self.core(), task::boxed(future)) };
-        }
-        // SAFETY: future and output are Send; what they borrow is the caller's promise.
-        unsafe { self.shared().spawn_task(self.core(), future) }
+            unsafe { self.shared().spawn_task(self.core(), future) }
+        })
     }
 
     /// As [`Executor::spawn_eager`](crate::Executor::spawn_eager), without reference counts.
@@ -152,15 +149,10 @@ impl StaticExecutor {
         &'static self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
-        if task::is_large(&future) {
+        by_size!(future => {
             // SAFETY: future and output are Send and 'static.
-            return unsafe {
-                self.shared()
-                    .spawn_eager(|| self.core(), task::boxed(future))
-            };
-        }
-        // SAFETY: future and output are Send and 'static.
-        unsafe { self.shared().spawn_eager(|| self.core(), future) }
+            unsafe { self.shared().spawn_eager(|| self.core(), future) }
+        })
     }
 
     /// As [`Executor::spawn_on`](crate::Executor::spawn_on). A task of the high or the background lane counts a reference and is
@@ -171,22 +163,10 @@ impl StaticExecutor {
         lane: Lane,
         future: impl Future<Output = T> + Send + 'static,
     ) -> Task<T> {
-        if task::is_large(&future) {
-            return self.spawn_on_here(lane, task::boxed(future));
-        }
-        self.spawn_on_here(lane, future)
-    }
-
-    #[cfg_attr(feature = "timeline", track_caller)]
-    fn spawn_on_here<T: Send + 'static>(
-        &'static self,
-        lane: Lane,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> Task<T> {
-        match lane {
+        by_size!(future => match lane {
             Lane::Normal => self.spawn(future),
             Lane::High | Lane::Background => self.0.spawn_on(lane, future),
-        }
+        })
     }
 
     /// As [`Executor::spawn_many`](crate::Executor::spawn_many).

@@ -18,6 +18,7 @@ use terrace_sync::unmodelled::Weak;
 use terrace_thread::{Notify, ThreadId};
 
 use crate::pool::poll::run_task;
+use crate::pool::spawn::by_size;
 
 /// An executor that belongs to the thread that made it and takes `Send` tasks from any thread. No
 /// task runs until the owner ticks it through its [`Ticker`], or waits in a scope that ticks it.
@@ -176,12 +177,10 @@ impl<'t> ThreadExecutor<'t> {
     /// ```
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: Send + 't>(&self, future: impl Future<Output = T> + Send + 't) -> Task<T> {
-        if task::is_large(&future) {
+        by_size!(future => {
             // SAFETY: the executor drops its tasks before `'t` ends, in its own drop.
-            return unsafe { self.queue.spawn_erased(task::boxed(future)) };
-        }
-        // SAFETY: the executor drops its tasks before `'t` ends, in its own drop.
-        unsafe { self.queue.spawn_erased(future) }
+            unsafe { self.queue.spawn_erased(future) }
+        })
     }
 
     /// The right to run tasks; `None` on any thread but the owner.

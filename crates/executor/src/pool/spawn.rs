@@ -3,7 +3,7 @@
 use std::future::Future;
 
 use terrace_local::task::{self, CoreRef, Runnable, Schedule, Task};
-use terrace_sync::Arc;
+use terrace_sync::{Arc, light};
 use terrace_trace::Caller;
 
 use super::place::{self, Cause, Owed};
@@ -14,6 +14,20 @@ use crate::parts::injector::Parcel;
 use crate::parts::inspect;
 use crate::parts::lanes::Lane;
 use crate::tuned::SPAWN_BATCH;
+
+/// Evaluates `spawn`, in which a large `future` is in a box. A spawn function does this first, for the reason that `is_large` gives.
+macro_rules! by_size {
+    ($future:ident => $spawn:expr) => {
+        if terrace_local::task::is_large(&$future) {
+            let $future = terrace_local::task::boxed($future);
+            $spawn
+        } else {
+            $spawn
+        }
+    };
+}
+
+pub(crate) use by_size;
 
 impl Shared {
     /// Makes a task and queues it; the caller publishes it.
@@ -72,31 +86,28 @@ impl Shared {
         let mut batch = Batch::new(self);
         handles.extend(futures.into_iter().map(|future| {
             let _spawns = caller.spawns();
-            let (runnable, task) = if task::is_large(&future) {
-                // SAFETY: the caller promises the same of the future and of `core`.
-                unsafe { self.make(core(), task::boxed(future)) }
-            } else {
+            let (runnable, task) = by_size!(future => {
                 // SAFETY: the caller promises the same of the future and of `core`.
                 unsafe { self.make(core(), future) }
-            };
+            });
             batch.push(runnable);
             task
         }));
     }
 }
 
-/// Makes a task of `pool` on the high lane or the background lane, where its `schedule` queues it.
+/// Spawns a task of `pool` on the high lane or the background lane. Drops the task if the pool has ended, or ends meanwhile.
 ///
 /// # Safety
 /// The future and its output are Send, and what they borrow lives until they have been dropped.
 #[cfg_attr(feature = "timeline", track_caller)]
-pub(crate) unsafe fn make_on<F: Future>(
+pub(crate) unsafe fn spawn_on<F: Future>(
     pool: &Arc<Shared>,
     lane: Lane,
     future: F,
-) -> (Runnable, Task<F::Output>) {
+) -> Task<F::Output> {
     let counted = Arc::clone(pool);
-    if lane == Lane::High {
+    let (runnable, task) = if lane == Lane::High {
         let core = CoreRef::Shared(OnLane::<true>::counted(counted));
         // SAFETY: the caller promises the same of the future, and `core` refers to this pool.
         unsafe { pool.make(core, future) }
@@ -104,7 +115,14 @@ pub(crate) unsafe fn make_on<F: Future>(
         let core = CoreRef::Shared(OnLane::<false>::counted(counted));
         // SAFETY: the caller promises the same of the future, and `core` refers to this pool.
         unsafe { pool.make(core, future) }
-    }
+    };
+    pool.queue_if_open(runnable, |runnable| {
+        runnable.schedule();
+        // Fence pair: `heavy` in `Closed::set`. The background lane does not always publish.
+        light();
+        pool.drop_if_closed();
+    });
+    task
 }
 
 /// Tasks that were made and are not published yet.

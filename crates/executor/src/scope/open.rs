@@ -30,6 +30,7 @@ use crate::parts::scope_slot::Slot;
 use crate::pool::fork::worker::Worker;
 use crate::pool::frames;
 use crate::pool::shared::Shared;
+use crate::pool::spawn::by_size;
 use crate::run::fork;
 use crate::run::threadless::ThreadlessPools;
 use crate::run::wait::wait;
@@ -321,16 +322,11 @@ impl<'a> ScopeHandle<'a> {
     {
         // SAFETY: the caller's promise.
         let slot = unsafe { self.slot() };
-        if task::is_large(&future) {
-            // SAFETY: the slot lives as long as the pool, which the open scope borrows. The caller
-            // promises that its owner waits for the scope.
-            let child = unsafe { build(slot, slot, task::boxed(future)) };
-            // SAFETY: the caller is the scope's body or a living child.
-            return unsafe { push::push_spawned(slot, child) };
-        }
-        // SAFETY: the slot lives as long as the pool, which the open scope borrows. The caller promises that the scope is waited
-        // for.
-        let child = unsafe { build(slot, slot, future) };
+        let child = by_size!(future => {
+            // SAFETY: the slot lives as long as the pool, which the open scope borrows. The caller promises that the scope is waited
+            // for.
+            unsafe { build(slot, slot, future) }
+        });
         // SAFETY: the caller is the scope's body or a living child.
         unsafe { push::push_spawned(slot, child) };
     }
