@@ -129,8 +129,8 @@ impl Executor<'_> {
         self.shared().threads.running()
     }
 
-    /// What the executor has done so far, and what lies in its queues. Three allocations at most, and a few relaxed loads a worker; the
-    /// counts cost the workers no read-modify-write.
+    /// What the executor has done so far, and what lies in its queues. Three allocations at most, a lock of the list of threads, and a
+    /// few relaxed loads a worker; the counts cost the workers no read-modify-write.
     /// [`Metrics`] has an example.
     #[must_use]
     pub fn metrics(&self) -> Metrics {

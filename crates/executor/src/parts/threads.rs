@@ -11,11 +11,9 @@ use crate::tuned::FEW_SPARES;
 
 /// How a pool makes its threads, and the threads that it has made.
 pub(crate) struct Threads {
-    pub(crate) config: Arc<Config>,
+    pub(crate) config: Config,
     /// The number of worker threads that the pool is to have; spares come on top.
     workers: AtomicUsize,
-    /// Those of them that run, or are being started.
-    alive: AtomicUsize,
     /// Threads that have not ended, spares included.
     pub(crate) running: AtomicUsize,
     /// Threads that were started, and have not begun.
@@ -28,10 +26,7 @@ pub(crate) struct Threads {
     /// Notified when a thread has counted itself out, and when the others need no longer wait for a
     /// thread; where `let_others_begin` waits, also when one has begun.
     pub(crate) ended: Event,
-    /// Workers that are inside a `shutdown` of some executor, and have not counted themselves out. The list's lock
-    /// protects it and `passes`.
-    pub(crate) in_shutdown: AtomicUsize,
-    /// How often a thread in the middle of a `shutdown` found all the others ended, or inside one as well.
+    /// How often a thread in the middle of a `shutdown` found all the others ended, or inside one as well. The list's lock protects it.
     pub(crate) passes: AtomicUsize,
     /// Spares that were started, have not reached their loop, and have not waited in their start hook.
     starting: AtomicUsize,
@@ -51,6 +46,15 @@ pub(crate) enum Kind {
     Spare,
 }
 
+/// What a thread of a pool shows of itself.
+#[derive(Default)]
+pub(crate) struct Signs {
+    /// Raised when it has counted itself out.
+    pub(crate) out: AtomicBool,
+    /// Spawns tasks that are pinned to it. Set by the thread itself, before its start hook.
+    pub(crate) spawner: OnceLock<ThreadSpawner>,
+}
+
 /// One thread that was started and has not been joined. It stays listed while another one joins it: the destructors of its
 /// thread-locals may call `shutdown`, and then it has to be known as a thread of the pool.
 pub(crate) struct Thread {
@@ -58,17 +62,12 @@ pub(crate) struct Thread {
     pub(crate) kind: Kind,
     /// It has left its seat, which another thread holds now.
     pub(crate) gone: bool,
-    /// It is a thread of the program: the pool does not join it.
-    pub(crate) hosted: bool,
-    /// It is inside a `shutdown`.
+    /// It is inside a `shutdown` of some executor.
     pub(crate) in_shutdown: bool,
-    /// Raised when it has counted itself out.
-    pub(crate) out: Arc<AtomicBool>,
-    /// Spawns tasks that are pinned to it. Set by the thread itself, before its start hook.
-    pub(crate) spawner: Arc<OnceLock<ThreadSpawner>>,
+    pub(crate) signs: Arc<Signs>,
     /// Of a hosted worker: none before it runs.
     pub(crate) thread: Option<thread::Thread>,
-    /// Taken by the thread that joins it.
+    /// Of a thread that the pool joins, until another thread takes it to do so. A hosted worker has none.
     pub(crate) handle: Option<JoinHandle<()>>,
 }
 
@@ -96,24 +95,27 @@ impl Thread {
 
     /// Whether it has counted itself out: nothing but its thread-locals is left.
     pub(crate) fn has_ended(&self) -> bool {
-        // Ordering: Acquire, pairs with the Release in `live`.
-        self.out.load(Ordering::Acquire)
+        // Ordering: Acquire, pairs with the Release in `Place::count_out`.
+        self.signs.out.load(Ordering::Acquire)
+    }
+
+    /// Whether it is inside a `shutdown`, and one of the running threads.
+    pub(crate) fn shuts_down(&self) -> bool {
+        self.in_shutdown && !self.has_ended()
     }
 }
 
 impl Threads {
     pub(crate) fn new(config: Config) -> Self {
         Self {
-            config: Arc::new(config),
+            config,
             workers: AtomicUsize::new(0),
-            alive: AtomicUsize::new(0),
             running: AtomicUsize::new(0),
             coming: AtomicUsize::new(0),
             list: Mutex::new(Vec::new()),
             draining: AtomicBool::new(false),
             were_any: AtomicBool::new(false),
             ended: Event::default(),
-            in_shutdown: AtomicUsize::new(0),
             passes: AtomicUsize::new(0),
             starting: AtomicUsize::new(0),
             in_hooks: AtomicUsize::new(0),
@@ -128,10 +130,11 @@ impl Threads {
         self.workers.load(Ordering::Relaxed)
     }
 
-    /// The number of worker threads that run, spares not counted.
+    /// The number of worker threads that run or are being started, spares not counted.
     pub(crate) fn alive(&self) -> usize {
-        // Ordering: Relaxed, a number that may change at any time. A thread that has seen `running` at zero sees zero here.
-        self.alive.load(Ordering::Relaxed)
+        let list = self.list.lock();
+        let alive = |thread: &&Thread| thread.kind == Kind::Worker && !thread.has_ended();
+        list.iter().filter(alive).count()
     }
 
     /// The number of threads that run, spares included.
@@ -142,28 +145,21 @@ impl Threads {
 
     /// Counts a thread in that is being started; false for a spare that no thread of the pool needs any more. The caller holds the
     /// list's lock.
-    pub(crate) fn thread_starts(&self, kind: Kind) -> bool {
+    pub(crate) fn starts(&self, kind: Kind) -> bool {
         let one_more = |running: usize| match kind {
             Kind::Spare if running == 0 && !weakened!("executor-spare-late") => None,
             Kind::Spare | Kind::Worker => Some(running + 1),
         };
-        // Ordering: Relaxed, a count; the Release at the end of `live` orders the threads' ends.
+        // Ordering: Relaxed, a count; the Release in `Place::count_out` orders the threads' ends.
         let counted = self
             .running
-            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more);
-        counted.is_ok()
-    }
-
-    /// A worker is being started.
-    pub(crate) fn worker_starts(&self) {
-        // Ordering: Relaxed, as in `alive`.
-        self.alive.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// It has ended, or could not be started.
-    pub(crate) fn worker_ended(&self) {
-        // Ordering: Relaxed. It comes before the Release of `running`.
-        self.alive.fetch_sub(1, Ordering::Relaxed);
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more)
+            .is_ok();
+        if counted && kind == Kind::Spare {
+            // Ordering: Relaxed, a count that readers take as a hint; so are the other accesses to `starting` and `in_hooks`.
+            self.starting.fetch_add(1, Ordering::Relaxed);
+        }
+        counted
     }
 
     /// A thread is being started.
@@ -218,20 +214,7 @@ impl Threads {
         self.draining.load(Ordering::Relaxed)
     }
 
-    /// Workers that are inside a `shutdown` of some executor; a hint.
-    pub(crate) fn in_shutdown(&self) -> usize {
-        // Ordering: Relaxed, a hint.
-        self.in_shutdown.load(Ordering::Relaxed)
-    }
-
-    /// A spare is being started.
-    pub(crate) fn spare_starts(&self) {
-        // Ordering: Relaxed, a count that readers take as a hint; so are the other accesses to
-        // these two counts.
-        self.starting.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// It has reached its loop, or could not be started.
+    /// A spare has reached its loop, or could not be started.
     pub(crate) fn spare_started(&self) {
         self.starting.fetch_sub(1, Ordering::Relaxed);
     }
@@ -282,40 +265,27 @@ impl Threads {
 pub(crate) struct Mark {
     /// It was not marked before.
     pub(crate) is_first: bool,
-    /// It has not counted itself out: it is one of the running threads.
-    pub(crate) is_running: bool,
     /// `Threads::passes` at that moment.
     pub(crate) passes: usize,
 }
 
 impl Threads {
-    /// Marks the current thread, if it is listed. The mark counts a thread that has not counted itself out. Only the
-    /// thread itself counts itself out, and never in the middle of a `shutdown`.
+    /// Marks the current thread, if it is listed. Only the thread itself counts itself out, and never in the middle of a `shutdown`.
     pub(crate) fn mark(&self) -> Option<Mark> {
         let mut list = self.list.lock();
         let own = own_thread(&mut list)?;
         let is_first = !std::mem::replace(&mut own.in_shutdown, true);
-        let is_running = !own.has_ended();
-        if is_first && is_running {
-            // Ordering: Relaxed, `in_shutdown` and `passes` are read under the lock.
-            self.in_shutdown.fetch_add(1, Ordering::Relaxed);
-        }
         Some(Mark {
             is_first,
-            is_running,
+            // Ordering: Relaxed, accessed under the lock.
             passes: self.passes.load(Ordering::Relaxed),
         })
     }
 
     /// The marked thread has left its `shutdown`.
-    pub(crate) fn unmark(&self, mark: Mark) {
-        let mut list = self.list.lock();
-        if let Some(own) = own_thread(&mut list) {
+    pub(crate) fn unmark(&self) {
+        if let Some(own) = own_thread(&mut self.list.lock()) {
             own.in_shutdown = false;
-        }
-        if mark.is_running {
-            // Ordering: Relaxed, read under the lock.
-            self.in_shutdown.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

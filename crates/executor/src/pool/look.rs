@@ -113,7 +113,7 @@ impl Known {
         let name = thread.thread.as_ref().and_then(|thread| thread.name());
         Self {
             seat: thread.seat,
-            id: thread.spawner.get().map(|own| own.thread_id().get()),
+            id: thread.signs.spawner.get().map(|own| own.thread_id().get()),
             name: name.map(ToOwned::to_owned),
             kind: thread.kind,
         }
@@ -135,12 +135,11 @@ impl Known {
 
 /// What `pool` looks like.
 fn at(pool: &Shared) -> Pool {
-    let threads: Vec<Known> = patiently(&pool.threads.list)
+    let (threads, in_shutdown): (Vec<Known>, _) = patiently(&pool.threads.list)
         .map(|list| {
-            list.iter()
-                .filter(|thread| !thread.gone)
-                .map(Known::of)
-                .collect()
+            let known = list.iter().filter(|thread| !thread.gone).map(Known::of);
+            let inside = list.iter().filter(|thread| thread.shuts_down());
+            (known.collect(), inside.count())
         })
         .unwrap_or_default();
     let (drivers, drivers_asleep) = pool.idle.driver_count();
@@ -175,7 +174,7 @@ fn at(pool: &Shared) -> Pool {
             .scan()
             .map(|seat| seat.ring.len())
             .collect(),
-        in_shutdown: pool.threads.in_shutdown(),
+        in_shutdown,
         in_wait_idle: pool.quiet.waiting(),
         driven_by_waits: pool.external_waiters.may_drive(),
         workers: workers(pool, &threads),

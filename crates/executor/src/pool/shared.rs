@@ -18,7 +18,7 @@ use crate::parts::lanes::Lanes;
 use crate::parts::quiet_waiters::QuietWaiters;
 use crate::parts::scope_slot::Slot;
 use crate::parts::scopes::{Crew, Looking, Scopes};
-use crate::parts::seat::Seats;
+use crate::parts::seat::{Seat, Seats};
 use crate::parts::threads::Threads;
 use crate::parts::waits_beneath::WaitsBeneath;
 use crate::protocol::alarm::Alarm;
@@ -159,10 +159,15 @@ impl Shared {
         }
     }
 
+    /// The seat of the worker with this index.
+    pub(crate) fn worker_seat(&self, index: usize) -> &Seat {
+        let seat = self.seats.workers.get(index);
+        seat.expect("a thread has a seat")
+    }
+
     /// Whether the worker with this index was asked to end.
     pub(crate) fn is_asked_to_end(&self, index: usize) -> bool {
-        let seat = self.seats.workers.get(index);
-        seat.expect("a thread has a seat").is_asked_to_end()
+        self.worker_seat(index).is_asked_to_end()
     }
 }
 

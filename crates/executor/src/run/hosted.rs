@@ -10,22 +10,17 @@
 //! The pool never joins such a thread. A drop of the executor does not wait for it; `shutdown` waits until it has ended.
 
 use std::fmt;
-use std::mem;
 
 use terrace_local::task::PanicHandler;
-use terrace_sync::atomic::{AtomicBool, Ordering};
-use terrace_sync::{Arc, OnceLock, thread, weakened};
-use terrace_thread::ThreadSpawner;
+use terrace_sync::thread;
 
 use super::block_on::forget_waker;
-use super::life::live;
+use super::life::Place;
 use super::owner::{Pool, new};
-use super::start::{resize, staying, wake};
+use super::start::{change_workers, staying};
 use super::threadless;
 use crate::parts::config::Config;
-use crate::parts::threads::{Kind, Thread};
-use crate::pool::shared::Shared;
-use crate::work::scan::Scan;
+use crate::parts::threads::Kind;
 
 /// The place of a worker that runs on a thread of the program. [`Builder::build_hosted`](crate::Builder::build_hosted) makes them,
 /// and has an example.
@@ -35,15 +30,6 @@ use crate::work::scan::Scan;
 pub struct HostedWorker {
     /// Taken by `run` and by the drop.
     place: Option<Place>,
-}
-
-struct Place {
-    pool: Arc<Shared>,
-    index: usize,
-    /// Raised when the worker has counted itself out.
-    out: Arc<AtomicBool>,
-    /// Set when the worker can take pinned tasks.
-    spawner: Arc<OnceLock<ThreadSpawner>>,
 }
 
 impl Pool {
@@ -61,99 +47,15 @@ impl Pool {
             shared.reset_alarm();
             shared.threads.set_workers(workers);
         }
-        let places = (0..workers).map(|_| HostedWorker {
-            place: Some(Place::new(&shared)),
-        });
-        let places = places.collect();
+        let place = |_| {
+            shared.injector.note_rival();
+            let index = shared.seats.workers.acquire();
+            let mut list = shared.threads.list.lock();
+            let place = Place::take(&shared, &mut list, index, Kind::Worker);
+            HostedWorker { place }
+        };
+        let places = (0..workers).map(place).collect();
         (Self { shared }, places)
-    }
-}
-
-impl Place {
-    fn new(pool: &Arc<Shared>) -> Self {
-        pool.injector.note_rival();
-        let index = pool.seats.workers.acquire();
-        let out = Arc::new(AtomicBool::new(false));
-        let spawner = Arc::new(OnceLock::new());
-        let seat = pool.seats.workers.get(index);
-        seat.expect("an acquired seat exists").reset();
-        pool.idle.ensure(index);
-        pool.idle.adopt_live(index);
-        pool.threads.thread_starts(Kind::Worker);
-        pool.threads.worker_starts();
-        pool.holders.enter();
-        pool.threads.list.lock().push(Thread {
-            seat: index,
-            kind: Kind::Worker,
-            gone: false,
-            hosted: true,
-            in_shutdown: false,
-            out: Arc::clone(&out),
-            spawner: Arc::clone(&spawner),
-            thread: None,
-            handle: None,
-        });
-        Self {
-            pool: Arc::clone(pool),
-            index,
-            out,
-            spawner,
-        }
-    }
-
-    /// Its entry in the list of threads.
-    fn is(&self, thread: &Thread) -> bool {
-        Arc::ptr_eq(&thread.out, &self.out)
-    }
-
-    fn run(&self) {
-        let pool = &self.pool;
-        if let Some(entry) = pool
-            .threads
-            .list
-            .lock()
-            .iter_mut()
-            .find(|entry| self.is(entry))
-        {
-            entry.thread = Some(thread::current());
-        }
-        let config = Arc::clone(&pool.threads.config);
-        live(
-            pool,
-            &config,
-            self.index,
-            Kind::Worker,
-            &self.out,
-            &self.spawner,
-        );
-        pool.threads.list.lock().retain(|entry| !self.is(entry));
-    }
-
-    /// The worker will not run.
-    fn abandon(&self) {
-        let pool = &self.pool;
-        let mut list = pool.threads.list.lock();
-        list.retain(|entry| !self.is(entry));
-        let left = staying(pool, &list);
-        let mut asked = Vec::new();
-        if left < pool.workers() {
-            asked = resize(pool, &list, left);
-            let registers = left == 0 && !pool.holders.is_closing();
-            if registers && !weakened!("executor-hosted-unregistered") {
-                threadless::register(pool);
-            }
-        }
-        drop(list);
-        wake(pool, &asked);
-        pool.threads.worker_ended();
-        pool.leave_holders();
-        pool.idle.abandon_live(self.index, &Scan::for_workers(pool));
-        pool.seats.workers.release(self.index);
-        // Ordering: Release, as at the end of `live`.
-        pool.threads.running.fetch_sub(1, Ordering::Release);
-        pool.threads.ended.notify(usize::MAX);
-        threadless::announce();
-        pool.quiet.notify();
     }
 }
 
@@ -178,16 +80,29 @@ impl HostedWorker {
         terrace_thread::internal::make_way();
         forget_waker();
         if let Some(place) = self.place.take() {
-            place.run();
+            let list = || place.pool.threads.list.lock();
+            if let Some(entry) = place.entry(&mut list()) {
+                entry.thread = Some(thread::current());
+            }
+            place.live();
+            place.unlist(&mut list());
         }
     }
 }
 
 impl Drop for HostedWorker {
     fn drop(&mut self) {
-        if let Some(place) = mem::take(&mut self.place) {
-            place.abandon();
-        }
+        let Some(place) = self.place.take() else {
+            return;
+        };
+        let pool = &place.pool;
+        change_workers(pool, None, |list| {
+            place.unlist(list);
+            Some(staying(pool, list)).filter(|left| *left < pool.workers())
+        });
+        place.abandon();
+        threadless::announce();
+        pool.quiet.notify();
     }
 }
 

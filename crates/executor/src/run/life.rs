@@ -1,22 +1,23 @@
-//! The life of a worker's thread, from its start to its end. `DESIGN.md` has the table.
+//! The life of a worker's thread, from its place in the pool to its end. `DESIGN.md` has the table.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use terrace_sync::atomic::{AtomicBool, Ordering};
-use terrace_sync::{Arc, OnceLock, weakened};
+use terrace_sync::atomic::Ordering;
+use terrace_sync::{Arc, weakened};
 use terrace_thread::{Notify, ThreadSpawner, internal};
 
 use super::polled;
 use super::worker::Worker;
 use crate::parts::awake::Awake;
-use crate::parts::config::{Config, Hook};
+use crate::parts::config::Hook;
 use crate::parts::scopes::Looking;
-use crate::parts::threads::Kind;
+use crate::parts::threads::{Kind, Signs, Thread};
 use crate::pool::fork::here;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
 use crate::work::order::bystander_sight;
+use crate::work::scan::Scan;
 
 /// Wakes one worker, whether it searches, parks, or waits. If the program polls the worker's loop, it may do so by `block_on`, whose
 /// sleep in the loop's park ends by an unpark (`wait::wait_in_park`).
@@ -35,74 +36,139 @@ impl Notify for WorkerNotify {
     }
 }
 
-/// The closure of a worker thread, whose starter has counted it live and running. Sets `spawner` when it can take pinned tasks.
-/// Raises `out` when it counts itself out.
-pub(super) fn live(
-    pool: &Arc<Shared>,
-    config: &Config,
-    index: usize,
+/// What a worker or spare has in its pool: a seat, an entry in the list of threads, and its part of the counts. From [`take`](Self::take)
+/// on it counts as live and running, until [`live`](Self::live) or [`abandon`](Self::abandon) counts it out. Its drop does nothing.
+#[derive(Clone)]
+pub(super) struct Place {
+    pub(super) pool: Arc<Shared>,
+    pub(super) index: usize,
     kind: Kind,
-    out: &AtomicBool,
-    spawner: &OnceLock<ThreadSpawner>,
-) {
-    let moved = work(pool, config, index, kind, spawner);
-    pool.seats.workers.release(index);
-    // Waiting threads may have to run the tasks that are left.
-    let left = || bystander_sight(pool, Looking::Awake) != Sight::Nothing;
-    if moved > 0 || (pool.workers() == 0 && left()) {
-        pool.publish_tasks(moved.max(1));
-    }
-    pool.leave_holders();
-    if kind == Kind::Worker {
-        pool.threads.worker_ended();
-    }
-    // Ordering: Release, pairs with the Acquire in `Thread::has_ended`.
-    out.store(true, Ordering::Release);
-    // Ordering: Release, pairs with the Acquire in `Caller::is_alone`.
-    pool.threads.running.fetch_sub(1, Ordering::Release);
-    pool.threads.ended.notify(usize::MAX);
+    signs: Arc<Signs>,
 }
 
-/// Everything that the thread does as a worker. Returns how many tasks it has left to others at its end.
-fn work(
-    pool: &Arc<Shared>,
-    config: &Config,
-    index: usize,
-    kind: Kind,
-    spawner: &OnceLock<ThreadSpawner>,
-) -> usize {
-    internal::bind_worker(Arc::new(WorkerNotify {
-        pool: Arc::clone(pool),
-        index,
-    }));
-    let _set = spawner.set(ThreadSpawner::current());
-    if kind == Kind::Worker {
-        pool.threads.ended.notify(usize::MAX);
+impl Place {
+    /// Takes the place with the seat `index`, which the caller has acquired, and lists it, without a thread so far. `None` for a spare
+    /// that no thread of the pool needs any more.
+    pub(super) fn take(
+        pool: &Arc<Shared>,
+        list: &mut Vec<Thread>,
+        index: usize,
+        kind: Kind,
+    ) -> Option<Self> {
+        if !pool.threads.starts(kind) {
+            return None;
+        }
+        for thread in list.iter_mut().filter(|thread| thread.seat == index) {
+            thread.gone = true;
+        }
+        pool.worker_seat(index).reset();
+        pool.idle.ensure(index);
+        // It counts as live before it runs, so that the pool does not look stuck until then.
+        pool.idle.adopt_live(index);
+        pool.holders.enter();
+        let signs = Arc::<Signs>::default();
+        list.push(Thread {
+            seat: index,
+            kind,
+            gone: false,
+            in_shutdown: false,
+            signs: Arc::clone(&signs),
+            thread: None,
+            handle: None,
+        });
+        Some(Self {
+            pool: Arc::clone(pool),
+            index,
+            kind,
+            signs,
+        })
     }
-    // SAFETY: the starter of this thread has acquired the seat for it, and this is the only runner of it. The caller
-    // gives the seat back after this function.
-    let runner = unsafe { Runner::worker(pool, index) };
-    let runner = match kind {
-        Kind::Worker => runner,
-        Kind::Spare => runner.spare(),
-    };
-    let worker = Worker::new(runner, kind);
-    let runner = worker.runner();
-    runner.seat().start_clock();
-    let left = runner.on_thread(|| runner.enter(|| work_in_place(&worker, config)));
-    here::leave_as_worker(runner);
-    // Before the worker gives its place up: `leave` may call users' wakers, which may wait.
-    if !weakened!("executor-worker-bound") {
-        internal::unbind_worker();
+
+    /// Its entry in the list of threads.
+    pub(super) fn entry<'l>(&self, list: &'l mut [Thread]) -> Option<&'l mut Thread> {
+        list.iter_mut().find(|entry| self.is(entry))
     }
-    runner.seat().stop_clock();
-    left.unwrap_or_else(|| worker.leave())
+
+    /// Takes its entry off the list.
+    pub(super) fn unlist(&self, list: &mut Vec<Thread>) {
+        list.retain(|entry| !self.is(entry));
+    }
+
+    fn is(&self, entry: &Thread) -> bool {
+        Arc::ptr_eq(&entry.signs, &self.signs)
+    }
+
+    /// No thread will run in this place, which is off the list. May call users' wakers: the caller holds no lock.
+    pub(super) fn abandon(&self) {
+        let pool = &self.pool;
+        if self.kind == Kind::Spare {
+            pool.threads.spare_started();
+        }
+        pool.leave_holders();
+        pool.idle.abandon_live(self.index, &Scan::for_workers(pool));
+        pool.seats.workers.release(self.index);
+        self.count_out();
+    }
+
+    fn count_out(&self) {
+        // Ordering: Release, pairs with the Acquire in `Thread::has_ended`.
+        self.signs.out.store(true, Ordering::Release);
+        // Ordering: Release, pairs with the Acquire in `Caller::is_alone`.
+        self.pool.threads.running.fetch_sub(1, Ordering::Release);
+        self.pool.threads.ended.notify(usize::MAX);
+    }
+
+    /// The calling thread is the worker in this place, from its start hook to its end. Then it counts itself out.
+    pub(super) fn live(&self) {
+        let pool = &self.pool;
+        let moved = self.work();
+        pool.seats.workers.release(self.index);
+        // Waiting threads may have to run the tasks that are left.
+        let left = || bystander_sight(pool, Looking::Awake) != Sight::Nothing;
+        if moved > 0 || (pool.workers() == 0 && left()) {
+            pool.publish_tasks(moved.max(1));
+        }
+        pool.leave_holders();
+        self.count_out();
+    }
+
+    /// Everything that the thread does as a worker. Returns how many tasks it has left to others at its end.
+    fn work(&self) -> usize {
+        let (pool, index) = (&self.pool, self.index);
+        internal::bind_worker(Arc::new(WorkerNotify {
+            pool: Arc::clone(pool),
+            index,
+        }));
+        let _set = self.signs.spawner.set(ThreadSpawner::current());
+        if self.kind == Kind::Worker {
+            pool.threads.ended.notify(usize::MAX);
+        }
+        // SAFETY: the taker of this place has acquired the seat for it, and this is the only runner of it: a place runs once. `live`
+        // gives the seat back after this function.
+        let runner = unsafe { Runner::worker(pool, index) };
+        let runner = match self.kind {
+            Kind::Worker => runner,
+            Kind::Spare => runner.spare(),
+        };
+        let worker = Worker::new(runner, self.kind);
+        let runner = worker.runner();
+        runner.seat().start_clock();
+        let left = runner.on_thread(|| runner.enter(|| work_in_place(&worker)));
+        here::leave_as_worker(runner);
+        // Before the worker gives its place up: `leave` may call users' wakers, which may wait.
+        if !weakened!("executor-worker-bound") {
+            internal::unbind_worker();
+        }
+        runner.seat().stop_clock();
+        left.unwrap_or_else(|| worker.leave())
+    }
 }
 
 /// What the thread does while it is the worker: from its entry to the end of its pinned tasks.
-fn work_in_place(worker: &Worker<'_>, config: &Config) -> Option<usize> {
+fn work_in_place(worker: &Worker<'_>) -> Option<usize> {
     let _awake = Awake::begin();
     let pool = worker.runner().pool();
+    let config = &pool.threads.config;
     if !weakened!("executor-hook-before-place") {
         worker.enter();
     }

@@ -66,7 +66,7 @@ impl Pool {
                 let listener = shared.threads.ended.listen();
                 if threads
                     .iter()
-                    .all(|thread| thread.has_ended() || thread.is_here() || thread.hosted)
+                    .all(|thread| thread.has_ended() || thread.is_here() || thread.handle.is_none())
                 {
                     break;
                 }

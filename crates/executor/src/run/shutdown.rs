@@ -9,7 +9,7 @@ use terrace_sync::{Arc, thread, weakened};
 use super::deadline::{deadline_after, wait_for};
 use super::start::{resize, wake};
 use super::{quiet, stand_in, threadless};
-use crate::parts::threads::{Mark, Thread};
+use crate::parts::threads::Thread;
 use crate::pool::shared::Shared;
 use crate::pool::{place, runner};
 use crate::shutdown::{Shutdown, StillRunning};
@@ -92,12 +92,10 @@ struct Caller<'p> {
     own_pool: Option<Arc<Shared>>,
     /// Whether it is a thread of an executor.
     is_inside: bool,
-    /// Set if this call has marked the thread, rather than a call that this one is nested in.
-    marked: Option<Mark>,
+    /// Whether this call has marked the thread, rather than a call that this one is nested in.
+    marked: bool,
     /// `Threads::passes` when it was marked, if it is a thread of `pool`.
     passes: Option<usize>,
-    /// Whether `pool` counts it among its running threads.
-    is_running: bool,
 }
 
 impl<'p> Caller<'p> {
@@ -105,8 +103,8 @@ impl<'p> Caller<'p> {
         let own_pool = runner::with_worker(|worker| worker.map(|worker| worker.pool().arc()));
         let own = own_pool.as_deref().unwrap_or(pool);
         let mark = own.threads.mark();
-        let marked = mark.filter(|mark| mark.is_first);
-        if marked.is_some() {
+        let marked = mark.is_some_and(|mark| mark.is_first);
+        if marked {
             own.threads.ended.notify(usize::MAX);
         }
         let in_pool = mark.filter(|_| ptr::eq(own, pool));
@@ -115,7 +113,6 @@ impl<'p> Caller<'p> {
             is_inside: own_pool.is_some() || mark.is_some(),
             marked,
             passes: in_pool.map(|mark| mark.passes),
-            is_running: in_pool.is_some_and(|mark| mark.is_running),
             own_pool,
         }
     }
@@ -125,7 +122,7 @@ impl<'p> Caller<'p> {
         let threads = &self.pool.threads;
         // Starters count threads in, and threads mark themselves, under the lock.
         let list = threads.list.lock();
-        // Ordering: Acquire, pairs with the Release at the end of `live`: all that the threads did happens before this
+        // Ordering: Acquire, pairs with the Release in `Place::count_out`: all that the threads did happens before this
         // call returns.
         let running = self.pool.threads.running.load(Ordering::Acquire);
         if !self.is_inside {
@@ -134,13 +131,13 @@ impl<'p> Caller<'p> {
         if weakened!("executor-shutdown-alone") {
             return running <= usize::from(runner::is_worker_of(self.pool));
         }
-        // Ordering: Relaxed: `in_shutdown` and `passes` are accessed under the lock.
-        let inside = threads.in_shutdown.load(Ordering::Relaxed);
-        if running > inside {
+        let inside = || list.iter().filter(|thread| thread.shuts_down());
+        if running > inside().count() {
+            // Ordering: Relaxed, accessed under the lock.
             let passes = threads.passes.load(Ordering::Relaxed);
             return self.passes.is_some_and(|before| before != passes);
         }
-        let others = inside > usize::from(self.is_running);
+        let others = inside().any(|thread| !thread.is_here());
         if others {
             threads.passes.fetch_add(1, Ordering::Relaxed);
         }
@@ -174,9 +171,9 @@ impl<'p> Caller<'p> {
 
 impl Drop for Caller<'_> {
     fn drop(&mut self) {
-        if let Some(mark) = self.marked {
+        if self.marked {
             let own = self.own_pool.as_deref().unwrap_or(self.pool);
-            own.threads.unmark(mark);
+            own.threads.unmark();
         }
     }
 }

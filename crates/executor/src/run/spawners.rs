@@ -14,13 +14,12 @@ pub(crate) fn worker_spawners(pool: &Shared) -> Vec<ThreadSpawner> {
         let mut spawners: Vec<_> = {
             let list = pool.threads.list.lock();
             let stays = |thread: &&Thread| {
-                let began = !thread.hosted || thread.thread.is_some();
                 thread.is_worker()
-                    && began
+                    && thread.thread.is_some()
                     && !thread.has_ended()
                     && !pool.is_asked_to_end(thread.seat)
             };
-            let place = |thread: &Thread| (thread.seat, thread.spawner.get().cloned());
+            let place = |thread: &Thread| (thread.seat, thread.signs.spawner.get().cloned());
             list.iter().filter(stays).map(place).collect()
         };
         spawners.sort_by_key(|(seat, _)| *seat);

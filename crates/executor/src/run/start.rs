@@ -7,14 +7,12 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::{io, ptr};
 
-use terrace_sync::atomic::{AtomicBool, Ordering};
 use terrace_sync::thread::Builder;
-use terrace_sync::{Arc, OnceLock, weakened};
+use terrace_sync::{Arc, weakened};
 
-use super::life::live;
+use super::life::Place;
 use super::threadless;
 use crate::parts::config::default_name;
-use crate::parts::seat::Seat;
 use crate::parts::threads::{Kind, Thread};
 use crate::pool::shared::Shared;
 use crate::work::scan::Scan;
@@ -23,25 +21,16 @@ use crate::work::scan::Scan;
 /// With no workers, threads that wait drive the pool. The user's function that names the pool's threads may call this.
 /// Such a call starts no threads: the call that it is nested in does.
 pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
-    let list = pool.threads.list.lock();
-    let before = pool.workers();
-    if before == 0 && wanted > 0 {
-        pool.reset_alarm();
-    }
-    let asked = resize(pool, &list, wanted);
-    if wanted > 0 {
-        // A drain whose time was over may have asked before.
-        pool.threads.drain(false);
-    }
-    if before > 0 && wanted == 0 {
-        threadless::register(pool);
-    }
-    drop(list);
-    wake(pool, &asked);
-    if wanted == 0 {
-        threadless::announce();
-        pool.quiet.notify();
-    }
+    let before = change_workers(pool, None, |_| {
+        if wanted > 0 {
+            if pool.workers() == 0 {
+                pool.reset_alarm();
+            }
+            // A drain whose time was over may have asked before.
+            pool.threads.drain(false);
+        }
+        Some(wanted)
+    });
     let result = if is_naming(pool) {
         Ok(())
     } else {
@@ -55,6 +44,33 @@ pub(crate) fn set_workers(pool: &Arc<Shared>, wanted: usize) -> io::Result<()> {
     result
 }
 
+/// Asks workers to end or to stay, so that as many are left as `wanted` returns under the list's lock; `None` changes nothing. Starts
+/// none. If the last worker goes, threads that wait drive the pool. `before` is the number that the pool was to have, or `None` for
+/// the present one. Returns it.
+pub(super) fn change_workers(
+    pool: &Arc<Shared>,
+    before: Option<usize>,
+    wanted: impl FnOnce(&mut Vec<Thread>) -> Option<usize>,
+) -> usize {
+    let mut list = pool.threads.list.lock();
+    let before = before.unwrap_or_else(|| pool.workers());
+    let Some(wanted) = wanted(&mut list) else {
+        return before;
+    };
+    let asked = resize(pool, &list, wanted);
+    let registers = before > 0 && wanted == 0 && !pool.holders.is_closing();
+    if registers && !weakened!("executor-hosted-unregistered") {
+        threadless::register(pool);
+    }
+    drop(list);
+    wake(pool, &asked);
+    if wanted == 0 {
+        threadless::announce();
+        pool.quiet.notify();
+    }
+    before
+}
+
 /// Makes known that the pool is to have `wanted` workers, and asks the present ones to end or to stay. Starts none. Returns the
 /// seats of those that were asked to end: the caller [wakes](wake) them without the list's lock, as this may call users' wakers.
 #[must_use = "a worker that sleeps does not learn that it has to end"]
@@ -62,7 +78,7 @@ pub(super) fn resize(pool: &Shared, list: &[Thread], wanted: usize) -> Vec<usize
     let mut asked = Vec::new();
     pool.threads.set_workers(wanted);
     for thread in list.iter().rev().filter(|thread| thread.is_worker()) {
-        if staying(pool, list) > wanted && seat(pool, thread.seat).ask_to_end() {
+        if staying(pool, list) > wanted && pool.worker_seat(thread.seat).ask_to_end() {
             asked.push(thread.seat);
         }
     }
@@ -70,7 +86,7 @@ pub(super) fn resize(pool: &Shared, list: &[Thread], wanted: usize) -> Vec<usize
         // A spare ends by itself when it finds no work, but a pinned task, or one that wakes itself
         // without end, would keep it.
         for spare in list.iter().filter(|thread| thread.is_spare()) {
-            if seat(pool, spare.seat).ask_to_end() {
+            if pool.worker_seat(spare.seat).ask_to_end() {
                 asked.push(spare.seat);
             }
         }
@@ -78,7 +94,7 @@ pub(super) fn resize(pool: &Shared, list: &[Thread], wanted: usize) -> Vec<usize
     for thread in list.iter().filter(|thread| thread.is_worker()) {
         // A worker that ends already cannot be kept.
         if staying(pool, list) < wanted {
-            seat(pool, thread.seat).ask_to_stay();
+            pool.worker_seat(thread.seat).ask_to_stay();
         }
     }
     asked
@@ -113,21 +129,10 @@ fn start_missing(pool: &Arc<Shared>, before: usize) -> io::Result<()> {
         }
         drop(list);
         if let Err(error) = start_thread(pool, Kind::Worker, missing) {
-            let list = pool.threads.list.lock();
-            let asked = match missing(&list) {
-                true => resize(pool, &list, staying(pool, &list)),
-                false => Vec::new(),
-            };
-            let left = pool.workers();
-            if before > 0 && left == 0 {
-                threadless::register(pool);
-            }
-            drop(list);
-            wake(pool, &asked);
-            if left == 0 {
-                threadless::announce();
-                pool.quiet.notify();
-            }
+            // A pool that had no workers before stays as it was, registered or not.
+            change_workers(pool, Some(before), |list| {
+                missing(list).then(|| staying(pool, list))
+            });
             return Err(error);
         }
     }
@@ -164,65 +169,36 @@ fn start_thread(
         builder = builder.stack_size(size);
     }
     let mut list = pool.threads.list.lock();
-    if !wanted(&list) || !pool.threads.thread_starts(kind) {
+    // Dropping the handle of a thread that has finished forgets it.
+    list.retain(|thread| !thread.is_finished());
+    let is_wanted = wanted(&list);
+    let place = is_wanted.then(|| Place::take(pool, &mut list, index, kind));
+    let Some(place) = place.flatten() else {
         drop(list);
         pool.seats.workers.release(index);
         return Ok(false);
-    }
-    // Dropping the handle of a thread that has finished forgets it.
-    list.retain(|thread| !thread.is_finished());
-    for thread in list.iter_mut().filter(|thread| thread.seat == index) {
-        thread.gone = true;
-    }
-    seat(pool, index).reset();
-    pool.idle.ensure(index);
-    if kind == Kind::Spare {
-        pool.threads.spare_starts();
-    }
-    // It counts as live before it runs, so that the pool does not look stuck until then.
-    pool.idle.adopt_live(index);
-    if kind == Kind::Worker {
-        pool.threads.worker_starts();
-    }
-    pool.holders.enter();
-    let (shared, config) = (Arc::clone(pool), Arc::clone(config));
-    let out = Arc::new(AtomicBool::new(false));
-    let raised = Arc::clone(&out);
-    let spawner = Arc::new(OnceLock::new());
-    let arrives = Arc::clone(&spawner);
+    };
     pool.threads.comes();
+    let own = place.clone();
     let begun = move || {
-        shared.threads.has_come();
-        live(&shared, &config, index, kind, &raised, &arrives);
-        shared.threads.let_others_begin();
+        own.pool.threads.has_come();
+        own.live();
+        own.pool.threads.let_others_begin();
     };
     match builder.spawn(begun) {
         Ok(handle) => {
-            list.push(Thread {
-                seat: index,
-                kind,
-                gone: false,
-                hosted: false,
-                in_shutdown: false,
-                out,
-                spawner,
-                thread: Some(handle.thread()),
-                handle: Some(handle),
-            });
+            if let Some(entry) = place.entry(&mut list) {
+                entry.thread = Some(handle.thread());
+                entry.handle = Some(handle);
+            }
             Ok(true)
         }
         Err(error) => {
-            pool.threads.running.fetch_sub(1, Ordering::Relaxed);
-            match kind {
-                Kind::Worker => pool.threads.worker_ended(),
-                Kind::Spare => pool.threads.spare_started(),
-            }
+            place.unlist(&mut list);
             // The calls below may call users' wakers, so they hold no lock.
             drop(list);
             pool.threads.has_come();
-            pool.leave_holders();
-            pool.idle.abandon_live(index, &Scan::for_workers(pool));
-            pool.seats.workers.release(index);
+            place.abandon();
             Err(error)
         }
     }
@@ -244,10 +220,6 @@ fn thread_name(pool: &Shared, index: usize) -> String {
             default_name(index)
         }
     }
-}
-
-fn seat(pool: &Shared, index: usize) -> &Seat {
-    pool.seats.workers.get(index).expect("a thread has a seat")
 }
 
 /// A call of the function that names the threads of a pool, on this thread.
