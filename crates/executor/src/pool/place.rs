@@ -31,15 +31,6 @@ pub(crate) enum Owed {
     Nothing,
 }
 
-/// What a push into a runner's ring moved.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Pushed {
-    /// The task alone, into the ring.
-    Alone,
-    /// The ring was full: it moved tasks into the injector.
-    Overflowed,
-}
-
 /// Queues a runnable at the seat of this thread's runner. Gives it back if the thread is neither worker nor driver of
 /// `pool`; the caller then queues it into the injector.
 // Into each caller, which knows the cause.
@@ -148,7 +139,7 @@ impl Runner<'_> {
     #[inline]
     fn queue_yielded(&self, task: Runnable) -> Owed {
         // On an overflow the tasks before it, which were published, have moved out of the ring.
-        if self.push(task) == Pushed::Overflowed {
+        if self.push(task) {
             return Owed::Publish;
         }
         match self.deferred.pushed() {
@@ -173,9 +164,9 @@ impl Runner<'_> {
         Owed::Publish
     }
 
-    /// Queues `task` into its ring.
+    /// Queues `task` into its ring. Returns whether the ring was full: then it has moved tasks into the injector.
     #[inline]
-    fn push(&self, task: Runnable) -> Pushed {
+    fn push(&self, task: Runnable) -> bool {
         terrace_trace::local_schedule();
         let overflowed = self.ring().push_or_overflow(task, &self.pool().injector);
         if self.parked.get() {
@@ -184,9 +175,7 @@ impl Runner<'_> {
         }
         if overflowed {
             self.seat().counts.overflows.add(1);
-            Pushed::Overflowed
-        } else {
-            Pushed::Alone
         }
+        overflowed
     }
 }

@@ -14,7 +14,7 @@
 //! spares.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use terrace_park::Woken;
@@ -105,13 +105,6 @@ impl PollLoop for Polled<'_, '_> {
     }
 }
 
-/// Whether the worker goes on in this poll.
-enum Rest {
-    Over,
-    /// It is parked, or lets its reactor have a turn.
-    Pending,
-}
-
 impl Polled<'_, '_> {
     fn poll_loop(&mut self, waker: Waker) -> Poll<()> {
         let worker = self.worker;
@@ -133,10 +126,7 @@ impl Polled<'_, '_> {
                     waker.wake();
                     return Poll::Pending;
                 }
-                Stop::Idle if worker.stays() => match self.rest(&waker) {
-                    Rest::Over => {}
-                    Rest::Pending => return Poll::Pending,
-                },
+                Stop::Idle if worker.stays() => ready!(self.rest(&waker)),
                 Stop::Idle | Stop::Ended => {
                     worker.end_loop(&mut self.progress);
                     return Poll::Ready(());
@@ -145,8 +135,9 @@ impl Polled<'_, '_> {
         }
     }
 
-    /// Parks the worker. It watches for a while if there is something to watch.
-    fn rest(&mut self, waker: &Waker) -> Rest {
+    /// Parks the worker. It watches for a while if there is something to watch. Pending if it is parked, or lets its reactor have a
+    /// turn; ready if it goes on in this poll.
+    fn rest(&mut self, waker: &Waker) -> Poll<()> {
         let worker = self.worker;
         let runner = worker.runner();
         let (pool, index) = (runner.pool(), runner.index());
@@ -159,7 +150,7 @@ impl Polled<'_, '_> {
                     drop(asleep);
                     self.progress.token = Some(token);
                     worker.run_still(&mut self.progress);
-                    return Rest::Over;
+                    return Poll::Ready(());
                 }
                 Ok(Woken::TimedOut(token)) => {
                     drop(asleep);
@@ -168,7 +159,7 @@ impl Polled<'_, '_> {
                     self.progress.sentinel.calm_down();
                     worker.stop_search(&mut self.progress.token);
                     waker.wake_by_ref();
-                    return Rest::Pending;
+                    return Poll::Pending;
                 }
                 Err(back) => token = back,
             }
@@ -176,13 +167,13 @@ impl Polled<'_, '_> {
         match pool.idle.park_in_poll(index, token, &scan, waker.clone()) {
             None => {
                 runner.parks(asleep);
-                Rest::Pending
+                Poll::Pending
             }
             token => {
                 drop(asleep);
                 terrace_trace::unpark();
                 self.progress.token = token;
-                Rest::Over
+                Poll::Ready(())
             }
         }
     }
