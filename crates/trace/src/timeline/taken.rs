@@ -13,8 +13,8 @@ use super::threads::{Worker, logs};
 /// # Examples
 ///
 /// ```
-/// terrace_trace::park(0);
-/// terrace_trace::unpark(0);
+/// terrace_trace::park();
+/// terrace_trace::unpark();
 /// let timeline = terrace_trace::timeline::snapshot();
 /// assert!(timeline.threads().iter().any(|thread| thread.events() >= 2));
 /// ```
@@ -36,7 +36,7 @@ pub struct Timeline {
 /// ```
 /// std::thread::Builder::new()
 ///     .name(String::from("renderer"))
-///     .spawn(|| terrace_trace::park(0))?
+///     .spawn(terrace_trace::park)?
 ///     .join()
 ///     .unwrap();
 /// let timeline = terrace_trace::timeline::snapshot();

@@ -19,7 +19,7 @@ impl Timeline {
     /// # Examples
     ///
     /// ```
-    /// terrace_trace::park(0);
+    /// terrace_trace::park();
     /// let mut json = Vec::new();
     /// terrace_trace::timeline::snapshot().write_chrome(&mut json)?;
     /// assert!(!json.is_empty());
@@ -38,7 +38,7 @@ impl Timeline {
     /// # Examples
     ///
     /// ```
-    /// terrace_trace::park(0);
+    /// terrace_trace::park();
     /// let mut page = Vec::new();
     /// terrace_trace::timeline::snapshot().write_html(&mut page)?;
     /// assert!(page.starts_with(b"<!"));
