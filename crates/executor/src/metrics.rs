@@ -34,8 +34,8 @@ macro_rules! numbers {
 numbers! {
     /// What an executor has done, and what lies in its queues. [`Executor::metrics`](crate::Executor::metrics) takes it.
     ///
-    /// The names are those of `tokio::runtime::RuntimeMetrics`. Each number is exact while no thread acts. Else it may be old: a
-    /// worker tells its polls at each 61st turn, and when it runs out of work. All of them count from the executor's start, and wrap.
+    /// The names are those of `tokio::runtime::RuntimeMetrics`. Each number is exact while no thread acts; else it may be old.
+    /// All of them count from the executor's start, and wrap.
     ///
     /// # Examples
     ///

@@ -87,7 +87,6 @@ impl Worker {
             let worker = worker?;
             worker.flush();
             let taken = order::OwnQueues::take(&Look::turn(worker))?;
-            worker.count_poll();
             worker.enter(|| taken.found.run(pool));
             Some(())
         });
