@@ -151,6 +151,9 @@ impl Builder {
 
     /// Whether the executor starts spare workers where all workers wait or are blocked; it does without this.
     ///
+    /// A spare ends when it finds no work and no task is pinned to it. A task that the [start hook](Self::on_thread_start) pins to each thread,
+    /// and that does not end, keeps all spares.
+    ///
     /// Without spares no two workers ever have the same index, and each index is below the number of workers. Where all workers
     /// wait and tasks are queued, a waiting worker runs one of them, on top of its wait, as deep as they come. If a worker
     /// blocks its thread by other means than a wait of Terrace, no other thread takes its place.

@@ -187,8 +187,15 @@ fn lead(site: Site, role: Role) {
             LET_GO.set();
         }
     }
-    let at_the_end = matches!(site, Site::PinnedDestructor | Site::ThreadLocalLate);
-    if at_the_end && matches!(role, Role::Worker | Role::Lone) {
+    // A spare ends by itself, unless a task is pinned to it.
+    let is_asked_to_end = match role {
+        Role::Worker | Role::Lone => {
+            matches!(site, Site::PinnedDestructor | Site::ThreadLocalLate)
+        }
+        Role::Spare | Role::ScopeSpare => site == Site::PinnedDestructor,
+        Role::Foreign | Role::Waiter | Role::TryTick | Role::Run => false,
+    };
+    if is_asked_to_end {
         PREPARED.block();
         end_workers();
     }

@@ -179,11 +179,17 @@ impl Seats {
         self.scan().any(|seat| !seat.ring.is_empty())
     }
 
-    /// Takes a task out of some ring, in another order for each `turn`.
+    /// Takes a task out of some ring. The seat at which it begins depends on `turn` by Fibonacci hashing (Knuth, "The Art of Computer
+    /// Programming", volume 3, 6.4): turns in any regular distance begin at all of them.
     #[inline]
     pub(crate) fn steal_one(&self, turn: usize) -> Option<Runnable> {
+        let bound = self.bound();
         // The pool may never have had a seat.
-        let first = turn.checked_rem(self.bound())?;
+        if bound == 0 {
+            return None;
+        }
+        let hash = (turn as u32).wrapping_mul(0x9E37_79B9);
+        let first = ((u64::from(hash) * bound as u64) >> 32) as usize;
         let (later, earlier) = (self.scan().skip(first), self.scan().take(first));
         later.chain(earlier).find_map(|seat| seat.ring.steal_one())
     }

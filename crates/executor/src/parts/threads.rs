@@ -55,8 +55,8 @@ pub(crate) struct Signs {
     pub(crate) spawner: OnceLock<ThreadSpawner>,
 }
 
-/// One thread that was started and has not been joined. It stays listed while another one joins it: the destructors of its
-/// thread-locals may call `shutdown`, and then it has to be known as a thread of the pool.
+/// One thread of the pool: listed before it starts, and until it has been joined, or has left a hosted worker's place. It stays listed while
+/// another one joins it: the destructors of its thread-locals may call `shutdown`, and then it has to be known as a thread of the pool.
 pub(crate) struct Thread {
     pub(crate) seat: usize,
     pub(crate) kind: Kind,
@@ -65,7 +65,7 @@ pub(crate) struct Thread {
     /// It is inside a `shutdown` of some executor.
     pub(crate) in_shutdown: bool,
     pub(crate) signs: Arc<Signs>,
-    /// Of a hosted worker: none before it runs.
+    /// None before it starts, or runs the hosted worker.
     pub(crate) thread: Option<thread::Thread>,
     /// Of a thread that the pool joins, until another thread takes it to do so. A hosted worker has none.
     pub(crate) handle: Option<JoinHandle<()>>,

@@ -55,7 +55,6 @@ impl Runner<'_> {
         let depth = self.nested_help.get();
         self.nested_help.set(depth + 1);
         let lent = frames::lend();
-        self.count_poll();
         eager::begin_turn();
         self.pool()
             .waits_beneath

@@ -101,13 +101,14 @@ impl Place {
     /// No thread will run in this place, which is off the list. May call users' wakers: the caller holds no lock.
     pub(super) fn abandon(&self) {
         let pool = &self.pool;
+        // Before users' wakers: one of them may wait until the other threads have ended.
+        self.count_out();
         if self.kind == Kind::Spare {
             pool.threads.spare_started();
         }
         pool.leave_holders();
         pool.idle.abandon_live(self.index, &Scan::for_workers(pool));
         pool.seats.workers.release(self.index);
-        self.count_out();
     }
 
     fn count_out(&self) {

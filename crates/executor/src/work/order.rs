@@ -9,7 +9,6 @@ use crate::protocol::sight::Sight;
 /// A list of sources.
 pub(crate) trait Order {
     /// The sources, the first one first.
-    #[cfg(test)]
     const SOURCES: &'static [Source];
 
     /// Takes the next piece of work.
@@ -17,6 +16,14 @@ pub(crate) trait Order {
 
     /// The most urgent thing that a look at all sources shows.
     fn sight(look: &Look<'_, '_>) -> Sight;
+
+    /// Takes the next piece of work, but begins with another source, and goes on with the first one after the last.
+    #[cold]
+    fn take_from<'p>(first: usize, look: &Look<'_, 'p>) -> Option<Taken<'p>> {
+        let (last, first) = Self::SOURCES.split_at(first % Self::SOURCES.len());
+        let mut sources = first.iter().chain(last);
+        sources.find_map(|source| source.take(look))
+    }
 }
 
 /// The most urgent work that a thread without a seat may take.
@@ -28,25 +35,24 @@ pub(crate) fn bystander_sight(pool: &Shared, looking: Looking) -> Sight {
 /// Takes the next piece of work for a thread without a seat.
 #[inline]
 pub(crate) fn bystander_take(pool: &Shared) -> Option<Taken<'_>> {
-    take_by_turns::<Bystander, LateBystander>(pool)
+    take_by_turns::<Bystander>(pool)
 }
 
 /// Takes the next piece of work for a waiting worker that helps as the last resort.
 pub(crate) fn last_resort_take(pool: &Shared) -> Option<Taken<'_>> {
-    take_by_turns::<LastResort, LateLastResort>(pool)
+    take_by_turns::<LastResort>(pool)
 }
 
 /// A task that keeps waking itself goes back to the place where this thread found it. It starves no other task:
 /// - every other turn, the injector comes before the seats;
 /// - each turn begins with another seat;
-/// - some turns begin with the sources that come late in all others.
+/// - every [`GLOBAL_INTERVAL`](crate::tuned::GLOBAL_INTERVAL)th turn begins with another source.
 #[inline]
-fn take_by_turns<Usual: Order, Late: Order>(pool: &Shared) -> Option<Taken<'_>> {
-    let (look, is_late) = Look::bystander_turn(pool);
-    if is_late {
-        Late::take(&look)
-    } else {
-        Usual::take(&look)
+fn take_by_turns<O: Order>(pool: &Shared) -> Option<Taken<'_>> {
+    let (look, first) = Look::bystander_turn(pool);
+    match first {
+        None => O::take(&look),
+        Some(first) => O::take_from(first, &look),
     }
 }
 
@@ -64,7 +70,6 @@ macro_rules! orders {
         pub(crate) struct $name;
 
         impl Order for $name {
-            #[cfg(test)]
             const SOURCES: &'static [Source] = &[$(Source::$source),+];
 
             #[inline]
@@ -118,14 +123,8 @@ orders! {
     /// wait for a task that this very thread is in the middle of.
     Bystander: HighLane, InjectorByTurn, Peers, Injector, AnyScope, BackgroundLane, AnySlot;
 
-    /// The same, every [`GLOBAL_INTERVAL`](crate::tuned::GLOBAL_INTERVAL)th turn of all such threads.
-    LateBystander: AnySlot, BackgroundLane, AnyScope, InjectorByTurn, Peers, Injector, HighLane;
-
     /// A waiting worker that helps as the last resort. It alone of all that wait takes jobs that others have forked.
     LastResort: HighLane, InjectorByTurn, Peers, Injector, AnyScope, AnyFork, BackgroundLane, AnySlot;
-
-    /// The same, in those turns.
-    LateLastResort: AnySlot, BackgroundLane, AnyFork, AnyScope, InjectorByTurn, Peers, Injector, HighLane;
 
     /// A waiting worker that helps as the last resort, on top of too many other jobs. A task at a seat mostly ends a
     /// wait rather than adding one.

@@ -97,16 +97,18 @@ impl<'l, 'p> Look<'l, 'p> {
         }
     }
 
-    /// A look by such a thread that is going to take: counts one of their turns. Also whether it is a late one.
+    /// A look by such a thread that is going to take: counts one of their turns. Also the number of the source that goes first in it, if it
+    /// is another one than usual.
     #[inline]
-    pub(super) fn bystander_turn(pool: &'p Shared) -> (Self, bool) {
+    pub(super) fn bystander_turn(pool: &'p Shared) -> (Self, Option<usize>) {
         let number = pool.seats.bystander_turn();
         let look = Self {
             number,
             ..Self::bystander(pool, Looking::Awake)
         };
         let interval = GLOBAL_INTERVAL as usize;
-        (look, number % interval == interval - 1)
+        let is_global = number % interval == interval - 1;
+        (look, is_global.then(|| number / interval))
     }
 
     /// The same look, for a thread that cannot watch: a thread that may fork at any moment is no work.

@@ -357,6 +357,53 @@ fn every_source_of_an_order_yields_something() {
     visit_all(&mut Yields);
 }
 
+/// Threads without a seat reach a task in any place, though tasks in all other places come back each time that they are run.
+#[test]
+fn endless_tasks_in_all_other_places_keep_no_bystander_from_one() {
+    const PLACES: [Place; 7] = [
+        Place::HighLane,
+        Place::Injector,
+        Place::OwnRing,
+        Place::PeerRing,
+        Place::PeerSlot,
+        Place::BackgroundLane,
+        Place::ScopeAsleep,
+    ];
+    for take in [order::bystander_take, order::last_resort_take] {
+        for target in PLACES {
+            let pool = Pool::new();
+            let (own, peer) = pool.runners(Looker::Worker);
+            let (own, shared) = (own.expect("a worker has a seat"), &*pool.shared);
+            let scope = pool.open_scope();
+            let is_empty = |place| match place {
+                Place::HighLane => shared.lanes.high.is_empty(),
+                Place::Injector => shared.injector.is_empty(),
+                Place::OwnRing => own.seat().ring.is_empty(),
+                Place::PeerRing => peer.seat().ring.is_empty(),
+                Place::PeerSlot => peer.seat().lifo.look().is_none(),
+                Place::BackgroundLane => shared.lanes.background.is_empty(),
+                _ => !shared.scopes.has_any(),
+            };
+            let fill = |place| match place {
+                Place::ScopeAsleep => scope.core().push_remote(pool.item()),
+                _ => assert!(pool.put(place, Some(&own), &peer)),
+            };
+            PLACES.into_iter().for_each(fill);
+            let turns = (0..TURNS).take_while(|_| {
+                let taken = take(shared).expect("there is work in all places");
+                taken.found.run_borrowed(shared);
+                let others = PLACES.into_iter().filter(|place| *place != target);
+                others.filter(|place| is_empty(*place)).for_each(fill);
+                !is_empty(target)
+            });
+            assert!(
+                turns.count() < TURNS as usize,
+                "{target:?} is never reached"
+            );
+        }
+    }
+}
+
 /// What the sentinel takes when its watch ends of itself, after less than so many looks.
 fn watch<'p>(sentinel: &mut Sentinel, pool: &'p Pool, most: usize) -> Option<Found<'p>> {
     let looks = sentinel.sleeps(&pool.shared, 0).take(most).count();
