@@ -19,7 +19,7 @@ use crate::tuned::GLOBAL_INTERVAL;
 /// A place where work lies, or a turn in which another place goes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// Goes before the high lane, every [`GLOBAL_INTERVAL`](crate::tuned::GLOBAL_INTERVAL)th turn of a seat:
+    /// Goes before the high lane, every [`GLOBAL_INTERVAL`]th turn of a seat:
     /// the injector, the background lane, or a stalled peer. Each turn takes from one of them, so that none keeps the
     /// others waiting; the own slot and ring are next.
     GlobalTurn,
