@@ -95,8 +95,8 @@ impl WaitList {
         self.wake(Wakes::One);
     }
 
-    /// Wakes all sleeping drivers, as `wake_one` does one: a driver gets its wake also where a newer one cannot be polled. A driver that
-    /// falls asleep meanwhile may stay asleep: its node is at the front, and the walk is past it.
+    /// Wakes all sleeping drivers, as `wake_one` does one: a driver gets its wake also where a newer one cannot be polled. The walk
+    /// ends: a driver that falls asleep again in its course may have a new node, which the owner links at the front, behind the walker.
     /// The caller has queued something before. A driver that is about to sleep sees that, or this thread sees the driver.
     pub fn wake_all(&self) {
         if !weakened!("local-wake-all-fence") {

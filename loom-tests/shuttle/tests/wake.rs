@@ -116,9 +116,16 @@ fn pinned_tasks_wake_each_other() {
     });
 }
 
-/// Pins a task to a spare of this pool, whose only worker waits until then. The task waits for the gate.
-fn pin_to_a_spare(pool: &Arc<Executor<'static>>, gate: &Gate) -> Task<Option<usize>> {
-    let (own, wait) = (Arc::clone(pool), gate.pass());
+/// A task that is pinned to a spare of its pool, whose only worker waited until then. The task waits for the gate.
+struct Pinned {
+    pool: Arc<Executor<'static>>,
+    gate: Gate,
+    task: Task<Option<usize>>,
+}
+
+fn pinned_to_a_spare() -> Pinned {
+    let (pool, gate) = (pool(1), Gate::new());
+    let (own, wait) = (Arc::clone(&pool), gate.pass());
     let slot = Arc::new(Mutex::new(None));
     let filled = Arc::clone(&slot);
     let is_filled = Gate::new();
@@ -137,16 +144,15 @@ fn pin_to_a_spare(pool: &Arc<Executor<'static>>, gate: &Gate) -> Task<Option<usi
     });
     block_on(outer);
     let task = slot.lock().take();
-    task.expect("the worker has waited for it")
+    let task = task.expect("the worker has waited for it");
+    Pinned { pool, gate, task }
 }
 
 /// The spare goes to sleep, or has slept, when its pinned task is woken. It stays for that task.
 #[test]
 fn a_task_that_is_pinned_to_a_spare_ends() {
     explore(|| {
-        let pool = pool(1);
-        let gate = Gate::new();
-        let task = pin_to_a_spare(&pool, &gate);
+        let Pinned { pool, gate, task } = pinned_to_a_spare();
         let opener = thread::spawn(move || {
             pause();
             gate.open();
@@ -161,9 +167,11 @@ fn a_task_that_is_pinned_to_a_spare_ends() {
 #[test]
 fn a_spare_with_a_pinned_task_ends_with_its_pool() {
     explore(|| {
-        let pool = pool(1);
-        let gate = Gate::new();
-        let task = pin_to_a_spare(&pool, &gate);
+        let Pinned {
+            pool,
+            gate: _gate,
+            task,
+        } = pinned_to_a_spare();
         pool.shutdown(Shutdown::RunQueued, None).expect("no limit");
         assert_eq!(pool.threads(), 0);
         assert_eq!(block_on(task.fallible()), None);

@@ -96,7 +96,8 @@ impl Shared {
     }
 }
 
-/// Spawns a task of `pool` on the high lane or the background lane. Drops the task if the pool has ended, or ends meanwhile.
+/// Spawns a task of `pool` on the high lane or the background lane. If the pool has ended, or another thread ends it during the call, this
+/// thread drops the task.
 ///
 /// # Safety
 /// The future and its output are Send, and what they borrow lives until they have been dropped.

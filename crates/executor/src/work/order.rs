@@ -45,7 +45,7 @@ pub(crate) fn last_resort_take(pool: &Shared) -> Option<Taken<'_>> {
 
 /// A task that keeps waking itself goes back to the place where this thread found it. It starves no other task:
 /// - every other turn, the injector comes before the seats;
-/// - each turn begins with another seat;
+/// - the seat with which a turn begins is hashed from its number;
 /// - every [`GLOBAL_INTERVAL`](crate::tuned::GLOBAL_INTERVAL)th turn begins with another source.
 #[inline]
 fn take_by_turns<O: Order>(pool: &Shared) -> Option<Taken<'_>> {

@@ -49,7 +49,7 @@ pub(crate) enum Source {
     /// Jobs of threads that fork.
     AnyFork,
     /// The rings of all seats. A looker with a ring takes half of one, from a random seat on. A looker without a ring
-    /// takes one task, each turn from another seat on.
+    /// takes one task, from a seat on that is hashed from its turn.
     Peers,
     /// The background lane, with a permit.
     BackgroundLane,
