@@ -3,8 +3,7 @@
 use terrace_sync::atomic::Ordering;
 use terrace_sync::weakened;
 
-use super::flags::{LIMIT, count, local, remote, too_many_references};
-use super::state::{HandleEnd, State, Step};
+use super::state::{HandleEnd, LIMIT, State, Step, count, local, remote, too_many_references};
 use crate::on_owner::OnOwner;
 
 const LOCAL_LIMIT: u32 = LIMIT as u32;

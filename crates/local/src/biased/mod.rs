@@ -33,22 +33,13 @@
 //! The only users' code that runs in here is that of wakers, in [`join`](State::join), while nothing is borrowed. So
 //! loom models all of it: `loom-tests/tests/local_task`.
 
-// One thread plays all sides, so sanitizers have nothing to see.
-#[cfg(all(
-    test,
-    feature = "std",
-    not(any(terrace_loom, terrace_shuttle, terrace_asan, terrace_tsan))
-))]
-mod explore;
-mod flags;
-mod join;
 mod local;
 mod remote;
 mod state;
-#[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]
+#[cfg(all(test, feature = "std", not(any(terrace_loom, terrace_shuttle))))]
+#[path = "../../tests/biased/mod.rs"]
 mod tests;
 mod turn;
 
-pub use self::join::Joined;
-pub use self::state::{HandleEnd, Reference, Side, State, Step};
+pub use self::state::{HandleEnd, Joined, Reference, Side, State, Step};
 pub use self::turn::{Arrival, Finished, Left, Pended};

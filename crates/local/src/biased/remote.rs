@@ -3,8 +3,7 @@
 use terrace_sync::atomic::Ordering;
 use terrace_sync::weakened;
 
-use super::flags::{LIMIT, count, remote, too_many_references};
-use super::state::{HandleEnd, Reference, State, Step};
+use super::state::{HandleEnd, LIMIT, Reference, State, Step, count, remote, too_many_references};
 
 impl State {
     /// Counts another reference.
@@ -19,34 +18,11 @@ impl State {
 
     /// A wake.
     pub fn wake_remote(&self, reference: Reference) -> Step {
-        let given = usize::from(reference == Reference::UsedUp);
-        let before = self.update(|word| {
-            if word & remote::ENDED != 0 {
-                return None;
-            }
-            let is_first = word & remote::NOTIFIED == 0;
-            // A new item takes the caller's reference, or a new one; an item that exists has its own.
-            let added = usize::from(is_first).wrapping_sub(given);
-            if !is_first && given == 0 && weakened!("local-task-wake-coalesced") {
-                return None;
-            }
-            // A step even where no bit changes: the item that exists must bring what this thread wrote before.
-            let new = word | remote::NOTIFIED | remote::WOKEN;
-            Some(new.wrapping_add(added.wrapping_mul(remote::ONE)))
-        });
-        if before & remote::ENDED != 0 {
-            return match reference {
-                Reference::UsedUp => self.release_remote(),
-                Reference::Kept => Step::Nothing,
-            };
+        match (self.ask(remote::WOKEN, reference), reference) {
+            (Step::Ended, Reference::UsedUp) => self.release_remote(),
+            (Step::Ended, Reference::Kept) => Step::Nothing,
+            (step, _) => step,
         }
-        if before & remote::NOTIFIED == 0 {
-            if reference == Reference::Kept && count(before) > LIMIT {
-                too_many_references();
-            }
-            return Step::Queue;
-        }
-        Step::Nothing
     }
 
     /// Drops a reference.
@@ -67,23 +43,34 @@ impl State {
         self.ask(remote::CANCELLED, Reference::Kept)
     }
 
-    /// Sets `bits`, and makes the owner look at them.
+    /// Sets `bits`, and makes the owner look at them. If the task has [ended](Step::Ended), the caller keeps its reference in any case.
     fn ask(&self, bits: usize, reference: Reference) -> Step {
         let given = usize::from(reference == Reference::UsedUp);
         let before = self.update(|word| {
-            (word & remote::ENDED == 0).then(|| {
-                let added = usize::from(word & remote::NOTIFIED == 0).wrapping_sub(given);
-                let new = word | bits | remote::NOTIFIED;
-                new.wrapping_add(added.wrapping_mul(remote::ONE))
-            })
+            if word & remote::ENDED != 0 {
+                return None;
+            }
+            let is_first = word & remote::NOTIFIED == 0;
+            // A new item takes the caller's reference, or a new one; an item that exists has its own.
+            let added = usize::from(is_first).wrapping_sub(given);
+            let coalesces = bits == remote::WOKEN && !is_first && given == 0;
+            if coalesces && weakened!("local-task-wake-coalesced") {
+                return None;
+            }
+            // A step even where no bit changes: the item that exists must bring what this thread wrote before.
+            let new = word | bits | remote::NOTIFIED;
+            Some(new.wrapping_add(added.wrapping_mul(remote::ONE)))
         });
         if before & remote::ENDED != 0 {
-            Step::Ended
-        } else if before & remote::NOTIFIED == 0 {
-            Step::Queue
-        } else {
-            Step::Nothing
+            return Step::Ended;
         }
+        if before & remote::NOTIFIED != 0 {
+            return Step::Nothing;
+        }
+        if reference == Reference::Kept && count(before) > LIMIT {
+            too_many_references();
+        }
+        Step::Queue
     }
 
     /// Sets `bits` and drops a reference. With any bits the reference is the handle's.

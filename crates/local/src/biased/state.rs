@@ -4,10 +4,73 @@ use core::task::Waker;
 
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::cell::UnsafeCell;
-use terrace_sync::weakened;
+use terrace_sync::{ordering, weakened};
 
-use super::flags::{count, local, remote};
 use crate::on_owner::OnOwner;
+use crate::unwind::Unneeded;
+
+/// Flags of the local word. Only the owner reads and writes them.
+pub(super) mod local {
+    /// The task has an item in the run queue.
+    pub(crate) const QUEUED: u8 = 1;
+    /// The owner polls the task, or drops its future.
+    pub(crate) const RUNNING: u8 = 1 << 1;
+    /// A waker woke the task while the owner polled it.
+    pub(crate) const WOKEN: u8 = 1 << 2;
+    /// The owner drops the future instead of polling it.
+    pub(crate) const CANCELLED: u8 = 1 << 3;
+    /// The handle is gone, and went on the owner's thread.
+    pub(crate) const DETACHED: u8 = 1 << 4;
+    /// The task has ended: the remote word counts all references.
+    pub(crate) const ENDED: u8 = 1 << 5;
+}
+
+/// Flags of the remote word. Every thread may change them.
+pub(super) mod remote {
+    /// The task has an item in the inbox, or a thread is about to push one.
+    pub(crate) const NOTIFIED: usize = 1;
+    /// That item asks the owner for a poll.
+    pub(crate) const WOKEN: usize = 1 << 1;
+    /// That item asks the owner to drop the future.
+    pub(crate) const CANCELLED: usize = 1 << 2;
+    /// The handle is gone, and went on another thread.
+    pub(crate) const DETACHED: usize = 1 << 3;
+    /// The task has ended: its future has been dropped, and this word counts all references.
+    pub(crate) const ENDED: usize = 1 << 4;
+    /// The ended task has an outcome, which its handle takes.
+    pub(crate) const OUTCOME: usize = 1 << 5;
+    /// The awaiter belongs to the owner; while the bit is clear, it belongs to the handle.
+    pub(crate) const JOIN: usize = 1 << 6;
+    /// The task ended in the call that spawned it, its memory is of a class, and it has no awaiter.
+    pub(crate) const FRESH: usize = 1 << 7;
+    /// Above it is the number of references, with a sign.
+    pub(super) const SHIFT: u32 = 8;
+    /// One reference.
+    pub(crate) const ONE: usize = 1 << SHIFT;
+    /// The word of a fresh task: the handle has the only reference.
+    pub(crate) const FRESH_END: usize = ENDED | OUTCOME | FRESH | ONE;
+}
+
+/// A count beyond this ends the process. It is far below the capacity of either count, so that a thread notices in
+/// time. Unit tests have a small one, which they reach.
+pub(super) const LIMIT: isize = {
+    let fits = isize::MAX >> (remote::SHIFT + 1);
+    let limit = if cfg!(test) { 1_000 } else { 1 << 30 };
+    if fits < limit { fits } else { limit }
+};
+
+/// The references that the remote word counts. Negative if other threads gave back more than they counted.
+#[inline]
+pub(super) const fn count(word: usize) -> isize {
+    0_isize.wrapping_add_unsigned(word) >> remote::SHIFT
+}
+
+/// Ends the process. So many references exist only if a loop leaks wakers, and a count that wraps around would free a cell
+/// in use.
+#[cold]
+pub(super) extern "C" fn too_many_references() -> ! {
+    panic!("too many references to a task: wakers are leaked in a loop");
+}
 
 /// The word of the owner.
 pub(super) struct LocalWord {
@@ -64,6 +127,16 @@ impl Step {
     }
 }
 
+/// The result of a handle's poll.
+#[derive(Debug)]
+#[must_use]
+pub enum Joined {
+    /// The task has not ended, and wakes the waker when it does. The caller drops the waker that this one replaced.
+    Pending(Option<Waker>),
+    /// The task has ended. The caller drops the wakers.
+    Ended([Option<Waker>; 2]),
+}
+
 /// See the [module](super). Each method but [`is_finished`](Self::is_finished) takes a reference to the task for granted.
 pub struct State {
     pub(super) remote: AtomicUsize,
@@ -92,27 +165,14 @@ impl State {
             Side::Local => (0, 2, local::QUEUED),
             Side::Remote => (remote::NOTIFIED + remote::WOKEN + 2 * remote::ONE, 0, 0),
         };
-        Self {
-            remote: AtomicUsize::new(remote),
-            local: UnsafeCell::new(LocalWord { references, flags }),
-            registered: AtomicUsize::new(0),
-            awaiter: UnsafeCell::new(None),
-        }
+        Self::new(remote, references, flags)
     }
 
     /// A new task that the owner polls as it spawns it: a turn, which has started, and a handle.
     #[must_use]
     #[inline]
     pub fn polled_at_spawn() -> Self {
-        Self {
-            remote: AtomicUsize::new(0),
-            local: UnsafeCell::new(LocalWord {
-                references: 2,
-                flags: local::RUNNING,
-            }),
-            registered: AtomicUsize::new(0),
-            awaiter: UnsafeCell::new(None),
-        }
+        Self::new(0, 2, local::RUNNING)
     }
 
     /// A task that has ended before it had a cell: a handle, which takes the outcome. [`is_fresh`](Self::is_fresh) says so. The
@@ -120,13 +180,14 @@ impl State {
     #[must_use]
     #[inline]
     pub fn ended_at_spawn() -> Self {
-        let remote = remote::ENDED | remote::OUTCOME | remote::FRESH | remote::ONE;
+        Self::new(remote::FRESH_END, 0, local::ENDED)
+    }
+
+    #[inline]
+    fn new(remote: usize, references: u32, flags: u8) -> Self {
         Self {
             remote: AtomicUsize::new(remote),
-            local: UnsafeCell::new(LocalWord {
-                references: 0,
-                flags: local::ENDED,
-            }),
+            local: UnsafeCell::new(LocalWord { references, flags }),
             registered: AtomicUsize::new(0),
             awaiter: UnsafeCell::new(None),
         }
@@ -155,14 +216,13 @@ impl State {
     #[must_use]
     #[inline]
     pub fn release_ended(&self) -> bool {
-        let acquire = if weakened!("local-task-last-acquire") {
-            Ordering::Relaxed
-        } else {
-            Ordering::Acquire
-        };
         // Ordering: Acquire, pairs with the Release of the other threads' decrements. The only reference need not count
         // down.
-        if count(self.remote.load(acquire)) == 1 {
+        if count(
+            self.remote
+                .load(ordering!("local-task-last-acquire", Acquire)),
+        ) == 1
+        {
             return true;
         }
         // Ordering: AcqRel, so that all uses of the cell come before the last decrement's caller frees it.
@@ -189,10 +249,9 @@ impl State {
     #[inline]
     #[must_use]
     pub fn is_fresh(&self) -> bool {
-        let fresh = remote::ENDED | remote::OUTCOME | remote::FRESH | remote::ONE;
         // Ordering: Relaxed. The handle came from the thread that stored it, and brought all that came before. There is no
         // other reference by which a thread could have changed the word since.
-        self.remote.load(Ordering::Relaxed) == fresh
+        self.remote.load(Ordering::Relaxed) == remote::FRESH_END
     }
 
     /// Whether an ended task has an outcome for its handle.
@@ -201,6 +260,84 @@ impl State {
     pub fn has_outcome(&self) -> bool {
         // Ordering: Relaxed. The caller has seen, with Acquire, that the task has ended.
         self.remote.load(Ordering::Relaxed) & remote::OUTCOME != 0
+    }
+
+    /// Polls the end: makes `waker` the awaiter unless the task has ended.
+    ///
+    /// On the owner's thread (`local`) the first poll takes a read-modify-write, unless the task is queued and has no waker
+    /// yet; later polls take none. On another thread the first poll takes one, each later one two.
+    ///
+    /// # Safety
+    /// The caller is the task's one handle. `local` is the proof of this state if the current thread is the owner, else
+    /// `None`.
+    #[inline]
+    pub unsafe fn join(&self, waker: &Waker, local: Option<OnOwner<'_, Self>>) -> Joined {
+        let mut clone = None;
+        let mut replaced = None;
+        loop {
+            let in_place = local.is_some() || weakened!("local-task-join-in-place");
+            let before = self.update(|word| {
+                (word & (remote::ENDED | remote::JOIN) == remote::JOIN && !in_place)
+                    .then_some(word & !remote::JOIN)
+            });
+            if before & remote::ENDED != 0 {
+                return Joined::Ended([replaced, clone]);
+            }
+            // From here until it sets `JOIN`, the handle may use the awaiter. On another thread `JOIN` is clear. On the
+            // owner's thread no other step can come between, and no users' code runs.
+            let known = self.awaiter.with(|awaiter| {
+                // SAFETY: the awaiter is this handle's. `will_wake` only compares two pointers, so no other access
+                // meets this borrow.
+                let awaiter = unsafe { &*awaiter };
+                awaiter.as_ref().is_some_and(|known| known.will_wake(waker))
+            });
+            if !known && clone.is_none() {
+                // `clone` is users' code, which may panic, or run and end the task. So the old awaiter comes out before,
+                // and the loop looks at the word again afterwards.
+                // SAFETY: the awaiter is this handle's.
+                let known = Unneeded(unsafe { self.take_awaiter() });
+                clone = Some(waker.clone());
+                replaced = known.keep();
+                continue;
+            }
+            if !known {
+                self.awaiter.with_mut(|awaiter| {
+                    // SAFETY: the awaiter is this handle's, and a swap runs no users' code.
+                    core::mem::swap(unsafe { &mut *awaiter }, &mut clone);
+                });
+            }
+            if before & remote::JOIN != 0 && in_place {
+                return Joined::Pending(replaced);
+            }
+            if local.is_some_and(|local| local.has_all_references(before)) {
+                // Ordering: Relaxed. All references are on this thread, so no other thread's step can come between. A thread
+                // that reads the word later got a reference from here since, and all that came before with it. What other
+                // threads did with theirs before they dropped them was acquired with `before`.
+                self.remote.store(before | remote::JOIN, Ordering::Relaxed);
+                return Joined::Pending(replaced);
+            }
+            let before =
+                self.update(|word| (word & remote::ENDED == 0).then_some(word | remote::JOIN));
+            if before & remote::ENDED == 0 {
+                return Joined::Pending(replaced);
+            }
+            // The owner has ended the task in between, and saw no awaiter.
+            // SAFETY: `JOIN` is clear, so the awaiter is this handle's.
+            let unused = unsafe { self.take_awaiter() };
+            return Joined::Ended([replaced, unused]);
+        }
+    }
+
+    /// Takes the awaiter out.
+    ///
+    /// # Safety
+    /// The awaiter is the caller's: the caller is the handle in [`join`](Self::join), or has ended the task and got
+    /// [`awaited`](super::Finished::awaited).
+    pub unsafe fn take_awaiter(&self) -> Option<Waker> {
+        self.awaiter.with_mut(|awaiter| {
+            // SAFETY: the caller has the awaiter for itself, and `take` runs no users' code.
+            unsafe { &mut *awaiter }.take()
+        })
     }
 }
 

@@ -1,10 +1,9 @@
 //! One turn of a task on the owner's thread: its item arrives, the owner polls it, and it ends or waits.
 
 use terrace_sync::atomic::Ordering;
-use terrace_sync::weakened;
+use terrace_sync::{ordering, weakened};
 
-use super::flags::{count, local, remote};
-use super::state::{State, Step};
+use super::state::{State, Step, count, local, remote};
 use crate::on_owner::OnOwner;
 
 /// The owner's next step for an item of the inbox.
@@ -64,11 +63,6 @@ impl OnOwner<'_, State> {
         if self.has_ended() {
             return Arrival::Ended(Step::free_if(self.release_ended()));
         }
-        let release = if weakened!("local-task-arrive-release") {
-            Ordering::Relaxed
-        } else {
-            Ordering::Release
-        };
         // One exchange clears the bits of the push, and moves the item's reference to the local count.
         let mut word = self.remote.load(Ordering::Relaxed);
         let mut given_back;
@@ -79,60 +73,56 @@ impl OnOwner<'_, State> {
             let new = new.wrapping_add(given_back.wrapping_mul(remote::ONE));
             // Ordering: Release hands the link, which the inbox has used, to the thread that sets `NOTIFIED` next. `start`
             // reads this value or a later one, and acquires there what came before the wakes.
-            match self
-                .remote
-                .compare_exchange_weak(word, new, release, Ordering::Relaxed)
-            {
+            match self.remote.compare_exchange_weak(
+                word,
+                new,
+                ordering!("local-task-arrive-release", Release),
+                Ordering::Relaxed,
+            ) {
                 Ok(_) => break,
                 Err(found) => word = found,
             }
         }
-        let arrival = self.with_word(|own| {
+        let wanted = word & (remote::WOKEN | remote::CANCELLED) != 0;
+        let goes_on = self.with_word(|own| {
             // The sum is right again: plus the item, less what the remote count is rid of.
             own.references += 1;
             own.references -= given_back as u32;
             if word & remote::CANCELLED != 0 {
                 own.flags |= local::CANCELLED;
             }
-            if own.flags & local::QUEUED != 0 {
-                return Some(Arrival::Nothing);
-            }
-            let wanted = word & (remote::WOKEN | remote::CANCELLED) != 0;
-            if own.flags & local::RUNNING != 0 {
-                own.flags |= if wanted { local::WOKEN } else { 0 };
-                return Some(Arrival::Nothing);
+            let goes_on = own.flags & (local::QUEUED | local::RUNNING) != 0;
+            if goes_on {
+                // Not the last: the run queue, or the poll, has one.
+                own.references -= 1;
             }
             if wanted {
-                own.flags |= local::QUEUED;
-                return Some(Arrival::Queue);
+                own.flags |= match own.flags & local::RUNNING {
+                    0 => local::QUEUED,
+                    _ => local::WOKEN,
+                };
             }
-            None
+            goes_on
         });
-        match arrival {
-            Some(Arrival::Nothing) => {
-                // Not the last: the run queue, or the poll, has one.
-                self.with_word(|word| word.references -= 1);
-                Arrival::Nothing
-            }
-            Some(arrival) => arrival,
-            None => match self.release_local() {
-                Step::Queue => Arrival::Queue,
-                _ => Arrival::Nothing,
-            },
+        if goes_on {
+            return Arrival::Nothing;
         }
+        if wanted || self.release_local() == Step::Queue {
+            return Arrival::Queue;
+        }
+        Arrival::Nothing
     }
 
     /// An item has come out of the run queue. True if the caller polls the task; else it drops the future.
     #[inline]
     pub fn start(self) -> bool {
-        let acquire = if weakened!("local-task-start-acquire") {
-            Ordering::Relaxed
-        } else {
-            Ordering::Acquire
-        };
         // Ordering: Acquire, pairs with the Release of every wake whose item has arrived, and of a cancellation whose item is
         // still to come. The poll, or the future's destructor, sees what came before either.
-        let cancelled = self.remote.load(acquire) & remote::CANCELLED != 0;
+        let cancelled = self
+            .remote
+            .load(ordering!("local-task-start-acquire", Acquire))
+            & remote::CANCELLED
+            != 0;
         self.with_word(|word| {
             word.flags = word.flags & !(local::QUEUED | local::WOKEN) | local::RUNNING;
             if cancelled {
@@ -172,14 +162,14 @@ impl OnOwner<'_, State> {
     /// false. [`State::is_fresh`] says so until the handle goes, if the cell is in memory `of_class`.
     #[inline]
     pub fn finish_at_spawn(self, of_class: bool) -> bool {
-        let acquire = if weakened!("local-eager-alone-acquire") {
-            Ordering::Relaxed
-        } else {
-            Ordering::Acquire
-        };
         // Ordering: Acquire, pairs with the Release of remote decrements. What other threads did with the cell comes before
         // its next use.
-        if self.remote.load(acquire) != 0 && !weakened!("local-eager-remote") {
+        if self
+            .remote
+            .load(ordering!("local-eager-alone-acquire", Acquire))
+            != 0
+            && !weakened!("local-eager-remote")
+        {
             return false;
         }
         let alone = self.with_word(|word| {
@@ -192,11 +182,9 @@ impl OnOwner<'_, State> {
         if alone {
             // Ordering: Relaxed. The poll is over, and with it each use of the waker that it lent out. All references are on this
             // thread, so no other thread can take a step. The handle takes the outcome along.
-            let fresh = if of_class { remote::FRESH } else { 0 };
-            self.remote.store(
-                remote::ENDED | remote::OUTCOME | remote::ONE | fresh,
-                Ordering::Relaxed,
-            );
+            let unset = if of_class { 0 } else { remote::FRESH };
+            self.remote
+                .store(remote::FRESH_END & !unset, Ordering::Relaxed);
         }
         alone
     }
@@ -209,13 +197,10 @@ impl OnOwner<'_, State> {
             word.flags |= local::ENDED;
             (word.references, word.flags)
         });
-        let acquire = if weakened!("local-task-alone-acquire") {
-            Ordering::Relaxed
-        } else {
-            Ordering::Acquire
-        };
         // Ordering: Acquire, pairs with the Release of remote decrements.
-        let mut word = self.remote.load(acquire);
+        let mut word = self
+            .remote
+            .load(ordering!("local-task-alone-acquire", Acquire));
         let release = if weakened!("local-task-merge-release") {
             Ordering::Acquire
         } else {

@@ -18,7 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::vec::Vec;
 
 use self::world::{Keeps, Op, World};
-use super::Side;
+use crate::biased::Side;
 
 /// Applies `op` and checks the invariants; the complaint if one is broken.
 fn advance(world: &World, op: Op) -> Result<World, Box<dyn Any + Send>> {

@@ -1,7 +1,7 @@
 //! The counts, step by step, on one thread that plays both sides.
 
-use super::flags::{LIMIT, count};
-use super::{Arrival, HandleEnd, Left, Pended, Reference, Side, State, Step};
+use crate::biased::state::{LIMIT, count, local, remote};
+use crate::biased::{Arrival, HandleEnd, Left, Pended, Reference, Side, State, Step};
 use crate::on_owner::OnOwner;
 
 /// The owner's proof.
@@ -93,4 +93,31 @@ fn a_cancellation_behind_a_wake_counts_at_once() {
     let finished = owned(&state).finish(Left::Nothing);
     assert!(finished.pushing, "the wake's item is to come");
     assert_eq!(owned(&state).arrive(), Arrival::Ended(Step::Free));
+}
+
+/// Each flag has a bit of its own, below the count.
+#[test]
+fn flags_do_not_overlap() {
+    let flags = [
+        local::QUEUED,
+        local::RUNNING,
+        local::WOKEN,
+        local::CANCELLED,
+        local::DETACHED,
+        local::ENDED,
+    ];
+    assert_eq!(flags.into_iter().map(u32::from).sum::<u32>(), (1 << 6) - 1);
+    let flags = [
+        remote::NOTIFIED,
+        remote::WOKEN,
+        remote::CANCELLED,
+        remote::DETACHED,
+        remote::ENDED,
+        remote::OUTCOME,
+        remote::JOIN,
+        remote::FRESH,
+    ];
+    assert_eq!(flags.into_iter().sum::<usize>(), remote::ONE - 1);
+    assert_eq!(count(remote::ONE - 1), 0);
+    assert_eq!(count(0_usize.wrapping_sub(remote::ONE)), -1);
 }

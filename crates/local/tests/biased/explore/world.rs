@@ -11,9 +11,8 @@ use std::vec::Vec;
 use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::cell::UnsafeCell;
 
-use super::super::flags::{count, local, remote};
-use super::super::state::{LocalWord, Side, State};
-use super::super::turn::Left;
+use crate::biased::state::{LocalWord, count, local, remote};
+use crate::biased::{Left, Side, State};
 use crate::on_owner::OnOwner;
 
 /// A place: the owner's thread, or one of two others.
