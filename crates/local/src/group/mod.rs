@@ -2,13 +2,13 @@
 
 pub mod block;
 #[cfg(not(terrace_loom))]
-mod children;
-#[cfg(not(terrace_loom))]
 mod spawn;
 #[cfg(not(terrace_loom))]
 mod task_group;
 #[cfg(not(terrace_loom))]
 mod task_set;
+#[cfg(not(terrace_loom))]
+mod tasks;
 
 #[cfg(not(terrace_loom))]
 pub use self::{

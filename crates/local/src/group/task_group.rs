@@ -1,14 +1,83 @@
-//! The group, as its users see it.
+//! [`TaskGroup`]: tasks that end together.
+//!
+//! The first failure begins the end of the group: all others but shielded ones are cancelled. Each of them stays in its slot until its
+//! future has been dropped.
 
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::fmt;
 use core::future::{Future, poll_fn};
 use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::task::{Context, Poll};
 
-use super::children::{Children, Shield};
 use super::spawn::Spawn;
-use crate::unwind::contain;
+use super::tasks::{End, Owner, Shield, Slot, Tasks};
+use crate::task::outcome::Gone;
+use crate::task::{FallibleTask, Task};
+use crate::unwind::{Payload, contain, drop_payload, resume_unwind};
+
+/// So many queued children are worth a yield of the group's task.
+const WORTH_A_YIELD: usize = 2;
+
+/// The first failure of a group.
+enum Failure<E> {
+    Error(E),
+    Panic(Payload),
+    /// The executor dropped a child that the group has not cancelled.
+    Dropped,
+}
+
+impl<E> Failure<E> {
+    fn discard(self) {
+        match self {
+            Self::Panic(payload) => drop_payload(payload),
+            Self::Error(error) => contain(|| drop(error)),
+            Self::Dropped => {}
+        }
+    }
+}
+
+/// What a group has seen of its children.
+struct Seen<E> {
+    /// [`next_done`](TaskGroup::next_done) has passed the children below this number. Those that are done later are in `late`.
+    passed: usize,
+    late: VecDeque<usize>,
+    /// Whether the group ends: it has cancelled its children.
+    ends: bool,
+    failure: Option<Failure<E>>,
+}
+
+impl<E> Seen<E> {
+    const NOTHING: Self = Self {
+        passed: 0,
+        late: VecDeque::new(),
+        ends: false,
+        failure: None,
+    };
+}
+
+impl<T, E> Owner<Result<T, E>, T> for Seen<E> {
+    fn ended(&mut self, number: usize, end: End<Result<T, E>>) -> Option<T> {
+        let failure = match end {
+            Some(Ok(Ok(value))) => {
+                if number < self.passed {
+                    self.late.push_back(number);
+                }
+                return Some(value);
+            }
+            Some(Ok(Err(error))) => Failure::Error(error),
+            Some(Err(payload)) => Failure::Panic(payload),
+            None => Failure::Dropped,
+        };
+        if self.ends || self.failure.is_some() {
+            // One came before, or the group has cancelled its children.
+            failure.discard();
+        } else {
+            self.failure = Some(failure);
+        }
+        None
+    }
+}
 
 /// Tasks that end together: structured concurrency, as in Python's `asyncio.TaskGroup` and Swift's task groups.
 ///
@@ -87,7 +156,9 @@ use crate::unwind::contain;
 #[must_use = "a group cancels its children when it is dropped"]
 pub struct TaskGroup<S, T, E> {
     spawner: S,
-    children: Children<T, E>,
+    tasks: Tasks<Result<T, E>, T, Seen<E>>,
+    /// Children that were queued since the last poll, and have not had a turn for all that the group knows.
+    queued: usize,
 }
 
 // A panic of a child ends the group in order.
@@ -99,14 +170,15 @@ impl<S, T, E> TaskGroup<S, T, E> {
     pub const fn new(spawner: S) -> Self {
         Self {
             spawner,
-            children: Children::new(),
+            tasks: Tasks::new(Seen::NOTHING),
+            queued: 0,
         }
     }
 
     /// An empty group with room for so many children.
     pub fn with_capacity(spawner: S, children: usize) -> Self {
         let mut this = Self::new(spawner);
-        this.children.reserve(children);
+        this.tasks.slots.reserve(children);
         this
     }
 
@@ -131,7 +203,7 @@ impl<S, T, E> TaskGroup<S, T, E> {
         F: Future<Output = Result<T, E>>,
         S: Spawn<F>,
     {
-        self.children.note_queued();
+        self.queued += 1;
         self.spawn_by(S::spawn_task, future, Shield::No)
     }
 
@@ -170,7 +242,7 @@ impl<S, T, E> TaskGroup<S, T, E> {
         F: Future<Output = Result<T, E>>,
         S: Spawn<F>,
     {
-        self.children.note_queued();
+        self.queued += 1;
         self.spawn_by(S::spawn_task, future, Shield::Yes)
     }
 
@@ -178,7 +250,7 @@ impl<S, T, E> TaskGroup<S, T, E> {
     #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn_by<F>(
         &mut self,
-        spawn: impl FnOnce(&S, F) -> crate::task::Task<Result<T, E>>,
+        spawn: impl FnOnce(&S, F) -> Task<Result<T, E>>,
         future: F,
         shield: Shield,
     ) -> usize
@@ -186,14 +258,43 @@ impl<S, T, E> TaskGroup<S, T, E> {
         F: Future<Output = Result<T, E>>,
     {
         // The slot comes first: nothing that can fail lies between the child's first poll and its place in the group.
-        self.children.reserve(1);
-        if self.children.ends() {
-            let number = self.children.push_gone();
+        self.tasks.slots.reserve(1);
+        if self.tasks.owner.ends {
+            let number = self.tasks.end();
+            self.tasks.slots.push_back(Slot::Gone);
             drop(future);
             return number;
         }
-        let task = spawn(&self.spawner, future).fallible();
-        self.children.push(task, shield)
+        self.push(spawn(&self.spawner, future).fallible(), shield)
+    }
+
+    /// A child that was just spawned, and perhaps polled. Returns its number.
+    #[inline]
+    fn push(&mut self, mut task: FallibleTask<Result<T, E>>, shield: Shield) -> usize {
+        match task.take_finished() {
+            Some(Some(Ok(Ok(value)))) => {
+                let number = self.tasks.end();
+                self.tasks.slots.push_back(Slot::Done(value));
+                number
+            }
+            finished => self.push_other(task, shield, finished),
+        }
+    }
+
+    #[inline(never)]
+    fn push_other(
+        &mut self,
+        task: FallibleTask<Result<T, E>>,
+        shield: Shield,
+        finished: Option<End<Result<T, E>>>,
+    ) -> usize {
+        let slot = self.tasks.slots.len();
+        let number = self.tasks.push(task, shield);
+        if let Some(end) = finished {
+            self.tasks.settle(slot, end);
+            self.cancel_if_failed();
+        }
+        number
     }
 
     /// Waits until all children have ended, and returns their values in the order of their spawns, without those that
@@ -221,8 +322,8 @@ impl<S, T, E> TaskGroup<S, T, E> {
     /// ```
     #[doc(alias = "try_join_all")]
     pub async fn join_all(&mut self) -> Result<Vec<T>, E> {
-        poll_fn(|context| self.children.poll(context)).await;
-        self.children.finish()
+        poll_fn(|context| self.poll(context)).await;
+        self.finish()
     }
 
     /// Waits for the next child that is done: its number and value. `None` if no child is left.
@@ -253,19 +354,106 @@ impl<S, T, E> TaskGroup<S, T, E> {
     }
 
     fn poll_next(&mut self, context: &Context<'_>) -> Poll<Option<Result<(usize, T), E>>> {
-        if let Some(done) = self.children.next_done() {
+        if let Some(done) = self.next_done() {
             return Poll::Ready(Some(Ok(done)));
         }
-        let all = self.children.poll(context);
-        if let Some(done) = self.children.next_done() {
+        let all = self.poll(context);
+        if let Some(done) = self.next_done() {
             return Poll::Ready(Some(Ok(done)));
         }
         if all.is_pending() {
             return Poll::Pending;
         }
         // A group without a failure has nothing left.
-        let failure = self.children.finish().err();
+        let failure = self.finish().err();
         Poll::Ready(failure.map(Err))
+    }
+
+    /// Polls the children that have woken the group, and new ones. Ready when all have ended.
+    ///
+    /// If several children were queued since the last poll, and one has not ended, the group's task lets them have their turn first,
+    /// by a yield. Those that end in it are not polled before: that saves each an awaiter, three read-modify-writes and a part of a
+    /// block.
+    fn poll(&mut self, context: &Context<'_>) -> Poll<()> {
+        if core::mem::take(&mut self.queued) >= WORTH_A_YIELD && self.tasks.new_one_runs() {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        while self.tasks.running > 0 {
+            self.tasks.look(context.waker());
+            // Children that a failure has cancelled are to be polled again.
+            if !self.cancel_if_failed() && self.tasks.running > 0 {
+                return Poll::Pending;
+            }
+        }
+        Poll::Ready(())
+    }
+
+    /// Whether the first failure has come: it begins the end of the group.
+    fn cancel_if_failed(&mut self) -> bool {
+        let fails = self.tasks.owner.failure.is_some() && !self.tasks.owner.ends;
+        if fails {
+            self.cancel_children();
+        }
+        fails
+    }
+
+    /// The group ends: cancels all children but shielded ones.
+    fn cancel_children(&mut self) {
+        self.tasks.owner.ends = true;
+        for slot in 0..self.tasks.slots.len() {
+            if matches!(self.tasks.slots[slot], Slot::Running(_, Shield::No)) {
+                self.tasks.cancel(slot);
+            }
+        }
+    }
+
+    /// The next value that [`poll`](Self::poll) has found, with its child's number. None where the group ends: its values are
+    /// dropped.
+    fn next_done(&mut self) -> Option<(usize, T)> {
+        if self.tasks.owner.ends {
+            return None;
+        }
+        if let Some(number) = self.tasks.owner.late.pop_front() {
+            return self.take(number);
+        }
+        while self.tasks.owner.passed < self.tasks.end() {
+            let number = self.tasks.owner.passed;
+            self.tasks.owner.passed += 1;
+            if let Some(done) = self.take(number) {
+                return Some(done);
+            }
+        }
+        None
+    }
+
+    fn take(&mut self, number: usize) -> Option<(usize, T)> {
+        let value = self.tasks.slots[number - self.tasks.first].take_value()?;
+        self.tasks.forget_gone();
+        self.tasks.owner.passed = self.tasks.owner.passed.max(self.tasks.first);
+        Some((number, value))
+    }
+
+    /// The values in order, or the first failure. All children have ended; the group begins anew.
+    ///
+    /// # Panics
+    /// With the panic of a child, or if the executor has dropped one.
+    fn finish(&mut self) -> Result<Vec<T>, E> {
+        debug_assert_eq!(self.tasks.running, 0);
+        self.queued = 0;
+        let mut slots = self.tasks.clear(0);
+        let Some(failure) = core::mem::replace(&mut self.tasks.owner, Seen::NOTHING).failure else {
+            let mut values = Vec::with_capacity(slots.len());
+            values.extend(slots.drain(..).filter_map(|mut slot| slot.take_value()));
+            self.tasks.slots = slots;
+            return Ok(values);
+        };
+        discard_all(slots);
+        match failure {
+            Failure::Error(error) => Err(error),
+            Failure::Panic(payload) => resume_unwind(payload),
+            Failure::Dropped => Gone::Cancelled.panic(),
+        }
     }
 
     /// Cancels all children but shielded ones, and waits until all have ended. Drops their values and errors. Then the group is
@@ -290,12 +478,12 @@ impl<S, T, E> TaskGroup<S, T, E> {
     /// ```
     #[doc(alias("abort_all", "shutdown"))]
     pub async fn cancel(&mut self) {
-        if !self.children.ends() {
-            self.children.cancel();
+        if !self.tasks.owner.ends {
+            self.cancel_children();
         }
-        poll_fn(|context| self.children.poll(context)).await;
-        self.children.discard();
-        if let Err(error) = self.children.finish() {
+        poll_fn(|context| self.poll(context)).await;
+        discard_all(core::mem::take(&mut self.tasks.slots));
+        if let Err(error) = self.finish() {
             contain(|| drop(error));
         }
     }
@@ -303,21 +491,40 @@ impl<S, T, E> TaskGroup<S, T, E> {
     /// Whether the group has neither a child nor a value.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.children.is_empty()
+        let slots = &self.tasks.slots;
+        self.tasks.running == 0
+            && self.tasks.owner.failure.is_none()
+            && slots.iter().all(Slot::is_gone)
+    }
+}
+
+/// Drops values. A panic of one's destructor stops here: the others are dropped, too.
+fn discard_all<T, D>(slots: VecDeque<Slot<T, D>>) {
+    for slot in slots {
+        contain(|| drop(slot));
     }
 }
 
 impl<S, T, E> Drop for TaskGroup<S, T, E> {
+    /// Lets shielded children run on, and drops all others.
     fn drop(&mut self) {
-        self.children.release();
+        for slot in core::mem::take(&mut self.tasks.slots) {
+            match slot {
+                Slot::Running(task, Shield::Yes) => task.detach(),
+                slot => contain(|| drop(slot)),
+            }
+        }
+        if let Some(failure) = self.tasks.owner.failure.take() {
+            failure.discard();
+        }
     }
 }
 
 impl<S, T, E> fmt::Debug for TaskGroup<S, T, E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TaskGroup")
-            .field("all_ended", &self.children.all_ended())
-            .field("has_failed", &self.children.has_failed())
+            .field("all_ended", &(self.tasks.running == 0))
+            .field("has_failed", &self.tasks.owner.failure.is_some())
             .finish_non_exhaustive()
     }
 }

@@ -1,24 +1,16 @@
 //! [`TaskSet`]: tasks whose results come as they end, each on its own.
-//!
-//! | slot         | the task                                                                     |
-//! |--------------|------------------------------------------------------------------------------|
-//! | `Some(task)` | has not ended, or the set has not seen it                                    |
-//! | `None`       | has ended; its result is in `ended`, or was handed out                       |
-//!
-//! Tasks wake the set through [`Block`]s, as the children of a group.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::convert::Infallible;
 use core::fmt;
 use core::future::{Future, poll_fn};
 use core::panic::{RefUnwindSafe, UnwindSafe};
-use core::task::{Context, Poll, Waker};
+use core::task::{Context, Poll};
 
-use terrace_sync::Arc;
-
-use super::block::{Block, CHILDREN};
+use super::block::CHILDREN;
 use super::spawn::Spawn;
-use crate::task::FallibleTask;
+use super::tasks::{End, Owner, Shield, Slot, Tasks};
 use crate::unwind::{Payload, contain, drop_payload};
 
 /// Why a task of a [`TaskSet`] has no output.
@@ -77,6 +69,21 @@ impl core::error::Error for TaskError {}
 /// The output of a task, or why there is none.
 type Outcome<T> = Result<T, TaskError>;
 
+/// Results that were not handed out yet, in the order in which the set has found them. Nothing stays in the slots.
+struct Ended<T>(VecDeque<(usize, Outcome<T>)>);
+
+impl<T> Owner<T, Infallible> for Ended<T> {
+    fn ended(&mut self, number: usize, end: End<T>) -> Option<Infallible> {
+        let result = match end {
+            Some(Ok(value)) => Ok(value),
+            Some(Err(payload)) => Err(TaskError::Panicked(payload)),
+            None => Err(TaskError::Cancelled),
+        };
+        self.0.push_back((number, result));
+        None
+    }
+}
+
 /// Tasks in a collection: their results come as they end, and a drop of the set aborts those that have not.
 ///
 /// It is what tokio calls a `JoinSet`. Tasks do not depend on each other: a panic or an abort is the result of that task. For tasks
@@ -113,16 +120,7 @@ type Outcome<T> = Result<T, TaskError>;
 #[must_use = "a set aborts its tasks when it is dropped"]
 pub struct TaskSet<S, T> {
     spawner: S,
-    slots: VecDeque<Option<FallibleTask<T>>>,
-    /// The number of the first slot. A multiple of `CHILDREN`.
-    first: usize,
-    /// Slots with a task.
-    running: usize,
-    /// Tasks below this number have been polled with the wakers of the blocks.
-    armed: usize,
-    blocks: VecDeque<Arc<Block>>,
-    /// Results that were not handed out yet, in the order in which the set has found them.
-    ended: VecDeque<(usize, Outcome<T>)>,
+    tasks: Tasks<T, Infallible, Ended<T>>,
 }
 
 // A panic of a task is its result.
@@ -134,12 +132,7 @@ impl<S, T> TaskSet<S, T> {
     pub const fn new(spawner: S) -> Self {
         Self {
             spawner,
-            slots: VecDeque::new(),
-            first: 0,
-            running: 0,
-            armed: 0,
-            blocks: VecDeque::new(),
-            ended: VecDeque::new(),
+            tasks: Tasks::new(Ended(VecDeque::new())),
         }
     }
 
@@ -162,9 +155,9 @@ impl<S, T> TaskSet<S, T> {
         S: Spawn<F>,
     {
         // The slot comes first: nothing that can fail lies between the spawn and the task's place in the set.
-        self.slots.reserve(1);
+        self.tasks.slots.reserve(1);
         let task = self.spawner.spawn_task(future);
-        self.push(task.fallible())
+        self.tasks.push(task.fallible(), Shield::No)
     }
 
     /// As [`spawn`](Self::spawn), and polls the task once before it returns. See
@@ -186,21 +179,9 @@ impl<S, T> TaskSet<S, T> {
         F: Future<Output = T>,
         S: Spawn<F>,
     {
-        self.slots.reserve(1);
+        self.tasks.slots.reserve(1);
         let task = self.spawner.spawn_task_eager(future);
-        self.push(task.fallible())
-    }
-
-    fn push(&mut self, task: FallibleTask<T>) -> usize {
-        let number = self.end();
-        self.slots.push_back(Some(task));
-        self.running += 1;
-        number
-    }
-
-    /// The number of the next task.
-    fn end(&self) -> usize {
-        self.first + self.slots.len()
+        self.tasks.push(task.fallible(), Shield::No)
     }
 
     /// Waits for the next task that ends: its number, and its output or why there is none. `None` if the set is empty. It may be
@@ -216,27 +197,25 @@ impl<S, T> TaskSet<S, T> {
         &mut self,
         context: &mut Context<'_>,
     ) -> Poll<Option<(usize, Result<T, TaskError>)>> {
-        if self.ended.is_empty() {
-            self.look(context.waker());
+        if self.tasks.owner.0.is_empty() {
+            self.tasks.look(context.waker());
+            self.tasks.forget_gone();
         }
-        match self.ended.pop_front() {
-            None if self.running > 0 => Poll::Pending,
+        match self.tasks.owner.0.pop_front() {
+            None if self.tasks.running > 0 => Poll::Pending,
             next => Poll::Ready(next),
         }
     }
 
     /// The result of a task that has ended, if there is one. Does not wait, and leaves no waker.
     pub fn try_join_next(&mut self) -> Option<(usize, Result<T, TaskError>)> {
-        if self.ended.is_empty() {
-            for slot in 0..self.slots.len() {
-                let task = self.slots[slot].as_mut();
-                if let Some(end) = task.and_then(FallibleTask::take_finished) {
-                    self.settle(slot, end);
-                }
+        if self.tasks.owner.0.is_empty() {
+            for slot in 0..self.tasks.slots.len() {
+                self.tasks.take_finished(slot);
             }
-            self.forget_ended();
+            self.tasks.forget_gone();
         }
-        self.ended.pop_front()
+        self.tasks.owner.0.pop_front()
     }
 
     /// Waits until all tasks have ended, and returns their outputs in the order of their spawns.
@@ -283,23 +262,13 @@ impl<S, T> TaskSet<S, T> {
     /// assert!(end.unwrap().1.unwrap_err().is_cancelled());
     /// ```
     pub fn abort(&mut self, number: usize) -> bool {
-        let Some(slot) = number.checked_sub(self.first) else {
-            return false;
-        };
-        let Some(Some(task)) = self.slots.get_mut(slot) else {
-            return false;
-        };
-        if let Poll::Ready(end) = task.begin_cancel() {
-            self.settle(slot, end);
-        }
-        // The cancellation leaves no waker of this set.
-        self.armed = self.first;
-        true
+        let slot = number.checked_sub(self.tasks.first);
+        slot.is_some_and(|slot| self.tasks.cancel(slot))
     }
 
     /// Aborts all tasks. Their results still come.
     pub fn abort_all(&mut self) {
-        for number in self.first..self.end() {
+        for number in self.tasks.first..self.tasks.end() {
             self.abort(number);
         }
     }
@@ -339,8 +308,10 @@ impl<S, T> TaskSet<S, T> {
     /// assert_eq!(executor.run_until_stalled(), 1);
     /// ```
     pub fn detach_all(&mut self) {
-        for slot in &mut self.slots {
-            slot.take().into_iter().for_each(FallibleTask::detach);
+        for slot in &mut self.tasks.slots {
+            if let Slot::Running(task, _) = core::mem::replace(slot, Slot::Gone) {
+                task.detach();
+            }
         }
         self.clear();
     }
@@ -348,7 +319,7 @@ impl<S, T> TaskSet<S, T> {
     /// Tasks that have not ended, and results that were not handed out.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.running + self.ended.len()
+        self.tasks.running + self.tasks.owner.0.len()
     }
 
     /// Whether the set has neither a task nor a result.
@@ -357,81 +328,13 @@ impl<S, T> TaskSet<S, T> {
         self.len() == 0
     }
 
-    /// Polls the tasks that have woken the set, and new ones.
-    fn look(&mut self, waker: &Waker) {
-        self.arm(waker);
-        for block in 0..self.blocks.len() {
-            let mut woken = self.blocks[block].take();
-            while woken != 0 {
-                let child = woken.trailing_zeros() as usize;
-                woken &= woken - 1;
-                self.poll_slot(block * CHILDREN + child);
-            }
-        }
-        self.forget_ended();
-    }
-
-    /// Polls each task that has not been polled with this waker.
-    fn arm(&mut self, waker: &Waker) {
-        let is_other = |block: &Arc<Block>| !block.waker().will_wake(waker);
-        if self.armed == self.first || self.blocks.front().is_some_and(is_other) {
-            self.armed = self.first;
-            self.blocks.clear();
-        }
-        while self.armed < self.end() {
-            let slot = self.armed - self.first;
-            while self.blocks.len() <= slot / CHILDREN {
-                self.blocks.push_back(Block::new(waker.clone()));
-            }
-            self.armed += 1;
-            self.poll_slot(slot);
-        }
-    }
-
-    fn poll_slot(&mut self, slot: usize) {
-        let Some(Some(task)) = self.slots.get_mut(slot) else {
-            return;
-        };
-        let waker = Block::lend(&self.blocks[slot / CHILDREN], slot % CHILDREN);
-        if let Poll::Ready(end) = task.poll_result(&mut Context::from_waker(&waker)) {
-            self.settle(slot, end);
-        }
-    }
-
-    /// A task has ended.
-    fn settle(&mut self, slot: usize, end: Option<Result<T, Payload>>) {
-        let result = match end {
-            Some(Ok(value)) => Ok(value),
-            Some(Err(payload)) => Err(TaskError::Panicked(payload)),
-            None => Err(TaskError::Cancelled),
-        };
-        self.slots[slot] = None;
-        self.running -= 1;
-        self.ended.push_back((self.first + slot, result));
-    }
-
-    /// Forgets the slots and blocks in front whose tasks have all ended.
-    fn forget_ended(&mut self) {
-        while self.slots.len() >= CHILDREN && self.slots.iter().take(CHILDREN).all(Option::is_none)
-        {
-            self.slots.drain(..CHILDREN);
-            self.blocks.pop_front();
-            self.first += CHILDREN;
-            self.armed = self.armed.max(self.first);
-        }
-    }
-
     /// Drops tasks and results. A panic of one's destructor stops here: the others are dropped, too.
     fn clear(&mut self) {
-        // Numbers go on.
-        self.first = self.end().next_multiple_of(CHILDREN);
-        self.armed = self.first;
-        self.running = 0;
-        self.blocks.clear();
-        for task in core::mem::take(&mut self.slots).into_iter().flatten() {
+        let next = self.tasks.end().next_multiple_of(CHILDREN);
+        for task in self.tasks.clear(next) {
             contain(|| drop(task));
         }
-        for (_, result) in core::mem::take(&mut self.ended) {
+        for (_, result) in core::mem::take(&mut self.tasks.owner.0) {
             discard(result);
         }
     }
@@ -453,8 +356,8 @@ impl<S, T> Drop for TaskSet<S, T> {
 impl<S, T> fmt::Debug for TaskSet<S, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TaskSet")
-            .field("running", &self.running)
-            .field("ended", &self.ended.len())
+            .field("running", &self.tasks.running)
+            .field("ended", &self.tasks.owner.0.len())
             .finish_non_exhaustive()
     }
 }

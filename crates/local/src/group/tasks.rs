@@ -1,0 +1,200 @@
+//! [`Tasks`]: the children of a group, or the tasks of a set, in the order of their spawns.
+//!
+//! | slot      | the task                                                                      |
+//! |-----------|-------------------------------------------------------------------------------|
+//! | `Running` | has not ended, or the list has not seen it                                    |
+//! | `Done`    | has ended, and the group keeps its value here                                 |
+//! | `Gone`    | has ended, and left nothing here, or its value was handed out                 |
+//!
+//! Tasks wake the list's owner through [`Block`]s. Where the list sees the end of a task, it asks the [`Owner`] what stays in the slot.
+
+use alloc::collections::VecDeque;
+use core::task::{Context, Poll, Waker};
+
+use terrace_sync::Arc;
+
+use super::block::{Block, CHILDREN};
+use crate::task::FallibleTask;
+use crate::unwind::Payload;
+
+/// Whether a failure, or a cancellation, of its group cancels a child.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Shield {
+    /// It is cancelled.
+    No,
+    /// It runs to its end.
+    Yes,
+}
+
+/// The end of a task: its output or panic, or `None` if its future was dropped before it was done.
+pub(super) type End<T> = Option<Result<T, Payload>>;
+
+pub(super) enum Slot<T, D> {
+    Running(FallibleTask<T>, Shield),
+    Done(D),
+    Gone,
+}
+
+/// The owner of a list of tasks with output `T`. Slots keep a `D` of tasks that have ended.
+pub(super) trait Owner<T, D> {
+    /// A task has ended. Returns what its slot keeps.
+    fn ended(&mut self, number: usize, end: End<T>) -> Option<D>;
+}
+
+/// See the [module](self).
+pub(super) struct Tasks<T, D, O> {
+    pub(super) owner: O,
+    pub(super) slots: VecDeque<Slot<T, D>>,
+    /// The number of the first slot. A multiple of `CHILDREN`.
+    pub(super) first: usize,
+    /// Running slots.
+    pub(super) running: usize,
+    /// Tasks below this number have been polled with the wakers of the blocks.
+    armed: usize,
+    /// One for each `CHILDREN` slots, up to the last task that a poll has found running.
+    blocks: VecDeque<Arc<Block>>,
+}
+
+impl<T, D, O: Owner<T, D>> Tasks<T, D, O> {
+    pub(super) const fn new(owner: O) -> Self {
+        Self {
+            owner,
+            slots: VecDeque::new(),
+            first: 0,
+            running: 0,
+            armed: 0,
+            blocks: VecDeque::new(),
+        }
+    }
+
+    /// The number of the next task.
+    #[inline]
+    pub(super) fn end(&self) -> usize {
+        self.first + self.slots.len()
+    }
+
+    /// Adds a task; its number. The caller has made room for it before it spawned it, so that this cannot fail.
+    pub(super) fn push(&mut self, task: FallibleTask<T>, shield: Shield) -> usize {
+        let number = self.end();
+        self.slots.push_back(Slot::Running(task, shield));
+        self.running += 1;
+        number
+    }
+
+    /// Whether a task that has not been polled has not ended.
+    pub(super) fn new_one_runs(&self) -> bool {
+        let mut new = self.slots.iter().skip(self.armed - self.first);
+        new.any(|slot| matches!(slot, Slot::Running(task, _) if !task.is_finished()))
+    }
+
+    /// Polls the tasks that have woken the list's owner, and new ones.
+    pub(super) fn look(&mut self, waker: &Waker) {
+        self.arm(waker);
+        for block in 0..self.blocks.len() {
+            let mut woken = self.blocks[block].take();
+            while woken != 0 {
+                let child = woken.trailing_zeros() as usize;
+                woken &= woken - 1;
+                self.poll_slot(block * CHILDREN + child);
+            }
+        }
+    }
+
+    /// Polls each task that has not been polled with this waker.
+    fn arm(&mut self, waker: &Waker) {
+        let is_other = |block: &Arc<Block>| !block.waker().will_wake(waker);
+        if self.blocks.front().is_some_and(is_other) {
+            self.armed = self.first;
+            self.blocks.clear();
+        }
+        while self.armed < self.end() {
+            let slot = self.armed - self.first;
+            // What has ended needs no block.
+            if !self.take_finished(slot) {
+                while self.blocks.len() <= slot / CHILDREN {
+                    self.blocks.push_back(Block::new(waker.clone()));
+                }
+                self.poll_slot(slot);
+            }
+            self.armed += 1;
+        }
+    }
+
+    fn poll_slot(&mut self, slot: usize) {
+        let Some(Slot::Running(task, _)) = self.slots.get_mut(slot) else {
+            return;
+        };
+        let waker = Block::lend(&self.blocks[slot / CHILDREN], slot % CHILDREN);
+        if let Poll::Ready(end) = task.poll_result(&mut Context::from_waker(&waker)) {
+            self.settle(slot, end);
+        }
+    }
+
+    /// Looks whether a task has ended, without a waker. False if it goes on.
+    pub(super) fn take_finished(&mut self, slot: usize) -> bool {
+        let Slot::Running(task, _) = &mut self.slots[slot] else {
+            return true;
+        };
+        let Some(end) = task.take_finished() else {
+            return false;
+        };
+        self.settle(slot, end);
+        true
+    }
+
+    /// A running task has ended.
+    pub(super) fn settle(&mut self, slot: usize, end: End<T>) {
+        self.running -= 1;
+        let kept = self.owner.ended(self.first + slot, end);
+        self.slots[slot] = kept.map_or(Slot::Gone, Slot::Done);
+    }
+
+    /// Cancels a running task. False if there is none in the slot.
+    pub(super) fn cancel(&mut self, slot: usize) -> bool {
+        let Some(Slot::Running(task, _)) = self.slots.get_mut(slot) else {
+            return false;
+        };
+        if let Poll::Ready(end) = task.begin_cancel() {
+            self.settle(slot, end);
+        }
+        // The cancellation leaves no waker of this list.
+        self.armed = self.first;
+        true
+    }
+
+    /// Forgets whole blocks in front whose tasks are gone. So a list to which its owner adds tasks without end stays small.
+    pub(super) fn forget_gone(&mut self) {
+        while self.slots.len() >= CHILDREN && self.slots.iter().take(CHILDREN).all(Slot::is_gone) {
+            self.slots.drain(..CHILDREN);
+            self.blocks.pop_front();
+            self.first += CHILDREN;
+            self.armed = self.armed.max(self.first);
+        }
+    }
+
+    /// Takes all slots out. Numbers go on with `first`.
+    pub(super) fn clear(&mut self, first: usize) -> VecDeque<Slot<T, D>> {
+        self.first = first;
+        self.armed = first;
+        self.running = 0;
+        self.blocks.clear();
+        core::mem::take(&mut self.slots)
+    }
+}
+
+impl<T, D> Slot<T, D> {
+    pub(super) fn is_gone(&self) -> bool {
+        matches!(self, Self::Gone)
+    }
+
+    /// The value of a task that has ended, if it is here.
+    pub(super) fn take_value(&mut self) -> Option<D> {
+        if !matches!(self, Self::Done(_)) {
+            return None;
+        }
+        let Self::Done(value) = core::mem::replace(self, Self::Gone) else {
+            unreachable!("looked at above");
+        };
+        Some(value)
+    }
+}
