@@ -118,19 +118,8 @@ mod kept {
 
     use super::Class;
 
-    /// Stands in a slot that keeps no cell before [`arm`] has run.
+    /// Stands in a slot that keeps no cell before [`put_first`] has run.
     const UNARMED: *mut u8 = without_provenance_mut(1);
-
-    /// How far the thread is in its life.
-    #[derive(Clone, Copy, PartialEq)]
-    enum Guarded {
-        /// It has kept no cell so far, and no destructor would give one back.
-        NotYet,
-        /// A destructor is registered.
-        Yes,
-        /// The destructor has run.
-        Gone,
-    }
 
     /// One slot for each class.
     struct Kept {
@@ -138,7 +127,6 @@ mod kept {
         slots: [Cell<*mut u8>; Class::ALL.len()],
         /// Whether a slot may have a cell.
         armed: Cell<bool>,
-        guarded: Cell<Guarded>,
     }
 
     impl Kept {
@@ -154,9 +142,8 @@ mod kept {
         static KEPT: Kept = const { Kept {
             slots: [const { Cell::new(UNARMED) }; Class::ALL.len()],
             armed: Cell::new(false),
-            guarded: Cell::new(Guarded::NotYet),
         } };
-        /// Touched with the first cell that the thread keeps.
+        /// Touched before the thread keeps a cell. Once it is gone, no destructor would give one back.
         static GUARD: Guard = const { Guard };
     }
 
@@ -174,7 +161,6 @@ mod kept {
 
     impl Drop for Guard {
         fn drop(&mut self) {
-            KEPT.with(|kept| kept.guarded.set(Guarded::Gone));
             give_back();
         }
     }
@@ -201,33 +187,20 @@ mod kept {
                 slot.set(cell.as_ptr());
                 return Ok(());
             }
-            put_first(class, cell)
+            put_first(kept, class, cell)
         })
     }
 
-    /// As `put`, where the slot has no room so far.
+    /// As `put`, where the slot has no room so far: it has from now on, if a destructor gives its cell back.
     #[cold]
-    fn put_first(class: Class, cell: NonNull<u8>) -> Result<(), NonNull<u8>> {
-        KEPT.with(|kept| {
-            let slot = kept.slot(class);
-            if !arm(kept, slot) {
-                return Err(cell);
-            }
-            slot.set(cell.as_ptr());
-            Ok(())
-        })
-    }
-
-    /// Makes room for cells, where a destructor gives them back. True if this slot has room now.
-    fn arm(kept: &Kept, slot: &Cell<*mut u8>) -> bool {
-        if kept.guarded.get() == Guarded::NotYet && GUARD.try_with(|_| ()).is_ok() {
-            kept.guarded.set(Guarded::Yes);
-        }
-        if kept.guarded.get() != Guarded::Yes || slot.get() != UNARMED {
-            return false;
+    fn put_first(kept: &Kept, class: Class, cell: NonNull<u8>) -> Result<(), NonNull<u8>> {
+        let slot = kept.slot(class);
+        if slot.get() != UNARMED || GUARD.try_with(|_| ()).is_err() {
+            return Err(cell);
         }
         kept.armed.set(true);
-        true
+        slot.set(cell.as_ptr());
+        Ok(())
     }
 
     #[inline]
