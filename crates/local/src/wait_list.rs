@@ -19,7 +19,7 @@ use core::task::Waker;
 
 use terrace_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use terrace_sync::cell::UnsafeCell;
-use terrace_sync::{const_fn, heavy, light, weakened};
+use terrace_sync::{const_fn, heavy, light, ordering, weakened};
 
 use crate::on_owner::OnOwner;
 use crate::unwind::{contain, drop_waker};
@@ -109,18 +109,9 @@ impl WaitList {
     }
 
     fn wake(&self, wakes: Wakes) {
-        let enter = if weakened!("local-walk-enter-acquire") {
-            Ordering::Relaxed
-        } else {
-            Ordering::Acquire
-        };
-        let leave = if weakened!("local-walk-leave-release") {
-            Ordering::Relaxed
-        } else {
-            Ordering::Release
-        };
         // Ordering: Acquire, pairs with the Release in `free_unlinked`: the walk does not reach a node unlinked before.
-        self.walkers.fetch_add(1, enter);
+        self.walkers
+            .fetch_add(1, ordering!("local-walk-enter-acquire", Acquire));
         // Ordering: Acquire, pairs with the Release of the link.
         let mut at = self.first.load(Ordering::Acquire);
         while let Some(node) = NonNull::new(at) {
@@ -158,7 +149,8 @@ impl WaitList {
             at = node.next.load(Ordering::Acquire);
         }
         // Ordering: Release, pairs with the Acquire in `free_unlinked`: the owner frees a node after the walk.
-        self.walkers.fetch_sub(1, leave);
+        self.walkers
+            .fetch_sub(1, ordering!("local-walk-leave-release", Release));
     }
 }
 
@@ -313,14 +305,13 @@ impl<'a> Waiter<'a> {
     fn end_sleep(&self, node: NonNull<Node>) {
         // SAFETY: this waiter's node is in the list, so it is not freed.
         let node = unsafe { node.as_ref() };
-        let acquire = if weakened!("local-wake-up-acquire") {
-            Ordering::Relaxed
-        } else {
-            Ordering::Acquire
-        };
         // Ordering: Acquire, pairs with the Release in `wake_one`: this thread sees the items that the other one
         // queued.
-        if node.state.swap(AWAKE, acquire) == ASLEEP {
+        if node
+            .state
+            .swap(AWAKE, ordering!("local-wake-up-acquire", Acquire))
+            == ASLEEP
+        {
             // Ordering: Relaxed. A thread that reads the old value walks in vain.
             self.list.asleep.fetch_sub(1, Ordering::Relaxed);
         }
