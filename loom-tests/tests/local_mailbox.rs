@@ -4,8 +4,7 @@ use std::ptr::NonNull;
 use std::task::{Wake, Waker};
 
 use terrace_local::OnOwner;
-use terrace_local::driver::Driver;
-use terrace_local::mailbox::{Mailbox, Queueable};
+use terrace_local::mailbox::{Driver, Mailbox, Queueable};
 use terrace_local::registry::{Register, Registry};
 use terrace_loom_tests::{Item, Ledger, assert_each_once};
 use terrace_park::{Parker, Unparker};
@@ -55,6 +54,13 @@ fn drive(driver: &mut Driver<'_, Token>, parker: &Parker, count: usize) -> Vec<u
     taken
 }
 
+/// As `CoreOf::schedule_remote`, of a mailbox that its caller keeps in place.
+fn push_remote<R: Queueable>(mailbox: &Mailbox<R>, runnable: R) {
+    // SAFETY: the borrow keeps the mailbox in place.
+    unsafe { Mailbox::push_and_leave(NonNull::from(mailbox), runnable, || ()) };
+    mailbox.wake_sleeper();
+}
+
 /// Two threads wake tasks of an executor whose only driver runs dry and sleeps: it gets both.
 ///
 /// Fails under: `local-push-fence`, `local-sleep-fence`, `local-sleep-look`.
@@ -65,7 +71,7 @@ fn local_remote_wake() {
         let wakers: Vec<_> = (0..2)
             .map(|token| {
                 let mailbox = mailbox.clone();
-                thread::spawn(move || mailbox.push_remote(Node::boxed(token)))
+                thread::spawn(move || push_remote(&mailbox, Node::boxed(token)))
             })
             .collect();
         let parker = Parker::new();
@@ -91,7 +97,7 @@ fn local_dropped_driver_passes_on() {
         assert!(first.take_or_sleep(Waker::noop()).is_none());
         let waker = {
             let mailbox = mailbox.clone();
-            thread::spawn(move || mailbox.push_remote(Node::boxed(0)))
+            thread::spawn(move || push_remote(&mailbox, Node::boxed(0)))
         };
         drop(first);
         // The model does not poll the second driver before it is woken.
@@ -137,7 +143,7 @@ fn local_walked_node_is_kept() {
         assert!(first.take_or_sleep(Waker::noop()).is_none());
         let waker = {
             let mailbox = mailbox.clone();
-            thread::spawn(move || mailbox.push_remote(Node::boxed(0)))
+            thread::spawn(move || push_remote(&mailbox, Node::boxed(0)))
         };
         drop(first);
         waker.join().unwrap();
@@ -162,7 +168,7 @@ impl Wake for Cell {
         // the next run.
         if !self.scheduled.swap(true, Ordering::AcqRel) {
             let mailbox = self.mailbox.clone();
-            mailbox.push_remote(Node::boxed(self));
+            push_remote(&mailbox, Node::boxed(self));
         }
     }
 }

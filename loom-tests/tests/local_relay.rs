@@ -67,7 +67,7 @@ fn relay_wake_against_settle() {
     model(|| {
         let message = Message::new();
         let bell = bell(&message);
-        let mut lender = Lender::new();
+        let mut lender = Lender::default();
         let waker = Waker::clone(&lender.lend());
         let woken = thread::spawn(move || {
             message.write();
@@ -87,7 +87,7 @@ fn relay_wake_against_settle() {
 #[test]
 fn relay_wake_against_end() {
     model(|| {
-        let lender = Lender::new();
+        let lender = Lender::default();
         let waker = Waker::clone(&lender.lend());
         let woken = thread::spawn(move || waker.wake());
         drop(lender);
@@ -104,7 +104,7 @@ fn relay_is_made_once() {
         let message = Message::new();
         let bell = bell(&message);
         message.write();
-        let lender = Arc::new(Lender::new());
+        let lender = Arc::new(Lender::default());
         let clone = |lender: &Lender| Waker::clone(&lender.lend());
         let other = thread::spawn({
             let lender = lender.clone();
@@ -132,7 +132,7 @@ fn relay_lent_wake_against_clone() {
     model(|| {
         let message = Message::new();
         let bell = bell(&message);
-        let lender = Arc::new(Lender::new());
+        let lender = Arc::new(Lender::default());
         let other = thread::spawn({
             let (lender, message) = (lender.clone(), message.clone());
             move || {
@@ -158,7 +158,7 @@ fn relay_lent_wake_against_clone() {
 #[test]
 fn relay_lent_wake_against_end() {
     model(|| {
-        let lender = Arc::new(Lender::new());
+        let lender = Arc::new(Lender::default());
         let other = thread::spawn({
             let lender = lender.clone();
             move || lender.lend().wake_by_ref()

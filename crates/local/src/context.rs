@@ -38,13 +38,8 @@ pub unsafe trait Context {
 
 unsafe extern "Rust" {
     #[link_name = "terrace_local_context_is_missing__use_the_macro_terrace_local_context"]
-    safe fn context_id() -> NonZeroUsize;
-}
-
-/// The calling context.
-#[inline]
-pub(crate) fn current() -> NonZeroUsize {
-    context_id()
+    /// The calling context.
+    pub(crate) safe fn context_id() -> NonZeroUsize;
 }
 
 /// Makes a type that implements [`Context`] the program's. A program calls it once.

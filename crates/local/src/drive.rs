@@ -1,21 +1,101 @@
-//! [`Run`] and [`Tick`]: the futures that drive an executor.
+//! Runs of tasks, on the owner's thread.
 
 use core::future::Future;
 use core::pin::Pin;
 use core::task::{Context, Poll};
 
-use pin_project_lite::pin_project;
-
-use crate::driver::Driver;
+use crate::cells;
+use crate::core::eager::A_TURN;
+use crate::mailbox::Driver;
 use crate::on_owner::OnOwner;
-use crate::task::local::cell::Item;
-use crate::task::local::cell::LocalCore;
+use crate::task::local::cell::{Item, LocalCore};
 
-/// Runnables that one poll of `run` polls at most.
-const RUN_BATCH: usize = 200;
 /// So often one poll of `run` polls its own future at most. One that queues a task in each of its polls, and waits for something else,
 /// lets the thread sleep.
 const OWN_POLLS: u32 = 64;
+
+impl LocalCore {
+    /// Polls one task if the current thread is the owner and one is queued. Panics of tasks stay in their handles.
+    pub fn try_tick(&self) -> bool {
+        self.on_owner().is_some_and(OnOwner::tick)
+    }
+}
+
+impl OnOwner<'_, LocalCore> {
+    /// Polls one task; false if none is queued.
+    #[inline]
+    pub(crate) fn tick(self) -> bool {
+        match self.mailbox().pop() {
+            Some(task) => {
+                if self.has_on_ready() {
+                    self.run_and_notify(task);
+                } else {
+                    self.run(task);
+                }
+                true
+            }
+            None => {
+                self.begin_turn();
+                cells::give_back();
+                false
+            }
+        }
+    }
+
+    /// Runs one task, which came out of this core's mailbox.
+    #[inline]
+    pub(crate) fn run(self, task: Item) {
+        // No close frees the core while this call is entered.
+        let _entered = self.enter();
+        self.begin_turn();
+        // SAFETY: callers are the two methods here that pop, and drivers of this core's mailbox.
+        unsafe { task.run(self) };
+    }
+
+    /// Runs one task. Calls the on-ready hook if another task was queued before and one is queued afterwards. So an
+    /// event loop that ticks a limited number of times learns of the rest. (A push to empty queues calls the hook by
+    /// itself.)
+    #[cold]
+    fn run_and_notify(self, task: Item) {
+        let _entered = self.enter();
+        let were_more = self.has_queued();
+        self.run(task);
+        if were_more {
+            self.notify_of_rest();
+        }
+    }
+
+    /// Polls up to `polls` tasks; whether one is left in the queue. Then it has called the on-ready hook.
+    pub(crate) fn run_for(self, polls: usize) -> bool {
+        for _ in 0..polls {
+            let Some(task) = self.mailbox().pop() else {
+                cells::give_back();
+                return false;
+            };
+            self.run(task);
+        }
+        self.notify_of_rest();
+        self.has_queued()
+    }
+
+    /// Polls tasks until none is queued; how many polls that took.
+    pub(crate) fn run_until_stalled(self) -> usize {
+        let mut polls = 0;
+        while let Some(task) = self.mailbox().pop() {
+            self.run(task);
+            polls += 1;
+        }
+        polls
+    }
+}
+
+/// A `run` or `tick` in progress.
+pub(crate) struct Drive<'c> {
+    core: OnOwner<'c, LocalCore>,
+    driver: Driver<'c, Item>,
+    /// Behind the driver, which passes wakes on first.
+    _rest: NotifyOfRest<'c>,
+}
 
 /// Calls the on-ready hook when a driver goes and leaves tasks queued.
 struct NotifyOfRest<'c>(OnOwner<'c, LocalCore>);
@@ -26,14 +106,7 @@ impl Drop for NotifyOfRest<'_> {
     }
 }
 
-/// Waits until a task is queued and polls it.
-pub(crate) struct Tick<'c> {
-    core: OnOwner<'c, LocalCore>,
-    driver: Driver<'c, Item>,
-    _rest: NotifyOfRest<'c>,
-}
-
-impl<'c> Tick<'c> {
+impl<'c> Drive<'c> {
     pub(crate) fn new(core: OnOwner<'c, LocalCore>) -> Self {
         Self {
             core,
@@ -41,12 +114,9 @@ impl<'c> Tick<'c> {
             _rest: NotifyOfRest(core),
         }
     }
-}
 
-impl Future for Tick<'_> {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+    /// Polls one task. Pending until one is queued.
+    pub(crate) fn poll_tick(&mut self, context: &Context<'_>) -> Poll<()> {
         self.driver.wake_up();
         match self.driver.take_or_sleep(context.waker()) {
             Some(task) => {
@@ -59,66 +129,43 @@ impl Future for Tick<'_> {
             }
         }
     }
-}
 
-pin_project! {
     /// Runs tasks until `future` is done; sleeps while there is nothing to do.
-    pub(crate) struct Run<'c, F> {
-        core: OnOwner<'c, LocalCore>,
-        // Before `driver`, so that it is dropped first: its destructor may spawn, and the driver looks last.
-        #[pin]
-        future: F,
-        driver: Driver<'c, Item>,
-        rest: NotifyOfRest<'c>,
-    }
-}
-
-impl<'c, F> Run<'c, F> {
-    pub(crate) fn new(core: OnOwner<'c, LocalCore>, future: F) -> Self {
-        Self {
-            core,
-            future,
-            driver: Driver::new(core.mailbox()),
-            rest: NotifyOfRest(core),
-        }
-    }
-}
-
-impl<F: Future> Future for Run<'_, F> {
-    type Output = F::Output;
-
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let mut this = self.project();
-        this.driver.wake_up();
-        let mut left = RUN_BATCH;
+    pub(crate) fn poll_run<F: Future>(
+        &mut self,
+        mut future: Pin<&mut F>,
+        context: &mut Context<'_>,
+    ) -> Poll<F::Output> {
+        self.driver.wake_up();
+        let mut left = A_TURN;
         let mut own_polls = OWN_POLLS;
         loop {
-            this.core.begin_turn();
-            if let Poll::Ready(output) = this.future.as_mut().poll(context) {
+            self.core.begin_turn();
+            if let Poll::Ready(output) = future.as_mut().poll(context) {
                 return Poll::Ready(output);
             }
             own_polls -= 1;
-            let mut next = this.driver.take_or_sleep(context.waker());
+            let mut next = self.driver.take_or_sleep(context.waker());
             // A task that runs may wake the future. So the loop polls it once more before the driver sleeps: a sleep costs
             // more than a poll.
             let polls_again = next.is_some() && own_polls > 0;
             while let Some(task) = next {
-                this.core.run(task);
+                self.core.run(task);
                 left -= 1;
                 if left == 0 {
-                    this.core.settle();
+                    self.core.settle();
                     // More to do: other futures of this thread have their turn first.
                     context.waker().wake_by_ref();
                     return Poll::Pending;
                 }
                 next = if polls_again {
-                    this.driver.take()
+                    self.driver.take()
                 } else {
-                    this.driver.take_or_sleep(context.waker())
+                    self.driver.take_or_sleep(context.waker())
                 };
             }
             if !polls_again {
-                this.core.rest();
+                self.core.rest();
                 return Poll::Pending;
             }
         }

@@ -2,22 +2,23 @@
 
 use core::cell::OnceCell;
 use core::fmt;
-use core::future::Future;
+use core::future::{Future, poll_fn};
 use core::marker::PhantomData;
 use core::panic::{RefUnwindSafe, UnwindSafe};
+use core::pin::pin;
 
 use terrace_sync::Arc;
 use terrace_sync::cell::UnsafeCell;
 
-use crate::drive::{Run, Tick};
-use crate::metrics::LocalMetrics;
+use crate::core::LocalMetrics;
+use crate::drive::Drive;
 use crate::on_owner::OnOwner;
 use crate::owned::OwnedCore;
 use crate::registry::Keeps;
-use crate::spawn::Wake;
-use crate::spawner::LocalSpawner;
+use crate::spawn::{LocalSpawner, Wake};
+use crate::task::guarded::boxing_large;
 use crate::task::local::cell::LocalCore;
-use crate::task::{PanicHandler, Task, boxed, is_large, spawn_many};
+use crate::task::{PanicHandler, Task, spawn_many};
 use crate::unwind::Payload;
 
 /// An executor of futures that stay on the thread that made it; they need not be `Send`.
@@ -90,15 +91,6 @@ impl LocalExecutor<'static> {
         self.owned()
     }
 
-    /// One whose core is never closed, so that it need not find its tasks.
-    pub(crate) const fn new_leaked() -> Self {
-        Self {
-            core: OnceCell::new(),
-            keeps: Keeps::Count,
-            _tasks: PhantomData,
-        }
-    }
-
     /// Never closes the core, neither one that there is nor one that the first use makes.
     pub(crate) fn leak_core(&mut self) {
         self.keeps = Keeps::Count;
@@ -112,9 +104,14 @@ impl<'a> LocalExecutor<'a> {
     /// An executor of the current thread. Allocates nothing yet.
     #[must_use]
     pub const fn new() -> Self {
+        Self::keeping(Keeps::Wakers)
+    }
+
+    /// An executor whose core treats pending tasks so.
+    pub(crate) const fn keeping(keeps: Keeps) -> Self {
         Self {
             core: OnceCell::new(),
-            keeps: Keeps::Wakers,
+            keeps,
             _tasks: PhantomData,
         }
     }
@@ -156,13 +153,9 @@ impl<'a> LocalExecutor<'a> {
     #[inline]
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: 'a>(&self, future: impl Future<Output = T> + 'a) -> Task<T> {
-        if is_large(&future) {
-            // SAFETY: the executor's drop, which comes before the end of `'a`, closes the core or leaks it. The latter happens
-            // inside of a task, where the process exits, and in `leak`, where `'a` is `'static`.
-            return unsafe { self.here().spawn_scoped(boxed(future), Wake::Now) };
-        }
-        // SAFETY: for the same reason the core is closed or leaked before `'a` ends.
-        unsafe { self.here().spawn_scoped(future, Wake::Now) }
+        // SAFETY: the executor's drop, which comes before the end of `'a`, closes the core or leaks it. The latter happens
+        // inside of a task, where the process exits, and in `leak`, where `'a` is `'static`.
+        boxing_large!(|future| unsafe { self.here().spawn_scoped(future, Wake::Now) })
     }
 
     /// Spawns a task and polls it once, before this method returns. A task that this ends never sees a queue: its handle is
@@ -193,12 +186,8 @@ impl<'a> LocalExecutor<'a> {
     #[inline]
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_eager<T: 'a>(&self, future: impl Future<Output = T> + 'a) -> Task<T> {
-        if is_large(&future) {
-            // SAFETY: as in `spawn`, the core is closed or leaked before `'a` ends.
-            return unsafe { self.here().spawn_eager(boxed(future)) };
-        }
         // SAFETY: as in `spawn`, the core is closed or leaked before `'a` ends.
-        unsafe { self.here().spawn_eager(future) }
+        boxing_large!(|future| unsafe { self.here().spawn_eager(future) })
     }
 
     /// Spawns many tasks and puts their handles into `handles`. Wakes a sleeping [`run`](Self::run) or [`tick`](Self::tick) once,
@@ -229,12 +218,8 @@ impl<'a> LocalExecutor<'a> {
     ) {
         let core = self.here();
         let spawn = |future| {
-            if is_large(&future) {
-                // SAFETY: as in `spawn`, the core is closed or leaked before `'a` ends.
-                return unsafe { core.spawn_scoped(boxed(future), Wake::Later) };
-            }
             // SAFETY: as in `spawn`, the core is closed or leaked before `'a` ends.
-            unsafe { core.spawn_scoped(future, Wake::Later) }
+            boxing_large!(|future| unsafe { core.spawn_scoped(future, Wake::Later) })
         };
         spawn_many(futures, handles, spawn, |_| core.notify());
     }
@@ -265,7 +250,8 @@ impl<'a> LocalExecutor<'a> {
     /// assert!(task.is_finished());
     /// ```
     pub async fn tick(&self) {
-        Tick::new(self.here()).await;
+        let mut drive = Drive::new(self.here());
+        poll_fn(|context| drive.poll_tick(context)).await;
     }
 
     /// Runs tasks until `future` is done; sleeps while there is nothing to do. Several of these futures at once, nested or side by
@@ -287,7 +273,10 @@ impl<'a> LocalExecutor<'a> {
     /// ```
     #[doc(alias = "run_until")]
     pub async fn run<T>(&self, future: impl Future<Output = T>) -> T {
-        Run::new(self.here(), future).await
+        let mut drive = Drive::new(self.here());
+        // It is dropped before the driver, which looks last: its destructor may spawn.
+        let mut future = pin!(future);
+        poll_fn(|context| drive.poll_run(future.as_mut(), context)).await
     }
 
     /// Polls tasks until none is queued, and returns how many polls that took. Never waits: for frame and event loops,

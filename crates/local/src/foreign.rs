@@ -8,7 +8,7 @@ use core::task::{Context, Poll};
 use async_task::{Runnable, ScheduleInfo};
 
 use crate::executor::LocalExecutor;
-use crate::spawner::LocalSpawner;
+use crate::spawn::LocalSpawner;
 use crate::thread_id::{ThreadNumber, thread_id};
 
 /// Queues runnables of [`async_task`] cells on the executor of one thread. [`LocalExecutor::scheduler`] makes it.

@@ -22,23 +22,14 @@ pub mod context;
 mod core;
 #[cfg(not(terrace_loom))]
 mod drive;
-#[doc(hidden)]
-pub mod driver;
-#[cfg(not(terrace_loom))]
-#[doc(hidden)]
-pub mod eager;
 #[cfg(not(terrace_loom))]
 mod executor;
 #[cfg(not(terrace_loom))]
 mod foreign;
 #[doc(hidden)]
 pub mod group;
-#[cfg(not(terrace_loom))]
-mod hook;
 #[doc(hidden)]
 pub mod mailbox;
-#[cfg(not(terrace_loom))]
-mod metrics;
 #[cfg(all(feature = "std", not(terrace_loom)))]
 mod name;
 mod on_owner;
@@ -49,14 +40,10 @@ pub mod registry;
 #[doc(hidden)]
 pub mod relay;
 #[cfg(not(terrace_loom))]
-mod run;
-#[cfg(not(terrace_loom))]
 #[doc(hidden)]
 pub mod settle;
 #[cfg(not(terrace_loom))]
 mod spawn;
-#[cfg(not(terrace_loom))]
-mod spawner;
 #[cfg(not(terrace_loom))]
 mod static_executor;
 #[cfg(not(terrace_loom))]
@@ -88,15 +75,15 @@ pub use crate::name::asked;
 
 #[cfg(not(terrace_loom))]
 pub use crate::{
+    core::LocalMetrics,
     executor::LocalExecutor,
     foreign::LocalScheduler,
     group::{Spawn, TaskError, TaskGroup, TaskSet},
-    metrics::LocalMetrics,
-    spawner::LocalSpawner,
+    spawn::LocalSpawner,
     static_executor::StaticLocalExecutor,
     task::{FallibleTask, Task, TaskId},
     thread_id::{ThreadNumber, thread_id},
 };
 #[cfg(not(terrace_loom))]
 #[doc(hidden)]
-pub use crate::{owned::OwnedCore, task::local::cell::LocalCore};
+pub use crate::{core::eager, owned::OwnedCore, task::local::cell::LocalCore};

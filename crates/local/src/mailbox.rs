@@ -1,4 +1,5 @@
-//! [`Mailbox`]: where the runnables of one thread wait, and how a push wakes the thread.
+//! [`Mailbox`]: where the runnables of one thread wait, and how a push wakes the thread. [`Driver`]: one `run` or `tick` in progress,
+//! between its polls.
 //!
 //! A mailbox has two queues. The *run queue* belongs to the owner's thread. Other threads push to the *inbox*.
 //! It is generic over the runnable `R`, so that loom runs it with tokens.
@@ -20,14 +21,15 @@
 use alloc::boxed::Box;
 use core::cell::Cell;
 use core::ptr::NonNull;
+use core::task::Waker;
 
 use terrace_queue::{Boxed, Inbox, Links, Node, RunQueue};
 use terrace_sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use terrace_sync::thread::yield_now;
-use terrace_sync::{const_fn, heavy, light, weakened};
+use terrace_sync::{const_fn, heavy, light, ordering, weakened};
 
 use crate::on_owner::OnOwner;
-use crate::wait_list::WaitList;
+use crate::wait_list::{WaitList, Waiter};
 
 /// What becomes of a runnable that came out of the inbox.
 #[derive(Debug)]
@@ -98,19 +100,9 @@ impl<R: Queueable> Mailbox<R> {
         }
     }
 
-    /// Queues a runnable from any other thread, or from an interrupt. The caller keeps the mailbox alive. It also wakes the
-    /// owner's thread, where that sleeps otherwise than as a driver.
-    pub fn push_remote(&self, runnable: R) {
-        // SAFETY: the borrow keeps the mailbox in place.
-        unsafe { Self::push_and_leave(NonNull::from(self), runnable, || ()) };
-        if self.has_sleeper() {
-            self.wake_driver();
-        }
-    }
-
-    /// As [`push_remote`](Self::push_remote), where nothing but the runnable keeps the mailbox in place. A thread may free the
-    /// mailbox as soon as a [`drain`](OnOwner::drain) has seen this push leave, which it does after `last`. There the caller
-    /// sees whether a driver sleeps, and takes what it needs to wake it. `last` runs no users' code.
+    /// Queues a runnable from any other thread, or from an interrupt, where nothing but the runnable may keep the mailbox in place. A
+    /// thread may free the mailbox as soon as a [`drain`](OnOwner::drain) has seen this push leave, which it does after `last`. There
+    /// the caller sees whether a driver sleeps, and takes what it needs to [wake](Self::wake_sleeper) it. `last` runs no users' code.
     ///
     /// # Safety
     /// The mailbox is in place at the call, and stays until a `drain` that took the runnable, or began later, returns
@@ -148,16 +140,11 @@ impl<R: Queueable> Mailbox<R> {
     /// The counter is in place at the call, and the caller has counted itself in.
     unsafe fn leave_flight(in_flight: *const AtomicUsize) {
         // Ordering: Release, pairs with the Acquire load in `drain`: the owner sees there what this thread did before.
-        let release = if weakened!("local-in-flight-release") {
-            Ordering::Relaxed
-        } else {
-            Ordering::Release
-        };
         // SAFETY: in place: `drain` returns true until this very decrement.
-        unsafe { &*in_flight }.fetch_sub(1, release);
+        unsafe { &*in_flight }.fetch_sub(1, ordering!("local-in-flight-release", Release));
     }
 
-    /// As [`push_remote`](Self::push_remote) for a new task; gives it back if the mailbox is closed.
+    /// Queues a new task from any other thread, and wakes a driver; gives it back if the mailbox is closed.
     ///
     /// # Errors
     /// The runnable, which will not run.
@@ -177,9 +164,7 @@ impl<R: Queueable> Mailbox<R> {
         Self::push_fence();
         // SAFETY: the borrow keeps the mailbox in place, and this thread is counted in.
         unsafe { Self::leave_flight(&raw const self.in_flight) };
-        if self.has_sleeper() {
-            self.wake_driver();
-        }
+        self.wake_sleeper();
         Ok(())
     }
 
@@ -197,9 +182,11 @@ impl<R: Queueable> Mailbox<R> {
         self.waiters.any()
     }
 
-    /// Wakes the sleeping driver that joined the list first.
-    pub fn wake_driver(&self) {
-        self.waiters.wake_one();
+    /// Wakes the sleeping driver that joined the list last, if there is one; valid as [`has_sleeper`](Self::has_sleeper) is.
+    pub fn wake_sleeper(&self) {
+        if self.has_sleeper() {
+            self.waiters.wake_one();
+        }
     }
 
     /// Takes in nothing new from now on; `drain` gets the rest.
@@ -221,17 +208,7 @@ impl<R: Queueable> Mailbox<R> {
 }
 
 impl<'a, R: Queueable> OnOwner<'a, Mailbox<R>> {
-    /// Queues a runnable and wakes a sleeping driver.
-    #[inline]
-    pub fn push(self, runnable: R) {
-        self.push_quietly(runnable);
-        // Drivers sleep and wake on this very thread.
-        if self.has_sleeper() {
-            self.wake_driver();
-        }
-    }
-
-    /// Queues a runnable. The caller wakes a driver later, by [`wake_driver`](Mailbox::wake_driver).
+    /// Queues a runnable. The caller wakes a driver later, by [`wake_sleeper`](Mailbox::wake_sleeper).
     #[inline]
     pub fn push_quietly(self, runnable: R) {
         self.queue.push_back(runnable);
@@ -303,14 +280,12 @@ impl<'a, R: Queueable> OnOwner<'a, Mailbox<R>> {
     /// Hands everything that is queued to `each`. True if anything was there or came, if a push is still in flight, or an item
     /// awaited. In the last two cases, if nothing was there, it gives the pusher time to end.
     pub fn drain(self, mut each: impl FnMut(R)) -> bool {
-        let acquire = if weakened!("local-in-flight-acquire") {
-            Ordering::Relaxed
-        } else {
-            Ordering::Acquire
-        };
         // Ordering: Acquire, pairs with the Release in `leave_flight`. This load comes before the look at the queues: it finds
         // there what a push that ended before has left.
-        let in_flight = self.in_flight.load(acquire) != 0;
+        let in_flight = self
+            .in_flight
+            .load(ordering!("local-in-flight-acquire", Acquire))
+            != 0;
         let mut found = false;
         loop {
             // An item that needed no turn counts as found, too: its pusher may not have left yet.
@@ -333,5 +308,70 @@ impl<'a, R: Queueable> OnOwner<'a, Mailbox<R>> {
 impl<R: Queueable> Default for Mailbox<R> {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+/// A driver of a mailbox, on the owner's thread. Awake when it is made.
+///
+/// Its drop, in any state, leaves no work unseen. It passes on to the next driver a wake that it does not follow, and
+/// work that it leaves.
+pub struct Driver<'a, R: Queueable> {
+    mailbox: OnOwner<'a, Mailbox<R>>,
+    /// Leaves the list after the destructor below has passed the wake on.
+    waiter: Waiter<'a>,
+}
+
+impl<'a, R: Queueable> Driver<'a, R> {
+    /// A driver of `mailbox`.
+    #[inline]
+    #[must_use]
+    pub fn new(mailbox: OnOwner<'a, Mailbox<R>>) -> Self {
+        Self {
+            mailbox,
+            waiter: Waiter::new(mailbox.waiters()),
+        }
+    }
+
+    /// The driver was polled, so it is awake and looks at the queues before it sleeps again.
+    #[inline]
+    pub fn wake_up(&mut self) {
+        self.waiter.wake_up();
+    }
+
+    /// The next runnable.
+    #[inline]
+    pub fn take(&mut self) -> Option<R> {
+        self.mailbox.pop()
+    }
+
+    /// The next runnable. If there is none, the driver sleeps until a push wakes `waker`.
+    #[inline]
+    pub fn take_or_sleep(&mut self, waker: &Waker) -> Option<R> {
+        self.take().or_else(|| self.sleep(waker))
+    }
+
+    /// Announces the sleep and looks once more. No users' code runs in between.
+    fn sleep(&mut self, waker: &Waker) -> Option<R> {
+        let mailbox = self.mailbox;
+        let mut found = None;
+        self.waiter.sleep_unless(waker, || {
+            if !weakened!("local-sleep-look") {
+                found = mailbox.pop();
+            }
+            found.is_some()
+        });
+        found
+    }
+}
+
+impl<R: Queueable> Drop for Driver<'_, R> {
+    #[inline]
+    fn drop(&mut self) {
+        self.waiter.wake_up();
+        // A thread that woke this driver pushed before, and this look sees what it pushed: see `WaitList::wake_one`.
+        let left = !self.mailbox.is_empty();
+        if left && !weakened!("local-pass-on") {
+            self.mailbox.wake_sleeper();
+        }
     }
 }

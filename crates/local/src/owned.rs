@@ -10,7 +10,7 @@ use terrace_sync::unmodelled::Weak;
 use crate::cells;
 use crate::on_owner::OnOwner;
 use crate::registry::Keeps;
-use crate::spawner::LocalSpawner;
+use crate::spawn::LocalSpawner;
 use crate::task::local::cell::LocalCore;
 
 /// A handle of a core, on its owner's thread. Every core is made by one, which closes it or leaks it.

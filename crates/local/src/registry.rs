@@ -206,6 +206,39 @@ impl LocalRegistry {
 }
 
 #[cfg(not(terrace_loom))]
+impl Register for LocalRegistry {
+    #[inline]
+    unsafe fn insert(&self, waker: &Waker) -> u32 {
+        if self.keeps.get() == Keeps::Count {
+            self.uncounted.set(self.uncounted.get() + 1);
+            return UNCOUNTED;
+        }
+        let waker = waker.clone();
+        self.wakers.with_mut(|wakers| {
+            // SAFETY: the caller is in a poll of a task, and the owner alone polls them. `Slab::insert` moves wakers without running
+            // their code.
+            let wakers = unsafe { &mut *wakers };
+            key(wakers.insert(waker))
+        })
+    }
+
+    /// `None` if the registry has only counted the task.
+    #[inline]
+    unsafe fn remove(&self, key: u32) -> Option<Waker> {
+        if key == UNCOUNTED {
+            self.uncounted.set(self.uncounted.get() - 1);
+            return None;
+        }
+        self.wakers.with_mut(|wakers| {
+            // SAFETY: the caller polls or drops the future of a task, and the owner alone does either. `try_remove` moves a waker
+            // without running its code.
+            let wakers = unsafe { &mut *wakers };
+            wakers.try_remove(key as usize)
+        })
+    }
+}
+
+#[cfg(not(terrace_loom))]
 impl OnOwner<'_, LocalRegistry> {
     /// Only counts tasks from now on.
     pub(crate) fn keep_no_more(self) {
@@ -220,33 +253,6 @@ impl OnOwner<'_, LocalRegistry> {
             wakers.len()
         });
         kept + self.uncounted.get()
-    }
-
-    /// Adds a task; its key.
-    pub(crate) fn insert(self, waker: &Waker) -> u32 {
-        if self.keeps.get() == Keeps::Count {
-            self.uncounted.set(self.uncounted.get() + 1);
-            return UNCOUNTED;
-        }
-        let waker = waker.clone();
-        self.wakers.with_mut(|wakers| {
-            // SAFETY: this is the owner's thread, and `Slab::insert` moves wakers without running their code.
-            let wakers = unsafe { &mut *wakers };
-            key(wakers.insert(waker))
-        })
-    }
-
-    /// Takes a task out; its waker if the registry kept it.
-    pub(crate) fn remove(self, key: u32) -> Option<Waker> {
-        if key == UNCOUNTED {
-            self.uncounted.set(self.uncounted.get() - 1);
-            return None;
-        }
-        self.wakers.with_mut(|wakers| {
-            // SAFETY: this is the owner's thread, and `try_remove` moves a waker without running its code.
-            let wakers = unsafe { &mut *wakers };
-            wakers.try_remove(key as usize)
-        })
     }
 
     /// As [`Registry::close`]; `drain` reports an item that is still on its way as dropped.
@@ -278,57 +284,5 @@ fn close(pending: impl Fn() -> Vec<Waker>, mut drain: impl FnMut() -> bool) {
             // Another thread has set the scheduled bit of a task, in async-task's cell, and is about to queue it.
             yield_now();
         }
-    }
-}
-
-#[cfg(all(test, feature = "std", not(any(terrace_loom, terrace_shuttle))))]
-mod tests {
-    use std::collections::BTreeSet;
-    use std::task::{Wake, Waker};
-    use std::thread;
-    use terrace_sync::Arc;
-    use terrace_sync::atomic::{AtomicUsize, Ordering};
-    use terrace_testing::watchdog;
-
-    use super::{Register, Registry, SHARDS};
-
-    #[derive(Default)]
-    struct Woken(AtomicUsize);
-
-    impl Wake for Woken {
-        fn wake(self: Arc<Self>) {
-            self.0.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Threads of all shards, two of each, insert a waker each. The keys differ, any thread removes a key once, and `close` wakes
-    /// what is left.
-    #[test]
-    fn every_shard_is_reached() {
-        let _watchdog = watchdog();
-        let registry = Registry::new();
-        let woken = Arc::new(Woken::default());
-        let insert = || {
-            let waker = Waker::from(Arc::clone(&woken));
-            // SAFETY: there are no tasks, and nothing but this test uses the registry.
-            unsafe { registry.insert(&waker) }
-        };
-        let insert_on_another_thread =
-            |_| thread::scope(|scope| scope.spawn(insert).join().unwrap());
-        let mut keys: BTreeSet<u32> = (0..2 * SHARDS).map(insert_on_another_thread).collect();
-        assert_eq!(keys.len(), 2 * SHARDS);
-        // SAFETY: there are no tasks, and nothing but this test uses the registry.
-        let remove = |key| unsafe { registry.remove(key) }.is_some();
-        let first = keys.pop_first().unwrap();
-        assert!(remove(first) && !remove(first));
-        let left = keys.len();
-        registry.close(|| {
-            let some = !keys.is_empty();
-            while let Some(key) = keys.pop_last() {
-                assert!(remove(key));
-            }
-            some
-        });
-        assert_eq!(woken.0.load(Ordering::Relaxed), left);
     }
 }

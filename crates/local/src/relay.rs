@@ -102,27 +102,13 @@ impl Relay {
 }
 
 /// Lends the waker of one poll.
+#[derive(Default)]
 pub struct Lender {
     /// Null, or a counted reference. Never changes once it is set.
     relay: AtomicPtr<Relay>,
 }
 
-impl Default for Lender {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl Lender {
-    /// One without a relay.
-    #[must_use]
-    #[inline]
-    pub fn new() -> Self {
-        Self {
-            relay: AtomicPtr::new(null_mut()),
-        }
-    }
-
     /// The waker for the poll. It is not used beyond `self`. Its clones may be.
     #[must_use]
     #[inline]

@@ -6,9 +6,10 @@ use core::future::Future;
 use core::ops::Deref;
 
 use crate::executor::LocalExecutor;
-use crate::spawn::Wake;
-use crate::spawner::LocalSpawner;
-use crate::task::{Task, boxed, is_large};
+use crate::registry::Keeps;
+use crate::spawn::{LocalSpawner, Wake};
+use crate::task::Task;
+use crate::task::guarded::boxing_large;
 
 /// A [`LocalExecutor`] that is never dropped: it keeps no list of its pending tasks, it only counts them.
 ///
@@ -42,7 +43,7 @@ impl StaticLocalExecutor {
     /// An executor of the current thread. Allocates nothing yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self(LocalExecutor::new_leaked())
+        Self(LocalExecutor::keeping(Keeps::Count))
     }
 
     /// Spawns a task. One allocation; spawned, run and detached it takes no read-modify-write.
@@ -62,10 +63,7 @@ impl StaticLocalExecutor {
     #[inline]
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn<T: 'static>(&'static self, future: impl Future<Output = T> + 'static) -> Task<T> {
-        if is_large(&future) {
-            return self.here().spawn(boxed(future));
-        }
-        self.here().spawn(future)
+        boxing_large!(|future| self.here().spawn(future))
     }
 
     /// As [`LocalExecutor::spawn_eager`].
@@ -129,12 +127,8 @@ impl StaticLocalExecutor {
         &'static self,
         future: impl Future<Output = T> + 'a,
     ) -> Task<T> {
-        if is_large(&future) {
-            // SAFETY: the box holds the same future, for which the caller promises what is asked.
-            return unsafe { self.here().spawn_scoped(boxed(future), Wake::Now) };
-        }
-        // SAFETY: the caller promises that the future and its output go before `'a` ends.
-        unsafe { self.here().spawn_scoped(future, Wake::Now) }
+        // SAFETY: the caller promises that the future and its output go before `'a` ends. A box holds the same future.
+        boxing_large!(|future| unsafe { self.here().spawn_scoped(future, Wake::Now) })
     }
 
     /// A handle that spawns onto this executor from any thread.

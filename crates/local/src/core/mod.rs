@@ -1,28 +1,27 @@
 //! [`CoreOf`]: what a single-thread executor, its tasks and its spawners share.
 
 mod depth;
-mod eager;
+pub mod eager;
+mod metrics;
 mod schedule;
-mod tally;
 
+use alloc::boxed::Box;
 use core::cell::Cell;
 use core::fmt;
-use core::task::Waker;
 
 use terrace_sync::OnceLock;
 use terrace_sync::unmodelled::Weak;
 
 use self::depth::{Depth, Entered};
-use self::tally::{Tally, bump};
+use self::eager::A_TURN;
+pub use self::metrics::LocalMetrics;
+use self::metrics::{Tally, bump};
 use crate::cells;
-use crate::eager::A_TURN;
-use crate::hook::Hook;
 use crate::mailbox::{Mailbox, Queueable};
-use crate::metrics::LocalMetrics;
 use crate::on_owner::OnOwner;
 use crate::registry::{Keeps, LocalRegistry, Register};
 use crate::settle::settle_after;
-use crate::task::core::{Core, PanicHandler};
+use crate::task::core::{Callback, Core, PanicHandler};
 use crate::thread_id::{ThreadNumber, thread_id};
 
 /// What a [`LocalExecutor`](crate::LocalExecutor), its tasks and its spawners share. Generic over the runnables `R` in its
@@ -46,7 +45,7 @@ pub struct CoreOf<R: Queueable> {
     awaited: Cell<u32>,
     tally: Tally,
     /// Tells an event loop, or the owner's thread, that something is queued.
-    hook: OnceLock<Hook>,
+    hook: OnceLock<Callback<dyn Fn() + Send + Sync>>,
     panic_handler: OnceLock<PanicHandler>,
 }
 
@@ -79,7 +78,7 @@ impl<R: Queueable> CoreOf<R> {
     /// # Panics
     /// If the core has one, or an on-ready hook, already.
     pub fn set_hook(&self, hook: impl Fn() + Send + Sync + 'static) {
-        let set = self.hook.set(Hook::new(hook));
+        let set = self.hook.set(Callback::new(Box::new(hook)));
         assert!(set.is_ok(), "this executor already has an on-ready hook");
     }
 
@@ -304,22 +303,6 @@ impl<R: Queueable + Send + 'static> Core for CoreOf<R> {
 
     #[inline]
     fn registry(&self) -> Option<&dyn Register> {
-        Some(self)
-    }
-}
-
-impl<R: Queueable + Send> Register for CoreOf<R> {
-    #[inline]
-    unsafe fn insert(&self, waker: &Waker) -> u32 {
-        debug_assert!(self.is_here());
-        // SAFETY: the caller is in a poll of a task of this core, and the owner alone polls them.
-        unsafe { OnOwner::assume(&self.registry) }.insert(waker)
-    }
-
-    #[inline]
-    unsafe fn remove(&self, key: u32) -> Option<Waker> {
-        debug_assert!(self.is_here());
-        // SAFETY: the caller polls or drops the future of a task of this core, and the owner alone does either.
-        unsafe { OnOwner::assume(&self.registry) }.remove(key)
+        Some(&self.registry)
     }
 }

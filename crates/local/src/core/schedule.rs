@@ -35,39 +35,33 @@ impl<R: Queueable> CoreOf<R> {
     /// As for `schedule_local`.
     #[cold]
     unsafe fn push_and_announce(this: NonNull<Self>, task: R) {
-        let before = {
+        let was_empty = {
             // SAFETY: in place: no users' code runs in this block.
             let this = unsafe { this.as_ref() };
             // SAFETY: the caller says that this is the owner's thread.
             let mailbox = unsafe { OnOwner::assume(this) }.mailbox();
-            let before = if mailbox.is_empty() {
-                Before::Empty
-            } else {
-                Before::Queued
-            };
+            let was_empty = mailbox.is_empty();
             mailbox.push_quietly(task);
-            before
+            was_empty
         };
         // SAFETY: the owner's thread, and in place: only this thread could have closed the core since.
-        unsafe { Self::announce(this, before) };
+        unsafe { Self::announce(this, was_empty) };
     }
 
-    /// Wakes a sleeping driver, and calls an on-ready hook if the queues were empty.
+    /// Wakes a sleeping driver, and calls an on-ready hook if the queues `were_empty` before the push.
     ///
     /// # Safety
     /// The current thread is the owner, and `this` is in place at the call.
     #[cold]
-    unsafe fn announce(this: NonNull<Self>, before: Before) {
+    unsafe fn announce(this: NonNull<Self>, were_empty: bool) {
         // SAFETY: in place at the call, and until its end. A close does nothing while this call is entered, even though the code
         // of users that runs here may drop the executor.
         let this = unsafe { this.as_ref() };
         // SAFETY: the caller says that this is the owner's thread.
         let this = unsafe { OnOwner::assume(this) };
         let _entered = this.enter();
-        if this.mailbox.has_sleeper() {
-            this.mailbox.wake_driver();
-        }
-        if before == Before::Empty && this.depth.has_on_ready() {
+        this.mailbox.wake_sleeper();
+        if were_empty && this.depth.has_on_ready() {
             this.call_hook();
         }
     }
@@ -76,7 +70,7 @@ impl<R: Queueable> CoreOf<R> {
     #[inline]
     pub(crate) fn call_hook(&self) {
         if let Some(hook) = self.hook.get() {
-            hook.call();
+            hook.call(|hook| hook());
         }
     }
 
@@ -102,19 +96,10 @@ impl<R: Queueable> CoreOf<R> {
         if let Some(_counted) = kept {
             // SAFETY: the counted reference keeps the core in place; without one the core is never freed.
             let this = unsafe { this.as_ref() };
-            if this.mailbox.has_sleeper() {
-                this.mailbox.wake_driver();
-            }
+            this.mailbox.wake_sleeper();
             this.call_hook();
         }
     }
-}
-
-/// The queues before a push.
-#[derive(Clone, Copy, PartialEq)]
-enum Before {
-    Empty,
-    Queued,
 }
 
 impl<R: Queueable> OnOwner<'_, CoreOf<R>> {
@@ -122,7 +107,7 @@ impl<R: Queueable> OnOwner<'_, CoreOf<R>> {
     pub(crate) fn notify(self) {
         if !self.mailbox().is_empty() {
             // SAFETY: this is the owner's thread, and the core is borrowed.
-            unsafe { CoreOf::announce(NonNull::from(self.get()), Before::Empty) };
+            unsafe { CoreOf::announce(NonNull::from(self.get()), true) };
         }
     }
 

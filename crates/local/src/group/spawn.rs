@@ -3,7 +3,7 @@
 use core::future::Future;
 
 use crate::executor::LocalExecutor;
-use crate::spawner::LocalSpawner;
+use crate::spawn::LocalSpawner;
 use crate::static_executor::StaticLocalExecutor;
 use crate::task::Task;
 

@@ -9,33 +9,46 @@ use super::runnable::Runnable;
 use crate::registry::Register;
 use crate::unwind::{Payload, contain, drop_payload};
 
+/// A closure of the user. Those who call or drop it must not unwind, so its panics stop here.
+pub(crate) struct Callback<F: ?Sized> {
+    /// There until it is dropped.
+    call: Option<Box<F>>,
+}
+
+impl<F: ?Sized> Callback<F> {
+    pub(crate) fn new(call: Box<F>) -> Self {
+        Self { call: Some(call) }
+    }
+
+    /// Calls it, by `with`.
+    pub(crate) fn call(&self, with: impl FnOnce(&F)) {
+        if let Some(call) = &self.call {
+            contain(|| with(call));
+        }
+    }
+}
+
+impl<F: ?Sized> Drop for Callback<F> {
+    fn drop(&mut self) {
+        let call = self.call.take();
+        contain(|| drop(call));
+    }
+}
+
 /// Receives the payloads of panics that no handle sees: of detached tasks, and of outputs' destructors. Counted, and one word
 /// in size.
 #[derive(Clone)]
-pub struct PanicHandler(Arc<Handler>);
-
-/// There until it is dropped.
-struct Handler(Option<Box<dyn Fn(Payload) + Send + Sync>>);
-
-impl Drop for Handler {
-    /// Drops the user's handler, with the last task or executor. A panic must not unwind there.
-    fn drop(&mut self) {
-        let handler = self.0.take();
-        contain(|| drop(handler));
-    }
-}
+pub struct PanicHandler(Arc<Callback<dyn Fn(Payload) + Send + Sync>>);
 
 impl PanicHandler {
     /// A handler.
     pub fn new(handler: impl Fn(Payload) + Send + Sync + 'static) -> Self {
-        Self(Arc::new(Handler(Some(Box::new(handler)))))
+        Self(Arc::new(Callback::new(Box::new(handler))))
     }
 
     /// Hands over a payload. Catches and drops a panic of the handler.
     pub fn call(&self, payload: Payload) {
-        if let Some(handler) = &self.0.0 {
-            contain(|| handler(payload));
-        }
+        self.0.call(|handler| handler(payload));
     }
 }
 
@@ -148,14 +161,6 @@ impl<C: Core> CoreRef<C> {
 pub(super) fn unhandled(handler: Option<PanicHandler>, payload: Payload) {
     match handler {
         None => drop_payload(payload),
-        Some(handler) => {
-            handler.call(payload);
-            release_handler(handler);
-        }
+        Some(handler) => handler.call(payload),
     }
-}
-
-/// Drops a reference to a handler. It may be the last one, and then drops the user's handler.
-pub(super) fn release_handler(handler: PanicHandler) {
-    contain(|| drop(handler));
 }

@@ -1,45 +1,72 @@
 //! [`Either`]: the handle of a task, on whichever of the two cells, in one word.
 //!
+//! | its word                 | the task                                                                         |
+//! |--------------------------|----------------------------------------------------------------------------------|
+//! | an even address          | is on async-task's cell, and this is its handle                                  |
+//! | a cell's address, tagged | has that cell of one thread, or one in which it ended before it had another cell |
+//! | [`READY`]                | ended in the call that spawned it: its output is to be taken, and needs no place |
+//! | `TAG`                    | has ended, and its outcome was taken                                             |
+//! | `TAG` and `CANCELLED`    | was cancelled                                                                    |
+//!
 //! A program may hold many handles, and mostly holds them in a `Vec`. A second word for each, to say what the first one is, cost
-//! executors of many threads up to a tenth of a batch. So the lowest bit of the address says it.
+//! executors of many threads up to a tenth of a batch.
 
 use core::future::Future;
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::num::NonZeroUsize;
 use core::pin::Pin;
-use core::ptr::NonNull;
+use core::ptr::{NonNull, without_provenance_mut};
 use core::task::{Context, Poll, Waker};
 
 #[cfg(feature = "std")]
 use super::awaited;
-#[cfg(feature = "std")]
 use super::id::TaskId;
-use super::local::handle::{Handle, TAG, TAGS};
+use super::local::cell::{Cell, FRESH_OUTCOME, Header};
 use super::outcome::{Gone, Outcome};
 use super::runnable::{Meta, Own};
+use crate::biased::{HandleEnd, Joined, State};
+use crate::on_owner::OnOwner;
+use crate::unwind::drop_waker;
 
 /// A handle on async-task's cell.
 type Shared<T> = async_task::FallibleTask<Outcome<T>, Meta>;
-/// A handle on a cell of one thread, or of a task that ended before it had another cell: the address is odd.
-type Local<T> = Handle<Outcome<T>>;
 
-/// One of the two handles, as the word that it is. Dropping it cancels the task.
+/// Set in each word but that of a handle on async-task's cell.
+const TAG: usize = 1;
+/// Set beside it in a handle without a cell whose task was cancelled.
+const CANCELLED: usize = 2;
+/// The whole word of a handle without a cell whose output [needs no place](needs_no_place).
+const READY: usize = TAG | 4;
+/// A cell's own address has all of these clear. A handle's word without a cell has nothing else.
+const TAGS: usize = TAG | CANCELLED | READY;
+const _: () = assert!(align_of::<Header>() > TAGS);
+
+/// The handle of a task with output `T`. Dropping it cancels the task.
 #[repr(transparent)]
-pub(super) struct Either<T> {
-    address: NonNull<()>,
-    _handle: PhantomData<(Shared<T>, Local<T>)>,
+pub(crate) struct Either<T> {
+    /// See the [module](self). With a cell it has a counted reference.
+    word: NonNull<()>,
+    _handle: PhantomData<(Shared<T>, Outcome<T>)>,
 }
 
-// SAFETY: it is one of the two handles, and the bound asks both to be Send.
-unsafe impl<T> Send for Either<T> where (Shared<T>, Local<T>): Send {}
-// SAFETY: it is one of the two handles, and the bound asks both to be Sync.
-unsafe impl<T> Sync for Either<T> where (Shared<T>, Local<T>): Sync {}
+// SAFETY: it is async-task's handle, or one on a cell of one thread. The future and the core of the latter stay on the owner's thread, or
+// are gone since before the handle was made. What the handle takes to another thread is the outcome.
+unsafe impl<T> Send for Either<T> where (Shared<T>, Outcome<T>): Send {}
+// SAFETY: it is async-task's handle. A shared one of another cell only says whether the task has ended, out of an atomic.
+unsafe impl<T> Sync for Either<T> where Shared<T>: Sync {}
 
-/// An [`Either`], taken apart.
-pub(super) enum Kind<S, L> {
-    Shared(S),
-    Local(L),
+/// What a handle is of.
+enum Kind {
+    Shared,
+    Local(Cell),
+    /// There is no cell any more.
+    Empty,
+}
+
+/// Whether outputs of this type need neither a place nor a destructor: a handle alone says that there is one.
+const fn needs_no_place<T>() -> bool {
+    size_of::<T>() == 0 && !core::mem::needs_drop::<T>()
 }
 
 impl<T> Either<T> {
@@ -49,144 +76,190 @@ impl<T> Either<T> {
     /// If async-task's handle is not the address of its cell. It is in all of version 4.
     #[inline]
     pub(super) fn shared(task: Shared<T>, runnable: Own) -> (Own, Self) {
-        let raw = runnable.into_raw();
-        // SAFETY: `raw` came out of a runnable in the line above, and is given back once.
-        let runnable = unsafe { Own::from_raw(raw) };
-        let address = Self::word(&task);
+        const { assert!(size_of::<Shared<T>>() == size_of::<Self>()) };
+        let cell = runnable.into_raw();
+        // SAFETY: the word came out of a runnable in the line above, and is given back once.
+        let runnable = unsafe { Own::from_raw(cell) };
+        let task = ManuallyDrop::new(task);
+        // SAFETY: async-task's handle is of the size of a pointer, as the first line checks, and consists of one.
+        let word: *mut () = unsafe { core::mem::transmute_copy(&task) };
         assert!(
-            address == raw.as_ptr() && address.addr() & TAG == 0,
+            word == cell.as_ptr() && word.addr() & TAG == 0,
             "async-task lays its handles out otherwise than this version of terrace-local knows"
         );
-        // SAFETY: the word of a handle, which the next line forgets. It is not null, being the runnable's.
-        let this = unsafe { Self::of(address) };
-        core::mem::forget(task);
-        (runnable, this)
+        // SAFETY: it is the runnable's address, which is not null.
+        (runnable, Self::of(unsafe { NonNull::new_unchecked(word) }))
     }
 
-    #[inline]
-    pub(super) fn local(task: Local<T>) -> Self {
-        let task = ManuallyDrop::new(task);
-        // SAFETY: the word of a handle that is not dropped. It is not null, being tagged.
-        let this = unsafe { Self::of(Self::word(&*task)) };
-        debug_assert!(this.is_local());
-        this
-    }
-
-    /// The bits of a handle.
-    #[inline]
-    fn word<H>(handle: &H) -> *mut () {
-        const { assert!(size_of::<H>() == size_of::<*mut ()>()) };
-        // SAFETY: both handles consist of one pointer, whose size the line above checks.
-        unsafe { core::mem::transmute_copy(handle) }
-    }
-
+    /// The handle of a task on a cell of one thread.
+    ///
     /// # Safety
-    /// The word of one of the two handles, not null, and tagged if it is the local one. Nothing else uses the handle.
+    /// The cell's outcome is an `Outcome<T>`. It counts a reference for this handle, which is its only one.
     #[inline]
-    unsafe fn of(address: *mut ()) -> Self {
+    pub(crate) unsafe fn local(cell: Cell) -> Self {
+        Self::of(cell.as_ptr().map_addr(|address| address | TAG))
+    }
+
+    /// The handle of a task with this outcome, if that is an output that [needs no place](needs_no_place).
+    ///
+    /// # Safety
+    /// If there is a handle, the caller forgets the outcome.
+    #[inline]
+    pub(crate) unsafe fn ready(outcome: &Outcome<T>) -> Option<Self> {
+        (needs_no_place::<T>() && outcome.is_output()).then(|| Self::of(tags(READY)))
+    }
+
+    /// The same handle, of a fresh task. It gives the cell back, if the output needs no place.
+    ///
+    /// # Safety
+    /// The task is fresh, and nothing has taken its outcome.
+    #[inline]
+    pub(crate) unsafe fn without_place(self) -> Self {
+        let Kind::Local(cell) = self.kind() else {
+            return self;
+        };
+        if !needs_no_place::<T>() {
+            return self;
+        }
+        // SAFETY: the task is fresh.
+        let outcome = unsafe { fresh_outcome(cell) };
+        // SAFETY: the outcome is there, and the handle has it for itself.
+        let outcome = unsafe { outcome.as_ref() };
+        // SAFETY: with the cell goes the outcome, unread.
+        let Some(ready) = (unsafe { Self::ready(outcome) }) else {
+            return self;
+        };
+        core::mem::forget(self);
+        // SAFETY: the task is fresh, and `self` had its only reference.
+        unsafe { keep_fresh(cell) };
+        ready
+    }
+
+    #[inline]
+    fn of(word: NonNull<()>) -> Self {
         Self {
-            // SAFETY: the caller says that it is not null.
-            address: unsafe { NonNull::new_unchecked(address) },
+            word,
             _handle: PhantomData,
         }
     }
 
     #[inline]
-    fn is_local(&self) -> bool {
-        self.address.as_ptr().addr() & TAG != 0
+    fn kind(&self) -> Kind {
+        if self.word.addr().get() & TAG == 0 {
+            return Kind::Shared;
+        }
+        match NonNull::new(self.word.as_ptr().map_addr(|address| address & !TAGS)) {
+            // SAFETY: `local` made the address out of a cell's, and the handle still has its reference.
+            Some(cell) => Kind::Local(unsafe { Cell::from_ptr(cell) }),
+            None => Kind::Empty,
+        }
     }
 
-    /// The handle. It never becomes the other one.
+    /// The handle on async-task's cell.
+    ///
+    /// # Safety
+    /// It is one: [`Kind::Shared`].
     #[inline]
-    fn as_kind(&self) -> Kind<&Shared<T>, &Local<T>> {
-        let this = NonNull::from(self);
-        if self.is_local() {
-            // SAFETY: the word is a handle's, and the tag says that it is the local one's.
-            Kind::Local(unsafe { this.cast().as_ref() })
-        } else {
-            // SAFETY: the word is a handle's, and the missing tag says that it is async-task's.
-            Kind::Shared(unsafe { this.cast().as_ref() })
-        }
+    unsafe fn as_shared(&mut self) -> &mut Shared<T> {
+        // SAFETY: the word is that of a handle of this type, as the caller says.
+        unsafe { NonNull::from(self).cast().as_mut() }
     }
 
+    /// The handle on async-task's cell, if it is one.
     #[inline]
-    fn as_kind_mut(&mut self) -> Kind<&mut Shared<T>, &mut Local<T>> {
-        let is_local = self.is_local();
-        let this = NonNull::from(self);
-        if is_local {
-            // SAFETY: the word is a handle's, and the tag says that it is the local one's.
-            Kind::Local(unsafe { this.cast().as_mut() })
-        } else {
-            // SAFETY: the word is a handle's, and the missing tag says that it is async-task's.
-            Kind::Shared(unsafe { this.cast().as_mut() })
+    pub(super) fn into_shared(mut self) -> Result<Shared<T>, Self> {
+        if !matches!(self.kind(), Kind::Shared) {
+            return Err(self);
         }
+        // SAFETY: looked at above.
+        let task = unsafe { self.as_shared() };
+        // SAFETY: `self` is forgotten, so the copy is the only handle.
+        let task = unsafe { core::ptr::read(task) };
+        core::mem::forget(self);
+        Ok(task)
     }
 
-    #[inline]
-    pub(super) fn into_kind(self) -> Kind<Shared<T>, Local<T>> {
-        let this = ManuallyDrop::new(self);
-        match this.as_kind() {
-            // SAFETY: `this` is neither dropped nor used again, so the copy is the only handle.
-            Kind::Shared(task) => Kind::Shared(unsafe { core::ptr::read(task) }),
-            // SAFETY: `this` is neither dropped nor used again, so the copy is the only handle.
-            Kind::Local(task) => Kind::Local(unsafe { core::ptr::read(task) }),
-        }
+    /// Which task it is; `None` if there is no cell.
+    pub(super) fn id(&self) -> Option<TaskId> {
+        let word = self.word.addr().get();
+        let cell = NonZeroUsize::new(word & !TAG).filter(|_| word > TAGS);
+        cell.map(TaskId::of_cell)
     }
 
-    /// The address of the task's cell; `None` if there is none.
-    pub(super) fn cell(&self) -> Option<NonZeroUsize> {
-        let address = self.address.as_ptr().addr();
-        if address <= TAGS {
-            return None;
-        }
-        NonZeroUsize::new(address & !TAG)
-    }
-
-    /// Whether the task is done, cancelled or has panicked.
+    /// Whether the task is done, cancelled or has panicked. One load.
     #[inline]
     pub(super) fn is_finished(&self) -> bool {
-        match self.as_kind() {
-            Kind::Shared(task) => task.is_finished(),
-            Kind::Local(task) => task.is_finished(),
+        match self.kind() {
+            Kind::Shared => {
+                // SAFETY: the word is that of a handle of this type.
+                let task: &Shared<T> = unsafe { NonNull::from(self).cast().as_ref() };
+                task.is_finished()
+            }
+            Kind::Local(cell) => cell.state().is_finished(),
+            Kind::Empty => true,
         }
     }
-}
 
-impl<T> Either<T> {
     /// The outcome of a task that ended in the call that spawned it, if nothing has taken it.
     #[inline]
     pub(super) fn take_fresh(&mut self) -> Option<Outcome<T>> {
-        match self.as_kind_mut() {
-            Kind::Local(task) => task.take_fresh(),
-            Kind::Shared(_) => None,
+        let cell = match self.kind() {
+            Kind::Local(cell) => cell,
+            Kind::Empty => return self.take_ready(),
+            Kind::Shared => return None,
+        };
+        if !cell.state().is_fresh() {
+            return None;
+        }
+        self.word = tags(TAG);
+        // SAFETY: the task is fresh.
+        let outcome = unsafe { fresh_outcome(cell) };
+        // SAFETY: the outcome is there, and the handle takes it once, with its reference.
+        let outcome = unsafe { outcome.read() };
+        // SAFETY: the task is fresh, and that was the only reference.
+        unsafe { keep_fresh(cell) };
+        Some(outcome)
+    }
+
+    /// The output of [`ready`](Self::ready), once.
+    #[inline]
+    fn take_ready(&mut self) -> Option<Outcome<T>> {
+        if !needs_no_place::<T>() || self.word.addr().get() != READY {
+            return None;
+        }
+        self.word = tags(TAG);
+        // SAFETY: `ready` saw a value of this type, which is forgotten, and the handle takes it once. It has no size.
+        let output = unsafe { NonNull::dangling().read() };
+        Some(Outcome::done(output, || None))
+    }
+
+    /// Makes the owner of a task on a cell of one thread drop its future, if it has not ended. Polls say when that is done.
+    pub(super) fn cancel_local(&mut self) {
+        if let Kind::Local(cell) = self.kind() {
+            // SAFETY: both steps keep the handle's reference.
+            unsafe { cell.step(|state| state.cancel_local(), State::cancel_remote) };
         }
     }
 
     /// Cancels the task, and polls for the end with a waker that does nothing. The handle stays.
     pub(super) fn begin_cancel(&mut self) -> Poll<Option<Outcome<T>>> {
         let context = &mut Context::from_waker(Waker::noop());
-        let cancelled = match self.as_kind_mut() {
-            Kind::Local(task) => {
-                task.cancel();
-                return task.poll_end(context);
-            }
-            Kind::Shared(task) => {
-                // async-task's handle is cancelled by a future that has it. So such a future gets a copy for one poll.
-                // SAFETY: the copy replaces the handle where the future ends, below. Else it is forgotten with its future,
-                // which has lent nothing out.
-                let copy = unsafe { core::ptr::read(task) };
-                let mut cancel = ManuallyDrop::new(copy.cancel());
-                // SAFETY: the future stays in its place until it ends or is forgotten.
-                let pinned = unsafe { Pin::new_unchecked(&mut *cancel) };
-                pinned.poll(context)
-            }
-        };
+        if !matches!(self.kind(), Kind::Shared) {
+            self.cancel_local();
+            return self.poll_end(context);
+        }
+        // async-task's handle is cancelled by a future that has it. So such a future gets a copy for one poll.
+        // SAFETY: looked at above.
+        let task = unsafe { self.as_shared() };
+        // SAFETY: this handle becomes empty where the future ends, below. Else the copy is forgotten with its future, which has lent
+        // nothing out.
+        let copy = unsafe { core::ptr::read(task) };
+        let mut cancel = ManuallyDrop::new(copy.cancel());
+        // SAFETY: the future stays in its place until it ends or is forgotten.
+        let cancelled = unsafe { Pin::new_unchecked(&mut *cancel) }.poll(context);
         if cancelled.is_ready() {
             // The future has dropped the copy, so the original is not dropped.
-            core::mem::forget(core::mem::replace(
-                self,
-                Self::local(Handle::empty(Gone::Cancelled)),
-            ));
+            self.word = tags(TAG | CANCELLED);
         }
         cancelled
     }
@@ -194,49 +267,118 @@ impl<T> Either<T> {
     /// Polls for the end: the outcome if there is one, else [`why`](Self::why) says what happened.
     #[inline]
     pub(super) fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Option<Outcome<T>>> {
-        match self.as_kind_mut() {
-            Kind::Local(task) => task.poll_end(context),
-            Kind::Shared(task) => {
-                let polled = Pin::new(task).poll(context);
-                match polled {
-                    #[cfg(feature = "std")]
-                    Poll::Pending => awaited::note(self.cell().map(TaskId::of_cell), context),
-                    #[cfg(not(feature = "std"))]
-                    Poll::Pending => {}
-                    Poll::Ready(Some(_)) => self.remember(Gone::Taken),
-                    Poll::Ready(None) => self.remember(Gone::Cancelled),
-                }
-                polled
-            }
+        let cell = match self.kind() {
+            Kind::Local(cell) => cell,
+            Kind::Empty => return Poll::Ready(self.take_ready()),
+            Kind::Shared => return self.poll_shared(context),
+        };
+        // SAFETY: this is the task's one handle.
+        if !cell.state().is_finished() && !unsafe { join(cell, context) } {
+            return Poll::Pending;
         }
+        self.word = tags(TAG);
+        // SAFETY: the task has ended, and the handle has forgotten its reference.
+        let outcome = unsafe { Self::take(cell) };
+        if outcome.is_none() {
+            self.word = tags(TAG | CANCELLED);
+        }
+        Poll::Ready(outcome)
+    }
+
+    /// As [`poll_end`](Self::poll_end), of a handle on async-task's cell.
+    #[inline]
+    fn poll_shared(&mut self, context: &mut Context<'_>) -> Poll<Option<Outcome<T>>> {
+        // SAFETY: the caller has looked at the kind.
+        let polled = Pin::new(unsafe { self.as_shared() }).poll(context);
+        match polled {
+            #[cfg(feature = "std")]
+            Poll::Pending => awaited::note(self.id(), context),
+            #[cfg(not(feature = "std"))]
+            Poll::Pending => {}
+            Poll::Ready(Some(_)) => self.remember(TAG),
+            Poll::Ready(None) => self.remember(TAG | CANCELLED),
+        }
+        polled
     }
 
     /// Keeps why there is no outcome any more: async-task's handle does not say it a second time.
     #[inline(never)]
-    fn remember(&mut self, why: Gone) {
-        *self = Self::local(Handle::empty(why));
+    fn remember(&mut self, why: usize) {
+        *self = Self::of(tags(why));
     }
 
     /// Why there was no outcome, after a poll.
     #[cold]
     pub(super) fn why(&self) -> Gone {
-        match self.as_kind() {
-            Kind::Local(task) => task.why_empty(),
-            Kind::Shared(_) => unreachable!("a handle that saw its end became an empty one"),
+        debug_assert!(
+            self.id().is_none(),
+            "a handle that saw its end became an empty one"
+        );
+        if self.word.addr().get() & CANCELLED == 0 {
+            Gone::Taken
+        } else {
+            Gone::Cancelled
         }
     }
-}
 
-impl<T> Either<T> {
-    /// Drops the handle. Called once, by the destructor.
-    fn end(&mut self) {
+    /// Lets the task run on.
+    #[inline]
+    pub(super) fn detach(self) {
+        match self.into_shared() {
+            Ok(task) => task.detach(),
+            Err(mut this) => {
+                if let Kind::Local(cell) = this.kind() {
+                    this.end(cell, HandleEnd::Detach);
+                }
+            }
+        }
+    }
+
+    /// Gives up the cell of one thread.
+    #[inline]
+    fn end(&mut self, cell: Cell, end: HandleEnd) {
+        self.word = tags(TAG);
+        let local = |state: OnOwner<'_, State>| state.drop_handle_local(end);
+        let remote = |state: &State| state.drop_handle_remote(end);
+        // SAFETY: the handle has forgotten its reference, which both steps use up unless the task has ended.
+        if unsafe { cell.step(local, remote) } {
+            // SAFETY: the task has ended, so the step kept the handle's reference.
+            drop(unsafe { Self::take(cell) });
+        }
+    }
+
+    /// The outcome of an ended task, if there is one. Gives back the reference.
+    ///
+    /// # Safety
+    /// The task has ended, and its handle hands over its reference.
+    #[inline]
+    unsafe fn take(cell: Cell) -> Option<Outcome<T>> {
+        let outcome = cell.state().has_outcome().then(|| {
+            // SAFETY: the vtable is this cell's, which is in place, so the offset lies in it.
+            let outcome = unsafe { cell.0.byte_add(cell.header().vtable.outcome) };
+            // SAFETY: `local` was told that it is an outcome, and the handle takes it once, with its reference.
+            unsafe { outcome.cast().read() }
+        });
+        if cell.state().release_ended() {
+            // SAFETY: that was the last reference to an ended task.
+            unsafe { cell.free() };
+        }
+        outcome
+    }
+
+    /// Drops a handle that has a cell.
+    fn cancel(&mut self) {
         #[cfg(feature = "std")]
-        awaited::forget(self.cell().map(TaskId::of_cell));
-        match self.as_kind_mut() {
-            // SAFETY: the destructor is the last use of the word.
-            Kind::Shared(task) => unsafe { core::ptr::drop_in_place(task) },
-            // SAFETY: the destructor is the last use of the word.
-            Kind::Local(task) => unsafe { core::ptr::drop_in_place(task) },
+        awaited::forget(self.id());
+        match self.kind() {
+            Kind::Shared => {
+                // SAFETY: looked at above.
+                let task = unsafe { self.as_shared() };
+                // SAFETY: the destructor is the last use of the handle.
+                unsafe { core::ptr::drop_in_place(task) };
+            }
+            Kind::Local(cell) => self.end(cell, HandleEnd::Cancel),
+            Kind::Empty => {}
         }
     }
 }
@@ -244,10 +386,64 @@ impl<T> Either<T> {
 impl<T> Drop for Either<T> {
     #[inline]
     fn drop(&mut self) {
-        if self.address.as_ptr().addr() <= TAGS {
-            // There is no cell.
-            return;
+        if self.word.addr().get() > TAGS {
+            self.cancel();
         }
-        self.end();
+    }
+}
+
+/// A word without a cell.
+#[inline]
+fn tags(tags: usize) -> NonNull<()> {
+    // SAFETY: not null, because `TAG` is set.
+    unsafe { NonNull::new_unchecked(without_provenance_mut(tags)) }
+}
+
+/// Where a fresh task has its outcome, which is of type `O`.
+///
+/// # Safety
+/// The task is fresh.
+#[inline]
+unsafe fn fresh_outcome<O>(cell: Cell) -> NonNull<O> {
+    // SAFETY: the outcome of a fresh task lies there.
+    unsafe { cell.0.byte_add(FRESH_OUTCOME) }.cast()
+}
+
+/// Keeps the memory of a fresh task for the thread's next one.
+///
+/// # Safety
+/// The caller has the only reference to the cell, and nothing uses its outcome later.
+#[inline]
+unsafe fn keep_fresh(cell: Cell) {
+    // SAFETY: a fresh task's memory is of the class that its vtable names. There is no awaiter, and the rest of the header needs
+    // no drop.
+    unsafe { cell.header().vtable.class.keep(cell.0.cast()) };
+}
+
+/// Polls a task that has not ended so far. True if it has now.
+///
+/// # Safety
+/// The caller is the task's one handle.
+#[inline(never)]
+unsafe fn join(cell: Cell, context: &mut Context<'_>) -> bool {
+    let local = cell.on_owner();
+    // SAFETY: the caller is the task's one handle, and `on_owner` checked the thread.
+    let joined = unsafe { cell.state().join(context.waker(), local) };
+    match joined {
+        Joined::Pending(replaced) => {
+            if local.is_some() {
+                // SAFETY: the task has not ended, and only this thread ends it, so its core is in place.
+                let core = unsafe { cell.header().core.as_ref() };
+                // SAFETY: this is the owner's thread, as `on_owner` found.
+                unsafe { OnOwner::assume(core) }.note_awaited();
+            }
+            drop_waker(replaced);
+            false
+        }
+        Joined::Ended([replaced, clone]) => {
+            drop_waker(replaced);
+            drop_waker(clone);
+            true
+        }
     }
 }

@@ -34,6 +34,19 @@ pub fn boxed<F>(future: F) -> Pin<Box<F>> {
     Box::pin(future)
 }
 
+/// `$spawn`, an expression that moves `$future`; with the [box](boxed) of a [large](is_large) one.
+macro_rules! boxing_large {
+    (|$future:ident| $spawn:expr) => {
+        if $crate::task::is_large(&$future) {
+            let $future = $crate::task::boxed($future);
+            $spawn
+        } else {
+            $spawn
+        }
+    };
+}
+pub(crate) use boxing_large;
+
 /// The user's future inside its cell. Panics in its poll and in its destructor stay inside.
 ///
 /// | `key`         | the future | in the registry |
@@ -41,7 +54,7 @@ pub fn boxed<F>(future: F) -> Pin<Box<F>> {
 /// | `NEW`         | alive      | no              |
 /// | `ENDED`       | dropped    | no              |
 /// | anything else | alive      | under that key  |
-pub(super) struct Guarded<C: Core, F> {
+pub(crate) struct Guarded<C: Core, F> {
     /// Dropped in place, once, when `key` becomes `ENDED`.
     future: ManuallyDrop<F>,
     /// Half a word: with `counted` it fills one.
@@ -49,7 +62,7 @@ pub(super) struct Guarded<C: Core, F> {
     /// Whether `core` is a counted reference, which `drop` gives back.
     counted: bool,
     /// In place as long as the future is alive; see `CoreRef`.
-    core: NonNull<C>,
+    pub(super) core: NonNull<C>,
 }
 
 const NEW: u32 = u32::MAX;
@@ -67,12 +80,6 @@ impl<C: Core, F> Guarded<C, F> {
             counted: core.is_counted(),
             core: core.into_ptr(),
         }
-    }
-
-    /// The core's address, for the cell.
-    #[inline]
-    pub(super) fn core_ptr(&self) -> NonNull<C> {
-        self.core
     }
 
     /// The future, to be polled or dropped in place.
@@ -109,12 +116,6 @@ impl<C: Core, F> Guarded<C, F> {
     unsafe fn handler(&self) -> Option<PanicHandler> {
         // SAFETY: the contract of this method is that of `core`.
         unsafe { self.core() }.panic_handler()
-    }
-
-    /// Marks the future as dropped and returns the key that it had. The caller drops it next.
-    #[inline]
-    fn end(&mut self) -> u32 {
-        core::mem::replace(&mut self.key, ENDED)
     }
 
     /// Tells the core that the future has ended and has been dropped.
@@ -189,7 +190,7 @@ impl<C: Core, F: Future> Future for Guarded<C, F> {
             let future = unsafe { Pin::new_unchecked(&mut *this.future) };
             if let Poll::Ready(value) = future.poll(context) {
                 output = Some(value);
-                this.end();
+                this.key = ENDED;
                 // SAFETY: the future has not been dropped yet, and is not again, as `key` now says. It is dropped where it was
                 // pinned.
                 unsafe { ManuallyDrop::drop(&mut this.future) };
@@ -237,7 +238,7 @@ impl<C: Core, F> Guarded<C, F> {
     /// Drops the future and deregisters. Returns the panic of the destructor.
     #[cold]
     fn finish(&mut self) -> Option<Payload> {
-        let key = self.end();
+        let key = core::mem::replace(&mut self.key, ENDED);
         let future = &mut self.future;
         let dropped = catch_unwind(AssertUnwindSafe(|| {
             // SAFETY: the caller saw that the future is alive; `key` now says that it is not. It is dropped where it was

@@ -6,9 +6,8 @@ use core::panic::{RefUnwindSafe, UnwindSafe};
 use core::pin::Pin;
 use core::task::{Context, Poll, Waker};
 
-use super::either::{Either, Kind};
+use super::either::Either;
 use super::id::TaskId;
-use super::local::handle::Handle;
 use super::outcome::Outcome;
 use crate::unwind::{Payload, resume_unwind};
 
@@ -49,15 +48,10 @@ impl<T, M> RefUnwindSafe for Task<T, M> {}
 
 impl<T> Task<T> {
     #[inline]
-    pub(super) fn new(task: Either<T>) -> Self {
+    pub(crate) fn new(task: Either<T>) -> Self {
         Self {
             inner: FallibleTask { task, metadata: () },
         }
-    }
-
-    #[inline]
-    pub(crate) fn local(task: Handle<Outcome<T>>) -> Self {
-        Self::new(Either::local(task))
     }
 }
 
@@ -139,24 +133,10 @@ impl<T, M> Task<T, M> {
     }
 }
 
-impl<T, M> Task<T, M> {
-    /// A poll of a task that did not end in the call that spawned it. Out of line, to keep that of others short.
-    #[inline(never)]
-    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<T> {
-        match self.inner.task.poll_end(context) {
-            Poll::Ready(Some(outcome)) => Poll::Ready(deliver(outcome)),
-            Poll::Ready(None) => self.inner.task.why().panic(),
-            Poll::Pending => Poll::Pending,
-        }
-    }
-}
-
 /// The output, or the task's panic.
 #[inline]
-fn deliver<T>(outcome: Outcome<T>) -> T {
-    outcome
-        .into_result()
-        .unwrap_or_else(|payload| resume_unwind(payload))
+fn deliver<T>(result: Result<T, Payload>) -> T {
+    result.unwrap_or_else(|payload| resume_unwind(payload))
 }
 
 impl<T, M> Future for Task<T, M> {
@@ -164,10 +144,11 @@ impl<T, M> Future for Task<T, M> {
 
     #[inline(always)]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
-        if let Some(outcome) = self.inner.task.take_fresh() {
-            return Poll::Ready(deliver(outcome));
+        match Pin::new(&mut self.inner).poll(context) {
+            Poll::Ready(Some(output)) => Poll::Ready(output),
+            Poll::Ready(None) => self.inner.task.why().panic(),
+            Poll::Pending => Poll::Pending,
         }
-        self.poll_end(context)
     }
 }
 
@@ -205,10 +186,7 @@ impl<T, M> FallibleTask<T, M> {
     /// Lets the task run in the background.
     #[inline]
     pub fn detach(self) {
-        match self.task.into_kind() {
-            Kind::Shared(task) => task.detach(),
-            Kind::Local(task) => task.detach(),
-        }
+        self.task.detach();
     }
 
     /// Cancels the task and waits until its future has been dropped. Returns the output if it was done before.
@@ -216,14 +194,14 @@ impl<T, M> FallibleTask<T, M> {
     /// # Panics
     /// With the task's panic, if that came before.
     pub async fn cancel(self) -> Option<T> {
-        let outcome = match self.task.into_kind() {
-            Kind::Shared(task) => task.cancel().await,
-            Kind::Local(mut task) => {
-                task.cancel();
+        let outcome = match self.task.into_shared() {
+            Ok(task) => task.cancel().await,
+            Err(mut task) => {
+                task.cancel_local();
                 poll_fn(|context| task.poll_end(context)).await
             }
         };
-        outcome.map(deliver)
+        outcome.map(|outcome| deliver(outcome.into_result()))
     }
 
     /// The result or the panic of a task that has ended; within it `None` if the task was cancelled.
@@ -242,7 +220,9 @@ impl<T, M> FallibleTask<T, M> {
         }
     }
 
-    /// Polls for the end: the result, or the panic as a value. `None` if the task was cancelled.
+    /// Polls for the end: the result, or the panic as a value. `None` if the task was cancelled. Out of line, to keep polls of tasks
+    /// that ended in the call that spawned them short.
+    #[inline(never)]
     pub(crate) fn poll_result(
         &mut self,
         context: &mut Context<'_>,
@@ -257,14 +237,6 @@ impl<T, M> FallibleTask<T, M> {
         end.map(|outcome| outcome.map(Outcome::into_result))
     }
 
-    /// A poll of a task that did not end in the call that spawned it. Out of line, to keep that of others short.
-    #[inline(never)]
-    fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<Option<T>> {
-        self.task
-            .poll_end(context)
-            .map(|outcome| outcome.map(deliver))
-    }
-
     /// Whether the task is done, cancelled or has panicked.
     #[must_use]
     pub fn is_finished(&self) -> bool {
@@ -276,7 +248,7 @@ impl<T, M> FallibleTask<T, M> {
     /// spawned it, and once this handle has returned the task's end.
     #[must_use]
     pub fn id(&self) -> Option<TaskId> {
-        self.task.cell().map(TaskId::of_cell)
+        self.task.id()
     }
 
     /// Takes the output if the task is done. `None` if it is not, was cancelled, or the output was taken before. For a frame
@@ -299,17 +271,7 @@ impl<T, M> FallibleTask<T, M> {
     /// ```
     #[inline]
     pub fn try_take(&mut self) -> Option<T> {
-        if let Some(outcome) = self.task.take_fresh() {
-            return Some(deliver(outcome));
-        }
-        if !self.is_finished() {
-            return None;
-        }
-        match self.poll_end(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(output) => output,
-            // The task is cancelled, and its executor has not dropped the future yet.
-            Poll::Pending => None,
-        }
+        self.take_finished().flatten().map(deliver)
     }
 }
 
@@ -318,10 +280,11 @@ impl<T, M> Future for FallibleTask<T, M> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<T>> {
-        if let Some(outcome) = self.task.take_fresh() {
-            return Poll::Ready(Some(deliver(outcome)));
-        }
-        self.poll_end(context)
+        let end = match self.task.take_fresh() {
+            Some(outcome) => Poll::Ready(Some(outcome.into_result())),
+            None => self.poll_result(context),
+        };
+        end.map(|end| end.map(deliver))
     }
 }
 

@@ -5,7 +5,7 @@ use core::panic::AssertUnwindSafe;
 
 use terrace_sync::weakened;
 
-use super::core::{PanicHandler, release_handler, unhandled};
+use super::core::{PanicHandler, unhandled};
 use crate::unwind::{Payload, catch_unwind};
 
 /// A task's output or the payload of its panic, until the handle takes it.
@@ -100,11 +100,8 @@ impl<T> Drop for Outcome<T> {
             Ok(value) => catch_unwind(AssertUnwindSafe(|| drop(value))).err(),
             Err(payload) => Some(payload),
         };
-        let handler = self.handler.take();
         if let Some(payload) = payload {
-            unhandled(handler, payload);
-        } else if let Some(handler) = handler {
-            release_handler(handler);
+            unhandled(self.handler.take(), payload);
         }
     }
 }

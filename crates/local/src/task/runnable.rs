@@ -132,6 +132,12 @@ impl Runnable {
         Self(raw)
     }
 
+    /// The same runnable, without the reference.
+    #[inline]
+    fn as_kind(&self) -> ManuallyDrop<Kind> {
+        ManuallyDrop::new(Self(self.0).into_kind())
+    }
+
     #[inline]
     fn into_kind(self) -> Kind {
         let word = self.into_raw();
@@ -159,17 +165,16 @@ impl Runnable {
                 task.run();
             }
             Kind::Foreign(task) => run_foreign(task),
-            Kind::Raw(job) => run_raw(job),
+            Kind::Raw(job) => call_raw(job, |header| header.run),
         }
     }
 
     /// The waker of the task. Of a raw job, one that does nothing.
     #[must_use]
     pub fn waker(&self) -> Waker {
-        // The copy is not dropped, so it gives no reference back.
-        match Self(self.0).into_kind() {
-            Kind::Own(task) => ManuallyDrop::new(task).waker(),
-            Kind::Foreign(task) => ManuallyDrop::new(task).waker(),
+        match &*self.as_kind() {
+            Kind::Own(task) => task.waker(),
+            Kind::Foreign(task) => task.waker(),
             Kind::Raw(_) => Waker::noop().clone(),
         }
     }
@@ -188,14 +193,9 @@ impl Runnable {
         if !terrace_trace::TIMELINE {
             return Mark::UNKNOWN;
         }
-        // The copy is not dropped, so it gives no reference back.
-        match Self(self.0).into_kind() {
-            Kind::Own(task) => ManuallyDrop::new(task).metadata().mark(),
-            Kind::Foreign(task) => {
-                let _kept = ManuallyDrop::new(task);
-                Mark::UNKNOWN
-            }
-            Kind::Raw(_) => Mark::UNKNOWN,
+        match &*self.as_kind() {
+            Kind::Own(task) => task.metadata().mark(),
+            Kind::Foreign(_) | Kind::Raw(_) => Mark::UNKNOWN,
         }
     }
 
@@ -209,7 +209,7 @@ impl Runnable {
             Kind::Own(task) => task.schedule(),
             Kind::Foreign(task) => task.schedule(),
             Kind::Raw(job) => {
-                drop_raw(job);
+                call_raw(job, |header| header.drop);
                 panic!("a raw job has no schedule function");
             }
         }
@@ -225,25 +225,17 @@ fn run_foreign(task: Foreign) {
     });
 }
 
-/// Runs a raw job that was taken out of its runnable.
+/// Uses up a raw job that was taken out of its runnable, by one of the functions of its header.
 #[inline(never)]
-fn run_raw(job: NonNull<RawHeader>) {
+fn call_raw(
+    job: NonNull<RawHeader>,
+    which: impl FnOnce(&RawHeader) -> unsafe fn(NonNull<RawHeader>),
+) {
     contain(|| {
         // SAFETY: the header is in place until one of its functions is called (`Runnable::raw`).
-        let run = unsafe { job.as_ref() }.run;
+        let function = which(unsafe { job.as_ref() });
         // SAFETY: one of its functions may be called once. The runnable was taken apart, so this is the call.
-        unsafe { run(job) }
-    });
-}
-
-/// Drops a raw job that was taken out of its runnable.
-#[inline(never)]
-fn drop_raw(job: NonNull<RawHeader>) {
-    contain(|| {
-        // SAFETY: the header is in place until one of its functions is called (`Runnable::raw`).
-        let drop = unsafe { job.as_ref() }.drop;
-        // SAFETY: one of its functions may be called once. The runnable was taken apart, so this is the call.
-        unsafe { drop(job) }
+        unsafe { function(job) }
     });
 }
 
@@ -254,7 +246,7 @@ impl Drop for Runnable {
         match Self(self.0).into_kind() {
             Kind::Own(task) => drop(task),
             Kind::Foreign(task) => drop(task),
-            Kind::Raw(job) => drop_raw(job),
+            Kind::Raw(job) => call_raw(job, |header| header.drop),
         }
     }
 }

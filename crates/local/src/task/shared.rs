@@ -6,7 +6,7 @@ use terrace_trace::Mark;
 
 use super::core::{CoreRef, Schedule};
 use super::either::Either;
-use super::guarded::{Guarded, boxed, is_large};
+use super::guarded::{Guarded, boxing_large};
 use super::handle::Task;
 use super::runnable::{Meta, Own, Runnable};
 
@@ -36,13 +36,8 @@ pub(super) unsafe fn build_marked<C: Schedule, F: Future>(
     future: F,
     mark: Mark,
 ) -> (Runnable, Task<F::Output>) {
-    if is_large(&future) {
-        // SAFETY: the box holds the same future, to which both promises of the caller apply.
-        unsafe { build_cell(core, boxed(future), mark) }
-    } else {
-        // SAFETY: the contract of this function is that of `build_cell`.
-        unsafe { build_cell(core, future, mark) }
-    }
+    // SAFETY: the contract of this function is that of `build_cell`. A box holds the same future.
+    boxing_large!(|future| unsafe { build_cell(core, future, mark) })
 }
 
 /// # Safety
@@ -54,7 +49,7 @@ unsafe fn build_cell<C: Schedule, F: Future>(
     mark: Mark,
 ) -> (Runnable, Task<F::Output>) {
     let guarded = Guarded::new(core, future);
-    let builder = async_task::Builder::new().metadata(Meta::new(guarded.core_ptr(), mark));
+    let builder = async_task::Builder::new().metadata(Meta::new(guarded.core, mark));
     let guarded = |_: &Meta| guarded;
     // SAFETY: the schedule function is Send, Sync and 'static. The caller promises the rest: where the future and its output
     // go, and that what they borrow lives.

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::future::Future;
 use core::marker::PhantomData;
-use core::mem::ManuallyDrop;
+use core::mem::{ManuallyDrop, offset_of};
 use core::pin::Pin;
 use core::ptr::NonNull;
 use core::task::{Context, Poll};
@@ -13,37 +13,82 @@ use terrace_sync::cell::UnsafeCell;
 use terrace_trace::Mark;
 
 use super::cell::{Cell, FRESH_OUTCOME, Header, Item, LocalCore, VTable};
-use super::handle::Handle;
 use crate::biased::{Side, State};
 use crate::cells::Class;
 use crate::on_owner::OnOwner;
-use crate::task::core::CoreRef;
+use crate::task::core::{Core, CoreRef};
+use crate::task::either::Either;
 use crate::task::guarded::Guarded;
 use crate::task::outcome::Outcome;
-use crate::thread_id::ThreadNumber;
 
 /// A cell. One allocation, of its header, and the larger of the guarded future and the outcome.
 #[repr(C)]
-struct Whole<F: Future> {
+pub(crate) struct Whole<C: Core, F: Future> {
     header: Header,
     /// Invariant: the owner's while the future is there; then the outcome belongs to the handle, or to the owner if no handle
     /// takes it.
-    stage: UnsafeCell<Stage<F>>,
+    stage: UnsafeCell<Stage<C, F>>,
 }
 
 /// First the guarded future, which drops the user's future in place when it ends. Then the outcome, if there is one.
 #[repr(C)]
-union Stage<F: Future> {
-    future: ManuallyDrop<Guarded<LocalCore, F>>,
+union Stage<C: Core, F: Future> {
+    future: ManuallyDrop<Guarded<C, F>>,
     _outcome: ManuallyDrop<Outcome<F::Output>>,
 }
 
-impl<F: Future> Whole<F> {
+impl<C: Core, F: Future> Whole<C, F> {
+    /// The class of memory for it, if its first poll is early.
+    const CLASS: Option<Class> = Class::of::<Self>();
+
+    /// Whether the task may become fresh.
+    pub(crate) const MAY_BE_FRESH: bool =
+        Self::CLASS.is_some() && offset_of!(Self, stage) == FRESH_OUTCOME;
+
+    /// The class of a cell that is in memory of one.
+    pub(crate) const OF_CLASS: Class = match Self::CLASS {
+        Some(class) => class,
+        // Of a cell that no call makes.
+        None => Class::SMALLEST,
+    };
+
+    /// The stage, as the future. Both of its fields begin where it does.
+    ///
+    /// # Safety
+    /// There is memory of this type.
+    #[inline]
+    pub(crate) unsafe fn future(header: NonNull<Header>) -> NonNull<Guarded<C, F>> {
+        // SAFETY: there is memory of this type, so the field is in it.
+        unsafe { header.byte_add(offset_of!(Self, stage)) }.cast()
+    }
+
+    /// # Safety
+    /// The cell is of this type and in place. The outcome is there, and the caller's.
+    pub(crate) unsafe fn discard(header: NonNull<Header>) {
+        // SAFETY: the cell is of this type and in place.
+        let outcome = unsafe { Self::future(header) }.cast::<Outcome<F::Output>>();
+        // SAFETY: the outcome is there and the caller's, and nothing drops it again.
+        unsafe { outcome.drop_in_place() };
+    }
+
+    /// The thread keeps the memory.
+    ///
+    /// # Safety
+    /// The cell is of this type, in place, and in memory of its class. The caller has the only reference, and the stage is empty.
+    pub(crate) unsafe fn keep(header: NonNull<Header>) {
+        // SAFETY: the caller has the only reference. The stage is empty, and dropping it does nothing.
+        unsafe { header.cast::<Self>().drop_in_place() };
+        // SAFETY: the memory is of this class, and the cell in it is gone.
+        unsafe { const { Self::OF_CLASS }.keep(header.cast()) };
+    }
+}
+
+impl<F: Future> Whole<LocalCore, F> {
     const VTABLE: VTable = VTable {
         poll: Self::poll,
         abandon: Self::abandon,
         class: Class::SMALLEST,
-        outcome: core::mem::offset_of!(Self, stage),
+        outcome: offset_of!(Self, stage),
         discard: Self::discard,
         free: Self::free,
     };
@@ -51,70 +96,47 @@ impl<F: Future> Whole<F> {
     /// Of a cell in memory of the class.
     const EAGER: VTable = VTable {
         free: Self::keep,
-        class: match Self::CLASS {
-            Some(class) => class,
-            None => Class::SMALLEST,
-        },
+        class: Self::OF_CLASS,
         ..Self::VTABLE
     };
 
-    /// The class of memory for it, if it was spawned eagerly.
-    const CLASS: Option<Class> = Class::of::<Self>();
-
-    /// Whether the task may become fresh.
-    const MAY_BE_FRESH: bool =
-        Self::CLASS.is_some() && core::mem::offset_of!(Self, stage) == FRESH_OUTCOME;
-
+    /// # Safety
+    /// As [`build`].
     #[inline(always)]
-    fn new(
+    unsafe fn new(
         core: NonNull<LocalCore>,
-        owner: ThreadNumber,
         state: State,
         vtable: &'static VTable,
         mark: Mark,
-        future: Guarded<LocalCore, F>,
+        future: F,
     ) -> Self {
+        // SAFETY: the caller keeps the core until the future has been dropped. It stays longer: a core runs and closes on one
+        // thread, and is freed after the run or close that drops the future.
+        let reference = unsafe { CoreRef::borrowed(core) };
         Self {
             header: Header {
                 state,
-                owner,
+                // SAFETY: the core is in place at the call.
+                owner: unsafe { core.as_ref() }.owner(),
                 core,
                 vtable,
                 link: Link::new(),
                 mark,
             },
             stage: UnsafeCell::new(Stage {
-                future: ManuallyDrop::new(future),
+                future: ManuallyDrop::new(Guarded::new(reference, future)),
             }),
         }
     }
 
-    /// The stage, as the future. Both of its fields begin where it does.
-    ///
     /// # Safety
-    /// The cell is of this type and in place.
-    #[inline]
-    unsafe fn future(header: NonNull<Header>) -> *mut Guarded<LocalCore, F> {
-        let whole: NonNull<Self> = header.cast();
-        // SAFETY: the cell is of this type and in place, so the field is.
-        unsafe { &raw mut (*whole.as_ptr()).stage }.cast()
-    }
-
-    /// # Safety
-    /// As for `future`. The current thread is the owner, and the future is there.
-    unsafe fn poll(header: NonNull<Header>, context: &mut Context<'_>) -> bool {
-        // SAFETY: the caller promises the same.
-        unsafe { Self::poll_here(header, context) }
-    }
-
-    /// # Safety
-    /// As for `poll`.
+    /// The cell is of this type and in place. The current thread is the owner, and the future is there.
     #[inline(always)]
-    unsafe fn poll_here(header: NonNull<Header>, context: &mut Context<'_>) -> bool {
+    unsafe fn poll(header: NonNull<Header>, context: &mut Context<'_>) -> bool {
         // SAFETY: the cell is of this type and in place.
-        let future = unsafe { Self::future(header) };
+        let mut future = unsafe { Self::future(header) };
         // SAFETY: the future is there, and the owner, this thread, has it for itself.
-        let guarded = unsafe { &mut *future };
+        let guarded = unsafe { future.as_mut() };
         // SAFETY: the future stays in its cell until it is dropped there.
         let pinned = unsafe { Pin::new_unchecked(&mut *guarded) };
         match pinned.poll(context) {
@@ -135,8 +157,8 @@ impl<F: Future> Whole<F> {
     }
 
     /// # Safety
-    /// As for `future`. The future is there. The current thread is the owner; or no other thread knows of the task, and the
-    /// future may be dropped on this thread.
+    /// The cell is of this type and in place, and the future is there. The current thread is the owner; or no other thread knows of the
+    /// task, and the future may be dropped on this thread.
     unsafe fn abandon(header: NonNull<Header>) {
         // SAFETY: the cell is of this type and in place.
         let future = unsafe { Self::future(header) };
@@ -145,35 +167,10 @@ impl<F: Future> Whole<F> {
     }
 
     /// # Safety
-    /// As for `future`. The outcome is there, and the caller's.
-    unsafe fn discard(header: NonNull<Header>) {
-        // SAFETY: the cell is of this type and in place.
-        let outcome: *mut Outcome<F::Output> = unsafe { Self::future(header) }.cast();
-        // SAFETY: the outcome is there and the caller's, and nothing drops it again.
-        unsafe { outcome.drop_in_place() };
-    }
-
-    /// # Safety
-    /// As for `future`. The caller has the only reference, and the stage is empty.
+    /// The cell is of this type and in place, in a box. The caller has the only reference, and the stage is empty.
     unsafe fn free(header: NonNull<Header>) {
-        // SAFETY: `build` made it as a box of this type, and the caller has the only reference.
+        // SAFETY: a box of this type, and the caller has the only reference.
         drop(unsafe { Box::from_raw(header.cast::<Self>().as_ptr()) });
-    }
-}
-
-impl<F: Future> Whole<F> {
-    /// As `free`, for a cell of [`EAGER`](Self::EAGER). The thread keeps the memory.
-    ///
-    /// # Safety
-    /// As for `free`.
-    unsafe fn keep(header: NonNull<Header>) {
-        let Some(class) = Self::CLASS else {
-            unreachable!("the cell was made in memory of a class")
-        };
-        // SAFETY: the caller has the only reference. The stage is empty, and dropping it does nothing.
-        unsafe { header.cast::<Self>().drop_in_place() };
-        // SAFETY: `poll_at_spawn` allocated it of this class, and the cell in it is gone.
-        unsafe { class.keep(header.cast()) };
     }
 }
 
@@ -187,32 +184,23 @@ impl<F: Future> Whole<F> {
 pub(crate) unsafe fn poll_at_spawn<F: Future>(
     core: OnOwner<'_, LocalCore>,
     future: F,
-) -> Handle<Outcome<F::Output>> {
+) -> Either<F::Output> {
     let this = NonNull::from(core.get());
     let mark = Mark::spawned::<F>();
     // Each field is written once, where it stays: so this comes behind the allocation.
     let whole = |vtable| {
-        // SAFETY: the caller keeps the core until the future has been dropped, and longer, as in `build`.
-        let reference = unsafe { CoreRef::borrowed(this) };
-        let future = Guarded::new(reference, future);
-        Whole::new(
-            this,
-            core.owner(),
-            State::polled_at_spawn(),
-            vtable,
-            mark,
-            future,
-        )
+        // SAFETY: the caller promises the same.
+        unsafe { Whole::new(this, State::polled_at_spawn(), vtable, mark, future) }
     };
-    let header: NonNull<Header> = match const { Whole::<F>::CLASS } {
+    let header: NonNull<Header> = match const { Whole::<LocalCore, F>::CLASS } {
         Some(class) => {
-            let memory = class.allocate().cast::<Whole<F>>();
+            let memory = class.allocate().cast::<Whole<LocalCore, F>>();
             // SAFETY: memory of the class has room for the cell, is aligned for it, and is this function's.
-            unsafe { memory.write(whole(const { &Whole::<F>::EAGER })) };
+            unsafe { memory.write(whole(const { &Whole::<LocalCore, F>::EAGER })) };
             memory.cast()
         }
         None => {
-            let whole = Box::new(whole(const { &Whole::<F>::VTABLE }));
+            let whole = Box::new(whole(const { &Whole::<LocalCore, F>::VTABLE }));
             NonNull::from(Box::leak(whole)).cast()
         }
     };
@@ -221,13 +209,13 @@ pub(crate) unsafe fn poll_at_spawn<F: Future>(
     let poll = |context: &mut Context<'_>| {
         let _polling = mark.polls();
         // SAFETY: the cell is of this type and in place. This is the owner's thread, and the future is there.
-        unsafe { Whole::<F>::poll_here(header, context) }
+        unsafe { Whole::<LocalCore, F>::poll(header, context) }
     };
     // SAFETY: the caller keeps the core open. The task is new, and its handle is here.
-    let fresh = unsafe { cell.poll_at_spawn(Whole::<F>::MAY_BE_FRESH, poll) };
+    let fresh = unsafe { cell.poll_at_spawn(Whole::<LocalCore, F>::MAY_BE_FRESH, poll) };
     core::mem::forget(unwound);
     // SAFETY: a new task has two references, one for the turn and one for the handle, and its outcome is of this type.
-    let handle = unsafe { Handle::new(cell) };
+    let handle = unsafe { Either::local(cell) };
     if fresh {
         // SAFETY: the call above says so, and the handle has not been given out.
         return unsafe { handle.without_place() };
@@ -242,7 +230,7 @@ impl<F: Future> Drop for Unwound<F> {
     #[cold]
     fn drop(&mut self) {
         // SAFETY: `poll_at_spawn` made this for its poll, with the handle's reference. The outcome is of this type.
-        drop(unsafe { Handle::<Outcome<F::Output>>::new(self.0) });
+        drop(unsafe { Either::<F::Output>::local(self.0) });
     }
 }
 
@@ -260,24 +248,12 @@ pub(crate) unsafe fn build<F: Future>(
     core: NonNull<LocalCore>,
     future: F,
     side: Side,
-) -> (Item, Handle<Outcome<F::Output>>) {
-    // SAFETY: the caller keeps the core until the future has been dropped. It stays longer: a core runs and closes on one
-    // thread, and is freed after the run or close that drops the future.
-    let reference = unsafe { CoreRef::borrowed(core) };
-    // SAFETY: the core is in place at the call.
-    let owner = unsafe { core.as_ref() }.owner();
-    let guarded = Guarded::new(reference, future);
+) -> (Item, Either<F::Output>) {
+    let vtable = const { &Whole::<LocalCore, F>::VTABLE };
     let mark = Mark::spawned::<F>();
-    let vtable = const { &Whole::<F>::VTABLE };
-    let whole = Box::new(Whole::new(
-        core,
-        owner,
-        State::spawned(side),
-        vtable,
-        mark,
-        guarded,
-    ));
-    let cell = Cell(NonNull::from(Box::leak(whole)).cast());
+    // SAFETY: the caller promises the same.
+    let whole = unsafe { Whole::new(core, State::spawned(side), vtable, mark, future) };
+    let cell = Cell(NonNull::from(Box::leak(Box::new(whole))).cast());
     // SAFETY: a new task has two references, one for the item and one for the handle, and its outcome is of this type.
-    (Item::of(cell), unsafe { Handle::new(cell) })
+    (Item::of(cell), unsafe { Either::local(cell) })
 }

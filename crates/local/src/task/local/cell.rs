@@ -1,14 +1,14 @@
-//! [`Cell`], a pointer to a task of one thread, and [`Item`], the same in a queue.
+//! [`Cell`], a pointer to a task of one thread; [`Item`], the same in a queue; and its wakers.
 
 use core::fmt;
 use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
-use core::task::Context;
+use core::task::{Context, RawWaker, RawWakerVTable, Waker};
 
 use terrace_queue::{Link, Links};
 use terrace_trace::Mark;
 
-use crate::biased::{State, Step};
+use crate::biased::{Reference, State, Step};
 use crate::cells::Class;
 use crate::core::CoreOf;
 use crate::on_owner::OnOwner;
@@ -19,57 +19,57 @@ pub type LocalCore = CoreOf<Item>;
 
 /// What all cells begin with. The alignment leaves the lowest bits of an address to the tags of handles.
 #[repr(align(8))]
-pub(super) struct Header {
-    pub(super) state: State,
+pub(crate) struct Header {
+    pub(crate) state: State,
     /// The number of the owner's thread. The core has it, too, and may be gone when a waker asks.
-    pub(super) owner: ThreadNumber,
+    pub(crate) owner: ThreadNumber,
     /// In place as long as the future is, and until an item of this task that another thread pushes has arrived.
-    pub(super) core: NonNull<LocalCore>,
-    pub(super) vtable: &'static VTable,
+    pub(crate) core: NonNull<LocalCore>,
+    pub(crate) vtable: &'static VTable,
     /// For the inbox.
-    pub(super) link: Link,
-    pub(super) mark: Mark,
+    pub(crate) link: Link,
+    pub(crate) mark: Mark,
 }
 
 /// Where the outcome of a fresh task is, from the begin of its cell in bytes.
-pub(super) const FRESH_OUTCOME: usize = size_of::<Header>();
+pub(crate) const FRESH_OUTCOME: usize = size_of::<Header>();
 
 /// What depends on the type of the future.
-pub(super) struct VTable {
+pub(crate) struct VTable {
     /// Polls the future. True if that ended it, and left an outcome in its place. Unwinds only if it could not register.
-    pub(super) poll: unsafe fn(NonNull<Header>, &mut Context<'_>) -> bool,
+    pub(crate) poll: unsafe fn(NonNull<Header>, &mut Context<'_>) -> bool,
     /// Drops the future. Does not unwind.
-    pub(super) abandon: unsafe fn(NonNull<Header>),
+    pub(crate) abandon: unsafe fn(NonNull<Header>),
     /// Of the memory of a cell that may become fresh.
-    pub(super) class: Class,
+    pub(crate) class: Class,
     /// Where the outcome is, from the begin of the cell in bytes.
-    pub(super) outcome: usize,
+    pub(crate) outcome: usize,
     /// Drops the outcome. Does not unwind.
-    pub(super) discard: unsafe fn(NonNull<Header>),
+    pub(crate) discard: unsafe fn(NonNull<Header>),
     /// Frees the cell, which has neither any more.
-    pub(super) free: unsafe fn(NonNull<Header>),
+    pub(crate) free: unsafe fn(NonNull<Header>),
 }
 
 /// A pointer to a cell in place: its holder has a counted reference, or lives by another holder's. A method that takes over
 /// that reference says so.
 #[derive(Clone, Copy)]
-pub(crate) struct Cell(pub(super) NonNull<Header>);
+pub(crate) struct Cell(pub(crate) NonNull<Header>);
 
 impl Cell {
     #[inline]
-    pub(super) fn header(&self) -> &Header {
+    pub(crate) fn header(&self) -> &Header {
         // SAFETY: the cell is in place, the type's invariant.
         unsafe { self.0.as_ref() }
     }
 
     #[inline]
-    pub(super) fn state(&self) -> &State {
+    pub(crate) fn state(&self) -> &State {
         &self.header().state
     }
 
     /// The owner's side of the state, if the current thread is the owner.
     #[inline]
-    pub(super) fn on_owner(&self) -> Option<OnOwner<'_, State>> {
+    pub(crate) fn on_owner(&self) -> Option<OnOwner<'_, State>> {
         (self.header().owner == thread_id()).then(|| {
             // SAFETY: the current thread has the owner's number.
             unsafe { self.owned() }
@@ -81,20 +81,20 @@ impl Cell {
     /// # Safety
     /// The current thread is the owner.
     #[inline]
-    pub(super) unsafe fn owned(&self) -> OnOwner<'_, State> {
+    pub(crate) unsafe fn owned(&self) -> OnOwner<'_, State> {
         // SAFETY: the caller says so, and a task has the owner of its core for its whole life.
         unsafe { OnOwner::assume(self.state()) }
     }
 
     #[inline]
-    pub(super) fn as_ptr(self) -> NonNull<()> {
+    pub(crate) fn as_ptr(self) -> NonNull<()> {
         self.0.cast()
     }
 
     /// # Safety
     /// It came out of `as_ptr`, and the cell is in place for as long as the result is used.
     #[inline]
-    pub(super) unsafe fn from_ptr(pointer: NonNull<()>) -> Self {
+    pub(crate) unsafe fn from_ptr(pointer: NonNull<()>) -> Self {
         Self(pointer.cast())
     }
 
@@ -104,7 +104,7 @@ impl Cell {
     /// # Safety
     /// The caller has the reference that the step needs, and hands it over if the step uses it up.
     #[inline]
-    pub(super) unsafe fn step(
+    pub(crate) unsafe fn step(
         self,
         local: impl FnOnce(OnOwner<'_, State>) -> Step,
         remote: impl FnOnce(&State) -> Step,
@@ -138,7 +138,7 @@ impl Cell {
     /// # Safety
     /// The current thread is the owner, and has just taken the step, with a reference that it may have used up.
     #[inline(always)]
-    pub(super) unsafe fn follow_local(self, step: Step) {
+    pub(crate) unsafe fn follow_local(self, step: Step) {
         match step {
             Step::Nothing | Step::Ended => {}
             // The item has a reference.
@@ -157,7 +157,7 @@ impl Cell {
     /// # Safety
     /// The current thread is the owner, and has polled the task in a turn, whose reference this uses up.
     #[inline(always)]
-    pub(super) unsafe fn queue_again(self) {
+    pub(crate) unsafe fn queue_again(self) {
         self.header().mark.woken_in_poll();
         // The item takes over the reference.
         // SAFETY: the caller says that this is the owner's thread, and the core is in place as long as the future is.
@@ -168,7 +168,7 @@ impl Cell {
     ///
     /// # Safety
     /// The current thread has just taken the step, with a reference that it may have used up.
-    pub(super) unsafe fn follow_remote(self, step: Step) {
+    pub(crate) unsafe fn follow_remote(self, step: Step) {
         match step {
             Step::Nothing | Step::Ended => {}
             // The item has a reference.
@@ -185,7 +185,7 @@ impl Cell {
     /// # Safety
     /// The caller has the only reference, and the future and the outcome are gone.
     #[inline]
-    pub(super) unsafe fn free(self) {
+    pub(crate) unsafe fn free(self) {
         // SAFETY: the vtable is this cell's; the caller promises what `free` asks for.
         unsafe { (self.header().vtable.free)(self.0) };
     }
@@ -201,19 +201,19 @@ unsafe impl Send for Item {}
 impl Item {
     /// An item of a task. It takes over a reference.
     #[inline]
-    pub(super) fn of(cell: Cell) -> Self {
+    pub(crate) fn of(cell: Cell) -> Self {
         Self(cell.as_ptr())
     }
 
     #[inline]
-    pub(super) fn cell(&self) -> Cell {
+    pub(crate) fn cell(&self) -> Cell {
         // SAFETY: `of` made it, and the item's reference keeps the cell in place.
         unsafe { Cell::from_ptr(self.0) }
     }
 
     /// The cell, which takes over the reference.
     #[inline]
-    pub(super) fn into_cell(self) -> Cell {
+    pub(crate) fn into_cell(self) -> Cell {
         ManuallyDrop::new(self).cell()
     }
 }
@@ -247,4 +247,68 @@ unsafe impl Links for ItemLinks {
         let item = ManuallyDrop::new(Item(raw));
         NonNull::from(&item.cell().header().link)
     }
+}
+
+/// Each waker has a counted reference, except the one of a poll: that lives by the reference of the turn.
+static WAKER: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, release);
+
+fn raw(cell: Cell) -> RawWaker {
+    RawWaker::new(cell.as_ptr().as_ptr(), &WAKER)
+}
+
+/// A waker that has no reference of its own.
+#[inline]
+pub(super) fn lent_waker(cell: Cell) -> ManuallyDrop<Waker> {
+    // SAFETY: the functions below keep the contract of `RawWaker`. The waker is not dropped, so it gives no reference back.
+    ManuallyDrop::new(unsafe { Waker::from_raw(raw(cell)) })
+}
+
+/// # Safety
+/// Called through the vtable, with what `raw` put there.
+#[inline]
+unsafe fn cell(data: *const ()) -> Cell {
+    // SAFETY: `raw` put the address of a cell there, which is not null.
+    let pointer = unsafe { NonNull::new_unchecked(data.cast_mut()) };
+    // SAFETY: the waker, or the turn that lent it, has a reference, so the cell is in place.
+    unsafe { Cell::from_ptr(pointer) }
+}
+
+unsafe fn clone(data: *const ()) -> RawWaker {
+    // SAFETY: called through the vtable.
+    let cell = unsafe { cell(data) };
+    match cell.on_owner() {
+        Some(state) => state.clone_local(),
+        None => cell.state().clone_remote(),
+    }
+    raw(cell)
+}
+
+unsafe fn wake(data: *const ()) {
+    // SAFETY: called through the vtable.
+    let cell = unsafe { cell(data) };
+    if cell.on_owner().is_some() {
+        // SAFETY: called through the vtable, with the waker's reference, which it keeps.
+        unsafe { wake_by_ref(data) };
+        // SAFETY: called through the vtable, and the waker is used up.
+        unsafe { release(data) };
+        return;
+    }
+    let step = cell.state().wake_remote(Reference::UsedUp);
+    // SAFETY: this thread has just taken the step, which used the waker's reference up.
+    unsafe { cell.follow_remote(step) };
+}
+
+unsafe fn wake_by_ref(data: *const ()) {
+    // SAFETY: called through the vtable.
+    let cell = unsafe { cell(data) };
+    let remote = |state: &State| state.wake_remote(Reference::Kept);
+    // SAFETY: both steps keep the waker's reference.
+    unsafe { cell.step(|state| state.wake_local(), remote) };
+}
+
+unsafe fn release(data: *const ()) {
+    // SAFETY: called through the vtable.
+    let cell = unsafe { cell(data) };
+    // SAFETY: both steps use the waker's reference up, and the waker is used no more.
+    unsafe { cell.step(|state| state.release_local(), State::release_remote) };
 }

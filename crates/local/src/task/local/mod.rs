@@ -7,7 +7,4 @@
 
 pub(crate) mod build;
 pub(crate) mod cell;
-pub(crate) mod handle;
-pub(crate) mod room;
 mod turn;
-mod waker;

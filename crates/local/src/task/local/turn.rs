@@ -3,8 +3,7 @@
 use core::ptr::NonNull;
 use core::task::Context;
 
-use super::cell::{Cell, Item, ItemLinks, LocalCore};
-use super::waker;
+use super::cell::{Cell, Item, ItemLinks, LocalCore, lent_waker};
 use crate::biased::{Arrival, Left, Pended, Step};
 use crate::mailbox::{Arrived, Queueable};
 use crate::on_owner::OnOwner;
@@ -26,7 +25,7 @@ impl Item {
             return unsafe { cell.abandon() };
         }
         core.count_poll();
-        let waker = waker::borrowed(cell);
+        let waker = lent_waker(cell);
         let context = &mut Context::from_waker(&waker);
         let unwound = Unwound(cell);
         let polling = cell.header().mark.polls();
@@ -34,19 +33,8 @@ impl Item {
         let ended = unsafe { (cell.header().vtable.poll)(cell.0, context) };
         core::mem::forget(unwound);
         drop(polling);
-        if ended {
-            // SAFETY: `core` proves the thread, and is in place. This turn polled the future, which has left an outcome.
-            return unsafe { cell.finish(Left::Outcome) };
-        }
-        // SAFETY: `core` proves that this is the owner's thread.
-        match unsafe { cell.owned() }.pend() {
-            Pended::Wait => {}
-            // SAFETY: a step of the owner, whose item takes over the turn's reference.
-            Pended::Queue => unsafe { cell.queue_again() },
-            // SAFETY: `core` proves the thread, and is in place. This turn goes on with its reference, and the future has not
-            // been dropped.
-            Pended::Abandon => unsafe { cell.abandon() },
-        }
+        // SAFETY: `core` proves the thread, and is in place. This turn polled the future, and `ended` says what that has left.
+        unsafe { cell.after_poll(ended) };
     }
 
     /// Drops a task that no queue took.
@@ -109,7 +97,7 @@ impl Cell {
         of_class: bool,
         poll: impl FnOnce(&mut Context<'_>) -> bool,
     ) -> bool {
-        let waker = waker::borrowed(self);
+        let waker = lent_waker(self);
         let unwound = Unwound(self);
         let ended = poll(&mut Context::from_waker(&waker));
         core::mem::forget(unwound);
@@ -118,8 +106,18 @@ impl Cell {
             return of_class;
         }
         // SAFETY: the caller's promises hold, and `ended` says whether the poll has left an outcome.
-        unsafe { self.after_poll(ended) };
+        unsafe { self.after_first_poll(ended) };
         false
+    }
+
+    /// [`after_poll`](Self::after_poll), once for all types of futures.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(never)]
+    unsafe fn after_first_poll(self, ended: bool) {
+        // SAFETY: the caller promises the same.
+        unsafe { self.after_poll(ended) };
     }
 
     /// Follows a poll that did not unwind.
@@ -127,7 +125,7 @@ impl Cell {
     /// # Safety
     /// This is the owner's thread, and the core is in place. A turn of the task has started, hands over its reference, and
     /// polled the future. That has been dropped and left an outcome if it has `ended`; else it has not been dropped.
-    #[inline(never)]
+    #[inline(always)]
     unsafe fn after_poll(self, ended: bool) {
         if ended {
             // SAFETY: the caller's promises hold.

@@ -1,0 +1,129 @@
+//! [`Tally`] and [`LocalMetrics`]: what a single-thread executor has done so far.
+
+use core::cell::Cell;
+
+use terrace_sync::atomic::{AtomicUsize, Ordering};
+use terrace_sync::const_fn;
+
+/// Numbers that grow, and wrap. The owner alone touches all of them but the last.
+pub(super) struct Tally {
+    /// Tasks that the owner queued as it spawned them.
+    pub(super) queued: Cell<usize>,
+    /// Tasks that the owner polled as it spawned them.
+    pub(super) eager: Cell<usize>,
+    /// Tasks whose future has been dropped.
+    pub(super) ended: Cell<usize>,
+    /// Polls of tasks out of the queue.
+    pub(super) polls: Cell<usize>,
+    /// Of these, how many there were when the allocator last put its lists in order.
+    pub(super) settled: Cell<usize>,
+    /// Sleeps of `run` and `tick` futures.
+    pub(super) parks: Cell<usize>,
+    /// Tasks that other threads spawned.
+    remote: AtomicUsize,
+}
+
+impl Tally {
+    const_fn! {
+        pub(super) const fn new() -> Self {
+            Self {
+                queued: Cell::new(0),
+                eager: Cell::new(0),
+                ended: Cell::new(0),
+                polls: Cell::new(0),
+                settled: Cell::new(0),
+                parks: Cell::new(0),
+                remote: AtomicUsize::new(0),
+            }
+        }
+    }
+
+    /// Another thread is about to queue a task that it made.
+    pub(super) fn add_remote(&self) {
+        // Ordering: Relaxed. The owner sees the task after the push, which comes later and releases; then it sees the count, too.
+        self.remote.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Another thread's task was not taken in.
+    pub(super) fn take_back_remote(&self) {
+        // Ordering: Relaxed, as there is no task.
+        self.remote.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// All that were spawned. The owner calls it.
+    pub(super) fn spawned(&self) -> usize {
+        // Ordering: Relaxed, see `add_remote`.
+        let remote = self.remote.load(Ordering::Relaxed);
+        remote
+            .wrapping_add(self.queued.get())
+            .wrapping_add(self.eager.get())
+    }
+}
+
+/// Adds one.
+#[inline]
+pub(super) fn bump(counter: &Cell<usize>) {
+    counter.set(counter.get().wrapping_add(1));
+}
+
+/// What an executor of one thread has done, and what lies in its queue. [`LocalExecutor::metrics`](crate::LocalExecutor::metrics) takes it.
+///
+/// The names are those of `tokio::runtime::RuntimeMetrics` and of `terrace_executor::Metrics`. The numbers are exact. They count
+/// from the executor's first use, and wrap.
+///
+/// # Examples
+///
+/// ```
+/// let executor = terrace_local::LocalExecutor::new();
+/// let task = executor.spawn(futures_lite::future::yield_now());
+/// executor.spawn(std::future::pending::<()>()).detach();
+/// assert_eq!(executor.metrics().queue_depth(), 2);
+/// futures_lite::future::block_on(executor.run(task));
+/// let metrics = executor.metrics();
+/// assert_eq!((metrics.spawned_tasks_count(), metrics.num_alive_tasks()), (2, 1));
+/// assert_eq!((metrics.poll_count(), metrics.queue_depth()), (3, 0));
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LocalMetrics {
+    pub(crate) num_alive_tasks: usize,
+    pub(crate) spawned_tasks_count: usize,
+    pub(crate) queue_depth: usize,
+    pub(crate) poll_count: usize,
+    pub(crate) park_count: usize,
+}
+
+impl LocalMetrics {
+    /// Tasks that have not ended: one runs, others are queued, or wait to be woken. A task that another thread is about to queue
+    /// counts.
+    #[must_use]
+    pub fn num_alive_tasks(&self) -> usize {
+        self.num_alive_tasks
+    }
+
+    /// Tasks that were spawned so far, also by other threads.
+    #[must_use]
+    pub fn spawned_tasks_count(&self) -> usize {
+        self.spawned_tasks_count
+    }
+
+    /// Tasks that are queued, one that was cancelled there included.
+    #[must_use]
+    #[doc(alias = "global_queue_depth")]
+    pub fn queue_depth(&self) -> usize {
+        self.queue_depth
+    }
+
+    /// Polls of tasks, the first ones of eager children included.
+    #[must_use]
+    #[doc(alias = "worker_poll_count")]
+    pub fn poll_count(&self) -> usize {
+        self.poll_count
+    }
+
+    /// How often a [`run`](crate::LocalExecutor::run) or [`tick`](crate::LocalExecutor::tick) found no task, and waited for one.
+    #[must_use]
+    #[doc(alias = "worker_park_count")]
+    pub fn park_count(&self) -> usize {
+        self.park_count
+    }
+}
