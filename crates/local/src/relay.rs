@@ -14,12 +14,11 @@
 //! its first poll never settles the relay, and wakes go nowhere.
 
 use core::mem::ManuallyDrop;
-use core::ptr::null_mut;
 use core::task::{RawWaker, RawWakerVTable, Waker};
 
-use terrace_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::cell::UnsafeCell;
-use terrace_sync::{Arc, ordering, weakened};
+use terrace_sync::{Arc, OnceLock, ordering, weakened};
 
 /// A waker has woken the task before the relay was settled.
 const WOKEN: usize = 1;
@@ -39,13 +38,6 @@ unsafe impl Send for Relay {}
 unsafe impl Sync for Relay {}
 
 impl Relay {
-    fn new() -> Arc<Self> {
-        Arc::new(Self {
-            word: AtomicUsize::new(0),
-            task: UnsafeCell::new(None),
-        })
-    }
-
     /// A clone wakes the task.
     fn wake(&self) {
         let acquire = ordering!("relay-wake-acquire", Acquire);
@@ -104,8 +96,8 @@ impl Relay {
 /// Lends the waker of one poll.
 #[derive(Default)]
 pub struct Lender {
-    /// Null, or a counted reference. Never changes once it is set.
-    relay: AtomicPtr<Relay>,
+    /// Threads that share the lent waker may race to make it.
+    relay: OnceLock<Arc<Relay>>,
 }
 
 impl Lender {
@@ -121,49 +113,19 @@ impl Lender {
     /// The poll was pending, and `task` is the waker of its task. Called once. Clones `task` if the poll has cloned the lent waker,
     /// or woken it.
     pub fn settle(&mut self, task: &Waker) {
-        let relay = self.relay.with_mut(|relay| *relay);
-        // SAFETY: the reference is the lender's, which stays for the call.
-        if let Some(relay) = unsafe { relay.as_ref() } {
+        if let Some(relay) = self.relay.get() {
             relay.settle(task.clone());
         }
     }
 
-    /// The relay, made if there is none. Threads that share the lent waker may race here.
     #[cold]
-    fn relay(&self) -> &Relay {
-        // Ordering: Acquire, pairs with the Release below: the relay is there.
-        let mut relay = self.relay.load(Ordering::Acquire);
-        if relay.is_null() {
-            let new = Arc::into_raw(Relay::new()).cast_mut();
-            if weakened!("relay-made-twice") {
-                self.relay.store(null_mut(), Ordering::Release);
-            }
-            // Ordering: Release hands on the relay. Acquire takes over that of another thread.
-            match self
-                .relay
-                .compare_exchange(null_mut(), new, Ordering::Release, Ordering::Acquire)
-            {
-                Ok(_) => relay = new,
-                Err(found) => {
-                    // SAFETY: it came out of `Arc::into_raw` above, and no other thread has seen it.
-                    drop(unsafe { Arc::from_raw(new) });
-                    relay = found;
-                }
-            }
-        }
-        // SAFETY: the pointer is not null. The lender keeps its reference to its own end.
-        unsafe { &*relay }
-    }
-}
-
-impl Drop for Lender {
-    #[inline]
-    fn drop(&mut self) {
-        let relay = self.relay.with_mut(|relay| *relay);
-        if !relay.is_null() {
-            // SAFETY: `relay` put it there out of `Arc::into_raw`, and this is the lender's end.
-            drop(unsafe { Arc::from_raw(relay) });
-        }
+    fn relay(&self) -> &Arc<Relay> {
+        self.relay.get_or_init(|| {
+            Arc::new(Relay {
+                word: AtomicUsize::new(0),
+                task: UnsafeCell::new(None),
+            })
+        })
     }
 }
 
@@ -176,16 +138,15 @@ static CLONE: RawWakerVTable = RawWakerVTable::new(clone, wake, wake_by_ref, rel
 unsafe fn clone_lent(data: *const ()) -> RawWaker {
     // SAFETY: called through the table, so the lender is in place.
     let lender = unsafe { &*data.cast::<Lender>() };
-    let relay: *const Relay = lender.relay();
-    // SAFETY: the lender has a reference, so the relay is in place.
-    unsafe { clone(relay.cast()) }
+    let relay = Arc::into_raw(Arc::clone(lender.relay()));
+    RawWaker::new(relay.cast(), &CLONE)
 }
 
 unsafe fn wake_lent(data: *const ()) {
     // SAFETY: called through the table, so the lender is in place.
     let lender = unsafe { &*data.cast::<Lender>() };
-    // Ordering: Relaxed, of a planted fault: without a clone no relay.
-    if weakened!("relay-lent-wake-lost") && lender.relay.load(Ordering::Relaxed).is_null() {
+    // A planted fault: without a clone no relay.
+    if weakened!("relay-lent-wake-lost") && lender.relay.get().is_none() {
         return;
     }
     lender.relay().wake();
@@ -194,14 +155,14 @@ unsafe fn wake_lent(data: *const ()) {
 /// The relay of a clone. The reference is the clone's: the caller does not drop the result unless it takes that over.
 ///
 /// # Safety
-/// `data` is that of a waker of the table [`CLONE`], or the address of a relay in place.
+/// `data` is that of a waker of the table [`CLONE`], in use.
 unsafe fn relay_of(data: *const ()) -> ManuallyDrop<Arc<Relay>> {
-    // SAFETY: the address came out of `Arc::into_raw`, and the caller says that the relay is in place.
+    // SAFETY: `clone_lent` took the address from an `Arc`, and the waker has a reference.
     ManuallyDrop::new(unsafe { Arc::from_raw(data.cast()) })
 }
 
 unsafe fn clone(data: *const ()) -> RawWaker {
-    // SAFETY: called through the table, or by `clone_lent` with a relay in place.
+    // SAFETY: called through the table.
     let relay = unsafe { relay_of(data) };
     core::mem::forget(Arc::clone(&relay));
     RawWaker::new(data, &CLONE)
