@@ -37,19 +37,17 @@ impl Class {
 
     /// The class with room for a `T`, if there is one.
     pub(crate) const fn of<T>() -> Option<Self> {
-        let mut number = 0;
-        while number < Self::ALL.len() {
-            let class = Self::ALL[number];
-            if size_of::<T>() <= class.size() {
-                return if align_of::<T>() <= ALIGN {
-                    Some(class)
-                } else {
-                    None
-                };
-            }
-            number += 1;
+        if align_of::<T>() > ALIGN {
+            return None;
         }
-        None
+        match size_of::<T>() {
+            0..=128 => Some(Self::Bytes128),
+            129..=256 => Some(Self::Bytes256),
+            257..=512 => Some(Self::Bytes512),
+            513..=1024 => Some(Self::Bytes1024),
+            1025..=2048 => Some(Self::Bytes2048),
+            _ => None,
+        }
     }
 
     /// In bytes.
@@ -103,11 +101,7 @@ impl Class {
     }
 }
 
-/// Gives the thread's free cells back: it has nothing to do.
-#[inline]
-pub fn give_back() {
-    kept::give_back();
-}
+pub use self::kept::give_back;
 
 #[cfg(feature = "std")]
 mod kept {
@@ -203,8 +197,9 @@ mod kept {
         Ok(())
     }
 
+    /// Gives the thread's free cells back: it has nothing to do.
     #[inline]
-    pub(super) fn give_back() {
+    pub fn give_back() {
         KEPT.with(|kept| {
             if kept.armed.replace(false) {
                 give_back_all(kept);
@@ -243,7 +238,9 @@ mod kept {
         Err(cell)
     }
 
-    pub(super) fn give_back() {}
+    /// There are none to give back.
+    #[inline]
+    pub fn give_back() {}
 }
 
 #[cfg(all(test, not(any(terrace_loom, terrace_shuttle))))]

@@ -89,30 +89,22 @@ impl OnOwner<'_, LocalCore> {
     }
 }
 
-/// A `run` or `tick` in progress.
+/// A `run` or `tick` in progress. When it goes and leaves tasks queued, it calls the on-ready hook, and its driver passes wakes on.
 pub(crate) struct Drive<'c> {
     core: OnOwner<'c, LocalCore>,
     driver: Driver<'c, Item>,
-    /// Behind the driver, which passes wakes on first.
-    _rest: NotifyOfRest<'c>,
 }
 
-/// Calls the on-ready hook when a driver goes and leaves tasks queued.
-struct NotifyOfRest<'c>(OnOwner<'c, LocalCore>);
-
-impl Drop for NotifyOfRest<'_> {
+impl Drop for Drive<'_> {
     fn drop(&mut self) {
-        self.0.notify_of_rest();
+        self.core.notify_of_rest();
     }
 }
 
 impl<'c> Drive<'c> {
     pub(crate) fn new(core: OnOwner<'c, LocalCore>) -> Self {
-        Self {
-            core,
-            driver: Driver::new(core.mailbox()),
-            _rest: NotifyOfRest(core),
-        }
+        let driver = Driver::new(core.mailbox());
+        Self { core, driver }
     }
 
     /// Polls one task. Pending until one is queued.

@@ -78,7 +78,8 @@ impl OwnedCore {
     /// A handle that spawns onto it from any thread.
     #[must_use]
     pub fn spawner(&self) -> LocalSpawner {
-        LocalSpawner::new(Arc::clone(&self.core))
+        let core = Arc::clone(&self.core);
+        LocalSpawner { core }
     }
 
     /// Gives up closing it: tasks are only counted from now on.

@@ -150,7 +150,7 @@ impl OnOwner<'_, LocalCore> {
 #[doc(alias("Handle", "RemoteHandle", "SendSpawner"))]
 #[derive(Clone)]
 pub struct LocalSpawner {
-    core: Arc<LocalCore>,
+    pub(crate) core: Arc<LocalCore>,
 }
 
 // A panic of a task stays in the task, so a spawner is never seen half-changed.
@@ -158,10 +158,6 @@ impl UnwindSafe for LocalSpawner {}
 impl RefUnwindSafe for LocalSpawner {}
 
 impl LocalSpawner {
-    pub(crate) fn new(core: Arc<LocalCore>) -> Self {
-        Self { core }
-    }
-
     /// The id of the thread that tasks run on.
     #[must_use]
     pub fn thread_id(&self) -> ThreadNumber {

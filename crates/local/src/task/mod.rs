@@ -26,7 +26,6 @@ pub(crate) mod local;
 pub(crate) mod outcome;
 mod runnable;
 mod shared;
-mod spawn_many;
 
 pub use self::core::{Core, CoreRef, PanicHandler, Schedule};
 pub use self::early::{First, has_room, poll_at_spawn};
@@ -35,6 +34,5 @@ pub use self::handle::{FallibleTask, Task};
 pub use self::id::TaskId;
 pub use self::outcome::Outcome;
 pub use self::runnable::{Meta, RawHeader, Runnable};
-pub use self::shared::build;
-pub use self::spawn_many::spawn_many;
+pub use self::shared::{build, spawn_many};
 pub use crate::registry::Register;

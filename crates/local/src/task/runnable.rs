@@ -12,31 +12,16 @@ use crate::unwind::contain;
 
 /// What each of the cells of [`build`](super::build) holds beside its future: the core, of the type that the cell's schedule
 /// function knows. The reference to it is the future's, so this is good as long as the task can be scheduled.
-pub struct Meta(NonNull<()>, Mark);
+pub struct Meta {
+    pub(super) core: NonNull<()>,
+    /// The task, as the timeline knows it.
+    pub(super) mark: Mark,
+}
 
 // SAFETY: it stands for a reference to a core, and cores are Send and Sync.
 unsafe impl Send for Meta {}
 // SAFETY: shared, it gives out a pointer to a core, which is Sync.
 unsafe impl Sync for Meta {}
-
-impl Meta {
-    #[inline]
-    pub(super) fn new<C>(core: NonNull<C>, mark: Mark) -> Self {
-        Self(core.cast(), mark)
-    }
-
-    /// The core of a task that was built with a `CoreRef<C>`.
-    #[inline]
-    pub(super) fn core<C>(&self) -> NonNull<C> {
-        self.0.cast()
-    }
-
-    /// The task, as the timeline knows it.
-    #[inline]
-    pub(super) fn mark(&self) -> Mark {
-        self.1
-    }
-}
 
 /// A runnable of a cell that [`build`](super::build) made.
 pub(super) type Own = async_task::Runnable<Meta>;
@@ -161,7 +146,7 @@ impl Runnable {
     pub fn run(self) {
         match self.into_kind() {
             Kind::Own(task) => {
-                let _polling = task.metadata().mark().polls();
+                let _polling = task.metadata().mark.polls();
                 task.run();
             }
             Kind::Foreign(task) => run_foreign(task),
@@ -194,7 +179,7 @@ impl Runnable {
             return Mark::UNKNOWN;
         }
         match &*self.as_kind() {
-            Kind::Own(task) => task.metadata().mark(),
+            Kind::Own(task) => task.metadata().mark,
             Kind::Foreign(_) | Kind::Raw(_) => Mark::UNKNOWN,
         }
     }

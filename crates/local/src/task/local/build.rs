@@ -2,7 +2,6 @@
 
 use alloc::boxed::Box;
 use core::future::Future;
-use core::marker::PhantomData;
 use core::mem::{ManuallyDrop, offset_of};
 use core::pin::Pin;
 use core::ptr::NonNull;
@@ -205,33 +204,20 @@ pub(crate) unsafe fn poll_at_spawn<F: Future>(
         }
     };
     let cell = Cell(header);
-    let unwound = Unwound::<F>(cell, PhantomData);
+    // SAFETY: a new task has two references, one for the turn and one for the handle, and its outcome is of this type.
+    let handle = unsafe { Either::local(cell) };
     let poll = |context: &mut Context<'_>| {
         let _polling = mark.polls();
         // SAFETY: the cell is of this type and in place. This is the owner's thread, and the future is there.
         unsafe { Whole::<LocalCore, F>::poll(header, context) }
     };
-    // SAFETY: the caller keeps the core open. The task is new, and its handle is here.
+    // SAFETY: the caller keeps the core open. The task is new, and its handle is here. If the poll unwinds, the handle goes, too.
     let fresh = unsafe { cell.poll_at_spawn(Whole::<LocalCore, F>::MAY_BE_FRESH, poll) };
-    core::mem::forget(unwound);
-    // SAFETY: a new task has two references, one for the turn and one for the handle, and its outcome is of this type.
-    let handle = unsafe { Either::local(cell) };
     if fresh {
         // SAFETY: the call above says so, and the handle has not been given out.
         return unsafe { handle.without_place() };
     }
     handle
-}
-
-/// The task of a first poll that unwinds: its handle goes, too.
-struct Unwound<F: Future>(Cell, PhantomData<F>);
-
-impl<F: Future> Drop for Unwound<F> {
-    #[cold]
-    fn drop(&mut self) {
-        // SAFETY: `poll_at_spawn` made this for its poll, with the handle's reference. The outcome is of this type.
-        drop(unsafe { Either::<F::Output>::local(self.0) });
-    }
 }
 
 /// Makes a task of a core: an item and the handle. One allocation. A `Local` caller is on the core's thread, and queues the

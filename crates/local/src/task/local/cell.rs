@@ -192,7 +192,7 @@ impl Cell {
 }
 
 /// A task in a queue. It has a reference to its cell. Dropping it drops the future. One word, the address of the cell.
-pub struct Item(NonNull<()>);
+pub struct Item(pub(super) Cell);
 
 // SAFETY: threads share a task's cell, and an item only hands it to the owner. Only `OnOwner<LocalCore>` polls it, and
 // only the close of the core drops it.
@@ -202,19 +202,13 @@ impl Item {
     /// An item of a task. It takes over a reference.
     #[inline]
     pub(crate) fn of(cell: Cell) -> Self {
-        Self(cell.as_ptr())
-    }
-
-    #[inline]
-    pub(crate) fn cell(&self) -> Cell {
-        // SAFETY: `of` made it, and the item's reference keeps the cell in place.
-        unsafe { Cell::from_ptr(self.0) }
+        Self(cell)
     }
 
     /// The cell, which takes over the reference.
     #[inline]
     pub(crate) fn into_cell(self) -> Cell {
-        ManuallyDrop::new(self).cell()
+        ManuallyDrop::new(self).0
     }
 }
 
@@ -234,18 +228,20 @@ unsafe impl Links for ItemLinks {
 
     #[inline]
     fn into_raw(item: Item) -> NonNull<()> {
-        ManuallyDrop::new(item).0
+        item.into_cell().as_ptr()
     }
 
     #[inline]
     unsafe fn from_raw(raw: NonNull<()>) -> Item {
-        Item(raw)
+        // SAFETY: `into_raw` made it, and the item's reference keeps the cell in place.
+        Item(unsafe { Cell::from_ptr(raw) })
     }
 
     #[inline]
     unsafe fn link(raw: NonNull<()>) -> NonNull<Link> {
-        let item = ManuallyDrop::new(Item(raw));
-        NonNull::from(&item.cell().header().link)
+        // SAFETY: as in `from_raw`; the item exists for the time of the call.
+        let cell = unsafe { Cell::from_ptr(raw) };
+        NonNull::from(&cell.header().link)
     }
 }
 

@@ -53,7 +53,7 @@ impl Item {
 
 impl Drop for Item {
     fn drop(&mut self) {
-        let cell = self.cell();
+        let cell = self.0;
         // The future is dropped whether the task was cancelled before or not.
         // SAFETY: the close of the core drops items, and nothing else does. It is called on the owner's thread.
         let _cancelled = unsafe { cell.owned() }.start();
