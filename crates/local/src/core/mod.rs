@@ -1,6 +1,5 @@
 //! [`CoreOf`]: what a single-thread executor, its tasks and its spawners share.
 
-mod depth;
 pub mod eager;
 mod metrics;
 mod schedule;
@@ -12,8 +11,7 @@ use core::fmt;
 use terrace_sync::OnceLock;
 use terrace_sync::unmodelled::Weak;
 
-use self::depth::{Depth, Entered};
-use self::eager::A_TURN;
+use self::eager::{A_TURN, Depth, Entered};
 pub use self::metrics::LocalMetrics;
 use self::metrics::{Tally, bump};
 use crate::cells;
@@ -193,6 +191,29 @@ impl<'a, R: Queueable> OnOwner<'a, CoreOf<R>> {
         self.set_hook(hook);
         self.depth.set_on_ready();
         self.notify();
+    }
+
+    /// Whether an eager child is polled as it is spawned. Counts it.
+    #[inline]
+    pub(crate) fn polls_at_spawn(self) -> bool {
+        let left = &self.get().eager_left;
+        let (fewer, was_none) = left.get().overflowing_sub(1);
+        left.set(fewer);
+        if was_none {
+            left.set(A_TURN);
+            return false;
+        }
+        let polls = self.get().depth.allows_eager();
+        if polls {
+            bump(&self.get().tally.eager);
+        }
+        polls
+    }
+
+    /// A turn begins, of a task or of a driver's own future.
+    #[inline]
+    pub(crate) fn begin_turn(self) {
+        self.get().eager_left.set(A_TURN);
     }
 
     /// Counts a poll of a handle whose task has not ended.
