@@ -1,4 +1,16 @@
 //! Blocking on a future without stopping the thread's other duties.
+//!
+//! A worker that blocks on a task runs that task itself, if it is at hand: no other thread has to be woken for it. The future asks for
+//! it where nothing but the end of that task can wake it. The run is a turn of the worker in the middle of its wait. It happens only
+//! where the wait has nothing else to do:
+//!
+//! - The task is the only one in the worker's ring, and the high lane is empty.
+//! - The thread has no tasks of its own, and there are no pools without workers, which it would have to drive.
+//! - Such runs, and those of last resort, nest no deeper than [`NESTED_HELP`]. A wait does at most [`AWAITED_RUNS`] of them between two
+//!   polls of its future.
+//!
+//! The task may block its thread. So during the run the wait still counts as one: the thread lends its permits, and the watch sees
+//! a waiter.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -10,11 +22,15 @@ use terrace_local::task::awaited::asking;
 use terrace_sync::atomic::{AtomicBool, Ordering, fence};
 use terrace_sync::{Arc, light};
 use terrace_thread::Notify;
+use terrace_thread::internal::has_tasks;
 
-use super::awaited;
-use super::threadless::ThreadlessPools;
+use super::threadless::{self, Drives};
 use super::wait::{WaitFor, wait};
-use crate::tuned::AWAITED_RUNS;
+use crate::parts::eager;
+use crate::pool::frames;
+use crate::pool::poll::run_task;
+use crate::pool::runner::{self, Runner};
+use crate::tuned::{AWAITED_RUNS, NESTED_HELP};
 
 /// Its flag is set when the future was woken. It wakes the thread if that sleeps.
 struct BlockWaker {
@@ -107,7 +123,7 @@ impl<F: Future> WaitFor for Blocked<'_, F> {
                 (None, _) | (_, 0) => false,
                 (Some(task), _) => {
                     self.runs_left -= 1;
-                    awaited::run(task)
+                    run_awaited(task)
                 }
             };
         }
@@ -131,6 +147,50 @@ impl<F: Future> WaitFor for Blocked<'_, F> {
     }
 
     fn end_sleep(&mut self) {}
+}
+
+/// Runs the task `awaited`, which the thread waits for, if the thread is a worker and has it at hand. False if not.
+fn run_awaited(awaited: TaskId) -> bool {
+    runner::with_worker(|worker| worker.is_some_and(|worker| worker.run_awaited(awaited)))
+}
+
+impl Runner<'_> {
+    /// Whether the worker may run the only task in its ring in the middle of a wait.
+    fn may_run_its_only_task(&self) -> bool {
+        let pool = self.pool();
+        self.in_loop.get()
+            && !self.polled.get()
+            && self.nested_help.get() < NESTED_HELP
+            && self.seat().ring.len() == 1
+            && pool.lanes.high.is_empty()
+            && !threadless::any()
+            && !has_tasks()
+    }
+
+    fn run_awaited(&self, awaited: TaskId) -> bool {
+        if !self.may_run_its_only_task() {
+            return false;
+        }
+        let Some(task) = self.ring().pop() else {
+            return false;
+        };
+        if task.id() != Some(awaited) {
+            // A thread that looked for work in the meantime has missed it.
+            self.ring().push_or_overflow(task, &self.pool().injector);
+            self.pool().publish();
+            return false;
+        }
+        let depth = self.nested_help.get();
+        self.nested_help.set(depth + 1);
+        let lent = frames::lend();
+        eager::begin_turn();
+        self.pool()
+            .waits_beneath
+            .during(|| self.enter(|| run_task(task)));
+        drop(lent);
+        self.nested_help.set(depth);
+        true
+    }
 }
 
 /// Runs a future to its end on the current thread.
@@ -161,7 +221,7 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
         awaited: None,
         runs_left: 0,
     };
-    wait(&mut blocked, ThreadlessPools::all());
+    wait(&mut blocked, Drives::All);
     let output = blocked.output.take().expect("the wait ends with an output");
     drop(blocked);
     // If the thread's locals are gone already, this drops the waker.

@@ -12,7 +12,7 @@ use terrace_thread::Notify;
 use terrace_trace::{Span, inside};
 
 use super::stand_in;
-use super::threadless::ThreadlessPools;
+use super::threadless::Drives;
 use super::wait::{WaitFor, wait};
 use crate::parts::bomb::Bomb;
 use crate::parts::fork_seat::JobWord;
@@ -57,7 +57,7 @@ impl Forker for Worker {
         while !own.is_done() && own.run_one() {}
         if !own.is_done() {
             let _inside = inside(Span::Join);
-            wait(&mut own, ThreadlessPools::none());
+            wait(&mut own, Drives::Nothing);
         }
         if let Some(nest) = &seat.nest {
             nest.set_wait(None);

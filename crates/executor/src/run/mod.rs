@@ -1,6 +1,5 @@
 //! The threads and futures that run a pool's work, from their start to their end.
 
-mod awaited;
 pub(crate) mod block_on;
 pub(crate) mod deadline;
 pub(crate) mod driver;
@@ -8,7 +7,6 @@ mod driver_sleep;
 mod eager;
 pub(crate) mod fork;
 pub(crate) mod hosted;
-mod last_resort;
 mod life;
 pub(crate) mod owner;
 mod polled;

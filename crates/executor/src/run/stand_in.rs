@@ -1,7 +1,11 @@
-//! Threads that stand in for a sleeping worker: the pool has no thread more at work than before, and wakes none.
+//! How a worker waits in the middle of a job, and threads that stand in for a sleeping worker, and wait like it.
 //!
-//! Such a thread counts as the worker, by its place in the sleeping protocol (`Idle::hold`). It takes no tasks of the pool. When it
-//! sleeps in a wait, it waits as a worker does in the middle of a job: for its own work, and as the last resort.
+//! While all live workers of a pool wait, and there is work that no worker may adopt, one of them is the last resort. It starts a spare.
+//! Where none can start, and in hooks, it runs one job of others. Such jobs nest at most [`NESTED_HELP`] deep, and as many levels more
+//! for tasks that workers hold in their rings.
+//!
+//! A thread that stands in counts as the worker, by its place in the sleeping protocol (`Idle::hold`): the pool has no thread more at
+//! work than before, and wakes none. The thread takes no tasks of the pool. When it sleeps in a wait, it waits as the worker would.
 
 use std::cell::Cell;
 use std::ptr;
@@ -9,12 +13,78 @@ use std::task::Waker;
 
 use terrace_park::Held;
 use terrace_sync::thread::yield_now;
+use terrace_sync::weakened;
 
-use super::last_resort::LastResort;
+use super::start;
 use crate::parts::fork_seat::By;
+use crate::parts::scopes::Looking;
 use crate::pool::runner;
 use crate::pool::shared::Shared;
+use crate::tuned::NESTED_HELP;
+use crate::work::found::Taken;
+use crate::work::order::{self, Order};
 use crate::work::scan::Scan;
+use crate::work::source::Look;
+
+/// A waiter of a pool. It helps while all live workers of the pool wait, and there is work that no worker may adopt.
+pub(super) struct LastResort<'w> {
+    pub(super) pool: &'w Shared,
+    /// How many jobs of others run on top of each other on its stack.
+    pub(super) nested_help: &'w Cell<u32>,
+    /// A spare runs the start hook, too. If the hook waits, each spare would start the next. So a worker in a hook runs the job itself.
+    pub(super) in_hook: bool,
+}
+
+impl<'w> LastResort<'w> {
+    /// Sleeps once by `sleep`, in the place of this worker. That returns true if all live workers wait, and there is work: then the
+    /// waiter helps. A waiter that cannot help sleeps again.
+    pub(super) fn sleep(
+        &self,
+        worker: usize,
+        sleep: impl Fn(&Scan<'_, '_>) -> bool,
+        run: impl FnOnce(Taken<'w>),
+    ) {
+        let scan = Scan::in_wait(self.pool);
+        if sleep(&scan) && !self.helps(run) {
+            // It is another waiter's turn: the scan passes the turn on once this one waits again.
+            sleep(&scan.exhausted(worker));
+        }
+    }
+
+    /// Starts a spare, or runs one job by `run`, or finds that none is left. False if it can do nothing, so that another waiter has to
+    /// help: it is too deep, or the only job that it saw is one that it has forked itself.
+    fn helps(&self, run: impl FnOnce(Taken<'w>)) -> bool {
+        let pool = self.pool;
+        let start_spare = || start::start_spare(&pool.arc());
+        if !self.in_hook && start_spare() {
+            return true;
+        }
+        let depth = self.nested_help.get();
+        // Without spares there is no other help: the jobs nest as deep as they come.
+        let limit = if pool.threads.config.spares {
+            NESTED_HELP
+        } else {
+            u32::MAX / 2
+        };
+        let taken = if depth < limit {
+            order::last_resort_take(pool)
+        } else if depth < 2 * limit {
+            order::HeldBySeats::take(&Look::bystander(pool, Looking::Awake))
+        } else {
+            None
+        };
+        let Some(taken) = taken else {
+            // A job that this thread has forked is for another waiter: it lies inside of the thread's own wait.
+            let for_others =
+                pool.forks.has_job_of_this_thread() && !weakened!("executor-resort-own");
+            return (depth < limit && !for_others) || (self.in_hook && start_spare());
+        };
+        self.nested_help.set(depth + 1);
+        run(taken);
+        self.nested_help.set(depth);
+        true
+    }
+}
 
 terrace_sync::thread_local! {
     /// The place in which this thread stands in, or null. Plain data without a destructor, so that it can be read at any time in the

@@ -101,14 +101,17 @@ pub(crate) fn subscribe() {
 
 /// Which pools a wait drives while they have no workers.
 #[derive(Clone, Copy)]
-enum Drives<'a> {
+pub(crate) enum Drives<'a> {
+    /// Every one.
     All,
+    /// This one.
     Only(&'a Shared),
+    /// None: the waiter may hold a lock, and another thread runs what it waits for.
     Nothing,
 }
 
 /// The pools without workers whose tasks the current thread runs in one wait.
-pub(crate) struct ThreadlessPools<'a> {
+pub(super) struct ThreadlessPools<'a> {
     drives: Drives<'a>,
     /// The number of the news at which `pools` was made.
     number: usize,
@@ -118,22 +121,7 @@ pub(crate) struct ThreadlessPools<'a> {
 }
 
 impl<'a> ThreadlessPools<'a> {
-    /// Every one.
-    pub(crate) fn all() -> Self {
-        Self::new(Drives::All)
-    }
-
-    /// This one, while it has no workers.
-    pub(crate) fn only(pool: &'a Shared) -> Self {
-        Self::new(Drives::Only(pool))
-    }
-
-    /// None: the waiter may hold a lock, and another thread runs what it waits for.
-    pub(crate) fn none() -> Self {
-        Self::new(Drives::Nothing)
-    }
-
-    fn new(drives: Drives<'a>) -> Self {
+    pub(super) fn new(drives: Drives<'a>) -> Self {
         let number = NEWS.number();
         let mut pools = match drives {
             Drives::All => all(),
@@ -217,11 +205,6 @@ impl<'a> ThreadlessPools<'a> {
             pool.external_waiters.notify(1);
         }
     }
-
-    /// Listens to all of them, for one sleep of the current thread.
-    pub(crate) fn listen(&self) -> Listening<'_> {
-        Listening::listen(self)
-    }
 }
 
 /// Whether the pool has something that the current thread would run.
@@ -262,7 +245,8 @@ pub(crate) struct Listening<'a> {
 }
 
 impl<'a> Listening<'a> {
-    fn listen(threadless: &'a ThreadlessPools<'a>) -> Self {
+    /// Listens to all of them.
+    pub(super) fn to(threadless: &'a ThreadlessPools<'a>) -> Self {
         let mut listening = Self {
             pools: threadless,
             listeners: Vec::new(),

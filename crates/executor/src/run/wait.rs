@@ -6,7 +6,7 @@
 //!
 //! One exception keeps small pools from deadlock. If every live worker of the pool waits like this and work is
 //! takeable, a waiter starts a spare. If no thread can start, and in hooks, the waiter runs exactly one job of others.
-//! See `super::last_resort`.
+//! See `super::stand_in`.
 
 use terrace_local::cells;
 use terrace_local::task::awaited;
@@ -15,9 +15,8 @@ use terrace_sync::thread::{park, yield_now};
 use terrace_sync::weakened;
 use terrace_thread::internal::{self, Locals};
 
-use super::last_resort::LastResort;
-use super::stand_in::{self, Place};
-use super::threadless::{self, Notified, ThreadlessPools};
+use super::stand_in::{self, LastResort, Place};
+use super::threadless::{self, Drives, Listening, Notified, ThreadlessPools};
 use crate::parts::awake::{self, Asleep};
 use crate::parts::inspect;
 use crate::parts::scopes::Looking;
@@ -97,8 +96,9 @@ impl LocalTasks {
     }
 }
 
-/// Waits until `own` is done, and runs the tasks of pools without workers until then.
-pub(crate) fn wait<W: WaitFor>(own: &mut W, mut threadless: ThreadlessPools<'_>) {
+/// Waits until `own` is done, and runs the tasks of the pools without workers that it `drives` until then.
+pub(crate) fn wait<W: WaitFor>(own: &mut W, drives: Drives<'_>) {
+    let mut threadless = ThreadlessPools::new(drives);
     let _waiting = inspect::waits(W::NAME);
     let _outside = awaited::outside();
     let mut local = LocalTasks::new();
@@ -177,7 +177,7 @@ fn wait_in_park(
     }
     threadless::subscribe();
     own.announce_sleep();
-    let listening = threadless.listen();
+    let listening = Listening::to(threadless);
     let others = listening.has_work();
     // Each wake of the worker, and of `own`, unparks the thread afterwards (`life::WorkerNotify`). The loop runs pinned tasks.
     if !others && !own.is_done() && !own.has_work() {
@@ -224,7 +224,7 @@ fn sleep_off_workers(
     threadless: &ThreadlessPools<'_>,
 ) -> Notified {
     // Pools without workers wake through their event, so the thread listens before its last look.
-    let listening = threadless.listen();
+    let listening = Listening::to(threadless);
     let ready = || anything(own, local) || listening.has_work();
     let sleep = || {
         terrace_trace::park();
@@ -251,7 +251,7 @@ fn sleep_on_worker(
     worker.waits();
     // The program may wait beside its worker's future, between two polls.
     leave_park();
-    let listening = threadless.listen();
+    let listening = Listening::to(threadless);
     let ready = || anything(own, local) || listening.has_work();
     terrace_trace::park();
     worker.seat().asleep.begin();

@@ -32,7 +32,7 @@ use crate::pool::frames;
 use crate::pool::shared::Shared;
 use crate::pool::spawn::by_size;
 use crate::run::fork;
-use crate::run::threadless::ThreadlessPools;
+use crate::run::threadless::Drives;
 use crate::run::wait::wait;
 use crate::spawner::Spawner;
 use crate::thread_executor::ThreadQueue;
@@ -221,7 +221,7 @@ impl<'p> ScopeShared<'p> {
             pool.publish_children(slot);
             has_counted |= count_driver(pool);
             let mut own = ScopeWait::new(pool, slot, executors, began);
-            let mut wait = || wait(&mut own, ThreadlessPools::only(pool));
+            let mut wait = || wait(&mut own, Drives::Only(pool));
             let mut wait = || match current() {
                 Some(current) if current.executor() == pool.id => wait(),
                 _ => frames::visiting(pool, &mut wait),
