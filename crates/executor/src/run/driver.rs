@@ -25,18 +25,24 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 use terrace_local::cells::give_back;
+use terrace_park::Driver;
+use terrace_sync::hint::spin_loop;
+use terrace_sync::thread::yield_now;
 
-use super::driver_sleep::{Owes, Sleeper, Slept, wake_for_rest};
 use crate::parts::awake;
 use crate::parts::eager;
 use crate::parts::injector::Refilled;
+use crate::parts::naps::Naps;
+use crate::parts::scopes::Looking;
 use crate::parts::seat::Seat;
+use crate::parts::spin::{Patience, spin};
 use crate::pool::frames;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
+use crate::protocol::sight::Sight;
 use crate::tuned::{OWN_POLLS, TURNS_A_POLL};
 use crate::work::found::Found;
-use crate::work::order::{self, Order};
+use crate::work::order::{self, Order, bystander_sight};
 use crate::work::source::Look;
 
 /// Runs tasks of the pool until `future` is done.
@@ -73,7 +79,7 @@ pub(crate) async fn tick(pool: &Shared) {
                 return Poll::Ready(());
             }
             drop(lent);
-            if sleeper.sleep(context) == Slept::Yes {
+            if sleeper.sleep(context) {
                 return Poll::Pending;
             }
         }
@@ -257,7 +263,7 @@ fn next<'p>(
         }
     }
     runner.settle();
-    while sleeper.sleep(context) == Slept::No {
+    while !sleeper.sleep(context) {
         let owes = sleeper.wake();
         let found = find(runner, owes);
         if found.is_some() {
@@ -290,5 +296,105 @@ impl Drop for DriverSeat<'_> {
         let moved = runner.hand_over();
         pool.seats.drivers.release(runner.index());
         pool.publish_tasks(moved);
+    }
+}
+
+/// The most urgent work that a driver or bystander may take.
+fn sight(pool: &Shared) -> Sight {
+    bystander_sight(pool, Looking::Awake)
+}
+
+/// A driver that owes the others a look calls this after its look. It wakes the next driver if work is left: several
+/// publishes may have notified this driver alone. It leaves a task in a slot to the sentinel, if there is one.
+fn wake_for_rest(pool: &Shared) {
+    if sight(pool).is_takeable(&pool.idle) {
+        pool.publish();
+    }
+}
+
+/// Whether a driver has to look for work on behalf of others.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[must_use = "what a driver that owes a look leaves behind it publishes"]
+enum Owes {
+    /// It was notified, or has searched, so publishers relied on it.
+    Look,
+    /// No publisher relied on it.
+    Nothing,
+}
+
+impl Owes {
+    fn look_if(owes: bool) -> Self {
+        if owes { Self::Look } else { Self::Nothing }
+    }
+}
+
+/// A driver's place among the sleepers, taken when it first has nothing to do.
+struct Sleeper<'p> {
+    pool: &'p Shared,
+    place: Option<Driver<'p>>,
+    naps: Naps,
+}
+
+impl<'p> Sleeper<'p> {
+    fn new(pool: &'p Shared) -> Self {
+        Self {
+            pool,
+            place: None,
+            naps: Naps::default(),
+        }
+    }
+
+    /// Ends the sleep; a driver that had been notified owes a look.
+    fn wake(&mut self) -> Owes {
+        self.naps.end();
+        Owes::look_if(self.place.as_mut().is_some_and(Driver::wake))
+    }
+
+    /// Announces the sleep and looks once more. False if there is work to take.
+    #[must_use = "a driver that sees work takes it"]
+    fn sleep(&mut self, context: &Context<'_>) -> bool {
+        give_back();
+        let place = self.place.get_or_insert_with(|| self.pool.idle.driver());
+        place.sleep(context.waker());
+        // Covered work keeps it awake, too: no sentinel watches for drivers.
+        if sight(self.pool) == Sight::Nothing {
+            self.naps.begin();
+            return true;
+        }
+        // A pusher may have announced the task before it pushed it: let it go on.
+        spin_loop();
+        false
+    }
+
+    /// Looks around for a while, unless enough drivers do. So many `turns` have passed since the last time.
+    /// A driver that searched owes a look.
+    fn search(&mut self, turns: usize) -> Owes {
+        let pool = self.pool;
+        let look = |patience| {
+            // A thread that this driver's last task has woken may wait for this very processor.
+            yield_now();
+            spin(patience, || sight(pool) != Sight::Nothing)
+        };
+        let place = self.place.get_or_insert_with(|| pool.idle.driver());
+        // Where drivers and workers fill the processors, none looks for long.
+        let crowded = !awake::has_room_for(pool.seats.drivers.high());
+        let turns = if crowded { usize::MAX } else { turns };
+        let mut owes = Owes::Nothing;
+        self.naps.look(turns, Patience::Short, |patience| {
+            let mut found = false;
+            owes = Owes::look_if(place.search(|| found = look(patience)));
+            // A driver that is alone spares no other a wake, but may spare its own.
+            let alone = owes == Owes::Nothing && pool.idle.driver_count().0 == 1;
+            if alone && patience == Patience::Nap {
+                found = look(patience);
+                owes = Owes::look_if(found);
+            }
+            found
+        });
+        owes
+    }
+
+    fn leave(&mut self) {
+        self.place = None;
     }
 }

@@ -3,7 +3,6 @@
 pub(crate) mod block_on;
 pub(crate) mod deadline;
 pub(crate) mod driver;
-mod driver_sleep;
 mod eager;
 pub(crate) mod fork;
 pub(crate) mod hosted;
