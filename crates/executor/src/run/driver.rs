@@ -73,7 +73,7 @@ pub(crate) async fn tick(pool: &Shared) {
             if let Some(taken) = taken {
                 // A tick that runs a task no longer counts as a sleeper, however long the task
                 // takes.
-                sleeper.leave();
+                sleeper.place = None;
                 eager::begin_turn();
                 taken.found.run_borrowed(pool);
                 return Poll::Ready(());
@@ -392,9 +392,5 @@ impl<'p> Sleeper<'p> {
             found
         });
         owes
-    }
-
-    fn leave(&mut self) {
-        self.place = None;
     }
 }

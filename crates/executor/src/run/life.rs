@@ -151,8 +151,11 @@ impl Place {
             Kind::Worker => runner,
             Kind::Spare => runner.spare(),
         };
-        let worker = Worker::new(runner, self.kind);
-        let runner = worker.runner();
+        let worker = Worker {
+            runner,
+            kind: self.kind,
+        };
+        let runner = &worker.runner;
         runner.seat().start_clock();
         let left = runner.on_thread(|| runner.enter(|| work_in_place(&worker)));
         here::leave_as_worker(runner);
@@ -168,7 +171,7 @@ impl Place {
 /// What the thread does while it is the worker: from its entry to the end of its pinned tasks.
 fn work_in_place(worker: &Worker<'_>) -> Option<usize> {
     let _awake = Awake::begin();
-    let pool = worker.runner().pool();
+    let pool = worker.runner.pool();
     let config = &pool.threads.config;
     if !weakened!("executor-hook-before-place") {
         worker.enter();

@@ -18,5 +18,4 @@ pub(crate) mod threadless;
 pub(crate) mod wait;
 mod watch;
 mod worker;
-mod worker_sleep;
 pub(crate) mod yields;

@@ -19,8 +19,7 @@ use std::time::Duration;
 
 use terrace_park::Woken;
 
-use super::worker::{Progress, Stop, Worker};
-use super::worker_sleep::{goes_to_sleep, sleep_as_sentinel, watches};
+use super::worker::{Progress, Stop, Worker, goes_to_sleep, watch};
 use crate::parts::config::Main;
 use crate::parts::scopes::Looking;
 use crate::parts::worker_loop::{PollLoop, WorkerLoop};
@@ -39,7 +38,7 @@ struct Polled<'w, 'p> {
 
 /// Calls the program's function with the worker's loop. Returns when the worker ends.
 pub(super) fn run(worker: &Worker<'_>, main: &Main) {
-    let runner = worker.runner();
+    let runner = &worker.runner;
     runner.polled.set(true);
     let mut polled = Polled {
         worker,
@@ -95,7 +94,7 @@ impl PollLoop for Polled<'_, '_> {
             return Poll::Ready(());
         }
         let waker = context.waker().clone();
-        let runner = self.worker.runner();
+        let runner = &self.worker.runner;
         let polled = runner.enter(|| {
             let _in_loop = InLoop::begin(runner);
             self.poll_loop(waker)
@@ -108,7 +107,7 @@ impl PollLoop for Polled<'_, '_> {
 impl Polled<'_, '_> {
     fn poll_loop(&mut self, waker: Waker) -> Poll<()> {
         let worker = self.worker;
-        let runner = worker.runner();
+        let runner = &worker.runner;
         if runner.parked.get() {
             let woken = runner.pool().idle.poll_park(runner.index(), waker.clone());
             let Some(token) = woken else {
@@ -139,31 +138,26 @@ impl Polled<'_, '_> {
     /// turn; ready if it goes on in this poll.
     fn rest(&mut self, waker: &Waker) -> Poll<()> {
         let worker = self.worker;
-        let runner = worker.runner();
+        let runner = &worker.runner;
         let (pool, index) = (runner.pool(), runner.index());
         let asleep = goes_to_sleep(runner);
         let scan = worker.scan(Looking::Parking);
-        let mut token = self.progress.token.take();
-        if watches(runner, &self.progress.sentinel) {
-            match sleep_as_sentinel(runner, token, &mut self.progress.sentinel, Some(WATCH)) {
-                Ok(Woken::Unparked(token)) => {
-                    drop(asleep);
-                    self.progress.token = Some(token);
-                    worker.run_still(&mut self.progress);
+        let token = self.progress.token.take();
+        let token = match watch(runner, token, &mut self.progress.sentinel, Some(WATCH)) {
+            Ok(woken) => {
+                drop(asleep);
+                let timed_out = matches!(woken, Woken::TimedOut(_));
+                worker.wakes(woken, &mut self.progress);
+                if !timed_out {
                     return Poll::Ready(());
                 }
-                Ok(Woken::TimedOut(token)) => {
-                    drop(asleep);
-                    self.progress.token = Some(token);
-                    worker.run_still(&mut self.progress);
-                    self.progress.sentinel.calm_down();
-                    worker.stop_search(&mut self.progress.token);
-                    waker.wake_by_ref();
-                    return Poll::Pending;
-                }
-                Err(back) => token = back,
+                self.progress.sentinel.calm_down();
+                worker.stop_search(&mut self.progress.token);
+                waker.wake_by_ref();
+                return Poll::Pending;
             }
-        }
+            Err(token) => token,
+        };
         match pool.idle.park_in_poll(index, token, &scan, waker.clone()) {
             None => {
                 runner.parks(asleep);

@@ -9,15 +9,16 @@
 //! | waiting   | no (in `R`)   | see `super::wait`                                           |
 
 use std::mem;
+use std::time::Duration;
 
+use terrace_local::cells::give_back;
 use terrace_local::task::Runnable;
-use terrace_park::Token;
+use terrace_park::{Token, Woken};
 use terrace_queue::fork::Offer;
 use terrace_sync::thread::yield_now;
 use terrace_thread::internal::has_tasks;
 
-use super::worker_sleep::{Rest, sleep};
-use crate::parts::awake;
+use crate::parts::awake::{self, Asleep};
 use crate::parts::forks::{Future, Whose};
 use crate::parts::injector::Refilled;
 use crate::parts::naps::Naps;
@@ -26,6 +27,7 @@ use crate::parts::scope_slot::Slot;
 use crate::parts::scopes::Looking;
 use crate::parts::spin::{Patience, spin};
 use crate::parts::threads::Kind;
+use crate::pool::fork::here;
 use crate::pool::poll::run_task;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
@@ -39,8 +41,8 @@ use crate::work::source::Look;
 
 /// One worker or spare, on its own thread's stack.
 pub(super) struct Worker<'p> {
-    runner: Runner<'p>,
-    kind: Kind,
+    pub(super) runner: Runner<'p>,
+    pub(super) kind: Kind,
 }
 
 /// Why the loop stops.
@@ -60,7 +62,8 @@ pub(super) struct Progress {
     pub(super) sentinel: Sentinel,
     /// Pinned tasks in a row. They come first, yet a pinned task that wakes itself again and again starves no other task.
     in_a_row: u32,
-    rest: Rest,
+    /// It has watched as a sentinel until its time was over, and has run nothing since.
+    watched: bool,
     /// How long the worker looks around before it sleeps.
     patience: Patience,
     naps: Naps,
@@ -69,15 +72,6 @@ pub(super) struct Progress {
 }
 
 impl<'p> Worker<'p> {
-    /// The worker in this seat.
-    pub(super) fn new(runner: Runner<'p>, kind: Kind) -> Self {
-        Self { runner, kind }
-    }
-
-    pub(super) fn runner(&self) -> &Runner<'p> {
-        &self.runner
-    }
-
     /// Whether it sleeps where it finds no work. A spare does so only for the tasks that are pinned to it, and only in a pool that is to
     /// have workers: its end drops them.
     pub(super) fn stays(&self) -> bool {
@@ -152,12 +146,10 @@ impl<'p> Worker<'p> {
                 Stop::Turns => turns = usize::MAX,
                 Stop::Idle if self.stays() => {
                     progress.naps.begin();
-                    let (woken, slept) =
-                        sleep(&self.runner, progress.token.take(), &mut progress.sentinel);
+                    let token = progress.token.take();
+                    let woken = sleep(&self.runner, token, &mut progress.sentinel);
                     progress.naps.end();
-                    progress.token = Some(woken);
-                    progress.rest = slept;
-                    self.run_still(&mut progress);
+                    self.wakes(woken, &mut progress);
                 }
                 Stop::Idle | Stop::Ended => break,
             }
@@ -166,11 +158,14 @@ impl<'p> Worker<'p> {
     }
 
     /// After a sleep: runs what a sentinel has seen stand still.
-    pub(super) fn run_still(&self, progress: &mut Progress) {
+    pub(super) fn wakes(&self, woken: Woken, progress: &mut Progress) {
+        progress.watched = matches!(woken, Woken::TimedOut(_));
+        let (Woken::Unparked(token) | Woken::TimedOut(token)) = woken;
+        progress.token = Some(token);
         if let Some(found) = progress.sentinel.end(self.pool(), self.runner.index()) {
             self.stop_search(&mut progress.token);
             self.run_found(found, &mut progress.sentinel);
-            progress.rest = Rest::None;
+            progress.watched = false;
         }
     }
 
@@ -190,7 +185,7 @@ impl<'p> Worker<'p> {
             token,
             sentinel,
             in_a_row,
-            rest,
+            watched,
             patience,
             naps,
             looked,
@@ -213,14 +208,14 @@ impl<'p> Worker<'p> {
                     // A pusher has announced the task and not pushed it yet: let it go on.
                     yield_now();
                 }
-                *rest = Rest::None;
+                *watched = false;
                 continue;
             }
             *in_a_row = 0;
             if token.is_none() {
                 if let Some(task) = runner.next_at_hand() {
                     runner.run_turn(task);
-                    *rest = Rest::None;
+                    *watched = false;
                     continue;
                 }
             }
@@ -259,7 +254,7 @@ impl<'p> Worker<'p> {
                     Found::Task(_) | Found::Lane(..) => Patience::Short,
                 };
                 self.run_found(found, sentinel);
-                *rest = Rest::None;
+                *watched = false;
                 continue;
             }
             if pinned {
@@ -270,7 +265,7 @@ impl<'p> Worker<'p> {
                 *token = pool.idle.try_search(runner.index());
             }
             if token.is_some()
-                && *rest == Rest::None
+                && !*watched
                 && !runner.polled.get()
                 && *patience != Patience::Never
                 && awake::spin_pays(&pool.idle, runner.index())
@@ -358,4 +353,67 @@ impl<'p> Worker<'p> {
             };
         }
     }
+}
+
+/// Sleeps until woken, as a sentinel if there is something to watch.
+fn sleep(runner: &Runner<'_>, token: Option<Token>, sentinel: &mut Sentinel) -> Woken {
+    let _asleep = goes_to_sleep(runner);
+    let token = match watch(runner, token, sentinel, None) {
+        Ok(woken) => return woken,
+        Err(token) => token,
+    };
+    let scan = Scan::of_worker(runner, Looking::Parking);
+    let token = runner.pool().idle.park(runner.index(), token, &scan);
+    terrace_trace::unpark();
+    Woken::Unparked(token)
+}
+
+/// Sleeps as a sentinel, for at most `limit`, if there is something to watch, or was lately. Hands the token back if there is not, or if
+/// two other workers watch.
+///
+/// Each place that a look before a sleep may show as covered is something to watch: no search takes from there, so a worker that neither
+/// slept nor watched would spin. Most workers watch active threads, too, as those may open scopes. A worker with a reactor does not, as it
+/// hears nothing of its reactor while it watches. While no worker watches, publishers wake one for each scope.
+pub(super) fn watch(
+    runner: &Runner<'_>,
+    token: Option<Token>,
+    sentinel: &mut Sentinel,
+    limit: Option<Duration>,
+) -> Result<Woken, Option<Token>> {
+    let pool = runner.pool();
+    let scopes = || match runner.polled.get() {
+        true => pool.scopes.any_to_watch(pool.crew(), 1),
+        false => pool.scopes.others_active(pool.crew()),
+    };
+    let watches = sentinel.is_keen()
+        || scopes()
+        || pool.seats.slots_sight() != Sight::Nothing
+        || pool.forks.any_forking();
+    if !watches {
+        return Err(token);
+    }
+    let index = runner.index();
+    let scan = Scan::of_worker(runner, Looking::Parking);
+    let mut left = limit;
+    let sleeps = sentinel.sleeps(pool, index).map_while(|sleep| {
+        if let Some(left) = &mut left {
+            *left = left.checked_sub(sleep)?;
+        }
+        Some(sleep)
+    });
+    let woken = pool.idle.park_as_sentinel(index, token, &scan, sleeps)?;
+    terrace_trace::unpark();
+    Ok(woken)
+}
+
+/// The worker is about to sleep. It counts as asleep while the result lives.
+pub(super) fn goes_to_sleep(runner: &Runner<'_>) -> Asleep {
+    here::rest(runner);
+    terrace_trace::park();
+    runner.seat().counts.parks.add(1);
+    give_back();
+    runner.settle();
+    runner.rotation.sleeps();
+    runner.seat().asleep.begin();
+    Asleep::begin()
 }
