@@ -8,7 +8,7 @@ use terrace_thread::ThreadSpawner;
 use crate::dump::Dump;
 use crate::executor::Executor;
 use crate::metrics::Metrics;
-use crate::run::{deadline, quiet, shutdown, spawners, start};
+use crate::run::{shutdown, spawners, start};
 use crate::shutdown::{Shutdown, StillRunning};
 
 impl Executor<'static> {
@@ -168,7 +168,7 @@ impl Executor<'_> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn wait_idle(&self, limit: Option<Duration>) -> Result<(), StillRunning> {
-        quiet::wait_idle(self.shared(), deadline::deadline_after(limit))
+        shutdown::wait_idle(self.shared(), shutdown::deadline_after(limit))
     }
 }
 

@@ -1,7 +1,6 @@
 //! The threads and futures that run a pool's work, from their start to their end.
 
 pub(crate) mod block_on;
-pub(crate) mod deadline;
 pub(crate) mod driver;
 mod eager;
 pub(crate) mod fork;
@@ -9,7 +8,6 @@ pub(crate) mod hosted;
 mod life;
 pub(crate) mod owner;
 mod polled;
-pub(crate) mod quiet;
 pub(crate) mod shutdown;
 pub(crate) mod spawners;
 pub(crate) mod stand_in;

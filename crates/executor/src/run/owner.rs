@@ -5,7 +5,7 @@ use std::io;
 use terrace_local::task::PanicHandler;
 use terrace_sync::{Arc, thread, weakened};
 
-use super::deadline::wait_for;
+use super::shutdown::wait_for;
 use super::{stand_in, start, threadless, watch};
 use crate::parts::config::Config;
 use crate::parts::threads::Threads;

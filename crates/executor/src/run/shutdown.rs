@@ -1,18 +1,138 @@
-//! Shutting a pool down: its threads end, the pool stays.
+//! The end of a pool's tasks, and that of its threads: a thread waits for them, mostly up to a point in time. The pool stays.
+//!
+//! A thread that waits until every task has ended:
+//!
+//! | the pool            | the caller, without a limit                    | with a limit                                      |
+//! |---------------------|------------------------------------------------|---------------------------------------------------|
+//! | has workers         | blocks; a worker of another pool waits as in `block_on` | blocks                                   |
+//! | has none            | drives the pool by a `run` future, in `block_on` | polls a `run` future, and sleeps between two polls |
+//!
+//! A pool that loses its last worker notifies the waiters, which then drive it.
 
+use std::future::Future;
+use std::pin::pin;
 use std::ptr;
-use std::time::Duration;
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
 
 use terrace_sync::atomic::Ordering;
 use terrace_sync::{Arc, thread, weakened};
 
-use super::deadline::{deadline_after, wait_for};
+use super::block_on::block_on;
 use super::start::{resize, wake};
-use super::{quiet, stand_in, threadless};
+use super::{driver, stand_in, threadless};
+use crate::parts::event::EventListener;
+use crate::parts::scopes::Looking;
 use crate::parts::threads::Thread;
 use crate::pool::shared::Shared;
-use crate::pool::{place, runner};
+use crate::pool::{frames, place, runner};
+use crate::protocol::sight::Sight;
 use crate::shutdown::{Shutdown, StillRunning};
+use crate::work::order::bystander_sight;
+
+/// The point in time at which `limit` is over; none if it never is.
+pub(crate) fn deadline_after(limit: Option<Duration>) -> Option<Instant> {
+    limit.and_then(|limit| Instant::now().checked_add(limit))
+}
+
+/// Waits for a notification; false if the deadline came first. A worker or stand-in without a deadline runs tasks while it waits: other
+/// workers may wait for tasks that they cannot take.
+pub(crate) fn wait_for(listener: EventListener, deadline: Option<Instant>) -> bool {
+    if deadline.is_none() && stand_in::is_worker_or_stands_in() {
+        block_on(listener);
+        return true;
+    }
+    block(listener, deadline)
+}
+
+#[cfg(not(target_family = "wasm"))]
+fn block(listener: EventListener, deadline: Option<Instant>) -> bool {
+    use crate::parts::event::Listener;
+
+    match deadline {
+        Some(deadline) => listener.wait_deadline(deadline).is_some(),
+        None => {
+            listener.wait();
+            true
+        }
+    }
+}
+
+/// A listener cannot block on this target, which has no second thread to wait for.
+#[cfg(target_family = "wasm")]
+fn block(_listener: EventListener, _deadline: Option<Instant>) -> bool {
+    false
+}
+
+/// Waits until every task of the pool has ended.
+///
+/// # Panics
+/// Without a deadline, if the caller is a task of this pool.
+pub(crate) fn wait_idle(pool: &Shared, deadline: Option<Instant>) -> Result<(), StillRunning> {
+    assert!(
+        deadline.is_some() || !is_inside(pool),
+        "a task waits for the end of all tasks of its own executor, so also for its own end. Pass a limit, await the \
+         other tasks, or call this outside of the executor"
+    );
+    let waiter = pool.quiet.enter();
+    loop {
+        let listener = waiter.listen();
+        let tasks = pool.seats.active();
+        if tasks == 0 {
+            return Ok(());
+        }
+        let is_over = || deadline.is_some_and(|deadline| deadline <= Instant::now());
+        let next = waiter.looks_at(deadline);
+        let notified = !is_over()
+            && if pool.workers() > 0 {
+                wait_for(listener, next)
+            } else {
+                drive(pool, listener, next)
+            };
+        if !notified && !waiter.goes_on(deadline) && pool.seats.active() > 0 {
+            let tasks = pool.seats.active();
+            return Err(StillRunning::new(0, tasks, pool.dump()));
+        }
+    }
+}
+
+/// Whether the caller is in the middle of a task, or a hook, of the pool.
+fn is_inside(pool: &Shared) -> bool {
+    runner::is_inside(pool) || runner::is_worker_of(pool) || frames::is_in(pool)
+}
+
+/// Runs tasks of the pool until notified; false if the deadline came first.
+fn drive(pool: &Shared, listener: EventListener, deadline: Option<Instant>) -> bool {
+    let Some(deadline) = deadline else {
+        block_on(driver::run(pool, listener));
+        return true;
+    };
+    let waker = Waker::from(Arc::new(Unparks(thread::current())));
+    let mut run = pin!(driver::run(pool, listener));
+    loop {
+        if let Poll::Ready(()) = run.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return true;
+        }
+        let Some(left) = deadline.checked_duration_since(Instant::now()) else {
+            return false;
+        };
+        if !cfg!(target_family = "wasm") {
+            thread::park_timeout(left);
+        } else if bystander_sight(pool, Looking::Awake) == Sight::Nothing {
+            // This target has no second thread that could wake this one.
+            return false;
+        }
+    }
+}
+
+/// Wakes a thread that polls a `run` future.
+struct Unparks(thread::Thread);
+
+impl Wake for Unparks {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
 
 /// Ends all threads, and waits for them for at most `limit`.
 pub(crate) fn shutdown(
@@ -23,7 +143,7 @@ pub(crate) fn shutdown(
     let deadline = deadline_after(limit);
     stand_in::give_way(pool);
     if how == Shutdown::FinishAll {
-        quiet::wait_idle(pool, deadline)?;
+        wait_idle(pool, deadline)?;
     }
     pool.threads.drain(how != Shutdown::DropQueued);
     place::empty_slot_in(pool);

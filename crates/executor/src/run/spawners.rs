@@ -2,7 +2,7 @@
 
 use terrace_thread::ThreadSpawner;
 
-use super::deadline::wait_for;
+use super::shutdown::wait_for;
 use crate::parts::threads::Thread;
 use crate::pool::shared::Shared;
 
