@@ -5,11 +5,12 @@ use std::future::Future;
 use std::marker::PhantomData;
 use std::panic::{RefUnwindSafe, UnwindSafe};
 
+use terrace_local::Spawn;
 use terrace_local::task::{CoreRef, Task};
 use terrace_sync::{Arc, OnceLock};
 
 use crate::foreign::{self, Scheduler, Starts};
-use crate::parts::current::{Current, ExecutorId};
+use crate::parts::current::{Current, ExecutorId, current};
 use crate::parts::lanes::Lane;
 use crate::pool::runner::reference;
 use crate::pool::shared::Shared;
@@ -179,7 +180,17 @@ impl<'a> Executor<'a> {
     #[inline]
     #[must_use]
     pub fn current_or_any(&self) -> Option<Current> {
-        self.shared().current_or_any()
+        let pool = self.shared();
+        match current() {
+            Some(current) if current.executor() == pool.id && !current.is_visitor() => {
+                Some(current)
+            }
+            _ => {
+                let workers = pool.workers();
+                let thread = terrace_thread::id().get() as usize;
+                (workers > 0).then(|| Current::of(pool.id, thread % workers))
+            }
+        }
     }
 
     /// Its id, which no other executor of the program has had.
@@ -436,6 +447,18 @@ impl<'a> Executor<'a> {
     // No `async fn`, whose future would hold the other one twice.
     pub fn run<T>(&self, future: impl Future<Output = T>) -> impl Future<Output = T> {
         driver::run(self.shared(), future)
+    }
+}
+
+impl<'a, F: Future<Output: Send + 'a> + Send + 'a> Spawn<F> for &Executor<'a> {
+    #[cfg_attr(feature = "timeline", track_caller)]
+    fn spawn_task(&self, future: F) -> Task<F::Output> {
+        self.spawn(future)
+    }
+
+    #[cfg_attr(feature = "timeline", track_caller)]
+    fn spawn_task_eager(&self, future: F) -> Task<F::Output> {
+        self.spawn_eager(future)
     }
 }
 

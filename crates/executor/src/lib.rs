@@ -13,8 +13,6 @@ mod executor;
 #[cfg(not(terrace_loom))]
 mod foreign;
 #[cfg(not(terrace_loom))]
-mod group;
-#[cfg(not(terrace_loom))]
 mod member;
 #[cfg(not(terrace_loom))]
 mod metrics;
@@ -31,14 +29,10 @@ mod run;
 pub mod scope;
 #[cfg(not(terrace_loom))]
 mod shutdown;
-#[cfg(all(feature = "signal", unix, not(terrace_loom)))]
-mod signal;
 #[cfg(not(terrace_loom))]
 mod spawner;
 #[cfg(not(terrace_loom))]
 mod static_executor;
-#[cfg(not(terrace_loom))]
-mod taking_part;
 #[cfg(not(terrace_loom))]
 mod thread_executor;
 #[cfg(not(terrace_loom))]
@@ -51,7 +45,7 @@ mod work;
 #[cfg(all(feature = "inspect", not(terrace_loom)))]
 pub use crate::parts::inspect::LongPoll;
 #[cfg(all(feature = "signal", unix, not(terrace_loom)))]
-pub use crate::signal::dump_on_signal;
+pub use crate::pool::look::dump_on_signal;
 #[cfg(not(terrace_loom))]
 pub use crate::{
     builder::Builder,
@@ -73,8 +67,8 @@ pub use crate::{
     shutdown::{Shutdown, StillRunning},
     spawner::Spawner,
     static_executor::StaticExecutor,
-    taking_part::join,
     thread_executor::{ThreadExecutor, ThreadQueue, Ticker},
+    threads::join,
 };
 #[cfg(not(terrace_loom))]
 pub use terrace_local::task::{FallibleTask, Task};

@@ -4,6 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::ops::Deref;
 
+use terrace_local::Spawn;
 use terrace_local::task::{CoreRef, Task};
 
 use crate::executor::Executor;
@@ -189,6 +190,18 @@ impl StaticExecutor {
     ) {
         // SAFETY: futures and outputs are Send and 'static.
         unsafe { self.shared().spawn_tasks(|| self.core(), futures, handles) }
+    }
+}
+
+impl<F: Future<Output: Send + 'static> + Send + 'static> Spawn<F> for &'static StaticExecutor {
+    #[cfg_attr(feature = "timeline", track_caller)]
+    fn spawn_task(&self, future: F) -> Task<F::Output> {
+        StaticExecutor::spawn(self, future)
+    }
+
+    #[cfg_attr(feature = "timeline", track_caller)]
+    fn spawn_task_eager(&self, future: F) -> Task<F::Output> {
+        StaticExecutor::spawn_eager(self, future)
     }
 }
 

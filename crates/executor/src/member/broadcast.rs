@@ -22,13 +22,13 @@ use terrace_sync::{Arc, Mutex};
 use terrace_thread::ThreadSpawner;
 use terrace_trace::Caller;
 
+use super::spawn::worker_spawners;
 use super::spawnable;
 use crate::parts::bomb::Bomb;
 use crate::parts::inspect;
 use crate::pool::fork::worker::Worker;
 use crate::pool::shared::Shared;
 use crate::run::block_on::block_on;
-use crate::run::spawners::worker_spawners;
 use crate::run::{fork, stand_in};
 use crate::spawner::Spawner;
 

@@ -1,14 +1,17 @@
-//! Spawning out of a member's closure, and waiting there.
+//! Spawning out of a member's closure, and waiting there. Also which threads are the workers that a member may name.
 
 use std::future::Future;
 
+use terrace_thread::ThreadSpawner;
+
 use super::spawnable::{Place, Spawnable, SpawnableLocal};
 use crate::parts::current::{Current, ExecutorId};
+use crate::parts::threads::Thread;
 use crate::pool::fork::worker::Worker;
 use crate::pool::frames::with_pool;
 use crate::pool::shared::Shared;
 use crate::run::block_on::block_on;
-use crate::run::spawners::worker_spawner;
+use crate::run::shutdown::wait_for;
 use crate::spawner::Spawner;
 
 impl Spawner {
@@ -209,4 +212,44 @@ impl Worker {
     pub fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
         block_on(future)
     }
+}
+
+/// A spawner for each worker that was not asked to end, in the order of their places. Waits for those that were started and have not
+/// begun yet; a place that the program keeps for a thread of its own counts from that thread's beginning on.
+pub(crate) fn worker_spawners(pool: &Shared) -> Vec<ThreadSpawner> {
+    loop {
+        let arrival = pool.threads.ended.listen();
+        let mut spawners: Vec<_> = {
+            let list = pool.threads.list.lock();
+            let stays = |thread: &&Thread| {
+                thread.is_worker()
+                    && thread.thread.is_some()
+                    && !thread.has_ended()
+                    && !pool.is_asked_to_end(thread.seat)
+            };
+            let place = |thread: &Thread| (thread.seat, thread.signs.spawner.get().cloned());
+            list.iter().filter(stays).map(place).collect()
+        };
+        spawners.sort_by_key(|(seat, _)| *seat);
+        let arrived: Option<_> = spawners.into_iter().map(|(_, spawner)| spawner).collect();
+        if let Some(arrived) = arrived {
+            return arrived;
+        }
+        wait_for(arrival, None);
+    }
+}
+
+/// The spawner of the worker with this number, counted from 0.
+///
+/// # Panics
+/// If there is none.
+#[track_caller]
+pub(crate) fn worker_spawner(pool: &Shared, worker: usize) -> ThreadSpawner {
+    let mut workers = worker_spawners(pool);
+    let amount = workers.len();
+    assert!(
+        worker < amount,
+        "spawn_on: there is no worker {worker}, the pool has {amount}"
+    );
+    workers.swap_remove(worker)
 }

@@ -69,6 +69,34 @@ pub fn dump_all() -> Dump {
     Dump::new(pools.iter().map(|pool| at(pool)).collect(), partial)
 }
 
+/// From now on the process writes [`dump_all`] to standard error each time it gets the signal `SIGUSR1`: `kill -USR1 PID`.
+///
+/// The signal's handler only wakes a thread of its own, `terrace-dump`, which writes. So the signal may interrupt any code, and the
+/// dump works where every other thread hangs. A second call adds a second dump.
+///
+/// # Errors
+/// When the system refuses the handler, or a thread.
+///
+/// # Examples
+///
+/// ```
+/// terrace_executor::dump_on_signal()?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[cfg(all(feature = "signal", unix))]
+pub fn dump_on_signal() -> std::io::Result<()> {
+    let mut signals = signal_hook::iterator::Signals::new([signal_hook::consts::SIGUSR1])?;
+    let thread = terrace_sync::thread::Builder::new().name("terrace-dump".into());
+    let started = thread.spawn(move || {
+        for _ in signals.forever() {
+            let text = dump_all().to_string();
+            // Where standard error is closed, there is no place for it.
+            let _written = std::io::Write::write_all(&mut std::io::stderr(), text.as_bytes());
+        }
+    });
+    started.map(drop)
+}
+
 impl Shared {
     /// See [`Executor::dump`](crate::Executor::dump).
     pub(crate) fn dump(&self) -> Dump {

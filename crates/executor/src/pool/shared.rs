@@ -9,7 +9,7 @@ use terrace_sync::{Arc, OnceLock, heavy};
 use terrace_thread::closed::Closed;
 
 use crate::parts::cores::cores;
-use crate::parts::current::{Current, ExecutorId, current};
+use crate::parts::current::ExecutorId;
 use crate::parts::external_waiters::ExternalWaiters;
 use crate::parts::forks::Forks;
 use crate::parts::injector::Injector;
@@ -133,21 +133,6 @@ impl Shared {
         Crew {
             idle: &self.idle,
             workers: self.workers(),
-        }
-    }
-
-    /// See [`Executor::current_or_any`](crate::Executor::current_or_any).
-    #[inline]
-    pub(crate) fn current_or_any(&self) -> Option<Current> {
-        match current() {
-            Some(current) if current.executor() == self.id && !current.is_visitor() => {
-                Some(current)
-            }
-            _ => {
-                let workers = self.workers();
-                let thread = terrace_thread::id().get() as usize;
-                (workers > 0).then(|| Current::of(self.id, thread % workers))
-            }
         }
     }
 

@@ -9,7 +9,6 @@ mod life;
 pub(crate) mod owner;
 mod polled;
 pub(crate) mod shutdown;
-pub(crate) mod spawners;
 pub(crate) mod stand_in;
 pub(crate) mod start;
 pub(crate) mod threadless;

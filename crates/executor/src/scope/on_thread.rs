@@ -14,10 +14,10 @@ use terrace_thread::ThreadSpawner;
 use super::child::Child;
 use super::open::{ScopeHandle, child};
 use crate::member::broadcast::{Broadcast, part_of};
+use crate::member::spawn::{worker_spawner, worker_spawners};
 use crate::parts::scope_slot::Slot;
 use crate::pool::fork::worker::Worker;
 use crate::pool::shared::Shared;
-use crate::run::spawners::{worker_spawner, worker_spawners};
 use crate::run::{fork, stand_in};
 
 /// A child without its lifetime and type.
