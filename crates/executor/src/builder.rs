@@ -10,8 +10,7 @@ use crate::parts::config::Config;
 #[cfg(feature = "inspect")]
 use crate::parts::inspect::{LongPoll, Reports};
 use crate::parts::worker_loop::WorkerLoop;
-use crate::run::hosted::HostedWorker;
-use crate::run::owner::Pool;
+use crate::run::owner::{HostedWorker, Pool};
 use crate::static_executor::StaticExecutor;
 
 /// Settings of an executor with worker threads. Without any setting, the executor has one worker for each processor that the process may

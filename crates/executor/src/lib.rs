@@ -62,7 +62,7 @@ pub use crate::{
     pool::fork::worker::Worker,
     pool::look::dump_all,
     run::block_on::block_on,
-    run::hosted::HostedWorker,
+    run::owner::HostedWorker,
     run::yields::{Yield, yield_local, yield_now},
     shutdown::{Shutdown, StillRunning},
     spawner::Spawner,

@@ -68,13 +68,13 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// A pool without threads so far, with room for `workers` and a few spares.
+    /// A pool without threads so far, with room for the workers that it is to have, and a few spares.
     pub(crate) fn new(
-        workers: usize,
         threads: Threads,
         handler: Option<PanicHandler>,
         watch: fn(Weak<Self>),
     ) -> Arc<Self> {
+        let workers = threads.config.workers;
         let places = if workers == 0 {
             0
         } else {

@@ -4,7 +4,6 @@ pub(crate) mod block_on;
 pub(crate) mod driver;
 mod eager;
 pub(crate) mod fork;
-pub(crate) mod hosted;
 mod life;
 pub(crate) mod owner;
 mod polled;

@@ -1,23 +1,29 @@
-//! The owner of a pool, in an executor: when it is dropped, it closes the pool and joins the pool's threads, where it can.
+//! The owner of a pool, in an executor. It makes the pool, and the places for workers on threads of the program. When it is dropped, it
+//! closes the pool and joins the pool's threads, where it can.
+//!
+//! | a hosted worker          | it counts as                                   | its seat                        |
+//! |--------------------------|------------------------------------------------|---------------------------------|
+//! | has not begun            | live and running: publishers count on it       | kept for it                     |
+//! | runs                     | any worker                                     | its own                         |
+//! | has ended                | nothing                                        | given back, as any worker's     |
+//! | was dropped unused       | nothing: the pool has one worker less          | given back                      |
+//!
+//! The pool never joins the thread of such a worker. A drop of the executor does not wait for it; `shutdown` waits until it has ended.
 
-use std::io;
+use std::{fmt, io};
 
 use terrace_local::task::PanicHandler;
 use terrace_sync::{Arc, thread, weakened};
 
+use super::block_on::forget_waker;
+use super::life::Place;
 use super::shutdown::wait_for;
+use super::start::{change_workers, staying};
 use super::{stand_in, start, threadless, watch};
 use crate::parts::config::Config;
-use crate::parts::threads::Threads;
+use crate::parts::threads::{Kind, Threads};
 use crate::pool::shared::Shared;
 use crate::pool::{frames, look, place};
-
-/// A pool without threads so far, with room for `workers`.
-pub(super) fn new(workers: usize, config: Config, handler: Option<PanicHandler>) -> Arc<Shared> {
-    let pool = Shared::new(workers, Threads::new(config), handler, watch::call);
-    look::add(&pool);
-    pool
-}
 
 /// A pool: its drop closes it, and ends its threads.
 pub(crate) struct Pool {
@@ -25,19 +31,22 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
+    /// A pool without threads so far, with room for `config.workers`.
+    fn new(config: Config, handler: Option<PanicHandler>) -> Self {
+        let shared = Shared::new(Threads::new(config), handler, watch::call);
+        look::add(&shared);
+        Self { shared }
+    }
+
     /// A pool without workers. It makes progress only inside `run`, `tick` or `try_tick`.
     pub(crate) fn bare() -> Self {
-        Self {
-            shared: new(0, Config::bare(), None),
-        }
+        Self::new(Config::bare(), None)
     }
 
     /// Starts `config.workers` threads; if that is 0, threads that wait drive the pool.
     pub(crate) fn start(config: Config, handler: Option<PanicHandler>) -> io::Result<Self> {
         let workers = config.workers;
-        let pool = Self {
-            shared: new(workers, config, handler),
-        };
+        let pool = Self::new(config, handler);
         if workers == 0 {
             threadless::register(&pool.shared);
             threadless::announce();
@@ -45,6 +54,32 @@ impl Pool {
         // A failure drops `pool`, which ends the threads that were started.
         start::set_workers(&pool.shared, workers)?;
         Ok(pool)
+    }
+
+    /// A pool whose workers the program's threads will be, and their places.
+    pub(crate) fn hosted(
+        config: Config,
+        handler: Option<PanicHandler>,
+    ) -> (Self, Vec<HostedWorker>) {
+        let workers = config.workers;
+        let pool = Self::new(config, handler);
+        let shared = &pool.shared;
+        if workers == 0 {
+            threadless::register(shared);
+            threadless::announce();
+        } else {
+            shared.reset_alarm();
+            shared.threads.set_workers(workers);
+        }
+        let place = |_| {
+            shared.injector.note_rival();
+            let index = shared.seats.workers.acquire();
+            let mut list = shared.threads.list.lock();
+            let place = Place::take(shared, &mut list, index, Kind::Worker);
+            HostedWorker { place }
+        };
+        let places = (0..workers).map(place).collect();
+        (pool, places)
     }
 
     /// Ends the workers: they finish the polls that they are in; then the last holder drops the
@@ -100,5 +135,70 @@ fn is_borrowed_by_poll(pool: &Shared) -> bool {
 impl Drop for Pool {
     fn drop(&mut self) {
         self.close();
+    }
+}
+
+/// The place of a worker that runs on a thread of the program. [`Builder::build_hosted`](crate::Builder::build_hosted) makes them,
+/// and has an example.
+///
+/// A place that is dropped without a call of [`run`](Self::run) leaves the executor with one worker less.
+#[must_use = "the executor waits for its worker"]
+pub struct HostedWorker {
+    /// Taken by `run` and by the drop.
+    place: Option<Place>,
+}
+
+impl HostedWorker {
+    /// The index of the worker in its executor: [`Current::worker`](crate::Current::worker) in its tasks.
+    #[must_use]
+    pub fn index(&self) -> usize {
+        self.place.as_ref().map_or(0, |place| place.index)
+    }
+
+    /// Runs the worker on this thread, with its hooks, until the executor is dropped or asks it to end.
+    ///
+    /// A thread may run one such worker after another. Tasks that are pinned to the thread (`terrace-thread`) are dropped when the worker
+    /// begins, and when it ends. A hook of `terrace_thread::set_notify` that the thread had before is not called any more.
+    ///
+    /// A destructor of a thread-local may call it. If the thread has dropped its part of `terrace-thread` by then, tasks that are pinned to
+    /// it are cancelled at once, as after its end.
+    ///
+    /// # Panics
+    /// If the thread is a worker already, or in the middle of one of its pinned tasks or of a scope.
+    pub fn run(mut self) {
+        terrace_thread::internal::make_way();
+        forget_waker();
+        if let Some(place) = self.place.take() {
+            let list = || place.pool.threads.list.lock();
+            if let Some(entry) = place.entry(&mut list()) {
+                entry.thread = Some(thread::current());
+            }
+            place.live();
+            place.unlist(&mut list());
+        }
+    }
+}
+
+impl Drop for HostedWorker {
+    fn drop(&mut self) {
+        let Some(place) = self.place.take() else {
+            return;
+        };
+        let pool = &place.pool;
+        change_workers(pool, None, |list| {
+            place.unlist(list);
+            Some(staying(pool, list)).filter(|left| *left < pool.workers())
+        });
+        place.abandon();
+        threadless::announce();
+        pool.quiet.notify();
+    }
+}
+
+impl fmt::Debug for HostedWorker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostedWorker")
+            .field("index", &self.index())
+            .finish_non_exhaustive()
     }
 }

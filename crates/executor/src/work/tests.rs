@@ -85,7 +85,9 @@ struct Pool {
 
 impl Pool {
     fn new() -> Self {
-        let shared = Shared::new(2, Threads::new(Config::new()), None, |_| ());
+        let mut config = Config::bare();
+        config.workers = 2;
+        let shared = Shared::new(Threads::new(config), None, |_| ());
         shared.threads.set_workers(2);
         for _ in 0..2 {
             shared.seats.workers.acquire();
