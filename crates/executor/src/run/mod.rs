@@ -2,7 +2,6 @@
 
 pub(crate) mod block_on;
 pub(crate) mod driver;
-mod eager;
 pub(crate) mod fork;
 mod life;
 pub(crate) mod owner;
