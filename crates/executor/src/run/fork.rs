@@ -25,7 +25,7 @@ use crate::pool::runner;
 use crate::pool::shared::Shared;
 use crate::protocol::fork::job::{self, Forker, Header};
 use crate::tuned::CHAIN;
-use crate::work::forks::asking;
+use crate::work::steal::asking;
 
 impl Forker for Worker {
     type Sleeper = Arc<dyn Notify>;

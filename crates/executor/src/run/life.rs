@@ -16,8 +16,7 @@ use crate::pool::fork::here;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
-use crate::work::order::bystander_sight;
-use crate::work::scan::Scan;
+use crate::work::order::{Scan, bystander_sight};
 
 /// Wakes one worker, whether it searches, parks, or waits. If the program polls the worker's loop, it may do so by `block_on`, whose
 /// sleep in the loop's park ends by an unpark (`wait::wait_in_park`).

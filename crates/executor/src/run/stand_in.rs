@@ -22,8 +22,7 @@ use crate::pool::runner;
 use crate::pool::shared::Shared;
 use crate::tuned::NESTED_HELP;
 use crate::work::found::Taken;
-use crate::work::order::{self, Order};
-use crate::work::scan::Scan;
+use crate::work::order::{self, Order, Scan};
 use crate::work::source::Look;
 
 /// A waiter of a pool. It helps while all live workers of the pool wait, and there is work that no worker may adopt.

@@ -15,7 +15,7 @@ use super::threadless;
 use crate::parts::config::default_name;
 use crate::parts::threads::{Kind, Thread};
 use crate::pool::shared::Shared;
-use crate::work::scan::Scan;
+use crate::work::order::Scan;
 
 /// Starts or ends workers until there are `wanted`. A worker that ends finishes its poll; this does not wait for it.
 /// With no workers, threads that wait drive the pool. The user's function that names the pool's threads may call this.

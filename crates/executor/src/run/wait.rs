@@ -24,7 +24,7 @@ use crate::parts::spin::{Patience, spin};
 use crate::pool::fork::here;
 use crate::pool::frames;
 use crate::pool::runner::{self, Runner};
-use crate::work::scan::Scan;
+use crate::work::order::Scan;
 
 /// What a thread waits for, and which work of its own it may run until then.
 pub(crate) trait WaitFor {

@@ -34,8 +34,7 @@ use crate::parts::scopes::Looking;
 use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
 use crate::tuned::{LONG_PERIOD, PERIOD};
-use crate::work::order::bystander_sight;
-use crate::work::scan::Scan;
+use crate::work::order::{Scan, bystander_sight};
 
 /// Looks in a row that find nothing takeable before the watch leaves.
 const CALM: u32 = 4;

@@ -34,8 +34,7 @@ use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
 use crate::tuned::GLOBAL_INTERVAL;
 use crate::work::found::{Found, Taken};
-use crate::work::order::{self, Order};
-use crate::work::scan::Scan;
+use crate::work::order::{self, Order, Scan};
 use crate::work::sentinel::Sentinel;
 use crate::work::source::Look;
 

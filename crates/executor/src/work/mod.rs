@@ -5,12 +5,10 @@
 //! looker's search and its look before a sleep both follow that one list. So a looker sees, before it sleeps, all work
 //! that it can take. `tests` proves it for every order, with an item in each place in turn.
 
-pub(crate) mod forks;
 pub(crate) mod found;
 pub(crate) mod order;
-pub(crate) mod scan;
 pub(crate) mod sentinel;
 pub(crate) mod source;
-mod stalled;
+pub(crate) mod steal;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,11 @@
-//! In which order each kind of looker takes work.
+//! In which order each kind of looker takes work, and what the sleeping protocol asks of a worker's order.
+
+use terrace_park::Work;
 
 use super::found::Taken;
 use super::source::{Look, Source};
 use crate::parts::scopes::Looking;
+use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
 
@@ -135,4 +138,82 @@ orders! {
 
     /// The work that a worker looks for between two children of one scope.
     BetweenChildren: HighLane, LifoSlot, OwnRing, Injector, Peers, BackgroundLane;
+}
+
+/// What a worker may take, as the sleeping protocol sees it.
+pub(crate) struct Scan<'l, 'p> {
+    look: Look<'l, 'p>,
+    /// In the middle of a job. There the wait itself looks at what else only the worker's loop handles: pinned tasks, and the end of
+    /// the pool.
+    in_wait: bool,
+    /// The worker with this number could not run the work of others even as the last resort: it passes the turn on.
+    exhausted: Option<usize>,
+}
+
+impl<'l, 'p> Scan<'l, 'p> {
+    /// By the loop of a worker.
+    pub(crate) fn of_worker(worker: &'l Runner<'p>, looking: Looking) -> Self {
+        Self::new(Look::from_seat(worker, looking))
+    }
+
+    /// On behalf of all workers, by another thread.
+    pub(crate) fn for_workers(pool: &'p Shared) -> Self {
+        Self::new(Look::bystander(pool, Looking::ToWake))
+    }
+
+    /// By a worker that waits in the middle of a job.
+    pub(crate) fn in_wait(pool: &'p Shared) -> Self {
+        let look = Look::bystander(pool, Looking::ToWake).at_present();
+        Self {
+            in_wait: true,
+            ..Self::new(look)
+        }
+    }
+
+    /// The same scan, for a worker that could not help as the last resort.
+    pub(crate) fn exhausted(self, worker: usize) -> Self {
+        Self {
+            exhausted: Some(worker),
+            ..self
+        }
+    }
+
+    fn new(look: Look<'l, 'p>) -> Self {
+        Self {
+            look,
+            in_wait: false,
+            exhausted: None,
+        }
+    }
+
+    /// Whether a worker has to be awake: its order shows ready work, or covered work that no sentinel watches.
+    pub(crate) fn finds_something(&self) -> bool {
+        Worker::sight(&self.look).is_takeable(&self.look.pool().idle)
+    }
+}
+
+impl Work for Scan<'_, '_> {
+    fn takeable(&self) -> bool {
+        let found = self.finds_something();
+        if let (true, Some(worker)) = (found, self.exhausted) {
+            // The protocol asks this only while every live worker waits, this one included: the other finds itself the last resort.
+            self.look.pool().idle.release_other(worker);
+            return false;
+        }
+        found
+    }
+
+    fn has_private_work(&self, worker: usize) -> bool {
+        // The worker looks after its fence, which pairs with the fence of `unpark_all` in
+        // `Pool::close`.
+        let pool = self.look.pool();
+        !self.in_wait
+            && (terrace_thread::has_work()
+                || pool.holders.is_closing()
+                || pool.is_asked_to_end(worker))
+    }
+
+    fn unattended(&self) {
+        self.look.pool().unattended();
+    }
 }

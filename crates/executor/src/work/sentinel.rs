@@ -20,8 +20,8 @@ use std::time::Duration;
 
 use terrace_sync::time::CpuClock;
 
-use super::forks;
 use super::found::Found;
+use super::steal;
 use crate::parts::spin::{Patience, spin};
 use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
@@ -265,7 +265,7 @@ impl Sentinel {
                 Some(Found::Task(task))
             }
             Still::Fork { seat, look } => {
-                let job = forks::take_still(pool, seat, look)?;
+                let job = steal::take_still(pool, seat, look)?;
                 // Of a thread that is no worker, the process alone tells whether it computes.
                 let rests = match pool.forks.any_foreign() {
                     true => self.rests(pool, |time| time.process),

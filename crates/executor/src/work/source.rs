@@ -6,7 +6,7 @@ use terrace_queue::Owner;
 use terrace_queue::fork::Offer;
 
 use super::found::{Found, Taken};
-use super::{forks, stalled};
+use super::steal;
 use crate::parts::forks::{Future, Whose};
 use crate::parts::injector::Refilled;
 use crate::parts::lanes::Lane;
@@ -56,17 +56,8 @@ pub(crate) enum Source {
     /// The LIFO slot of any worker.
     AnySlot,
     /// The LIFO slots of all workers, which the looker watches as the sentinel. The sentinel takes a task that has
-    /// stood still ([`stalled`]); a search takes none.
+    /// stood still ([`super::sentinel`]); a search takes none.
     WatchedSlots,
-}
-
-/// What a looker's turn is for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Turn {
-    /// The order of the looker.
-    Usual,
-    /// [`Source::GlobalTurn`] goes first.
-    Global,
 }
 
 /// A thread that looks for work of a pool.
@@ -76,7 +67,8 @@ pub(crate) struct Look<'l, 'p> {
     runner: Option<&'l Runner<'p>>,
     /// The kind of thread for which it looks at scopes.
     looking: Looking,
-    turn: Turn,
+    /// Whether [`Source::GlobalTurn`] goes first.
+    is_global: bool,
     /// The turn of a thread without a seat.
     number: usize,
     future: Future,
@@ -91,7 +83,7 @@ impl<'l, 'p> Look<'l, 'p> {
             pool,
             runner: None,
             looking,
-            turn: Turn::Usual,
+            is_global: false,
             number: 0,
             future: Future::Counts,
         }
@@ -139,13 +131,8 @@ impl<'l, 'p> Look<'l, 'p> {
     /// A look by a worker or driver that is going to search: counts one of its turns.
     #[inline]
     pub(crate) fn turn(runner: &'l Runner<'p>) -> Self {
-        let turn = if runner.fairness.is_global_turn() {
-            Turn::Global
-        } else {
-            Turn::Usual
-        };
         Self {
-            turn,
+            is_global: runner.fairness.is_global_turn(),
             ..Self::from_seat(runner, Looking::Awake)
         }
     }
@@ -162,10 +149,10 @@ impl Source {
     pub(super) fn take<'p>(self, look: &Look<'_, 'p>) -> Option<Taken<'p>> {
         let pool = look.pool;
         match self {
-            Self::GlobalTurn if look.turn == Turn::Global => global_turn(look.runner?),
-            Self::StalledFork if look.turn == Turn::Global => stalled::relieve_fork(look.runner?),
+            Self::GlobalTurn if look.is_global => global_turn(look.runner?),
+            Self::StalledFork if look.is_global => steal::relieve_fork(look.runner?),
             Self::GlobalTurn | Self::StalledFork => None,
-            Self::HighLane if look.turn == Turn::Global => None,
+            Self::HighLane if look.is_global => None,
             Self::HighLane => {
                 let task = pool.lanes.take_high()?;
                 Some(Found::Lane(task, Lane::High).into())
@@ -195,10 +182,10 @@ impl Source {
                 taken.map(|(child, slot)| Found::Child(child, slot).into())
             }
             Self::OpenForks if !pool.may_join_in(Looking::Awake) => None,
-            Self::OpenForks => forks::take(pool, look.runner, Offer::Open),
-            Self::AnyFork => forks::take(pool, look.runner, Offer::Quiet),
+            Self::OpenForks => steal::take_fork(pool, look.runner, Offer::Open),
+            Self::AnyFork => steal::take_fork(pool, look.runner, Offer::Quiet),
             Self::Peers => match look.runner {
-                Some(runner) => steal(runner),
+                Some(runner) => steal::take_peers(runner),
                 None => pool.seats.steal_one(look.number).map(Taken::task),
             },
             Self::BackgroundLane => take_background(pool),
@@ -261,8 +248,8 @@ fn global_turn<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
     let pool = runner.pool();
     match runner.fairness.random(4) {
         0 | 1 => take_one(pool, &runner.ring()),
-        2 => take_background(pool).or_else(|| stalled::relieve(runner)),
-        _ => stalled::relieve(runner),
+        2 => take_background(pool).or_else(|| steal::relieve(runner)),
+        _ => steal::relieve(runner),
     }
 }
 
@@ -293,25 +280,4 @@ fn take_injected(pool: &Shared) -> Option<Taken<'_>> {
 fn take_background(pool: &Shared) -> Option<Taken<'_>> {
     let task = pool.take_background()?;
     Some(Found::Lane(task, Lane::Background).into())
-}
-
-/// Takes half of the ring of another seat, from a random one on.
-fn steal<'p>(runner: &Runner<'p>) -> Option<Taken<'p>> {
-    let seats = &runner.pool().seats;
-    let own = runner.ring();
-    // It reads the number once: a seat that comes during the search would shift the others.
-    let workers = seats.workers.high();
-    let all = workers + seats.drivers.high();
-    let start = runner.fairness.random(all);
-    let task = (start..all).chain(0..start).find_map(|number| {
-        let seat = seats.at(workers, number)?;
-        if seat.ring.is_empty() || std::ptr::eq(&raw const seat.ring, own.ring()) {
-            return None;
-        }
-        seat.steal_half(&own)
-    })?;
-    let counts = &runner.seat().counts;
-    counts.steal_operations.add(1);
-    counts.steals.add(1 + own.ring().len());
-    Some(Taken::moved(task, &own))
 }
