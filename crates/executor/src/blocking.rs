@@ -8,7 +8,7 @@ use terrace_trace::{Span, inside};
 
 use crate::executor::Executor;
 use crate::parts::current::Current;
-use crate::pool::poll::run_task;
+use crate::pool::frames::run_task;
 use crate::pool::runner::count_end;
 use crate::pool::schedule::wrapped;
 use crate::pool::shared::Shared;

@@ -17,7 +17,7 @@ use terrace_sync::atomic::{AtomicUsize, Ordering};
 use terrace_sync::unmodelled::Weak;
 use terrace_thread::{Notify, ThreadId};
 
-use crate::pool::poll::run_task;
+use crate::pool::frames::run_task;
 use crate::pool::spawn::by_size;
 
 /// An executor that belongs to the thread that made it and takes `Send` tasks from any thread. No

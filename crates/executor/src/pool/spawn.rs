@@ -16,9 +16,8 @@ use terrace_local::task::{self, CoreRef, First, Runnable, Schedule, Task};
 use terrace_sync::{Arc, light};
 use terrace_trace::Caller;
 
-use super::frames;
+use super::frames::{self, poll_elsewhere, poll_inside, poll_new_inside, run_task};
 use super::place::{self, Cause, Owed};
-use super::poll::{poll_elsewhere, poll_inside, poll_new_inside, run_task};
 use super::runner::{self, is_inside};
 use super::schedule::OnLane;
 use super::shared::Shared;

@@ -27,8 +27,7 @@ use terrace_thread::internal::has_tasks;
 use super::threadless::{self, Drives};
 use super::wait::{WaitFor, wait};
 use crate::parts::eager;
-use crate::pool::frames;
-use crate::pool::poll::run_task;
+use crate::pool::frames::{self, run_task};
 use crate::pool::runner::{self, Runner};
 use crate::tuned::{AWAITED_RUNS, NESTED_HELP};
 

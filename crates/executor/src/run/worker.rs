@@ -28,7 +28,7 @@ use crate::parts::scopes::Looking;
 use crate::parts::spin::{Patience, spin};
 use crate::parts::threads::Kind;
 use crate::pool::fork::here;
-use crate::pool::poll::run_task;
+use crate::pool::frames::run_task;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;

@@ -5,7 +5,7 @@ use terrace_sync::time::Instant;
 use crate::parts::pacing::Stopwatch;
 use crate::parts::scope_slot::Slot;
 use crate::parts::spin::Patience;
-use crate::pool::poll::run_task;
+use crate::pool::frames::run_task;
 use crate::pool::runner;
 use crate::pool::shared::Shared;
 use crate::run::wait::WaitFor;

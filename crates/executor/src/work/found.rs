@@ -10,8 +10,7 @@ use crate::parts::injector::Refilled;
 use crate::parts::lanes::Lane;
 use crate::parts::scope_slot::Slot;
 use crate::pool::fork::stolen::Claimed;
-use crate::pool::frames::{self, Borrows, Permit};
-use crate::pool::poll::run_task;
+use crate::pool::frames::{self, Borrows, Permit, run_task};
 use crate::pool::shared::Shared;
 
 /// A piece of work.

@@ -4,7 +4,7 @@ use terrace_sync::Arc;
 use terrace_thread::Notify;
 use terrace_trace::{Span, inside};
 
-use super::super::poll;
+use super::super::frames;
 use super::super::shared::Shared;
 use super::here;
 use super::worker::Worker;
@@ -41,7 +41,7 @@ impl Claimed {
         let _inside = inside(Span::Job);
         let job = self.job();
         // The job is no turn of a runner's loop.
-        poll::begin_no_turn();
+        frames::begin_no_turn();
         let seat = here::of_pool(pool);
         // SAFETY: `of_pool` returns a seat of this thread, which the thread gives back further out on this stack.
         let worker = unsafe { Worker::in_seat(seat) };
