@@ -2,44 +2,26 @@
 
 use std::ptr::NonNull;
 
-use terrace_local::task::{Core, CoreRef, PanicHandler, Runnable, Schedule, Task};
-
+use terrace_local::task::{CoreRef, Runnable, Task};
 use terrace_trace::{Span, inside};
 
 use crate::executor::Executor;
 use crate::parts::current::Current;
 use crate::pool::frames::run_task;
-use crate::pool::runner::count_end;
-use crate::pool::schedule::wrapped;
+use crate::pool::schedule::{Cause, CoreOf, Kind};
 use crate::pool::shared::Shared;
 use crate::pool::spawn::by_size;
 use crate::spawner::Spawner;
 
-/// The pool as the core of closures that run on threads of the `blocking` crate. Its tasks are never pending, so they do not
-/// register.
-#[repr(transparent)]
-struct OnBlocking(Shared);
+/// Closures that run on threads of the `blocking` crate. They are never pending, so they do not register.
+enum OnBlocking {}
 
-impl Core for OnBlocking {
-    fn panic_handler(&self) -> Option<PanicHandler> {
-        Core::panic_handler(&self.0)
-    }
+impl Kind for OnBlocking {
+    const REGISTERS: bool = false;
 
-    const COUNTS: bool = true;
-
-    unsafe fn ended(&self) {
-        count_end(&self.0);
-    }
-
-    fn abandoned(&self) {
-        count_end(&self.0);
-    }
-}
-
-impl Schedule for OnBlocking {
-    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
+    unsafe fn queue(pool: NonNull<Shared>, task: Runnable, _: Cause) {
         // SAFETY: the task's reference keeps the pool alive: the task has not been handed on yet.
-        let pool = unsafe { this.as_ref() }.0.arc();
+        let pool = unsafe { pool.as_ref() }.arc();
         let turn = blocking::unblock(move || {
             if pool.is_closed() {
                 drop(task);
@@ -58,8 +40,7 @@ fn spawn_blocking<T: Send + 'static>(
     pool: &Shared,
     f: impl FnOnce() -> T + Send + 'static,
 ) -> Task<T> {
-    // SAFETY: `OnBlocking` wraps `Shared` transparently.
-    let core = || CoreRef::Shared(unsafe { wrapped::<OnBlocking>(pool.arc()) });
+    let core = || CoreRef::Shared(CoreOf::<OnBlocking>::counted(pool.arc()));
     let future = async move { f() };
     let (runnable, task) = by_size!(future => {
         // SAFETY: closure and output are Send and 'static, and the core is that of this pool.

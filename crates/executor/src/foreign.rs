@@ -11,8 +11,8 @@ use terrace_local::task::Runnable;
 use terrace_sync::Arc;
 
 use crate::parts::inspect::{self, Recorded};
-use crate::pool::place::Cause;
 use crate::pool::runner::{count_end, count_spawn};
+use crate::pool::schedule::Cause;
 use crate::pool::shared::Shared;
 use crate::pool::spawn::Batch;
 

@@ -18,8 +18,8 @@ use terrace_sync::Arc;
 use crate::parts::current::{Current, ExecutorId, current};
 use crate::parts::lanes::Lane;
 use crate::pool::frames::with_pool;
-use crate::pool::place::Cause;
 use crate::pool::runner::{is_inside, reference};
+use crate::pool::schedule::Cause;
 use crate::pool::shared::Shared;
 use crate::pool::spawn::{by_size, spawn_on};
 

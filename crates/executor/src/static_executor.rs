@@ -10,7 +10,7 @@ use terrace_local::task::{CoreRef, Task};
 use crate::executor::Executor;
 use crate::foreign::StaticScheduler;
 use crate::parts::lanes::Lane;
-use crate::pool::schedule::Unregistered;
+use crate::pool::schedule::{CoreOf, Unregistered};
 use crate::pool::spawn::by_size;
 
 /// An executor that lives as long as the program: [`spawn`](Self::spawn) counts no references and keeps no
@@ -76,8 +76,8 @@ impl StaticExecutor {
     }
 
     #[inline]
-    fn core(&'static self) -> CoreRef<Unregistered> {
-        CoreRef::Static(self.shared().unregistered())
+    fn core(&'static self) -> CoreRef<CoreOf<Unregistered>> {
+        CoreRef::Static(CoreOf::of(self.shared()))
     }
 
     /// A handle that queues runnables of cells which the executor did not make.

@@ -21,8 +21,8 @@ use terrace_trace::{Caller, Mark};
 use super::spawnable;
 use crate::parts::inspect;
 use crate::pool::fork::worker::Worker;
-use crate::pool::place::Cause;
 use crate::pool::runner::{self, count_end, count_spawn, keep_reference};
+use crate::pool::schedule::Cause;
 use crate::pool::shared::Shared;
 use crate::spawner::Spawner;
 

@@ -3,7 +3,6 @@
 pub(crate) mod fork;
 pub(crate) mod frames;
 pub(crate) mod look;
-pub(crate) mod place;
 pub(crate) mod runner;
 pub(crate) mod schedule;
 pub(crate) mod shared;

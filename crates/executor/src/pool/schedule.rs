@@ -1,28 +1,193 @@
-//! Where a woken task is queued: the methods that `terrace-local`'s task cell asks of its executor.
+//! Where a runnable goes: to the seat of the thread's runner, or into a shared queue. By the methods that `terrace-local`'s task cell asks
+//! of its executor, and by spawns. Also which of the runnables at hand a runner takes next.
 
+use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 
 use terrace_local::task::{Core, PanicHandler, Register, Runnable, Schedule};
 use terrace_sync::Arc;
 
-use super::place::{self, Cause, Owed};
-use super::runner;
+use super::runner::{self, Runner, is_worker_of, with_runner_of, with_worker};
 use super::shared::Shared;
 use crate::parts::lanes::Lane;
+use crate::protocol::lifo_slot::IN_A_ROW;
 use crate::protocol::publish::Publish;
 
-/// The same pool as the core of tasks of a static executor: it is never dropped, so that they need not register.
-#[repr(transparent)]
-pub(crate) struct Unregistered(Shared);
+/// Why a runnable is queued.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// It was spawned.
+    Spawned,
+    /// Another task, or none, has woken it.
+    Woken,
+    /// It has woken itself in its poll.
+    Yielded,
+}
 
-impl Shared {
-    /// This pool as the core of tasks that do not register.
-    pub(crate) fn unregistered(&self) -> &Unregistered {
-        // SAFETY: `Unregistered` is a transparent wrapper of `Shared`.
-        unsafe { &*std::ptr::from_ref(self).cast::<Unregistered>() }
+/// What a thread that has queued a runnable owes the sleepers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[must_use = "what was queued has to be published"]
+pub(crate) enum Owed {
+    /// A publish.
+    Publish,
+    /// A publish unless a sentinel watches: the task lies in the slot.
+    PublishUnlessWatched,
+    /// Nothing: the runner next takes the head of its ring, or publishes the task before it does
+    /// anything else.
+    Nothing,
+}
+
+/// Queues a runnable at the seat of this thread's runner. Gives it back if the thread is neither worker nor driver of
+/// `pool`; the caller then queues it into the injector.
+// Into each caller, which knows the cause.
+#[inline(always)]
+pub(crate) fn place(pool: &Shared, task: Runnable, cause: Cause) -> Result<Owed, Runnable> {
+    // The match stands outside of the closures, so that each caller gets the code of its cause alone.
+    match cause {
+        Cause::Spawned => with_runner_of(pool, |runner| match runner {
+            Some(runner) => Ok(runner.queue_spawned(task)),
+            None => Err(task),
+        }),
+        Cause::Woken => with_runner_of(pool, |runner| match runner {
+            Some(runner) => Ok(runner.queue_woken(task)),
+            None => Err(task),
+        }),
+        Cause::Yielded => with_runner_of(pool, |runner| match runner {
+            Some(runner) => Ok(runner.queue_yielded(task)),
+            None => Err(task),
+        }),
+    }
+}
+
+/// A worker of `pool` calls this before it waits for the others to end: no sentinel will be left to look at its slot.
+pub(crate) fn empty_slot_in(pool: &Shared) {
+    if is_worker_of(pool) {
+        with_worker(|worker| worker.map(Runner::empty_slot));
+    }
+}
+
+impl Runner<'_> {
+    /// Takes the task in its slot, unless [`IN_A_ROW`] such tasks ran in a row: then other tasks
+    /// have a turn.
+    #[inline]
+    pub(crate) fn pop_slot(&self) -> Option<Runnable> {
+        let row = self.slot_runs.get();
+        if row == IN_A_ROW {
+            self.slot_runs.set(0);
+            return None;
+        }
+        let task = self.seat().lifo.take();
+        self.slot_runs.set(if task.is_some() { row + 1 } else { 0 });
+        task
     }
 
+    /// Takes the next task out of its slot or ring, if no other source has a turn before. It finds what a search would
+    /// find, at less cost. It publishes a deferred task unless it takes the head of the ring.
+    #[inline]
+    pub(crate) fn next_at_hand(&self) -> Option<Runnable> {
+        if self.seat().lifo.is_empty() {
+            if !self.may_run_local() {
+                return None;
+            }
+            let task = self.ring().pop()?;
+            self.fairness.ring_ran();
+            return Some(task);
+        }
+        let row = self.slot_runs.get();
+        if row == IN_A_ROW || !self.may_run_local() {
+            return None;
+        }
+        self.flush();
+        let task = self.seat().lifo.take()?;
+        self.slot_runs.set(row + 1);
+        self.fairness.slot_ran();
+        Some(task)
+    }
+
+    /// Whether it may take from its own slot or ring now.
+    #[inline]
+    fn may_run_local(&self) -> bool {
+        self.fairness.may_run_local() && self.pool().lanes.high.is_empty()
+    }
+
+    /// Moves the task in its slot to the ring or the injector, and publishes it. The worker calls this before it waits
+    /// in the middle of a poll, or ends.
+    pub(crate) fn empty_slot(&self) {
+        self.seat().lifo.empty(|task| {
+            self.ring().push_or_overflow(task, &self.pool().injector);
+            self.pool().publish();
+        });
+    }
+
+    /// Moves all tasks at its seat into the injector, and returns their number. The caller publishes them.
+    pub(crate) fn hand_over(&self) -> usize {
+        let mut moved = 0;
+        let mut inject = |task| {
+            self.pool().injector.push(task);
+            moved += 1;
+        };
+        self.seat().lifo.empty(&mut inject);
+        let ring = self.ring();
+        while let Some(task) = ring.pop() {
+            inject(task);
+        }
+        moved
+    }
+
+    /// A task that was spawned goes to the back of the ring.
+    #[inline]
+    fn queue_spawned(&self, task: Runnable) -> Owed {
+        self.push(task);
+        Owed::Publish
+    }
+
+    /// A task that yielded goes to the back of the ring, behind published tasks.
+    #[inline]
+    fn queue_yielded(&self, task: Runnable) -> Owed {
+        // On an overflow the tasks before it, which were published, have moved out of the ring.
+        if self.push(task) {
+            return Owed::Publish;
+        }
+        match self.deferred.pushed() {
+            Publish::Now => Owed::Publish,
+            Publish::Later => Owed::Nothing,
+        }
+    }
+
+    /// A worker with an empty ring puts a woken task into its slot. Else the task goes to the back of the ring and
+    /// waits its turn. If it did not, the worker would run each of many chains of wakes to its end. The memory that one
+    /// chain leaves would be cold for the next.
+    #[inline]
+    fn queue_woken(&self, task: Runnable) -> Owed {
+        if self.is_driver() || self.polled.get() || !self.seat().ring.is_empty() {
+            self.push(task);
+        } else if let Some(displaced) = self.seat().lifo.put(task) {
+            self.push(displaced);
+        } else {
+            terrace_trace::local_schedule();
+            return Owed::PublishUnlessWatched;
+        }
+        Owed::Publish
+    }
+
+    /// Queues `task` into its ring. Returns whether the ring was full: then it has moved tasks into the injector.
+    #[inline]
+    fn push(&self, task: Runnable) -> bool {
+        terrace_trace::local_schedule();
+        let overflowed = self.ring().push_or_overflow(task, &self.pool().injector);
+        if self.parked.get() {
+            // Its own reactor has woken the task: the worker looks first, and wakes others if there is more.
+            self.pool().idle.wake_worker(self.index());
+        }
+        if overflowed {
+            self.seat().counts.overflows.add(1);
+        }
+        overflowed
+    }
+}
+
+impl Shared {
     /// A counted reference to itself, for a caller that is going to give away the reference that keeps the pool alive.
     /// Cheaper than [`arc`](Self::arc), which first checks that a reference exists.
     ///
@@ -47,12 +212,28 @@ impl Shared {
     // Into each caller, which knows the cause.
     #[inline(always)]
     fn push_here(&self, task: Runnable, cause: Cause) -> Result<(), Runnable> {
-        match place::place(self, task, cause)? {
+        match place(self, task, cause)? {
             Owed::Publish => self.publish(),
             Owed::PublishUnlessWatched => self.publish_unless_watched(),
             Owed::Nothing => {}
         }
         Ok(())
+    }
+
+    /// Queues a task that refers to this pool.
+    ///
+    /// # Safety
+    /// As [`Schedule::schedule`].
+    // Into each caller, which knows the cause.
+    #[inline(always)]
+    unsafe fn queue(this: NonNull<Self>, task: Runnable, cause: Cause) {
+        // SAFETY: the task's reference keeps the pool alive up to the push. After a push that succeeds, the worker, or
+        // the thread that polls the driver, keeps the pool alive.
+        if let Err(task) = unsafe { this.as_ref() }.push_here(task, cause) {
+            // SAFETY: the task's reference, which has not been pushed, came out of `Arc::into_raw`.
+            let pool = unsafe { Self::another_reference(this) };
+            pool.inject(task);
+        }
     }
 
     /// Queues a task from a thread that is neither worker nor driver of the pool, and that keeps the pool alive.
@@ -118,111 +299,107 @@ impl Core for Shared {
 
 impl Schedule for Shared {
     unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
-        // SAFETY: the task's reference keeps the pool alive up to the push. After a push that succeeds, the worker, or
-        // the thread that polls the driver, keeps the pool alive.
-        if let Err(task) = unsafe { this.as_ref() }.push_here(task, Cause::Woken) {
-            // SAFETY: the task's reference, which has not been pushed, came out of `Arc::into_raw`.
-            let pool = unsafe { Self::another_reference(this) };
-            pool.inject(task);
-        }
+        // SAFETY: the contract of this method is that of the other.
+        unsafe { Self::queue(this, task, Cause::Woken) }
     }
 
     unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
-        // The task has yielded, so it goes to the back of the queue.
-        // SAFETY: the task's reference keeps the pool alive up to the push. After a push that succeeds, the worker, or
-        // the thread that polls the driver, keeps the pool alive.
-        if let Err(task) = unsafe { this.as_ref() }.push_here(task, Cause::Yielded) {
-            // SAFETY: the task's reference, which has not been pushed, came out of `Arc::into_raw`.
-            let pool = unsafe { Self::another_reference(this) };
-            pool.inject(task);
-        }
+        // SAFETY: the contract of this method is that of the other.
+        unsafe { Self::queue(this, task, Cause::Yielded) }
     }
 }
 
-impl Core for Unregistered {
-    fn panic_handler(&self) -> Option<PanicHandler> {
-        self.0.handler.clone()
-    }
+/// A kind of tasks of a pool that goes other ways than its usual tasks do.
+pub(crate) trait Kind: 'static {
+    /// Whether its pending tasks register, so that the drop of the pool finds them.
+    const REGISTERS: bool;
 
-    const COUNTS: bool = true;
-
-    #[inline]
-    unsafe fn ended(&self) {
-        runner::count_end(&self.0);
-    }
-
-    fn abandoned(&self) {
-        runner::count_end(&self.0);
-    }
+    /// Queues a task that was woken, or that has yielded.
+    ///
+    /// # Safety
+    /// As [`Schedule::schedule`], for a task that refers to `pool`.
+    unsafe fn queue(pool: NonNull<Shared>, task: Runnable, cause: Cause);
 }
 
-impl Schedule for Unregistered {
-    unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
-        // SAFETY: the pool of these tasks is never dropped.
-        let pool = &unsafe { this.as_ref() }.0;
-        if let Err(task) = pool.push_here(task, Cause::Woken) {
-            pool.inject(task);
-        }
-    }
-
-    unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
-        // SAFETY: the pool of these tasks is never dropped.
-        let pool = &unsafe { this.as_ref() }.0;
-        if let Err(task) = pool.push_here(task, Cause::Yielded) {
-            pool.inject(task);
-        }
-    }
-}
-
-/// A counted reference to the pool, as one to another core of its tasks.
-///
-/// # Safety
-/// `W` is a transparent wrapper of [`Shared`].
-pub(crate) unsafe fn wrapped<W>(pool: Arc<Shared>) -> Arc<W> {
-    let pool = Arc::into_raw(pool).cast::<W>();
-    // SAFETY: the pointer comes out of `into_raw` of an `Arc<Shared>`, which `W` wraps transparently (the caller's promise).
-    unsafe { Arc::from_raw(pool) }
-}
-
-/// The pool as the core of tasks of one lane: of the high lane if `HIGH`, else of the background lane.
+/// The pool as the core of tasks of one kind.
 #[repr(transparent)]
-pub(crate) struct OnLane<const HIGH: bool>(Shared);
+pub(crate) struct CoreOf<K> {
+    pool: Shared,
+    kind: PhantomData<fn() -> K>,
+}
 
-impl<const HIGH: bool> OnLane<HIGH> {
+impl<K> CoreOf<K> {
+    pub(crate) fn of(pool: &Shared) -> &Self {
+        // SAFETY: this type wraps `Shared` transparently.
+        unsafe { &*ptr::from_ref(pool).cast::<Self>() }
+    }
+
     /// A reference that counts.
     pub(crate) fn counted(pool: Arc<Shared>) -> Arc<Self> {
-        // SAFETY: this type wraps `Shared` transparently.
-        unsafe { wrapped(pool) }
+        let pool = Arc::into_raw(pool).cast::<Self>();
+        // SAFETY: the pointer comes out of `into_raw` of an `Arc<Shared>`, which this type wraps transparently.
+        unsafe { Arc::from_raw(pool) }
     }
 }
 
-impl<const HIGH: bool> Core for OnLane<HIGH> {
+impl<K: Kind> Core for CoreOf<K> {
     fn panic_handler(&self) -> Option<PanicHandler> {
-        Core::panic_handler(&self.0)
+        self.pool.panic_handler()
     }
 
     fn registry(&self) -> Option<&dyn Register> {
-        Core::registry(&self.0)
+        self.pool.registry().filter(|_| K::REGISTERS)
     }
 
     const COUNTS: bool = true;
 
     #[inline]
     unsafe fn ended(&self) {
-        runner::count_end(&self.0);
+        runner::count_end(&self.pool);
     }
 
     fn abandoned(&self) {
-        runner::count_end(&self.0);
+        runner::count_end(&self.pool);
     }
 }
 
-impl<const HIGH: bool> Schedule for OnLane<HIGH> {
+impl<K: Kind> Schedule for CoreOf<K> {
     unsafe fn schedule(this: NonNull<Self>, task: Runnable) {
+        // SAFETY: the contract of this method is that of the other. This type wraps `Shared` transparently.
+        unsafe { K::queue(this.cast(), task, Cause::Woken) }
+    }
+
+    unsafe fn schedule_again(this: NonNull<Self>, task: Runnable) {
+        // SAFETY: the contract of this method is that of the other. This type wraps `Shared` transparently.
+        unsafe { K::queue(this.cast(), task, Cause::Yielded) }
+    }
+}
+
+/// Tasks of a static executor, which is never dropped: they need not register, and count no reference.
+pub(crate) enum Unregistered {}
+
+impl Kind for Unregistered {
+    const REGISTERS: bool = false;
+
+    #[inline(always)]
+    unsafe fn queue(pool: NonNull<Shared>, task: Runnable, cause: Cause) {
+        // SAFETY: the pool of these tasks is never dropped.
+        let pool = unsafe { pool.as_ref() };
+        if let Err(task) = pool.push_here(task, cause) {
+            pool.inject(task);
+        }
+    }
+}
+
+/// Tasks of one lane: of the high lane if `HIGH`, else of the background lane.
+pub(crate) enum OnLane<const HIGH: bool> {}
+
+impl<const HIGH: bool> Kind for OnLane<HIGH> {
+    const REGISTERS: bool = true;
+
+    unsafe fn queue(pool: NonNull<Shared>, task: Runnable, _: Cause) {
         let lane = if HIGH { Lane::High } else { Lane::Background };
-        // SAFETY: the task's reference keeps the pool alive up to the push.
-        let pool = unsafe { &this.as_ref().0 };
-        // That reference goes with the push, so the push needs another one.
-        pool.arc().push_on(lane, task);
+        // SAFETY: the task's reference keeps the pool alive up to the push. It goes with the push, so the push needs another one.
+        unsafe { pool.as_ref() }.arc().push_on(lane, task);
     }
 }

@@ -17,9 +17,8 @@ use terrace_sync::{Arc, light};
 use terrace_trace::Caller;
 
 use super::frames::{self, poll_elsewhere, poll_inside, poll_new_inside, run_task};
-use super::place::{self, Cause, Owed};
 use super::runner::{self, is_inside};
-use super::schedule::OnLane;
+use super::schedule::{Cause, CoreOf, OnLane, Owed, place};
 use super::shared::Shared;
 use crate::parts::current::{RestoresCurrent, current, replace_lane};
 use crate::parts::eager::Entered;
@@ -237,11 +236,11 @@ pub(crate) unsafe fn spawn_on<F: Future>(
 ) -> Task<F::Output> {
     let counted = Arc::clone(pool);
     let (runnable, task) = if lane == Lane::High {
-        let core = CoreRef::Shared(OnLane::<true>::counted(counted));
+        let core = CoreRef::Shared(CoreOf::<OnLane<true>>::counted(counted));
         // SAFETY: the caller promises the same of the future, and `core` refers to this pool.
         unsafe { pool.make(core, future) }
     } else {
-        let core = CoreRef::Shared(OnLane::<false>::counted(counted));
+        let core = CoreRef::Shared(CoreOf::<OnLane<false>>::counted(counted));
         // SAFETY: the caller promises the same of the future, and `core` refers to this pool.
         unsafe { pool.make(core, future) }
     };
@@ -275,7 +274,7 @@ impl<'p> Batch<'p> {
 
     /// Queues a task. The batch publishes it some time, at its drop at the latest.
     pub(crate) fn push(&mut self, task: Runnable) {
-        match place::place(self.pool, task, Cause::Spawned) {
+        match place(self.pool, task, Cause::Spawned) {
             // `publish` does it for the whole batch.
             Ok(Owed::Publish | Owed::PublishUnlessWatched | Owed::Nothing) => self.queued += 1,
             Err(task) => self.push_remote(task),

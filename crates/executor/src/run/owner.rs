@@ -23,7 +23,7 @@ use super::{stand_in, start, threadless, watch};
 use crate::parts::config::Config;
 use crate::parts::threads::{Kind, Threads};
 use crate::pool::shared::Shared;
-use crate::pool::{frames, look, place};
+use crate::pool::{frames, look, schedule};
 
 /// A pool: its drop closes it, and ends its threads.
 pub(crate) struct Pool {
@@ -86,7 +86,7 @@ impl Pool {
     /// queued tasks. Joins every thread but the current one, or waits for its last task where this thread cannot join.
     fn close(&self) {
         let shared = &self.shared;
-        place::empty_slot_in(shared);
+        schedule::empty_slot_in(shared);
         // `unpark_all` fences, and every worker looks at the flag before it parks again.
         shared.holders.close();
         shared.holders.enter();

@@ -25,7 +25,7 @@ use crate::parts::event::EventListener;
 use crate::parts::scopes::Looking;
 use crate::parts::threads::Thread;
 use crate::pool::shared::Shared;
-use crate::pool::{frames, place, runner};
+use crate::pool::{frames, runner, schedule};
 use crate::protocol::sight::Sight;
 use crate::shutdown::{Shutdown, StillRunning};
 use crate::work::order::bystander_sight;
@@ -146,7 +146,7 @@ pub(crate) fn shutdown(
         wait_idle(pool, deadline)?;
     }
     pool.threads.drain(how != Shutdown::DropQueued);
-    place::empty_slot_in(pool);
+    schedule::empty_slot_in(pool);
     let asked = resize(pool, &pool.threads.list.lock(), 0);
     wake(pool, &asked);
     let caller = Caller::new(pool);
