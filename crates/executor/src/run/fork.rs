@@ -18,9 +18,9 @@ use crate::parts::bomb::Bomb;
 use crate::parts::fork_seat::JobWord;
 use crate::parts::spin::Patience;
 use crate::pool::fork::consider::{self, Considers};
-use crate::pool::fork::here::{self, Guest, Seat, innermost, innermost_or_new};
-use crate::pool::fork::stolen::{Claimed, Job};
-use crate::pool::fork::worker::Worker;
+use crate::pool::fork::worker::{
+    Claimed, Guest, Job, Seat, Worker, innermost, innermost_or_new, seat_in,
+};
 use crate::pool::runner;
 use crate::pool::shared::Shared;
 use crate::protocol::fork::job::{self, Forker, Header};
@@ -242,7 +242,7 @@ fn place_in<'p>(pool: &'p Shared, guest: &mut Option<Guest<'p>>) -> *const Seat 
 
 /// Calls `f` with the place of this thread in `pool`, if it has one now.
 pub(crate) fn get_worker<T>(pool: &Shared, f: impl FnOnce(Option<&Worker>) -> T) -> T {
-    let seat = here::in_pool(pool);
+    let seat = seat_in(pool);
     if seat.is_null() {
         return f(None);
     }

@@ -12,7 +12,7 @@ use crate::parts::awake::Awake;
 use crate::parts::config::Hook;
 use crate::parts::scopes::Looking;
 use crate::parts::threads::{Kind, Signs, Thread};
-use crate::pool::fork::here;
+use crate::pool::fork::worker::leave_fork_seat;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
 use crate::protocol::sight::Sight;
@@ -157,7 +157,7 @@ impl Place {
         let runner = &worker.runner;
         runner.seat().start_clock();
         let left = runner.on_thread(|| runner.enter(|| work_in_place(&worker)));
-        here::leave_as_worker(runner);
+        leave_fork_seat(runner);
         // Before the worker gives its place up: `leave` may call users' wakers, which may wait.
         if !weakened!("executor-worker-bound") {
             internal::unbind_worker();

@@ -21,7 +21,7 @@ use crate::parts::awake::{self, Asleep};
 use crate::parts::inspect;
 use crate::parts::scopes::Looking;
 use crate::parts::spin::{Patience, spin};
-use crate::pool::fork::here;
+use crate::pool::fork::worker::{pause_forking, resume_forking};
 use crate::pool::frames;
 use crate::pool::runner::{self, Runner};
 use crate::work::order::Scan;
@@ -141,12 +141,12 @@ pub(crate) fn wait<W: WaitFor>(own: &mut W, drives: Drives<'_>) {
         cells::give_back();
         threadless::subscribe();
         own.announce_sleep();
-        here::pause();
+        pause_forking();
         let notified = runner::with_worker(|worker| match worker {
             Some(worker) => sleep_on_worker(worker, own, &local, &threadless),
             None => sleep_off_workers(own, &local, &threadless),
         });
-        here::resume();
+        resume_forking();
         own.end_sleep();
         // The thread serves the notification before it runs users' code, which may take long or unwind. It either looks
         // at the pools now, or tells another thread to.

@@ -27,7 +27,7 @@ use crate::parts::scope_slot::Slot;
 use crate::parts::scopes::Looking;
 use crate::parts::spin::{Patience, spin};
 use crate::parts::threads::Kind;
-use crate::pool::fork::here;
+use crate::pool::fork::worker::stop_forking;
 use crate::pool::frames::run_task;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
@@ -407,7 +407,7 @@ pub(super) fn watch(
 
 /// The worker is about to sleep. It counts as asleep while the result lives.
 pub(super) fn goes_to_sleep(runner: &Runner<'_>) -> Asleep {
-    here::rest(runner);
+    stop_forking(runner);
     terrace_trace::park();
     runner.seat().counts.parks.add(1);
     give_back();

@@ -9,7 +9,7 @@ use crate::parts::eager;
 use crate::parts::injector::Refilled;
 use crate::parts::lanes::Lane;
 use crate::parts::scope_slot::Slot;
-use crate::pool::fork::stolen::Claimed;
+use crate::pool::fork::worker::Claimed;
 use crate::pool::frames::{self, Borrows, Permit, run_task};
 use crate::pool::shared::Shared;
 

@@ -14,7 +14,7 @@ use terrace_sync::time::Instant;
 use super::found::{Found, Taken};
 use crate::parts::fairness::Suspect;
 use crate::parts::seat::Seat;
-use crate::pool::fork::stolen::Claimed;
+use crate::pool::fork::worker::Claimed;
 use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
 use crate::tuned::ASKING;

@@ -19,9 +19,7 @@ use terrace_sync::Arc;
 use terrace_sync::time::Instant;
 
 use super::super::shared::Shared;
-use super::here::Seat;
-use super::stolen::Job;
-use super::worker::Worker;
+use super::worker::{Job, Seat, Worker};
 use crate::parts::fork_seat::{By, Timed};
 use crate::parts::fork_sites::Length;
 use crate::tuned::{CALL, PUSHES};

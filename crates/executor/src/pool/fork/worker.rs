@@ -1,13 +1,185 @@
-//! The handle that closures of a join get: in which seat their thread forks.
+//! In which fork seat the current thread forks, the handle of it that closures of a join get, and how a thief runs a job there.
+//!
+//! | the thread                                   | forks in                                    | gives it back            |
+//! |----------------------------------------------|---------------------------------------------|--------------------------|
+//! | a worker                                     | a seat of its pool, from its first join on  | when it leaves its place |
+//! | a guest, in `with_worker`                    | a seat of that pool                         | at the end of the call   |
+//! | a guest of one pool inside of another        | the innermost, by a handle of `get_worker` the one that this asks for | at the end of the call |
+//! | any other                                    | none: a join runs both halves in order      | –                        |
+//!
+//! The seats of a thread are a list, from the innermost outwards.
 
-use std::fmt;
+use std::cell::Cell;
 use std::marker::PhantomData;
-use std::ptr;
+use std::{fmt, ptr};
 
 use terrace_queue::fork::Owner;
+use terrace_sync::Arc;
+use terrace_thread::Notify;
+use terrace_trace::{Span, inside};
 
-use super::here::{self, Seat};
-use crate::parts::fork_seat::{Deque, JobWord};
+use super::super::frames;
+use super::super::runner::{self, Runner};
+use super::super::shared::Shared;
+use crate::parts::fork_seat::{By, Deque, ForkSeat, JobWord};
+use crate::protocol::fork::job::JobRef;
+
+/// A seat of a pool.
+pub(crate) type Seat = ForkSeat<Shared>;
+
+terrace_sync::thread_local! {
+    /// The innermost seat; null where there is none. Plain data without a destructor, so that it can be read at any time
+    /// in the thread's life.
+    static FORK: Cell<*const Seat> = const { Cell::new(ptr::null()) };
+}
+
+/// The innermost seat of this thread, or null. It is this thread's as long as the code that calls this runs inside of the worker's
+/// loop or the guest's call which took the seat.
+#[inline(always)]
+pub(crate) fn innermost() -> *const Seat {
+    FORK.with(Cell::get)
+}
+
+/// The innermost seat of this thread; that of the worker whose loop it runs, taken now, if it has none yet. Or null.
+#[inline(always)]
+pub(crate) fn innermost_or_new() -> *const Seat {
+    let seat = innermost();
+    if seat.is_null() {
+        return take_as_worker();
+    }
+    seat
+}
+
+#[cold]
+#[inline(never)]
+fn take_as_worker() -> *const Seat {
+    runner::with_worker(|worker| match worker {
+        Some(worker) if FORK.with(Cell::get).is_null() => {
+            let seat = of_worker(worker);
+            FORK.with(|fork| fork.set(seat));
+            seat
+        }
+        _ => ptr::null(),
+    })
+}
+
+/// The seat of this thread's worker, taken now if it has none yet.
+fn of_worker(worker: &Runner<'_>) -> *const Seat {
+    let pool = worker.pool();
+    let seat = worker
+        .fork
+        .get()
+        .unwrap_or_else(|| pool.forks.enter(pool, By::Worker));
+    worker.fork.set(Some(seat));
+    seat
+}
+
+/// The seat in which this thread runs stolen jobs of `pool`, or null: the innermost one, if it is of that pool, or that of its
+/// worker, taken now if need be.
+fn of_pool(pool: &Shared) -> *const Seat {
+    let innermost = innermost_or_new();
+    // SAFETY: the seat is this thread's, so the call that took it has not ended.
+    if unsafe { innermost.as_ref() }.is_some_and(|seat| seat.is_of(pool)) {
+        return innermost;
+    }
+    of_worker_in(pool)
+}
+
+/// The innermost seat that this thread has in `pool`, also beneath seats in others; that of its worker, taken now if need be. Or null.
+pub(crate) fn seat_in(pool: &Shared) -> *const Seat {
+    match seats().find(|seat| seat.is_of(pool)) {
+        Some(seat) => seat,
+        None => of_worker_in(pool),
+    }
+}
+
+/// The seat of this thread's worker, taken now if it has none yet, if it is one of `pool`; else null.
+fn of_worker_in(pool: &Shared) -> *const Seat {
+    runner::with_worker(|worker| match worker {
+        Some(worker) if ptr::eq(worker.pool(), pool) => of_worker(worker),
+        _ => ptr::null(),
+    })
+}
+
+/// The worker leaves its place: it gives its seat back. It runs no code of users any more.
+pub(crate) fn leave_fork_seat(worker: &Runner<'_>) {
+    if let Some(seat) = worker.fork.take() {
+        if ptr::eq(innermost(), seat) {
+            FORK.with(|fork| fork.set(ptr::null()));
+        }
+        worker.pool().forks.leave(seat);
+    }
+}
+
+/// A guest's seat, given back when dropped.
+pub(crate) struct Guest<'p> {
+    pool: &'p Shared,
+    seat: &'p Seat,
+}
+
+impl<'p> Guest<'p> {
+    /// The thread takes a seat of `pool`, and forks there.
+    pub(crate) fn enter(pool: &'p Shared, by: By) -> Self {
+        let seat = pool.forks.enter(pool, by);
+        seat.outer.set(FORK.with(|fork| fork.replace(seat)));
+        Self { pool, seat }
+    }
+
+    pub(crate) fn seat(&self) -> &'p Seat {
+        self.seat
+    }
+}
+
+impl Drop for Guest<'_> {
+    fn drop(&mut self) {
+        FORK.with(|fork| fork.set(self.seat.outer.replace(ptr::null())));
+        self.pool.forks.leave(self.seat);
+    }
+}
+
+/// The seats of this thread, the innermost first.
+fn seats<'s>() -> impl Iterator<Item = &'s Seat> {
+    let follow = |seat: *const Seat| {
+        // SAFETY: a seat in the list is this thread's, so the call that took it has not ended. The caller uses the reference
+        // before it returns to that call.
+        unsafe { seat.as_ref() }
+    };
+    std::iter::successors(follow(innermost()), move |seat| follow(seat.outer.get()))
+}
+
+/// Calls `f` with each seat in which this thread may have pushed: those of the list, and that of its worker, which is not in the list
+/// where the worker runs a job of its pool inside of a guest's call in another.
+fn for_each_seat(f: impl Fn(&Seat)) {
+    runner::with_worker(|worker| {
+        let mut own = worker.and_then(|worker| worker.fork.get());
+        for seat in seats() {
+            own = own.filter(|own| !ptr::eq(*own, seat));
+            f(seat);
+        }
+        own.into_iter().for_each(f);
+    });
+}
+
+/// The thread is about to sleep in a wait: it pushes nothing until [`resume_forking`].
+pub(crate) fn pause_forking() {
+    for_each_seat(Seat::pause);
+}
+
+/// The sleep has ended.
+pub(crate) fn resume_forking() {
+    for_each_seat(|seat| {
+        if seat.resume() {
+            seat.pool().publish_forking();
+        }
+    });
+}
+
+/// A worker is about to park, between two jobs.
+pub(crate) fn stop_forking(worker: &Runner<'_>) {
+    if let Some(seat) = worker.fork.get() {
+        seat.rest();
+    }
+}
 
 /// The place of the current thread in a pool, for fork-join. It is lent to closures, on their thread.
 ///
@@ -80,7 +252,7 @@ impl Worker {
     #[inline(always)]
     pub fn with_current<T>(f: impl FnOnce(&Self) -> T) -> T {
         // SAFETY: the seat is left by a frame further out on this stack, so not before `f` has ended.
-        let worker = unsafe { Self::in_seat(here::innermost_or_new()) };
+        let worker = unsafe { Self::in_seat(innermost_or_new()) };
         f(&worker)
     }
 
@@ -131,5 +303,67 @@ impl fmt::Debug for Worker {
             .field("executor", &self.executor())
             .field("migrated", &self.migrated())
             .finish()
+    }
+}
+
+/// A job of the pools' joins.
+pub(crate) type Job = JobRef<Worker>;
+
+/// A job that the calling thread has claimed: it runs it once.
+#[must_use = "its joiner waits"]
+pub(crate) struct Claimed(JobWord);
+
+impl Claimed {
+    /// # Safety
+    /// The calling thread has claimed the job, which came out of a deque of a pool.
+    pub(crate) unsafe fn new(job: JobWord) -> Self {
+        Self(job)
+    }
+
+    fn job(&self) -> Job {
+        // SAFETY: deques of a pool hold jobs of this type.
+        unsafe { self.0.typed() }
+    }
+
+    /// The function that runs jobs of this call-site.
+    pub(crate) fn site(&self) -> usize {
+        // SAFETY: this thread has claimed the job.
+        unsafe { self.job().site() }
+    }
+
+    /// Runs it, and lets its joiner go on. The caller keeps `pool` alive.
+    pub(crate) fn run(self, pool: &Shared) {
+        let _inside = inside(Span::Job);
+        let job = self.job();
+        // The job is no turn of a runner's loop.
+        frames::begin_no_turn();
+        let seat = of_pool(pool);
+        // SAFETY: `of_pool` returns a seat of this thread, which the thread gives back further out on this stack.
+        let worker = unsafe { Worker::in_seat(seat) };
+        match worker.seat() {
+            Some(seat) => {
+                // SAFETY: the seat is this thread's.
+                let owner = unsafe { seat.owner() };
+                let nest = seat.nest.as_ref();
+                let root = nest.and_then(|nest| nest.begin(&owner));
+                if let Some(root) = root {
+                    // SAFETY: this thread has claimed the job.
+                    unsafe { job.begun(root) };
+                }
+                let outer = seat.mine.root.replace(root.map(|_| self.0));
+                let migrated = seat.mine.migrated.replace(true);
+                // SAFETY: this thread has claimed the job, and runs it once.
+                unsafe { job.execute(&worker) };
+                seat.mine.root.set(outer);
+                seat.mine.migrated.set(migrated);
+                if let (Some(nest), Some(root)) = (nest, root) {
+                    nest.end(&owner, root);
+                }
+            }
+            // SAFETY: this thread has claimed the job, and runs it once.
+            None => unsafe { job.execute(&worker) },
+        }
+        // SAFETY: this thread has run the job, and sets the latch once.
+        unsafe { job.set(Arc::clone, |joiner: Arc<dyn Notify>| joiner.notify()) };
     }
 }
