@@ -23,6 +23,7 @@ use crate::parts::gather::Gather;
 use crate::parts::ref_cache::RefCache;
 use crate::parts::rotation::Rotation;
 use crate::parts::seat::Seat;
+use crate::parts::threads::Kind;
 use crate::protocol::deferred_publish::DeferredPublish;
 
 terrace_sync::thread_local! {
@@ -65,6 +66,8 @@ pub(crate) struct Runner<'p> {
     /// The seat's polls when the allocator last put its lists in order. Not at the seat, which a few bytes more would make longer by
     /// an alignment.
     settled: Cell<usize>,
+    /// Of a worker: whether it is a spare.
+    pub(crate) kind: Kind,
     /// How far a spare has come.
     arrival: Cell<Arrival>,
     /// What it knows of the stream of tasks from outside.
@@ -124,6 +127,7 @@ impl<'p> Runner<'p> {
             parkings: Cell::new(0),
             asleep: Cell::new(None),
             settled: Cell::new(polls - polls % POLLS),
+            kind: Kind::Worker,
             arrival: Cell::new(Arrival::Arrived),
             gather: Gather::new(),
         }
@@ -131,8 +135,11 @@ impl<'p> Runner<'p> {
 
     /// The worker is a spare, which was counted as one that is on its way.
     pub(crate) fn spare(self) -> Self {
-        self.arrival.set(Arrival::OnItsWay);
-        self
+        Self {
+            kind: Kind::Spare,
+            arrival: Cell::new(Arrival::OnItsWay),
+            ..self
+        }
     }
 
     /// The worker is going to wait. A spare that waits in its start hook is not on its way any more. It may wait for a

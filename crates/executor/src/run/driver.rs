@@ -204,7 +204,7 @@ fn drive<T>(
         }
         runner.flush();
         if let Some(found) = find(runner, Owes::Nothing) {
-            run_found(runner, found);
+            found.run_in_loop(runner);
             ran = true;
             continue;
         }
@@ -221,7 +221,7 @@ fn drive<T>(
         }
         let turns = turn - mem::replace(&mut looked, turn);
         match next(runner, sleeper, context, turns) {
-            Some(found) => run_found(runner, found),
+            Some(found) => found.run_in_loop(runner),
             None => return Poll::Pending,
         }
         ran = true;
@@ -234,17 +234,6 @@ fn drive<T>(
     }
     context.waker().wake_by_ref();
     Poll::Pending
-}
-
-/// Runs what a search has found.
-fn run_found(runner: &Runner<'_>, found: Found<'_>) {
-    match found {
-        Found::Task(task) => runner.run_turn(task),
-        found => {
-            runner.count_poll();
-            found.run(runner.pool());
-        }
-    }
 }
 
 /// A driver that has found nothing looks around for a while: the next work, or `None` after it has announced its sleep. So many `turns`

@@ -7,7 +7,6 @@ use terrace_sync::{Arc, weakened};
 use terrace_thread::{Notify, ThreadSpawner, internal};
 
 use super::polled;
-use super::worker::Worker;
 use crate::parts::awake::Awake;
 use crate::parts::config::Hook;
 use crate::parts::scopes::Looking;
@@ -150,40 +149,35 @@ impl Place {
             Kind::Worker => runner,
             Kind::Spare => runner.spare(),
         };
-        let worker = Worker {
-            runner,
-            kind: self.kind,
-        };
-        let runner = &worker.runner;
         runner.seat().start_clock();
-        let left = runner.on_thread(|| runner.enter(|| work_in_place(&worker)));
-        leave_fork_seat(runner);
+        let left = runner.on_thread(|| runner.enter(|| work_in_place(&runner)));
+        leave_fork_seat(&runner);
         // Before the worker gives its place up: `leave` may call users' wakers, which may wait.
         if !weakened!("executor-worker-bound") {
             internal::unbind_worker();
         }
         runner.seat().stop_clock();
-        left.unwrap_or_else(|| worker.leave())
+        left.unwrap_or_else(|| runner.leave_place())
     }
 }
 
 /// What the thread does while it is the worker: from its entry to the end of its pinned tasks.
-fn work_in_place(worker: &Worker<'_>) -> Option<usize> {
+fn work_in_place(runner: &Runner<'_>) -> Option<usize> {
     let _awake = Awake::begin();
-    let pool = worker.runner.pool();
+    let pool = runner.pool();
     let config = &pool.threads.config;
     if !weakened!("executor-hook-before-place") {
-        worker.enter();
+        runner.take_place();
     }
     run_hook(pool, config.on_start.as_ref());
     if weakened!("executor-hook-before-place") {
-        worker.enter();
+        runner.take_place();
     }
     match &config.main {
-        None => worker.run(),
-        Some(main) => polled::run(worker, main),
+        None => runner.run(),
+        Some(main) => polled::run(runner, main),
     }
-    let left = weakened!("executor-hook-behind-place").then(|| worker.leave());
+    let left = weakened!("executor-hook-behind-place").then(|| runner.leave_place());
     run_hook(pool, config.on_stop.as_ref());
     // Pinned tasks end on their thread, while it still counts as a worker.
     terrace_thread::close();

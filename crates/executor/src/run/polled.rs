@@ -19,29 +19,29 @@ use std::time::Duration;
 
 use terrace_park::Woken;
 
-use super::worker::{Progress, Stop, Worker, goes_to_sleep, watch};
+use super::worker::{Progress, Stop, goes_to_sleep, watch};
 use crate::parts::config::Main;
 use crate::parts::scopes::Looking;
 use crate::parts::worker_loop::{PollLoop, WorkerLoop};
 use crate::pool::runner::Runner;
 use crate::tuned::{GLOBAL_INTERVAL, PERIOD};
+use crate::work::order::Scan;
 
 /// How long the worker is a sentinel at a time: two thorough looks.
 const WATCH: Duration = PERIOD.saturating_mul(2);
 
 /// A worker's loop as a future.
 struct Polled<'w, 'p> {
-    worker: &'w Worker<'p>,
+    runner: &'w Runner<'p>,
     progress: Progress,
     ended: bool,
 }
 
 /// Calls the program's function with the worker's loop. Returns when the worker ends.
-pub(super) fn run(worker: &Worker<'_>, main: &Main) {
-    let runner = &worker.runner;
+pub(super) fn run(runner: &Runner<'_>, main: &Main) {
     runner.polled.set(true);
     let mut polled = Polled {
-        worker,
+        runner,
         progress: Progress::default(),
         ended: false,
     };
@@ -49,7 +49,7 @@ pub(super) fn run(worker: &Worker<'_>, main: &Main) {
     if runner.parked.get() {
         polled.progress.token = Some(runner.end_park());
     }
-    worker.end_loop(&mut polled.progress);
+    runner.end_loop(&mut polled.progress);
     let ended = polled.ended;
     runner.polled.set(false);
     let complaint = match called {
@@ -67,7 +67,7 @@ pub(super) fn run(worker: &Worker<'_>, main: &Main) {
         runner.pool().report(payload);
     }
     if !ended {
-        worker.run();
+        runner.run();
     }
 }
 
@@ -94,7 +94,7 @@ impl PollLoop for Polled<'_, '_> {
             return Poll::Ready(());
         }
         let waker = context.waker().clone();
-        let runner = &self.worker.runner;
+        let runner = self.runner;
         let polled = runner.enter(|| {
             let _in_loop = InLoop::begin(runner);
             self.poll_loop(waker)
@@ -106,8 +106,7 @@ impl PollLoop for Polled<'_, '_> {
 
 impl Polled<'_, '_> {
     fn poll_loop(&mut self, waker: Waker) -> Poll<()> {
-        let worker = self.worker;
-        let runner = &worker.runner;
+        let runner = self.runner;
         if runner.parked.get() {
             let woken = runner.pool().idle.poll_park(runner.index(), waker.clone());
             let Some(token) = woken else {
@@ -118,16 +117,16 @@ impl Polled<'_, '_> {
         }
         let mut turns = GLOBAL_INTERVAL as usize;
         loop {
-            match worker.work(&mut self.progress, &mut turns) {
+            match runner.work(&mut self.progress, &mut turns) {
                 Stop::Turns => {
                     runner.flush();
-                    worker.stop_search(&mut self.progress.token);
+                    runner.stop_search(&mut self.progress.token);
                     waker.wake();
                     return Poll::Pending;
                 }
-                Stop::Idle if worker.stays() => ready!(self.rest(&waker)),
+                Stop::Idle if runner.stays() => ready!(self.rest(&waker)),
                 Stop::Idle | Stop::Ended => {
-                    worker.end_loop(&mut self.progress);
+                    runner.end_loop(&mut self.progress);
                     return Poll::Ready(());
                 }
             }
@@ -137,22 +136,21 @@ impl Polled<'_, '_> {
     /// Parks the worker. It watches for a while if there is something to watch. Pending if it is parked, or lets its reactor have a
     /// turn; ready if it goes on in this poll.
     fn rest(&mut self, waker: &Waker) -> Poll<()> {
-        let worker = self.worker;
-        let runner = &worker.runner;
+        let runner = self.runner;
         let (pool, index) = (runner.pool(), runner.index());
         let asleep = goes_to_sleep(runner);
-        let scan = worker.scan(Looking::Parking);
+        let scan = Scan::of_worker(runner, Looking::Parking);
         let token = self.progress.token.take();
         let token = match watch(runner, token, &mut self.progress.sentinel, Some(WATCH)) {
             Ok(woken) => {
                 drop(asleep);
                 let timed_out = matches!(woken, Woken::TimedOut(_));
-                worker.wakes(woken, &mut self.progress);
+                runner.wakes(woken, &mut self.progress);
                 if !timed_out {
                     return Poll::Ready(());
                 }
                 self.progress.sentinel.calm_down();
-                worker.stop_search(&mut self.progress.token);
+                runner.stop_search(&mut self.progress.token);
                 waker.wake_by_ref();
                 return Poll::Pending;
             }

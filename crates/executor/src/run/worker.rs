@@ -38,12 +38,6 @@ use crate::work::order::{self, Order, Scan};
 use crate::work::sentinel::Sentinel;
 use crate::work::source::Look;
 
-/// One worker or spare, on its own thread's stack.
-pub(super) struct Worker<'p> {
-    pub(super) runner: Runner<'p>,
-    pub(super) kind: Kind,
-}
-
 /// Why the loop stops.
 pub(super) enum Stop {
     /// The worker, which holds a token or has seen that others search, found nothing.
@@ -70,7 +64,8 @@ pub(super) struct Progress {
     looked: usize,
 }
 
-impl<'p> Worker<'p> {
+/// One worker or spare, on its own thread's stack.
+impl<'p> Runner<'p> {
     /// Whether it sleeps where it finds no work. A spare does so only for the tasks that are pinned to it, and only in a pool that is to
     /// have workers: its end drops them.
     pub(super) fn stays(&self) -> bool {
@@ -80,19 +75,11 @@ impl<'p> Worker<'p> {
         }
     }
 
-    fn pool(&self) -> &'p Shared {
-        self.runner.pool()
-    }
-
-    pub(super) fn scan(&self, looking: Looking) -> Scan<'_, 'p> {
-        Scan::of_worker(&self.runner, looking)
-    }
-
     /// Ends the search that `token` stands for. The worker calls this before it runs anything.
     pub(super) fn stop_search(&self, token: &mut Option<Token>) {
         if let Some(token) = token.take() {
             let pool = self.pool();
-            let scan = self.scan(Looking::ToWake);
+            let scan = Scan::of_worker(self, Looking::ToWake);
             pool.idle.stop_search(token, &scan);
             pool.attend(|| scan.finds_something());
         }
@@ -100,18 +87,18 @@ impl<'p> Worker<'p> {
 
     /// The thread takes the worker's place: from now on wakers find it there. It counts as running, as users' hooks
     /// come next.
-    pub(super) fn enter(&self) {
-        let token = self.pool().idle.enter(self.runner.index());
+    pub(super) fn take_place(&self) {
+        let token = self.pool().idle.enter(self.index());
         self.stop_search(&mut Some(token));
     }
 
     /// Gives the place up, and hands the tasks at its seat over to the others. The thread is not in the worker's
     /// context any more, so it queues nothing there later. Returns how many tasks there were.
-    pub(super) fn leave(&self) -> usize {
+    pub(super) fn leave_place(&self) -> usize {
         let pool = self.pool();
-        let moved = self.runner.hand_over();
-        let scan = self.scan(Looking::ToWake);
-        pool.idle.leave(self.runner.index(), None, &scan);
+        let moved = self.hand_over();
+        let scan = Scan::of_worker(self, Looking::ToWake);
+        pool.idle.leave(self.index(), None, &scan);
         pool.attend(|| scan.finds_something());
         moved
     }
@@ -119,18 +106,18 @@ impl<'p> Worker<'p> {
     /// Runs until the pool closes or the worker is asked to end. A spare also ends when it finds no work and no task is pinned to it. The
     /// worker keeps its place.
     pub(super) fn run(&self) {
-        self.runner.in_loop.set(true);
-        self.runner.arrives();
+        self.in_loop.set(true);
+        self.arrives();
         self.run_loop();
-        self.runner.in_loop.set(false);
+        self.in_loop.set(false);
     }
 
     /// Takes the next piece of work, in the order of its kind of worker.
     fn find(&self) -> Option<Taken<'p>> {
-        let look = Look::turn(&self.runner);
+        let look = Look::turn(self);
         if self.kind == Kind::Spare {
             order::Spare::take(&look)
-        } else if self.runner.seat().is_asked_to_end() {
+        } else if self.seat().is_asked_to_end() {
             order::Ending::take(&look)
         } else {
             order::Worker::take(&look)
@@ -146,7 +133,7 @@ impl<'p> Worker<'p> {
                 Stop::Idle if self.stays() => {
                     progress.naps.begin();
                     let token = progress.token.take();
-                    let woken = sleep(&self.runner, token, &mut progress.sentinel);
+                    let woken = sleep(self, token, &mut progress.sentinel);
                     progress.naps.end();
                     self.wakes(woken, &mut progress);
                 }
@@ -161,7 +148,7 @@ impl<'p> Worker<'p> {
         progress.watched = matches!(woken, Woken::TimedOut(_));
         let (Woken::Unparked(token) | Woken::TimedOut(token)) = woken;
         progress.token = Some(token);
-        if let Some(found) = progress.sentinel.end(self.pool(), self.runner.index()) {
+        if let Some(found) = progress.sentinel.end(self.pool(), self.index()) {
             self.stop_search(&mut progress.token);
             self.run_found(found, &mut progress.sentinel);
             progress.watched = false;
@@ -170,16 +157,15 @@ impl<'p> Worker<'p> {
 
     /// The worker leaves its loop.
     pub(super) fn end_loop(&self, progress: &mut Progress) {
-        self.runner.flush();
-        self.runner.empty_slot();
+        self.flush();
+        self.empty_slot();
         self.stop_search(&mut progress.token);
     }
 
     /// Runs what there is, for so many turns at most.
     #[inline]
     pub(super) fn work(&self, progress: &mut Progress, turns: &mut usize) -> Stop {
-        let runner = &self.runner;
-        let pool = runner.pool();
+        let pool = self.pool();
         let Progress {
             token,
             sentinel,
@@ -191,7 +177,7 @@ impl<'p> Worker<'p> {
         } = progress;
         // `Pool::close` unparks every worker after it has raised the flag.
         while !pool.holders.is_closing() {
-            if runner.seat().is_asked_to_end() && self.may_end() && runner.seat().end() {
+            if self.seat().is_asked_to_end() && self.may_end() && self.seat().end() {
                 return Stop::Ended;
             }
             if *turns == 0 {
@@ -201,7 +187,7 @@ impl<'p> Worker<'p> {
             let pinned = terrace_thread::has_work();
             if pinned && *in_a_row < GLOBAL_INTERVAL {
                 *in_a_row += 1;
-                runner.flush();
+                self.flush();
                 self.stop_search(token);
                 if !terrace_thread::tick() {
                     // A pusher has announced the task and not pushed it yet: let it go on.
@@ -212,15 +198,15 @@ impl<'p> Worker<'p> {
             }
             *in_a_row = 0;
             if token.is_none() {
-                if let Some(task) = runner.next_at_hand() {
-                    runner.run_turn(task);
+                if let Some(task) = self.next_at_hand() {
+                    self.run_turn(task);
                     *watched = false;
                     continue;
                 }
             }
-            runner.flush();
+            self.flush();
             if !awake::has_room_for(0) {
-                runner.rotation.pass();
+                self.rotation.pass();
             }
             if let Some(Taken { found, refilled }) = self.find() {
                 if refilled == Refilled::Yes && token.is_none() {
@@ -230,7 +216,7 @@ impl<'p> Worker<'p> {
                     let more = match &found {
                         Found::Child(_, slot) => pool.scopes.surplus(slot, pool.crew()),
                         Found::Task(_) | Found::Lane(..) => {
-                            let queued = runner.seat().ring.len() + pool.injector.len_hint();
+                            let queued = self.seat().ring.len() + pool.injector.len_hint();
                             queued.min(pool.processors_left())
                         }
                         // A thread that forks hands out a job to one more.
@@ -259,15 +245,15 @@ impl<'p> Worker<'p> {
             if pinned {
                 continue;
             }
-            runner.gather.end();
+            self.gather.end();
             if token.is_none() {
-                *token = pool.idle.try_search(runner.index());
+                *token = pool.idle.try_search(self.index());
             }
             if token.is_some()
                 && !*watched
-                && !runner.polled.get()
+                && !self.polled.get()
                 && *patience != Patience::Never
-                && awake::spin_pays(&pool.idle, runner.index())
+                && awake::spin_pays(&pool.idle, self.index())
             {
                 sentinel.looks_around(pool);
                 let passed = mem::replace(looked, *turns).wrapping_sub(*turns);
@@ -286,56 +272,47 @@ impl<'p> Worker<'p> {
         if !self.pool().threads.is_draining() {
             return true;
         }
-        let look = Look::from_seat(&self.runner, Looking::Awake);
+        let look = Look::from_seat(self, Looking::Awake);
         // A covered task lies in the slot of another worker, which runs it before it ends.
-        self.runner.seat().lifo.is_empty() && order::Ending::sight(&look) < Sight::Ready
+        self.seat().lifo.is_empty() && order::Ending::sight(&look) < Sight::Ready
     }
 
     /// Looks around for a while; true as soon as it sees work that it would take.
     fn spin(&self, patience: Patience) -> bool {
-        let scan = self.scan(Looking::Awake);
-        let look = Look::from_seat(&self.runner, Looking::Awake);
+        let scan = Scan::of_worker(self, Looking::Awake);
+        let look = Look::from_seat(self, Looking::Awake);
         let finds = || match self.kind {
             Kind::Worker => order::Worker::sight(&look),
             Kind::Spare => order::Spare::sight(&look),
         };
         spin(patience, || {
-            terrace_park::Work::has_private_work(&scan, self.runner.index())
-                || finds() == Sight::Ready
+            terrace_park::Work::has_private_work(&scan, self.index()) || finds() == Sight::Ready
         })
     }
 
     fn run_found(&self, found: Found<'_>, sentinel: &mut Sentinel) {
-        match found {
-            Found::Task(task) => self.runner.run_turn(task),
-            Found::Child(child, slot) => {
-                self.run_children(child, slot);
-                sentinel.ran_child();
-            }
-            Found::Fork(_) => {
-                self.pool().scopes.forget_blocking();
-                self.runner.count_poll();
-                found.run(self.pool());
-            }
-            Found::Lane(..) => {
-                self.runner.count_poll();
-                found.run(self.pool());
-            }
+        if let Found::Child(child, slot) = found {
+            self.run_children(child, slot);
+            return sentinel.ran_child();
         }
+        if let Found::Fork(_) = found {
+            self.pool().scopes.forget_blocking();
+        }
+        found.run_in_loop(self);
     }
 
     /// Runs children of one scope, as long as its list offers any, or its thread is stuck.
     fn run_children(&self, first: Runnable, slot: &Slot<Shared>) {
         let pool = self.pool();
         let core = slot.core();
-        let look = Look::from_seat(&self.runner, Looking::Awake);
+        let look = Look::from_seat(self, Looking::Awake);
         let wanted =
             || order::BetweenChildren::sight(&look) != Sight::Nothing || terrace_thread::has_work();
         let mut watch = Stopwatch::start();
         let seen = core.progress();
         let mut next = Some(first);
         while let Some(child) = next {
-            self.runner.count_poll();
+            self.count_poll();
             run_task(child);
             if watch.child_ran(pool.scopes.pacing(slot)) {
                 pool.reconsider(slot);

@@ -3,7 +3,6 @@
 use crate::pool::fork::worker::Worker;
 use crate::pool::runner::{self, Runner};
 use crate::pool::shared::Shared;
-use crate::work::found::Taken;
 use crate::work::order::{self, Order};
 use crate::work::source::Look;
 
@@ -15,12 +14,6 @@ pub enum Yield {
     Executed,
     /// It found none. Yield again when there may be more, or sleep.
     Idle,
-}
-
-impl Yield {
-    fn of(executed: bool) -> Self {
-        if executed { Self::Executed } else { Self::Idle }
-    }
 }
 
 impl Worker {
@@ -50,14 +43,15 @@ impl Worker {
     /// });
     /// ```
     pub fn yield_now(&self) -> Yield {
-        if terrace_thread::has_work() && terrace_thread::tick() {
-            return Yield::Executed;
-        }
-        let Some(pool) = self.seat().map(|seat| seat.pool()) else {
-            return Yield::Idle;
-        };
-        let taken = order::last_resort_take(pool);
-        Yield::of(taken.map(|taken| run_here(pool, taken)).is_some())
+        self.run_one(|pool| {
+            let taken = order::last_resort_take(pool)?;
+            with_worker_of(pool, |worker| match worker {
+                Some(worker) => worker.enter(|| taken.found.run(pool)),
+                // The thread is in a call of `with_worker`, which borrows the executor.
+                None => taken.found.run_borrowed(pool),
+            });
+            Some(())
+        })
     }
 
     /// Runs one piece of the work that lies at this thread, if there is one: a task that is pinned to it, or one in the queue
@@ -77,35 +71,31 @@ impl Worker {
     /// assert_eq!(block_on(yields), [Yield::Executed, Yield::Idle]);
     /// ```
     pub fn yield_local(&self) -> Yield {
-        if terrace_thread::has_work() && terrace_thread::tick() {
-            return Yield::Executed;
+        self.run_one(|pool| {
+            with_worker_of(pool, |worker| {
+                let worker = worker?;
+                worker.flush();
+                let taken = order::OwnQueues::take(&Look::turn(worker))?;
+                worker.enter(|| taken.found.run(pool));
+                Some(())
+            })
+        })
+    }
+
+    /// Runs a task that is pinned to this thread, or a piece of work that `run_of` finds in the pool.
+    fn run_one(&self, run_of: impl FnOnce(&Shared) -> Option<()>) -> Yield {
+        let pinned = terrace_thread::has_work() && terrace_thread::tick();
+        if pinned || self.seat().and_then(|seat| run_of(seat.pool())).is_some() {
+            Yield::Executed
+        } else {
+            Yield::Idle
         }
-        let Some(pool) = self.seat().map(|seat| seat.pool()) else {
-            return Yield::Idle;
-        };
-        let executed = with_worker_of(pool, |worker| {
-            let worker = worker?;
-            worker.flush();
-            let taken = order::OwnQueues::take(&Look::turn(worker))?;
-            worker.enter(|| taken.found.run(pool));
-            Some(())
-        });
-        Yield::of(executed.is_some())
     }
 }
 
 /// Calls `f` with the worker of `pool` that runs on this thread, if one does.
 fn with_worker_of<T>(pool: &Shared, f: impl FnOnce(Option<&Runner<'_>>) -> T) -> T {
     runner::with_worker(|worker| f(worker.filter(|worker| std::ptr::eq(worker.pool(), pool))))
-}
-
-/// Runs work of `pool` on top of the caller's stack.
-fn run_here(pool: &Shared, taken: Taken<'_>) {
-    with_worker_of(pool, |worker| match worker {
-        Some(worker) => worker.enter(|| taken.found.run(pool)),
-        // The thread is in a call of `with_worker`, which borrows the executor.
-        None => taken.found.run_borrowed(pool),
-    });
 }
 
 /// [`Worker::yield_now`] in the current thread's place.

@@ -11,6 +11,7 @@ use crate::parts::lanes::Lane;
 use crate::parts::scope_slot::Slot;
 use crate::pool::fork::worker::Claimed;
 use crate::pool::frames::{self, Borrows, Permit, run_task};
+use crate::pool::runner::Runner;
 use crate::pool::shared::Shared;
 
 /// A piece of work.
@@ -75,6 +76,17 @@ impl Found<'_> {
                     Permit::None => self.poll(pool),
                     permit => frames::enter(pool, Borrows::Pool, permit, || self.poll(pool)),
                 }
+            }
+        }
+    }
+
+    /// Runs it as a turn of the loop of `runner`.
+    pub(crate) fn run_in_loop(self, runner: &Runner<'_>) {
+        match self {
+            Found::Task(task) => runner.run_turn(task),
+            found => {
+                runner.count_poll();
+                found.run(runner.pool());
             }
         }
     }
