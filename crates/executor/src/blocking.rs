@@ -93,7 +93,7 @@ impl Spawner {
         &self,
         f: impl FnOnce() -> T + Send + 'static,
     ) -> Task<T> {
-        spawn_blocking(self.shared(), f)
+        spawn_blocking(&self.pool, f)
     }
 }
 

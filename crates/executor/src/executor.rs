@@ -351,13 +351,17 @@ impl<'a> Executor<'a> {
     /// ```
     #[must_use]
     pub fn spawner(&self) -> Spawner {
-        Spawner::new(Arc::clone(&self.pool().shared))
+        Spawner {
+            pool: Arc::clone(&self.pool().shared),
+        }
     }
 
     /// A handle that queues runnables of cells which the executor did not make.
     #[inline]
     pub fn scheduler(&self) -> Scheduler {
-        Scheduler::new(Arc::clone(&self.pool().shared))
+        Scheduler {
+            pool: Arc::clone(&self.pool().shared),
+        }
     }
 
     /// As [`Scheduler::start`].

@@ -52,15 +52,10 @@ use crate::pool::spawn::Batch;
 /// ```
 #[derive(Clone)]
 pub struct Scheduler {
-    pool: Arc<Shared>,
+    pub(crate) pool: Arc<Shared>,
 }
 
 impl Scheduler {
-    #[inline]
-    pub(crate) fn new(pool: Arc<Shared>) -> Self {
-        Self { pool }
-    }
-
     /// Queues a runnable that was woken: the body of a schedule function. On a worker whose ring is empty it runs next. A task
     /// that was woken while it ran (a yield) goes behind the others.
     #[inline]
@@ -126,15 +121,10 @@ impl fmt::Debug for Scheduler {
 /// ```
 #[derive(Clone, Copy)]
 pub struct StaticScheduler {
-    pool: &'static Shared,
+    pub(crate) pool: &'static Shared,
 }
 
 impl StaticScheduler {
-    #[inline]
-    pub(crate) fn new(pool: &'static Shared) -> Self {
-        Self { pool }
-    }
-
     /// As [`Scheduler::schedule`].
     #[inline]
     pub fn schedule(&self, runnable: async_task::Runnable, info: ScheduleInfo) {

@@ -48,7 +48,7 @@ use crate::pool::spawn::{by_size, spawn_on};
 #[doc(alias = "Handle")]
 #[derive(Clone)]
 pub struct Spawner {
-    pool: Arc<Shared>,
+    pub(crate) pool: Arc<Shared>,
 }
 
 // A panic of a task stays in the task, so a spawner is never seen half-changed.
@@ -56,19 +56,6 @@ impl UnwindSafe for Spawner {}
 impl RefUnwindSafe for Spawner {}
 
 impl Spawner {
-    pub(crate) fn new(pool: Arc<Shared>) -> Self {
-        Self { pool }
-    }
-
-    pub(crate) fn shared(&self) -> &Shared {
-        &self.pool
-    }
-
-    /// One more reference to the pool.
-    pub(crate) fn reference(&self) -> Arc<Shared> {
-        reference(&self.pool)
-    }
-
     /// The executor.
     #[must_use]
     pub fn executor(&self) -> ExecutorId {
@@ -180,7 +167,7 @@ impl Current {
     #[doc(alias = "try_current")]
     #[must_use]
     pub fn spawner() -> Option<Spawner> {
-        with_pool(|pool| Some(Spawner::new(pool?.arc())))
+        with_pool(|pool| Some(Spawner { pool: pool?.arc() }))
     }
 
     /// Spawns a task on the executor whose task is being polled.

@@ -83,7 +83,9 @@ impl StaticExecutor {
     /// A handle that queues runnables of cells which the executor did not make.
     #[inline]
     pub fn scheduler(&'static self) -> StaticScheduler {
-        StaticScheduler::new(self.shared())
+        StaticScheduler {
+            pool: self.shared(),
+        }
     }
 
     /// Spawns a task, as [`Executor::spawn`](crate::Executor::spawn) does. One allocation, no lock, no reference count.

@@ -116,18 +116,18 @@ impl Spawner {
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_broadcast(&self, f: impl Fn(Broadcast<'_>) + Send + Sync + 'static) {
         let _spawns = Caller::here().spawns();
-        let workers = worker_spawners(self.shared());
+        let workers = worker_spawners(&self.pool);
         let participants = workers.len();
         if participants == 0 {
             return self.spawn_work(move |worker: &Worker| part_of(&f, worker, 0, 1));
         }
         let f = Arc::new(f);
-        let turn = self.shared().threads.broadcasts.lock();
+        let turn = self.pool.threads.broadcasts.lock();
         for (index, worker) in workers.iter().enumerate() {
-            let (own, pool) = (Arc::clone(&f), self.clone());
+            let (own, pool) = (Arc::clone(&f), Arc::clone(&self.pool));
             let part = move |worker: &Worker| part_of(&*own, worker, index, participants);
-            let part = async move { spawnable::call(pool.shared(), part) };
-            let (name, records) = (type_name_of_val(&*f), || &self.shared().records);
+            let part = async move { spawnable::call(&pool, part) };
+            let (name, records) = (type_name_of_val(&*f), || &self.pool.records);
             let part = inspect::child(records, name, ptr::null(), part);
             worker.queue_call(part).detach();
         }
@@ -170,7 +170,7 @@ impl Worker {
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn broadcast<T: Send>(&self, f: impl Fn(Broadcast<'_>) -> T + Sync) -> Vec<T> {
         match self.spawner() {
-            Some(pool) => broadcast(pool.shared(), &f),
+            Some(spawner) => broadcast(&spawner.pool, &f),
             None => vec![part_of(&f, self, 0, 1)],
         }
     }

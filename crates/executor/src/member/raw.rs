@@ -207,7 +207,7 @@ impl Spawner {
     #[cfg_attr(feature = "timeline", track_caller)]
     pub unsafe fn spawn_raw(&self, job: NonNull<RawJob>) {
         // SAFETY: the caller promises the same.
-        unsafe { queue(self.shared(), self.reference(), job) }
+        unsafe { queue(&self.pool, runner::reference(&self.pool), job) }
     }
 }
 

@@ -5,7 +5,7 @@ use std::future::Future;
 use terrace_thread::ThreadSpawner;
 
 use super::spawnable::{Place, Spawnable, SpawnableLocal};
-use crate::parts::current::{Current, ExecutorId};
+use crate::parts::current::ExecutorId;
 use crate::parts::threads::Thread;
 use crate::pool::fork::worker::Worker;
 use crate::pool::frames::with_pool;
@@ -33,7 +33,7 @@ impl Spawner {
     #[cfg_attr(feature = "timeline", track_caller)]
     pub fn spawn_work<M, S: Spawnable<M>>(&self, work: S) -> S::Output {
         work.spawn(Place {
-            pool: self,
+            spawner: self,
             worker: None,
         })
     }
@@ -54,9 +54,9 @@ impl Spawner {
     /// ```
     #[track_caller]
     pub fn spawn_work_on<M, S: Spawnable<M>>(&self, worker: usize, work: S) -> S::Output {
-        let worker = worker_spawner(self.shared(), worker);
+        let worker = worker_spawner(&self.pool, worker);
         work.spawn(Place {
-            pool: self,
+            spawner: self,
             worker: Some(worker),
         })
     }
@@ -67,10 +67,7 @@ impl Worker {
     /// task that a `run` future polls has the pool of that.
     #[must_use]
     pub fn spawner(&self) -> Option<Spawner> {
-        match self.seat() {
-            Some(seat) => Some(Spawner::new(seat.pool().arc())),
-            None => Current::spawner(),
-        }
+        self.map_pool(|pool| Spawner { pool: pool.arc() })
     }
 
     /// The executor that the handle spawns on. `None` where it knows none, as for [`spawner`](Self::spawner).

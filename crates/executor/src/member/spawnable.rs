@@ -4,6 +4,7 @@ use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use terrace_local::task::Task;
+use terrace_sync::Arc;
 use terrace_thread::ThreadSpawner;
 
 use crate::parts::inspect;
@@ -77,7 +78,7 @@ impl<T, F: FnOnce() -> T> Half<sealed::OfCall, T> for F {
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Place<'s> {
-    pub(super) pool: &'s Spawner,
+    pub(super) spawner: &'s Spawner,
     /// The worker, if it may run on no other.
     pub(super) worker: Option<ThreadSpawner>,
 }
@@ -86,8 +87,8 @@ impl Place<'_> {
     #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn<T: Send + 'static>(self, future: impl Future<Output = T> + Send + 'static) -> Task<T> {
         match self.worker {
-            Some(worker) => worker.spawn(inspect::task(&self.pool.shared().records, future)),
-            None => self.pool.spawn(future),
+            Some(worker) => worker.spawn(inspect::task(&self.spawner.pool.records, future)),
+            None => self.spawner.spawn(future),
         }
     }
 }
@@ -128,11 +129,9 @@ impl<F: FnOnce(&Worker) + Send + 'static> Spawnable<sealed::OfClosure> for F {
 
     #[cfg_attr(feature = "timeline", track_caller)]
     fn spawn(self, place: Place<'_>) {
-        let pool = place.pool.clone();
+        let pool = Arc::clone(&place.spawner.pool);
         // The thread that polls it may be none of the pool's, such as one that waits while the pool has no workers.
-        place
-            .spawn(async move { call(pool.shared(), self) })
-            .detach();
+        place.spawn(async move { call(&pool, self) }).detach();
     }
 }
 
@@ -165,7 +164,7 @@ impl<F: FnOnce(&Worker) + 'static> SpawnableLocal<sealed::OfClosure> for F {
     fn spawn_local(self, pool: Option<Spawner>) {
         let work = async move {
             match pool {
-                Some(pool) => call(pool.shared(), self),
+                Some(Spawner { pool }) => call(&pool, self),
                 None => Worker::with_current(self),
             }
         };

@@ -149,7 +149,8 @@ impl Polled<'_, '_> {
                 if !timed_out {
                     return Poll::Ready(());
                 }
-                self.progress.sentinel.calm_down();
+                // It looks at its reactor first.
+                self.progress.sentinel.keen = false;
                 runner.stop_search(&mut self.progress.token);
                 waker.wake_by_ref();
                 return Poll::Pending;

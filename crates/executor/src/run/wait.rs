@@ -19,7 +19,6 @@ use super::stand_in::{self, LastResort, Place};
 use super::threadless::{self, Drives, Listening, Notified, ThreadlessPools};
 use crate::parts::awake::{self, Asleep};
 use crate::parts::inspect;
-use crate::parts::scopes::Looking;
 use crate::parts::spin::{Patience, spin};
 use crate::pool::fork::worker::{pause_forking, resume_forking};
 use crate::pool::frames;
@@ -197,10 +196,7 @@ fn leave_park() {
         let Some(worker) = worker.filter(|worker| worker.parked.get()) else {
             return;
         };
-        let token = worker.end_park();
-        let scan = Scan::of_worker(worker, Looking::ToWake);
-        worker.pool().idle.stop_search(token, &scan);
-        worker.pool().attend(|| scan.finds_something());
+        worker.stop_search(&mut Some(worker.end_park()));
     });
 }
 

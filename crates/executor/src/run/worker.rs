@@ -292,8 +292,8 @@ impl<'p> Runner<'p> {
 
     fn run_found(&self, found: Found<'_>, sentinel: &mut Sentinel) {
         if let Found::Child(child, slot) = found {
-            self.run_children(child, slot);
-            return sentinel.ran_child();
+            sentinel.keen = true;
+            return self.run_children(child, slot);
         }
         if let Found::Fork(_) = found {
             self.pool().scopes.forget_blocking();
@@ -361,7 +361,7 @@ pub(super) fn watch(
         true => pool.scopes.any_to_watch(pool.crew(), 1),
         false => pool.scopes.others_active(pool.crew()),
     };
-    let watches = sentinel.is_keen()
+    let watches = sentinel.keen
         || scopes()
         || pool.seats.slots_sight() != Sight::Nothing
         || pool.forks.any_forking();

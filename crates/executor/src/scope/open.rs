@@ -103,7 +103,7 @@ impl<'p> OpenScope<'p> {
     #[must_use]
     #[cfg_attr(feature = "inspect", track_caller)]
     pub fn open_by(spawner: &'p Spawner, kind: ScopeKind) -> Self {
-        Self::open_in(spawner.shared(), kind)
+        Self::open_in(&spawner.pool, kind)
     }
 
     #[inline]

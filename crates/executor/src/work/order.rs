@@ -188,7 +188,7 @@ impl<'l, 'p> Scan<'l, 'p> {
 
     /// Whether a worker has to be awake: its order shows ready work, or covered work that no sentinel watches.
     pub(crate) fn finds_something(&self) -> bool {
-        Worker::sight(&self.look).is_takeable(&self.look.pool().idle)
+        Worker::sight(&self.look).is_takeable(&self.look.pool.idle)
     }
 }
 
@@ -197,7 +197,7 @@ impl Work for Scan<'_, '_> {
         let found = self.finds_something();
         if let (true, Some(worker)) = (found, self.exhausted) {
             // The protocol asks this only while every live worker waits, this one included: the other finds itself the last resort.
-            self.look.pool().idle.release_other(worker);
+            self.look.pool.idle.release_other(worker);
             return false;
         }
         found
@@ -206,7 +206,7 @@ impl Work for Scan<'_, '_> {
     fn has_private_work(&self, worker: usize) -> bool {
         // The worker looks after its fence, which pairs with the fence of `unpark_all` in
         // `Pool::close`.
-        let pool = self.look.pool();
+        let pool = self.look.pool;
         !self.in_wait
             && (terrace_thread::has_work()
                 || pool.holders.is_closing()
@@ -214,6 +214,6 @@ impl Work for Scan<'_, '_> {
     }
 
     fn unattended(&self) {
-        self.look.pool().unattended();
+        self.look.pool.unattended();
     }
 }

@@ -71,16 +71,12 @@ pub(crate) struct Sentinel {
     quiet: u32,
     /// Looks in a row at an open scope while no core was free.
     crowded: u32,
-    /// The worker has run a child, or met an open scope, since it last was [`CALM`].
-    keen: bool,
+    /// The worker has run a child, or met an open scope, since it last was [`CALM`]: more are likely to follow. So it should watch though no
+    /// thread is active at the moment.
+    pub(crate) keen: bool,
 }
 
 impl Sentinel {
-    /// The worker ran a child of a scope: more scopes are likely to follow.
-    pub(crate) fn ran_child(&mut self) {
-        self.keen = true;
-    }
-
     /// The worker has found nothing, and looks around for some microseconds before it watches. A task that stands in a slot all that time
     /// lies behind a long poll.
     #[inline]
@@ -88,16 +84,6 @@ impl Sentinel {
         if pool.seats.slots_sight() != Sight::Nothing {
             self.slots = full_slots(pool);
         }
-    }
-
-    /// The worker has watched for a while, and looks at something else.
-    pub(crate) fn calm_down(&mut self) {
-        self.keen = false;
-    }
-
-    /// Whether the worker should watch though no thread is active at the moment.
-    pub(crate) fn is_keen(&self) -> bool {
-        self.keen
     }
 
     /// The times to sleep between the looks of `worker` at `pool`; each is asked for when the one before is over. They end

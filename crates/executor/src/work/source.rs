@@ -62,7 +62,7 @@ pub(crate) enum Source {
 
 /// A thread that looks for work of a pool.
 pub(crate) struct Look<'l, 'p> {
-    pool: &'p Shared,
+    pub(super) pool: &'p Shared,
     /// Its seat. A thread without one is a bystander.
     runner: Option<&'l Runner<'p>>,
     /// The kind of thread for which it looks at scopes.
@@ -135,10 +135,6 @@ impl<'l, 'p> Look<'l, 'p> {
             is_global: runner.fairness.is_global_turn(),
             ..Self::from_seat(runner, Looking::Awake)
         }
-    }
-
-    pub(crate) fn pool(&self) -> &'p Shared {
-        self.pool
     }
 }
 
